@@ -1,0 +1,122 @@
+package icon
+
+// The licence line of answers that are no drawing: a search names each result's own, and lists of words need none.
+const (
+	LicenseEach = "see each result"
+	LicenseNone = "none needed"
+)
+
+// A Result is one hit of a search.
+type Result struct {
+	Pack          string  `json:"pack"`
+	Name          string  `json:"name"`
+	URL           string  `json:"url"` // on the CDN
+	License       string  `json:"license"`
+	CommercialUse bool    `json:"commercial_use"`
+	Attribution   string  `json:"attribution"`
+	Width         float64 `json:"width"`
+	Height        float64 `json:"height"`
+	Monochrome    bool    `json:"monochrome"`
+	AliasOf       *string `json:"alias_of"`
+	PackName      string  `json:"pack_name"`
+	Also          []Also  `json:"also"` // the same drawing in other packs
+}
+
+// Also is another place where a result's drawing stands.
+type Also struct {
+	Pack    string `json:"pack"`
+	Name    string `json:"name"`
+	URL     string `json:"url"`
+	License string `json:"license"`
+}
+
+// SearchAnswer answers GET /api/v1/search.
+type SearchAnswer struct {
+	Query       string   `json:"query"`
+	Pack        *string  `json:"pack"`
+	Limit       int      `json:"limit"`
+	Offset      int      `json:"offset"`
+	Total       int      `json:"total"`
+	Results     []Result `json:"results"`
+	Suggestions []string `json:"suggestions"`
+	License     string   `json:"license"`
+}
+
+// Answer answers GET /api/v1/icon/{pack}/{name} in JSON. RecolourAnswer depends on "svg" coming before "metadata", and on
+// "recolored" being in it.
+type Answer struct {
+	Pack     string   `json:"pack"`
+	Name     string   `json:"name"`
+	SVG      string   `json:"svg"`
+	License  string   `json:"license"`
+	Metadata Metadata `json:"metadata"`
+}
+
+// Metadata is what is known of one icon. Width and Height are those of the drawing as it was asked for, in pixels.
+type Metadata struct {
+	Width         float64  `json:"width"`
+	Height        float64  `json:"height"`
+	ViewBox       string   `json:"view_box"`
+	Monochrome    bool     `json:"monochrome"`
+	AliasOf       *string  `json:"alias_of"`
+	Categories    []string `json:"categories"`
+	Tags          []string `json:"tags"`
+	PackName      string   `json:"pack_name"`
+	License       License  `json:"license"`
+	CommercialUse bool     `json:"commercial_use"`
+	Attribution   string   `json:"attribution"`
+	URL           string   `json:"url"`
+	Recolored     bool     `json:"recolored"`
+	Release       string   `json:"release"` // in which the drawing or its metadata last changed
+}
+
+// PacksAnswer answers GET /api/v1/packs. License is LicenseEach: each pack names its own.
+type PacksAnswer struct {
+	Total   int    `json:"total"`
+	Packs   []Pack `json:"packs"`
+	License string `json:"license"`
+}
+
+// PackAnswer answers GET /api/v1/packs/{pack}: the pack, and one page of its icons.
+type PackAnswer struct {
+	Pack
+	Page    int               `json:"page"`
+	PerPage int               `json:"per_page"`
+	Pages   int               `json:"pages"`
+	Icons   []PackIcon        `json:"icons"`
+	Aliases map[string]string `json:"aliases"` // alias: icon
+}
+
+// PackIcon is one icon in the list of its pack.
+type PackIcon struct {
+	Name       string   `json:"name"`
+	Categories []string `json:"categories"`
+}
+
+// VerifyAnswer answers POST /api/v1/auth/verify. A token that is not valid gives {"valid":false} and no more.
+type VerifyAnswer struct {
+	Valid bool   `json:"valid"`
+	Plan  string `json:"plan,omitempty"`
+	Since string `json:"since,omitempty"` // RFC 3339, UTC
+}
+
+// ReleaseAnswer answers GET /-/release?since=ID, by which an edge learns what to drop. Without a since, or with one that the
+// origin does not keep, All is set: whatever the caller holds may have changed.
+type ReleaseAnswer struct {
+	Release string   `json:"release"`
+	Created string   `json:"created"` // RFC 3339, UTC
+	Since   string   `json:"since,omitempty"`
+	All     bool     `json:"all"`
+	Changed []string `json:"changed"` // surrogate keys: icon/PACK/NAME, pack/PACK, library
+}
+
+// LibraryKey is the surrogate key of every answer that a release switch may change whatever it was about: searches and lists.
+const LibraryKey = "library"
+
+// Fields between our own origin and an edge; an edge never passes them on.
+const (
+	// FieldRelease names, on every answer of an origin, the release that it was made from.
+	FieldRelease = "Iconedge-Release"
+	// FieldMonochrome is ?1 or ?0 (RFC 9651) on a plain icon: whether an edge may recolour it.
+	FieldMonochrome = "Iconedge-Monochrome"
+)

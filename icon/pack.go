@@ -1,0 +1,55 @@
+package icon
+
+import "strings"
+
+// A License is the licence of a pack. SPDX is its identifier in the SPDX list; URL is the page with its text.
+type License struct {
+	SPDX  string `json:"spdx"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// CommercialUse reports whether the licence allows commercial use: all that packs use do, but for Creative Commons' NC ones.
+func (l License) CommercialUse() bool {
+	return !strings.HasPrefix(l.SPDX, "CC-BY-NC")
+}
+
+// A Category is a group of icons in a pack; Count leaves hidden icons out.
+type Category struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// A Pack describes a set of icons with one licence, as the API lists it. Count leaves hidden icons and aliases out.
+type Pack struct {
+	Pack          string     `json:"pack"`
+	Name          string     `json:"name"`
+	Count         int        `json:"count"`
+	Categories    []Category `json:"categories"`
+	License       string     `json:"license"` // SPDX identifier
+	LicenseTitle  string     `json:"license_title"`
+	LicenseURL    string     `json:"license_url"`
+	Attribution   string     `json:"attribution"`
+	CommercialUse bool       `json:"commercial_use"`
+	Author        string     `json:"author"`
+	AuthorURL     string     `json:"author_url"`
+	Version       string     `json:"version"`
+	Category      string     `json:"category"`
+	Samples       []string   `json:"samples"`
+	Monochrome    bool       `json:"monochrome"` // every icon of it is
+	Height        []float64  `json:"height"`     // the heights that its icons are drawn for
+}
+
+// SetLicense fills every field that follows from the pack's name, author and licence. The attribution is one line that
+// credits all three, as Creative Commons recommends (title, author, licence).
+func (p *Pack) SetLicense(l License) {
+	p.License, p.LicenseTitle, p.LicenseURL, p.CommercialUse = l.SPDX, l.Title, l.URL, l.CommercialUse()
+	p.Attribution = p.Name
+	if p.Author != "" {
+		p.Attribution += " by " + p.Author
+	}
+	p.Attribution += ", " + l.SPDX
+}
+
+// LicenseOf is the licence that SetLicense wrote.
+func (p *Pack) LicenseOf() License { return License{p.License, p.LicenseTitle, p.LicenseURL} }

@@ -1,0 +1,112 @@
+package icon
+
+import (
+	"strconv"
+	"strings"
+)
+
+// MaxSize is the largest width or height that can be asked for, in pixels; the smallest is 1.
+const MaxSize = 4096
+
+// VariantParams are the parameters that choose how one icon is drawn, on the CDN path and in the API.
+var VariantParams = []string{"color", "size", "width", "height", "rotate", "flip"}
+
+// A Variant says how a drawing is shown: everything but its colour, in canonical form. The zero Variant is the plain drawing.
+type Variant struct {
+	Width, Height int  // in pixels; 0: the icon's own, or what the ratio gives
+	Rotate        int  // quarter turns clockwise, 0 to 3
+	HFlip, VFlip  bool // never both: that is half a turn
+}
+
+// ParseVariant reads size, width, height, rotate and flip.
+// Spellings of the same drawing give the same Variant: size is the height, and both flips are half a turn.
+func ParseVariant(p Params) (v Variant, err error) {
+	if _, given := p["size"]; given {
+		for _, other := range []string{"width", "height"} {
+			if _, both := p[other]; both {
+				return v, &ParamError{"size", "size sets the height and the width follows: give size, or width and height"}
+			}
+		}
+	}
+	if v.Height, err = p.Int("size", 1, MaxSize, 0); err != nil {
+		return Variant{}, err
+	}
+	if _, given := p["size"]; !given {
+		if v.Height, err = p.Int("height", 1, MaxSize, 0); err != nil {
+			return Variant{}, err
+		}
+	}
+	if v.Width, err = p.Int("width", 1, MaxSize, 0); err != nil {
+		return Variant{}, err
+	}
+	if s, given := p["rotate"]; given {
+		switch s {
+		case "90", "1":
+			v.Rotate = 1
+		case "180", "2":
+			v.Rotate = 2
+		case "270", "3":
+			v.Rotate = 3
+		default:
+			return Variant{}, &ParamError{"rotate", "rotate must be 90, 180 or 270 (degrees), or 1, 2 or 3 (quarter turns)"}
+		}
+	}
+	if s, given := p["flip"]; given {
+		for _, f := range strings.Split(s, ",") {
+			switch {
+			case f == "horizontal" && !v.HFlip:
+				v.HFlip = true
+			case f == "vertical" && !v.VFlip:
+				v.VFlip = true
+			default:
+				return Variant{}, &ParamError{"flip", "flip must be horizontal, vertical, or both with a comma between them"}
+			}
+		}
+	}
+	return v.canonical(), nil
+}
+
+func (v Variant) canonical() Variant {
+	if v.HFlip && v.VFlip {
+		v.HFlip, v.VFlip, v.Rotate = false, false, (v.Rotate+2)%4
+	}
+	return v
+}
+
+// Plain reports whether v asks for the drawing as it is.
+func (v Variant) Plain() bool { return v == Variant{} }
+
+// Query is the canonical query of v, without a question mark; ParseVariant reads it back. It is empty for the plain drawing.
+func (v Variant) Query() string {
+	var parts []string
+	add := func(name, value string) { parts = append(parts, name+"="+value) }
+	switch {
+	case v.HFlip:
+		add("flip", "horizontal")
+	case v.VFlip:
+		add("flip", "vertical")
+	}
+	if v.Height != 0 {
+		add("height", strconv.Itoa(v.Height))
+	}
+	if v.Rotate != 0 {
+		add("rotate", strconv.Itoa(90*v.Rotate))
+	}
+	if v.Width != 0 {
+		add("width", strconv.Itoa(v.Width))
+	}
+	return strings.Join(parts, "&")
+}
+
+// ParamColor reads the color parameter; absent, it is "".
+func ParamColor(p Params) (Color, error) {
+	s, given := p["color"]
+	if !given {
+		return "", nil
+	}
+	c, err := ParseColor(s)
+	if err != nil {
+		return "", &ParamError{"color", err.Error()}
+	}
+	return c, nil
+}
