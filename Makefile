@@ -1,0 +1,57 @@
+# make help lists the words. Set-up is one of two commands: make run, make test; both install what they need, pinned.
+SHELL := /bin/bash
+DATA  ?=
+FLAGS := $(if $(DATA),--data $(DATA))
+FUZZ  ?= 10s
+
+.PHONY: run test build lint race fuzz bench golden conformance help
+.DEFAULT_GOAL := help
+
+run: build library/node_modules ## publish the real library into a local folder, and serve it
+	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) library/node_modules/@iconify/json
+	./iconedge run $(FLAGS)
+
+test: lint tools/node_modules chromium ## pass every test: lint, unit and behaviour tests under the race detector, a browser
+	go test -race ./...
+
+build: ## build the program
+	go build -trimpath -o iconedge ./cmd/iconedge
+
+lint: tools/node_modules ## gofmt, vet, staticcheck, the OpenAPI document
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt: $$out"; exit 1; }
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/openapi.yaml
+
+race: ## the Go tests alone, under the race detector
+	go test -race ./...
+
+fuzz: ## every fuzz target for FUZZ (10s)
+	@set -e; for pkg in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	  echo "$$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done
+
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+conformance: build library/node_modules tools/node_modules ## the whole real library: cleaned, published, compared with Iconify's own renderer
+	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/...
+
+golden: ## write the golden files (docs/config.md, docs/metrics.md, docs/openapi.yaml, drawings) instead of comparing
+	go test ./origin/api ./origin/svg ./cmd/iconedge -update
+
+help: ## list these words
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+library/node_modules: library/package-lock.json
+	@echo "installing the icon library (@iconify/json, pinned by library/package-lock.json)"
+	cd library && npm ci --no-progress && touch node_modules
+
+tools/node_modules: tools/package-lock.json
+	@echo "installing what the tests take from npm (pinned by tools/package-lock.json)"
+	cd tools && npm ci --no-progress && touch node_modules
+
+.PHONY: chromium
+chromium: # the browser tests want one: from Debian's packages where there is none and we may
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "installing chromium (Debian package) for the browser tests"; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  elif [ -n "$$CI" ]; then echo "no chromium, and it can't be installed"; exit 1; else echo "it can't be installed here: the browser tests will be SKIPPED"; fi; }

@@ -1,0 +1,156 @@
+package iconedge
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/iconedge/iconedge/"
+
+// rooms says what each room may import besides the standard library and what lies below it: rooms of ours by their path in this
+// module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
+var rooms = map[string]string{
+	"cmd/iconedge": "icon problem objectstore edge origin " + // the one program: any room
+		"golang.org/x/term",
+	"icon":                  "",
+	"problem":               "",
+	"cachepolicy":           "github.com/dunglas/httpsfv",                                                                                          // anyone can use it alone
+	"objectstore":           "github.com/minio/minio-go/v7",                                                                                        // in s3.go alone
+	"objectstore/storetest": "objectstore",                                                                                                         // the contract of every store
+	"edge":                  "icon problem cachepolicy github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang", // never origin: they meet over HTTP
+	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
+	"edge/ratelimit":        "",
+	"edge/upstream":         "problem",
+	"origin":                "icon problem objectstore github.com/prometheus/client_golang",
+	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
+	"origin/catalog":        "icon objectstore origin/release origin/search",
+	"origin/search":         "icon github.com/blevesearch/vellum github.com/RoaringBitmap/roaring/v2",
+	"origin/svg":            "icon",
+	"origin/release":        "icon github.com/klauspost/compress",
+	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
+	"origin/token":          "objectstore",
+}
+
+// only holds imports that one file of a room alone may have.
+var only = map[string]string{
+	"github.com/minio/minio-go/v7":        "objectstore/s3.go",
+	"github.com/prometheus/client_golang": "edge/metrics.go origin/metrics.go",
+	"github.com/dgraph-io/ristretto/v2":   "edge/cache/",
+	"github.com/valyala/fasthttp":         "edge/",
+	"github.com/blevesearch/vellum":       "origin/search/",
+	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
+}
+
+func TestImports(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.') {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || filepath.Dir(path) == "." {
+			return nil
+		}
+		seen++
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if why := forbidden(filepath.ToSlash(path), imported); why != "" {
+				t.Errorf("%s imports %s: %s", path, imported, why)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 20 {
+		t.Fatalf("only %d files were looked at", seen)
+	}
+}
+
+// forbidden says why the file at path must not import what it does, or nothing. Tests may import any other module, but only
+// the rooms of ours that their row allows.
+func forbidden(path, imported string) string {
+	dir := filepath.ToSlash(filepath.Dir(path))
+	test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(dir, "test")
+	ours, isOurs := strings.CutPrefix(imported, module)
+	switch first, _, _ := strings.Cut(imported, "/"); {
+	case isOurs && within(ours, dir), isOurs && test && ours == "objectstore/storetest":
+		return ""
+	case !isOurs && (!strings.Contains(first, ".") || test):
+		return "" // the standard library, or a test's own tools
+	case !isOurs:
+		for restricted, where := range only {
+			if within(imported, restricted) && !slices.ContainsFunc(strings.Fields(where), func(w string) bool { return path == w || strings.HasSuffix(w, "/") && strings.HasPrefix(path, w) }) {
+				return "only " + where + " may"
+			}
+		}
+	}
+	room, row := roomOf(dir)
+	if room == "" {
+		return "the room " + dir + " has no row in imports_test.go"
+	}
+	name := imported
+	if isOurs {
+		name = ours
+	}
+	for _, allowed := range strings.Fields(row) {
+		if within(name, allowed) || room == "cmd/iconedge" && isOurs {
+			return ""
+		}
+	}
+	return "the row of " + room + " in imports_test.go does not allow it"
+}
+
+// roomOf finds the longest entry of rooms that dir is or lies below.
+func roomOf(dir string) (room, row string) {
+	for name, allowed := range rooms {
+		if within(dir, name) && len(name) > len(room) {
+			room, row = name, allowed
+		}
+	}
+	return room, row
+}
+
+// within reports whether path is that of dir or of something below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+func TestForbidden(t *testing.T) {
+	for _, row := range []struct {
+		path, imported string
+		allowed        bool
+	}{
+		{"edge/serve.go", module + "icon", true},
+		{"edge/serve.go", module + "edge/cache", true},
+		{"edge/serve.go", module + "origin", false},
+		{"edge/serve.go", "github.com/prometheus/client_golang/prometheus", false},
+		{"edge/metrics.go", "github.com/prometheus/client_golang/prometheus", true},
+		{"edge/cache/cache.go", module + "icon", false},
+		{"edge/serve_test.go", module + "origin", false},
+		{"edge/serve_test.go", "github.com/cespare/webtest", true},
+		{"edge/ratelimit/window.go", "time", true},
+		{"objectstore/dir.go", "github.com/minio/minio-go/v7", false},
+		{"nowhere/x.go", module + "icon", false},
+	} {
+		if why := forbidden(row.path, row.imported); (why == "") != row.allowed {
+			t.Errorf("forbidden(%q, %q) = %q, want allowed: %v", row.path, row.imported, why, row.allowed)
+		}
+	}
+}
