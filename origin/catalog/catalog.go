@@ -32,9 +32,9 @@ var (
 // Options say where a catalog reads and mirrors. A mirror folder belongs to one catalog.
 type Options struct {
 	Store   objectstore.Reader
-	Mirror  string                       // folder, made when absent
-	Poll    time.Duration                // how often Watch looks for a new release
-	Prepare func(*Release) (any, error)  // makes Release.Prepared; an error refuses the release
+	Mirror  string                      // folder, made when absent
+	Poll    time.Duration               // how often Watch looks for a new release
+	Prepare func(*Release) (any, error) // makes Release.Prepared; an error refuses the release
 	Log     *slog.Logger
 }
 
@@ -44,12 +44,13 @@ type Catalog struct {
 	mirror  *mirror
 	current atomic.Pointer[Release]
 	counts  counts
+	asking  chan struct{} // holds one for each look into the store for an earlier release
 
 	mu      sync.Mutex
 	kept    []*Release // earlier releases in use, the latest used first
 	changes []changes  // answers of Since, the latest made first
 	closed  bool
-	flights singleflight.Group // of Kept and Since, by id
+	flights singleflight.Group // of Kept, by id
 }
 
 // Open mirrors the store's current release and makes it the catalog's. Where the store can't be reached, or has lost its
@@ -60,7 +61,7 @@ func Open(ctx context.Context, opts Options) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalog{opts: opts, mirror: m}
+	c := &Catalog{opts: opts, mirror: m, asking: make(chan struct{}, keptAsking)}
 	m.counts = &c.counts
 	err = c.follow(ctx)
 	if err == nil {
@@ -84,7 +85,7 @@ func waitable(err error) bool {
 	return errors.Is(err, errNothingPublished) || errors.Is(err, objectstore.ErrUnreachable)
 }
 
-var errNothingPublished = errors.New("nothing is published in the store yet")
+var errNothingPublished = errors.New("nothing is published in the store yet: run `iconedge publish`")
 
 // follow makes the release that the store names the current one; it does nothing when that is so already.
 func (c *Catalog) follow(ctx context.Context) error {
@@ -136,7 +137,9 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
 	if before != nil {
 		before.Done()
 	}
-	c.mirror.prune()
+	if err := c.mirror.prune(m.Index); err != nil {
+		c.opts.Log.Warn("removing what the mirror no longer needs", "because", err)
+	}
 	return nil
 }
 

@@ -11,10 +11,10 @@ type Stats struct {
 	Release     string
 	Created     time.Time
 	Packs       int
-	Switches    int64 // releases made current, the first included
-	Refused     int64 // tries at a release that stayed refused
-	StoreErrors int64 // failed looks at the store
-	Fetched     int64 // bytes copied from the store
+	Switches    int64  // releases made current, the first included
+	Refused     int64  // tries at a release that stayed refused
+	StoreErrors int64  // failed looks at the store
+	Fetched     int64  // bytes copied from the store
 	Err         string // why the store is not followed at the moment; "" when it is
 }
 

@@ -13,8 +13,8 @@ package search
 
 import (
 	"errors"
-	"io"
-	"iter"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/iconedge/iconedge/icon"
 )
@@ -49,19 +49,56 @@ type Hit struct {
 	Monochrome    bool
 }
 
-// Build writes the index of docs, which may come in any order; packs are the visible ones, and each doc's is among them.
-// The same packs and docs give the same bytes.
-func Build(w io.Writer, packs []icon.Pack, docs iter.Seq[Doc]) error { panic("being written") }
+// Search returns the hits from Offset, at most Limit of them, and how many there are in all. The order does not depend on
+// either: a page is the same part of it however it is cut. Of more than maxRanked matching docs only the best are in it.
+func (x *Index) Search(q Query) (hits []Hit, total int) {
+	s := x.scratch.Get().(*scratch)
+	defer x.scratch.Put(s)
+	defer clear(s.seen)
+	s.ranks = s.ranks[:0]
+	for _, c := range x.sets(q) {
+		total += x.gather(s, c)
+	}
+	x.order(s.ranks)
+	skip, limit := max(0, q.Offset), max(0, q.Limit)
+	for _, r := range s.ranks {
+		if len(hits) == limit {
+			break
+		}
+		group := x.field(r.doc(), docGroup)
+		bit := uint64(1) << (group % 64)
+		if s.seen[group/64]&bit == 0 { // this drawing stands further up
+			continue
+		}
+		s.seen[group/64] &^= bit
+		if skip > 0 {
+			skip--
+			continue
+		}
+		hits = append(hits, x.hit(r.doc()))
+	}
+	return hits, total
+}
 
-// An Index answers queries. Its methods may be called at the same time.
-type Index struct{}
-
-// Open makes an Index of a whole file that Build wrote. It uses data in place: data must not change or be unmapped while
-// the Index is in use. The error is ErrDamaged.
-func Open(data []byte) (*Index, error) { panic("being written") }
-
-// Search returns the hits from Offset, at most Limit of them, and how many there are in all.
-func (x *Index) Search(q Query) (hits []Hit, total int) { panic("being written") }
-
-// Suggest returns at most 5 queries near to text that do find something, for where text itself found nothing.
-func (x *Index) Suggest(text string) []string { panic("being written") }
+// sets are the docs that a query finds, by how. A doc may be in several: the best counts.
+func (x *Index) sets(q Query) (sets []set) {
+	readings := x.readings(q)
+	for _, loose := range []bool{false, true} {
+		for _, r := range readings {
+			having, begun := x.match(r, loose)
+			if having != nil {
+				sets = append(sets, set{having, r.terms, r.guessed, false})
+			}
+			if begun != nil && having != nil {
+				begun = roaring.AndNot(begun, having)
+			}
+			if begun != nil {
+				sets = append(sets, set{begun, r.terms, r.guessed, true})
+			}
+		}
+		if len(sets) > 0 {
+			break
+		}
+	}
+	return sets
+}

@@ -1,0 +1,105 @@
+package cachepolicy
+
+import "strings"
+
+// The content codings that are chosen between (RFC 9110, section 8.4.1; RFC 7932).
+const (
+	Brotli   = "br"
+	Gzip     = "gzip"
+	Identity = "identity"
+)
+
+// Encoding chooses the coding of an answer from Accept-Encoding (RFC 9110, section 12.5.3): of identity and the codings in
+// have the one with the highest q value, on a tie the first in the order br, gzip, identity. Without the field, and where nothing
+// that is there will do, it is Identity. A weight that can't be read, and the lower of two, counts against its coding.
+func Encoding(acceptEncoding string, have ...string) string {
+	q := readWeights(acceptEncoding)
+	best, bestQ := Identity, q.of(q.identity)
+	if q.identity == unlisted && q.any == unlisted {
+		bestQ = 0 // acceptable, yet what the client lists it likes better
+	}
+	if q := q.of(q.gzip); q > 0 && q >= bestQ && contains(have, Gzip) {
+		best, bestQ = Gzip, q
+	}
+	if q := q.of(q.br); q > 0 && q >= bestQ && contains(have, Brotli) {
+		best = Brotli
+	}
+	return best
+}
+
+// weights are q values in thousandths, or unlisted.
+type weights struct{ br, gzip, identity, any int }
+
+const unlisted = -1
+
+// of is the weight of a coding: what is not listed has that of "*", and without it is not acceptable.
+func (w weights) of(q int) int {
+	if q == unlisted {
+		q = w.any
+	}
+	return max(q, 0)
+}
+
+func readWeights(list string) weights {
+	w := weights{unlisted, unlisted, unlisted, unlisted}
+	for list != "" {
+		var item string
+		item, list, _ = strings.Cut(list, ",")
+		coding, params, weighted := strings.Cut(item, ";")
+		q := 1000
+		if weighted {
+			q = weight(trim(params))
+		}
+		var at *int
+		switch coding = trim(coding); {
+		case strings.EqualFold(coding, "br"):
+			at = &w.br
+		case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"): // the same (section 8.4.1.3)
+			at = &w.gzip
+		case strings.EqualFold(coding, "identity"):
+			at = &w.identity
+		case coding == "*":
+			at = &w.any
+		default:
+			continue
+		}
+		if *at == unlisted || q < *at {
+			*at = q
+		}
+	}
+	return w
+}
+
+// weight reads "q=0.5" in thousandths (RFC 9110, section 12.4.2); anything else is zero.
+func weight(s string) int {
+	if len(s) < 3 || len(s) > 7 || s[0]|0x20 != 'q' || s[1] != '=' || s[2] != '0' && s[2] != '1' {
+		return 0
+	}
+	q, unit := int(s[2]-'0')*1000, 100
+	for i := 3; i < len(s); i++ {
+		if i == 3 {
+			if s[i] != '.' {
+				return 0
+			}
+			continue
+		}
+		if s[i] < '0' || s[i] > '9' {
+			return 0
+		}
+		q += int(s[i]-'0') * unit
+		unit /= 10
+	}
+	if q > 1000 {
+		return 0
+	}
+	return q
+}
+
+func contains(have []string, coding string) bool {
+	for _, h := range have {
+		if h == coding {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// page is somebody's page on another origin than the edge's, that uses icons in every way that browsers have.
+const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
+<style>
+	body { margin: 0; background: #fff }
+	#img, #css, #mask, #fetched { position: absolute; left: 0; width: 100px; height: 100px }
+	#img { top: 0 }
+	#css { top: 100px; background: url("%[1]s/mdi/square.svg?color=00ff00") center / contain no-repeat }
+	#mask { top: 200px; background: #0000ff; mask: url("%[1]s/mdi/square.svg") center / contain no-repeat }
+	#fetched { top: 300px; color: #ff00ff }
+	#fetched svg { width: 100px; height: 100px }
+</style>
+<img id="img" src="%[1]s/mdi/square.svg?color=%%23f00" alt="">
+<div id="css"></div><div id="mask"></div><div id="fetched"></div>
+<script>
+	const wait = src => new Promise((ok, no) => { const i = new Image(); i.onload = ok; i.onerror = no; i.src = src });
+	Promise.all([
+		fetch("%[1]s/mdi/square.svg").then(r => { document.title = r.headers.get("ETag") ? "etag" : "no etag"; return r.text() }).then(s => fetched.innerHTML = s),
+		wait("%[1]s/mdi/square.svg?color=%%23f00"), wait("%[1]s/mdi/square.svg?color=00ff00"), wait("%[1]s/mdi/square.svg"),
+		fetch("%[1]s/api/v1/icon/mdi/no-such-icon").then(r => r.json()).then(p => { if (p.status !== 404) throw p }),
+	]).then(() => document.body.className = "drawn", e => document.body.className = "failed " + e);
+</script>`
+
+// TestBrowser looks at the pixels of a page on another origin: each icon is there, in the colour asked for.
+func TestBrowser(t *testing.T) {
+	browser := chromium(t)
+	home := t.TempDir()
+	must(t, home, "publish", npm(t, "@iconify-json/mdi"))
+	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, page, "http://"+edge.address("public"))
+	}))
+	defer site.Close()
+
+	shot, title, class := screenshot(t, browser, site.URL, "body[class]")
+	if class != "drawn" || title != "etag" {
+		t.Fatalf("the page says %q, and the script could read of the ETag: %q", class, title)
+	}
+	for _, row := range []struct {
+		what    string
+		y       int
+		r, g, b uint32
+	}{
+		{"<img src> with a colour", 50, 0xff, 0, 0},
+		{"CSS url() with a colour", 150, 0, 0xff, 0},
+		{"CSS mask over a background", 250, 0, 0, 0xff},
+		{"an SVG that was fetched takes the text's colour", 350, 0xff, 0, 0xff},
+	} {
+		r, g, b, _ := shot.At(50, row.y).RGBA()
+		if r>>8 != row.r || g>>8 != row.g || b>>8 != row.b {
+			t.Errorf("%s: pixel #%02x%02x%02x, want #%02x%02x%02x", row.what, r>>8, g>>8, b>>8, row.r, row.g, row.b)
+		}
+		if r, g, b, _ := shot.At(2, row.y).RGBA(); r&g&b>>8 != 0xff {
+			t.Errorf("%s: painted beyond the drawing's edge", row.what)
+		}
+	}
+}
+
+// TestHomePage opens the page at / and sees an icon on it.
+func TestHomePage(t *testing.T) {
+	browser := chromium(t)
+	home := t.TempDir()
+	must(t, home, "publish", npm(t, "@iconify-json/mdi"))
+	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	ctx := tab(t, browser)
+	var width int
+	if err := chromedp.Run(ctx, chromedp.Navigate("http://"+edge.address("public")+"/"),
+		chromedp.Evaluate(`document.querySelector("img").naturalWidth`, &width)); err != nil {
+		t.Fatal(err)
+	}
+	if width == 0 {
+		t.Error("the page's icon was not drawn")
+	}
+}
+
+// chromium is the path of a browser.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing(t, "no Chromium on this machine: `make test` installs it where it may")
+	return ""
+}
+
+// tab opens a headless browser of the test's own.
+func tab(t *testing.T, browser string) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(200, 450),
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(time.Minute))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, stop := chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	ctx, end := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(end)
+	return ctx
+}
+
+// screenshot opens address, waits for what selector names, and returns what is seen.
+func screenshot(t *testing.T, browser, address, selector string) (shot image.Image, title, class string) {
+	t.Helper()
+	var data []byte
+	if err := chromedp.Run(tab(t, browser), chromedp.Navigate(address), chromedp.WaitReady(selector), chromedp.Title(&title),
+		chromedp.Evaluate(`document.body.className`, &class), chromedp.CaptureScreenshot(&data)); err != nil {
+		t.Fatal(err)
+	}
+	shot, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shot, title, class
+}

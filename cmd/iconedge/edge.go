@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+
+	"github.com/iconedge/iconedge/edge"
+)
+
+const edgeHelp = `
+Starts an edge node: the caching reverse proxy that people talk to. It needs nothing of its origin but HTTP; of iconedge's own
+origin it learns what a new release changed, and forgets only that.
+
+  iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
+
+GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.`
+
+func runEdge(ctx context.Context, std streams, args []string) error {
+	fs := newFlags("edge", "", edgeHelp)
+	cfg := edge.Config{Version: buildVersion()}
+	cfg.Flags(fs.FlagSet)
+	logger := fs.logFlags(std)
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error { return edge.Run(ctx, cfg) })
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/iconedge/iconedge/origin"
+)
+
+const originHelp = `
+Starts the origin service: it answers from the current release in the store, and keeps answering when the store is gone. It is for
+edges to talk to; it does not limit anybody, so leave it on a loopback or private address.
+
+  AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=… \
+  iconedge origin --store 's3://icons?endpoint=10.0.0.9:9000&tls=false&region=us-east-1' --cdn-url https://cdn.example.org
+
+GET /healthz and /readyz and /metrics are on the admin listener.`
+
+func runOrigin(ctx context.Context, std streams, args []string) error {
+	fs := newFlags("origin", "", originHelp)
+	cfg := origin.Config{Version: buildVersion()}
+	cfg.Flags(fs.FlagSet)
+	fs.preset("store", storeOf(dataDir()))
+	fs.preset("mirror", filepath.Join(dataDir(), "mirror"))
+	logger := fs.logFlags(std)
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error { return origin.Run(ctx, cfg) })
+}
+
+// serve runs a server whose flags have been read: first its logger, then its configuration, looked at as a whole.
+func serve(ctx context.Context, fs *flagSet, log **slog.Logger, logger func() (*slog.Logger, error), validate func() error, run func(context.Context) error) error {
+	if fs.NArg() > 0 {
+		return errUsage("iconedge " + fs.Name() + " takes no arguments but flags")
+	}
+	l, err := logger()
+	if err != nil {
+		return err
+	}
+	*log = l
+	if err := validate(); err != nil {
+		return errUsage(oneLine(err))
+	}
+	return run(ctx)
+}

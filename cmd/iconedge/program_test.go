@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// asProgram makes the test binary act as iconedge itself, so that the tests run real processes under the race detector.
+const asProgram = "ICONEDGE_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program is an iconedge process to be started: its data and home folders are the test's.
+func program(t *testing.T, home string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = []string{asProgram + "=1", "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if v, set := os.LookupEnv(name); set {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	return cmd
+}
+
+// call runs a command to its end.
+func callProgram(t *testing.T, home string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := program(t, home, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !asExit(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func asExit(err error, exit **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError)
+	*exit = e
+	return ok
+}
+
+// must runs a command that has to succeed and returns its stdout.
+func must(t *testing.T, home string, args ...string) string {
+	t.Helper()
+	stdout, stderr, status := callProgram(t, home, args...)
+	if status != 0 {
+		t.Fatalf("iconedge %s: status %d\n%s", strings.Join(args, " "), status, stderr)
+	}
+	return stdout
+}
+
+// A server is a long-running iconedge process, stopped when the test ends.
+type server struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	log  *logBuffer
+	done chan struct{}
+}
+
+func start(t *testing.T, home string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, cmd: program(t, home, args...), log: newLogBuffer(), done: make(chan struct{})}
+	s.cmd.Stderr = s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		s.cmd.Wait()
+		close(s.done)
+		s.log.Close()
+	}()
+	t.Cleanup(func() {
+		s.cmd.Process.Kill()
+		<-s.done
+		if t.Failed() {
+			t.Logf("iconedge %s:\n%s", strings.Join(args, " "), s.log)
+		}
+	})
+	return s
+}
+
+// stop sends SIGTERM and returns the exit status.
+func (s *server) stop() int {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	<-s.done
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// address is where the listener for public or admin listens, as the process logs it.
+func (s *server) address(use string) string {
+	s.t.Helper()
+	line := regexp.MustCompile(`msg=listening address=(\S+) for=` + use + `\b`)
+	m := s.log.wait(line)
+	if m == nil {
+		s.t.Fatalf("it never said where it listens for %s:\n%s", use, s.log)
+	}
+	return m[1]
+}
+
+// ready waits until /readyz of the admin listener says 200.
+func (s *server) ready() *server {
+	s.t.Helper()
+	admin := "http://" + s.address("admin") + "/readyz"
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		resp, err := http.Get(admin)
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return s
+			}
+		}
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("not ready in time: %v\n%s", err, s.log)
+		case <-tick.C:
+		}
+	}
+}
+
+// relay is an http.Handler that sends every request to the server at address, as it is.
+func relay(address string) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: address})
+			r.Out.URL.Path, r.Out.URL.RawPath = r.In.URL.Path, r.In.URL.RawPath
+			r.Out.URL.RawQuery = r.In.URL.RawQuery
+			r.Out.Header["X-Forwarded-For"] = nil
+		},
+		Transport:     &http.Transport{DisableCompression: true},
+		FlushInterval: -1,
+	}
+}
+
+// logBuffer keeps what a process logs, and wakes those who wait for a line.
+type logBuffer struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	text   bytes.Buffer
+	closed bool
+}
+
+func newLogBuffer() *logBuffer {
+	b := &logBuffer{}
+	b.cond = sync.NewCond(&b.mu)
+	return b
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.cond.Broadcast()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.cond.Broadcast()
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// wait returns the first match of line, or nil when the process has ended without one.
+func (b *logBuffer) wait(line *regexp.Regexp) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		if m := line.FindStringSubmatch(b.text.String()); m != nil || b.closed {
+			return m
+		}
+		b.cond.Wait()
+	}
+}
+
+// npm is the folder of a package that tools/package.json pins; `make test` installs them.
+func npm(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", "tools", "node_modules", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		missing(t, "%s is not installed: run `make test`, which installs it", name)
+	}
+	return dir
+}
+
+// missing skips a test whose tool can't be had here, loudly; in CI that is a failure.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf("SKIPPED: "+format, args...)
+}
+
+// freePort is a loopback address that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}

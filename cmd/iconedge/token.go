@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/token"
+)
+
+const tokenHelp = `
+Keeps the licence tokens in the store. A token is printed once, alone on stdout, and kept nowhere: the store holds its hash.
+
+  iconedge token issue --plan lifetime
+  iconedge token revoke iel_…            (the token, or its hash as list shows it)
+  iconedge token list`
+
+func tokens(ctx context.Context, std streams, args []string) error {
+	what := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		what, args = args[0], args[1:]
+	}
+	fs := newFlags(strings.TrimSpace("token "+what), "", tokenHelp)
+	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+	plan := "lifetime"
+	var valid time.Duration
+	switch what {
+	case "issue":
+		fs.StringVar(&plan, "plan", plan, "the `name` of the plan that the token stands for")
+		fs.DurationVar(&valid, "valid", 0, "how long the token is valid, such as 8760h (default for ever)")
+	case "revoke", "list", "":
+	default:
+		return errUsage("iconedge token takes issue, revoke or list; see iconedge token --help")
+	}
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	bucket, err := objectstore.Address(*store)
+	if err != nil {
+		return errUsage(oneLine(err))
+	}
+	now := time.Now().UTC()
+	switch {
+	case what == "issue" && fs.NArg() == 0:
+		return issueToken(ctx, std, bucket, plan, valid, now)
+	case what == "revoke" && fs.NArg() == 1:
+		return token.Revoke(ctx, bucket, fs.Arg(0), now)
+	case what == "list" && fs.NArg() == 0:
+		return listTokens(ctx, std, bucket)
+	}
+	return errUsage("iconedge token takes issue, revoke TOKEN or list; see iconedge token --help")
+}
+
+func issueToken(ctx context.Context, std streams, bucket objectstore.Bucket, plan string, valid time.Duration, now time.Time) error {
+	var until *time.Time
+	if valid < 0 {
+		return errUsage("--valid must be a time to come")
+	}
+	if valid > 0 {
+		end := now.Add(valid)
+		until = &end
+	}
+	t, err := token.Issue(ctx, bucket, plan, until, now)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(std.out, t)
+	return err
+}
+
+func listTokens(ctx context.Context, std streams, bucket objectstore.Bucket) error {
+	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "HASH\tPLAN\tSINCE\tUNTIL\tREVOKED")
+	for r, err := range token.List(ctx, bucket) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Hash, r.Plan, r.Since.Format(time.RFC3339), orDash(r.Until), orDash(r.Revoked))
+	}
+	return w.Flush()
+}
+
+func orDash(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}

@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
+// of 200 to 599 (an unasked 101 among them), a part or a 304 that nobody asked for, control bytes in a field.
+func checkHead(resp *http.Response, req *http.Request) error {
+	switch status := resp.StatusCode; {
+	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
+		return fmt.Errorf("%w: not HTTP/1", ErrAnswer)
+	case status < 200 || status > 599:
+		return fmt.Errorf("%w: status %d", ErrAnswer, status)
+	case status == http.StatusPartialContent && req.Header.Get("Range") == "":
+		return fmt.Errorf("%w: 206 without a Range", ErrAnswer)
+	case status == http.StatusNotModified && !conditional(req.Header):
+		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
+	}
+	for name, lines := range resp.Header {
+		for _, value := range lines {
+			if !cleanValue(value) {
+				return fmt.Errorf("%w: a control byte in %s", ErrAnswer, name)
+			}
+		}
+	}
+	return nil
+}
+
+func conditional(h http.Header) bool { return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != "" }
+
+// cleanValue reports whether a field's value is free of control bytes but for tabs (RFC 9110, section 5.5).
+func cleanValue(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// readBody reads the whole body, of max bytes or fewer. A body that ends before its Content-Length or its last chunk is an
+// error of net/http's; one that goes on after it is conn's to notice.
+func readBody(resp *http.Response, max int64) ([]byte, error) {
+	if resp.ContentLength > max && resp.Request.Method != http.MethodHead {
+		return nil, ErrTooLarge
+	}
+	var buf bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= 1<<20 && resp.Request.Method != http.MethodHead {
+		buf.Grow(int(n) + bytes.MinRead) // what is longer grows as it comes: a number is no body
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, max+1)); err != nil {
+		return nil, fmt.Errorf("reading the body: %w", err)
+	}
+	if int64(buf.Len()) > max {
+		return nil, ErrTooLarge
+	}
+	return buf.Bytes(), nil
+}

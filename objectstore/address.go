@@ -1,0 +1,109 @@
+package objectstore
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// An s3Address is an s3:// address, taken apart.
+type s3Address struct {
+	bucket, prefix   string
+	endpoint, region string // no region: the service is asked for the bucket's
+	tls              bool
+}
+
+// Address opens the store that s names, without touching disk or network:
+//
+//	dir:PATH
+//	s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=REGION
+//
+// The endpoint is Amazon's where none is given, tls is true unless it says false, and the region is that of AWS_REGION or
+// AWS_DEFAULT_REGION, or asked for. Credentials are those of the AWS environment variables, else of the AWS files; they are
+// never part of an address. The error is ErrAddress, and does not repeat s.
+func Address(s string) (Bucket, error) {
+	if path, ok := strings.CutPrefix(s, "dir:"); ok {
+		if path == "" || strings.ContainsRune(path, 0) {
+			return nil, fmt.Errorf("%w: dir: wants a path, as in dir:/var/lib/iconedge", ErrAddress)
+		}
+		return Dir(path), nil
+	}
+	if strings.HasPrefix(s, "s3:") {
+		a, err := parseS3(s)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+		}
+		return openS3(a)
+	}
+	return nil, fmt.Errorf("%w: it is dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT", ErrAddress)
+}
+
+// parseS3 reads an s3:// address. Its errors are for an operator, and hold nothing of the address but names of parameters:
+// somebody may have put a secret into it.
+func parseS3(s string) (a s3Address, err error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Opaque != "" || u.Host == "":
+		return a, fmt.Errorf("it has the form s3://BUCKET[/PREFIX]?endpoint=HOST:PORT")
+	case u.User != nil:
+		return a, fmt.Errorf("credentials belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the AWS files, not into an address")
+	case u.Fragment != "":
+		return a, fmt.Errorf("a # has no meaning here")
+	}
+	a = s3Address{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), endpoint: "s3.amazonaws.com", tls: true}
+	if err := checkPrefix(a.prefix); err != nil {
+		return a, fmt.Errorf("the prefix is %w", err)
+	}
+	a.region = os.Getenv("AWS_REGION")
+	if a.region == "" {
+		a.region = os.Getenv("AWS_DEFAULT_REGION")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return a, fmt.Errorf("its parameters are not percent-encoded correctly")
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return a, fmt.Errorf("%s is given more than once", name)
+		}
+		if err := a.set(name, values[0]); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+func (a *s3Address) set(name, value string) (err error) {
+	switch name {
+	case "endpoint":
+		a.endpoint = value
+		if !isHostPort(value) {
+			return fmt.Errorf("endpoint is HOST or HOST:PORT, without https:// (tls=false says http)")
+		}
+	case "region":
+		a.region = value
+	case "tls":
+		if a.tls, err = strconv.ParseBool(value); err != nil {
+			return fmt.Errorf("tls is true or false")
+		}
+	default:
+		return fmt.Errorf("it takes endpoint, tls and region, and no other parameter")
+	}
+	return nil
+}
+
+// isHostPort reports whether s is a host, with or without a port, and nothing else.
+func isHostPort(s string) bool {
+	u, err := url.Parse("http://" + s)
+	if err != nil || u.Host != s || u.Hostname() == "" {
+		return false
+	}
+	if _, port, err := net.SplitHostPort(s); err == nil {
+		n, err := strconv.Atoi(port)
+		return err == nil && n > 0 && n < 1<<16
+	}
+	return true
+}

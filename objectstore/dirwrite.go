@@ -1,0 +1,211 @@
+package objectstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+const (
+	lockFile   = private + "/lock"
+	unfinished = private + "/tmp" // unfinished writes
+	abandoned  = 24 * time.Hour   // an unfinished write of this age was left by a crash
+)
+
+// Put stores an object: into a file beside the objects first, which is renamed when its bytes are on disk.
+func (d *DirStore) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	if err := d.write(ctx, key, &source{ctx: ctx, r: r, size: size}, always); err != nil {
+		return d.fail("writing", key, err)
+	}
+	return nil
+}
+
+// PutIf stores an object on a condition, which holds between processes: a lock in the folder is held from looking at the old
+// object until the new one is in its place.
+func (d *DirStore) PutIf(ctx context.Context, key string, r io.Reader, size int64, tag string) error {
+	content, err := readSmall(&source{ctx: ctx, r: r, size: size})
+	if err == nil {
+		err = d.write(ctx, key, bytes.NewReader(content), func(root *os.Root) error { return unchanged(root, key, tag) })
+	}
+	if err != nil {
+		return d.fail("writing", key, err)
+	}
+	return nil
+}
+
+func always(*os.Root) error { return nil }
+
+// unchanged is ErrChanged unless the object's ETag is tag or, for an empty tag, there is none.
+func unchanged(root *os.Root, key, tag string) error {
+	f, fi, err := openIn(root, key)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotExist):
+		if tag == "" {
+			return nil
+		}
+		return ErrChanged
+	case err != nil:
+		return err
+	}
+	defer f.Close()
+	now, err := etag(f, fi)
+	if err != nil {
+		return err
+	}
+	if now != tag {
+		return ErrChanged
+	}
+	return nil
+}
+
+func (d *DirStore) write(ctx context.Context, key string, content io.Reader, allowed func(*os.Root) error) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	root, err := d.make(ctx)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	d.sweep.Do(func() { sweep(root, time.Now()) })
+	name := unfinished + "/" + rand.Text()
+	defer root.Remove(name) // after the rename there is none
+	if err := spool(root, name, content); err != nil {
+		return err
+	}
+	return commit(ctx, root, name, key, allowed)
+}
+
+// make opens the folder, and makes it and its private part where they are missing.
+func (d *DirStore) make(ctx context.Context) (*os.Root, error) {
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := d.root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := root.MkdirAll(unfinished, 0o755); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// spool writes content to a new file and makes it durable.
+func spool(root *os.Root, name string, content io.Reader) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// commit puts the finished file in its place. Every change of the tree is made under the lock: folders that it needs are not
+// removed by Delete, and no other write comes between the condition and the rename.
+func commit(ctx context.Context, root *os.Root, name, key string, allowed func(*os.Root) error) error {
+	unlock, err := lock(ctx, root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := allowed(root); err != nil {
+		return err
+	}
+	folder := path.Dir(key)
+	_, err = root.Stat(folder)
+	isNew := err != nil
+	if err := root.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := root.Rename(name, filepath.FromSlash(key)); err != nil {
+		return err
+	}
+	return syncFolders(root, folder, isNew)
+}
+
+// syncFolders makes the entries of a folder durable, and those of the folders above it where it is new.
+func syncFolders(root *os.Root, folder string, isNew bool) error {
+	if runtime.GOOS == "windows" { // has no such call
+		return nil
+	}
+	for {
+		f, err := root.Open(folder)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		if folder == "." || !isNew {
+			return nil
+		}
+		folder = path.Dir(folder)
+	}
+}
+
+// Delete removes an object, and the folders that it leaves empty.
+func (d *DirStore) Delete(ctx context.Context, key string) error {
+	err := checkKey(key)
+	if err == nil {
+		err = d.delete(ctx, key)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.fail("deleting", key, err); !errors.Is(err, ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *DirStore) delete(ctx context.Context, key string) error {
+	root, err := d.root(ctx)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if fi, err := root.Lstat(key); err != nil || fi.IsDir() {
+		return err // before the lock is made in a folder that there is nothing to remove from
+	}
+	if err := root.MkdirAll(private, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := root.Remove(key); err != nil {
+		return err
+	}
+	folder := path.Dir(key)
+	for folder != "." && root.Remove(folder) == nil { // the first that is not empty ends it
+		folder = path.Dir(folder)
+	}
+	return syncFolders(root, folder, false)
+}
+
+// sweep removes what crashed writers left. It is a courtesy, and its errors are of no consequence.
+func sweep(root *os.Root, now time.Time) {
+	entries, err := fs.ReadDir(root.FS(), unfinished)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil && now.Sub(fi.ModTime()) > abandoned {
+			root.Remove(unfinished + "/" + e.Name())
+		}
+	}
+}

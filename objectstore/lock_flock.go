@@ -1,0 +1,39 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// retryLock is how long a writer waits before it tries the lock again; it is held for a few system calls.
+const retryLock = 2 * time.Millisecond
+
+// lock takes the lock of a folder store, which excludes other processes and other calls of this one alike: flock(2) belongs
+// to the opening of the file, and each call opens it. It ends with its process, so that no crash leaves it taken.
+func lock(ctx context.Context, root *os.Root) (unlock func(), err error) {
+	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { f.Close() }, nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			f.Close()
+			return nil, &os.PathError{Op: "flock", Path: lockFile, Err: err}
+		}
+		select {
+		case <-time.After(retryLock):
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package objectstore
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+)
+
+// s3Failure is an error of S3 in our words ("Error responses" in Amazon's API reference has the codes). Of what the service
+// itself says only the code is passed on where credentials are the matter, since its message may speak of them.
+func s3Failure(status int, code, message string, anonymous bool) error {
+	code = oneLine(code)
+	switch {
+	case code == "NoSuchKey":
+		return ErrNotExist
+	case code == "NoSuchBucket":
+		return ErrNoBucket
+	case isDenied(status, code) && anonymous:
+		return fmt.Errorf("%w: no credentials are in the AWS environment variables or files", ErrDenied)
+	case isDenied(status, code):
+		return fmt.Errorf("%w (%s)", ErrDenied, code)
+	case code == "AuthorizationHeaderMalformed" || code == "InvalidRegion":
+		return fmt.Errorf("%w (%s): give the bucket's region in the address", ErrDenied, code)
+	case code == "ObjectParentIsFile" || code == "ExistingObjectIsDirectory" || // versitygw
+		code == "XMinioParentIsObject" || code == "XMinioObjectExistsAsDirectory": // MinIO
+		return fmt.Errorf("%w: an object can't be the folder of another", ErrKey)
+	case status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout:
+		return fmt.Errorf("%w: it answered %d (%s)", ErrUnreachable, status, code)
+	}
+	return fmt.Errorf("the endpoint answered %d (%s): %s", status, code, oneLine(message))
+}
+
+// isDenied reports whether the service did not accept who asks. Expired credentials are a 400, not a 403.
+func isDenied(status int, code string) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden ||
+		code == "ExpiredToken" || code == "InvalidToken" || code == "TokenRefreshRequired"
+}
+
+// oneLine makes a service's words fit for a log line: no control characters, at most 200 characters.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+	if runes := []rune(s); len(runes) > 200 {
+		s = string(runes[:200]) + "…"
+	}
+	return s
+}

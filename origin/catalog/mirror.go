@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/release"
+)
+
+// A mirror is the folder in which the objects of a release lie under the keys that they have in the store. Archives are shared by the releases that
+// have them in common: one is fetched, hashed and opened once, and closed and removed when no release uses it any more.
+type mirror struct {
+	dir     string
+	store   objectstore.Reader
+	counts  *counts
+	closing atomic.Bool // set at the end: files are closed then, but stay for the next start
+
+	mu   sync.Mutex
+	open map[string]*archive // by hash
+}
+
+// maxManifest bounds what is read as a manifest; that of 243 packs has about 300 KB.
+const maxManifest = 64 << 20
+
+func openMirror(dir string, store objectstore.Reader) (*mirror, error) {
+	for _, sub := range []string{tempDir, release.ArchivePrefix, release.IndexPrefix} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return nil, fmt.Errorf("making the mirror: %w", err)
+		}
+	}
+	m := &mirror{dir: dir, store: store, open: map[string]*archive{}}
+	return m, m.sweep(tempDir, nil) // downloads that a crash cut off
+}
+
+func (m *mirror) path(key string) string { return filepath.Join(m.dir, filepath.FromSlash(key)) }
+
+// storeCurrent is the id of the release that the store names.
+func (m *mirror) storeCurrent(ctx context.Context) (string, error) {
+	data, err := objectstore.ReadAll(ctx, m.store, release.CurrentKey, 1<<16)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return "", errNothingPublished
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", release.CurrentKey, err)
+	}
+	return currentID(data)
+}
+
+func currentID(data []byte) (string, error) {
+	c, err := release.ParseCurrent(data)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", release.CurrentKey, err)
+	}
+	return c.Release, nil
+}
+
+// manifest reads the manifest of a release from the store. The mirror's copy does only where the store can't be reached: the history of
+// a release is not part of its id, and the store's is the latest.
+func (m *mirror) manifest(ctx context.Context, id string) (*release.Manifest, error) {
+	key := release.ManifestKey(id)
+	data, err := objectstore.ReadAll(ctx, m.store, key, maxManifest)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return parseManifest(key, id, data)
+}
+
+func parseManifest(key, id string, data []byte) (*release.Manifest, error) {
+	man, err := release.ParseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	if man.ID != id { // a whole manifest in a wrong place
+		return nil, fmt.Errorf("reading %s: it is of another release: %w", key, release.ErrDamaged)
+	}
+	return man, nil
+}
+
+// ownManifest is that of the release that was current when the mirror was last in use.
+func (m *mirror) ownManifest() (*release.Manifest, error) {
+	data, err := os.ReadFile(m.path(release.CurrentKey))
+	if err != nil {
+		return nil, err
+	}
+	id, err := currentID(data)
+	if err != nil {
+		return nil, err
+	}
+	key := release.ManifestKey(id)
+	if data, err = os.ReadFile(m.path(key)); err != nil {
+		return nil, err
+	}
+	return parseManifest(key, id, data)
+}
+
+// remember makes man the mirror's own release: the one to start from when the store is gone.
+func (m *mirror) remember(man *release.Manifest) error {
+	key := release.ManifestKey(man.ID)
+	if err := m.write(key, man.Encode()); err != nil {
+		return err
+	}
+	now := release.Current{Release: man.ID, Published: man.Created}
+	if err := m.write(release.CurrentKey, now.Encode()); err != nil {
+		return err
+	}
+	return m.sweep(release.ManifestPrefix, func(name string) bool { return name == man.ID })
+}
+
+// sweep removes what lies in a folder of the mirror but for what keep says.
+func (m *mirror) sweep(sub string, keep func(name string) bool) error {
+	entries, err := os.ReadDir(filepath.Join(m.dir, sub))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if keep != nil && keep(e.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(m.dir, sub, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package release
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// The records of a ZIP, by their sections in its specification (APPNOTE 6.3.10): their signatures and their sizes in bytes
+// without the parts of variable length.
+const (
+	localSig, localHeader     = 0x04034b50, 30 // 4.3.7
+	centralSig, centralHeader = 0x02014b50, 46 // 4.3.12
+	end64Sig, end64Record     = 0x06064b50, 56 // 4.3.14
+	end64LocSig, end64Locator = 0x07064b50, 20 // 4.3.15
+	endSig, endRecord         = 0x06054b50, 22 // 4.3.16
+
+	methodDeflate = 8
+)
+
+// OpenArchive reads the directory of an archive of size bytes. It takes what a Writer writes and no other ZIP: entries sorted
+// by name, each called as an icon is and described by a Meta, deflated, nothing before the first and no comment at the end.
+// archive/zip reads the same, but keeps about 300 bytes an entry where this keeps 50.
+// The error is ErrDamaged, or the reader's.
+func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
+	at, n, err := findDirectory(r, size)
+	if err != nil {
+		return nil, err
+	}
+	dir := make([]byte, n)
+	if err := readAt(r, dir, at); err != nil {
+		return nil, err
+	}
+	a := &Archive{r: r}
+	if err := a.readDirectory(dir, at); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// findDirectory gives the place and size of the central directory.
+func findDirectory(r io.ReaderAt, size int64) (at, n int64, err error) {
+	if size < endRecord || size > math.MaxUint32 {
+		return 0, 0, damaged("no archive has that size")
+	}
+	end := make([]byte, endRecord)
+	if err := readAt(r, end, size-endRecord); err != nil {
+		return 0, 0, err
+	}
+	if binary.LittleEndian.Uint32(end) != endSig || binary.LittleEndian.Uint16(end[20:]) != 0 {
+		return 0, 0, damaged("it does not end as an archive does")
+	}
+	n, at = int64(binary.LittleEndian.Uint32(end[12:])), int64(binary.LittleEndian.Uint32(end[16:]))
+	stop := size - endRecord
+	if n == math.MaxUint32 { // more entries than 16 bits count
+		stop -= end64Locator + end64Record
+		end64 := make([]byte, end64Record+end64Locator)
+		if stop < 0 {
+			return 0, 0, damaged("it is cut off")
+		}
+		if err := readAt(r, end64, stop); err != nil {
+			return 0, 0, err
+		}
+		if binary.LittleEndian.Uint32(end64) != end64Sig || binary.LittleEndian.Uint32(end64[end64Record:]) != end64LocSig {
+			return 0, 0, damaged("it does not end as an archive does")
+		}
+		n, at = int64(binary.LittleEndian.Uint64(end64[40:])), int64(binary.LittleEndian.Uint64(end64[48:]))
+	}
+	if n < 0 || at < 0 || at > stop || n != stop-at {
+		return 0, 0, damaged("its directory is not where it should be")
+	}
+	return at, n, nil
+}
+
+// readDirectory fills a from the central directory, which starts at stop.
+func (a *Archive) readDirectory(dir []byte, stop int64) error {
+	seen := map[string]uint32{}
+	var next int64 // where the next entry must lie
+	for len(dir) > 0 {
+		if len(dir) < centralHeader || binary.LittleEndian.Uint32(dir) != centralSig {
+			return damaged("its directory is cut off")
+		}
+		nameLen, extraLen := int(binary.LittleEndian.Uint16(dir[28:])), int(binary.LittleEndian.Uint16(dir[30:]))
+		commentLen := int(binary.LittleEndian.Uint16(dir[32:]))
+		if len(dir) < centralHeader+nameLen+extraLen+commentLen {
+			return damaged("its directory is cut off")
+		}
+		name, ok := bytes.CutSuffix(dir[centralHeader:centralHeader+nameLen], []byte(extension))
+		if !ok || !icon.ValidKey(string(name)) || extraLen != 0 || binary.LittleEndian.Uint16(dir[10:]) != methodDeflate {
+			return damaged("an entry is no icon")
+		}
+		if n := len(a.records); n > 0 && bytes.Compare(a.name(n-1), name) >= 0 {
+			return damaged("its entries are not sorted")
+		}
+		rec := record{
+			name: uint32(len(a.names)),
+			crc:  binary.LittleEndian.Uint32(dir[16:]), deflated: binary.LittleEndian.Uint32(dir[20:]),
+			size: binary.LittleEndian.Uint32(dir[24:]), at: binary.LittleEndian.Uint32(dir[42:]),
+		}
+		if int64(rec.at) != next || rec.size > MaxDrawing {
+			return damaged("an entry is not where it should be")
+		}
+		next += int64(localHeader+nameLen) + int64(rec.deflated)
+		comment := dir[centralHeader+nameLen+extraLen:][:commentLen]
+		meta, known := seen[string(comment)]
+		if !known {
+			if _, err := parseMeta(string(name), comment); err != nil {
+				return err
+			}
+			meta = uint32(len(a.metas))
+			seen[string(comment)] = meta
+			a.metas = append(binary.LittleEndian.AppendUint16(a.metas, uint16(commentLen)), comment...)
+		}
+		rec.meta = meta
+		a.names = append(a.names, name...)
+		a.records = append(a.records, rec)
+		dir = dir[centralHeader+nameLen+extraLen+commentLen:]
+	}
+	if next != stop {
+		return damaged("an entry is not where it should be")
+	}
+	a.records, a.names, a.metas = clip(a.records), clip(a.names), clip(a.metas)
+	return nil
+}
+
+// clip gives s without the room that append left behind it.
+func clip[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
+
+// localMatches reports whether a local header is that of an entry of that name.
+func localMatches(head, name []byte) bool {
+	return binary.LittleEndian.Uint32(head) == localSig &&
+		int(binary.LittleEndian.Uint16(head[26:])) == len(name)+len(extension) && binary.LittleEndian.Uint16(head[28:]) == 0 &&
+		bytes.Equal(head[localHeader:localHeader+len(name)], name)
+}
+
+func readAt(r io.ReaderAt, buf []byte, at int64) error {
+	n, err := r.ReadAt(buf, at)
+	if n == len(buf) {
+		return nil
+	}
+	if err == io.EOF {
+		return damaged("it is cut off")
+	}
+	return err
+}
+
+func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }

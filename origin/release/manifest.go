@@ -1,0 +1,118 @@
+package release
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// An Epoch is a release in which some drawing last changed.
+type Epoch struct {
+	Seq     int       `json:"seq"`
+	ID      string    `json:"id"`
+	Created time.Time `json:"created"`
+}
+
+// An Omission is a drawing that was left out, and why, in words.
+type Omission struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// A PackEntry is one pack in a manifest.
+type PackEntry struct {
+	icon.Pack
+	Hidden  bool       `json:"hidden,omitempty"` // left out of lists and of search
+	Archive Blob       `json:"archive"`
+	Source  string     `json:"source"` // digest of what it was built from, and of the builder's version
+	LeftOut []Omission `json:"left_out,omitempty"`
+	Icons   int        `json:"icons"`   // entries of the archive that are icons, hidden ones included
+	Aliases int        `json:"aliases"` // entries that are aliases, hidden ones included
+	Seqs    []int      `json:"seqs"`    // every Seq that a drawing of it has, ascending
+}
+
+// A Manifest says what is in a release.
+type Manifest struct {
+	ID      string      `json:"id"`
+	Seq     int         `json:"seq"` // publications are counted from 1
+	Created time.Time   `json:"created"`
+	Packs   []PackEntry `json:"packs"` // sorted by key
+	Index   Blob        `json:"index"`
+	History []Epoch     `json:"history"` // ascending by Seq; at least those that a drawing names
+}
+
+// ComputeID hashes what is in the release, packs and index, and neither when nor after what it was made: the same library
+// has the same id wherever it is published first.
+func (m *Manifest) ComputeID() string {
+	b, err := json.Marshal(struct {
+		Packs []PackEntry
+		Index Blob
+	}{m.Packs, m.Index})
+	if err != nil { // strings and numbers alone; ParseManifest can give no others
+		panic(err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Encode gives the form that ParseManifest reads.
+func (m *Manifest) Encode() []byte { return encode(m) }
+
+// ParseManifest reads a manifest and verifies its id. The error is ErrDamaged.
+func ParseManifest(data []byte) (*Manifest, error) {
+	m := new(Manifest)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return m, nil
+}
+
+func (m *Manifest) check() error {
+	if m.ID != m.ComputeID() {
+		return fmt.Errorf("its id is not that of what is in it")
+	}
+	if !m.Index.valid() {
+		return fmt.Errorf("its index has no hash")
+	}
+	for i, p := range m.Packs {
+		switch {
+		case !icon.ValidKey(p.Pack.Pack):
+			return fmt.Errorf("a pack has no valid key")
+		case i > 0 && m.Packs[i-1].Pack.Pack >= p.Pack.Pack:
+			return fmt.Errorf("its packs are not sorted")
+		case !p.Archive.valid():
+			return fmt.Errorf("the archive of %s has no hash", p.Pack.Pack)
+		}
+	}
+	if !slices.IsSortedFunc(m.History, func(a, b Epoch) int { return cmp.Compare(a.Seq, b.Seq) }) {
+		return fmt.Errorf("its history is not sorted")
+	}
+	return nil
+}
+
+// Pack finds a pack by its key.
+func (m *Manifest) Pack(key string) (*PackEntry, bool) {
+	i, found := slices.BinarySearchFunc(m.Packs, key, func(p PackEntry, key string) int { return cmp.Compare(p.Pack.Pack, key) })
+	if !found {
+		return nil, false
+	}
+	return &m.Packs[i], true
+}
+
+// Changed is the release in which a drawing with that Seq last changed: this one, if its history does not know.
+func (m *Manifest) Changed(seq int) Epoch {
+	i, found := slices.BinarySearchFunc(m.History, seq, func(e Epoch, seq int) int { return cmp.Compare(e.Seq, seq) })
+	if !found {
+		return Epoch{m.Seq, m.ID, m.Created}
+	}
+	return m.History[i]
+}

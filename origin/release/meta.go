@@ -1,0 +1,54 @@
+package release
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// Meta is what an archive says of a drawing besides the drawing itself. Its JSON is the comment of the drawing's entry; the
+// keys are short, since a library has hundreds of thousands of them.
+type Meta struct {
+	Name       string   `json:"-"` // the entry's own, without .svg
+	Width      float64  `json:"w"` // in pixels, of the plain drawing
+	Height     float64  `json:"h"`
+	ViewBox    string   `json:"box"`
+	Hidden     bool     `json:"hidden,omitempty"`
+	Monochrome bool     `json:"mono,omitempty"`
+	AliasOf    string   `json:"of,omitempty"` // the icon that it is another name of; never an alias itself
+	Categories []string `json:"in,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
+	Seq        int      `json:"seq"` // of the publication in which the drawing, or this Meta, last changed
+}
+
+// Same reports whether two are alike in all but Seq.
+func (m Meta) Same(other Meta) bool {
+	m.Seq, other.Seq = 0, 0
+	if len(m.Categories)+len(other.Categories) == 0 {
+		m.Categories, other.Categories = nil, nil
+	}
+	if len(m.Tags)+len(other.Tags) == 0 {
+		m.Tags, other.Tags = nil, nil
+	}
+	return reflect.DeepEqual(m, other)
+}
+
+func (m Meta) comment() (string, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("describing %s: %w", m.Name, err) // a width that is no number
+	}
+	if len(b) > maxComment {
+		return "", fmt.Errorf("describing %s: its categories and tags take more than %d bytes", m.Name, maxComment)
+	}
+	return string(b), nil
+}
+
+func parseMeta(name string, comment []byte) (Meta, error) {
+	m := Meta{}
+	if err := json.Unmarshal(comment, &m); err != nil {
+		return Meta{}, fmt.Errorf("%w: the entry of %s has no description", ErrDamaged, name)
+	}
+	m.Name = name
+	return m, nil
+}

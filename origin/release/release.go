@@ -1,0 +1,99 @@
+// Package release is the form of a release in the object store, written and read side by side: the small object that names
+// the current one, the manifest that says what is in a release, and the archive of a pack. It does no I/O but on the readers
+// and writers that it is given.
+//
+// A release is a manifest. It names one archive a pack and one search index by the SHA-256 of their bytes, so that releases
+// share what has not changed:
+//
+//	current                       which release is the current one; replaced last
+//	releases/<id>/release.json    the manifest
+//	packs/<sha256>.zip            an archive: an ordinary ZIP with an entry NAME.svg for each icon and alias
+//	search/<sha256>.idx           a search index, in the form of package search
+//
+// The comment of an archive's entry is the icon's Meta in JSON. An archive is read by its central directory alone: nothing is
+// unpacked before it is asked for.
+package release
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrDamaged says that bytes are not a manifest, an archive or a current object, or not the one that they should be. Callers
+// add the object's key.
+var ErrDamaged = errors.New("damaged")
+
+// CurrentKey is the key of the object that names the current release.
+const CurrentKey = "current"
+
+// Prefixes of the three kinds of keys.
+const (
+	ManifestPrefix = "releases/"
+	ArchivePrefix  = "packs/"
+	IndexPrefix    = "search/"
+)
+
+const manifestName = "/release.json"
+
+// ManifestKey is the key of a release's manifest.
+func ManifestKey(id string) string { return ManifestPrefix + id + manifestName }
+
+// ManifestID is the id of the release whose manifest has that key.
+func ManifestID(key string) (id string, ok bool) {
+	id, found := strings.CutPrefix(key, ManifestPrefix)
+	id, rest := strings.CutSuffix(id, manifestName)
+	return id, found && rest && ValidID(id)
+}
+
+// ArchiveKey is the key of a pack's archive.
+func ArchiveKey(hash string) string { return ArchivePrefix + hash + ".zip" }
+
+// IndexKey is the key of a search index.
+func IndexKey(hash string) string { return IndexPrefix + hash + ".idx" }
+
+// A Blob is an object that is called by what is in it.
+type Blob struct {
+	Hash string `json:"sha256"` // in hexadecimal, lower case
+	Size int64  `json:"size"`   // in bytes
+}
+
+func (b Blob) valid() bool { return isHex(b.Hash, 64) && b.Size >= 0 }
+
+// ValidID reports whether s has the form of a release's id: 32 hexadecimal digits in lower case.
+func ValidID(s string) bool { return isHex(s, 32) }
+
+func isHex(s string, n int) bool {
+	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Current is the object that names the current release.
+type Current struct {
+	Release   string    `json:"release"`
+	Published time.Time `json:"published"` // when it became the current one
+}
+
+// Encode gives the form that ParseCurrent reads.
+func (c Current) Encode() []byte { return encode(c) }
+
+// ParseCurrent reads the object at CurrentKey. The error is ErrDamaged.
+func ParseCurrent(data []byte) (Current, error) {
+	var c Current
+	if err := json.Unmarshal(data, &c); err != nil {
+		return Current{}, fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	if !ValidID(c.Release) {
+		return Current{}, fmt.Errorf("%w: it names no release", ErrDamaged)
+	}
+	return c, nil
+}
+
+func encode(v any) []byte {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil { // strings, numbers and times alone: only a time beyond the year 9999 can't be written
+		panic(err)
+	}
+	return append(b, '\n')
+}

@@ -1,0 +1,114 @@
+package release
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/klauspost/compress/flate"
+)
+
+const (
+	extension  = ".svg"
+	maxComment = math.MaxUint16 // of a ZIP entry, in bytes
+
+	// MaxDrawing is the largest drawing, in bytes. The largest of Iconify's is a fifteenth of it; without a bound a damaged
+	// directory could ask a reader for any amount of memory.
+	MaxDrawing = 16 << 20
+
+	// level is the one where more time gains next to nothing: see BenchmarkLevels.
+	level = 5
+)
+
+// A Writer writes the archive of a pack. The same drawings give the same bytes: there are no times in it.
+type Writer struct {
+	zip     *zip.Writer
+	sum     hash.Hash
+	written int64
+	last    string
+	flate   *flate.Writer
+	buf     bytes.Buffer
+}
+
+// NewWriter starts an archive on w.
+func NewWriter(w io.Writer) *Writer {
+	aw := &Writer{sum: sha256.New()}
+	aw.zip = zip.NewWriter(io.MultiWriter(w, aw.sum, (*counter)(&aw.written)))
+	f, err := flate.NewWriter(&aw.buf, level)
+	if err != nil { // the level is a constant
+		panic(err)
+	}
+	aw.flate = f
+	return aw
+}
+
+// Add writes one drawing. Names must come in ascending order, and be icon.ValidKey.
+func (w *Writer) Add(m Meta, svg []byte) error {
+	switch {
+	case !icon.ValidKey(m.Name):
+		return fmt.Errorf("adding %q: not a name of an icon", m.Name)
+	case m.Name <= w.last:
+		return fmt.Errorf("adding %s after %s: not in order", m.Name, w.last)
+	case len(svg) > MaxDrawing:
+		return fmt.Errorf("adding %s: larger than %d bytes", m.Name, MaxDrawing)
+	case w.written > math.MaxUint32-2*MaxDrawing:
+		return fmt.Errorf("adding %s: an archive can't hold more than 4 GiB", m.Name)
+	}
+	comment, err := m.comment()
+	if err != nil {
+		return err
+	}
+	w.last = m.Name
+	deflated, err := w.deflate(svg)
+	if err != nil {
+		return err
+	}
+	// CreateRaw writes sizes and checksum before the data, as readers want them, and no descriptor after it.
+	h := &zip.FileHeader{
+		Name: m.Name + extension, Comment: comment, Method: zip.Deflate, ReaderVersion: 20,
+		CRC32: crc32.ChecksumIEEE(svg), CompressedSize64: uint64(len(deflated)), UncompressedSize64: uint64(len(svg)),
+		ModifiedDate: 1<<5 | 1, // 1 January 1980, the first day that a ZIP knows
+	}
+	h.SetMode(0o644)
+	entry, err := w.zip.CreateRaw(h)
+	if err != nil {
+		return err
+	}
+	_, err = entry.Write(deflated)
+	return err
+}
+
+// deflate is good until the next call.
+func (w *Writer) deflate(svg []byte) ([]byte, error) {
+	w.buf.Reset()
+	w.flate.Reset(&w.buf)
+	if _, err := w.flate.Write(svg); err != nil {
+		return nil, err
+	}
+	if err := w.flate.Close(); err != nil {
+		return nil, err
+	}
+	return w.buf.Bytes(), nil
+}
+
+// Close writes the directory and tells what the archive is called. It does not close the writer underneath.
+func (w *Writer) Close() (Blob, error) {
+	if err := w.zip.Close(); err != nil {
+		return Blob{}, err
+	}
+	return Blob{hex.EncodeToString(w.sum.Sum(nil)), w.written}, nil
+}
+
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}

@@ -1,0 +1,114 @@
+package search
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// The file: magic, version, the offset and size of each section (both uint64; all numbers are little-endian), the sections,
+// each at a multiple of 8 bytes, and a CRC-32C of all before it.
+const (
+	magic   = "iconsrch"
+	version = 1
+)
+
+// The sections, in the order of the file. Docs are sorted by pack and name, so that a pack is a range of them.
+const (
+	secPacks    = iota // JSON: packs, with the end of each one's range
+	secDocs            // docSize bytes a doc
+	secNames           // names, each followed, for an alias, by a NUL and what it is another name of
+	secSizes           // pairs of float64: width and height
+	secWords           // FST: word to the offset of its bitmap in secPostings
+	secPrefixes        // FST: the first 1, 2 and 3 bytes of words, likewise
+	secPostings        // bitmaps of docs
+	sections
+)
+
+const (
+	headSize = len(magic) + 8 + 16*sections
+	sumSize  = 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// packRecord is a pack in secPacks. Rank orders packs where nothing else tells hits apart.
+type packRecord struct {
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	End  uint32 `json:"end"` // one past its last doc; the first follows the last of the pack before
+	Rank int    `json:"rank"`
+}
+
+// A doc in secDocs.
+const (
+	docNameEnd = 0  // uint32: where its name ends in secNames
+	docGroup   = 4  // uint32: docs with the same drawing have the same
+	docDims    = 8  // uint32: index into secSizes
+	docShape   = 12 // words in the high four bits, style words in the low
+	docFlags   = 13 // leading style words, flagMonochrome, flagAlias
+	docSize    = 16
+
+	leadMask       = 0x0f
+	flagMonochrome = 0x40
+	flagAlias      = 0x80
+)
+
+// writeFile writes the sections as one file.
+func writeFile(w io.Writer, body [sections][]byte) error {
+	head := append([]byte(magic), 0, 0, 0, 0, 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(head[len(magic):], version)
+	binary.LittleEndian.PutUint32(head[len(magic)+4:], sections)
+	at := uint64(headSize)
+	for _, b := range body {
+		head = binary.LittleEndian.AppendUint64(head, at)
+		head = binary.LittleEndian.AppendUint64(head, uint64(len(b)))
+		at += padded(uint64(len(b)))
+	}
+	sum := crc32.New(castagnoli)
+	both := io.MultiWriter(w, sum)
+	for _, b := range slices.Insert(body[:], 0, head) {
+		if _, err := both.Write(b); err != nil {
+			return fmt.Errorf("writing search index: %w", err)
+		}
+		if _, err := both.Write(make([]byte, padded(uint64(len(b)))-uint64(len(b)))); err != nil {
+			return fmt.Errorf("writing search index: %w", err)
+		}
+	}
+	if _, err := w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32())); err != nil {
+		return fmt.Errorf("writing search index: %w", err)
+	}
+	return nil
+}
+
+func padded(n uint64) uint64 { return (n + 7) &^ 7 }
+
+// readFile finds the sections of a file. The error is ErrDamaged.
+func readFile(data []byte) (body [sections][]byte, err error) {
+	if len(data) < headSize+sumSize || string(data[:len(magic)]) != magic {
+		return body, fmt.Errorf("%w: not an index", ErrDamaged)
+	}
+	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != version {
+		return body, fmt.Errorf("%w: version %d, not %d", ErrDamaged, v, version)
+	}
+	whole, sum := data[:len(data)-sumSize], binary.LittleEndian.Uint32(data[len(data)-sumSize:])
+	if crc32.Checksum(whole, castagnoli) != sum {
+		return body, fmt.Errorf("%w: checksum differs", ErrDamaged)
+	}
+	at := uint64(headSize)
+	for i := range body {
+		entry := data[len(magic)+8+16*i:]
+		off, size := binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint64(entry[8:])
+		if off != at || size > uint64(len(whole))-at || padded(size) > uint64(len(whole))-at {
+			return body, fmt.Errorf("%w: section %d is out of place", ErrDamaged, i)
+		}
+		body[i] = data[off : off+size : off+size]
+		at += padded(size)
+	}
+	if at != uint64(len(whole)) || binary.LittleEndian.Uint32(data[len(magic)+4:]) != sections {
+		return body, fmt.Errorf("%w: sections do not fill the file", ErrDamaged)
+	}
+	return body, nil
+}

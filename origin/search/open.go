@@ -1,0 +1,141 @@
+package search
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/blevesearch/vellum"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// An Index answers queries. Its methods may be called at the same time.
+type Index struct {
+	body            [sections][]byte
+	words, prefixes *vellum.FST
+	packs           []packRecord
+	named           map[string][]int // packs by the folded words of their key and of their name
+	docs, groups    int
+	scratch         sync.Pool // of *scratch
+}
+
+// Open makes an Index of a whole file that Build wrote. It uses data in place: data must not change or be unmapped while
+// the Index is in use. The error is ErrDamaged.
+func Open(data []byte) (*Index, error) {
+	body, err := readFile(data)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{body: body, docs: len(body[secDocs]) / docSize}
+	if err := json.Unmarshal(body[secPacks], &x.packs); err != nil {
+		return nil, fmt.Errorf("%w: its packs: %w", ErrDamaged, err)
+	}
+	if x.words, err = vellum.Load(body[secWords]); err != nil {
+		return nil, fmt.Errorf("%w: its words: %w", ErrDamaged, err)
+	}
+	if x.prefixes, err = vellum.Load(body[secPrefixes]); err != nil {
+		return nil, fmt.Errorf("%w: its prefixes: %w", ErrDamaged, err)
+	}
+	if err := x.check(); err != nil {
+		return nil, err
+	}
+	x.namePacks()
+	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
+	return x, nil
+}
+
+// check looks at what the sections say of each other, and counts the groups.
+func (x *Index) check() error {
+	names, sizes, end := uint32(len(x.body[secNames])), uint32(len(x.body[secSizes])/16), uint32(0)
+	for d := range uint32(x.docs) {
+		nameEnd := x.field(d, docNameEnd)
+		if nameEnd < end || nameEnd > names || x.field(d, docDims) >= sizes || x.field(d, docGroup) > d {
+			return fmt.Errorf("%w: icon %d", ErrDamaged, d)
+		}
+		end = nameEnd
+		x.groups = max(x.groups, int(x.field(d, docGroup))+1)
+	}
+	end = 0
+	for _, p := range x.packs {
+		if p.End < end || int(p.End) > x.docs {
+			return fmt.Errorf("%w: pack %q", ErrDamaged, p.Key)
+		}
+		end = p.End
+	}
+	if int(end) != x.docs || x.docs*docSize != len(x.body[secDocs]) {
+		return fmt.Errorf("%w: icons of no pack", ErrDamaged)
+	}
+	return nil
+}
+
+// namePacks fills x.named. Of a name such as "Tabler Icons" the last word says nothing.
+func (x *Index) namePacks() {
+	x.named = map[string][]int{}
+	for i, p := range x.packs {
+		key, name := folded(split(p.Key)), folded(split(p.Name))
+		if n := len(name); n > 1 && name[n-1] == "icon" {
+			name = name[:n-1]
+		}
+		x.named[strings.Join(key, " ")] = append(x.named[strings.Join(key, " ")], i)
+		if strings.Join(key, " ") != strings.Join(name, " ") && len(name) > 0 {
+			x.named[strings.Join(name, " ")] = append(x.named[strings.Join(name, " ")], i)
+		}
+	}
+}
+
+func (x *Index) field(doc uint32, at int) uint32 {
+	return binary.LittleEndian.Uint32(x.body[secDocs][int(doc)*docSize+at:])
+}
+
+// cost is the words of a doc's name that say what it shows, times 16, and those that say how.
+func (x *Index) cost(doc uint32) byte { return x.body[secDocs][int(doc)*docSize+docShape] }
+
+func (x *Index) flags(doc uint32) byte { return x.body[secDocs][int(doc)*docSize+docFlags] }
+
+// names is a doc's name, in place, and what it is an alias of.
+func (x *Index) names(doc uint32) (name, aliasOf []byte) {
+	start := uint32(0)
+	if doc > 0 {
+		start = x.field(doc-1, docNameEnd)
+	}
+	name, aliasOf, _ = bytes.Cut(x.body[secNames][start:x.field(doc, docNameEnd)], []byte{0})
+	return name, aliasOf
+}
+
+// packOf is the pack, by index, that a doc is of.
+func (x *Index) packOf(doc uint32) int {
+	low, high := 0, len(x.packs)-1
+	for low < high {
+		if mid := (low + high) / 2; doc < x.packs[mid].End {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
+// span is the docs of a pack: from, and one past the last.
+func (x *Index) span(pack int) (from, to uint32) {
+	if pack > 0 {
+		from = x.packs[pack-1].End
+	}
+	return from, x.packs[pack].End
+}
+
+func (x *Index) hit(doc uint32) Hit {
+	name, aliasOf := x.names(doc)
+	size := x.body[secSizes][16*x.field(doc, docDims):]
+	return Hit{
+		Ref:        icon.Ref{Pack: x.packs[x.packOf(doc)].Key, Name: string(name)},
+		AliasOf:    string(aliasOf),
+		Width:      math.Float64frombits(binary.LittleEndian.Uint64(size)),
+		Height:     math.Float64frombits(binary.LittleEndian.Uint64(size[8:])),
+		Monochrome: x.flags(doc)&flagMonochrome != 0,
+	}
+}

@@ -1,0 +1,71 @@
+package search
+
+import "strings"
+
+// Words by which packs tell styles and sizes of one drawing apart.
+var (
+	// alwaysStyle end a name only to tell its style, in whatever pack.
+	alwaysStyle = wordSet("outline outlined fill filled solid rounded duotone")
+	// oftenStyle do so in packs that use them throughout; elsewhere they may mean something ("traffic-light", "line-chart").
+	oftenStyle = wordSet("sharp round bold thin light line linear regular broken twotone two tone baseline " +
+		"remix flat color colored monochrome 10 12 16 20 24 28 32 48")
+)
+
+func wordSet(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// A word of oftenStyle is a style of a pack where at least one name in styleShare, and styleLeast of them, end with it (or
+// begin: "baseline-home"). Any word at all is, where it ends one name in habitShare, and habitLeast of them ("-icon" of logos).
+const (
+	styleShare, styleLeast = 20, 10
+	habitShare, habitLeast = 5, 50
+)
+
+// A shape tells the words of a name that say what it shows from those that say how: the first lead words and the last
+// tail words are style.
+type shape struct{ lead, words, tail int }
+
+// styles are the words that tell styles in one pack.
+type styles struct{ first, last map[string]bool }
+
+// learnStyles finds the styles of a pack from all of its names.
+func learnStyles(names [][]string) styles {
+	first, last := map[string]int{}, map[string]int{}
+	for _, words := range names {
+		for i := len(words) - 1; i > 0; i-- { // through a whole tail such as "two-tone" or "24-filled"
+			last[words[i]]++
+			if !alwaysStyle[words[i]] && !oftenStyle[words[i]] {
+				break
+			}
+		}
+		if len(words) > 1 {
+			first[words[0]]++
+		}
+	}
+	s := styles{map[string]bool{}, map[string]bool{}}
+	often := func(n, share, least int) bool { return n >= least && n*share >= len(names) }
+	for w, n := range last {
+		s.last[w] = alwaysStyle[w] || oftenStyle[w] && often(n, styleShare, styleLeast) || often(n, habitShare, habitLeast)
+	}
+	for w, n := range first {
+		s.first[w] = (alwaysStyle[w] || oftenStyle[w]) && often(n, styleShare, styleLeast)
+	}
+	return s
+}
+
+// shape leaves at least one word that is no style.
+func (s styles) shape(words []string) shape {
+	from, to := 0, len(words)
+	for to > 1 && s.last[words[to-1]] {
+		to--
+	}
+	for from < to-1 && s.first[words[from]] {
+		from++
+	}
+	return shape{from, to - from, len(words) - to}
+}

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxWords is how many words of a query are looked at: the longest real name has 15.
+const maxWords = 16
+
+// A term is one word of a query: as it was typed, in lower case, and as names have it.
+type term struct{ typed, folded string }
+
+// split cuts text into words: at whatever is no letter, mark or digit, and where camelCase begins a new word
+// ("HTMLFile" is html file). Text beyond MaxText characters, and words beyond maxWords, are left out.
+func split(text string) []term {
+	var terms []term
+	runes := []rune(text)
+	runes = runes[:min(len(runes), MaxText)]
+	start := 0
+	end := func(i int) {
+		if i > start && len(terms) < maxWords {
+			typed := strings.ToLower(string(runes[start:i]))
+			terms = append(terms, term{typed, fold(typed)})
+		}
+	}
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r):
+			end(i)
+			start = i + 1
+		case i > start && unicode.IsUpper(r) && humps(runes, i):
+			end(i)
+			start = i
+		}
+	}
+	end(len(runes))
+	return terms
+}
+
+// humps reports whether the upper-case letter runes[i] begins a word: after another kind of character, or as the last
+// capital before small letters.
+func humps(runes []rune, i int) bool {
+	return !unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])
+}
+
+// fold makes a plural singular, by the rules that names and queries share: -ies to -y, -sses, -shes, -ches and -xes less
+// the es, else less a final s, but not of -ss, -us and -is. It need not be right, only the same on both sides.
+func fold(w string) string {
+	switch n := len(w); {
+	case n > 3 && strings.HasSuffix(w, "ies"):
+		return w[:n-3] + "y"
+	case n > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "shes") || strings.HasSuffix(w, "ches") || strings.HasSuffix(w, "xes")):
+		return w[:n-2]
+	case n > 3 && w[n-1] == 's' && w[n-2] != 's' && w[n-2] != 'u' && w[n-2] != 'i':
+		return w[:n-1]
+	}
+	return w
+}
+
+// folded is the list of words that a query must have.
+func folded(terms []term) []string {
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = t.folded
+	}
+	return words
+}
+
+// nameWords cuts an icon's name into folded words, appended to buf.
+func nameWords(buf []string, name string) []string {
+	for w := range strings.SplitSeq(name, "-") {
+		if w != "" {
+			buf = append(buf, fold(w))
+		}
+	}
+	return buf
+}

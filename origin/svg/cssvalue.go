@@ -1,0 +1,143 @@
+package svg
+
+import (
+	"bytes"
+	"strings"
+)
+
+func equalFold(s, lower string) bool { return len(s) == len(lower) && strings.EqualFold(s, lower) }
+
+// functions are those that neither fetch anything nor could name what they fetch.
+var functions = func() map[string]bool {
+	table := map[string]bool{}
+	for _, name := range strings.Fields("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix light-dark " +
+		"calc min max clamp abs sign round mod rem sin cos tan asin acos atan atan2 pow sqrt hypot log exp var " +
+		"matrix matrix3d translate translatex translatey translatez translate3d scale scalex scaley scalez scale3d " +
+		"rotate rotatex rotatey rotatez rotate3d skew skewx skewy perspective cubic-bezier steps linear " +
+		"path polygon circle ellipse inset rect xywh ray fit-content minmax " +
+		"blur brightness contrast drop-shadow grayscale hue-rotate invert opacity saturate sepia") {
+		table[name] = true
+	}
+	return table
+}()
+
+// harmlessTokens reports whether a value can be kept: its brackets match, its functions are known, and every URL in it
+// is a reference inside of the drawing. Escapes and comments have been read by then.
+func harmlessTokens(list []token) bool {
+	var open []string
+	for _, t := range list {
+		switch t.kind {
+		case tokBad, tokAt:
+			return false
+		case tokURL:
+			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 {
+				return false
+			}
+		case tokFunction:
+			if !functions[strings.ToLower(t.text)] {
+				return false
+			}
+			open = append(open, ")")
+		case tokDelim:
+			switch t.text {
+			case "(":
+				open = append(open, ")")
+			case "[":
+				open = append(open, "]")
+			case ")", "]":
+				if len(open) == 0 || open[len(open)-1] != t.text {
+					return false
+				}
+				open = open[:len(open)-1]
+			case "+", "-", "*", "/", ",", ".", "%", "=", ":":
+			default:
+				return false
+			}
+		}
+	}
+	return len(open) == 0
+}
+
+// cleanValue reads one value as CSS. It is returned as it was written where every reader would see the same in it, else in
+// our spelling.
+func cleanValue(v []byte) ([]byte, bool) {
+	list := quotedURLs(tokens(v))
+	if !harmlessTokens(list) {
+		return nil, false
+	}
+	s, ok := spell(list)
+	if !ok {
+		return nil, false
+	}
+	if bytes.ContainsAny(v, "\\\"'\f") || bytes.Contains(v, []byte("/*")) {
+		return []byte(s), true
+	}
+	return v, true
+}
+
+// setCSS cleans the value of a presentation attribute. Nothing but a function can name a URL.
+func (a *attr) setCSS() bool {
+	if bytes.IndexByte(a.value, '(') < 0 {
+		return true
+	}
+	if _, ok := internalURL(a.value); ok {
+		return true
+	}
+	v, ok := cleanValue(a.value)
+	if ok && !bytes.Equal(v, a.value) {
+		a.value, a.simple = v, false
+	}
+	return ok
+}
+
+// internalURL reads the form that nearly every reference has, url(#id), and returns "#id".
+func internalURL(v []byte) (ref []byte, ok bool) {
+	if len(v) < 7 || string(v[:5]) != "url(#" || v[len(v)-1] != ')' {
+		return nil, false
+	}
+	for _, c := range v[5 : len(v)-1] {
+		if !isName(c) && c != '.' && c != ':' || c >= 0x80 {
+			return nil, false
+		}
+	}
+	return v[4 : len(v)-1], true
+}
+
+// eachURL calls f with every "#id" that a clean value refers to.
+func eachURL(v []byte, f func(ref []byte)) {
+	if bytes.IndexByte(v, '(') < 0 {
+		return
+	}
+	if ref, ok := internalURL(v); ok {
+		f(ref)
+		return
+	}
+	for _, t := range quotedURLs(tokens(v)) {
+		if t.kind == tokURL {
+			f([]byte(t.text))
+		}
+	}
+}
+
+// canonicalCurrent spells currentColor in the one way that recolouring knows.
+func canonicalCurrent(v []byte) []byte {
+	const word = "currentColor"
+	if len(v) < len(word) || string(v) == word || v[0] == '#' {
+		return v
+	}
+	out := v
+	for i := 0; i+len(word) <= len(v); i++ {
+		if v[i]|0x20 != 'c' || !strings.EqualFold(string(v[i:i+len(word)]), word) {
+			continue
+		}
+		end := i + len(word)
+		if i > 0 && isName(v[i-1]) || end < len(v) && isName(v[end]) || string(v[i:end]) == word {
+			continue
+		}
+		if &out[0] == &v[0] {
+			out = bytes.Clone(v)
+		}
+		copy(out[i:end], word)
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package svg
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// spell writes tokens as CSS, in one spelling: with the fewest escapes, double quotes and single spaces. It reports
+// whether the result is read back as the same tokens; what is not is not worth keeping.
+func spell(list []token) (string, bool) {
+	var b strings.Builder
+	for _, t := range list {
+		switch t.kind {
+		case tokIdent:
+			b.WriteString(spellName(t.text, true))
+		case tokFunction:
+			b.WriteString(spellName(t.text, true) + "(")
+		case tokAt:
+			b.WriteString("@" + spellName(t.text, true))
+		case tokHash:
+			b.WriteString("#" + spellName(t.text, false))
+		case tokString:
+			b.WriteString(spellString(t.text))
+		case tokURL:
+			if plainID(t.text) {
+				b.WriteString("url(" + t.text + ")")
+			} else {
+				b.WriteString("url(" + spellString(t.text) + ")")
+			}
+		case tokNumber:
+			b.WriteString(t.text)
+			if t.unit == "%" {
+				b.WriteString("%")
+			} else {
+				b.WriteString(spellName(t.unit, true))
+			}
+		case tokSpace:
+			b.WriteByte(' ')
+		case tokDelim:
+			b.WriteString(t.text)
+		default:
+			return "", false
+		}
+	}
+	again := quotedURLs(tokens([]byte(b.String())))
+	return b.String(), slices.Equal(list, again)
+}
+
+// plainID reports whether a URL is "#" and characters that mean nothing to CSS.
+func plainID(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !(i == 0 && c == '#' || i > 0 && (isName(c) && c < 0x80 || c == '.' || c == ':')) {
+			return false
+		}
+	}
+	return len(s) > 1
+}
+
+// spellName escapes what would end a name, and, at the start of an identifier, what would not begin one.
+func spellName(s string, ident bool) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r >= 0x80, r < 0x80 && isNameStart(byte(r)):
+			b.WriteRune(r)
+		case isName(byte(r)) && !(ident && (i == 0 && r != '-' || i == 0 && len(s) == 1 || i == 1 && s[0] == '-' && isDigit(byte(r)))):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "\\%x ", r)
+		}
+	}
+	return b.String()
+}
+
+func spellString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r < 0x20, r == 0x7f, strings.ContainsRune(`"\<>&`, r):
+			fmt.Fprintf(&b, "\\%x ", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// quotedURLs makes url("…") one token, as url(…) is.
+func quotedURLs(list []token) []token {
+	var out []token
+	for i := 0; i < len(list); i++ {
+		if t := list[i]; t.kind == tokFunction && equalFold(t.text, "url") {
+			rest := slices.DeleteFunc(slices.Clone(list[i+1:min(i+5, len(list))]), func(t token) bool { return t.kind == tokSpace })
+			if len(rest) >= 2 && rest[0].kind == tokString && rest[1].is(")") {
+				out = append(out, token{kind: tokURL, text: rest[0].text})
+				for !list[i].is(")") {
+					i++
+				}
+				continue
+			}
+			t = token{kind: tokBad}
+			out = append(out, t)
+			continue
+		}
+		out = append(out, list[i])
+	}
+	return out
+}

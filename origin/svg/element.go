@@ -1,0 +1,158 @@
+package svg
+
+import "bytes"
+
+// startTag reads a start tag with its attributes and decides whether the element is kept.
+func (p *parser) startTag() error {
+	p.pos++
+	name := p.name()
+	if len(name) == 0 {
+		return malformed("a tag has no name")
+	}
+	if p.outside() && p.seenRoot {
+		return malformed("it has a second root")
+	}
+	if len(p.open) >= maxDepth {
+		return unclean("its elements stand in each other more than %d deep", maxDepth)
+	}
+	empty, err := p.readAttrs()
+	if err != nil {
+		return err
+	}
+	o := open{name: name, node: none, spaces: len(p.spaces)}
+	if err := p.declare(); err != nil {
+		return err
+	}
+	if err := p.keep(&o); err != nil {
+		return err
+	}
+	p.seenRoot = true
+	p.open = append(p.open, o)
+	if empty {
+		p.close()
+	}
+	return nil
+}
+
+// close ends the innermost element.
+func (p *parser) close() {
+	o := p.open[len(p.open)-1]
+	p.open = p.open[:len(p.open)-1]
+	p.spaces = p.spaces[:o.spaces]
+}
+
+// keep gives the element that was just read a node, if it is one that is kept.
+func (p *parser) keep(o *open) error {
+	prefix, local, err := split(o.name)
+	if err != nil {
+		return err
+	}
+	svg := p.resolve(prefix) == svgSpace
+	if p.outside() && (!svg || string(local) != "svg") {
+		return unclean("it is not an SVG drawing")
+	}
+	parent := int32(0)
+	if n := len(p.open); n > 0 {
+		parent = p.open[n-1].node
+	}
+	elem := elements[string(local)]
+	if !svg || elem == nil || parent == none || parent > 0 && p.nodes[parent].elem.words {
+		return p.checkNames() // still to be well-formed
+	}
+	first := len(p.attrs)
+	ok, err := p.keepAttrs(elem)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.attrs = p.attrs[:first]
+		return nil
+	}
+	attrs := p.attrs[first:len(p.attrs):len(p.attrs)]
+	o.node = p.add(node{elem: elem, attrs: attrs}, parent)
+	switch elem.role {
+	case roleAnimation:
+		p.animated = true
+	case roleStyle:
+		p.sheets = append(p.sheets, o.node)
+	}
+	return nil
+}
+
+// readAttrs reads attributes up to the end of a tag into p.raw, and reports whether the tag is that of an empty element.
+func (p *parser) readAttrs() (empty bool, err error) {
+	p.raw = p.raw[:0]
+	for {
+		spaced := p.space()
+		if p.pos >= len(p.src) {
+			return false, malformed("a tag is not closed")
+		}
+		switch p.src[p.pos] {
+		case '>':
+			p.pos++
+			return false, nil
+		case '/':
+			if p.pos+1 >= len(p.src) || p.src[p.pos+1] != '>' {
+				return false, malformed("a tag is not closed")
+			}
+			p.pos += 2
+			return true, nil
+		}
+		if !spaced {
+			return false, malformed("attributes are not separated")
+		}
+		if len(p.raw) >= maxAttrs {
+			return false, unclean("an element has more than %d attributes", maxAttrs)
+		}
+		a, err := p.readAttr()
+		if err != nil {
+			return false, err
+		}
+		for i := range p.raw {
+			if bytes.Equal(p.raw[i].name, a.name) {
+				return false, malformed("an attribute is given twice")
+			}
+		}
+		p.raw = append(p.raw, a)
+	}
+}
+
+func (p *parser) readAttr() (a rawAttr, err error) {
+	a.name = p.name()
+	p.space()
+	if len(a.name) == 0 || p.pos >= len(p.src) || p.src[p.pos] != '=' {
+		return a, malformed("an attribute has no value")
+	}
+	p.pos++
+	p.space()
+	if p.pos >= len(p.src) || p.src[p.pos] != '"' && p.src[p.pos] != '\'' {
+		return a, malformed("an attribute's value is not quoted")
+	}
+	quote := p.src[p.pos]
+	start := p.pos + 1
+	end := start
+	for end < len(p.src) && !special[p.src[end]] {
+		end++
+	}
+	if a.simple = end < len(p.src) && p.src[end] == quote; !a.simple {
+		n := bytes.IndexByte(p.src[end:], quote)
+		if n < 0 {
+			return a, malformed("an attribute's value is not closed")
+		}
+		end += n
+	}
+	raw := p.src[start:end]
+	p.pos = end + 1
+	if a.simple {
+		a.value = raw
+		return a, nil
+	}
+	if bytes.IndexByte(raw, '<') >= 0 {
+		return a, malformed("an attribute's value has a tag in it")
+	}
+	a.value, err = decode(raw, true)
+	return a, err
+}
+
+// special bytes end the quick reading of a value: quotes, and what is decoded when read or escaped when written.
+var special = [256]bool{'"': true, '\'': true, '&': true, '<': true, '>': true, '\t': true, '\n': true, '\r': true}

@@ -1,0 +1,89 @@
+package svg
+
+import "bytes"
+
+// split takes a name apart at its colon (Namespaces in XML, section 4).
+func split(name []byte) (prefix, local []byte, err error) {
+	i := bytes.IndexByte(name, ':')
+	if i < 0 {
+		return nil, name, nil
+	}
+	prefix, local = name[:i], name[i+1:]
+	if len(prefix) == 0 || len(local) == 0 || bytes.IndexByte(local, ':') >= 0 || local[0] == '-' || local[0] == '.' || '0' <= local[0] && local[0] <= '9' {
+		return nil, nil, malformed("a name has a colon where none may be")
+	}
+	return prefix, local, nil
+}
+
+// declare takes in the namespace declarations among p.raw.
+func (p *parser) declare() error {
+	for _, a := range p.raw {
+		name, ok := bytes.CutPrefix(a.name, []byte("xmlns"))
+		if !ok || len(name) > 0 && name[0] != ':' {
+			continue
+		}
+		prefix := bytes.TrimPrefix(name, []byte{':'})
+		if string(prefix) == "xmlns" || string(prefix) == "xml" && string(a.value) != xmlSpace ||
+			len(name) > 0 && (len(prefix) == 0 || len(a.value) == 0) {
+			return malformed("a namespace is declared wrongly")
+		}
+		p.spaces = append(p.spaces, binding{prefix, intern(a.value)})
+	}
+	return nil
+}
+
+// resolve is the namespace of an element's prefix. What nothing declares is SVG without a prefix, as the inside of a
+// drawing has its root's namespaces.
+func (p *parser) resolve(prefix []byte) string {
+	for i := len(p.spaces) - 1; i >= 0; i-- {
+		if bytes.Equal(p.spaces[i].prefix, prefix) {
+			return p.spaces[i].space
+		}
+	}
+	switch string(prefix) {
+	case "":
+		return svgSpace
+	case "xlink":
+		return xlinkSpace
+	case "xml":
+		return xmlSpace
+	}
+	return otherSpace
+}
+
+// intern is one of the namespaces that are told apart; all others are one.
+func intern(space []byte) string {
+	for _, known := range [...]string{svgSpace, xlinkSpace, xmlSpace} {
+		if string(space) == known {
+			return known
+		}
+	}
+	return otherSpace
+}
+
+// checkNames refuses what browsers refuse even in an element that is left out.
+func (p *parser) checkNames() error {
+	for i := range p.raw {
+		if _, _, err := split(p.raw[i].name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// qualified is the attribute that a name with a prefix means: only xlink:href, xml:space and xml:lang are known.
+func (p *parser) qualified(name []byte) (*attribute, error) {
+	prefix, local, err := split(name)
+	if err != nil {
+		return nil, err
+	}
+	switch p.resolve(prefix) {
+	case xlinkSpace:
+		if string(local) == "href" {
+			return attrXlinkHref, nil
+		}
+	case xmlSpace:
+		return attributes["xml:"+string(local)], nil
+	}
+	return nil, nil
+}

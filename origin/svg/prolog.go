@@ -1,0 +1,99 @@
+package svg
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// declaration is the XML declaration (XML 1.0, section 2.8) between its marks.
+var declaration = regexp.MustCompile(`^[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.0"|'1\.0')` +
+	`(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"([A-Za-z][A-Za-z0-9._-]*)"|'([A-Za-z][A-Za-z0-9._-]*)'))?` +
+	`(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*$`)
+
+// instruction reads past a processing instruction or the XML declaration. None is kept: some name style sheets.
+func (p *parser) instruction() error {
+	start := p.pos
+	body, err := p.until("<?", "?>", "a processing instruction is not closed")
+	if err != nil {
+		return err
+	}
+	end := 0
+	for end < len(body) && nameByte[body[end]] {
+		end++
+	}
+	target, rest := string(body[:end]), body[end:]
+	if target == "" || strings.Contains(target, ":") || len(rest) > 0 && !isSpace(rest[0]) {
+		return malformed("a processing instruction has no name")
+	}
+	if !strings.EqualFold(target, "xml") {
+		return nil
+	}
+	if target != "xml" || start != 0 || !p.document {
+		return malformed("an XML declaration stands where none may")
+	}
+	m := declaration.FindSubmatch(rest)
+	if m == nil {
+		return malformed("its XML declaration is not one of version 1.0")
+	}
+	switch encoding := strings.ToLower(string(m[1]) + string(m[2])); encoding {
+	case "", "utf-8", "utf8":
+	case "us-ascii", "ascii", "iso-8859-1", "windows-1252", "latin1":
+		// The same as UTF-8 as long as there is nothing but ASCII.
+		if bytes.ContainsFunc(p.src, func(r rune) bool { return r >= 0x80 }) {
+			return unclean("its encoding is not UTF-8")
+		}
+	default:
+		return unclean("its encoding is not UTF-8")
+	}
+	return nil
+}
+
+// doctype reads past a document type declaration that only names an external subset, which nobody fetches for a drawing.
+// One with a subset of its own can define entities and is refused.
+func (p *parser) doctype() error {
+	if !p.document || p.seenRoot || p.seenDoctype || len(p.open) > 0 {
+		return malformed("a document type stands where none may")
+	}
+	p.seenDoctype = true
+	p.pos += len("<!DOCTYPE")
+	if !p.space() || len(p.name()) == 0 {
+		return malformed("its document type has no name")
+	}
+	literals := 0
+	spaced := p.space()
+	for _, keyword := range []string{"PUBLIC", "SYSTEM"} {
+		if spaced && bytes.HasPrefix(p.src[p.pos:], []byte(keyword)) {
+			p.pos += len(keyword)
+			literals = map[string]int{"PUBLIC": 2, "SYSTEM": 1}[keyword]
+			break
+		}
+	}
+	for ; literals > 0; literals-- {
+		if !p.space() || !p.literal() {
+			return malformed("its document type is not closed")
+		}
+	}
+	p.space()
+	if p.pos < len(p.src) && p.src[p.pos] == '[' {
+		return unclean("its document type declares entities or the like")
+	}
+	if p.pos >= len(p.src) || p.src[p.pos] != '>' {
+		return malformed("its document type is not closed")
+	}
+	p.pos++
+	return nil
+}
+
+// literal reads past a quoted string.
+func (p *parser) literal() bool {
+	if p.pos >= len(p.src) || p.src[p.pos] != '"' && p.src[p.pos] != '\'' {
+		return false
+	}
+	end := bytes.IndexByte(p.src[p.pos+1:], p.src[p.pos])
+	if end < 0 {
+		return false
+	}
+	p.pos += end + 2
+	return true
+}

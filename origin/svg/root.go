@@ -1,0 +1,101 @@
+package svg
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+const (
+	svgSpace   = "http://www.w3.org/2000/svg"
+	xlinkSpace = "http://www.w3.org/1999/xlink"
+	xmlSpace   = "http://www.w3.org/XML/1998/namespace"
+	otherSpace = "" // any that is not kept
+
+	rootStart = `<svg xmlns="` + svgSpace + `"`
+	rootXlink = ` xmlns:xlink="` + xlinkSpace + `"`
+	rootEnd   = `</svg>`
+)
+
+// errStored says that a slice is not what Clean made.
+var errStored = errors.New("not a cleaned drawing")
+
+// root is the outermost element of a clean drawing: these attributes, in this order, and no others.
+type root struct {
+	xlink         bool
+	width, height float64
+	box           Box
+}
+
+// String is the value of the viewBox.
+func (b Box) String() string {
+	return number(b.Left) + " " + number(b.Top) + " " + number(b.Width) + " " + number(b.Height)
+}
+
+// around writes a whole drawing into a new slice.
+func (r root) around(inside []byte) []byte {
+	const attributes = ` width="" height="" viewBox="">`
+	out := make([]byte, 0, len(rootStart)+len(rootXlink)+len(attributes)+6*10+len(inside)+len(rootEnd))
+	out = append(out, rootStart...)
+	if r.xlink {
+		out = append(out, rootXlink...)
+	}
+	out = append(out, ` width="`...)
+	out = appendNumber(out, r.width)
+	out = append(out, `" height="`...)
+	out = appendNumber(out, r.height)
+	out = append(out, `" viewBox="`...)
+	for i, f := range [4]float64{r.box.Left, r.box.Top, r.box.Width, r.box.Height} {
+		if i > 0 {
+			out = append(out, ' ')
+		}
+		out = appendNumber(out, f)
+	}
+	out = append(out, `">`...)
+	out = append(out, inside...)
+	return append(out, rootEnd...)
+}
+
+// readRoot takes a clean drawing apart again. The form is fixed, so no parse is needed.
+func readRoot(svg []byte) (r root, inside []byte, err error) {
+	rest, ok := bytes.CutPrefix(svg, []byte(rootStart))
+	if !ok {
+		return r, nil, errStored
+	}
+	rest, r.xlink = bytes.CutPrefix(rest, []byte(rootXlink))
+	var width, height, view string
+	for _, a := range []struct {
+		name  string
+		value *string
+	}{{` width="`, &width}, {` height="`, &height}, {` viewBox="`, &view}} {
+		if rest, ok = bytes.CutPrefix(rest, []byte(a.name)); !ok {
+			return r, nil, errStored
+		}
+		value, after, ok := bytes.Cut(rest, []byte{'"'})
+		if !ok {
+			return r, nil, errStored
+		}
+		*a.value, rest = string(value), after
+	}
+	edges := strings.Split(view, " ")
+	if len(edges) != 4 {
+		return r, nil, errStored
+	}
+	fields := []*float64{&r.width, &r.height, &r.box.Left, &r.box.Top, &r.box.Width, &r.box.Height}
+	for i, s := range append([]string{width, height}, edges...) {
+		if *fields[i], err = strconv.ParseFloat(s, 64); err != nil {
+			return r, nil, errStored
+		}
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte{'>'}); !ok {
+		return r, nil, errStored
+	}
+	if inside, ok = bytes.CutSuffix(rest, []byte(rootEnd)); !ok {
+		return r, nil, errStored
+	}
+	if r.width <= 0 || r.height <= 0 || r.box.check() != nil {
+		return r, nil, errStored
+	}
+	return r, inside, nil
+}

@@ -1,0 +1,180 @@
+package svg
+
+import "bytes"
+
+// parse reads a drawing: strictly, as XML 1.0 with namespaces, so that what browsers refuse is refused here too.
+func (p *parser) parse(src []byte, document bool) error {
+	if len(src) > MaxBytes {
+		return unclean("it is larger than %d bytes", MaxBytes)
+	}
+	if document {
+		src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
+	}
+	if err := checkChars(src); err != nil {
+		return err
+	}
+	p.src, p.pos, p.document = src, 0, document
+	p.add(node{}, none)
+	for p.pos < len(p.src) {
+		if err := p.markup(); err != nil {
+			return err
+		}
+	}
+	if len(p.open) > 0 {
+		return unclean("it is not well-formed XML: it ends in the middle of an element")
+	}
+	if document && !p.seenRoot {
+		return unclean("it has no element")
+	}
+	if err := p.readSheets(); err != nil {
+		return err
+	}
+	return p.checkExpansion()
+}
+
+// markup reads one piece: a tag, text, a comment, …
+func (p *parser) markup() error {
+	rest := p.src[p.pos:]
+	switch {
+	case rest[0] != '<':
+		return p.chars()
+	case len(rest) == 1:
+		return malformed("a tag is not closed")
+	case rest[1] == '/':
+		return p.endTag()
+	case rest[1] == '?':
+		return p.instruction()
+	case rest[1] != '!':
+		return p.startTag()
+	case bytes.HasPrefix(rest, []byte("<!--")):
+		return p.comment()
+	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+		return p.cdata()
+	case bytes.HasPrefix(rest, []byte("<!DOCTYPE")):
+		return p.doctype()
+	}
+	return malformed("a declaration stands where none may")
+}
+
+func malformed(what string) error { return unclean("it is not well-formed XML: %s", what) }
+
+// outside reports whether no element is open in a document: only its frame may stand there.
+func (p *parser) outside() bool { return p.document && len(p.open) == 0 }
+
+func (p *parser) chars() error {
+	end := bytes.IndexByte(p.src[p.pos:], '<')
+	if end < 0 {
+		end = len(p.src) - p.pos
+	}
+	raw := p.src[p.pos : p.pos+end]
+	p.pos += end
+	if bytes.Contains(raw, []byte("]]>")) {
+		return malformed("text has the end of a CDATA section")
+	}
+	text, err := decode(raw, false)
+	if err != nil {
+		return err
+	}
+	if p.outside() && len(bytes.TrimLeft(raw, " \t\r\n")) > 0 {
+		return malformed("text stands outside of the drawing")
+	}
+	p.addText(text)
+	return nil
+}
+
+// addText keeps text where it means something; elsewhere it is not drawn.
+func (p *parser) addText(text []byte) {
+	if len(p.open) == 0 || len(text) == 0 {
+		return
+	}
+	parent := p.open[len(p.open)-1].node
+	if parent == none || !p.nodes[parent].elem.text {
+		return
+	}
+	if last := p.nodes[parent].last; last != none && p.nodes[last].elem == nil { // parts around a comment or CDATA are one
+		joined := append(append([]byte(nil), p.nodes[last].text...), text...)
+		p.nodes[last].text = joined
+		return
+	}
+	p.add(node{text: text}, parent)
+}
+
+func (p *parser) cdata() error {
+	body, err := p.until("<![CDATA[", "]]>", "a CDATA section is not closed")
+	if err != nil {
+		return err
+	}
+	if p.outside() {
+		return malformed("text stands outside of the drawing")
+	}
+	p.addText(bytes.ReplaceAll(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n")))
+	return nil
+}
+
+func (p *parser) comment() error {
+	body, err := p.until("<!--", "--", "a comment is not closed")
+	if err != nil {
+		return err
+	}
+	if p.pos >= len(p.src) || p.src[p.pos] != '>' || bytes.HasSuffix(body, []byte{'-'}) {
+		return malformed("a comment has two hyphens in it")
+	}
+	p.pos++
+	return nil
+}
+
+// until reads from start, at the position, to the end mark, and returns what is between the two.
+func (p *parser) until(start, end, otherwise string) ([]byte, error) {
+	rest := p.src[p.pos+len(start):]
+	i := bytes.Index(rest, []byte(end))
+	if i < 0 {
+		return nil, malformed(otherwise)
+	}
+	p.pos += len(start) + i + len(end)
+	return rest[:i], nil
+}
+
+func (p *parser) endTag() error {
+	p.pos += 2
+	name := p.name()
+	p.space()
+	if len(name) == 0 || p.pos >= len(p.src) || p.src[p.pos] != '>' {
+		return malformed("an end tag is not closed")
+	}
+	p.pos++
+	if len(p.open) == 0 || !bytes.Equal(p.open[len(p.open)-1].name, name) {
+		return malformed("an end tag does not match its start tag")
+	}
+	p.close()
+	return nil
+}
+
+// name reads a name, which is empty where none stands. Which letters beyond ASCII may be in one does not matter here:
+// no name that is kept has any.
+func (p *parser) name() []byte {
+	start := p.pos
+	for p.pos < len(p.src) && nameByte[p.src[p.pos]] {
+		p.pos++
+	}
+	name := p.src[start:p.pos]
+	if len(name) > 0 && (name[0] == '-' || name[0] == '.' || '0' <= name[0] && name[0] <= '9') {
+		return nil
+	}
+	return name
+}
+
+var nameByte = func() (t [256]bool) {
+	for c := range t {
+		t[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == ':' || c == '-' || c == '.' || c >= 0x80
+	}
+	return t
+}()
+
+// space reads white space and reports whether there was any.
+func (p *parser) space() bool {
+	start := p.pos
+	for p.pos < len(p.src) && isSpace(p.src[p.pos]) {
+		p.pos++
+	}
+	return p.pos > start
+}
