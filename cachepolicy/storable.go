@@ -8,7 +8,7 @@ import (
 
 // Storable reports whether a shared cache may store, and can ever reuse, the answer to a request (RFC 9111, section 3). The
 // request's fields that count are Authorization and Cache-Control; a route on which a client's no-store has no say leaves
-// it out of request.
+// it out of request. An answer without Date is given one before it is judged (RFC 9110, section 6.6.1).
 func Storable(method string, status int, request, response http.Header) bool {
 	d := ParseCacheControl(response["Cache-Control"]...)
 	switch {
@@ -31,7 +31,7 @@ func Storable(method string, status int, request, response http.Header) bool {
 // forbidden is no-store, which must-understand overrides for a status whose meaning is known (RFC 9111, section 5.2.2.3).
 func forbidden(d Directives, status int) bool {
 	if d.MustUnderstand {
-		return http.StatusText(status) == "" || status >= 400 && status != 404 && status != 410
+		return http.StatusText(status) == ""
 	}
 	return d.NoStore
 }

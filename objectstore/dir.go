@@ -123,7 +123,7 @@ func etag(f *os.File, fi fs.FileInfo) (string, error) {
 
 // fail says what was being done where, and turns the system's errors into ours.
 func (d *DirStore) fail(doing, key string, err error) error {
-	where := fmt.Sprintf("%s %s in dir:%s", doing, key, d.path)
+	where := strings.TrimSpace(doing+" "+key) + " in dir:" + d.path
 	switch {
 	case errors.Is(err, ErrKey): // the key itself may be anything, and is left out
 		return fmt.Errorf("%s in dir:%s: %w", doing, d.path, err)
@@ -131,7 +131,7 @@ func (d *DirStore) fail(doing, key string, err error) error {
 		return fmt.Errorf("%s: %w", where, ErrNotExist)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: %w: %w", where, ErrDenied, err)
-	case errors.Is(err, syscall.ENOTDIR) && !d.isFolder():
+	case d.isFile():
 		return fmt.Errorf("%s: %w: the store is not a folder", where, ErrNoBucket)
 	case errors.Is(err, syscall.ENOTDIR) && doing != "writing":
 		return fmt.Errorf("%s: %w", where, ErrNotExist) // a/b, where a is an object
@@ -143,7 +143,8 @@ func (d *DirStore) fail(doing, key string, err error) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-func (d *DirStore) isFolder() bool {
+// isFile reports whether something else than a folder is where the store should be.
+func (d *DirStore) isFile() bool {
 	fi, err := os.Stat(d.path)
-	return err == nil && fi.IsDir()
+	return err == nil && !fi.IsDir()
 }

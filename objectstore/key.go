@@ -3,6 +3,7 @@ package objectstore
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -21,8 +22,8 @@ func checkKey(key string) error {
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrKey, maxKey)
 	case !utf8.ValidString(key):
 		return fmt.Errorf("%w: it is not UTF-8", ErrKey)
-	case strings.ContainsAny(key, "\x00\\"):
-		return fmt.Errorf("%w: it has a NUL or a backslash in it", ErrKey)
+	case strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || r == '\\' }):
+		return fmt.Errorf("%w: it has a control character or a backslash in it", ErrKey)
 	}
 	first, _, _ := strings.Cut(key, "/")
 	if first == private {

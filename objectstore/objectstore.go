@@ -3,7 +3,7 @@
 // error says whether the object, the bucket, the permission or the endpoint is what is missing.
 //
 // A key is one to 1024 bytes of UTF-8, segments of at most 255 bytes joined by single slashes. No segment is "." or "..",
-// and there is no NUL and no backslash. A key names an object or a folder of others, never both, as in a file system;
+// and there are no control characters (NUL among them) and no backslash. A key names an object or a folder of others, never both, as in a file system;
 // keys under ".iconedge/" are the folder store's own.
 //
 // The package imports minio-go, in s3.go alone, and nothing of ours.

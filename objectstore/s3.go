@@ -42,8 +42,8 @@ type s3Store struct {
 	where  string // for messages
 }
 
-func openS3(a s3Address) (*s3Store, error) {
-	if err := s3utils.CheckValidBucketName(a.bucket); err != nil {
+func openS3(a s3Address) (Bucket, error) {
+	if err := s3utils.CheckValidBucketName(a.bucket); err != nil || strings.Contains(a.bucket, ":") {
 		return nil, fmt.Errorf("%w: the bucket's name is not a possible one", ErrAddress)
 	}
 	creds := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}})
@@ -152,19 +152,24 @@ func (s *s3Store) Stat(ctx context.Context, key string) (Info, error) {
 		return Info{}, s.fail(ctx, "looking at", key, err)
 	}
 	o, err := s.core.StatObject(ctx, s.bucket, object, minio.StatObjectOptions{})
-	if err != nil {
-		err = s.fail(ctx, "looking at", key, err)
-	}
-	if errors.Is(err, ErrNotExist) {
-		// The answer to HEAD has no body to say whether the object or the bucket is missing.
-		if there, e := s.core.BucketExists(ctx, s.bucket); e == nil && !there {
-			err = s.fail(ctx, "looking at", key, minio.ErrorResponse{Code: minio.NoSuchBucket, StatusCode: http.StatusNotFound})
+	if minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
+		// The answer to HEAD has no body that could say what is missing; that to a short listing has.
+		if e := s.listOne(ctx, object); minio.ToErrorResponse(e).StatusCode == http.StatusNotFound {
+			err = e
 		}
 	}
 	if err != nil {
-		return Info{}, err
+		return Info{}, s.fail(ctx, "looking at", key, err)
 	}
 	return Info{Key: key, Size: o.Size, Modified: o.LastModified, ETag: o.ETag}, nil
+}
+
+// listOne lists at most one object, for the error that comes of it.
+func (s *s3Store) listOne(ctx context.Context, prefix string) error {
+	for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, MaxKeys: 1}) {
+		return o.Err
+	}
+	return nil
 }
 
 // Put sends what fits into one request as one, signed with its hash, and all else in parts.

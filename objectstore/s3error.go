@@ -31,10 +31,11 @@ func s3Failure(status int, code, message string, anonymous bool) error {
 	return fmt.Errorf("the endpoint answered %d (%s): %s", status, code, oneLine(message))
 }
 
-// isDenied reports whether the service did not accept who asks. Expired credentials are a 400, not a 403.
+// isDenied reports whether the service did not accept who asks. Expired credentials are a 400, not a 403; a key that
+// versitygw does not know is a 404.
 func isDenied(status int, code string) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden ||
-		code == "ExpiredToken" || code == "InvalidToken" || code == "TokenRefreshRequired"
+		code == "ExpiredToken" || code == "InvalidToken" || code == "TokenRefreshRequired" || code == "XAdminUserNotFound"
 }
 
 // oneLine makes a service's words fit for a log line: no control characters, at most 200 characters.

@@ -25,6 +25,7 @@ type Entry struct {
 	Release      string    // of the origin, when it made the answer; empty: unknown
 	Policy       cachepolicy.Entry
 
+	plain    bool // no codings are wanted
 	mark     Mark
 	checked  atomic.Uint64 // the last mark against which it was judged, and kept
 	variants [3]atomic.Pointer[Variant]
@@ -62,6 +63,12 @@ func (e *Entry) Identity() *Variant { return e.variants[Identity].Load() }
 // Variant is the body in a coding; nil, if it was not made: not yet, or because it would not be smaller.
 func (e *Entry) Variant(c Coding) *Variant { return e.variants[c].Load() }
 
+// AsItIs keeps codings from being made: the body has one already, or its maker forbids it.
+func (e *Entry) AsItIs() {
+	e.plain = true
+	e.coded.Store(true)
+}
+
 // Choose returns the variant that an Accept-Encoding asks for, of those that are there.
 func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
 	var have [2]string
@@ -89,12 +96,12 @@ func (e *Entry) Confirmed() *Entry {
 	n := &Entry{
 		Key: e.Key, Status: e.Status, ContentType: e.ContentType, Fields: e.Fields, Missing: e.Missing,
 		LastModified: e.LastModified, Validator: e.Validator, Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release,
-		Policy: e.Policy,
+		Policy: e.Policy, plain: e.plain,
 	}
 	for i := range e.variants {
 		n.variants[i].Store(e.variants[i].Load())
 	}
-	n.coded.Store(e.variants[Brotli].Load() != nil || e.variants[Gzip].Load() != nil)
+	n.coded.Store(n.plain || n.variants[Brotli].Load() != nil || n.variants[Gzip].Load() != nil)
 	return n
 }
 

@@ -24,6 +24,7 @@ type Landing struct {
 	Entry  *Entry // nil with Err
 	Shared bool   // others may have it: it was stored, or could have been
 	Stored bool
+	Found  bool // nothing was asked: it had been stored by then
 	Err    error
 }
 
@@ -95,7 +96,7 @@ func (c *Cache) Fly(key string, stale *Entry, now time.Time, ask func() Landing)
 		delete(s.failed, key)
 	}
 	if e := c.Get(key); e != nil && e != stale {
-		return landed(Landing{Entry: e, Shared: true, Stored: true}), false
+		return landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
 	}
 	f = &Flight{done: make(chan struct{})}
 	s.airborne[key] = f

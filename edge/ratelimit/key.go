@@ -23,7 +23,7 @@ type key struct {
 	kind kind
 }
 
-type kind uint8
+type kind uint64 // and not less: without padding a key is hashed and compared as 16 plain bytes
 
 const (
 	v4Client kind = iota // /32

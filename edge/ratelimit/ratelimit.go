@@ -9,6 +9,7 @@ package ratelimit
 
 import (
 	"hash/maphash"
+	"math"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ func New(limit Limit, o Options) *Limiter {
 	}
 	l := &Limiter{limit: limit, base: time.Now(), seed: maphash.MakeSeed(), max: int64(o.MaxClients)}
 	for i := range l.shardings {
+		l.shardings[i].clock = math.MinInt64 // an edge's first call may come at any time
 		l.shardings[i].reset()
 	}
 	return l
@@ -132,8 +134,8 @@ func (l *Limiter) countOf(kind kind) (count *atomic.Int64, ceiling int64) {
 // forget drops up to n windows of s that are empty by its clock.
 func (l *Limiter) forget(s *shard, n int) {
 	for ; n > 0; n-- {
-		i, newest, ok := s.oldest()
-		if !ok || newest+l.limit.Window > s.clock {
+		i, ok := s.idle(s.clock - l.limit.Window)
+		if !ok {
 			return
 		}
 		count, _ := l.countOf(s.clients.at(i).key.kind)

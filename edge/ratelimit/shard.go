@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -15,7 +16,8 @@ type shard struct {
 	blocks  slab[block]
 	old     uint32 // the client whose last call is the longest ago; none where there is no client
 	young   uint32
-	_       [64]byte // the next shard's mutex is in another cache line
+	due     time.Duration // no client's last call is older than this: a look at old costs two cache lines
+	_       [64]byte      // the next shard's mutex is in another cache line
 }
 
 // A client's calls are a queue of moments, in blocks of a cache line each.
@@ -40,7 +42,7 @@ const none = ^uint32(0)
 func (s *shard) reset() {
 	s.index = map[key]uint32{}
 	s.clients, s.blocks = slab[client]{}, slab[block]{}
-	s.old, s.young = none, none
+	s.old, s.young, s.due = none, none, math.MinInt64
 }
 
 // add makes an empty window for k. Its caller takes a place in it at once: only then is it in the list.
@@ -105,13 +107,14 @@ func (s *shard) pop(c *client) {
 	s.blocks.free(b)
 }
 
-// oldest is the client whose last call is the longest ago, and when that was.
-func (s *shard) oldest() (i uint32, newest time.Duration, ok bool) {
-	if s.old == none {
-		return 0, 0, false
+// idle is a client whose last call was at before or earlier, if there is one.
+func (s *shard) idle(before time.Duration) (i uint32, ok bool) {
+	if before < s.due || s.old == none {
+		return 0, false
 	}
 	c := s.clients.at(s.old)
-	return s.old, s.blocks.at(c.last).at[c.to-1], true
+	s.due = s.blocks.at(c.last).at[c.to-1]
+	return s.old, s.due <= before
 }
 
 // touch moves client i to the young end of the list.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
-// of 200 to 599 (an unasked 101 among them), a part or a 304 that nobody asked for, control bytes in a field.
+// of 200 to 599 (an unasked 101 among them), a part or a 304 that nobody asked for, a space before a colon, control bytes.
 func checkHead(resp *http.Response, req *http.Request) error {
 	switch status := resp.StatusCode; {
 	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
@@ -21,6 +22,9 @@ func checkHead(resp *http.Response, req *http.Request) error {
 		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
 	}
 	for name, lines := range resp.Header {
+		if !token(name) {
+			return fmt.Errorf("%w: a field's name is no token", ErrAnswer)
+		}
 		for _, value := range lines {
 			if !cleanValue(value) {
 				return fmt.Errorf("%w: a control byte in %s", ErrAnswer, name)
@@ -30,7 +34,21 @@ func checkHead(resp *http.Response, req *http.Request) error {
 	return nil
 }
 
-func conditional(h http.Header) bool { return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != "" }
+func conditional(h http.Header) bool {
+	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
+}
+
+// token reports whether s can be a field's name (RFC 9110, section 5.6.2).
+func token(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
 
 // cleanValue reports whether a field's value is free of control bytes but for tabs (RFC 9110, section 5.5).
 func cleanValue(s string) bool {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http/httptrace"
 	"sync"
@@ -99,7 +100,7 @@ func (c *Client) watch(d dial) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		raw, err := d(ctx, network, address)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		c.stats.open.Add(1)
 		return newConn(raw, func() { c.stats.open.Add(-1) }), nil

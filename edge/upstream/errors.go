@@ -31,7 +31,7 @@ func (c *Client) problem(err error) *problem.Problem {
 		c.stats.timeouts.Add(1)
 		status, detail = http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help"
 	}
-	if class != err {
+	if !errors.Is(err, class) {
 		err = fmt.Errorf("%w: %w", class, err)
 	}
 	return problem.New(status, detail).With("Retry-After", retryAfter).Because(err)
@@ -46,7 +46,7 @@ func classOf(err error) error {
 	if timeout, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout() {
 		return ErrTimeout
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" || errors.Is(err, context.Canceled) {
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) {
 		return ErrUnreachable
 	}
 	return ErrAnswer

@@ -97,6 +97,9 @@ func (r *Release) Created() time.Time { return r.manifest.Created }
 // Index is the search index, as it was published; nil in an earlier release.
 func (r *Release) Index() []byte { return r.index }
 
+// Whole reports whether all of the release is open: the current one is, earlier ones are opened as they are asked for.
+func (r *Release) Whole() bool { return r.index != nil }
+
 // Prepared is what Options.Prepare made of the release; nil in an earlier one.
 func (r *Release) Prepared() any { return r.prepared }
 

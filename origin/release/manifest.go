@@ -42,18 +42,23 @@ type Manifest struct {
 	ID      string      `json:"id"`
 	Seq     int         `json:"seq"` // publications are counted from 1
 	Created time.Time   `json:"created"`
+	Base    string      `json:"base,omitempty"` // the release that was current when this one was made
 	Packs   []PackEntry `json:"packs"` // sorted by key
 	Index   Blob        `json:"index"`
 	History []Epoch     `json:"history"` // ascending by Seq; at least those that a drawing names
 }
 
-// ComputeID hashes what is in the release, packs and index, and neither when nor after what it was made: the same library
-// has the same id wherever it is published first.
+// ComputeID hashes what is in the release, packs and index: the same library has the same id wherever it is published first.
+// When and after what it was made does not count, and neither does what it was made from.
 func (m *Manifest) ComputeID() string {
+	packs := slices.Clone(m.Packs)
+	for i := range packs {
+		packs[i].Source, packs[i].LeftOut = "", nil
+	}
 	b, err := json.Marshal(struct {
 		Packs []PackEntry
 		Index Blob
-	}{m.Packs, m.Index})
+	}{packs, m.Index})
 	if err != nil { // strings and numbers alone; ParseManifest can give no others
 		panic(err)
 	}

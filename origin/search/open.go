@@ -45,6 +45,7 @@ func Open(data []byte) (*Index, error) {
 		return nil, err
 	}
 	x.namePacks()
+	automata() // made here once, so that no query waits for it
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	return x, nil
 }

@@ -12,27 +12,30 @@ import (
 // are counted alone. It is several times what can be paged through (offset at most 1,000), for drawings that fold into one.
 const maxRanked = 8192
 
-// Tiers, the best first.
+// Tiers, the best first. A guessed one is of a reading that may not be what was meant.
 const (
-	tierName        = iota // the name is the query
-	tierConcept            // it is, but for a style
-	tierGuessedName        // the same, of the query less the words that name a pack
+	tierName    = iota // the name is the query
+	tierConcept        // it is, but for a style
+	tierGuessedName
 	tierGuessedConcept
 	tierWords // the name has all words
 	tierGuessedWords
-	tierBegun // the last word, or if need be each, only begins one
+	tierBegins // the last word is only begun, and the name begins with all that was typed
+	tierGuessedBegins
+	tierBegun // the last word, or if need be each, only begins one of the name
 	tierGuessedBegun
 )
 
-// A rank is what hits are sorted by, packed so that less is better: tier (3 bits), other words (4), styles (4), where the query
-// stands in the name (2), letters beyond it (4), whether it is an alias (1), the how-manieth of its pack with the same 18
-// bits (13), the rank of the pack (9), and the doc (24), so that no two are equal.
+// A rank is what hits are sorted by, packed so that less is better: tier (4 bits), other words (4), styles (4), where the query
+// stands in the name (2), letters beyond it (4), whether it is an alias (1), the how-manieth of its pack with the same 19
+// bits (12), the rank of the pack (9), and the doc (24), so that no two are equal.
 type rank uint64
 
 const (
 	docBits  = 24
 	packBits = 9
-	nthBits  = 13
+	nthBits  = 12
+	lastBits = nthBits + packBits + docBits // all below the first 19
 )
 
 func (r rank) doc() uint32 { return uint32(r & (1<<docBits - 1)) }
@@ -131,7 +134,7 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	case i > 0 && name[i-1] == '-':
 		place = 1
 	}
-	tier := x.tier(s, c, doc, name)
+	tier := x.tier(s, c, doc, name, place == 0)
 	if beyond[cost] == 0 && tier != tierConcept && tier != tierGuessedConcept { // there the style alone makes it longer
 		letters = min(max(0, len(name)-len(query)), 15)
 	}
@@ -141,14 +144,17 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	if r <<= 1; len(aliasOf) > 0 {
 		r |= 1
 	}
-	return r<<(nthBits+packBits+docBits) | rank(doc)
+	return r<<lastBits | rank(doc)
 }
 
-// tier compares names with the query only where the number of words says that they may be the same.
-func (x *Index) tier(s *scratch, c set, doc uint32, name []byte) int {
+// tier compares names with the query only where the number of words says that they may be the same. begins says that the
+// name begins with the query.
+func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) int {
 	cost, k := int(x.cost(doc)), len(c.terms)
 	tier := tierWords
 	switch all := cost>>4 + cost&15; {
+	case c.begun && begins:
+		tier = tierBegins
 	case c.begun:
 		tier = tierBegun
 	case all == k || cost>>4 == k:
@@ -163,13 +169,10 @@ func (x *Index) tier(s *scratch, c set, doc uint32, name []byte) int {
 	if !c.guessed {
 		return tier
 	}
-	switch tier {
-	case tierName:
-		return tierGuessedName
-	case tierConcept:
-		return tierGuessedConcept
+	if tier <= tierConcept {
+		return tier - tierName + tierGuessedName
 	}
-	return tier + 1
+	return tier + 1 // the guessed one stands below each
 }
 
 func same(words []string, terms []term) bool {
@@ -183,7 +186,7 @@ func (x *Index) order(ranks []rank) {
 	pack, nth := -1, 0
 	for i, r := range ranks {
 		p := x.packOf(r.doc())
-		if c := r >> (nthBits + packBits + docBits); c != class || p != pack {
+		if c := r >> lastBits; c != class || p != pack {
 			class, pack, nth = c, p, 0
 		}
 		ranks[i] |= rank(min(nth, 1<<nthBits-1))<<(packBits+docBits) | rank(min(x.packs[p].Rank, 1<<packBits-1))<<docBits

@@ -24,7 +24,7 @@ func (x *Index) readings(q Query) []reading {
 		}
 		pack, scoped = asked, true
 	}
-	terms := split(text)
+	terms := x.undigited(split(text))
 	plain := reading{terms: terms}
 	if scoped {
 		plain.within = x.docsOf(pack)
@@ -45,18 +45,35 @@ func (x *Index) readings(q Query) []reading {
 	return x.joined(guesses, plain)
 }
 
-// maxJoined is the most words of a query in which neighbours are tried as one word.
-const maxJoined = 6
+// maxVaried is the most words of a query that is varied: neighbours taken as one word, a word left out for a suggestion.
+const maxVaried = 6
 
 // joined adds the readings in which two neighbours are one known word: "GitHub" is split like camelCase, but names say github.
 func (x *Index) joined(to []reading, plain reading) []reading {
-	for i := 1; i < len(plain.terms) && len(plain.terms) <= maxJoined; i++ {
+	for i := 1; i < len(plain.terms) && len(plain.terms) <= maxVaried; i++ {
 		typed := plain.terms[i-1].typed + plain.terms[i].typed
+		if len(plain.terms[i].typed) == 1 {
+			continue // more likely a word just begun: "map s" is not maps
+		}
 		if one := (term{typed, fold(typed)}); x.having(one.folded) != nil {
 			to = append(to, reading{slices.Concat(plain.terms[:i-1], []term{one}, plain.terms[i+1:]), plain.within, true})
 		}
 	}
 	return to
+}
+
+// undigited parts digits from the letters before them in words that are not known: "index9", but not "mp3".
+func (x *Index) undigited(terms []term) []term {
+	for i := 0; i < len(terms) && len(terms) < maxWords; i++ {
+		typed := terms[i].typed
+		letters := strings.TrimRight(typed, "0123456789")
+		if letters == "" || letters == typed || x.having(terms[i].folded) != nil || x.begun(typed) != nil {
+			continue
+		}
+		digits := typed[len(letters):]
+		terms = slices.Replace(terms, i, i+1, term{letters, fold(letters)}, term{digits, fold(digits)})
+	}
+	return terms
 }
 
 // guess adds the reading that terms are meant within packs.

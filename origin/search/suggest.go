@@ -88,13 +88,16 @@ func (x *Index) mended(words []string) (tries [][]string) {
 
 // shortened are the words less each one in turn, the last first: it is the one that was added to a query that found something.
 func shortened(words []string) (tries [][]string) {
+	if len(words) > maxVaried {
+		return nil
+	}
 	for i := len(words) - 1; i >= 0; i-- {
 		tries = append(tries, slices.Delete(slices.Clone(words), i, i+1))
 	}
 	return tries
 }
 
-// near are known words that a slip away from w, the nearest first, of those the more common first.
+// near are known words that are a slip away from w, the nearest first, of those the more common first.
 func (x *Index) near(w string) []string {
 	letters := utf8.RuneCountInString(w)
 	if letters < minMended || letters > maxMendedLen {

@@ -83,8 +83,10 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 		a.value = canonicalCurrent(a.value)
 		harmless := harmlessValues(a.value)
 		return harmless, harmless
+	case checkNothing:
+		p.named = p.named || a.info == attrID
 	case checkSpace: // said again on an inner element, as some drawings do
-		return elem.name != "svg" || !p.outside(), true
+		return string(a.value) == svgSpace, true
 	}
 	return true, true
 }

@@ -40,6 +40,7 @@ type parser struct {
 
 	seenRoot, seenDoctype bool
 	xlink                 bool // xlink:href is used
+	named                 bool // some element has an id
 	animated              bool // there are animations
 	sheets                []int32
 }

@@ -77,18 +77,19 @@ func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now t
 	if err != nil {
 		return err
 	}
-	for {
-		err := revoke(ctx, b, hash, now)
-		switch {
-		case errors.Is(err, objectstore.ErrChanged): // somebody else wrote it meanwhile, most likely the same
-			continue
-		case errors.Is(err, objectstore.ErrNotExist):
-			return ErrUnknown
-		case err != nil:
-			return fmt.Errorf("revoking a token: %w", err)
+	for range 5 {
+		err = revoke(ctx, b, hash, now)
+		if !errors.Is(err, objectstore.ErrChanged) { // somebody else wrote it meanwhile, most likely the same
+			break
 		}
-		return nil
 	}
+	switch {
+	case errors.Is(err, objectstore.ErrNotExist):
+		return ErrUnknown
+	case err != nil:
+		return fmt.Errorf("revoking a token: %w", err)
+	}
+	return nil
 }
 
 func revoke(ctx context.Context, b objectstore.Bucket, hash string, now time.Time) error {

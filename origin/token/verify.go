@@ -30,8 +30,8 @@ const (
 type Verifier struct {
 	store objectstore.Reader
 
-	mu       sync.Mutex
-	now, old map[[sha256.Size]byte]kept // two generations: the old one is dropped whole when the new one is full
+	mu         sync.Mutex
+	young, old map[[sha256.Size]byte]kept // two generations: the old one is dropped whole when the new one is full
 }
 
 // A kept answer is what the store said at a moment, or shortly after.
@@ -42,7 +42,7 @@ type kept struct {
 
 // NewVerifier makes a Verifier that reads licences from r.
 func NewVerifier(r objectstore.Reader) *Verifier {
-	return &Verifier{store: r, now: map[[sha256.Size]byte]kept{}}
+	return &Verifier{store: r, young: map[[sha256.Size]byte]kept{}}
 }
 
 // Verify reports whether token is valid, and what for. What is not shaped like a token is not valid, and the store is not
@@ -55,27 +55,27 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (Lic
 	known, ok := v.known(id)
 	age := now.Sub(known.at)
 	if !ok || age < 0 || age >= fresh {
+		began := time.Now()
 		l, err := v.ask(ctx, id)
 		switch {
+		case err == nil:
+			known = kept{l, now}
 		case errors.Is(err, objectstore.ErrNotExist):
 			v.forget(id)
 			return License{}, false, nil
 		case errors.Is(err, ErrDamaged):
 			v.forget(id)
 			return License{}, false, fmt.Errorf("verifying a token: %w", err)
-		case err != nil && ok && 0 <= age && age <= usable:
-			// The store is away, and the answer in hand is recent enough.
-		case err != nil:
+		case !ok || age < 0 || age+time.Since(began) > usable:
 			return License{}, false, fmt.Errorf("verifying a token: %w: %w", ErrUnavailable, err)
-		default:
-			known = kept{l, now}
-			v.keep(id, known)
 		}
+		// Else the store is away, and the answer in hand is recent enough.
 	}
 	if !known.Valid(now) {
 		v.forget(id)
 		return License{}, false, nil
 	}
+	v.keep(id, known)
 	return known.License, true, nil
 }
 
@@ -88,7 +88,7 @@ func (v *Verifier) ask(ctx context.Context, id [sha256.Size]byte) (License, erro
 func (v *Verifier) known(id [sha256.Size]byte) (kept, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	k, ok := v.now[id]
+	k, ok := v.young[id]
 	if !ok {
 		k, ok = v.old[id]
 	}
@@ -98,15 +98,15 @@ func (v *Verifier) known(id [sha256.Size]byte) (kept, bool) {
 func (v *Verifier) keep(id [sha256.Size]byte, k kept) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.now) >= maxKept/2 {
-		v.now, v.old = map[[sha256.Size]byte]kept{}, v.now
+	if _, known := v.young[id]; !known && len(v.young) >= maxKept/2 {
+		v.young, v.old = map[[sha256.Size]byte]kept{}, v.young
 	}
-	v.now[id] = k
+	v.young[id] = k
 }
 
 func (v *Verifier) forget(id [sha256.Size]byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.now, id)
+	delete(v.young, id)
 	delete(v.old, id)
 }

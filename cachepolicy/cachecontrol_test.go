@@ -1,0 +1,87 @@
+package cachepolicy
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseCacheControl(t *testing.T) {
+	maxAge := func(seconds int64) Directives {
+		return Directives{HasMaxAge: true, MaxAge: time.Duration(seconds) * time.Second}
+	}
+	for _, c := range []struct {
+		name string
+		in   string // lines parted by "\n"
+		want Directives
+	}{
+		{"nothing", "", Directives{}},
+		{"every flag", "no-store, no-cache, private, public, must-revalidate, proxy-revalidate, must-understand, no-transform, immutable, only-if-cached",
+			Directives{NoStore: true, NoCache: true, Private: true, Public: true, MustRevalidate: true, ProxyRevalidate: true,
+				MustUnderstand: true, NoTransform: true, Immutable: true, OnlyIfCached: true}},
+		{"every number", "max-age=1, s-maxage=2, stale-while-revalidate=3, stale-if-error=4, max-stale=5, min-fresh=6",
+			Directives{MaxAge: 1 * time.Second, SMaxage: 2 * time.Second, StaleWhileRevalidate: 3 * time.Second,
+				StaleIfError: 4 * time.Second, MaxStale: 5 * time.Second, MinFresh: 6 * time.Second, HasMaxAge: true, HasSMaxage: true,
+				HasStaleWhileRevalidate: true, HasStaleIfError: true, HasMaxStale: true, HasMinFresh: true}},
+		{"names without case, section 5.2", "Max-AGE=1", maxAge(1)},
+		{"a quoted number is one too, section 5.2", `max-age="10"`, maxAge(10)},
+		{"escapes in it, RFC 9110 section 5.6.4", `max-age="1\0"`, maxAge(10)},
+		{"single quotes are no quotes", "max-age='10'", maxAge(0)},
+		{"what is quoted is no directive", `x="max-age=100, no-store", max-age=1`, maxAge(1)},
+		{"a quote in quotes", `x="\", no-store", max-age=1`, maxAge(1)},
+		{"overflow, section 1.2.2", "max-age=99999999999999999999999", maxAge(1 << 31)},
+		{"just too large", "max-age=2147483649", maxAge(1 << 31)},
+		{"leading zeros", "max-age=007", maxAge(7)},
+		{"two: the shorter, section 4.2.1", "max-age=100, max-age=1", maxAge(1)},
+		{"two lines: the shorter", "max-age=1\nmax-age=100", maxAge(1)},
+		{"one of two can't be read", "max-age=100, max-age=x", maxAge(0)},
+		{"negative is stale", "max-age=-1", maxAge(0)},
+		{"a sign is not digits", "max-age=+1", maxAge(0)},
+		{"a fraction", "max-age=1.5", maxAge(0)},
+		{"letters after it", "max-age=100a", maxAge(0)},
+		{"nothing after =", "max-age=", maxAge(0)},
+		{"no =", "max-age", maxAge(0)},
+		{"space before =", "max-age =100", maxAge(0)},
+		{"space after =", "max-age= 100", maxAge(0)},
+		{"junk after the quotes", `max-age="100"x`, maxAge(0)},
+		{"empty elements, RFC 9110 section 5.6.1", " ,, max-age=1 ,\t,", maxAge(1)},
+		{"fields of no-cache: the safe side", `no-cache="set-cookie, x"`, Directives{NoCache: true}},
+		{"fields of private: the safe side", `private="x"`, Directives{Private: true}},
+		{"a quote without an end hides anything", `private="x, max-age=1`, Directives{NoStore: true}},
+		{"also behind a backslash", `max-age=1, x="\`, func() Directives { d := maxAge(1); d.NoStore = true; return d }()},
+		{"max-stale alone, section 5.2.1.2", "max-stale", Directives{HasMaxStale: true, MaxStale: MaxDelta}},
+		{"max-stale that can't be read", "max-stale=x", Directives{HasMaxStale: true}},
+		{"min-fresh that can't be read", "min-fresh=x", Directives{HasMinFresh: true, MinFresh: MaxDelta}},
+		{"two min-fresh: the longer", "min-fresh=5, min-fresh=2", Directives{HasMinFresh: true, MinFresh: 5 * time.Second}},
+		{"no ASCII letter", "no-\u017ftore", Directives{}}, // ſ, which Unicode folds to s
+	} {
+		if got := ParseCacheControl(strings.Split(c.in, "\n")...); got != c.want {
+			t.Errorf("%s: ParseCacheControl(%q) = %+v, want %+v", c.name, c.in, got, c.want)
+		}
+	}
+}
+
+// Whatever stands before or after a directive, it is not made weaker: no-store stays, and a life does not grow.
+func FuzzParseCacheControl(f *testing.F) {
+	for _, s := range []string{"", "max-age=1", `x="a, b"`, `x="`, "max-age=99999999999", "no-cache=\"a\", ,", "a=b=c", `"`, "=", `max-age="\1"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		alone := ParseCacheControl(s)
+		for _, d := range []time.Duration{alone.MaxAge, alone.SMaxage, alone.StaleIfError, alone.StaleWhileRevalidate, alone.MaxStale, alone.MinFresh} {
+			if d < 0 || d > MaxDelta {
+				t.Fatalf("ParseCacheControl(%q): %v is no delta", s, d)
+			}
+		}
+		if !ParseCacheControl("no-store, " + s).NoStore {
+			t.Fatalf("no-store before %q is lost", s)
+		}
+		after := ParseCacheControl(s + ", no-store, max-age=5")
+		if strings.Count(s, `"`) == 0 && (!after.NoStore || !after.HasMaxAge) {
+			t.Fatalf("directives after %q are lost", s)
+		}
+		if lines := ParseCacheControl(s, "max-age=5"); !lines.HasMaxAge || lines.MaxAge > 5*time.Second {
+			t.Fatalf("a line after %q: max-age is %v", s, lines.MaxAge)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/origin"
+)
+
+// TestCalls: wrong calls are one line on stderr and exit status 2, failures 1, and help is on stdout with an example.
+func TestCalls(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		args   string
+		status int
+		stderr string // has to be in its one line
+	}{
+		{"", 2, "no command"},
+		{"serve", 2, "no command"},
+		{"run --nonsense", 2, "nonsense"},
+		{"run extra", 2, "no arguments"},
+		{"run --limit search=many", 2, "limit"},
+		{"run --limit search=0/1m", 2, "limit"},
+		{"run --limit nonsense=1/1m", 2, "limit"},
+		{"run --trusted-proxies 10.0.0.0/99", 2, "trusted-proxies"},
+		{"run --cache-bytes -1", 2, "cache-bytes"},
+		{"run --log-format xml", 2, "log-format"},
+		{"edge --origin ftp://x", 2, "origin"},
+		{"edge --listen nonsense", 2, "listen"},
+		{"origin --store nonsense", 2, "store"},
+		{"origin --store dir:" + home + "/s --mirror " + home + "/m --cdn-url nonsense", 2, "cdn-url"},
+		{"publish", 2, "SOURCE"},
+		{"publish --keep 0 x", 2, "keep"},
+		{"publish --rollback x", 2, "rollback"},
+		{"publish --list x", 2, "list"},
+		{"publish --store nonsense x", 2, "store"},
+		{"publish " + home + "/not-there", 1, "not-there"},
+		{"publish --store dir:" + file + " --list", 1, ""},
+		{"publish --rollback", 1, ""},
+		{"token", 2, "token"},
+		{"token nonsense", 2, "token"},
+		{"token revoke", 2, "token"},
+		{"token issue --plan a/b", 1, "plan"},
+		{"token revoke nonsense", 1, ""},
+	} {
+		stdout, stderr, status := callProgram(t, home, strings.Fields(row.args)...)
+		if status != row.status || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, row.stderr) {
+			t.Errorf("iconedge %s: status %d, want %d; stdout %q; stderr %q, want one line with %q", row.args, status, row.status, stdout, stderr, row.stderr)
+		}
+	}
+	for _, c := range commands {
+		if c.name == "version" {
+			continue
+		}
+		stdout, stderr, status := callProgram(t, home, c.name, "--help")
+		if status != 0 || stderr != "" || !strings.Contains(stdout, "\n  iconedge "+c.name) {
+			t.Errorf("iconedge %s --help: status %d, stderr %q, stdout without an example: %s", c.name, status, stderr, stdout)
+		}
+	}
+	if stdout, _, status := callProgram(t, home, "--version"); status != 0 || !strings.HasPrefix(stdout, "iconedge ") {
+		t.Errorf("--version: %d %q", status, stdout)
+	}
+}
+
+// TestEnvironment: a variable stands in for a flag that is not given, and a repeatable one's values are separated by spaces.
+func TestEnvironment(t *testing.T) {
+	env := map[string]string{"ICONEDGE_ADMIN_LISTEN": "127.0.0.1:1", "ICONEDGE_LISTEN": "127.0.0.1:2", "ICONEDGE_LIMIT": "search=1/1m icon=2/1m", "ICONEDGE_HOST": ""}
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	fs := newFlags("edge", "", "")
+	var cfg edge.Config
+	cfg.Flags(fs.FlagSet)
+	if err := fs.Parse([]string{"--listen", "127.0.0.1:3"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := fs.environment(lookup); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.AdminListen != "127.0.0.1:1" || cfg.Listen != "127.0.0.1:3" {
+		t.Errorf("admin %q, want the variable's; listen %q, want the flag's", cfg.AdminListen, cfg.Listen)
+	}
+	if got := fs.Lookup("limit").Value.String(); !strings.Contains(got, "search=1/1m") || !strings.Contains(got, "icon=2/1m") {
+		t.Errorf("limits %q, want both", got)
+	}
+	env["ICONEDGE_LIMIT"] = "nonsense"
+	fs = newFlags("edge", "", "")
+	cfg = edge.Config{}
+	cfg.Flags(fs.FlagSet)
+	if err := fs.environment(lookup); err == nil || !strings.Contains(err.Error(), "ICONEDGE_LIMIT") {
+		t.Errorf("%v, want an error that names the variable", err)
+	}
+}
+
+// TestConfigDocs: docs/config.md lists every flag of the servers as they are defined.
+func TestConfigDocs(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("# Configuration\n\nEvery flag has an environment variable; a flag wins. Values of a repeatable flag are separated by spaces there.\nThis page is made from the flags themselves (`make golden`). `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` has them all. `edge`, `origin` and `run` also take `--log-format text|json` and `--log-level`.\n")
+	var e edge.Config
+	var o origin.Config
+	for _, part := range []struct {
+		title string
+		flags func(*flag.FlagSet)
+	}{{"iconedge edge", e.Flags}, {"iconedge origin", o.Flags}} {
+		fs := flag.NewFlagSet(part.title, flag.ContinueOnError)
+		part.flags(fs)
+		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | is |\n|---|---|---|---|\n", part.title)
+		fs.VisitAll(func(f *flag.Flag) {
+			_, text := flag.UnquoteUsage(f)
+			def := f.DefValue
+			if def != "" {
+				def = "`" + def + "`"
+			}
+			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
+		})
+	}
+	golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s is not up to date (%v): run make golden and read the difference", path, err)
+	}
+}

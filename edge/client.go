@@ -1,0 +1,105 @@
+package edge
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// clients tells who asks. Only a proxy that the operator trusts is believed about whom it asks for.
+type clients struct{ trusted []netip.Prefix }
+
+// of is the address of the client of a request: the connection's, or, behind trusted proxies, the rightmost one named that is
+// not itself trusted. Forwarded wins over X-Forwarded-For; no other field counts.
+func (c clients) of(ctx *fasthttp.RequestCtx) netip.Addr {
+	peer := netip.IPv4Unspecified() // of a connection that is not TCP
+	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		peer = tcp.AddrPort().Addr().Unmap()
+	}
+	if len(c.trusted) == 0 || !c.trusts(peer) {
+		return peer
+	}
+	if lines := ctx.Request.Header.PeekAll(fasthttp.HeaderForwarded); len(lines) > 0 {
+		return c.behind(peer, lines, forwardedFor)
+	}
+	return c.behind(peer, ctx.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor), parseNode)
+}
+
+func (c clients) trusts(a netip.Addr) bool {
+	for _, p := range c.trusted {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// behind walks a list of hops from its end, where the nearest proxy wrote, to the first address that is not trusted. What can't
+// be read ends the walk: whatever stands before it was not written by somebody trusted.
+func (c clients) behind(peer netip.Addr, lines [][]byte, read func(string) (netip.Addr, bool)) netip.Addr {
+	for i := len(lines) - 1; i >= 0; i-- {
+		rest := string(lines[i])
+		for more := true; more; {
+			var hop string
+			rest, hop, more = cutLast(rest)
+			addr, ok := read(strings.Trim(hop, " \t"))
+			if !ok {
+				return peer
+			}
+			if peer = addr; !c.trusts(addr) {
+				return peer
+			}
+		}
+	}
+	return peer
+}
+
+// cutLast cuts the last element off a list. It reads from the end, quotes as well: whatever a client wrote into the field
+// before, what its proxy appended is understood.
+func cutLast(s string) (before, last string, more bool) {
+	quoted := false
+	for i := len(s) - 1; i >= 0; i-- {
+		switch {
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ',' && !quoted:
+			return s[:i], s[i+1:], true
+		}
+	}
+	return "", s, false
+}
+
+// forwardedFor is the address in an element of Forwarded, such as `for="[2001:db8::1]:4711";proto=https` (RFC 7239, section 4).
+func forwardedFor(element string) (netip.Addr, bool) {
+	for pair := range strings.SplitSeq(element, ";") {
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.EqualFold(strings.Trim(name, " \t"), "for") {
+			value = strings.Trim(value, " \t")
+			if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+				value = value[1 : n-1]
+			}
+			return parseNode(value)
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// parseNode reads an address, with or without a port; an IPv6 address with one is in brackets (RFC 7239, section 6).
+func parseNode(s string) (netip.Addr, bool) {
+	if strings.HasPrefix(s, "[") {
+		inner, port, closed := strings.Cut(s[1:], "]")
+		if !closed || port != "" && port[0] != ':' {
+			return netip.Addr{}, false
+		}
+		s = inner
+	} else if host, _, ok := strings.Cut(s, ":"); ok && strings.Count(s, ":") == 1 {
+		s = host
+	}
+	addr, err := netip.ParseAddr(s)
+	if err != nil || addr.Zone() != "" {
+		return netip.Addr{}, false
+	}
+	return addr.Unmap(), true
+}

@@ -1,0 +1,197 @@
+package edge
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/ratelimit"
+)
+
+// Config is everything that an operator can set on an edge; Flags gives the defaults. Listener and AdminListener, where they are
+// set, are used instead of listening on an address.
+type Config struct {
+	Listen         string         // public address, HOST:PORT
+	AdminListen    string         // address of health, readiness and metrics
+	Origin         string         // base URL of the origin
+	OriginTimeout  time.Duration  // for one answer of the origin, from asking to its last byte
+	Drain          time.Duration  // for requests under way when the edge is told to stop
+	CacheBytes     int64          // ceiling of the cache: bodies and header fields together
+	Limits         Limits         // by class of calls; what is not in it has its default
+	TrustedProxies []netip.Prefix // whose Forwarded and X-Forwarded-For are believed
+	Hosts          []string       // names that are answered for; none: any well-formed one
+
+	Listener, AdminListener net.Listener
+	Log                     *slog.Logger // nil: the default one
+	Version                 string       // of the program, for its metrics
+}
+
+const (
+	defaultOriginTimeout = 10 * time.Second
+	defaultDrain         = 15 * time.Second
+	defaultCacheBytes    = 256 << 20
+	minCacheBytes        = 1 << 20
+)
+
+// Flags defines the flags of an edge on fs; `iconedge edge` and `iconedge run` share them.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.Listen, "listen", ":8080", "public `address`, HOST:PORT")
+	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz and /metrics; keep it private")
+	fs.StringVar(&c.Origin, "origin", "http://127.0.0.1:8081", "`URL` of the origin")
+	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that the origin has for an answer")
+	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests under way have when the edge is told to stop")
+	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
+	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn; may be repeated")
+	fs.Var((*prefixes)(&c.TrustedProxies), "trusted-proxies", "`CIDR` of proxies whose Forwarded and X-Forwarded-For are believed; may be repeated")
+	fs.Var((*names)(&c.Hosts), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
+}
+
+// Validate reports all that is wrong with c at once. An empty origin is for the caller to fill in before Run.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Origin != "" {
+		u, err := url.Parse(c.Origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+			errs = append(errs, errors.New("--origin must be http://HOST[:PORT] or https://HOST[:PORT]"))
+		}
+	}
+	if c.OriginTimeout < 0 || c.Drain < 0 {
+		errs = append(errs, errors.New("--origin-timeout and --drain must not be negative"))
+	}
+	if c.CacheBytes != 0 && c.CacheBytes < minCacheBytes {
+		errs = append(errs, fmt.Errorf("--cache-bytes must be at least %d", minCacheBytes))
+	}
+	for _, name := range c.Hosts {
+		if host, port := splitHost(name); host == "" || port != "" || !wellFormedHost(name) {
+			errs = append(errs, fmt.Errorf("--host %q must be a name without a port", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// filled is c with the defaults in place of what is zero.
+func (c Config) filled() Config {
+	if c.OriginTimeout == 0 {
+		c.OriginTimeout = defaultOriginTimeout
+	}
+	if c.Drain == 0 {
+		c.Drain = defaultDrain
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = defaultCacheBytes
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// Limits are the limits of the classes of calls, by name.
+type Limits map[string]ratelimit.Limit
+
+// of is the limit of a class.
+func (l Limits) of(c class) ratelimit.Limit {
+	if limit, ok := l[c.String()]; ok {
+		return limit
+	}
+	return defaultLimits[c]
+}
+
+var defaultLimits = [classes]ratelimit.Limit{
+	classSearch: {N: 60, Window: time.Minute},
+	classIcon:   {N: 120, Window: time.Minute},
+	classPacks:  {N: 60, Window: time.Minute},
+	classVerify: {N: 30, Window: time.Minute},
+}
+
+// String is what help shows: every limit that holds.
+func (l *Limits) String() string {
+	var limits Limits
+	if l != nil {
+		limits = *l
+	}
+	var b strings.Builder
+	for c := classSearch; c < classes; c++ {
+		fmt.Fprintf(&b, " %s=%s", c, limits.of(c))
+	}
+	return b.String()[1:]
+}
+
+// Set reads CLASS=LIMIT.
+func (l *Limits) Set(s string) error {
+	name, value, _ := strings.Cut(s, "=")
+	known := false
+	for c := classSearch; c < classes; c++ {
+		known = known || c.String() == name
+	}
+	if !known {
+		return errors.New("the class must be search, icon, packs, verify or cdn")
+	}
+	limit, err := ratelimit.ParseLimit(value)
+	if err != nil {
+		return err
+	}
+	if *l == nil {
+		*l = Limits{}
+	}
+	(*l)[name] = limit
+	return nil
+}
+
+// Repeatable says that in the environment several values are separated by spaces.
+func (l *Limits) Repeatable() bool { return true }
+
+type prefixes []netip.Prefix
+
+func (p *prefixes) String() string {
+	if p == nil {
+		return ""
+	}
+	var all []string
+	for _, prefix := range *p {
+		all = append(all, prefix.String())
+	}
+	return strings.Join(all, " ")
+}
+
+// Set reads a CIDR or a single address.
+func (p *prefixes) Set(s string) error {
+	prefix, err := netip.ParsePrefix(s)
+	if err != nil {
+		addr, err := netip.ParseAddr(s)
+		if err != nil || addr.Zone() != "" {
+			return errors.New("must be an address or a network, such as 10.0.0.0/8")
+		}
+		prefix = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	if prefix.Addr().Is4In6() {
+		return errors.New("write an IPv4 network as such")
+	}
+	*p = append(*p, prefix.Masked())
+	return nil
+}
+
+func (p *prefixes) Repeatable() bool { return true }
+
+type names []string
+
+func (n *names) String() string {
+	if n == nil {
+		return ""
+	}
+	return strings.Join(*n, " ")
+}
+
+func (n *names) Set(s string) error {
+	*n = append(*n, strings.ToLower(s))
+	return nil
+}
+
+func (n *names) Repeatable() bool { return true }

@@ -1,0 +1,113 @@
+package ratelimit
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+func TestParseLimit(t *testing.T) {
+	for s, want := range map[string]Limit{
+		"60/1m": {60, time.Minute}, "1/1s": {1, time.Second}, "600/1m30s": {600, 90 * time.Second}, "1000000/24h": {MaxN, MaxWindow},
+		"off": {},
+	} {
+		if got, err := ParseLimit(s); err != nil || got != want {
+			t.Errorf("ParseLimit(%q) = %v, %v; want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "60", "60/", "/1m", "0/1m", "-1/1m", "+1/1m", "60/0s", "60/-1m", "60/500ms", "60/1.5s", "60/1", "60/25h",
+		"1000001/1m", "60/1m/1m", " 60/1m", "60 / 1m", "OFF", "0x10/1m", "6_0/1m"} {
+		if got, err := ParseLimit(s); err != ErrLimit {
+			t.Errorf("ParseLimit(%q) = %v, %v; want ErrLimit", s, got, err)
+		}
+	}
+}
+
+// What is a limit is written so that it is read back.
+func FuzzParseLimit(f *testing.F) {
+	for _, s := range []string{"60/1m", "off", "1/1h1m1s", "60/1e3s"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := ParseLimit(s)
+		if err != nil {
+			return
+		}
+		if again, err := ParseLimit(l.String()); err != nil || again != l {
+			t.Fatalf("ParseLimit(%q) = %v, which is read back as %v, %v", s, l, again, err)
+		}
+	})
+}
+
+func TestFields(t *testing.T) {
+	if got, want := string(AppendPolicy(nil, "search", Limit{60, time.Minute})), `"search";q=60;w=60`; got != want {
+		t.Errorf("AppendPolicy = %s, want %s", got, want)
+	}
+	for reset, want := range map[time.Duration]string{
+		time.Minute:     `"search";r=59;t=60`,
+		time.Second:     `"search";r=59;t=1`,
+		time.Second + 1: `"search";r=59;t=2`, // rounded up: who waits that long has waited long enough
+		1:               `"search";r=59;t=1`,
+	} {
+		if got := string(AppendState(nil, "search", Decision{OK: true, Remaining: 59, Reset: reset})); got != want {
+			t.Errorf("AppendState with a reset of %v = %s, want %s", reset, got, want)
+		}
+	}
+	buf := make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(100, func() { AppendState(buf, "search", Decision{Remaining: 59, Reset: time.Minute}) }); n != 0 {
+		t.Errorf("AppendState allocates %v times", n)
+	}
+}
+
+func TestClientKey(t *testing.T) {
+	for addr, want := range map[string]string{
+		"192.0.2.1":              "192.0.2.1/32",
+		"::ffff:192.0.2.1":       "192.0.2.1/32",
+		"2001:db8:1:2:3:4:5:6":   "2001:db8:1:2::/64",
+		"2001:db8:1:2::":         "2001:db8:1:2::/64",
+		"fe80::1%eth0":           "fe80::/64",
+		"::ffff:192.0.2.1%eth0":  "192.0.2.1/32",
+		"::192.0.2.1":            "::/64",
+		"64:ff9b::192.0.2.1":     "64:ff9b::/64",
+		"2001:db8:1:2:ffff::1%9": "2001:db8:1:2::/64",
+	} {
+		if got := ClientKey(netip.MustParseAddr(addr)); got.String() != want {
+			t.Errorf("ClientKey(%s) = %v, want %s", addr, got, want)
+		}
+	}
+	if got := ClientKey(netip.Addr{}); got != (netip.Prefix{}) {
+		t.Errorf("ClientKey of no address = %v", got)
+	}
+}
+
+// Two addresses have one window if and only if they are one client, and their shared windows are as wide as is said.
+func FuzzKey(f *testing.F) {
+	add := func(a, b string) {
+		x, y := netip.MustParseAddr(a).As16(), netip.MustParseAddr(b).As16()
+		f.Add(x[:], y[:])
+	}
+	add("192.0.2.1", "::ffff:192.0.2.1")
+	add("2001:db8::1", "2001:db8::2")
+	add("2001:db8:0:1::1", "2001:db8::1")
+	add("192.0.2.1", "192.0.2.255")
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		a, ok := netip.AddrFromSlice(x)
+		b, ok2 := netip.AddrFromSlice(y)
+		if !ok || !ok2 {
+			return
+		}
+		if (keyOf(a) == keyOf(b)) != (ClientKey(a) == ClientKey(b)) {
+			t.Fatalf("keys of %v and %v: %v and %v", a, b, keyOf(a), keyOf(b))
+		}
+		near, wide := 48, 16
+		if a.Unmap().Is4() {
+			near, wide = 24, 8
+		}
+		if p, _ := a.Unmap().Prefix(near); (keyOf(a).near() == keyOf(b).near()) != p.Contains(b.Unmap()) {
+			t.Fatalf("%v and %v: near", a, b)
+		}
+		if p, _ := a.Unmap().Prefix(wide); (keyOf(a).wide() == keyOf(b).wide()) != p.Contains(b.Unmap()) {
+			t.Fatalf("%v and %v: wide", a, b)
+		}
+	})
+}

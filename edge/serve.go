@@ -1,0 +1,175 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// A handler answers every request of the public listener.
+type handler struct {
+	life     context.Context // ends when the edge has drained
+	log      *slog.Logger
+	hosts    []string
+	patience time.Duration // of a caller that waits for a flight
+	clients  clients
+	limits   [classes]*ratelimit.Limiter // nil: off
+	cache    *cache.Cache
+	origin   *upstream.Client
+	watch    *watch
+	release  atomic.Pointer[string] // of the origin, as far as is known; nil: unknown, or the origin is not ours
+	reached  atomic.Bool            // the origin has answered something other than a failure
+	routes   *router.Router
+	page     *cache.Entry
+	metrics  *metrics
+}
+
+func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
+	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
+		clients: clients{cfg.TrustedProxies}, cache: c, origin: o, page: newPage(), metrics: m}
+	for c := classSearch; c < classes; c++ {
+		if limit := cfg.Limits.of(c); !limit.Off() {
+			h.limits[c] = ratelimit.New(limit, ratelimit.Options{})
+		}
+	}
+	h.watch = newWatch(h)
+	h.routes = newRoutes(h.answer, h.nothing)
+	return h
+}
+
+// A request is one call on its way through the edge.
+type request struct {
+	ctx    *fasthttp.RequestCtx
+	class  class
+	now    time.Time // the one time that every decision about it rests on
+	target target
+	status cachepolicy.CacheStatus // what the cache did
+}
+
+// ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
+func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
+	r := &request{ctx: ctx, now: ctx.Time()}
+	defer func() {
+		if p := recover(); p != nil {
+			h.log.Error("panic while answering", "panic", p, "stack", string(debug.Stack()))
+			h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
+		}
+	}()
+	if p := refuse(ctx, h.hosts); p != nil {
+		h.end(r, outcomeRefused, p)
+		return
+	}
+	h.routes.Handler(ctx)
+}
+
+// answer is a request for an endpoint.
+func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
+	r := &request{ctx: ctx, class: ep.class, now: ctx.Time()}
+	o, err := h.steps(r, ep)
+	h.end(r, o, err)
+}
+
+// steps are those of every request: preflights are free; then it is counted, understood, and answered.
+func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
+	if r.ctx.IsOptions() {
+		return h.preflight(r, ep.allow), nil
+	}
+	if err := h.count(r); err != nil {
+		return outcomeLimited, err
+	}
+	var err error
+	if r.target, err = parse(r.ctx, ep); err != nil {
+		return outcomeRefused, err
+	}
+	return ep.serve(h, r)
+}
+
+// end writes what went wrong, if anything did, and counts the request.
+func (h *handler) end(r *request, o outcome, err error) {
+	if err != nil {
+		h.fail(r, problem.From(err))
+	}
+	h.metrics.answered(r.class, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+}
+
+// count counts a request against its class's limit. The fields say how things stand, also on what is refused.
+func (h *handler) count(r *request) error {
+	l := h.limits[r.class]
+	if l == nil {
+		return nil
+	}
+	d := l.Allow(h.clients.of(r.ctx), r.now)
+	h.metrics.counted(r.class, d.OK)
+	limitFields(r, l.Limit(), d)
+	if !d.OK {
+		return tooMany(d)
+	}
+	return nil
+}
+
+// nothing answers an address that no endpoint has.
+func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
+	r := &request{ctx: ctx, now: ctx.Time()}
+	path := string(ctx.URI().PathOriginal())
+	switch {
+	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
+		h.end(r, h.preflight(r, allMethods), nil) // so that a page can read the 404 that follows
+	case !wellFormed(path):
+		h.end(r, outcomeRefused, malformed())
+	default:
+		h.end(r, outcomeRefused, notHere())
+	}
+}
+
+// cached answers from the cache, or with what the origin says now.
+func (h *handler) cached(r *request) (outcome, error) {
+	f, err := h.find(r, h.ask)
+	if err == nil && r.target.color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
+		// No origin of ours: it alone knows what can be coloured.
+		r.target = target{key: r.target.colored(), form: r.target.form}
+		f, err = h.find(r, h.ask)
+	}
+	if err != nil {
+		return outcomeError, err
+	}
+	h.finish(r, f.entry, f.aged)
+	return f.outcome, nil
+}
+
+// tellRelease answers other edges, with no newer release than this edge has itself made room for.
+func (h *handler) tellRelease(r *request) (outcome, error) {
+	f, err := h.find(r, h.watch.ask)
+	if err != nil {
+		return outcomeError, err
+	}
+	h.finish(r, f.entry, false)
+	return f.outcome, nil
+}
+
+// start answers / with a page that shows what is here.
+func (h *handler) start(r *request) (outcome, error) {
+	h.finish(r, h.page, false)
+	return outcomeOwn, nil
+}
+
+// healthz says that the process lives.
+func (h *handler) healthz(r *request) (outcome, error) {
+	resp := &r.ctx.Response
+	writeFields(resp, everyAnswer)
+	resp.Header.SetContentType("text/plain; charset=utf-8")
+	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	resp.SetBodyString("ok\n")
+	return outcomeOwn, nil
+}

@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+func TestFetch(t *testing.T) {
+	o := serve(t, says("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"x\"\r\nCache-Control: max-age=1\r\n"+
+		"Connection: keep-alive, X-Hop, Cache-Control\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n\r\nhello"))
+	c := o.client(t, Config{})
+	before := time.Now()
+	a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/mdi/home.svg?size=2%2b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Status != 200 || string(a.Body) != "hello" {
+		t.Errorf("answer is %d %q", a.Status, a.Body)
+	}
+	if a.RequestTime.Before(before) || a.ResponseTime.Before(a.RequestTime) || time.Now().Before(a.ResponseTime) {
+		t.Errorf("asked at %v, answered at %v", a.RequestTime, a.ResponseTime)
+	}
+	want := http.Header{"Content-Length": {"5"}, "Etag": {`"x"`}, "Cache-Control": {"max-age=1"}}
+	for name := range a.Header {
+		if !slices.Equal(a.Header[name], want[name]) {
+			t.Errorf("%s: %q, want %q", name, a.Header[name], want[name])
+		}
+	}
+	if len(a.Header) != len(want) {
+		t.Errorf("fields are %v, want %v", a.Header, want)
+	}
+}
+
+// What goes to the origin, byte for byte.
+func TestRequest(t *testing.T) {
+	o := serve(t, says(ok))
+	c := o.client(t, Config{})
+	host := o.url().Host
+	header := http.Header{
+		"Accept-Encoding": {"gzip"}, "If-None-Match": {`"x"`}, "Via": {"1.0 front"}, "Connection": {"X-Hop, close"}, "X-Hop": {"1"},
+		"Te": {"trailers"}, "Upgrade": {"h2c"}, "Transfer-Encoding": {"chunked"}, "Host": {"elsewhere"}, "Content-Length": {"7"},
+		"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Host": {"evil"}, "Forwarded": {"for=192.0.2.1"}, "X-Real-Ip": {"192.0.2.1"},
+		"Expect": {"100-continue"}, "Proxy-Authorization": {"x"}, "x-forwarded-proto": {"https"},
+	}
+	for _, r := range []struct {
+		r    Request
+		want string
+	}{
+		{Request{Method: "GET", Target: "/a/%7E;x?b=%2F&c="}, "GET /a/%7E;x?b=%2F&c= HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: iconedge\r\nVia: 1.1 iconedge\r\n\r\n"},
+		{Request{Method: "GET", Target: "/?"}, "GET /? HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: iconedge\r\nVia: 1.1 iconedge\r\n\r\n"},
+		{Request{Method: "HEAD", Target: "/", Header: http.Header{"User-Agent": {"me"}}}, "HEAD / HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: me\r\nVia: 1.1 iconedge\r\n\r\n"},
+		{Request{Method: "GET", Target: "/", Header: header}, "GET / HTTP/1.1\r\nHost: " + host +
+			"\r\nUser-Agent: iconedge\r\nAccept-Encoding: gzip\r\nIf-None-Match: \"x\"\r\nVia: 1.0 front, 1.1 iconedge\r\n\r\n"},
+		{Request{Method: "POST", Target: "/verify", Body: []byte("{}")}, "POST /verify HTTP/1.1\r\nHost: " + host +
+			"\r\nUser-Agent: iconedge\r\nContent-Length: 2\r\nVia: 1.1 iconedge\r\n\r\n"},
+	} {
+		if _, err := c.Fetch(t.Context(), r.r); err != nil {
+			t.Fatalf("%+v: %v", r.r, err)
+		}
+		seen := o.requests()
+		if got := seen[len(seen)-1]; got != r.want {
+			t.Errorf("the origin was sent\n%q, want\n%q", got, r.want)
+		}
+	}
+	if header.Get("Via") != "1.0 front" || header.Get("X-Hop") != "1" {
+		t.Error("the caller's fields were changed")
+	}
+}
+
+func TestTargetsThatAreNotSent(t *testing.T) {
+	o := serve(t, says(ok))
+	c := o.client(t, Config{})
+	for _, r := range []Request{
+		{Method: "GET", Target: ""}, {Method: "GET", Target: "a"}, {Method: "GET", Target: "//evil/"}, {Method: "GET", Target: "http://evil/"},
+		{Method: "GET", Target: "/a b"}, {Method: "GET", Target: "/a\r\nX: y"}, {Method: "GET", Target: "/\x00"}, {Method: "GET", Target: "/\xff"},
+		{Method: "GET", Target: "/#x"}, {Method: "GET X", Target: "/"},
+	} {
+		_, err := c.Fetch(t.Context(), r)
+		wantProblem(t, err, 502, ErrRequest)
+	}
+	if _, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/", Header: http.Header{"X": {"a\r\nb"}}}); err == nil {
+		t.Error("a field with a line break was sent")
+	}
+	if got := o.requests(); len(got) != 0 {
+		t.Errorf("the origin was sent %q", got)
+	}
+}
+
+func TestRedirectsAndCodingsArePassedOn(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/base/old" {
+			http.Redirect(w, r, "/new", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		io.WriteString(z, "packed")
+		z.Close()
+	}))
+	defer s.Close()
+	u, _ := url.Parse(s.URL + "/base/")
+	c := New(Config{Origin: u})
+	defer c.Close()
+	if a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/old"}); err != nil || a.Status != 302 || a.Header.Get("Location") != "/new" {
+		t.Errorf("redirect: %+v, %v", a, err)
+	}
+	a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/x"})
+	if err != nil || a.Header.Get("Content-Encoding") != "gzip" || !strings.HasPrefix(string(a.Body), "\x1f\x8b") {
+		t.Errorf("coding: %+v, %v", a, err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	defer s.Close()
+	u, _ := url.Parse(s.URL)
+	c := New(Config{Origin: u, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
+	defer c.Close()
+	for range 5 { // session tickets come after the handshake: they are no bytes of an answer
+		if a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/"}); err != nil || string(a.Body) != "HTTP/1.1" {
+			t.Fatalf("over TLS: %+v, %v", a, err)
+		}
+	}
+	if got := c.Stats(); got.Open != 1 || got.Retries != 0 {
+		t.Errorf("Stats = %+v, want one connection, no retries", got)
+	}
+	stranger := New(Config{Origin: u})
+	_, err := stranger.Fetch(t.Context(), Request{Method: "GET", Target: "/"})
+	wantProblem(t, err, 502, ErrUnreachable)
+}
+
+func TestUnreachable(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	c := New(Config{Origin: &url.URL{Scheme: "http", Host: ln.Addr().String()}})
+	_, err = c.Fetch(t.Context(), Request{Method: "GET", Target: "/"})
+	wantProblem(t, err, 502, ErrUnreachable)
+	if got := c.Stats(); got.Requests != 1 || got.Failures != 1 || got.Timeouts != 0 || got.Open != 0 {
+		t.Errorf("Stats = %+v", got)
+	}
+}
+
+func TestCallerGone(t *testing.T) {
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	o := serve(t, func(net.Conn, string) bool { close(arrived); <-leave; return false })
+	defer close(leave)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-arrived; cancel() }()
+	_, err := o.client(t, Config{}).Fetch(ctx, Request{Method: "GET", Target: "/"})
+	wantProblem(t, err, 502, context.Canceled)
+}
+
+// Connections are used again, and no more of them are open than may be.
+func TestMaxConns(t *testing.T) {
+	o := serve(t, says(ok))
+	c := o.client(t, Config{MaxConns: 3})
+	done := make(chan error)
+	for range 60 {
+		go func() { _, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/"}); done <- err }()
+	}
+	for range 60 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := c.Stats(); got.Open > 3 || got.Open < 1 {
+		t.Errorf("Stats = %+v, want at most 3 connections", got)
+	}
+}

@@ -1,0 +1,149 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
+)
+
+const (
+	watchEvery  = 2 * time.Second  // asks for the release: a new one shows within 5 s
+	watchAtMost = 4 * time.Second  // between two questions, when the origin fails
+	watchOther  = 30 * time.Second // an origin that has no releases may become one that has
+	toldFor     = time.Second      // an answer to other edges is kept
+)
+
+// A watch learns from the origin which release it serves, and drops what a new one changed. An origin that is not ours has none:
+// then header fields alone decide what is kept.
+type watch struct {
+	h       *handler
+	mu      sync.Mutex // one question at a time
+	failing bool       // logged, until it is over
+}
+
+var errNoReleases = errors.New("the origin tells of no releases")
+
+func newWatch(h *handler) *watch { return &watch{h: h} }
+
+// run asks until ctx ends.
+func (w *watch) run(ctx context.Context) {
+	wait := watchEvery
+	for {
+		switch err := w.look(); {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errNoReleases):
+			wait = watchOther
+		case err != nil:
+			wait = min(wait+watchEvery, watchAtMost)
+		default:
+			wait = watchEvery
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// look asks once, and logs the first failure of a row and the end of it.
+func (w *watch) look() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.learn()
+	failing := err != nil && !errors.Is(err, errNoReleases)
+	switch {
+	case failing && !w.failing:
+		w.h.log.Warn("the origin does not tell its release", "err", err)
+	case !failing && w.failing:
+		w.h.log.Info("the origin tells its release again")
+	}
+	w.failing = failing
+	return err
+}
+
+// learn asks what changed since the release that is known, drops it, and knows the new one from then on. What the origin
+// makes of the old release from here on is kept for moments only (ask).
+func (w *watch) learn() error {
+	known := w.known()
+	key := releasePath
+	if known != "" {
+		key += "?since=" + known
+	}
+	a, err := w.h.fetch(upstream.Request{Method: http.MethodGet, Target: key})
+	if err != nil {
+		return err
+	}
+	told, err := readRelease(a)
+	if err != nil || told.Release == known {
+		return err
+	}
+	if told.All || known == "" || told.Since != known {
+		w.h.cache.DropAll()
+	} else {
+		w.h.cache.Drop(append(told.Changed, icon.LibraryKey)...)
+	}
+	w.h.release.Store(&told.Release)
+	w.h.metrics.switched(told.Release)
+	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
+	return nil
+}
+
+// known is the release that the edge knows; empty, if none.
+func (w *watch) known() string {
+	if p := w.h.release.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// readRelease reads an origin's answer about its release.
+func readRelease(a *upstream.Answer) (icon.ReleaseAnswer, error) {
+	var told icon.ReleaseAnswer
+	switch {
+	case a.Status == http.StatusNotFound:
+		return told, errNoReleases
+	case a.Status != http.StatusOK:
+		return told, fmt.Errorf("asking for the release: the origin answered %d", a.Status)
+	}
+	if err := json.Unmarshal(a.Body, &told); err != nil {
+		return told, fmt.Errorf("%w: %w", errNoReleases, err) // some page of somebody else's
+	}
+	if !releaseID(told.Release) {
+		return told, fmt.Errorf("%w: what it names is no id", errNoReleases)
+	}
+	return told, nil
+}
+
+// ask gets the answer for other edges. Should it name a newer release than this edge knows, the edge makes room for that first:
+// who hears of it here may then ask here.
+func (w *watch) ask(key string, _ *cache.Entry) cache.Landing {
+	asked := w.h.cache.Now()
+	a, err := w.h.fetch(upstream.Request{Method: http.MethodGet, Target: key})
+	if err == nil {
+		err = failed(a)
+	}
+	if err != nil {
+		return cache.Landing{Err: err}
+	}
+	if told, err := readRelease(a); err == nil && told.Release != w.known() {
+		if err := w.look(); err != nil {
+			return cache.Landing{Err: err}
+		}
+		asked = w.h.cache.Now() // this answer is newer than what look dropped
+	}
+	e := newEntry(key, a)
+	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // for clients
+	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: toldFor}
+	return cache.Landing{Entry: e, Shared: true, Stored: w.h.cache.Put(e, asked)}
+}

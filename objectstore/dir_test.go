@@ -1,0 +1,274 @@
+package objectstore_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/objectstore/storetest"
+)
+
+func TestDir(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) objectstore.Bucket { return objectstore.Dir(t.TempDir()) })
+}
+
+func TestDirIsMadeWhenWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "not", "there")
+	b := objectstore.Dir(path)
+	for info, err := range b.List(t.Context(), "") {
+		t.Errorf("List of a store that is not there yields %v, %v", info, err)
+	}
+	if _, err := b.Stat(t.Context(), "a"); !errors.Is(err, objectstore.ErrNotExist) {
+		t.Errorf("Stat: %v, want ErrNotExist", err)
+	}
+	if err := b.Delete(t.Context(), "a"); err != nil {
+		t.Errorf("Delete: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("reading has made the folder (%v)", err)
+	}
+	store(t, b, "a", "x")
+}
+
+func TestDirThatIsNoFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for call, err := range everyCall(t, objectstore.Dir(path)) {
+		if !errors.Is(err, objectstore.ErrNoBucket) {
+			t.Errorf("%s: %v, want ErrNoBucket", call, err)
+		}
+	}
+}
+
+// everyCall makes each call on object "a" and returns its error.
+func everyCall(t *testing.T, b objectstore.Bucket) map[string]error {
+	ctx := t.Context()
+	_, open := b.Open(ctx, "a")
+	_, part := b.OpenRange(ctx, "a", 0, 1)
+	_, stat := b.Stat(ctx, "a")
+	var list error
+	for _, err := range b.List(ctx, "") {
+		list = err
+	}
+	return map[string]error{
+		"Open": open, "OpenRange": part, "Stat": stat, "List": list, "Delete": b.Delete(ctx, "a"),
+		"Put": b.Put(ctx, "a", strings.NewReader("x"), 1), "PutIf": b.PutIf(ctx, "a", strings.NewReader("x"), 1, ""),
+	}
+}
+
+func store(t *testing.T, b objectstore.Bucket, key, content string) {
+	t.Helper()
+	if err := b.Put(t.Context(), key, strings.NewReader(content), int64(len(content))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func content(t *testing.T, b objectstore.Bucket, key string) string {
+	t.Helper()
+	got, err := objectstore.ReadAll(t.Context(), b, key, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
+}
+
+// Links that lead out of the store: nothing outside is read, written, listed or removed.
+func TestDirLinksLeadNowhere(t *testing.T) {
+	outside, path := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"folder": outside, "up": "..", "file": filepath.Join(outside, "secret"), "new": filepath.Join(outside, "new"),
+	} {
+		if err := os.Symlink(target, filepath.Join(path, name)); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	b, ctx := objectstore.Dir(path), t.Context()
+	for _, key := range []string{"folder/secret", "folder/new", "up/x", "file", "new"} {
+		_, open := b.Open(ctx, key)
+		_, part := b.OpenRange(ctx, key, 0, 1)
+		_, stat := b.Stat(ctx, key)
+		for call, err := range map[string]error{"Open": open, "OpenRange": part, "Stat": stat} {
+			if !errors.Is(err, objectstore.ErrKey) {
+				t.Errorf("%s(%s): %v, want ErrKey", call, key, err)
+			}
+		}
+		if strings.Contains(key, "/") { // else it is the link itself that is replaced or removed
+			for call, err := range map[string]error{
+				"Put": b.Put(ctx, key, strings.NewReader("x"), 1), "PutIf": b.PutIf(ctx, key, strings.NewReader("x"), 1, ""),
+				"Delete": b.Delete(ctx, key),
+			} {
+				if !errors.Is(err, objectstore.ErrKey) {
+					t.Errorf("%s(%s): %v, want ErrKey", call, key, err)
+				}
+			}
+		}
+	}
+	for info, err := range b.List(ctx, "") {
+		t.Errorf("List yields %v, %v", info, err)
+	}
+	store(t, b, "file", "inside")
+	if got := content(t, b, "file"); got != "inside" {
+		t.Errorf("what replaced the link reads %q", got)
+	}
+	files, err := os.ReadDir(outside)
+	if got, _ := os.ReadFile(filepath.Join(outside, "secret")); err != nil || len(files) != 1 || string(got) != "secret" {
+		t.Errorf("outside there are now %v, with %q (%v)", files, got, err)
+	}
+}
+
+// The store's own folder can't be led out either.
+func TestDirPrivateLink(t *testing.T) {
+	outside, path := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(path, ".iconedge")); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	if err := objectstore.Dir(path).Put(t.Context(), "a", strings.NewReader("x"), 1); !errors.Is(err, objectstore.ErrKey) {
+		t.Errorf("Put: %v, want ErrKey", err)
+	}
+	if files, err := os.ReadDir(outside); err != nil || len(files) != 0 {
+		t.Errorf("outside there are now %v (%v)", files, err)
+	}
+}
+
+func TestDirObjectInTheWay(t *testing.T) {
+	b := objectstore.Dir(t.TempDir())
+	store(t, b, "a", "x")
+	store(t, b, "b/c", "x")
+	for _, key := range []string{"a/b", "a/b/c", "b"} {
+		if err := b.Put(t.Context(), key, strings.NewReader("x"), 1); !errors.Is(err, objectstore.ErrKey) {
+			t.Errorf("Put(%s): %v, want ErrKey", key, err)
+		}
+	}
+	if content(t, b, "a")+content(t, b, "b/c") != "xx" {
+		t.Error("the objects have changed")
+	}
+}
+
+// What crashed writers left is removed after a day; what is being written now is not.
+func TestDirSweeps(t *testing.T) {
+	path := t.TempDir()
+	store(t, objectstore.Dir(path), "a", "x")
+	tmp := filepath.Join(path, ".iconedge", "tmp")
+	for name, age := range map[string]time.Duration{"old": 25 * time.Hour, "young": 23 * time.Hour} {
+		f, at := filepath.Join(tmp, name), time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(f, []byte("half"), 0o644), os.Chtimes(f, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store(t, objectstore.Dir(path), "a", "y")
+	files, err := os.ReadDir(tmp)
+	if err != nil || len(files) != 1 || files[0].Name() != "young" {
+		t.Errorf("unfinished writes after the sweep: %v (%v), want the young one alone", files, err)
+	}
+}
+
+// TestMain runs this program as another process where a test asks for it.
+func TestMain(m *testing.M) {
+	if what := os.Getenv("OBJECTSTORE_TEST_CHILD"); what != "" {
+		os.Exit(child(what, objectstore.Dir(os.Getenv("OBJECTSTORE_TEST_DIR"))))
+	}
+	os.Exit(m.Run())
+}
+
+func childOf(t *testing.T, what, path string) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), "OBJECTSTORE_TEST_CHILD="+what, "OBJECTSTORE_TEST_DIR="+path)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// A condition holds between processes: four of them count to a hundred together.
+func TestDirProcesses(t *testing.T) {
+	path := t.TempDir()
+	b := objectstore.Dir(path)
+	store(t, b, "n", "0")
+	var all []*exec.Cmd
+	for range 4 {
+		cmd := childOf(t, "count", path)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := content(t, b, "n"); got != "100" {
+		t.Errorf("four processes that counted to 25 each have come to %s", got)
+	}
+}
+
+// A writer that is killed on the way leaves the old object and nothing to be listed, and takes no lock with it.
+func TestDirCrash(t *testing.T) {
+	path := t.TempDir()
+	b := objectstore.Dir(path)
+	store(t, b, "a", "old")
+	cmd := childOf(t, "put", path) // puts what it reads from its input
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, strings.Repeat("new", 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // it has written a part
+		t.Fatal(err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if got := content(t, b, "a"); got != "old" {
+		t.Errorf("after the crash it is %.20q", got)
+	}
+	for info, err := range b.List(t.Context(), "") {
+		if err != nil || info.Key != "a" {
+			t.Errorf("List yields %v, %v", info, err)
+		}
+	}
+	store(t, b, "a", "new")
+}
+
+// A full disk leaves the old object, and no half one behind. The child's files may have a megabyte.
+func TestDirFull(t *testing.T) {
+	path := t.TempDir()
+	b := objectstore.Dir(path)
+	store(t, b, "a", "old")
+	cmd := childOf(t, "full", path)
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "writing a in dir:"+path) {
+		t.Fatalf("a write that does not fit: %q, %v", out, err)
+	}
+	if got := content(t, b, "a"); got != "old" {
+		t.Errorf("it is now %.20q", got)
+	}
+	if files, err := os.ReadDir(filepath.Join(path, ".iconedge", "tmp")); err != nil || len(files) != 0 {
+		t.Errorf("left behind: %v (%v)", files, err)
+	}
+}
+
+// write makes a file and returns its path.
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/iconedge/iconedge/objectstore"
+)
+
+// replacedWhileRead: who has opened an object reads that one to its end.
+func replacedWhileRead(t *testing.T, b objectstore.Bucket) {
+	old := blob(8 << 20)
+	put(t, b, "o", string(old))
+	f, err := b.Open(t.Context(), "o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.ReadFull(f, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, "o", "new")
+	rest, err := io.ReadAll(f)
+	if err != nil || !bytes.Equal(rest, old[1:]) {
+		t.Errorf("the rest of the old object: %d bytes (%v), want %d", len(rest), err, len(old)-1)
+	}
+	wants(t, b, "o", "new")
+}
+
+// readersAndWriters: every reader sees one of the versions, whole.
+func readersAndWriters(t *testing.T, b objectstore.Bucket) {
+	version := func(i int) string { return strings.Repeat(strconv.Itoa(i%10), 1000*(i%10+1)) }
+	put(t, b, "o", version(0))
+	done := make(chan struct{})
+	var readers, writers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for {
+				got, err := objectstore.ReadAll(t.Context(), b, "o", 1<<20)
+				if err != nil || len(got) == 0 || string(got) != version(int(got[0]-'0')) {
+					t.Errorf("read %d bytes, %.20q… (%v): no version", len(got), got, err)
+					return
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for w := range 2 {
+		writers.Go(func() {
+			for i := range 20 {
+				content := version(i + w)
+				if err := b.Put(t.Context(), "o", strings.NewReader(content), int64(len(content))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+}
+
+// oneWins: of many that make an object at once, one does.
+func oneWins(t *testing.T, b objectstore.Bucket) {
+	for round := range 5 {
+		key := fmt.Sprintf("round/%d", round)
+		errs := make([]error, 8)
+		var writers sync.WaitGroup
+		for i := range errs {
+			writers.Go(func() {
+				errs[i] = b.PutIf(t.Context(), key, strings.NewReader(strconv.Itoa(i)), 1, "")
+			})
+		}
+		writers.Wait()
+		winner := slices.Index(errs, nil)
+		if winner < 0 {
+			t.Fatalf("nobody won: %v", errs)
+		}
+		for i, err := range errs {
+			if i != winner && !errors.Is(err, objectstore.ErrChanged) {
+				t.Errorf("writer %d of which %d won: %v, want ErrChanged", i, winner, err)
+			}
+		}
+		wants(t, b, key, strconv.Itoa(winner))
+	}
+}
+
+// noLostUpdate: a number that many count up on the condition of its ETag is the number of times in the end.
+func noLostUpdate(t *testing.T, b objectstore.Bucket) {
+	put(t, b, "n", "0")
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for range 5 {
+				if err := Count(t, b, "n"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	wants(t, b, "n", "20")
+}
+
+// Count adds one to the number in an object, however often others come between.
+func Count(t *testing.T, b objectstore.Bucket, key string) error {
+	for {
+		info, err := b.Stat(t.Context(), key)
+		if err != nil {
+			return err
+		}
+		old, err := objectstore.ReadAll(t.Context(), b, key, 100)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(string(old))
+		if err != nil {
+			return err
+		}
+		content := strconv.Itoa(n + 1)
+		err = b.PutIf(t.Context(), key, strings.NewReader(content), int64(len(content)), info.ETag)
+		if !errors.Is(err, objectstore.ErrChanged) {
+			return err
+		}
+	}
+}
+
+// longList: more objects than S3 names in one answer, which is 1,000.
+func longList(t *testing.T, b objectstore.Bucket) {
+	var want []string
+	for i := range 1005 {
+		want = append(want, fmt.Sprintf("many/%04d", i))
+	}
+	var writers sync.WaitGroup
+	for part := range slices.Chunk(want, 100) {
+		writers.Go(func() {
+			for _, key := range part {
+				if err := b.Put(t.Context(), key, strings.NewReader("x"), 1); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if got := keys(t, b, "many/"); !slices.Equal(got, want) {
+		t.Errorf("List names %d objects, want %d in order", len(got), len(want))
+	}
+}

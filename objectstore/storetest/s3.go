@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The credentials that S3 puts into the environment.
+const (
+	AccessKey = "iconedge-test"
+	SecretKey = "a-secret-that-no-message-may-hold"
+)
+
+const (
+	gateway        = "github.com/versity/versitygw/cmd/versitygw"
+	gatewayVersion = "v1.8.0"
+	patience       = 20 * time.Second // for the gateway to answer
+)
+
+// S3 starts a versitygw, an S3 service over a folder, and returns the address of an empty bucket in it. The environment has
+// the credentials until the test ends, and so long the gateway runs. It is built once and kept in the user's cache folder;
+// where it can't be built, the test is skipped, or fails where CI is set.
+func S3(t testing.TB) (address string) {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("no S3 service to test with: %v", err)
+		}
+		t.Skipf("NOT TESTED WITH S3, as there is no service to test with: %v", err)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
+	t.Setenv("AWS_SESSION_TOKEN", "")
+
+	const bucket = "icons"
+	data := filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(filepath.Join(data, bucket), 0o755); err != nil { // a folder is a bucket
+		t.Fatal(err)
+	}
+	endpoint := start(t, program, data)
+	return "s3://" + bucket + "?endpoint=" + endpoint + "&tls=false&region=us-east-1"
+}
+
+// build returns the program's path.
+var build = sync.OnceValues(func() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(cache, "iconedge-test", "versitygw-"+gatewayVersion)
+	program := filepath.Join(folder, "versitygw")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	// Into a folder of its own first: tests of several packages may build at once, and none must see half a program.
+	half, err := os.MkdirTemp(folder, "build-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(half)
+	cmd := exec.Command("go", "install", gateway+"@"+gatewayVersion)
+	cmd.Dir = half // outside of our module
+	cmd.Env = append(os.Environ(), "GOBIN="+half, "GOFLAGS=", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go install %s@%s: %w\n%s", gateway, gatewayVersion, err, out)
+	}
+	return program, os.Rename(filepath.Join(half, filepath.Base(program)), program)
+})
+
+// start runs the gateway until the test ends and returns its HOST:PORT. It can't say which port it took, so it is given one
+// that was free a moment ago; another process may be quicker, and then another port is tried.
+func start(t testing.TB, program, data string) (endpoint string) {
+	t.Helper()
+	var flags []string
+	for range 5 {
+		endpoint = free(t)
+		err := run(t, program, endpoint, data, flags)
+		if err == nil {
+			return endpoint
+		}
+		t.Logf("starting versitygw: %v", err)
+		if strings.Contains(err.Error(), "xattr") { // what it knows of objects goes beside them then
+			sidecar := data + "-sidecar"
+			if err := os.MkdirAll(sidecar, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			flags = []string{"--sidecar", sidecar}
+		}
+	}
+	t.Fatal("versitygw does not start")
+	return ""
+}
+
+func run(t testing.TB, program, endpoint, data string, flags []string) error {
+	args := append([]string{"--port", endpoint, "--region", "us-east-1", "--quiet", "posix"}, flags...)
+	cmd := exec.Command(program, append(args, data)...)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+AccessKey, "ROOT_SECRET_ACCESS_KEY="+SecretKey)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	stop := func() {
+		cmd.Process.Kill()
+		<-ended
+	}
+	give := time.After(patience)
+	for {
+		if c, err := net.DialTimeout("tcp", endpoint, time.Second); err == nil {
+			c.Close()
+			break
+		}
+		select {
+		case err := <-ended:
+			return fmt.Errorf("it ended (%v) and said: %s", err, said.String())
+		case <-give:
+			stop()
+			return fmt.Errorf("it does not answer, and said: %s", said.String())
+		case <-time.After(20 * time.Millisecond): // it does not tell when it listens
+		}
+	}
+	t.Cleanup(stop)
+	return nil
+}
+
+func free(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// gzipWanted reports whether gzip is to be chosen over identity (RFC 9110, section 12.5.3): it is acceptable, and identity is not preferred by a
+// higher weight. A client that takes neither is sent identity: a 406 would help it less.
+func gzipWanted(h http.Header) bool {
+	gzip, identity, other := -1.0, -1.0, -1.0
+	for _, line := range h.Values("Accept-Encoding") {
+		for item := range strings.SplitSeq(line, ",") {
+			coding, q := weighted(item)
+			switch coding {
+			case "gzip", "x-gzip": // section 8.4.1.3
+				gzip = max(gzip, q)
+			case "identity":
+				identity = q
+			case "*":
+				other = q
+			}
+		}
+	}
+	if gzip < 0 {
+		gzip = other
+	}
+	return gzip > 0 && gzip >= identity
+}
+
+// weighted reads "coding;q=0.5" (section 12.4.2). A weight that can't be read counts as 0: nobody is sent what they may not want.
+func weighted(item string) (coding string, q float64) {
+	coding, params, _ := strings.Cut(item, ";")
+	coding = strings.ToLower(strings.TrimSpace(coding))
+	name, value, given := strings.Cut(strings.TrimSpace(params), "=")
+	if params == "" {
+		return coding, 1
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if !given || !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || !(q >= 0 && q <= 1) {
+		return coding, 0
+	}
+	return coding, q
+}

@@ -1,0 +1,231 @@
+package api
+
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// apiVersion is that of the description: a change that a client could notice needs another.
+const apiVersion = "1.0.0"
+
+// The parts of an OpenAPI 3.1 document that ours uses.
+type (
+	document struct {
+		OpenAPI    string              `json:"openapi"`
+		Info       info                `json:"info"`
+		Servers    []server            `json:"servers"`
+		Security   []any               `json:"security"` // none
+		Tags       []tag               `json:"tags"`
+		Paths      map[string]pathItem `json:"paths"`
+		Components components          `json:"components"`
+	}
+	info struct {
+		Title       string            `json:"title"`
+		Version     string            `json:"version"`
+		Description string            `json:"description"`
+		License     map[string]string `json:"license"`
+	}
+	server struct {
+		URL         string `json:"url"`
+		Description string `json:"description"`
+	}
+	tag struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	}
+	pathItem struct {
+		Get  *operation `json:"get,omitempty"`
+		Post *operation `json:"post,omitempty"`
+	}
+	operation struct {
+		OperationID string              `json:"operationId"`
+		Summary     string              `json:"summary"`
+		Description string              `json:"description,omitempty"`
+		Tags        []string            `json:"tags"`
+		Parameters  []parameter         `json:"parameters,omitempty"`
+		Body        *content            `json:"requestBody,omitempty"`
+		Responses   map[string]response `json:"responses"`
+	}
+	parameter struct {
+		Name        string `json:"name"`
+		In          string `json:"in"`
+		Description string `json:"description"`
+		Required    bool   `json:"required,omitempty"`
+		Schema      schema `json:"schema"`
+	}
+	response struct {
+		Ref string `json:"$ref,omitempty"`
+		*content
+	}
+	content struct {
+		Description string           `json:"description"`
+		Required    bool             `json:"required,omitempty"`
+		Content     map[string]media `json:"content,omitempty"`
+	}
+	media struct {
+		Schema schema `json:"schema"`
+	}
+	components struct {
+		Schemas   schemas             `json:"schemas"`
+		Responses map[string]response `json:"responses"`
+	}
+)
+
+// VerifyCall is the body of POST /api/v1/auth/verify.
+type VerifyCall struct {
+	Token string `json:"token"`
+}
+
+// Document describes every address in OpenAPI 3.1, from the types of the answers; server is where they are.
+func Document(address string) any {
+	s := schemas{}
+	of := func(v any) schema { return s.of(reflect.TypeOf(v)) }
+	d := document{
+		OpenAPI: "3.1.1",
+		Info: info{
+			Title: "Iconedge", Version: apiVersion,
+			Description: "Open-source icon sets: search them, read what is known of each icon, and use it in a page from one address.",
+			License:     map[string]string{"name": "Apache 2.0", "identifier": "Apache-2.0"},
+		},
+		Servers:  []server{{address, "This service"}},
+		Security: []any{},
+		Tags: []tag{
+			{"icons", "Drawings, and what is known of them."}, {"packs", "Sets of icons with one licence."},
+			{"licences", "Licence tokens."}, {"service", "The service itself."},
+		},
+		Paths: map[string]pathItem{
+			"/{pack}/{name}.svg": {Get: &operation{
+				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
+				Parameters: append(append(refParams(), variantParams()...), query("release",
+					"That release's own drawing, to be kept for a year; an id that is no longer kept is a 404.", schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
+				Responses: answers("The drawing.", typeSVG, schema{Type: "string"}, "400", "404"),
+			}},
+			"/api/v1/icon/{pack}/{name}": {Get: &operation{
+				OperationID: "icon", Summary: "An icon, and what is known of it", Tags: []string{"icons"},
+				Parameters: append(append(refParams(), query("format", "json, or svg for what the CDN path answers.",
+					schema{Type: "string", Enum: []any{"json", "svg"}, Default: "json"})), variantParams()...),
+				Responses: iconAnswers(of(icon.Answer{})),
+			}},
+			"/api/v1/search": {Get: &operation{
+				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
+				Responses: answers("What was found.", typeJSON, of(icon.SearchAnswer{}), "400", "404"),
+			}},
+			"/api/v1/packs": {Get: &operation{
+				OperationID: "packs", Summary: "All packs", Tags: []string{"packs"},
+				Parameters: []parameter{
+					query("category", "Packs of that kind.", schema{Type: "string"}),
+					query("license", "Packs with that licence: its SPDX identifier.", schema{Type: "string"}),
+					query("commercial", "Packs whose licence allows commercial use.", schema{Type: "boolean", Default: false}),
+				},
+				Responses: answers("The packs, sorted by key.", typeJSON, of(icon.PacksAnswer{}), "400"),
+			}},
+			"/api/v1/packs/{pack}": {Get: &operation{
+				OperationID: "pack", Summary: "One pack and its icons", Tags: []string{"packs"},
+				Parameters: []parameter{
+					refParams()[0], query("page", "From 1.", number(1, icon.MaxPage, icon.DefaultPage)),
+					query("per_page", "Icons on a page.", number(1, icon.MaxOnPage, icon.DefaultOnPage)),
+				},
+				Responses: answers("The pack.", typeJSON, of(icon.PackAnswer{}), "400", "404"),
+			}},
+			"/api/v1/auth/verify": {Post: &operation{
+				OperationID: "verify", Summary: "Whether a licence token is valid", Tags: []string{"licences"},
+				Body:      &content{Description: "At most 4 KiB.", Required: true, Content: map[string]media{typeJSON: {of(VerifyCall{})}}},
+				Responses: answers("A token that is not valid gives valid: false and no more.", typeJSON, of(icon.VerifyAnswer{}), "400", "413", "415"),
+			}},
+			"/api/v1/openapi.json": {Get: &operation{
+				OperationID: "openapi", Summary: "This document", Tags: []string{"service"},
+				Responses: answers("This document.", typeJSON, schema{Type: "object"}, "405"),
+			}},
+			"/-/release": {Get: &operation{
+				OperationID: "release", Summary: "The current release, and what changed since another", Tags: []string{"service"},
+				Description: "For caches in front of this service.",
+				Parameters:  []parameter{query("since", "Id of the release to compare with.", schema{Type: "string"})},
+				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{}), "400"),
+			}},
+			"/healthz": {Get: &operation{
+				OperationID: "health", Summary: "Whether the service lives", Tags: []string{"service"},
+				Responses: answers("It does.", "text/plain", schema{Type: "string"}, "405"),
+			}},
+		},
+	}
+	d.Components = components{s, problems(of(problem.Problem{}))}
+	return d
+}
+
+func query(name, description string, s schema) parameter {
+	return parameter{Name: name, In: "query", Description: description, Schema: s}
+}
+
+func number(low, high, def int) schema {
+	s := schema{Type: "integer", Minimum: &low, Maximum: &high}
+	if def != low-1 {
+		s.Default = def
+	}
+	return s
+}
+
+const keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+
+func refParams() []parameter {
+	key := schema{Type: "string", Pattern: keyPattern, MaxLength: icon.MaxKey}
+	return []parameter{
+		{"pack", "path", "The key of a pack, such as mdi.", true, key},
+		{"name", "path", "The name of an icon or an alias, such as home.", true, key},
+	}
+}
+
+func variantParams() []parameter {
+	pixels := number(1, icon.MaxSize, 0)
+	return []parameter{
+		query("color", "Paints a monochrome icon: hex digits, the # optional.", schema{Type: "string", Pattern: "^#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"}),
+		query("size", "The height in pixels; the width keeps the ratio.", pixels),
+		query("width", "The width in pixels, instead of size.", pixels),
+		query("height", "The height in pixels, instead of size.", pixels),
+		query("rotate", "Degrees clockwise, or quarter turns.", schema{Type: "integer", Enum: []any{90, 180, 270, 1, 2, 3}}),
+		query("flip", "Mirrors the drawing.", schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
+	}
+}
+
+func searchParams() []parameter {
+	q := query("q", "The words; any Unicode.", schema{Type: "string", MinLength: 1, MaxLength: icon.MaxText})
+	q.Required = true
+	return []parameter{
+		q, query("limit", "Results to give.", number(1, icon.MaxLimit, icon.DefaultLimit)),
+		query("offset", "Results to leave out at the start.", number(0, icon.MaxOffset, 0)),
+		query("pack", "The key of one pack to search.", schema{Type: "string", Pattern: keyPattern, MaxLength: icon.MaxKey}),
+	}
+}
+
+// answers are those of an operation: its 200, and the problems it may have.
+func answers(what, mediaType string, s schema, refusals ...string) map[string]response {
+	r := map[string]response{"200": {content: &content{Description: what, Content: map[string]media{mediaType: {s}}}}}
+	for _, status := range append(refusals, "429", "503") {
+		r[status] = response{Ref: "#/components/responses/" + refusalNames[status]}
+	}
+	return r
+}
+
+func iconAnswers(s schema) map[string]response {
+	r := answers("The icon.", typeJSON, s, "400", "404")
+	r["200"].Content[typeSVG] = media{schema{Type: "string"}}
+	return r
+}
+
+var refusalNames = map[string]string{
+	"400": "BadRequest", "404": "NotFound", "405": "MethodNotAllowed", "413": "TooLarge", "415": "UnsupportedMediaType", "429": "TooManyRequests", "503": "Unavailable",
+}
+
+func problems(s schema) map[string]response {
+	all := map[string]response{}
+	for status, name := range refusalNames {
+		n, err := strconv.Atoi(status)
+		if err != nil {
+			panic(err)
+		}
+		all[name] = response{content: &content{Description: problem.New(n, "").Title, Content: map[string]media{problem.ContentType: {s}}}}
+	}
+	return all
+}

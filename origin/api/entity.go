@@ -1,0 +1,66 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"sync"
+)
+
+// Media types of answers.
+const (
+	typeJSON = "application/json"
+	typeSVG  = "image/svg+xml"
+	typeText = "text/plain; charset=utf-8"
+)
+
+// An entity is the content of an answer. Codings are made when they are asked for; an entity that is kept makes each once.
+type entity struct {
+	mediaType string
+	body      []byte
+	tag       string // of the entity tag, without its quotation marks
+	gzip      func() []byte
+}
+
+func newContent(mediaType string, body []byte) *entity {
+	sum := sha256.Sum256(body)
+	return &entity{mediaType, body, base64.RawURLEncoding.EncodeToString(sum[:15]), sync.OnceValue(func() []byte { return compress(body) })}
+}
+
+// newEntity writes v as JSON. Its characters are left as they are: the answer is no HTML, and nosniff says so.
+func newEntity(v any) *entity {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // strings, numbers and lists of them: can't happen
+		panic(err)
+	}
+	return newContent(typeJSON, b.Bytes())
+}
+
+// compressors are kept: each has a window and tables of 800 kB.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(&b)
+	z.Write(body) // into memory: can't go wrong
+	z.Close()
+	return b.Bytes()
+}
+
+// gzipHead is the head of a gzip member (RFC 1952, section 2.3) that has no name and no time, from an unknown system.
+var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
+
+// wrap makes a gzip member of what is deflated already.
+func wrap(deflated []byte, crc, size uint32) []byte {
+	b := make([]byte, 0, len(gzipHead)+len(deflated)+8)
+	b = append(append(b, gzipHead...), deflated...)
+	b = binary.LittleEndian.AppendUint32(b, crc)
+	return binary.LittleEndian.AppendUint32(b, size)
+}

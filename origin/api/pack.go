@@ -1,0 +1,48 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
+)
+
+// pack answers GET /api/v1/packs/{pack}: hidden packs too, they are served by name.
+func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
+	page, err := c.params.Int("page", 1, icon.MaxPage, icon.DefaultPage)
+	if err != nil {
+		return nil, err
+	}
+	perPage, err := c.params.Int("per_page", 1, icon.MaxOnPage, icon.DefaultOnPage)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := c.release.Pack(c.route.ref.Pack)
+	if !ok {
+		return nil, noPack(c.release, c.route.ref.Pack)
+	}
+	return &answer{
+		entity: newEntity(onePack(p, page, perPage)), cacheControl: listsKept,
+		surrogate: icon.LibraryKey + " pack/" + p.Pack.Pack,
+	}, nil
+}
+
+// onePack describes a pack, with one page of its visible icons and all of its visible aliases. A page beyond the last has none.
+func onePack(p *catalog.Pack, page, perPage int) icon.PackAnswer {
+	ans := icon.PackAnswer{Pack: filled(*p.Pack), Page: page, PerPage: perPage, Icons: []icon.PackIcon{}, Aliases: map[string]string{}}
+	first, n := (page-1)*perPage, 0
+	for m := range p.Icons {
+		switch {
+		case m.Hidden:
+		case m.AliasOf != "":
+			ans.Aliases[m.Name] = m.AliasOf
+		default:
+			if n >= first && n < first+perPage {
+				ans.Icons = append(ans.Icons, icon.PackIcon{Name: m.Name, Categories: list(m.Categories)})
+			}
+			n++
+		}
+	}
+	ans.Pages = (n + perPage - 1) / perPage
+	return ans
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
+)
+
+// packs answers GET /api/v1/packs.
+func (a *API) packs(_ http.ResponseWriter, c *call) (*answer, error) {
+	commercial, err := c.params.Bool("commercial")
+	if err != nil {
+		return nil, err
+	}
+	category, license := c.params["category"], c.params["license"]
+	e := preparedOf(c.release).packs
+	if commercial || category != "" || license != "" {
+		e = newEntity(listed(c.release, func(p *icon.Pack) bool {
+			return (category == "" || strings.EqualFold(p.Category, category)) &&
+				(license == "" || strings.EqualFold(p.License, license)) && (!commercial || p.CommercialUse)
+		}))
+	}
+	return &answer{entity: e, cacheControl: listsKept, surrogate: icon.LibraryKey}, nil
+}
+
+// listed lists the visible packs of a release, those that are wanted.
+func listed(r *catalog.Release, wanted func(*icon.Pack) bool) icon.PacksAnswer {
+	packs := []icon.Pack{}
+	for _, p := range r.Packs() {
+		if !p.Hidden && wanted(p.Pack) {
+			packs = append(packs, filled(*p.Pack))
+		}
+	}
+	return icon.PacksAnswer{Total: len(packs), Packs: packs, License: icon.LicenseEach}
+}
+
+// filled has empty lists where p has none: in JSON they are never null.
+func filled(p icon.Pack) icon.Pack {
+	p.Categories, p.Samples, p.Height = list(p.Categories), list(p.Samples), list(p.Height)
+	return p
+}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// parseParams reads the parameters that an endpoint knows; the others are ignored.
+func parseParams(query string, known []string) (icon.Params, error) {
+	if len(known) == 0 {
+		return nil, nil
+	}
+	return icon.ParseQuery(query, known...)
+}
+
+// text reads q: what is searched for, trimmed.
+func text(p icon.Params) (string, error) {
+	q, given := p["q"]
+	q = strings.TrimSpace(q)
+	switch {
+	case !given:
+		return "", problem.BadParameter("q", "q is required: the words to search for")
+	case q == "" || utf8.RuneCountInString(q) > icon.MaxText:
+		return "", problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around them")
+	}
+	return q, nil
+}
+
+// format reads format: whether the drawing alone is asked for.
+func format(p icon.Params) (svg bool, err error) {
+	switch f, given := p["format"]; {
+	case !given, f == "json":
+		return false, nil
+	case f == "svg":
+		return true, nil
+	}
+	return false, problem.BadParameter("format", "format must be json or svg")
+}
+
+// drawn is how a drawing is asked for.
+type drawn struct {
+	color   icon.Color
+	variant icon.Variant
+}
+
+func parseDrawn(p icon.Params) (d drawn, err error) {
+	if d.color, err = icon.ParamColor(p); err != nil {
+		return drawn{}, err
+	}
+	d.variant, err = icon.ParseVariant(p)
+	return d, err
+}

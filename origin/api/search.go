@@ -1,0 +1,59 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/search"
+)
+
+// search answers GET /api/v1/search.
+func (a *API) search(_ http.ResponseWriter, c *call) (*answer, error) {
+	q, err := parseSearch(c.params)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := c.release.Pack(q.Pack); q.Pack != "" && !known {
+		return nil, noPack(c.release, q.Pack)
+	}
+	index := preparedOf(c.release).index
+	hits, total := index.Search(q)
+	found := icon.SearchAnswer{
+		Query: q.Text, Pack: orNull(q.Pack), Limit: q.Limit, Offset: q.Offset, Total: total,
+		Results: make([]icon.Result, 0, len(hits)), Suggestions: []string{}, License: icon.LicenseEach,
+	}
+	for _, h := range hits {
+		found.Results = append(found.Results, a.result(c.release, h))
+	}
+	if total == 0 {
+		found.Suggestions = list(index.Suggest(q.Text))
+	}
+	return &answer{entity: newEntity(found), cacheControl: listsKept, surrogate: icon.LibraryKey}, nil
+}
+
+func parseSearch(p icon.Params) (q search.Query, err error) {
+	if q.Text, err = text(p); err != nil {
+		return q, err
+	}
+	if q.Limit, err = p.Int("limit", 1, icon.MaxLimit, icon.DefaultLimit); err != nil {
+		return q, err
+	}
+	if q.Offset, err = p.Int("offset", 0, icon.MaxOffset, 0); err != nil {
+		return q, err
+	}
+	q.Pack, err = p.Key("pack")
+	return q, err
+}
+
+// result adds to a hit what its pack says.
+func (a *API) result(r *catalog.Release, h search.Hit) icon.Result {
+	res := icon.Result{
+		Pack: h.Ref.Pack, Name: h.Ref.Name, URL: a.url(h.Ref), Width: h.Width, Height: h.Height,
+		Monochrome: h.Monochrome, AliasOf: orNull(h.AliasOf), Also: []icon.Also{},
+	}
+	if p, ok := r.Pack(h.Ref.Pack); ok { // the index is of the same release, so it is
+		res.License, res.CommercialUse, res.Attribution, res.PackName = p.License, p.CommercialUse, p.Attribution, p.Name
+	}
+	return res
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/problem"
+)
+
+const (
+	noStore    = "no-store"
+	listsKept  = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
+	forever    = "public, max-age=31536000, immutable"
+	readable   = "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"
+	sendable   = "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Range"
+	retryAfter = "5" // seconds: how soon what is not there yet may be
+)
+
+// common sets the fields that every answer has.
+func common(h http.Header, r *catalog.Release) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", readable)
+	h.Set("Timing-Allow-Origin", "*")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	if r != nil {
+		h.Set(icon.FieldRelease, r.ID())
+	}
+}
+
+// preflight answers what a browser asks before a request that is not simple (Fetch standard, CORS-preflight).
+func preflight(h http.Header, e *endpoint) {
+	methods := strings.Join(e.methods, ", ")
+	h.Set("Allow", methods)
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", sendable)
+	h.Set("Access-Control-Max-Age", "86400")
+}
+
+// write sends a 200, or what the conditions and the range of the request make of it.
+func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
+	h := w.Header()
+	h.Set("Cache-Control", ans.cacheControl)
+	if c.Method == http.MethodPost {
+		send(w, c.Request, http.StatusOK, ans.mediaType, ans.body)
+		return
+	}
+	body, etag := ans.body, `"`+ans.tag+`"`
+	coded := false
+	if gzipWanted(c.Header) {
+		if z := ans.gzip(); len(z) < len(body) {
+			body, etag, coded = z, `"`+ans.tag+`-gz"`, true
+		}
+	}
+	modified := notAfter(ans.modified, c.now)
+	ans.fields(h, etag, modified)
+	switch judge(c.Header, etag, modified) {
+	case same:
+		w.WriteHeader(http.StatusNotModified)
+		return
+	case changed:
+		forget(h)
+		a.refuse(w, c, problem.New(http.StatusPreconditionFailed, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
+		return
+	}
+	if coded {
+		h.Set("Content-Encoding", "gzip")
+		send(w, c.Request, http.StatusOK, ans.mediaType, body)
+		return
+	}
+	a.writePart(w, c, ans, etag, modified)
+}
+
+// fields sets what a 200 and its 304 have in common.
+func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
+	h.Set("ETag", etag)
+	h.Set("Vary", "Accept-Encoding")
+	if !modified.IsZero() {
+		h.Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
+	}
+	if ans.surrogate != "" {
+		h.Set("Surrogate-Key", ans.surrogate)
+	}
+	for _, f := range ans.header {
+		h.Set(f[0], f[1])
+	}
+}
+
+// forget takes back what fields has set: a refusal says nothing of the answer that it stands for.
+func forget(h http.Header) {
+	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Icon-Recolored"} {
+		h.Del(name)
+	}
+}
+
+// writePart sends the body, or the one range of it that was asked for.
+func (a *API) writePart(w http.ResponseWriter, c *call, ans *answer, etag string, modified time.Time) {
+	h, size := w.Header(), len(ans.body)
+	h.Set("Accept-Ranges", "bytes")
+	p, asked, ok := rangeOf(c.Header, size, etag, modified)
+	switch {
+	case !asked || c.Method != http.MethodGet: // section 14.2: a range is for GET
+		send(w, c.Request, http.StatusOK, ans.mediaType, ans.body)
+	case !ok:
+		forget(h)
+		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
+		a.refuse(w, c, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range starts beyond the end of what is here"))
+	default:
+		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", p.start, p.start+p.length-1, size))
+		send(w, c.Request, http.StatusPartialContent, ans.mediaType, ans.body[p.start:p.start+p.length])
+	}
+}
+
+// notAfter is t in whole seconds, as it is sent, and not in the future (RFC 9110, section 8.8.2.1): a publisher's clock may be ahead.
+func notAfter(t, now time.Time) time.Time {
+	if t.After(now) {
+		t = now
+	}
+	return t.Truncate(time.Second)
+}
+
+func send(w http.ResponseWriter, r *http.Request, status int, mediaType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body) // an error is the client's going away: nobody is left to tell
+	}
+}
+
+func errNoRelease() error {
+	return problem.New(http.StatusServiceUnavailable, "nothing is published yet; the operator does so by `iconedge publish`").With("Retry-After", retryAfter)
+}
+
+// refuse sends a problem. It is the one place where errors become answers.
+func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
+	p := problem.From(err)
+	h := w.Header()
+	for name, values := range p.Header {
+		h[name] = values
+	}
+	h.Set("Cache-Control", p.CacheControl())
+	if c.route.endpoint == verifyPath {
+		h.Set("Cache-Control", noStore)
+	}
+	if keys := c.surrogate(); keys != "" && p.Status == http.StatusNotFound {
+		h.Set("Surrogate-Key", keys)
+	}
+	if p.Status >= 500 && p.Err != nil && !errors.Is(p.Err, context.Canceled) {
+		a.Log.Error("answering", "class", c.route.class, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
+	}
+	send(w, c.Request, p.Status, problem.ContentType, p.JSON())
+}
+
+// surrogate gives the keys by which an answer that something is not there is dropped when it is published. A name that no icon can
+// have is in no key.
+func (c *call) surrogate() string {
+	ref := c.route.ref
+	switch c.route.endpoint {
+	case cdnPath, iconPath:
+		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
+			return iconKeys(ref)
+		}
+	case searchPath, packsPath, packPath:
+		return icon.LibraryKey
+	}
+	return ""
+}
+
+func iconKeys(ref icon.Ref) string { return "icon/" + ref.String() + " pack/" + ref.Pack }

@@ -1,0 +1,123 @@
+package publish
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// An info describes a pack: IconifyInfo of @iconify/types, and a pack.json.
+type info struct {
+	Name   string `json:"name"`
+	Author struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	} `json:"author"`
+	License struct {
+		Title string `json:"title"`
+		SPDX  string `json:"spdx"`
+		URL   string `json:"url"`
+	} `json:"license"`
+	Version  string   `json:"version"`
+	Category string   `json:"category"`
+	Samples  []string `json:"samples"`
+	Height   heights  `json:"height"`
+	Palette  bool     `json:"palette"`
+	Hidden   bool     `json:"hidden"`
+
+	key  string // of the pack
+	from string // the file, for messages
+}
+
+// heights is a number or a list of them.
+type heights []float64
+
+func (h *heights) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '[' {
+		return json.Unmarshal(b, (*[]float64)(h))
+	}
+	var one float64
+	if err := json.Unmarshal(b, &one); err != nil {
+		return err
+	}
+	if one != 0 {
+		*h = heights{one}
+	}
+	return nil
+}
+
+// spdx is what an SPDX identifier, or an expression of several, is written in (SPDX 2.3, annex D).
+var spdx = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:-]*( [A-Za-z0-9.+:-]+|[()])*$`)
+
+func (in *info) check() error {
+	if err := validKey(in.key, in.from); err != nil {
+		return err
+	}
+	if strings.TrimSpace(in.License.SPDX) == "" {
+		return fmt.Errorf("%w: of the pack %s: license.spdx in %s", ErrNoLicense, in.key, in.from)
+	}
+	if !spdx.MatchString(in.License.SPDX) {
+		return fmt.Errorf("%w: of the pack %s: license.spdx in %s is no SPDX identifier", ErrNoLicense, in.key, in.from)
+	}
+	return nil
+}
+
+// pack gives all of a pack's description that does not follow from its drawings.
+func (in *info) pack() icon.Pack {
+	p := icon.Pack{
+		Pack:       in.key,
+		Name:       line(in.Name),
+		Author:     line(in.Author.Name),
+		AuthorURL:  webAddress(in.Author.URL),
+		Version:    line(in.Version),
+		Category:   line(in.Category),
+		Categories: []icon.Category{},
+		Samples:    []string{},
+		Height:     []float64{},
+	}
+	if p.Name == "" {
+		p.Name = in.key
+	}
+	for _, h := range in.Height {
+		if h > 0 {
+			p.Height = append(p.Height, h)
+		}
+	}
+	slices.Sort(p.Height)
+	p.Height = slices.Compact(p.Height)
+	id := in.License.SPDX
+	p.SetLicense(icon.License{SPDX: id, Title: licenseTitle(id, line(in.License.Title)), URL: licenseURL(id, webAddress(in.License.URL))})
+	return p
+}
+
+// webAddress is s if it is the address of a page, as it can stand in a Link field (RFC 8288); else nothing.
+func webAddress(s string) string {
+	u, err := url.Parse(strings.TrimSpace(s))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return ""
+	}
+	return strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22").Replace(u.String())
+}
+
+// line makes one line of s that can be shown anywhere.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsGraphic(r)
+	}), " ")
+}
+
+// printable is s, quoted where it is not something to put on a terminal: names of files may be anything.
+func printable(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	return strconv.QuoteToASCII(s)
+}

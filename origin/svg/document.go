@@ -1,0 +1,197 @@
+package svg
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// CleanDocument cleans an SVG file, for a folder of drawings. Its viewBox is kept, or made of its width and height; what its
+// root says of paint goes to a group inside, so that the root has the one form that all drawings have.
+//
+// Unless palette is set, a drawing with one painted colour (or none said: black) is made monochrome: that colour becomes
+// currentColor wherever it is painted. The error wraps ErrUnclean.
+func CleanDocument(doc []byte, palette bool) (Drawing, error) {
+	p := parsers.Get().(*parser)
+	defer p.release()
+	if err := p.parse(doc, true); err != nil {
+		return Drawing{}, err
+	}
+	top := p.nodes[0].first
+	box, width, height, err := frame(&p.nodes[top])
+	if err != nil {
+		return Drawing{}, err
+	}
+	p.nodes[top].attrs = p.moved(p.nodes[top].attrs)
+	verdict := p.judge()
+	monochrome := verdict.monochrome()
+	if !monochrome && !palette {
+		monochrome = verdict.recolor()
+	}
+	inside := p.writeDocument(make([]byte, 0, len(doc)+64), top)
+	return p.finish(inside, box, width, height, monochrome), nil
+}
+
+// frame reads the viewBox and the size of a root. The size is the root's own where it is given in a unit of length and has
+// the ratio of the viewBox, else the viewBox's.
+func frame(n *node) (box Box, width, height float64, err error) {
+	value := func(name string) string {
+		if a := n.attr(attributes[name]); a != nil {
+			return string(a.value)
+		}
+		return ""
+	}
+	width, height = length(value("width")), length(value("height"))
+	switch view := strings.FieldsFunc(value("viewBox"), func(r rune) bool { return r == ' ' || r == ',' }); {
+	case len(view) == 4:
+		for i, f := range []*float64{&box.Left, &box.Top, &box.Width, &box.Height} {
+			if *f, err = strconv.ParseFloat(view[i], 64); err != nil {
+				return box, 0, 0, unclean("its viewBox is not four numbers")
+			}
+		}
+	case len(view) > 0:
+		return box, 0, 0, unclean("its viewBox is not four numbers")
+	case width > 0 && height > 0:
+		box.Width, box.Height = width, height
+	default:
+		return box, 0, 0, unclean("it has no viewBox, and not both a width and a height")
+	}
+	if err := box.check(); err != nil {
+		return box, 0, 0, err
+	}
+	ratio := box.Width / box.Height
+	switch {
+	case width == 0 && height > 0:
+		width = hundredth(height * ratio)
+	case height == 0 && width > 0:
+		height = hundredth(width / ratio)
+	}
+	if !(width > 0 && height > 0) || math.Abs(width/height/ratio-1) > 0.01 {
+		width, height = box.Width, box.Height
+	}
+	return box, width, height, nil
+}
+
+func hundredth(f float64) float64 { return math.Round(f*100) / 100 }
+
+// units are the lengths of CSS Values 4, section 6, in pixels; one em is what browsers give a font.
+var units = map[string]float64{"": 1, "px": 1, "pt": 96.0 / 72, "pc": 16, "in": 96, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6}
+
+// length reads a width or height in pixels; 0 if there is none that stands for itself, as with 100% or 1em.
+func length(s string) float64 {
+	s = strings.ToLower(strings.TrimSpace(s))
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
+	scale, known := units[s[len(digits):]]
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !known || !(f > 0) || f > maxNumber {
+		return 0
+	}
+	if scale != 1 {
+		f = hundredth(f * scale)
+	}
+	return f
+}
+
+// moved is what of a root's attributes is still said inside of it; the rest is the root's alone.
+func (p *parser) moved(attrs []attr) []attr {
+	var kept []attr
+	for _, a := range attrs {
+		switch a.info.name {
+		case "xmlns", "width", "height", "viewBox", "x", "y", "preserveAspectRatio", "version", "baseProfile", "zoomAndPan",
+			"overflow", "enable-background", "role", "aria-hidden", "aria-label", "aria-labelledby", "aria-describedby", "lang", "xml:lang", "type", "media":
+			continue
+		case "xml:space":
+			if !p.hasText() {
+				continue
+			}
+		}
+		kept = append(kept, a)
+	}
+	return kept
+}
+
+func (p *parser) hasText() bool {
+	for i := range p.nodes {
+		if e := p.nodes[i].elem; e != nil && e.role == roleText {
+			return true
+		}
+	}
+	return false
+}
+
+// writeDocument writes the inside of a root, in a group if the root says something.
+func (p *parser) writeDocument(dst []byte, top int32) []byte {
+	n := &p.nodes[top]
+	if len(n.attrs) == 0 {
+		return p.writeInside(dst, n)
+	}
+	dst = append(dst, "<g"...)
+	for i := range n.attrs {
+		dst = n.attrs[i].write(dst)
+	}
+	dst = append(dst, '>')
+	dst = p.writeInside(dst, n)
+	return append(dst, "</g>"...)
+}
+
+// recolor exchanges the one colour of a drawing for currentColor, if it has but one and that can be done without changing
+// anything else. It reports whether it was.
+func (j *judge) recolor() bool {
+	if j.doubt || j.mixed || j.current || len(j.colors) != 1 || j.colors[0].a != 255 {
+		return false
+	}
+	for _, i := range j.bare {
+		n := &j.p.nodes[i]
+		if d := j.sheets.on(n); d[propFill] != nil {
+			return false // a value that amounts to nothing said, and stands in the way of one
+		}
+	}
+	if j.masked() {
+		return false
+	}
+	for _, src := range j.sources {
+		*src = bytes.Clone(currentColor)
+	}
+	for _, i := range j.bare {
+		j.p.nodes[i].filled = true
+	}
+	for i := range j.p.nodes {
+		for k := range j.p.nodes[i].attrs {
+			if a := &j.p.nodes[i].attrs[k]; a.info == attrStyle {
+				a.value = nil // its declarations may have changed
+			}
+		}
+	}
+	return true
+}
+
+// masked reports whether a colour that is painted is also, in the same place of the file, one that a mask takes its
+// brightness from: exchanging it would change the mask.
+func (j *judge) masked() bool {
+	seen := map[int32]bool{}
+	m := &judge{p: j.p, sheets: j.sheets, dynamic: j.dynamic, masks: j.masks}
+	for len(m.masks) > 0 {
+		i := m.masks[0]
+		m.masks = m.masks[1:]
+		if !seen[i] {
+			seen[i] = true
+			m.children(i, m.of(i))
+		}
+	}
+	for _, src := range m.sources {
+		for _, painted := range j.sources {
+			if src == painted {
+				return true
+			}
+		}
+	}
+	for _, i := range m.bare {
+		for _, painted := range j.bare {
+			if i == painted {
+				return true
+			}
+		}
+	}
+	return false
+}

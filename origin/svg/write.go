@@ -1,0 +1,122 @@
+package svg
+
+import "bytes"
+
+var currentColor = []byte("currentColor")
+
+// writeBody writes all that is kept, in the one spelling: attributes in double quotes and in their order, everything
+// escaped, no white space but in text.
+func (p *parser) writeBody(dst []byte) []byte {
+	for c := p.nodes[0].first; c != none; c = p.nodes[c].next {
+		dst = p.write(dst, c)
+	}
+	return dst
+}
+
+func (p *parser) write(dst []byte, i int32) []byte {
+	n := &p.nodes[i]
+	if n.elem == nil {
+		return appendEscaped(dst, n.text, false)
+	}
+	dst = append(append(dst, '<'), n.elem.name...)
+	if n.filled {
+		dst = append(dst, ` fill="currentColor"`...)
+	}
+	for j := range n.attrs {
+		dst = n.attrs[j].write(dst)
+	}
+	if n.first == none {
+		return append(dst, "/>"...)
+	}
+	dst = append(dst, '>')
+	dst = p.writeInside(dst, n)
+	dst = append(append(dst, "</"...), n.elem.name...)
+	return append(dst, '>')
+}
+
+func (p *parser) writeInside(dst []byte, n *node) []byte {
+	if n.sheet != nil {
+		return appendEscaped(dst, appendItems(nil, n.sheet.items), false)
+	}
+	for c := n.first; c != none; c = p.nodes[c].next {
+		dst = p.write(dst, c)
+	}
+	return dst
+}
+
+func (a *attr) write(dst []byte) []byte {
+	dst = append(append(append(dst, ' '), a.info.name...), `="`...)
+	switch {
+	case a.decls != nil && a.value == nil:
+		dst = appendEscaped(dst, appendDecls(nil, a.decls), true)
+	case a.simple:
+		dst = append(dst, a.value...)
+	default:
+		dst = appendEscaped(dst, a.value, true)
+	}
+	return append(dst, '"')
+}
+
+// currentOnlyPaints reports whether currentColor stands nowhere in what was written but as a paint: as part of a name or
+// in a text, recolouring would change what it should not.
+func (p *parser) currentOnlyPaints(written []byte) bool {
+	count := 0
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if n.filled {
+			count++
+		}
+		for j := range n.attrs {
+			count += n.attrs[j].currents(n)
+		}
+		if n.sheet != nil {
+			count += currentsIn(n.sheet.items)
+		}
+	}
+	return bytes.Count(written, currentColor) == count
+}
+
+// currents counts currentColor where it is a paint. A value that is not the word alone may have it in an id too.
+func (a *attr) currents(n *node) int {
+	switch a.info.check {
+	case checkPaint:
+		return paintsCurrent(a.value)
+	case checkStyle:
+		return declaredCurrents(a.decls)
+	case checkAnimated:
+		count := 0
+		if t := n.attr(attrTarget); t != nil && paints(properties[string(t.value)]) {
+			for v := range bytes.SplitSeq(a.value, []byte{';'}) {
+				count += paintsCurrent(v)
+			}
+		}
+		return count
+	}
+	return 0
+}
+
+func paintsCurrent(v []byte) int {
+	if len(v) < len(currentColor) {
+		return 0
+	}
+	if v = bytes.TrimSpace(v); bytes.Equal(v, currentColor) || bytes.HasSuffix(v, []byte(") currentColor")) {
+		return 1
+	}
+	return 0
+}
+
+func declaredCurrents(decls []decl) (count int) {
+	for _, d := range decls {
+		if paints(d.prop) {
+			count += paintsCurrent(d.value)
+		}
+	}
+	return count
+}
+
+func currentsIn(items []item) (count int) {
+	for _, it := range items {
+		count += declaredCurrents(it.decls) + currentsIn(it.items)
+	}
+	return count
+}
