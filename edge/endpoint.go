@@ -18,7 +18,7 @@ type endpoint struct {
 
 const (
 	reading    = "GET, HEAD, OPTIONS"
-	posting    = "OPTIONS, POST"
+	posting    = "POST, OPTIONS"
 	allMethods = "GET, HEAD, OPTIONS, POST"
 )
 

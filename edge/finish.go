@@ -37,7 +37,9 @@ var (
 	notRecolored = field("Icon-Recolored", "?0")
 )
 
-func field(name, value string) cache.Field { return cache.Field{Name: []byte(name), Value: []byte(value)} }
+func field(name, value string) cache.Field {
+	return cache.Field{Name: []byte(name), Value: []byte(value)}
+}
 
 func writeFields(resp *fasthttp.Response, fields []cache.Field) {
 	for _, f := range fields {
@@ -168,14 +170,17 @@ func contentRange(off, n, size int64) string {
 	return "bytes " + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(off+n-1, 10) + "/" + strconv.FormatInt(size, 10)
 }
 
-// fail writes a problem. Fields that were set before stay: the limit's, above all.
+// fail writes a problem in place of whatever was written before.
 func (h *handler) fail(r *request, p *problem.Problem) {
 	resp := &r.ctx.Response
-	resp.SetStatusCode(p.Status)
-	for _, name := range ofEntries {
-		resp.Header.Del(name)
+	closing := resp.ConnectionClose()
+	resp.Reset()
+	if closing {
+		resp.SetConnectionClose()
 	}
+	resp.SetStatusCode(p.Status)
 	writeFields(resp, everyAnswer)
+	writeLimit(r)
 	writeCacheStatus(r)
 	resp.Header.SetContentType(problem.ContentType)
 	resp.Header.Set(fasthttp.HeaderCacheControl, p.CacheControl())
@@ -192,10 +197,6 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 		h.log.Debug("answered a problem", "status", p.Status, "err", p.Err)
 	}
 }
-
-// ofEntries are fields that finish may have written before it failed, and that a problem does not have.
-var ofEntries = []string{fasthttp.HeaderETag, fasthttp.HeaderLastModified, fasthttp.HeaderAcceptRanges, fasthttp.HeaderExpires,
-	fasthttp.HeaderLink, fasthttp.HeaderContentSecurityPolicy, fasthttp.HeaderContentEncoding, fasthttp.HeaderAge}
 
 // preflight answers an OPTIONS. It is the same whatever is asked for, and costs nobody anything.
 func (h *handler) preflight(r *request, allow string) outcome {
@@ -217,12 +218,15 @@ func writeCacheStatus(r *request) {
 
 var nameCacheStatus, nameRateLimit, nameRatePolicy = []byte("Cache-Status"), []byte("RateLimit"), []byte("RateLimit-Policy")
 
-// limitFields tell how a limit stands for a client (draft-ietf-httpapi-ratelimit-headers-11).
-func limitFields(r *request, l ratelimit.Limit, d ratelimit.Decision) {
+// writeLimit tells how the limit stands for a client (draft-ietf-httpapi-ratelimit-headers-11).
+func writeLimit(r *request) {
+	if r.limit.Off() {
+		return
+	}
 	var buf [64]byte
 	name := r.class.String()
-	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, l))
-	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, d))
+	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, r.limit))
+	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.decision))
 }
 
 // tooMany is the 429 of a client over its limit.

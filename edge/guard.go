@@ -24,14 +24,14 @@ func refuse(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
 	coded, measured := framing(h.RawHeaders())
 	if coded || h.ContentLength() > 0 && (h.IsGet() || h.IsHead()) || asksToClose(h.Peek(fasthttp.HeaderConnection)) {
 		// A body where none belongs, or one whose length others may read differently: what comes after it is not trusted.
-		ctx.SetConnectionClose()
+		closeAfter(ctx)
 	}
 	switch {
 	case coded && measured:
 		// A sender of both may be smuggling (RFC 9112, section 6.1).
 		return problem.New(fasthttp.StatusBadRequest, "a request has a Transfer-Encoding or a Content-Length, not both")
 	case string(h.Protocol()) != "HTTP/1.1" && string(h.Protocol()) != "HTTP/1.0":
-		ctx.SetConnectionClose()
+		closeAfter(ctx)
 		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "this address speaks HTTP/1.1")
 	case !expectable(h.Peek(fasthttp.HeaderExpect)):
 		return problem.New(fasthttp.StatusExpectationFailed, "the only expectation that is met is 100-continue")

@@ -55,7 +55,7 @@ func (t target) colored() string {
 // A parser reads the path and the raw query of a route. Its errors are answers.
 type parser func(path, query string) (target, error)
 
-// wellFormed reports whether a path is one that a route may look at: one slash at a time, no steps upwards, nothing
+// wellFormed reports whether a path is one that a route may look at: one slash at a time, no segments of dots, nothing
 // percent-encoded (no name here needs it, and %2f or %2e would give one thing two names), no control or other odd bytes.
 func wellFormed(path string) bool {
 	if path == "" || path[0] != '/' {
@@ -65,11 +65,17 @@ func wellFormed(path string) bool {
 		switch c := path[i]; {
 		case c <= ' ', c >= 0x7f, c == '%', c == '\\':
 			return false
-		case i > 0 && (c == '/' || c == '.') && path[i-1] == c:
+		case c == '/' && !wellFormedSegment(path[i+1:]):
 			return false
 		}
 	}
 	return true
+}
+
+// wellFormedSegment looks at what a path goes on with after a slash: not at once with another one, nor with dots alone.
+func wellFormedSegment(rest string) bool {
+	segment, _, more := strings.Cut(rest, "/")
+	return segment != "." && segment != ".." && (segment != "" || !more)
 }
 
 // parseCDN reads /{pack}/{name}.svg. release asks for the drawing of one release.
@@ -95,7 +101,7 @@ func parseCDN(path, query string) (target, error) {
 		return t, nil
 	}
 	if !releaseID(release) {
-		return target{}, problem.BadParameter("release", "release must be the id of a release: 32 of 0-9 and a-f")
+		return target{}, problem.NotFound("no release of that id is kept; without release you get the current drawing")
 	}
 	if strings.Contains(t.key, "?") {
 		t.key += "&release=" + release
@@ -160,12 +166,6 @@ func drawing(ref icon.Ref, p icon.Params) (target, error) {
 }
 
 const (
-	maxQuery      = 200  // characters of a search, after trimming
-	maxLimit      = 50   // results of a search
-	defaultLimit  = 20   // as the origin has it
-	maxOffset     = 1000 // into a search's results
-	maxPerPage    = 1000 // icons on a page of a pack
-	maxPage       = 1_000_000
 	iconPath      = "/api/v1/icon/"
 	packsPath     = "/api/v1/packs"
 	searchPath    = "/api/v1/search"
@@ -183,14 +183,14 @@ func parseSearch(_, query string) (target, error) {
 		return target{}, err
 	}
 	q := strings.TrimSpace(p["q"])
-	if n := utf8.RuneCountInString(q); n < 1 || n > maxQuery {
+	if n := utf8.RuneCountInString(q); n < 1 || n > icon.MaxText {
 		return target{}, problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around it")
 	}
-	limit, err := p.Int("limit", 1, maxLimit, defaultLimit)
+	limit, err := p.Int("limit", 1, icon.MaxLimit, icon.DefaultLimit)
 	if err != nil {
 		return target{}, err
 	}
-	offset, err := p.Int("offset", 0, maxOffset, 0)
+	offset, err := p.Int("offset", 0, icon.MaxOffset, 0)
 	if err != nil {
 		return target{}, err
 	}
@@ -199,7 +199,7 @@ func parseSearch(_, query string) (target, error) {
 		return target{}, err
 	}
 	var b address
-	b.addInt("limit", limit, defaultLimit)
+	b.addInt("limit", limit, icon.DefaultLimit)
 	b.addInt("offset", offset, 0)
 	b.add("pack", pack)
 	b.add("q", q)
@@ -234,17 +234,17 @@ func parsePack(path, query string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	page, err := p.Int("page", 1, maxPage, 1)
+	page, err := p.Int("page", 1, icon.MaxPage, icon.DefaultPage)
 	if err != nil {
 		return target{}, err
 	}
-	perPage, err := p.Int("per_page", 1, maxPerPage, 0)
+	perPage, err := p.Int("per_page", 1, icon.MaxOnPage, icon.DefaultOnPage)
 	if err != nil {
 		return target{}, err
 	}
 	var b address
-	b.addInt("page", page, 1)
-	b.addInt("per_page", perPage, 0)
+	b.addInt("page", page, icon.DefaultPage)
+	b.addInt("per_page", perPage, icon.DefaultOnPage)
 	return target{key: b.of(path)}, nil
 }
 

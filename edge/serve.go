@@ -56,6 +56,9 @@ type request struct {
 	now    time.Time // the one time that every decision about it rests on
 	target target
 	status cachepolicy.CacheStatus // what the cache did
+
+	limit    ratelimit.Limit // that it was counted against; off: none
+	decision ratelimit.Decision
 }
 
 // ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
@@ -110,12 +113,12 @@ func (h *handler) count(r *request) error {
 	if l == nil {
 		return nil
 	}
-	d := l.Allow(h.clients.of(r.ctx), r.now)
-	h.metrics.counted(r.class, d.OK)
-	limitFields(r, l.Limit(), d)
-	if !d.OK {
-		return tooMany(d)
+	r.limit, r.decision = l.Limit(), l.Allow(h.clients.of(r.ctx), r.now)
+	h.metrics.counted(r.class, r.decision.OK)
+	if !r.decision.OK {
+		return tooMany(r.decision)
 	}
+	writeLimit(r)
 	return nil
 }
 

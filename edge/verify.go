@@ -2,7 +2,6 @@ package edge
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -17,8 +16,10 @@ func (h *handler) verify(r *request) (outcome, error) {
 		return outcomeRefused, problem.New(http.StatusRequestEntityTooLarge, "the body has at most 4096 bytes")
 	}
 	head := http.Header{"Accept-Encoding": {"identity"}}
-	if t := r.ctx.Request.Header.ContentType(); len(t) > 0 {
-		head.Set(fasthttp.HeaderContentType, string(t))
+	for _, name := range []string{fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding} {
+		if v := r.ctx.Request.Header.Peek(name); len(v) > 0 {
+			head.Set(name, string(v))
+		}
 	}
 	a, err := h.fetch(upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: head, Body: body})
 	if err == nil {
@@ -33,7 +34,10 @@ func (h *handler) verify(r *request) (outcome, error) {
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)
 	resp.SetStatusCode(a.Status)
-	resp.Header.SetContentType(strings.Clone(a.Header.Get(fasthttp.HeaderContentType)))
+	resp.Header.SetContentType(a.Header.Get(fasthttp.HeaderContentType))
+	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // with a 415 (RFC 9110, section 12.5.1)
+		resp.Header.Set(fasthttp.HeaderAccept, accept)
+	}
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	send(r.ctx, a.Body)
 	return outcomePassed, nil

@@ -2,9 +2,7 @@ package objectstore_test
 
 import (
 	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -170,96 +168,6 @@ func TestDirSweeps(t *testing.T) {
 	files, err := os.ReadDir(tmp)
 	if err != nil || len(files) != 1 || files[0].Name() != "young" {
 		t.Errorf("unfinished writes after the sweep: %v (%v), want the young one alone", files, err)
-	}
-}
-
-// TestMain runs this program as another process where a test asks for it.
-func TestMain(m *testing.M) {
-	if what := os.Getenv("OBJECTSTORE_TEST_CHILD"); what != "" {
-		os.Exit(child(what, objectstore.Dir(os.Getenv("OBJECTSTORE_TEST_DIR"))))
-	}
-	os.Exit(m.Run())
-}
-
-func childOf(t *testing.T, what, path string) *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), "OBJECTSTORE_TEST_CHILD="+what, "OBJECTSTORE_TEST_DIR="+path)
-	cmd.Stderr = os.Stderr
-	return cmd
-}
-
-// A condition holds between processes: four of them count to a hundred together.
-func TestDirProcesses(t *testing.T) {
-	path := t.TempDir()
-	b := objectstore.Dir(path)
-	store(t, b, "n", "0")
-	var all []*exec.Cmd
-	for range 4 {
-		cmd := childOf(t, "count", path)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, cmd)
-	}
-	for _, cmd := range all {
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	if got := content(t, b, "n"); got != "100" {
-		t.Errorf("four processes that counted to 25 each have come to %s", got)
-	}
-}
-
-// A writer that is killed on the way leaves the old object and nothing to be listed, and takes no lock with it.
-func TestDirCrash(t *testing.T) {
-	path := t.TempDir()
-	b := objectstore.Dir(path)
-	store(t, b, "a", "old")
-	cmd := childOf(t, "put", path) // puts what it reads from its input
-	in, err1 := cmd.StdinPipe()
-	out, err2 := cmd.StdoutPipe()
-	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(in, strings.Repeat("new", 1<<20)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // it has written a part
-		t.Fatal(err)
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	if got := content(t, b, "a"); got != "old" {
-		t.Errorf("after the crash it is %.20q", got)
-	}
-	for info, err := range b.List(t.Context(), "") {
-		if err != nil || info.Key != "a" {
-			t.Errorf("List yields %v, %v", info, err)
-		}
-	}
-	store(t, b, "a", "new")
-}
-
-// A full disk leaves the old object, and no half one behind. The child's files may have a megabyte.
-func TestDirFull(t *testing.T) {
-	path := t.TempDir()
-	b := objectstore.Dir(path)
-	store(t, b, "a", "old")
-	cmd := childOf(t, "full", path)
-	out, err := cmd.Output()
-	if err != nil || !strings.Contains(string(out), "writing a in dir:"+path) {
-		t.Fatalf("a write that does not fit: %q, %v", out, err)
-	}
-	if got := content(t, b, "a"); got != "old" {
-		t.Errorf("it is now %.20q", got)
-	}
-	if files, err := os.ReadDir(filepath.Join(path, ".iconedge", "tmp")); err != nil || len(files) != 0 {
-		t.Errorf("left behind: %v (%v)", files, err)
 	}
 }
 

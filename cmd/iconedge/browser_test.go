@@ -81,11 +81,8 @@ func TestHomePage(t *testing.T) {
 	must(t, home, "publish", npm(t, "@iconify-json/mdi"))
 	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	ctx := tab(t, browser)
-	var width int
-	if err := chromedp.Run(ctx, chromedp.Navigate("http://"+edge.address("public")+"/"),
-		chromedp.Evaluate(`document.querySelector("img").naturalWidth`, &width)); err != nil {
-		t.Fatal(err)
-	}
+	see(t, ctx, chromedp.Navigate("http://"+edge.address("public")+"/"))
+	width := see(t, ctx, chromedp.Evaluate[int](`document.querySelector("img").naturalWidth`))
 	if width == 0 {
 		t.Error("the page's icon was not drawn")
 	}
@@ -106,7 +103,7 @@ func chromium(t *testing.T) string {
 // tab opens a headless browser of the test's own.
 func tab(t *testing.T, browser string) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(200, 450),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(time.Minute))
 	if os.Geteuid() == 0 {
@@ -116,19 +113,28 @@ func tab(t *testing.T, browser string) context.Context {
 	t.Cleanup(cancel)
 	ctx, stop := chromedp.NewContext(ctx)
 	t.Cleanup(stop)
-	ctx, end := context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(end)
 	return ctx
+}
+
+// see does one thing in the browser and returns what it gives.
+func see[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+	t.Helper()
+	got, err := chromedp.Run(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 // screenshot opens address, waits for what selector names, and returns what is seen.
 func screenshot(t *testing.T, browser, address, selector string) (shot image.Image, title, class string) {
 	t.Helper()
-	var data []byte
-	if err := chromedp.Run(tab(t, browser), chromedp.Navigate(address), chromedp.WaitReady(selector), chromedp.Title(&title),
-		chromedp.Evaluate(`document.body.className`, &class), chromedp.CaptureScreenshot(&data)); err != nil {
-		t.Fatal(err)
-	}
+	ctx := tab(t, browser)
+	see(t, ctx, chromedp.Navigate(address))
+	see(t, ctx, chromedp.WaitReady(selector))
+	title = see(t, ctx, chromedp.Title())
+	class = see(t, ctx, chromedp.Evaluate[string](`document.body.className`))
+	data := see(t, ctx, chromedp.CaptureScreenshot())
 	shot, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ type command struct {
 }
 
 // streams are where a command prints: answers on out, everything else on err.
-type streams struct{ out, err io.Writer }
+type streams struct{ out, err *os.File }
 
 var commands = []command{
 	{"run", "origin and edge in one process over a folder: the whole service", runAll},

@@ -25,6 +25,7 @@ type Cache struct {
 	flights flights
 	codings chan *Entry
 	closed  chan struct{}
+	closing sync.RWMutex   // held for writing while the cache ends: ristretto does not bear writes then
 	pending sync.WaitGroup // codings that are queued or being made
 	entries atomic.Int64
 	evicted atomic.Uint64
@@ -56,6 +57,8 @@ func New(maxBytes int64) (*Cache, error) {
 
 // Close ends the cache's goroutines; what is stored after it may be forgotten. It may be called once.
 func (c *Cache) Close() {
+	c.closing.Lock()
+	defer c.closing.Unlock()
 	close(c.closed)
 	c.lru.Close()
 }
@@ -86,7 +89,7 @@ func (c *Cache) Put(e *Entry, asked Mark) bool {
 	inFront := c.front.put(e)
 	c.set(e)
 	if !inFront {
-		c.lru.Wait() // too large for the front: take it in before the next request comes
+		c.settle() // too large for the front: it is taken in before the next request comes
 	}
 	c.encode(e)
 	return true
@@ -94,14 +97,25 @@ func (c *Cache) Put(e *Entry, asked Mark) bool {
 
 // set hands an entry to ristretto, which takes it in later, if at all.
 func (c *Cache) set(e *Entry) {
+	c.closing.RLock()
+	defer c.closing.RUnlock()
 	c.entries.Add(1)
 	if !c.lru.Set(e.Key, e, e.Cost()) {
 		c.entries.Add(-1) // its queue is full; the front keeps the entry for now
 	}
 }
 
+// settle waits until ristretto has taken in what it was handed.
+func (c *Cache) settle() {
+	c.closing.RLock()
+	defer c.closing.RUnlock()
+	c.lru.Wait()
+}
+
 func (c *Cache) remove(e *Entry) {
 	c.front.remove(e)
+	c.closing.RLock()
+	defer c.closing.RUnlock()
 	c.lru.Del(e.Key)
 }
 

@@ -59,7 +59,7 @@ func (c *Cache) startCoders() {
 			for {
 				select {
 				case e := <-c.codings:
-					e.addCodings()
+					e.AddCodings()
 					c.grown(e)
 					c.pending.Done()
 				case <-c.closed:
@@ -78,8 +78,8 @@ func (c *Cache) grown(e *Entry) {
 	}
 }
 
-// addCodings makes the codings that are smaller than the identity body. Each has a tag of its own (RFC 9110, section 8.8.3.3).
-func (e *Entry) addCodings() {
+// AddCodings makes the codings that are smaller than the identity body. Each has a tag of its own (RFC 9110, section 8.8.3.3).
+func (e *Entry) AddCodings() {
 	id := e.Identity()
 	if b := brotlied(id.Body); len(b) < len(id.Body) {
 		e.variants[Brotli].Store(&Variant{Body: b, ETag: Suffixed(id.ETag, "br")})

@@ -103,7 +103,7 @@ func noLostUpdate(t *testing.T, b objectstore.Bucket) {
 	for range 4 {
 		writers.Go(func() {
 			for range 5 {
-				if err := Count(t, b, "n"); err != nil {
+				if err := count(t, b, "n"); err != nil {
 					t.Error(err)
 					return
 				}
@@ -114,8 +114,8 @@ func noLostUpdate(t *testing.T, b objectstore.Bucket) {
 	wants(t, b, "n", "20")
 }
 
-// Count adds one to the number in an object, however often others come between.
-func Count(t *testing.T, b objectstore.Bucket, key string) error {
+// count adds one to the number in an object, however often others come between.
+func count(t *testing.T, b objectstore.Bucket, key string) error {
 	for {
 		info, err := b.Stat(t.Context(), key)
 		if err != nil {

@@ -59,14 +59,25 @@ func (s schemas) of(t reflect.Type) schema {
 
 func (s schemas) object(t reflect.Type) schema {
 	o := schema{Type: "object", Description: described[t.Name()], Properties: map[string]schema{}}
-	for _, f := range reflect.VisibleFields(t) { // those of an embedded struct too, as in JSON
+	s.fields(&o, t.Name(), t)
+	return o
+}
+
+// fields adds those of t to the object; the fields of an embedded struct are the object's own, as in JSON.
+func (s schemas) fields(o *schema, object string, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || name == "-" {
+		switch {
+		case f.Anonymous:
+			s.fields(o, object, f.Type)
+			continue
+		case name == "-":
 			continue
 		}
 		p := s.of(f.Type)
 		if p.Ref == "" {
-			p.Description = described[t.Name()+"."+name]
+			p.Description = described[object+"."+name]
 			if p.Description == "" {
 				p.Description = described[name]
 			}
@@ -76,7 +87,6 @@ func (s schemas) object(t reflect.Type) schema {
 			o.Required = append(o.Required, name)
 		}
 	}
-	return o
 }
 
 // described says what the names of the answers mean: types, fields of one type, and fields that mean the same wherever they are.

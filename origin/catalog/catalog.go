@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -53,31 +54,38 @@ type Catalog struct {
 	flights singleflight.Group // of Kept, by id
 }
 
-// Open mirrors the store's current release and makes it the catalog's. Where the store can't be reached, or has lost its
-// release, the mirror's own is taken; where there is none at all yet, the catalog is empty until Watch finds one. An object that is
-// damaged, with no earlier release in the mirror to fall back on, is an error that names it.
-func Open(ctx context.Context, opts Options) (*Catalog, error) {
+// New makes an empty catalog over a mirror folder; Start fills it.
+func New(opts Options) (*Catalog, error) {
 	m, err := openMirror(opts.Mirror, opts.Store)
 	if err != nil {
 		return nil, err
 	}
 	c := &Catalog{opts: opts, mirror: m, asking: make(chan struct{}, keptAsking)}
 	m.counts = &c.counts
-	err = c.follow(ctx)
+	return c, nil
+}
+
+// Start mirrors the store's current release and makes it the catalog's. Where the store can't be reached, or has lost its
+// release, the mirror's own is taken; where there is none at all yet, the catalog stays empty until Watch finds one. An object
+// that is damaged, with no earlier release in the mirror to fall back on, is an error that names it.
+func (c *Catalog) Start(ctx context.Context) error {
+	err := c.follow(ctx)
 	if err == nil {
-		return c, nil
-	}
-	mirrored := c.fallBack(ctx)
-	switch {
-	case mirrored == nil:
-		opts.Log.Warn("serving the mirror's release", "release", c.current.Load().ID(), "because", err)
-	case waitable(err):
-		opts.Log.Warn("no release to serve yet", "because", err)
-	default:
-		return nil, err
+		return nil
 	}
 	c.counts.failed(err)
-	return c, nil
+	if mirrored := c.fallBack(ctx); mirrored == nil {
+		c.opts.Log.Error("serving the release that the mirror has", "release", c.current.Load().ID(), "because", err)
+		return nil
+	} else if !errors.Is(mirrored, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; and the mirror: %w", err, mirrored)
+	}
+	if waitable(err) {
+		c.opts.Log.Warn("no release to serve yet", "because", err)
+		c.counts.failed(err)
+		return nil
+	}
+	return err
 }
 
 // waitable reports whether an operator mends err without starting the origin again: nothing is published yet, or the store is away.

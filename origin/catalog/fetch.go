@@ -37,7 +37,7 @@ func (m *mirror) fetch(ctx context.Context, key string, b release.Blob) (*os.Fil
 	defer r.Close()
 	return m.keep(key, r, func(size int64, sum string) error {
 		m.counts.fetched.Add(size)
-		return matches(b, key, size, sum)
+		return matches(b, size, sum)
 	})
 }
 
@@ -50,7 +50,7 @@ func (m *mirror) check(key string, b release.Blob) (*os.File, error) {
 	h := sha256.New()
 	size, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, copyBuffer))
 	if err == nil {
-		err = matches(b, key, size, hex.EncodeToString(h.Sum(nil)))
+		err = matches(b, size, hex.EncodeToString(h.Sum(nil)))
 	}
 	if err != nil {
 		f.Close()
@@ -59,9 +59,13 @@ func (m *mirror) check(key string, b release.Blob) (*os.File, error) {
 	return f, nil
 }
 
-func matches(b release.Blob, key string, size int64, sum string) error {
-	if size != b.Size || sum != b.Hash {
-		return fmt.Errorf("%s: its content is not what the release says (%d bytes, expected %d): %w", key, size, b.Size, release.ErrDamaged)
+// matches says whether what was hashed is b.
+func matches(b release.Blob, size int64, sum string) error {
+	switch {
+	case size != b.Size:
+		return fmt.Errorf("%w: it has %d bytes, not %d", release.ErrDamaged, size, b.Size)
+	case sum != b.Hash:
+		return fmt.Errorf("%w: its content is not what it is called", release.ErrDamaged)
 	}
 	return nil
 }

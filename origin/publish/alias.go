@@ -43,7 +43,7 @@ func (c *collection) set() *set {
 			s.omit(name, "it is an alias of an icon whose name is not valid")
 			continue
 		}
-		merged := entry{}
+		merged := bare()
 		for _, link := range chain { // from the alias to the icon, as internalGetIconData does
 			merged = merge(*link, merged)
 		}
@@ -117,7 +117,9 @@ func (e *entry) box() svg.Box {
 	return svg.Box{Left: given(e.Left, 0), Top: given(e.Top, 0), Width: given(e.Width, defaultSide), Height: given(e.Height, defaultSide)}
 }
 
-func (e *entry) turn() svg.Turn { return svg.Turn{HFlip: e.HFlip, VFlip: e.VFlip, Rotate: int(e.Rotate)} }
+func (e *entry) turn() svg.Turn {
+	return svg.Turn{HFlip: e.HFlip, VFlip: e.VFlip, Rotate: int(e.Rotate)}
+}
 
 func drawer(body []byte, e entry) func() (svg.Drawing, error) {
 	return func() (svg.Drawing, error) { return svg.CleanTurned(body, e.box(), e.turn()) }

@@ -56,24 +56,22 @@ func openLibrary(path string) ([]source, error) {
 // openPackage opens an npm package of @iconify-json. The info that is part of icons.json counts where there is no info.json.
 func openPackage(path string) ([]source, error) {
 	f := &packFile{path: filepath.Join(path, "icons.json")}
-	var named struct {
+	var about struct {
 		info
 		Prefix string `json:"prefix"`
 	}
-	f.from = filepath.Join(path, "info.json")
-	switch err := readJSON(f.from, &named); {
-	case err == nil:
-		f.info, f.info.from = named.info, f.from
-	case errors.Is(err, os.ErrNotExist):
-		if f.info, err = ownInfo(f.path); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrSource, f.path, err)
-		}
-		f.from = f.path
-	default:
-		return nil, err
+	from := filepath.Join(path, "info.json")
+	err := readJSON(from, &about)
+	if errors.Is(err, os.ErrNotExist) {
+		from = f.path
+		about.info, err = ownInfo(f.path)
 	}
-	if f.key = named.Prefix; f.key == "" {
-		var err error
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrSource, from, err)
+	}
+	f.info = about.info
+	f.from = from
+	if f.key = about.Prefix; f.key == "" {
 		if f.key, err = ownPrefix(f.path); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrSource, f.path, err)
 		}

@@ -43,7 +43,7 @@ type Manifest struct {
 	Seq     int         `json:"seq"` // publications are counted from 1
 	Created time.Time   `json:"created"`
 	Base    string      `json:"base,omitempty"` // the release that was current when this one was made
-	Packs   []PackEntry `json:"packs"` // sorted by key
+	Packs   []PackEntry `json:"packs"`          // sorted by key
 	Index   Blob        `json:"index"`
 	History []Epoch     `json:"history"` // ascending by Seq; at least those that a drawing names
 }

@@ -51,7 +51,6 @@ type builder struct {
 	dims     map[[2]float64]uint32
 	postings map[string][]uint32 // word: docs, rising
 	docs     uint32
-	words    []string // scratch
 }
 
 // addPacks adds the docs, sorted by pack and name, pack by pack.

@@ -126,7 +126,7 @@ func TestLibrary(t *testing.T) {
 	for q, first := range map[string]string{
 		"mdi:home": "mdi/home", "ph trash": "ph/trash", "tabler arrow left": "tabler/arrow-left", "FolderOpen": "/folder-open",
 		"trash can": "/trash-can", "hous": "/house", "GitHub": "/github", "map pin": "/map-pin", "UvIndex9Fill": "/uv-index-9-fill",
-		"home outline": "/home-outline", "material symbols home": "material-symbols/home", "arrows left": "/arrow-left",
+		"home outline": "/home-outline", "material symbols home": "material-symbols/home", "arrow lefts": "/arrow-left",
 	} {
 		hits, _ := x.Search(Query{Text: q, Limit: 1})
 		if len(hits) == 0 || !strings.HasSuffix(hits[0].Ref.String(), first) {

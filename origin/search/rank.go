@@ -135,7 +135,10 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 		place = 1
 	}
 	tier := x.tier(s, c, doc, name, place == 0)
-	if beyond[cost] == 0 && tier != tierConcept && tier != tierGuessedConcept { // there the style alone makes it longer
+	switch {
+	case tier == tierConcept, tier == tierGuessedConcept:
+		place = 0 // "outline-home" and "home-outline" say the same
+	case beyond[cost] == 0:
 		letters = min(max(0, len(name)-len(query)), 15)
 	}
 	r := rank(tier)<<8 | rank(beyond[cost])

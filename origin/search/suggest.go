@@ -54,8 +54,15 @@ func (x *Index) Suggest(text string) []string {
 	return found
 }
 
-// finds reports whether a query finds anything.
-func (x *Index) finds(text string) bool { return len(x.sets(Query{Text: text})) > 0 }
+// finds reports whether a query finds anything, each of its words but the last being whole.
+func (x *Index) finds(text string) bool {
+	for _, r := range x.readings(Query{Text: text}) {
+		if _, begun := x.match(r, false); begun != nil || len(r.terms) == 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // mended are the words with the unknown ones replaced by known ones: the nearest each, then other near ones of the first.
 func (x *Index) mended(words []string) (tries [][]string) {

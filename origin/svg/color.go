@@ -42,7 +42,7 @@ func readPaint(v []byte) paint {
 	case string(v) == "none":
 		return paint{kind: paintNone}
 	}
-	if ref, ok := internalURL(v); ok {
+	if ref, ok := onlyURL(v); ok {
 		return paint{kind: paintURL, ref: ref}
 	}
 	switch s := strings.ToLower(string(v)); s {
@@ -67,7 +67,7 @@ func readFallback(v []byte) paint {
 	if end < 0 {
 		return paint{kind: paintUnknown}
 	}
-	ref, ok := internalURL(v[:end+1])
+	ref, ok := onlyURL(v[:end+1])
 	switch readPaint(v[end+1:]).kind {
 	case paintNone, paintCurrent:
 		if ok {

@@ -265,7 +265,7 @@ func (l *lexer) url() token {
 			l.pos++
 		}
 	}
-	return token{kind: tokBad}
+	return token{kind: tokURL, text: string(out)} // the end closes it, as in browsers
 }
 
 // badURL reads past what is left of one (section 4.3.14).

@@ -69,7 +69,7 @@ func cleanValue(v []byte) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	if bytes.ContainsAny(v, "\\\"'\f") || bytes.Contains(v, []byte("/*")) {
+	if bytes.ContainsAny(v, "\\\f") || bytes.Contains(v, []byte("/*")) {
 		return []byte(s), true
 	}
 	return v, true
@@ -101,6 +101,17 @@ func internalURL(v []byte) (ref []byte, ok bool) {
 		}
 	}
 	return v[4 : len(v)-1], true
+}
+
+// onlyURL reads a value that is a reference and nothing else, in any spelling.
+func onlyURL(v []byte) (ref []byte, ok bool) {
+	if ref, ok = internalURL(v); ok || bytes.IndexByte(v, '(') < 0 {
+		return ref, ok
+	}
+	if list := trim(quotedURLs(tokens(v))); len(list) == 1 && list[0].kind == tokURL {
+		return []byte(list[0].text), true
+	}
+	return nil, false
 }
 
 // eachURL calls f with every "#id" that a clean value refers to.

@@ -60,6 +60,9 @@ func frame(n *node) (box Box, width, height float64, err error) {
 	if err := box.check(); err != nil {
 		return box, 0, 0, err
 	}
+	if box.Width == 0 || box.Height == 0 {
+		return box, 0, 0, unclean("its viewBox has no area")
+	}
 	ratio := box.Width / box.Height
 	switch {
 	case width == 0 && height > 0:

@@ -25,9 +25,10 @@ func appendNumber(dst []byte, f float64) []byte {
 	return dst
 }
 
-// follow is calculateSize of @iconify/utils with its precision of 100: a hundredth of a pixel, rounded up.
+// follow is calculateSize of @iconify/utils with its precision of 100: a hundredth of a pixel, rounded up. A box without
+// area, of which the library has one, has no ratio; it is taken for square.
 func follow(size, ratio float64) float64 {
-	if ratio == 1 {
+	if ratio == 1 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 		return size
 	}
 	return math.Ceil(size*ratio*100) / 100

@@ -94,7 +94,7 @@ func readRoot(svg []byte) (r root, inside []byte, err error) {
 	if inside, ok = bytes.CutSuffix(rest, []byte(rootEnd)); !ok {
 		return r, nil, errStored
 	}
-	if r.width <= 0 || r.height <= 0 || r.box.check() != nil {
+	if !(r.width >= 0 && r.height >= 0) || r.box.check() != nil {
 		return r, nil, errStored
 	}
 	return r, inside, nil

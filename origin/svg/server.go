@@ -97,7 +97,7 @@ func (j *judge) effects(d *declared) {
 	if v == nil || string(bytes.TrimSpace(*v)) == "none" {
 		return
 	}
-	ref, ok := internalURL(bytes.TrimSpace(*v))
+	ref, ok := onlyURL(bytes.TrimSpace(*v))
 	if !ok {
 		j.doubt = true
 		return
@@ -122,6 +122,8 @@ func (j *judge) filter(i int32) {
 		}
 		switch fe.elem.name {
 		case "feGaussianBlur", "feOffset", "feMerge", "feMorphology", "feTile":
+		case "feColorMatrix":
+			j.doubt = j.doubt || !onlyAlpha(fe)
 		case "feBlend":
 			j.doubt = j.doubt || !fe.says("mode", "", "normal")
 		case "feComposite":
@@ -135,6 +137,28 @@ func (j *judge) filter(i int32) {
 			j.doubt = true
 		}
 	}
+}
+
+// onlyAlpha reports whether a matrix leaves red, green and blue as they are, as those do that make drops run together.
+func onlyAlpha(fe *node) bool {
+	a := fe.attr(attributes["values"])
+	if a == nil || !fe.says("type", "", "matrix") {
+		return a == nil && fe.says("type", "", "matrix") // the identity
+	}
+	m := bytes.FieldsFunc(a.value, func(r rune) bool { return r == ' ' || r == ',' })
+	if len(m) != 20 {
+		return false
+	}
+	for i, v := range m[:15] {
+		want := "0"
+		if i%6 == 0 {
+			want = "1"
+		}
+		if string(v) != want {
+			return false
+		}
+	}
+	return true
 }
 
 // says reports whether an attribute (absent: "") has one of the values.

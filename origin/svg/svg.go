@@ -89,8 +89,8 @@ func (b Box) check() error {
 			return unclean("its box is not four finite numbers")
 		}
 	}
-	if b.Width <= 0 || b.Height <= 0 {
-		return unclean("its box has no area")
+	if b.Width < 0 || b.Height < 0 {
+		return unclean("its box has a negative side")
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ var (
 )
 
 // splitDefs takes the definitions out, wherever they stand. Clean drawings have no < or > but those of tags, so tags can be
-// found by their bytes, as splitSVGDefs of @iconify/utils does; unlike that, it knows definitions in definitions and empty ones.
+// found by their bytes, as splitSVGDefs of @iconify/utils does; unlike that, it takes several, definitions in definitions, and empty ones.
 func splitDefs(inside []byte) (defs, rest []byte) {
 	if !bytes.Contains(inside, defsStart) {
 		return nil, inside

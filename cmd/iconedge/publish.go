@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/publish"
+)
+
+const publishHelp = `
+Builds a release of an icon library and makes it current; the store's readers see the old or the new one, never a mixture. SOURCE is
+the folder of @iconify/json, of one @iconify-json/PACK, or one with a folder of SVGs and a pack.json for each pack. What could not be
+cleaned is left out and named. It can be stopped at any moment; the next run carries on.
+
+  iconedge publish library/node_modules/@iconify/json my-icons
+  iconedge publish --store 's3://icons?endpoint=10.0.0.9:9000&tls=false' --keep 10 my-icons
+  iconedge publish --list
+  iconedge publish --rollback`
+
+func publishRelease(ctx context.Context, std streams, args []string) error {
+	fs := newFlags("publish", "SOURCE…", publishHelp)
+	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+	keep := fs.Int("keep", publish.DefaultKeep, "`number` of releases to keep, the current one among them")
+	dry := fs.Bool("dry-run", false, "do everything but write to the store")
+	rollback := fs.Bool("rollback", false, "make the release before the current one current again")
+	list := fs.Bool("list", false, "list the releases that are kept")
+	work := fs.String("work", "", "`folder` for temporary files (default the system's)")
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	bucket, err := objectstore.Address(*store)
+	switch {
+	case err != nil:
+		return errUsage("--store: " + oneLine(err))
+	case *keep < 1:
+		return errUsage("--keep must be at least 1")
+	case *list && (*rollback || *dry || fs.NArg() > 0):
+		return errUsage("--list takes no sources and no other wish")
+	case *rollback && (*dry || fs.NArg() > 0):
+		return errUsage("--rollback takes no sources and no other wish")
+	case *list:
+		return listReleases(ctx, std, bucket)
+	case *rollback:
+		return rollBack(ctx, std, bucket)
+	case fs.NArg() == 0:
+		return errUsage("publish wants a SOURCE; see iconedge publish --help")
+	}
+	sum, err := publish.Publish(ctx, publish.Options{
+		Sources: fs.Args(), Store: bucket, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.err),
+	})
+	if err != nil {
+		return err
+	}
+	return sum.Write(std.out)
+}
+
+func rollBack(ctx context.Context, std streams, bucket objectstore.Bucket) error {
+	now, err := publish.Rollback(ctx, bucket, time.Now())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "release %s is current again\n", now.ID)
+	return err
+}
+
+func listReleases(ctx context.Context, std streams, bucket objectstore.Bucket) error {
+	kept, err := publish.List(ctx, bucket)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RELEASE\tCREATED\tPACKS\tICONS\tCURRENT")
+	for _, k := range kept {
+		current := ""
+		if k.Current {
+			current = "current"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", k.ID, k.Created.UTC().Format(time.RFC3339), k.Packs, k.Icons, current)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,35 @@
+package edge
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// newAdmin is the server of the admin listener: health, readiness, metrics. It is for the operator alone.
+func newAdmin(m *metrics, ready func() bool, log *slog.Logger) *http.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if ready() {
+			say(w, http.StatusOK, "ready\n")
+			return
+		}
+		say(w, http.StatusServiceUnavailable, "not ready\n")
+	})
+	mux.Handle("GET /metrics", m.handler())
+	return &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+func say(w http.ResponseWriter, status int, words string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	io.WriteString(w, words)
+}

@@ -1,0 +1,164 @@
+// Package edge is the caching reverse proxy that people talk to. It serves, on its public listener,
+//
+//	GET  /{pack}/{name}.svg            an icon (the CDN path)
+//	GET  /api/v1/icon/{pack}/{name}    an icon with its metadata
+//	GET  /api/v1/search                icons by words
+//	GET  /api/v1/packs[/{pack}]        packs
+//	GET  /api/v1/openapi.json          the API, described
+//	POST /api/v1/auth/verify           a licence token's validity; never cached
+//	GET  /-/release                    what changed, for other edges
+//	GET  /, /healthz                   a page; whether the process lives
+//
+// and on its admin listener /healthz, /readyz and /metrics. Everything else is a problem (RFC 9457).
+//
+// A request goes through the steps of serve.go: who asks (client.go), what for (route.go), within the limit (ratelimit), from
+// the cache or the origin (find.go, ask.go), finished for this client (finish.go). Package cachepolicy decides what may be
+// stored and reused; the origin is spoken to over HTTP alone, and need not be ours: one of ours tells besides what a new
+// release changed (watch.go) and which drawings may be recoloured here. Nothing of a request is logged.
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// Run serves until ctx ends, and then until the requests under way are answered, or cfg.Drain is over. An error is one of
+// starting, or of a listener that broke; draining is none.
+func Run(ctx context.Context, cfg Config) error {
+	cfg = cfg.filled()
+	public, admin, err := listen(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer public.Close()
+	defer admin.Close()
+	origin, err := url.Parse(cfg.Origin)
+	if err != nil || origin.Host == "" {
+		return errors.New("no origin is given: --origin must be http://HOST[:PORT]")
+	}
+	store, err := cache.New(cfg.CacheBytes)
+	if err != nil {
+		return fmt.Errorf("making the cache: %w", err)
+	}
+	defer store.Close()
+	asked := upstream.New(upstream.Config{Origin: origin, Timeout: cfg.OriginTimeout, Log: cfg.Log})
+	defer asked.Close()
+
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by the drain
+	defer end()
+	m := newMetrics(cfg.Version)
+	h := newHandler(life, cfg, store, asked, m)
+	var draining atomic.Bool
+	ready := func() bool { return h.reached.Load() && !draining.Load() }
+	m.watches(store, asked, ready)
+	go h.watch.run(life)
+	go h.sweep(life)
+
+	broken := make(chan error, 2)
+	adminServer := newAdmin(m, ready, cfg.Log)
+	go func() { broken <- adminServer.Serve(admin) }()
+	defer adminServer.Close()
+	server := newServer(h, cfg.Log)
+	go func() { broken <- server.Serve(lingerer{public}) }()
+	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
+	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
+
+	select {
+	case err := <-broken:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	draining.Store(true)
+	drain(server, cfg.Drain, cfg.Log)
+	return nil
+}
+
+// listen opens the listeners that cfg does not bring.
+func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err error) {
+	var lc net.ListenConfig
+	if public = cfg.Listener; public == nil {
+		if public, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
+			return nil, nil, fmt.Errorf("listening for the public: %w", err)
+		}
+	}
+	if admin = cfg.AdminListener; admin == nil {
+		if admin, err = lc.Listen(ctx, "tcp", cfg.AdminListen); err != nil {
+			public.Close()
+			return nil, nil, fmt.Errorf("listening for the admin: %w", err)
+		}
+	}
+	return public, admin, nil
+}
+
+// drain takes no new connections, closes those that are idle, and waits for the requests under way.
+func drain(s *fasthttp.Server, atMost time.Duration, log *slog.Logger) {
+	log.Info("draining", "at_most", atMost)
+	ctx, cancel := context.WithTimeout(context.Background(), atMost)
+	defer cancel()
+	if err := s.ShutdownWithContext(ctx); err != nil {
+		log.Warn("drained no further", "err", err, "connections", s.GetOpenConnectionsCount())
+	}
+}
+
+// newServer is the public server. Its deadlines are for whole requests and answers: a slow client holds a connection, and
+// nothing else, and not for ever.
+func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
+	return &fasthttp.Server{
+		Handler:                      h.ServeRequest,
+		ErrorHandler:                 h.unreadable,
+		ReadTimeout:                  20 * time.Second,
+		WriteTimeout:                 30 * time.Second,
+		IdleTimeout:                  time.Minute,
+		ReadBufferSize:               maxHead,
+		WriteBufferSize:              16 << 10,
+		MaxRequestBodySize:           maxBody,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		DisablePreParseMultipartForm: true,
+		CloseOnShutdown:              true,
+		SecureErrorLogMessage:        true, // a request's bytes may hold a token
+		Logger:                       serverLog{log},
+	}
+}
+
+type serverLog struct{ log *slog.Logger }
+
+// Printf takes the server's words about connections that went wrong: clients' doing, mostly.
+func (l serverLog) Printf(format string, args ...any) {
+	l.log.Debug("http server", "said", fmt.Sprintf(format, args...))
+}
+
+// sweep lets the limits forget clients that have gone.
+func (h *handler) sweep(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, l := range h.limits {
+				if l != nil {
+					l.Sweep(now)
+				}
+			}
+		}
+	}
+}
+
+// unreadable answers what could not be read as a request. Its connection is closed.
+func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	closeAfter(ctx)
+	h.end(&request{ctx: ctx, now: time.Now()}, outcomeRefused, unreadable(err))
+}

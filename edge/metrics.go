@@ -1,0 +1,157 @@
+package edge
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// An outcome is how a request was answered.
+type outcome uint8
+
+const (
+	outcomeError     outcome = iota // the origin failed, or something here
+	outcomeHit                      // from the cache, fresh
+	outcomeStale                    // from the cache, stale: while revalidating, or because the origin failed
+	outcomeMiss                     // the origin was asked
+	outcomeCollapsed                // another request under way brought it
+	outcomePassed                   // the origin's, never kept
+	outcomeOwn                      // the edge's own: page, health, preflights
+	outcomeRefused                  // malformed, out of range, unknown
+	outcomeLimited                  // over the limit
+	outcomes                        // how many there are
+)
+
+var outcomeNames = [outcomes]string{"error", "hit", "stale", "miss", "collapsed", "passed", "own", "refused", "limited"}
+
+const statusClasses = 6 // "0xx" is never used: it makes the index plain
+
+// metrics are all that an edge counts. Labels take only values from our own constants, but for the origin's release, of which
+// one is kept. Counters are bound ahead: looking a label up costs more than a hit.
+type metrics struct {
+	registry  *prometheus.Registry
+	requests  [classes][outcomes][statusClasses]prometheus.Counter
+	seconds   [classes]prometheus.Observer
+	decisions [classes][2]prometheus.Counter // refused, accepted
+	origin    [2]prometheus.Counter          // error, ok
+	originFor prometheus.Observer
+	switches  prometheus.Counter
+	release   *prometheus.GaugeVec
+}
+
+func newMetrics(version string) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	requests := m.counters("requests_total", "Requests on the public listener, by class of limit, outcome and class of status.", "class", "outcome", "code")
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "iconedge_edge_request_seconds", Help: "Time from a request's last byte to its answer, by class of limit.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+	}, []string{"class"})
+	m.registry.MustRegister(seconds)
+	decisions := m.counters("limit_decisions_total", "Requests counted against a limit, by class and decision.", "class", "decision")
+	for c := range classes {
+		m.seconds[c] = seconds.WithLabelValues(c.String())
+		for o := range outcomes {
+			for s := 1; s < statusClasses; s++ {
+				m.requests[c][o][s] = requests.WithLabelValues(c.String(), outcomeNames[o], strconv.Itoa(s)+"xx")
+			}
+		}
+		if c != classNone {
+			m.decisions[c] = [2]prometheus.Counter{decisions.WithLabelValues(c.String(), "refused"), decisions.WithLabelValues(c.String(), "accepted")}
+		}
+	}
+	m.ofOrigin()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "iconedge_edge_build_info", Help: "1, by version of the program."}, []string{"version"})
+	build.WithLabelValues(version).Set(1)
+	m.registry.MustRegister(build)
+	return m
+}
+
+func (m *metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+func (m *metrics) ofOrigin() {
+	asked := m.counters("origin_requests_total", "Requests to the origin, by result.", "result")
+	m.origin = [2]prometheus.Counter{asked.WithLabelValues("error"), asked.WithLabelValues("ok")}
+	seconds := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "iconedge_edge_origin_seconds", Help: "Time that the origin took for an answer.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	})
+	m.originFor = seconds
+	m.switches = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "iconedge_edge_release_switches_total", Help: "Times that the origin's release was learnt or had changed.",
+	})
+	m.release = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "iconedge_edge_release_info", Help: "1, by the release of the origin that the edge knows.",
+	}, []string{"release"})
+	m.registry.MustRegister(seconds, m.switches, m.release)
+}
+
+// watches adds what other rooms count themselves, read when metrics are asked for.
+func (m *metrics) watches(c *cache.Cache, o *upstream.Client, ready func() bool) {
+	gauge := func(name, help string, f func() float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "iconedge_edge_" + name, Help: help}, f))
+	}
+	counter := func(name, help string, f func() float64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help}, f))
+	}
+	gauge("cache_entries", "Answers in the cache.", func() float64 { return float64(c.Stats().Entries) })
+	gauge("cache_bytes", "Bytes of answers in the cache, as they count against its ceiling.", func() float64 { return float64(c.Stats().Bytes) })
+	counter("cache_evictions_total", "Answers that made room for others.", func() float64 { return float64(c.Stats().Evicted) })
+	counter("cache_drops_total", "Times that answers were dropped by surrogate key.", func() float64 { return float64(c.Stats().Drops) })
+	gauge("origin_connections", "Connections to the origin that are open.", func() float64 { return float64(o.Stats().Open) })
+	counter("origin_timeouts_total", "Requests to the origin that were not answered in time.", func() float64 { return float64(o.Stats().Timeouts) })
+	counter("origin_retries_total", "Requests to the origin that were sent a second time.", func() float64 { return float64(o.Stats().Retries) })
+	gauge("ready", "1 while the edge is ready.", func() float64 {
+		if ready() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// handler serves the metrics in Prometheus' formats.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// answered counts a request.
+func (m *metrics) answered(c class, o outcome, status int, took time.Duration) {
+	if s := status / 100; 1 <= s && s < statusClasses {
+		m.requests[c][o][s].Inc()
+	}
+	m.seconds[c].Observe(took.Seconds())
+}
+
+// counted counts a decision of a limit.
+func (m *metrics) counted(c class, ok bool) { m.decisions[c][index(ok)].Inc() }
+
+// asked counts a request to the origin.
+func (m *metrics) asked(took time.Duration, err error) {
+	m.origin[index(err == nil)].Inc()
+	m.originFor.Observe(took.Seconds())
+}
+
+// switched names the release that is known from now on.
+func (m *metrics) switched(release string) {
+	m.switches.Inc()
+	m.release.Reset()
+	m.release.WithLabelValues(release).Set(1)
+}
+
+func index(ok bool) int {
+	if ok {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,256 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cespare/webtest"
+	"github.com/valyala/fasthttp/fasthttputil"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
+)
+
+const (
+	releaseA = "0123456789abcdef0123456789abcdef"
+	releaseB = "fedcba9876543210fedcba9876543210"
+	iconLife = "public, max-age=86400, stale-while-revalidate=604800, stale-if-error=604800"
+	listLife = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
+)
+
+// An edgeTest is an edge as Run makes it, behind connections in memory, before an origin of the test's own. It does not watch the
+// release by itself.
+type edgeTest struct {
+	*handler
+	ln *fasthttputil.InmemoryListener
+}
+
+func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
+	t.Helper()
+	o := httptest.NewServer(origin)
+	t.Cleanup(o.Close)
+	var cfg Config
+	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	cfg.Log = slog.New(slog.DiscardHandler)
+	cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // connections in memory: X-Forwarded-For is the client
+	for _, f := range change {
+		f(&cfg)
+	}
+	cfg = cfg.filled()
+	base, err := url.Parse(o.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cache.New(cfg.CacheBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, end := context.WithCancel(context.Background())
+	up := upstream.New(upstream.Config{Origin: base, Timeout: cfg.OriginTimeout})
+	h := newHandler(life, cfg, store, up, newMetrics("test"))
+	e := &edgeTest{handler: h, ln: fasthttputil.NewInmemoryListener()}
+	s := newServer(h, cfg.Log)
+	done := make(chan struct{})
+	go func() { defer close(done); s.Serve(e.ln) }()
+	t.Cleanup(func() {
+		drain(s, 10*time.Second, cfg.Log)
+		<-done
+		end()
+		up.Close()
+		store.Close()
+	})
+	return e
+}
+
+// RoundTrip sends a request through the edge, once every coding that was begun is made.
+func (e *edgeTest) RoundTrip(r *http.Request) (*http.Response, error) {
+	e.cache.Settle()
+	rt := &http.Transport{DisableCompression: true, DisableKeepAlives: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return e.ln.Dial() }}
+	return rt.RoundTrip(r)
+}
+
+// ServeHTTP relays a request to the edge and copies its answer.
+func (e *edgeTest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := r.Clone(r.Context())
+	out.RequestURI, out.URL.Scheme, out.URL.Host = "", "http", "edge.test"
+	resp, err := e.RoundTrip(out)
+	if err != nil {
+		http.Error(w, err.Error(), 599)
+		return
+	}
+	defer resp.Body.Close()
+	for name, lines := range resp.Header {
+		w.Header()[name] = lines
+	}
+	w.WriteHeader(resp.StatusCode)
+	io.Copy(w, resp.Body)
+}
+
+type answer struct {
+	*http.Response
+	body string
+}
+
+// do asks the edge; fields are name, value, name, value.
+func (e *edgeTest) do(t testing.TB, method, target string, fields ...string) answer {
+	t.Helper()
+	r, err := http.NewRequest(method, "http://edge.test"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		r.Header.Add(fields[i], fields[i+1])
+	}
+	resp, err := e.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp, string(b)}
+}
+
+func (e *edgeTest) get(t testing.TB, target string, fields ...string) answer {
+	t.Helper()
+	return e.do(t, http.MethodGet, target, fields...)
+}
+
+// A library is an origin of ours, as far as an edge can see: two drawings, a search that tells what it was asked.
+type library struct {
+	mu      sync.Mutex
+	release string
+	changed []string       // since the other release
+	asked   map[string]int // by target
+	hold    func(target string)
+	broken  bool
+}
+
+func newLibrary() *library { return &library{release: releaseA, asked: map[string]int{}} }
+
+func (l *library) set(f func()) { l.mu.Lock(); defer l.mu.Unlock(); f() }
+
+func (l *library) count(target string) int { l.mu.Lock(); defer l.mu.Unlock(); return l.asked[target] }
+
+var path = strings.Repeat(`<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3L2 12h3v8z"/>`, 4)
+
+func drawn(release string) string {
+	return `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><!--` + release[:4] + "-->" + path + "</svg>"
+}
+
+func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	target := r.URL.RequestURI()
+	l.mu.Lock()
+	l.asked[target]++
+	release, broken, hold := l.release, l.broken, l.hold
+	l.mu.Unlock()
+	if hold != nil {
+		hold(target)
+	}
+	h := w.Header()
+	h.Set(icon.FieldRelease, release)
+	h.Set("Server", "secret/1.0")
+	h.Set("Set-Cookie", "secret=1")
+	if broken || strings.HasPrefix(target, "/broken/") {
+		w.WriteHeader(http.StatusInternalServerError)
+		io.WriteString(w, "secret: stack trace")
+		return
+	}
+	switch path, _, _ := strings.Cut(target, "?"); path {
+	case "/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg":
+		name := strings.TrimSuffix(path[1:], ".svg")
+		pack, _, _ := strings.Cut(name, "/")
+		etag := `"` + name[len(pack)+1:] + release[:4] + `"`
+		h.Set("Cache-Control", iconLife)
+		h.Set("ETag", etag)
+		h.Set("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT")
+		h.Set("Surrogate-Key", "icon/"+name+" pack/"+pack+" release/"+release)
+		h.Set("Link", `<https://licences.test/mit>; rel="license"`)
+		h.Set(icon.FieldMonochrome, map[bool]string{true: "?1", false: "?0"}[pack == "mdi"])
+		if r.Header.Get("If-None-Match") == etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		h.Set("Content-Type", "image/svg+xml")
+		io.WriteString(w, drawn(release))
+	case "/api/v1/icon/mdi/home":
+		h.Set("Cache-Control", iconLife)
+		h.Set("ETag", `"json"`)
+		h.Set(icon.FieldMonochrome, "?1")
+		h.Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(icon.Answer{Pack: "mdi", Name: "home", SVG: drawn(release), License: "MIT"})
+	case "/api/v1/search", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json":
+		h.Set("Cache-Control", listLife)
+		h.Set("Surrogate-Key", icon.LibraryKey)
+		h.Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"asked":%q}`, target)
+	case "/api/v1/auth/verify":
+		body, _ := io.ReadAll(r.Body)
+		h.Set("Cache-Control", "public, max-age=60")
+		h.Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"valid":%v}`, strings.Contains(string(body), "good"))
+	case "/-/release":
+		l.tell(w, r.URL.Query().Get("since"), release)
+	case "/other/dot.svg": // as an origin that is not ours: it colours by itself
+		h.Del(icon.FieldRelease)
+		h.Set("Cache-Control", "max-age=60")
+		h.Set("Content-Type", "image/svg+xml")
+		fmt.Fprintf(w, "<svg>%s</svg>", r.URL.Query().Get("color"))
+	case "/other/page.svg":
+		h.Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, "<h1>secret</h1>")
+	case "/other/private.svg":
+		h.Set("Cache-Control", "private")
+		io.WriteString(w, "mine")
+	default:
+		h.Set("Cache-Control", "public, max-age=5")
+		h.Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"type":"about:blank","title":"Not Found","status":404,"detail":"no such icon","suggestions":["home"]}`)
+	}
+}
+
+func (l *library) tell(w http.ResponseWriter, since, release string) {
+	a := icon.ReleaseAnswer{Release: release, All: true, Changed: []string{}}
+	if since != "" {
+		a.Since, a.All, a.Changed = since, false, l.changed
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(a)
+}
+
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			e := newEdgeTest(t, newLibrary())
+			if err := e.watch.look(); err != nil {
+				t.Fatal(err)
+			}
+			webtest.TestHandler(t, file, e)
+		})
+	}
+}

@@ -1,0 +1,439 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
+	"github.com/iconedge/iconedge/origin/release"
+)
+
+var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// A world is a store, and a catalog that mirrors it.
+type world struct {
+	*testing.T
+	catalogtest.Publisher
+	folder, mirror string
+	store          *switchable
+	log            bytes.Buffer
+	watcher        watcher
+}
+
+// switchable is a store that can be out of reach.
+type switchable struct {
+	objectstore.Bucket
+	mu   sync.Mutex
+	away error
+}
+
+func (s *switchable) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away != nil {
+		return nil, s.away
+	}
+	return s.Bucket.Open(ctx, key)
+}
+
+func (s *switchable) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = err
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{T: t, folder: t.TempDir(), mirror: t.TempDir(), watcher: watcher{patience: 1}}
+	w.store = &switchable{Bucket: objectstore.Dir(w.folder)}
+	w.Publisher.Store = objectstore.Dir(w.folder)
+	return w
+}
+
+func library(path string) catalogtest.Library {
+	l := catalogtest.Library{}
+	l.Add("one", catalogtest.Square("home", path, 24))
+	l.Add("one", catalogtest.Square("house", "M1 1h2z", 24))
+	l.Add("two", catalogtest.Square("star", "M2 2h2z", 16))
+	return l
+}
+
+func (w *world) publish(l catalogtest.Library) *release.Manifest {
+	w.Helper()
+	m, err := w.Publish(w.Context(), l, t0)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return m
+}
+
+// open makes a catalog without starting it.
+func (w *world) open() *Catalog {
+	w.Helper()
+	c, err := New(Options{Store: w.store, Mirror: w.mirror, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(c.Close)
+	return c
+}
+
+func (w *world) start() *Catalog {
+	w.Helper()
+	c := w.open()
+	if err := c.Start(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// drawing is the SVG of one/home in the current release.
+func (w *world) drawing(c *Catalog) string {
+	w.Helper()
+	r := c.Current()
+	if r == nil {
+		return ""
+	}
+	defer r.Done()
+	return w.read(r)
+}
+
+func (w *world) read(r *Release) string {
+	w.Helper()
+	ic, err := r.Icon(w.Context(), icon.Ref{Pack: "one", Name: "home"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	svg, err := ic.SVG()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(svg)
+}
+
+func (w *world) wantDrawing(c *Catalog, path string) {
+	w.Helper()
+	if got := w.drawing(c); !strings.Contains(got, path) {
+		w.Fatalf("one/home is %q, want the path %s", got, path)
+	}
+}
+
+// change changes a byte in the middle of an object.
+func change(t *testing.T, folder, key string) {
+	t.Helper()
+	path := filepath.Join(folder, filepath.FromSlash(key))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func archiveOf(t *testing.T, m *release.Manifest, pack string) release.Blob {
+	t.Helper()
+	p, ok := m.Pack(pack)
+	if !ok {
+		t.Fatal("no pack " + pack)
+	}
+	return p.Archive
+}
+
+func TestIcon(t *testing.T) {
+	w := newWorld(t)
+	m := w.publish(library("M0 0h1z"))
+	c := w.start()
+	r := c.Current()
+	defer r.Done()
+	for _, row := range []struct {
+		ref string
+		err error
+	}{
+		{"one/home", nil}, {"two/star", nil}, {"one/star", ErrNoIcon}, {"three/star", ErrNoPack}, {"one/zzz", ErrNoIcon},
+	} {
+		ref, err := icon.ParseRef(row.ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ic, err := r.Icon(t.Context(), ref)
+		if !errors.Is(err, row.err) {
+			t.Errorf("Icon(%s): error %v, want %v", ref, err, row.err)
+		}
+		if err == nil && (ic.Meta.Name != ref.Name || ic.Pack.Pack.Pack != ref.Pack || ic.Changed.ID != m.ID) {
+			t.Errorf("Icon(%s) = %+v", ref, ic)
+		}
+	}
+	if s := c.Stats(); s.Release != m.ID || s.Packs != 2 || s.Switches != 1 || s.Err != "" || s.Fetched == 0 {
+		t.Errorf("Stats() = %+v", s)
+	}
+}
+
+func TestEmptyThenPublished(t *testing.T) {
+	w := newWorld(t)
+	c := w.start()
+	if c.Current() != nil {
+		t.Fatal("there is a release in an empty store")
+	}
+	if s := c.Stats(); !strings.Contains(s.Err, "iconedge publish") || s.StoreErrors != 0 {
+		t.Errorf("Stats() = %+v, want words how to publish, and no error counted", s)
+	}
+	w.publish(library("M0 0h1z"))
+	w.watcher.look(t.Context(), c)
+	w.wantDrawing(c, "M0 0h1z")
+	if s := c.Stats(); s.Err != "" {
+		t.Errorf("Err is %q after a release was found", s.Err)
+	}
+}
+
+func TestSwitch(t *testing.T) {
+	w := newWorld(t)
+	before := w.publish(library("M0 0h1z"))
+	c := w.start()
+	held := c.Current()
+	fetched := c.Stats().Fetched
+	after := w.publish(library("M9 9h9z"))
+	w.watcher.look(t.Context(), c)
+	w.wantDrawing(c, "M9 9h9z")
+
+	want := archiveOf(t, after, "one").Size + after.Index.Size
+	if after.Index == before.Index {
+		want -= after.Index.Size // names alone are in it, and they are the same
+	}
+	if got := c.Stats().Fetched - fetched; got != want {
+		t.Errorf("the switch fetched %d bytes, want the %d of the archive and the index that changed", got, want)
+	}
+	if got := w.read(held); !strings.Contains(got, "M0 0h1z") {
+		t.Errorf("a request that began before the switch reads %s", got)
+	}
+	old := filepath.Join(w.mirror, filepath.FromSlash(release.ArchiveKey(archiveOf(t, before, "one").Hash)))
+	if _, err := os.Stat(old); err != nil {
+		t.Errorf("the old archive, still in use: %v", err)
+	}
+	held.Done()
+	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the old archive, used by nobody, is still in the mirror: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(w.mirror, filepath.FromSlash(release.ManifestKey(before.ID)))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the old manifest is still in the mirror: %v", err)
+	}
+}
+
+// Requests go on while the release changes, again and again: none fails, each sees one release whole.
+func TestSwitchUnderLoad(t *testing.T) {
+	w := newWorld(t)
+	w.publish(library("M0 0h1z"))
+	c := w.start()
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				r := c.Current()
+				ic, err := r.Icon(t.Context(), icon.Ref{Pack: "one", Name: "home"})
+				if err == nil {
+					_, err = ic.SVG()
+				}
+				r.Done()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		w.publish(library(strings.Repeat("M1 1h1z", i+1)))
+		w.watcher.look(t.Context(), c)
+	}
+	stop()
+	readers.Wait()
+	if n := c.Stats().Switches; n != 21 {
+		t.Errorf("%d switches, want 21", n)
+	}
+}
+
+func TestDamagedAtStart(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		key  func(*release.Manifest) string
+		harm func(t *testing.T, folder, key string)
+		err  error
+	}{
+		{"a byte of an archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[1].Archive.Hash) }, change, release.ErrDamaged},
+		{"a byte of the index", func(m *release.Manifest) string { return release.IndexKey(m.Index.Hash) }, change, release.ErrDamaged},
+		{"a word of the manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) }, reword("Pack one", "Pack two"), release.ErrDamaged},
+		{"half a manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) }, write(`{"id":"`), release.ErrDamaged},
+		{"current", func(*release.Manifest) string { return release.CurrentKey }, write("{}"), release.ErrDamaged},
+		{"an empty archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[0].Archive.Hash) }, write(""), release.ErrDamaged},
+		{"no archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[0].Archive.Hash) }, remove, objectstore.ErrNotExist},
+		{"no index", func(m *release.Manifest) string { return release.IndexKey(m.Index.Hash) }, remove, objectstore.ErrNotExist},
+		{"no manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) }, remove, objectstore.ErrNotExist},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t)
+			key := row.key(w.publish(library("M0 0h1z")))
+			row.harm(t, w.folder, key)
+			err := w.open().Start(t.Context())
+			if !errors.Is(err, row.err) || !strings.Contains(err.Error(), key) {
+				t.Errorf("Start: %v; want %v, naming %s", err, row.err, key)
+			}
+			if left, _ := os.ReadDir(filepath.Join(w.mirror, tempDir)); len(left) > 0 {
+				t.Errorf("%d files were left in %s", len(left), tempDir)
+			}
+		})
+	}
+}
+
+func write(s string) func(*testing.T, string, string) {
+	return func(t *testing.T, folder, key string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(key)), []byte(s), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func reword(old, new string) func(*testing.T, string, string) {
+	return func(t *testing.T, folder, key string) {
+		t.Helper()
+		path := filepath.Join(folder, filepath.FromSlash(key))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bytes.Replace(data, []byte(old), []byte(new), 1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func remove(t *testing.T, folder, key string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(folder, filepath.FromSlash(key))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWarmStart(t *testing.T) {
+	w := newWorld(t)
+	m := w.publish(library("M0 0h1z"))
+	w.start().Close()
+	c := w.start()
+	if n := c.Stats().Fetched; n != 0 {
+		t.Errorf("%d bytes were fetched into a mirror that has all", n)
+	}
+	c.Close()
+	key := release.ArchiveKey(archiveOf(t, m, "one").Hash)
+	change(t, w.mirror, key)
+	c = w.start()
+	if n := c.Stats().Fetched; n != archiveOf(t, m, "one").Size {
+		t.Errorf("%d bytes were fetched for a damaged archive of %d", n, archiveOf(t, m, "one").Size)
+	}
+	w.wantDrawing(c, "M0 0h1z")
+}
+
+func TestStoreGone(t *testing.T) {
+	for _, gone := range []error{objectstore.ErrUnreachable, objectstore.ErrNotExist, objectstore.ErrDenied} {
+		w := newWorld(t)
+		w.publish(library("M0 0h1z"))
+		c := w.start()
+		w.store.fail(gone)
+		w.watcher.look(t.Context(), c)
+		w.wantDrawing(c, "M0 0h1z")
+		c.Close()
+		c = w.start() // from the mirror
+		w.wantDrawing(c, "M0 0h1z")
+		if s := c.Stats(); s.Err == "" {
+			t.Errorf("%v: nothing says that the store is not followed", gone)
+		}
+		w.store.fail(nil)
+		w.publish(library("M9 9h9z"))
+		w.watcher.look(t.Context(), c)
+		w.wantDrawing(c, "M9 9h9z")
+	}
+}
+
+// Without a mirror to start from, what an operator mends elsewhere is waited for; what is wrong in the call is not.
+func TestStoreGoneAtFirstStart(t *testing.T) {
+	for _, row := range []struct {
+		away  error
+		waits bool
+	}{{objectstore.ErrUnreachable, true}, {objectstore.ErrDenied, false}, {objectstore.ErrNoBucket, false}} {
+		w := newWorld(t)
+		w.publish(library("M0 0h1z"))
+		w.store.fail(row.away)
+		c := w.open()
+		if err := c.Start(t.Context()); (err == nil) != row.waits || err != nil && !errors.Is(err, row.away) {
+			t.Errorf("%v: Start: %v, want it to wait: %v", row.away, err, row.waits)
+		}
+		w.store.fail(nil)
+		w.watcher.look(t.Context(), c)
+		w.wantDrawing(c, "M0 0h1z")
+	}
+}
+
+func TestRefusedAtSwitch(t *testing.T) {
+	w := newWorld(t)
+	w.publish(library("M0 0h1z"))
+	c := w.start()
+	bad := w.publish(library("M9 9h9z"))
+	key := release.ArchiveKey(archiveOf(t, bad, "one").Hash)
+	change(t, w.folder, key)
+	for range 10 {
+		w.watcher.look(t.Context(), c)
+	}
+	w.wantDrawing(c, "M0 0h1z")
+	s := c.Stats()
+	if s.Refused < 2 || s.Refused > 4 { // after 1, 2 and 4 looks: it is not fetched at every one
+		t.Errorf("tried %d times in 10 looks", s.Refused)
+	}
+	if n := strings.Count(w.log.String(), key); n != 1 || !strings.Contains(w.log.String(), bad.ID) {
+		t.Errorf("the log names the archive %d times, want once, and the release:\n%s", n, &w.log)
+	}
+	if !strings.Contains(s.Err, key) {
+		t.Errorf("Stats().Err = %q", s.Err)
+	}
+
+	change(t, w.folder, key) // mended
+	for range maxPatience {
+		w.watcher.look(t.Context(), c)
+	}
+	w.wantDrawing(c, "M9 9h9z")
+	if c.Stats().Err != "" {
+		t.Errorf("Stats().Err = %q after it was mended", c.Stats().Err)
+	}
+}
+
+// A release that Prepare refuses is refused as a damaged one is.
+func TestPrepare(t *testing.T) {
+	w := newWorld(t)
+	m := w.publish(library("M0 0h1z"))
+	refused := errors.New("no index I know")
+	c := w.open()
+	c.opts.Prepare = func(r *Release) (any, error) { return nil, refused }
+	if err := c.Start(t.Context()); !errors.Is(err, refused) || !strings.Contains(err.Error(), release.IndexKey(m.Index.Hash)) {
+		t.Errorf("Start: %v", err)
+	}
+	c.opts.Prepare = func(r *Release) (any, error) { return len(r.Packs()), nil }
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := c.Current()
+	defer r.Done()
+	if r.Prepared() != 2 {
+		t.Errorf("Prepared() = %v", r.Prepared())
+	}
+}

@@ -1,0 +1,112 @@
+package catalogtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/release"
+	"github.com/iconedge/iconedge/origin/search"
+)
+
+// A Publisher publishes one library after another into a store, and knows the last one, so that a drawing keeps its Seq while
+// it does not change.
+type Publisher struct {
+	Store objectstore.Bucket
+
+	last    map[icon.Ref]Drawing // with Seq
+	history []release.Epoch
+}
+
+// Publish builds a release of l, and makes it the current one. What is in the store already is written again.
+func (p *Publisher) Publish(ctx context.Context, l Library, now time.Time) (*release.Manifest, error) {
+	m := &release.Manifest{Seq: len(p.history) + 1, Created: now.UTC(), History: slices.Clone(p.history)}
+	drawings := map[icon.Ref]Drawing{}
+	var packs []icon.Pack
+	for _, key := range slices.Sorted(maps.Keys(l)) {
+		pack := l[key]
+		var archive bytes.Buffer
+		w := release.NewWriter(&archive)
+		for _, name := range pack.names() {
+			ref := icon.Ref{Pack: key, Name: name}
+			d := pack.Drawings[name]
+			d.Meta.Seq = m.Seq
+			if old, was := p.last[ref]; was && old.SVG == d.SVG && old.Meta.Same(d.Meta) {
+				d = old
+			}
+			drawings[ref] = d
+			if err := w.Add(d.Meta, []byte(d.SVG)); err != nil {
+				return nil, err
+			}
+		}
+		blob, err := w.Close()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.put(ctx, release.ArchiveKey(blob.Hash), archive.Bytes()); err != nil {
+			return nil, err
+		}
+		described := pack.described()
+		packs = append(packs, described)
+		m.Packs = append(m.Packs, release.PackEntry{Pack: described, Hidden: pack.Hidden, Archive: blob, Source: "test"})
+	}
+	var err error
+	if m.Index, err = p.index(ctx, l, packs); err != nil {
+		return nil, err
+	}
+	m.ID = m.ComputeID()
+	m.History = append(m.History, release.Epoch{Seq: m.Seq, ID: m.ID, Created: m.Created})
+	p.last, p.history = drawings, m.History
+	if err := p.put(ctx, release.ManifestKey(m.ID), m.Encode()); err != nil {
+		return nil, err
+	}
+	return m, p.Switch(ctx, m.ID, now)
+}
+
+// Switch makes a release that was published before the current one.
+func (p *Publisher) Switch(ctx context.Context, id string, now time.Time) error {
+	return p.put(ctx, release.CurrentKey, release.Current{Release: id, Published: now.UTC()}.Encode())
+}
+
+func (p *Publisher) put(ctx context.Context, key string, data []byte) error {
+	return p.Store.Put(ctx, key, bytes.NewReader(data), int64(len(data)))
+}
+
+func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (release.Blob, error) {
+	packs = slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return l[p.Pack].Hidden })
+	var b bytes.Buffer
+	if err := search.Build(&b, packs, docs(l, packs)); err != nil {
+		return release.Blob{}, err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	blob := release.Blob{Hash: hex.EncodeToString(sum[:]), Size: int64(b.Len())}
+	return blob, p.put(ctx, release.IndexKey(blob.Hash), b.Bytes())
+}
+
+func docs(l Library, packs []icon.Pack) iter.Seq[search.Doc] {
+	return func(yield func(search.Doc) bool) {
+		for _, pack := range packs {
+			for _, name := range l[pack.Pack].names() {
+				d := l[pack.Pack].Drawings[name]
+				if d.Meta.Hidden {
+					continue
+				}
+				sum := sha256.Sum256([]byte(d.SVG))
+				doc := search.Doc{
+					Pack: pack.Pack, Name: name, AliasOf: d.Meta.AliasOf, Width: d.Meta.Width, Height: d.Meta.Height,
+					Monochrome: d.Meta.Monochrome, Drawing: [16]byte(sum[:16]),
+				}
+				if !yield(doc) {
+					return
+				}
+			}
+		}
+	}
+}

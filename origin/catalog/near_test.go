@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
+)
+
+func TestNear(t *testing.T) {
+	w := newWorld(t)
+	l := catalogtest.Library{}
+	for _, name := range strings.Fields("abacus account account-outline home home-account home-city home-outline horn hotel house magnify") {
+		l.Add("one", catalogtest.Square(name, "M0 0h1z", 24))
+	}
+	secret := catalogtest.Square("homes", "M0 0h1z", 24)
+	secret.Meta.Hidden = true
+	l.Add("one", secret)
+	for _, key := range []string{"mdi", "mdi-light", "lucide", "lucide-lab"} {
+		l.Add(key, catalogtest.Square("home", "M0 0h1z", 24))
+	}
+	l.Add("mdx", catalogtest.Square("home", "M0 0h1z", 24))
+	l["mdx"].Hidden = true
+	w.publish(l)
+	c := w.start()
+	r := c.Current()
+	defer r.Done()
+	p, _ := r.Pack("one")
+	for _, row := range []struct{ name, want string }{
+		{"hoem", "home"},      // two letters exchanged
+		{"homme", "home"},     // one too many, far from home in the order
+		{"acount", "account"}, // one lost
+		{"home-outlin", "home-outline home"},
+		{"house-outline", "home-outline house"},
+		{"homex", "home"}, // not homes, which is hidden
+		{"qqqqqq", ""},
+		{strings.Repeat("a", 128), ""},
+	} {
+		got := strings.Join(p.Near(row.name), " ")
+		if first, _, _ := strings.Cut(row.want, " "); !strings.HasPrefix(got, first) || row.want == "" && got != "" || strings.Contains(got, "homes") {
+			t.Errorf("Near(%s) = %q, want %q", row.name, got, row.want)
+		}
+		if n := len(p.Near(row.name)); n > MaxNear {
+			t.Errorf("Near(%s) gives %d names", row.name, n)
+		}
+	}
+	for _, row := range []struct{ key, want string }{{"mdy", "mdi"}, {"lucid", "lucide"}, {"mdi-ligth", "mdi-light"}, {"material-symbols", ""}} {
+		if got := strings.Join(r.Near(row.key), " "); !strings.HasPrefix(got, row.want) || row.want == "" && got != "" || strings.Contains(got, "mdx") {
+			t.Errorf("Near(%s) = %q, want %q first", row.key, got, row.want)
+		}
+	}
+}
+
+func FuzzDistance(f *testing.F) {
+	f.Add("home", "hoem")
+	f.Add("", "abc")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if d, back := distance(a, b), distance(b, a); d != back || (d == 0) != (a == b) && len(a) <= 64 && len(b) <= 64 {
+			t.Fatalf("distance(%q, %q) = %d, and %d the other way round", a, b, d, back)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package publish
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Progress hears how far a publication is. Its methods may be called from several goroutines at once.
+type Progress interface {
+	Step(what string, total int64) // starts the next part; total is in bytes, 0 where it is not known
+	Add(bytes int64, drawings int) // more of the step is done
+	Done()                         // the publication has ended, well or not; it may be called again
+}
+
+type silent struct{}
+
+func (silent) Step(string, int64) {}
+func (silent) Add(int64, int)     {}
+func (silent) Done()              {}
+
+// NewProgress shows progress on f: a bar if it is a terminal, else a line now and then and no cursor codes.
+func NewProgress(f *os.File) Progress {
+	fd := int(f.Fd())
+	if !term.IsTerminal(fd) || os.Getenv("TERM") == "dumb" {
+		return newMeter(f, time.Now, nil)
+	}
+	return newMeter(f, time.Now, func() int {
+		width, _, err := term.GetSize(fd)
+		if err != nil {
+			return 80
+		}
+		return width
+	})
+}
+
+const (
+	redraw   = 100 * time.Millisecond // between two bars
+	logEvery = 5 * time.Second        // between two lines of a log, at the least
+)
+
+// A meter draws a bar where it knows the width of the terminal, else it writes lines.
+type meter struct {
+	w     io.Writer
+	now   func() time.Time
+	width func() int // columns; nil in a log
+
+	mu       sync.Mutex
+	what     string
+	total    int64
+	bytes    int64
+	drawings int
+	began    time.Time
+	shown    time.Time
+	drawn    bool // a bar is on the line
+}
+
+func newMeter(w io.Writer, now func() time.Time, width func() int) *meter {
+	return &meter{w: w, now: now, width: width}
+}
+
+func (m *meter) Step(what string, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.end()
+	m.what, m.total, m.bytes, m.drawings = what, total, 0, 0
+	m.began = m.now()
+	m.shown = m.began
+	if m.width != nil {
+		m.bar()
+	}
+}
+
+func (m *meter) Add(bytes int64, drawings int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes += bytes
+	m.drawings += drawings
+	now := m.now()
+	switch since := now.Sub(m.shown); {
+	case m.width != nil && since >= redraw:
+		m.shown = now
+		m.bar()
+	case m.width == nil && since >= logEvery:
+		m.shown = now
+		m.line("")
+	}
+}
+
+func (m *meter) Done() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.end()
+	m.what = ""
+}
+
+// end finishes a step: on a terminal its bar goes, in a log its line comes.
+func (m *meter) end() {
+	switch {
+	case m.what == "":
+	case m.width == nil:
+		m.line(" in " + m.now().Sub(m.began).Round(redraw).String())
+	case m.drawn:
+		fmt.Fprint(m.w, "\r\x1b[K")
+		m.drawn = false
+	}
+}
+
+func (m *meter) line(suffix string) {
+	fmt.Fprintf(m.w, "%s: %s%s\n", m.what, m.figures(), suffix)
+}
+
+func (m *meter) figures() string {
+	var parts []string
+	if m.total > 0 {
+		parts = append(parts, fmt.Sprintf("%d %%", m.percent()))
+	}
+	if m.drawings > 0 {
+		parts = append(parts, grouped(m.drawings)+" drawings")
+	}
+	if len(parts) == 0 {
+		return "done"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (m *meter) percent() int64 { return min(100, 100*m.bytes/max(1, m.total)) }
+
+const (
+	barWidth = 30 // columns
+	minWidth = 8  // of a terminal that anything is drawn on
+)
+
+func (m *meter) bar() {
+	text := m.what
+	if m.total > 0 {
+		full := int(barWidth * m.percent() / 100)
+		text = fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), m.figures())
+	}
+	width := m.width()
+	if width < minWidth {
+		return
+	}
+	if len(text) >= width { // a line that wraps can't be drawn over
+		text = text[:width-1]
+	}
+	fmt.Fprint(m.w, "\r\x1b[K", text)
+	m.drawn = true
+}

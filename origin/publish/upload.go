@@ -1,0 +1,165 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/release"
+)
+
+// manifest describes the release. If it is the current one again, it keeps that one's number, time and history.
+func (p *publication) manifest(packs []*pack, x index) *release.Manifest {
+	m := &release.Manifest{Seq: p.seq, Created: p.prev.after(p.Now), Base: p.prev.current.Release, Index: x.blob}
+	seqs := map[int]bool{}
+	for _, k := range packs {
+		m.Packs = append(m.Packs, k.entry)
+		for _, seq := range k.entry.Seqs {
+			seqs[seq] = true
+		}
+	}
+	m.ID = m.ComputeID()
+	old := p.prev.manifest
+	if old != nil && old.ID == m.ID {
+		m.Seq, m.Created, m.Base, m.History = old.Seq, old.Created, old.Base, old.History
+		return m
+	}
+	if old != nil {
+		m.History = slices.DeleteFunc(slices.Clone(old.History), func(e release.Epoch) bool { return !seqs[e.Seq] })
+	}
+	if seqs[m.Seq] {
+		m.History = append(m.History, release.Epoch{Seq: m.Seq, ID: m.ID, Created: m.Created})
+	}
+	return m
+}
+
+// A blobFile is a file that is to be in the store under its hash.
+type blobFile struct {
+	key, path string
+	size      int64
+}
+
+// missing lists the objects of the release that the store does not have. Two packs can't be the same, but two uploads of one
+// key at once would do no harm either.
+func (p *publication) missing(packs []*pack, x index) (files []blobFile) {
+	add := func(key, path string, blob release.Blob) {
+		if path != "" && !p.prev.holds(key, blob) {
+			files = append(files, blobFile{key, path, blob.Size})
+		}
+	}
+	for _, k := range packs {
+		add(release.ArchiveKey(k.entry.Archive.Hash), k.file, k.entry.Archive)
+	}
+	add(release.IndexKey(x.blob.Hash), x.file, x.blob)
+	return files
+}
+
+// pending counts what an upload would send.
+func (p *publication) pending(packs []*pack, x index) error {
+	for _, f := range p.missing(packs, x) {
+		p.sum.Uploads++
+		p.sum.UploadedBytes += f.size
+	}
+	return nil
+}
+
+// upload writes the archives and the index, then the manifest, then the object that makes it current.
+func (p *publication) upload(ctx context.Context, m *release.Manifest, packs []*pack, x index) error {
+	files := p.missing(packs, x)
+	if err := p.pending(packs, x); err != nil {
+		return err
+	}
+	p.Progress.Step("uploading", p.sum.UploadedBytes)
+	g, putCtx := errgroup.WithContext(ctx)
+	g.SetLimit(4) // requests to a distant store wait more than they send
+	for _, f := range files {
+		g.Go(func() error { return p.put(putCtx, f) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := p.writeManifest(ctx, m); err != nil {
+		return err
+	}
+	if m.ID == p.prev.current.Release {
+		return nil
+	}
+	if len(files) > 0 || p.prev.manifest != nil {
+		if err := complete(ctx, p.Store, m); err != nil {
+			return err
+		}
+	}
+	return flip(ctx, p.Store, release.Current{Release: m.ID, Published: m.Created}, p.prev.etag)
+}
+
+func (p *publication) put(ctx context.Context, file blobFile) error {
+	f, err := os.Open(file.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := p.Store.Put(ctx, file.key, io.TeeReader(f, sent{p.Progress}), file.size); err != nil {
+		return fmt.Errorf("uploading %s: %w", file.key, err)
+	}
+	return nil
+}
+
+type sent struct{ Progress }
+
+func (s sent) Write(b []byte) (int, error) {
+	s.Add(int64(len(b)), 0)
+	return len(b), nil
+}
+
+// writeManifest writes it where it is not there already, byte for byte: where nothing has changed, or where the sources have
+// and what is drawn has not.
+func (p *publication) writeManifest(ctx context.Context, m *release.Manifest) error {
+	data := m.Encode()
+	for _, old := range p.prev.kept {
+		if old.ID == m.ID && bytes.Equal(old.Encode(), data) {
+			return nil
+		}
+	}
+	if err := p.Store.Put(ctx, release.ManifestKey(m.ID), bytes.NewReader(data), int64(len(data))); err != nil {
+		return fmt.Errorf("uploading %s: %w", release.ManifestKey(m.ID), err)
+	}
+	return nil
+}
+
+// flip makes a release current if nobody else has changed what is. The error is ErrRaced.
+func flip(ctx context.Context, b objectstore.Bucket, c release.Current, etag string) error {
+	data := c.Encode()
+	err := b.PutIf(ctx, release.CurrentKey, bytes.NewReader(data), int64(len(data)), etag)
+	if errors.Is(err, objectstore.ErrChanged) {
+		return fmt.Errorf("%w (%w)", ErrRaced, err)
+	}
+	if err != nil {
+		return fmt.Errorf("making the release %s current: %w", c.Release, err)
+	}
+	return nil
+}
+
+// complete is an error unless the store holds all that a release names.
+func complete(ctx context.Context, b objectstore.Bucket, m *release.Manifest) error {
+	have, err := objects(ctx, b)
+	if err != nil {
+		return err
+	}
+	prev := previous{objects: have}
+	for _, p := range m.Packs {
+		if key := release.ArchiveKey(p.Archive.Hash); !prev.holds(key, p.Archive) {
+			return fmt.Errorf("the release %s lacks %s: %w", m.ID, key, objectstore.ErrNotExist)
+		}
+	}
+	if key := release.IndexKey(m.Index.Hash); !prev.holds(key, m.Index) {
+		return fmt.Errorf("the release %s lacks %s: %w", m.ID, key, objectstore.ErrNotExist)
+	}
+	return nil
+}

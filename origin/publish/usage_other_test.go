@@ -1,0 +1,7 @@
+//go:build !unix
+
+package publish
+
+import "testing"
+
+func logUsage(*testing.T) {}

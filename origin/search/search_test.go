@@ -1,0 +1,201 @@
+package search
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+func TestSearch(t *testing.T) {
+	x := small(t)
+	for _, row := range []struct {
+		why  string
+		q    Query
+		want string // the first hits
+	}{
+		{"exact names first, in packs by turns, folded with copies; plain before styles", Query{Text: "home"},
+			"mdi/home old/home ic/baseline-home mdi/home-outline ic/outline-home mdi/home-variant mdi/homes-row mdi/home-circle-plus copies/homestead"},
+		{"an alias is found by its name, and folded with its icon", Query{Text: "house"}, "ph/house mdi/house ph/house-fill ph/house-bold"},
+		{"the last word may be half typed", Query{Text: "hous"}, "ph/house mdi/house"},
+		{"a word that is not the last may not, while whole ones are found", Query{Text: "arr left"}, "mdi/arrow-left ph/arrow-left"},
+		{"words in order before others, the fewest other words first", Query{Text: "arrow left"}, "mdi/arrow-left ph/arrow-left mdi/arrow-left-bold ph/arrow-left-bold mdi/left-arrow-box"},
+		{"a style that is asked for is no other word", Query{Text: "home outline"}, "mdi/home-outline ic/outline-home"},
+		{"camelCase", Query{Text: "FolderOpen"}, "mdi/folder-open"},
+		{"but names are sometimes one word", Query{Text: "GitHub"}, "mdi/github"},
+		{"digits", Query{Text: "Index9"}, "old/index-9"},
+		{"plural in the query", Query{Text: "arrows-left"}, "mdi/arrow-left ph/arrow-left"},
+		{"plural in the name", Query{Text: "home row"}, "mdi/homes-row"},
+		{"any case, any spaces", Query{Text: "  TRASH\t\u00a0can "}, "mdi/trash-can"},
+		{"pack:name", Query{Text: "mdi:home"}, "mdi/home mdi/home-outline"},
+		{"pack/name, spaced and in capitals", Query{Text: " MDI / home"}, "mdi/home mdi/home-outline"},
+		{"pack:name half typed", Query{Text: "ph:tra"}, "ph/trash ph/trash-bold"},
+		{"not a pack: a word", Query{Text: "folder:open"}, "mdi/folder-open"},
+		{"pack name", Query{Text: "ph trash"}, "ph/trash ph/trash-bold"},
+		{"name pack", Query{Text: "trash ph"}, "ph/trash ph/trash-bold"},
+		{"a pack's title", Query{Text: "material design arrow"}, "mdi/arrow-left mdi/arrow-right mdi/arrow-left-bold"},
+		{"a name that begins like a pack is first what it says", Query{Text: "map pin"}, "old/map-pin map/pin"},
+		{"a pack alone", Query{Text: "map:"}, "map/airport map/museum map/pin"},
+		{"pack given apart", Query{Text: "home", Pack: "mdi"}, "mdi/home mdi/home-outline mdi/home-variant"},
+		{"and named again", Query{Text: "mdi home", Pack: "mdi"}, "mdi/home mdi/home-outline"},
+		{"a copy is shown where its pack is asked for", Query{Text: "home", Pack: "copies"}, "copies/home copies/homestead"},
+		{"the pack given and another one named", Query{Text: "mdi:home", Pack: "ph"}, ""},
+		{"a pack that is not there", Query{Text: "home", Pack: "none"}, ""},
+		{"a light that is no style", Query{Text: "traffic"}, "copies/traffic-light copies/traffic-line"},
+		{"words that no name has together", Query{Text: "trash house"}, ""},
+	} {
+		row.q.Limit = 50
+		hits, total := x.Search(row.q)
+		if got := refs(hits); got != row.want && !strings.HasPrefix(got, row.want+" ") || row.want == "" && got != "" {
+			t.Errorf("%s: %+v\n got %s\nwant %s", row.why, row.q, got, row.want)
+		}
+		if total != len(hits) {
+			t.Errorf("%s: total %d, but %d hits", row.why, total, len(hits))
+		}
+	}
+}
+
+func TestHit(t *testing.T) {
+	x := small(t)
+	hits, total := x.Search(Query{Text: "mdi house", Limit: 1})
+	want := Hit{icon.Ref{Pack: "mdi", Name: "house"}, "home", 24, 17, true}
+	if total != 1 || !reflect.DeepEqual(hits, []Hit{want}) {
+		t.Errorf("got %+v of %d, want %+v", hits, total, want)
+	}
+	if hits, _ := x.Search(Query{Text: "copies pin", Limit: 1}); len(hits) != 1 || hits[0].Monochrome || hits[0].AliasOf != "" || hits[0].Height != 21 {
+		t.Errorf("got %+v", hits)
+	}
+}
+
+func TestNothingToFind(t *testing.T) {
+	x := small(t)
+	for _, q := range []string{
+		"", " ", "\x00", "!?-:/", "🏠", "\U0001F468\u200d\U0001F469", "بيت", "עברית", ":", "/", "::", ".*", "(+)+$", "' OR 1=1 --", "%s%n", "\xff\xfe",
+		strings.Repeat("z", 10_000), strings.Repeat("z ", 5_000), strings.Repeat("🏠", 300), "\u202e\u0301", "none:",
+	} {
+		if hits, total := x.Search(Query{Text: q, Limit: 20}); len(hits) != 0 || total != 0 {
+			t.Errorf("%.20q: got %s of %d, want nothing", q, refs(hits), total)
+		}
+	}
+	if hits, total := x.Search(Query{Text: strings.Repeat(" ", MaxText-4) + "home" + " zebra", Limit: 1}); len(hits) != 1 || total == 0 {
+		t.Errorf("what goes beyond %d characters must be ignored, got %d of %d", MaxText, len(hits), total)
+	}
+	empty := open(t, nil, nil)
+	if hits, total := empty.Search(Query{Text: "home", Limit: 20}); len(hits) != 0 || total != 0 {
+		t.Errorf("an empty library: %v of %d", hits, total)
+	}
+	if got := empty.Suggest("home again"); len(got) != 0 {
+		t.Errorf("an empty library suggests %q", got)
+	}
+}
+
+func TestOddPages(t *testing.T) {
+	x := small(t)
+	_, total := x.Search(Query{Text: "home", Limit: 1})
+	for _, row := range []struct{ limit, offset, want int }{
+		{0, 0, 0}, {-1, 0, 0}, {3, -1, 3}, {50, 0, total}, {1 << 40, 0, total}, {50, total - 1, 1}, {50, total, 0}, {50, 1 << 40, 0},
+	} {
+		if hits, n := x.Search(Query{Text: "home", Limit: row.limit, Offset: row.offset}); len(hits) != row.want || n != total {
+			t.Errorf("limit %d, offset %d: %d hits of %d, want %d of %d", row.limit, row.offset, len(hits), n, row.want, total)
+		}
+	}
+}
+
+// TestPages: whatever the query, pages are parts of one list, in which no icon comes twice.
+func TestPages(t *testing.T) {
+	x := random(t, 1, 12, 1500)
+	for _, text := range []string{"home", "h", "arrow left", "s", "outline", "p3 home", "p3:arrow", "bold s", "up up", "ho can", "24"} {
+		whole, total := x.Search(Query{Text: text, Limit: 1 << 20})
+		if len(whole) != total {
+			t.Errorf("%q: %d hits, but a total of %d", text, len(whole), total)
+		}
+		seen := map[icon.Ref]bool{}
+		for _, h := range whole {
+			if seen[h.Ref] {
+				t.Errorf("%q: %s comes twice", text, h.Ref)
+			}
+			seen[h.Ref] = true
+		}
+		for _, size := range []int{1, 7, 50} {
+			var paged []Hit
+			for off := 0; off < len(whole); off += size {
+				page, n := x.Search(Query{Text: text, Limit: size, Offset: off})
+				if n != total {
+					t.Fatalf("%q: total %d at offset %d, %d at 0", text, n, off, total)
+				}
+				paged = append(paged, page...)
+			}
+			if !reflect.DeepEqual(paged, whole) {
+				t.Errorf("%q: pages of %d are not the whole list", text, size)
+			}
+		}
+	}
+}
+
+// TestBound: of more matches than are ranked, all are counted, and the best come first.
+func TestBound(t *testing.T) {
+	var docs []Doc
+	packs := []icon.Pack{{Pack: "a"}, {Pack: "z"}}
+	for i := range maxRanked + 1000 {
+		docs = append(docs, Doc{Pack: "a", Name: fmt.Sprintf("word-%d-more", i)})
+	}
+	docs = append(docs, Doc{Pack: "z", Name: "word"}, Doc{Pack: "z", Name: "word-other"})
+	x := open(t, packs, docs)
+	hits, total := x.Search(Query{Text: "word", Limit: 1 << 20})
+	if total != len(docs) || len(hits) != maxRanked {
+		t.Errorf("%d hits of %d, want %d of %d", len(hits), total, maxRanked, len(docs))
+	}
+	if got := refs(hits[:2]); got != "z/word z/word-other" {
+		t.Errorf("first is %s, want the shorter names, last in the file as they are", got)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	x := random(t, 2, 5, 1000)
+	want, wantTotal := x.Search(Query{Text: "arrow", Limit: 50})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				x.Suggest("arrwo left")
+				x.Search(Query{Text: "home s", Limit: 5})
+				if got, total := x.Search(Query{Text: "arrow", Limit: 50}); total != wantTotal || !reflect.DeepEqual(got, want) {
+					t.Errorf("got %s of %d", refs(got), total)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzSearch(f *testing.F) {
+	for _, s := range []string{"home", "mdi:home", "ph trash", "FolderOpen", "p3 up", "\x00", "بيت", "🏠 home", "a/b", "' OR 1=1", "s s s s s s s s s s s s s s s s s s"} {
+		f.Add(s, "", uint8(3), uint8(2))
+	}
+	f.Add("home", "p1", uint8(0), uint8(200))
+	x := random(f, 3, 6, 800)
+	f.Fuzz(func(t *testing.T, text, pack string, limit, offset uint8) {
+		whole, total := x.Search(Query{Text: text, Pack: pack, Limit: x.docs})
+		if len(whole) != total || total > x.groups {
+			t.Fatalf("%d hits, total %d, %d drawings", len(whole), total, x.groups)
+		}
+		from, to := min(int(offset), total), min(int(offset)+int(limit), total)
+		if page, _ := x.Search(Query{Text: text, Pack: pack, Limit: int(limit), Offset: int(offset)}); refs(page) != refs(whole[from:to]) {
+			t.Fatalf("a page is no part of the whole: %s", refs(page))
+		}
+		for _, h := range whole {
+			if pack != "" && h.Ref.Pack != pack {
+				t.Fatalf("%s is outside of the pack", h.Ref)
+			}
+		}
+		for _, s := range x.Suggest(text) {
+			if _, n := x.Search(Query{Text: s}); n == 0 || !utf8.ValidString(s) {
+				t.Fatalf("%q is suggested and finds %d", s, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package svg
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// iconifyTurn is a turn as @iconify/utils spells it.
+type iconifyTurn struct {
+	Rotate       int
+	HFlip, VFlip bool
+}
+
+// iconifyCases is what testdata/iconify/generate.mjs writes.
+type iconifyCases struct {
+	Cases []struct {
+		Name, Body string
+		Box        Box
+		Turn       iconifyTurn
+		Shown      []struct {
+			Then iconifyTurn
+			Size struct{ Width, Height int }
+			SVG  string
+		}
+	}
+	Numbers [][2]string
+	Follows [][3]float64
+}
+
+func readIconify(t *testing.T) (c iconifyCases) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/iconify/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &c); err != nil || len(c.Cases) < 100 {
+		t.Fatalf("%d cases: %v", len(c.Cases), err)
+	}
+	return c
+}
+
+// An alias that is drawn when published, then turned and sized when asked for, is what Iconify's renderer makes of both.
+func TestTurnsAsIconify(t *testing.T) {
+	for _, c := range readIconify(t).Cases {
+		d, err := CleanTurned([]byte(c.Body), c.Box, Turn{c.Turn.HFlip, c.Turn.VFlip, c.Turn.Rotate})
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		before := bytes.Clone(d.SVG)
+		for _, s := range c.Shown {
+			v := icon.Variant{Width: s.Size.Width, Height: s.Size.Height, Rotate: s.Then.Rotate, HFlip: s.Then.HFlip, VFlip: s.Then.VFlip}
+			got, width, height, err := Transform(d.SVG, v)
+			if err != nil || string(got) != s.SVG {
+				t.Errorf("%s %+v, then %+v: %v\ngot  %s\nwant %s", c.Name, c.Turn, v, err, got, s.SVG)
+			}
+			if r, _, err := readRoot(got); err != nil || r.width != width || r.height != height {
+				t.Errorf("%s: says %v by %v, but has %v by %v on its root (%v)", c.Name, width, height, r.width, r.height, err)
+			}
+		}
+		if !bytes.Equal(before, d.SVG) {
+			t.Fatalf("%s: Transform changed the drawing that it was given", c.Name)
+		}
+	}
+}
+
+func TestNumbersAsJavaScript(t *testing.T) {
+	c := readIconify(t)
+	for _, n := range c.Numbers {
+		f, err := strconv.ParseFloat(n[0], 64)
+		if got := number(f); err != nil || got != n[1] {
+			t.Errorf("number(%s) = %s, want %s (%v)", n[0], got, n[1], err)
+		}
+	}
+	for _, f := range c.Follows {
+		if got := follow(f[0], f[1]); got != f[2] {
+			t.Errorf("follow(%v, %v) = %v, want %v", f[0], f[1], got, f[2])
+		}
+	}
+}
+
+// What Iconify's own splitting of definitions can't do (3.1.7 cuts such drawings in pieces that no longer nest): there are
+// several, they stand in each other, or are empty.
+func TestSplitDefs(t *testing.T) {
+	for _, c := range []struct{ in, defs, rest string }{
+		{"<path/>", "", "<path/>"},
+		{"<defs><a/></defs><b/>", "<a/>", "<b/>"},
+		{`<g><defs id="x"><a/></defs><b/></g><defs><c/></defs>`, "<a/><c/>", "<g><b/></g>"},
+		{"<defs/><b/>", "", "<b/>"},
+		{`<defs id="x"/><b/><defs><a/></defs>`, "<a/>", "<b/>"},
+		{"<defs><a/><defs><c/></defs><defs/><d/></defs><b/>", "<a/><defs><c/></defs><defs/><d/>", "<b/>"},
+		{"<title>defs</title><defs><a/></defs>", "<a/>", "<title>defs</title>"},
+	} {
+		defs, rest := splitDefs([]byte(c.in))
+		if string(defs) != c.defs || string(rest) != c.rest {
+			t.Errorf("splitDefs(%s) = %s, %s, want %s, %s", c.in, defs, rest, c.defs, c.rest)
+		}
+	}
+}
+
+func TestTransformOfOtherThings(t *testing.T) {
+	good, err := Clean([]byte("<path/>"), Box{0, 0, 24, 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"", "<svg/>", string(good.SVG[1:]), string(good.SVG[:len(good.SVG)-1]),
+		`<svg xmlns="http://www.w3.org/2000/svg" width="x" height="24" viewBox="0 0 24 24"></svg>`,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="24" viewBox="0 0 24"></svg>`,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="24" viewBox="0 0 24 24" id="a"></svg>`,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="NaN" height="24" viewBox="0 0 24 24"></svg>`,
+	} {
+		if out, _, _, err := Transform([]byte(s), icon.Variant{Rotate: 1}); err == nil {
+			t.Errorf("Transform(%s) = %s, want an error", s, out)
+		}
+	}
+	// The one icon of the library that has no area still comes out of every call.
+	flat, err := Clean([]byte("<path/>"), Box{-28.989, -29, 0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, w, h, err := Transform(flat.SVG, icon.Variant{Height: 48, Rotate: 1}); err != nil || w != 48 || h != 48 {
+		t.Errorf("a box without area is %v by %v, %v; want 48 by 48", w, h, err)
+	}
+}

@@ -1,0 +1,116 @@
+package token
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+)
+
+// A Record is a licence as it is listed, with the hash of its token.
+type Record struct {
+	Hash string `json:"hash"`
+	License
+}
+
+// Issue makes a token and stores its licence. It is valid for every reader of the store when Issue returns. The token is
+// nowhere but in what is returned. Errors are ErrPlan, ErrUntil and those of the store.
+func Issue(ctx context.Context, b objectstore.Bucket, plan string, until *time.Time, now time.Time) (token string, err error) {
+	l := License{Plan: plan, Since: second(now)}
+	if !validPlan(plan) {
+		return "", ErrPlan
+	}
+	if until != nil {
+		end := second(*until)
+		l.Until = &end
+		if !l.Valid(now) {
+			return "", ErrUntil
+		}
+	}
+	token = generate()
+	if err := store(ctx, b, Hash(token), l, ""); err != nil {
+		return "", fmt.Errorf("issuing a token: %w", err)
+	}
+	return token, nil
+}
+
+// Revoke takes a licence back, by its token or by the hash that List shows. One that was revoked before keeps the first time.
+// Errors are ErrForm, ErrUnknown and those of the store.
+func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now time.Time) error {
+	hash, err := hashOf(strings.TrimSpace(tokenOrHash))
+	if err != nil {
+		return err
+	}
+	for range 5 {
+		err = revoke(ctx, b, hash, now)
+		if !errors.Is(err, objectstore.ErrChanged) { // somebody else wrote it meanwhile, most likely the same
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, objectstore.ErrNotExist):
+		return ErrUnknown
+	case err != nil:
+		return fmt.Errorf("revoking a token: %w", err)
+	}
+	return nil
+}
+
+func revoke(ctx context.Context, b objectstore.Bucket, hash string, now time.Time) error {
+	before, err := b.Stat(ctx, key(hash)) // before reading: what is read is at least as new as the tag
+	if err != nil {
+		return err
+	}
+	l, err := load(ctx, b, hash)
+	if err != nil || l.Revoked != nil {
+		return err
+	}
+	at := second(now)
+	l.Revoked = &at
+	return store(ctx, b, hash, l, before.ETag)
+}
+
+// hashOf is the hash of what may be a token or the hash itself.
+func hashOf(s string) (string, error) {
+	if WellFormed(s) {
+		return Hash(s), nil
+	}
+	if hash := strings.ToLower(s); isHash(hash) {
+		return hash, nil
+	}
+	return "", ErrForm
+}
+
+func isHash(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == 32 && s == strings.ToLower(s)
+}
+
+// List yields all licences, revoked and ended ones too, sorted by hash. A damaged one comes with its hash and ErrDamaged,
+// and does not end the list; an error of the store does.
+func List(ctx context.Context, b objectstore.Bucket) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for info, err := range b.List(ctx, folder) {
+			if err != nil {
+				yield(Record{}, fmt.Errorf("listing tokens: %w", err))
+				return
+			}
+			hash, ok := strings.CutSuffix(strings.TrimPrefix(info.Key, folder), suffix)
+			if !ok || !isHash(hash) {
+				continue
+			}
+			l, err := load(ctx, b, hash)
+			if errors.Is(err, objectstore.ErrNotExist) {
+				continue // removed by hand meanwhile
+			}
+			if !yield(Record{hash, l}, err) || err != nil && !errors.Is(err, ErrDamaged) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+)
+
+// counted is a store that counts its readings and can go away.
+type counted struct {
+	objectstore.Bucket
+	reads atomic.Int64
+	away  atomic.Bool
+}
+
+func (c *counted) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	c.reads.Add(1)
+	if c.away.Load() {
+		return nil, fmt.Errorf("opening: %w", objectstore.ErrUnreachable)
+	}
+	return c.Bucket.Open(ctx, key)
+}
+
+func counting(t *testing.T) *counted {
+	return &counted{Bucket: objectstore.Dir(t.TempDir())}
+}
+
+// expect is one verdict: a plan, or "" for a token that is not valid.
+func expect(t *testing.T, v *Verifier, token string, now time.Duration, plan string) {
+	t.Helper()
+	l, ok, err := v.Verify(t.Context(), token, t0.Add(now))
+	if err != nil || ok != (plan != "") || l.Plan != plan {
+		t.Fatalf("Verify at %v = %+v, %v, %v, want plan %q", now, l, ok, err, plan)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	b := counting(t)
+	v := NewVerifier(b)
+	for _, token := range []string{"", "iel_", "hello", strings.Repeat("x", 1<<20), generate()[:43] + "-", "iel_" + strings.Repeat("0", 40)} {
+		expect(t, v, token, 0, "")
+	}
+	if b.reads.Load() != 0 {
+		t.Errorf("%d readings for what is not shaped like a token, want none", b.reads.Load())
+	}
+	expect(t, v, generate(), 0, "") // well-formed, but never issued
+	token := issue(t, b, "lifetime", nil)
+	expect(t, v, token, 0, "lifetime")
+	l, _, _ := v.Verify(t.Context(), token, t0)
+	if !l.Since.Equal(t0) || l.Until != nil {
+		t.Errorf("Verify gives %+v", l)
+	}
+}
+
+// It is valid as soon as it is issued, also where it was asked for just before: a no is never kept.
+func TestVerifyKeepsNoRefusal(t *testing.T) {
+	b := counting(t)
+	v, token := NewVerifier(b), generate()
+	expect(t, v, token, 0, "")
+	put(t, b, token, `{"plan":"lifetime","since":"2026-11-21T00:00:00Z"}`)
+	expect(t, v, token, 0, "lifetime")
+	if err := Revoke(t.Context(), b, token, t0); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, v, token, 30*time.Second, "")
+	put(t, b, token, `{"plan":"again","since":"2026-11-21T00:00:00Z"}`)
+	expect(t, v, token, 30*time.Second, "again")
+}
+
+func TestVerifyKeeps(t *testing.T) {
+	b := counting(t)
+	v, token := NewVerifier(b), issue(t, b, "lifetime", nil)
+	for _, step := range []struct {
+		now   time.Duration
+		reads int64
+	}{
+		{0, 1},
+		{time.Second, 1},
+		{30*time.Second - 1, 1},
+		{30 * time.Second, 2}, // asked again
+		{59 * time.Second, 2},
+		{60 * time.Second, 3},
+		{10 * time.Second, 4}, // a clock that was set back: what is known is from the future
+	} {
+		expect(t, v, token, step.now, "lifetime")
+		if got := b.reads.Load(); got != step.reads {
+			t.Errorf("at %v: %d readings, want %d", step.now, got, step.reads)
+		}
+	}
+}
+
+func TestVerifyExpires(t *testing.T) {
+	b := counting(t)
+	v, token := NewVerifier(b), issue(t, b, "trial", at(10*time.Second))
+	expect(t, v, token, 0, "trial")
+	expect(t, v, token, 10*time.Second-1, "trial")
+	expect(t, v, token, 10*time.Second, "") // though the answer of 10 s ago is kept
+	expect(t, v, token, time.Hour, "")
+	b.away.Store(true)
+	if l, ok, err := v.Verify(t.Context(), token, t0); ok || !errors.Is(err, ErrUnavailable) || l != (License{}) {
+		t.Errorf("Verify = %+v, %v, %v, want ErrUnavailable: nothing is kept of one that has ended", l, ok, err)
+	}
+}
+
+// While the store is away: up to a minute, what was known counts; then, and for what was not known, there is no answer.
+func TestVerifyWithoutStore(t *testing.T) {
+	b := counting(t)
+	v, token := NewVerifier(b), issue(t, b, "lifetime", nil)
+	expect(t, v, token, 0, "lifetime")
+	if err := Revoke(t.Context(), b, token, t0); err != nil { // which the verifier can't see
+		t.Fatal(err)
+	}
+	b.away.Store(true)
+	expect(t, v, token, 29*time.Second, "lifetime")
+	expect(t, v, token, 31*time.Second, "lifetime")
+	expect(t, v, token, 59*time.Second, "lifetime")
+	for name, token := range map[string]string{"after a minute": token, "of an unknown token": generate()} {
+		_, ok, err := v.Verify(t.Context(), token, t0.Add(time.Minute))
+		if ok || !errors.Is(err, ErrUnavailable) || !errors.Is(err, objectstore.ErrUnreachable) {
+			t.Errorf("Verify %s = %v, %v, want ErrUnavailable and its cause", name, ok, err)
+		}
+		if err != nil && strings.Contains(err.Error(), token) {
+			t.Errorf("%v: repeats the token", err)
+		}
+	}
+	expect(t, v, "nonsense", time.Minute, "") // for this no store is needed
+	b.away.Store(false)
+	expect(t, v, token, time.Minute, "") // and the revocation counts as soon as the store is back
+	b.away.Store(true)
+	if _, ok, err := v.Verify(t.Context(), token, t0.Add(time.Minute)); ok || err == nil {
+		t.Errorf("Verify = %v, %v: the old answer has come back", ok, err)
+	}
+}
+
+func TestVerifyDamaged(t *testing.T) {
+	b := counting(t)
+	v := NewVerifier(b)
+	for _, body := range []string{"", "{", "null", "[]", `{"plan":"lifetime"}`, `{"since":"2026-11-21T00:00:00Z"}`,
+		`{"plan":"a b","since":"2026-11-21T00:00:00Z"}`, `{"plan":"a","since":"yesterday"}`,
+		`{"plan":"a","since":"2026-11-21T00:00:00Z"}` + strings.Repeat(" ", 5000)} {
+		token := generate()
+		put(t, b, token, body)
+		if l, ok, err := v.Verify(t.Context(), token, t0); ok || !errors.Is(err, ErrDamaged) || l != (License{}) {
+			t.Errorf("Verify with %.60q in the store = %+v, %v, %v, want ErrDamaged", body, l, ok, err)
+		}
+	}
+}
+
+func TestVerifierIsBounded(t *testing.T) {
+	v := NewVerifier(nil)
+	for i := range 3 * maxKept {
+		v.keep([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, kept{License{Plan: "a"}, t0})
+		if n := len(v.young) + len(v.old); n > maxKept {
+			t.Fatalf("%d answers kept, want %d at most", n, maxKept)
+		}
+		if _, ok := v.known([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}); !ok {
+			t.Fatal("what was just kept is not known")
+		}
+	}
+}
+
+func TestVerifyAtOnce(t *testing.T) {
+	b := counting(t)
+	v := NewVerifier(b)
+	tokens := []string{issue(t, b, "one", nil), issue(t, b, "two", nil), generate()}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for j := range 200 {
+				n := (i + j) % 3
+				l, ok, err := v.Verify(t.Context(), tokens[n], t0.Add(time.Duration(j)*time.Second))
+				if err != nil || l.Plan != []string{"one", "two", ""}[n] || ok != (n < 2) {
+					t.Errorf("Verify = %+v, %v, %v", l, ok, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
