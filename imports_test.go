@@ -29,7 +29,7 @@ var rooms = map[string]string{
 	"edge/upstream":         "problem",
 	"origin":                "icon problem objectstore github.com/prometheus/client_golang",
 	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
-	"origin/catalog":        "icon objectstore origin/release origin/search",
+	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",
 	"origin/search":         "icon github.com/blevesearch/vellum github.com/RoaringBitmap/roaring/v2",
 	"origin/svg":            "icon",
 	"origin/release":        "icon github.com/klauspost/compress",

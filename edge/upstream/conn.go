@@ -41,7 +41,7 @@ func (c *conn) settle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = false
-	for false {
+	for !c.reading && c.dead == nil {
 		c.changed.Wait()
 	}
 	return c.dead == nil
@@ -66,7 +66,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = false
-	if false {
+	if n > 0 && !c.asked {
 		n, err = 0, errUnasked
 	}
 	if err != nil && c.dead == nil {

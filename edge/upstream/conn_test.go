@@ -56,7 +56,7 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 func TestGreetingIsNoAnswer(t *testing.T) {
 	near, far := net.Pipe()
 	c := newConn(near, func() {})
-	go io.WriteString(far, evil)
+	go func() { io.WriteString(far, evil); io.Copy(io.Discard, far) }()
 	if n, err := c.Read(make([]byte, 99)); n != 0 || err != errUnasked {
 		t.Errorf("Read before any Write = %d, %v; want none, errUnasked", n, err)
 	}

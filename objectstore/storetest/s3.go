@@ -96,7 +96,7 @@ func start(t testing.TB, program, data string) (endpoint string) {
 		}
 		t.Logf("starting versitygw: %v", err)
 		if strings.Contains(err.Error(), "xattr") { // what it knows of objects goes beside them then
-			sidecar := data + "-sidecar"
+			sidecar := filepath.Join(filepath.Dir(data), "sidecar")
 			if err := os.MkdirAll(sidecar, 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func (p *publication) readTaken(ctx context.Context, packs []*pack) error {
 			total += k.entry.Archive.Size
 		}
 	}
-	p.Progress.Step("reading what has not changed", total)
+	p.step("reading what has not changed", total)
 	return p.each(ctx, taken, func(ctx context.Context, k *pack) error {
 		defer p.Progress.Add(k.entry.Archive.Size, 0)
 		b, err := p.fetch(ctx, release.ArchiveKey(k.entry.Archive.Hash), k.entry.Archive)

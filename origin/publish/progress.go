@@ -24,12 +24,13 @@ func (silent) Step(string, int64) {}
 func (silent) Add(int64, int)     {}
 func (silent) Done()              {}
 
-// NewProgress shows progress on f: a bar if it is a terminal, else a line now and then and no cursor codes.
-func NewProgress(f *os.File) Progress {
-	fd := int(f.Fd())
-	if !term.IsTerminal(fd) || os.Getenv("TERM") == "dumb" {
-		return newMeter(f, time.Now, nil)
+// NewProgress shows progress on w: a bar if it is a terminal, else a line now and then and no cursor codes.
+func NewProgress(w io.Writer) Progress {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return newMeter(w, time.Now, nil)
 	}
+	fd := int(f.Fd())
 	return newMeter(f, time.Now, func() int {
 		width, _, err := term.GetSize(fd)
 		if err != nil {

@@ -76,7 +76,7 @@ func (p *publication) upload(ctx context.Context, m *release.Manifest, packs []*
 	if err := p.pending(packs, x); err != nil {
 		return err
 	}
-	p.Progress.Step("uploading", p.sum.UploadedBytes)
+	p.step("uploading", p.sum.UploadedBytes)
 	g, putCtx := errgroup.WithContext(ctx)
 	g.SetLimit(4) // requests to a distant store wait more than they send
 	for _, f := range files {

@@ -74,8 +74,9 @@ func (w *Writer) Add(m Meta, svg []byte) error {
 	h := &zip.FileHeader{
 		Name: m.Name + extension, Comment: comment, Method: zip.Deflate, ReaderVersion: 20,
 		CRC32: crc32.ChecksumIEEE(svg), CompressedSize64: uint64(len(deflated)), UncompressedSize64: uint64(len(svg)),
-		ModifiedDate: 1<<5 | 1, // 1 January 1980, the first day that a ZIP knows
 	}
+	//lint:ignore SA1019 CreateRaw writes this field; Modified is for the others
+	h.ModifiedDate = 1<<5 | 1 // 1 January 1980, the first day that a ZIP knows
 	h.SetMode(0o644)
 	entry, err := w.zip.CreateRaw(h)
 	if err != nil {

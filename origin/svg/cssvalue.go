@@ -25,10 +25,18 @@ var functions = func() map[string]bool {
 // is a reference inside of the drawing. Escapes and comments have been read by then.
 func harmlessTokens(list []token) bool {
 	var open []string
-	for _, t := range list {
+	for i, t := range list {
 		switch t.kind {
 		case tokBad, tokAt:
 			return false
+		case tokIdent:
+			if strings.ContainsAny(t.text, "(:") { // escaped: nothing that browsers read so means any good
+				return false
+			}
+		case tokString:
+			if s := strings.ToLower(t.text); strings.Contains(s, "//") || strings.Contains(s, "script:") || strings.Contains(s, "data:") {
+				return false // not followed where it stands, but an address all the same
+			}
 		case tokURL:
 			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 {
 				return false
@@ -49,7 +57,11 @@ func harmlessTokens(list []token) bool {
 					return false
 				}
 				open = open[:len(open)-1]
-			case "+", "-", "*", "/", ",", ".", "%", "=", ":":
+			case "/":
+				if i > 0 && list[i-1].is("/") {
+					return false
+				}
+			case "+", "-", "*", ",", ".", "%", "=", ":":
 			default:
 				return false
 			}
@@ -77,7 +89,7 @@ func cleanValue(v []byte) ([]byte, bool) {
 
 // setCSS cleans the value of a presentation attribute. Nothing but a function can name a URL.
 func (a *attr) setCSS() bool {
-	if bytes.IndexByte(a.value, '(') < 0 {
+	if bytes.IndexByte(a.value, '(') < 0 && bytes.IndexByte(a.value, '\\') < 0 {
 		return true
 	}
 	if _, ok := internalURL(a.value); ok {

@@ -51,6 +51,7 @@ func (p *parser) keep(o *open) error {
 	if p.outside() && (!svg || string(local) != "svg") {
 		return unclean("it is not an SVG drawing")
 	}
+	p.prefixed = p.prefixed || p.outside() && len(prefix) > 0
 	parent := int32(0)
 	if n := len(p.open); n > 0 {
 		parent = p.open[n-1].node

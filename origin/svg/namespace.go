@@ -33,7 +33,8 @@ func (p *parser) declare() error {
 }
 
 // resolve is the namespace of an element's prefix. What nothing declares is SVG without a prefix, as the inside of a
-// drawing has its root's namespaces.
+// drawing has its root's namespaces, and a file that declares none can mean no other; but where the root has a prefix, what
+// has none is of no namespace.
 func (p *parser) resolve(prefix []byte) string {
 	for i := len(p.spaces) - 1; i >= 0; i-- {
 		if bytes.Equal(p.spaces[i].prefix, prefix) {
@@ -42,6 +43,9 @@ func (p *parser) resolve(prefix []byte) string {
 	}
 	switch string(prefix) {
 	case "":
+		if p.prefixed {
+			return otherSpace
+		}
 		return svgSpace
 	case "xlink":
 		return xlinkSpace

@@ -39,6 +39,7 @@ type parser struct {
 	ids    map[string]int32
 
 	seenRoot, seenDoctype bool
+	prefixed              bool // the root's name has a prefix
 	xlink                 bool // xlink:href is used
 	named                 bool // some element has an id
 	animated              bool // there are animations

@@ -18,6 +18,9 @@ func (p *parser) write(dst []byte, i int32) []byte {
 	if n.elem == nil {
 		return appendEscaped(dst, n.text, false)
 	}
+	if n.elem.role == roleStyle && (n.sheet == nil || len(n.sheet.items) == 0) {
+		return dst
+	}
 	dst = append(append(dst, '<'), n.elem.name...)
 	if n.filled {
 		dst = append(dst, ` fill="currentColor"`...)

@@ -1,0 +1,126 @@
+package svg
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"regexp"
+	"strings"
+)
+
+var (
+	rootForm = regexp.MustCompile(`^<svg xmlns="http://www\.w3\.org/2000/svg"( xmlns:xlink="http://www\.w3\.org/1999/xlink")? ` +
+		`width="[0-9.e+-]+" height="[0-9.e+-]+" viewBox="[0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+">`)
+	cssEscape  = regexp.MustCompile(`\\([0-9a-fA-F]{1,6})[ \t\n]?|\\(.)`)
+	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	internal   = regexp.MustCompile(`^\(\s*["']?#`)
+	pixelURL   = regexp.MustCompile(`^data:image/(png|jpeg|jpg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)
+)
+
+// faults lists what may not be in a clean drawing. It shares nothing with the cleaner: another parser, lists of what is
+// bad instead of what is good, and a rough reading of CSS.
+func faults(doc []byte) (list []string) {
+	add := func(what string) { list = append(list, what) }
+	if !rootForm.Match(doc) {
+		add("the root has another form")
+	}
+	dec := xml.NewDecoder(bytes.NewReader(doc))
+	inStyle, depth := false, 0
+	for {
+		tok, err := dec.Token()
+		if err == io.EOF {
+			return list
+		}
+		if err != nil {
+			return append(list, "encoding/xml can't read it: "+err.Error())
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			depth++
+			if depth > maxDepth+2 {
+				add("it is too deep")
+			}
+			inStyle = t.Name.Local == "style"
+			if t.Name.Space != svgSpace {
+				add("an element of another namespace")
+			}
+			switch strings.ToLower(t.Name.Local) {
+			case "script", "foreignobject", "iframe", "a", "handler", "feimage", "metadata", "embed", "object", "link", "meta", "base", "audio", "video", "img":
+				add("an element " + t.Name.Local)
+			}
+			for _, a := range t.Attr {
+				list = append(list, attrFaults(t, a)...)
+			}
+		case xml.EndElement:
+			depth--
+			inStyle = false
+		case xml.CharData:
+			if inStyle {
+				list = append(list, cssFaults(string(t))...)
+			}
+		default:
+			add("markup that is no element or text")
+		}
+	}
+}
+
+func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
+	name, value := strings.ToLower(a.Name.Local), a.Value
+	switch {
+	case a.Name.Space == "xmlns":
+		if value != xlinkSpace {
+			list = append(list, "a namespace is declared")
+		}
+		return list
+	case name == "xmlns":
+		if value != svgSpace {
+			list = append(list, "another namespace is declared")
+		}
+		return list
+	case strings.HasPrefix(name, "on"), strings.HasPrefix(name, "data-"), name == "src", name == "base":
+		list = append(list, "an attribute "+name)
+	case name == "href" && !strings.HasPrefix(value, "#") && !(e.Name.Local == "image" && pixelURL.MatchString(value)):
+		list = append(list, "an href of "+value)
+	case name == "attributename":
+		switch v := strings.ToLower(value); {
+		case strings.Contains(v, "href"), strings.HasPrefix(strings.TrimSpace(v), "on"), strings.Contains(v, "style"), strings.Contains(v, ":"):
+			list = append(list, "an animation of "+value)
+		}
+	}
+	switch name {
+	case "class", "id", "d", "aria-label", "font-family": // words that nothing follows
+		return list
+	}
+	return append(list, cssFaults(value)...)
+}
+
+// cssFaults looks for what fetches or runs, once comments are gone and escapes are read.
+func cssFaults(css string) (list []string) {
+	css = cssComment.ReplaceAllString(css, "")
+	css = strings.ToLower(cssEscape.ReplaceAllStringFunc(css, func(s string) string {
+		if m := cssEscape.FindStringSubmatch(s); m[1] != "" {
+			var r rune
+			for _, c := range m[1] {
+				r = r<<4 | rune(hexDigit(byte(c)))
+			}
+			return string(r)
+		}
+		return s[1:]
+	}))
+	for rest := css; ; {
+		_, after, found := strings.Cut(rest, "url")
+		if !found {
+			break
+		}
+		if strings.HasPrefix(after, "(") && !internal.MatchString(after) {
+			list = append(list, "a url() that leaves the drawing: "+css)
+		}
+		rest = after
+	}
+	for _, bad := range []string{"@import", "@font-face", "@charset", "@namespace", "expression(", "behavior", "-moz-binding", "image-set(", "src(", "script:", "//"} {
+		if strings.Contains(css, bad) {
+			list = append(list, "CSS with "+bad+": "+css)
+		}
+	}
+	return list
+}

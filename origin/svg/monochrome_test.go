@@ -1,0 +1,151 @@
+package svg
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each row is the body of an icon, and whether all that it paints is currentColor.
+func TestMonochrome(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		body string
+		want bool
+	}{
+		{"the plain case", `<path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"another spelling", `<path fill="CURRENTCOLOR" d="M0 0h9v9z"/>`, true},
+		{"black, since nothing is said", `<path d="M0 0h9v9z"/>`, false},
+		{"a color", `<path fill="#000" d="M0 0h9v9z"/>`, false},
+		{"nothing is painted", ``, true},
+		{"fill is inherited", `<g fill="currentColor"><path d="M0 0h9v9z"/></g>`, true},
+		{"and overridden", `<g fill="currentColor"><path fill="red" d="M0 0h9v9z"/></g>`, false},
+		{"no fill, a stroke", `<g fill="none" stroke="currentColor"><path d="M0 0h9"/><circle r="3"/></g>`, true},
+		{"a stroke alone leaves the inside black", `<path stroke="currentColor" d="M0 0h9v9z"/>`, false},
+		{"a line has no inside", `<line stroke="currentColor" x2="9"/>`, true},
+		{"a colored stroke", `<path fill="currentColor" stroke="#fff" d="M0 0h9v9z"/>`, false},
+		{"a stroke without width", `<path fill="currentColor" stroke="#fff" stroke-width="0" d="M0 0h9v9z"/>`, true},
+		{"transparent", `<path fill="transparent" stroke="currentColor" d="M0 0h9v9z"/>`, true},
+		{"#0000 can't be seen", `<path fill="#0000" stroke="currentColor" d="M0 0h9v9z"/>`, true},
+		{"fill-opacity 0", `<path fill="#fff" fill-opacity="0" d="M0 0h9v9z"/><path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"opacity 0", `<g opacity="0"><path fill="red" d="M0 0h24v24z"/></g>`, true},
+		{"opacity 0, but animated", `<g opacity="0"><path fill="red" d="M0 0h24v24z"/><animate attributeName="opacity" to="1"/></g>`, false},
+		{"display none", `<path display="none" d="M0 0h24v24z"/>`, true},
+		{"hidden, but shown again inside", `<g visibility="hidden"><path d="M0 0h9v9z"/><path visibility="visible" fill="red" d="M0 0h9v9z"/></g>`, false},
+		{"hidden", `<g visibility="hidden"><path d="M0 0h9v9z"/></g>`, true},
+		{"color makes currentColor another", `<g color="#f00"><path fill="currentColor" d="M0 0h9v9z"/></g>`, false},
+		{"color=currentColor does not", `<g color="currentColor"><path fill="currentColor" d="M0 0h9v9z"/></g>`, true},
+		{"a mask's brightness does not count", `<mask id="m"><path fill="#fff" d="M0 0h9v9z"/><path d="M0 0h1v1z"/></mask><path mask="url(#m)" fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"nor a clip path", `<clipPath id="m"><path d="M0 0h9v9z"/></clipPath><path clip-path="url(#m)" fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"definitions are not painted", `<defs><path id="a" fill="red" d="M0 0h9v9z"/></defs><path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"but when they are used", `<defs><path id="a" fill="red" d="M0 0h9v9z"/></defs><use href="#a"/>`, false},
+		{"a use passes its fill on", `<defs><path id="a" d="M0 0h9v9z"/></defs><use fill="currentColor" href="#a"/>`, true},
+		{"each use counts", `<defs><path id="a" d="M0 0h9v9z"/></defs><use fill="currentColor" href="#a"/><use xlink:href="#a"/>`, false},
+		{"a symbol", `<symbol id="a"><path fill="currentColor" d="M0 0h9v9z"/></symbol><use href="#a"/>`, true},
+		{"a symbol that is not used", `<symbol id="a"><path fill="red" d="M0 0h9v9z"/></symbol>`, true},
+		{"a gradient of one color", `<linearGradient id="a"><stop stop-color="currentColor"/><stop stop-color="currentColor" stop-opacity="0"/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, true},
+		{"a gradient of colors", `<linearGradient id="a"><stop stop-color="currentColor"/><stop stop-color="red"/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
+		{"a stop is black if nothing is said", `<linearGradient id="a"><stop/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
+		{"a gradient's stops are another's", `<linearGradient id="b"><stop stop-color="red"/></linearGradient><radialGradient id="a" href="#b"/><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
+		{"a gradient that nothing uses", `<linearGradient id="a"><stop stop-color="red"/></linearGradient><path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a pattern", `<pattern id="a"><path fill="red" d="M0 0h9v9z"/></pattern><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
+		{"a pattern in currentColor", `<pattern id="a"><path fill="currentColor" d="M0 0h9v9z"/></pattern><path fill="url(#a)" d="M0 0h9v9z"/>`, true},
+		{"a marker", `<marker id="a"><path d="M0 0h9v9z"/></marker><path marker-end="url(#a)" fill="none" stroke="currentColor" d="M0 0h9"/>`, false},
+		{"a quoted reference", `<linearGradient id="a"><stop stop-color="red"/></linearGradient><path fill="url(&quot;#a&quot;)" d="M0 0h9v9z"/>`, false},
+		{"a reference to nothing paints nothing", `<path fill="url(#a)" d="M0 0h9v9z"/>`, true},
+		{"its fallback may be painted", `<path fill="url(#a) red" d="M0 0h9v9z"/>`, false},
+		{"style", `<path style="fill:currentColor" d="M0 0h9v9z"/>`, true},
+		{"style over attribute", `<path fill="currentColor" style="fill:red" d="M0 0h9v9z"/>`, false},
+		{"style over attribute, the other way", `<path fill="red" style="fill:currentcolor" d="M0 0h9v9z"/>`, true},
+		{"a class", `<style>.a{fill:currentColor}</style><path class="a" d="M0 0h9v9z"/>`, true},
+		{"a colored class", `<style>.a{fill:red}</style><path class="a" d="M0 0h9v9z"/>`, false},
+		{"a class that leaves something out", `<style>.a{fill:currentColor}</style><path class="a" d="M0 0h9v9z"/><path d="M0 0h9v9z"/>`, false},
+		{"!important", `<style>path{fill:currentColor!important}</style><path style="fill:red" d="M0 0h9v9z"/>`, true},
+		{"a rule that may match", `<style>g path{fill:red}</style><path fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"a rule that may match, harmless", `<style>g path{fill:currentColor}</style><path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a condition", `<style>@media (prefers-color-scheme:dark){path{fill:#fff}}</style><path fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"an animation in CSS", `<style>@keyframes k{to{fill:red}}</style><path fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"a variable", `<path fill="var(--a,currentColor)" d="M0 0h9v9z"/>`, false},
+		{"an animated color", `<path fill="currentColor" d="M0 0h9v9z"><animate attributeName="fill" values="currentColor;red"/></path>`, false},
+		{"an animation to currentColor", `<path fill="currentColor" d="M0 0h9v9z"><animate attributeName="fill" values="none;currentcolor;" dur="1s"/></path>`, true},
+		{"other animations", `<path fill="currentColor" d="M0 0h9v9z"><animate fill="freeze" attributeName="fill-opacity" values="0;1" dur="1s"/></path>`, true},
+		{"text may have emoji", `<text fill="currentColor">a</text>`, false},
+		{"pixels", `<image href="data:image/png;base64,iVBORw0KGgo="/>`, false},
+		{"a blur", `<filter id="f"><feGaussianBlur stdDeviation="1"/></filter><path filter="url(#f)" fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a flood that can't be seen", `<filter id="f"><feFlood flood-opacity="0" result="b"/><feBlend in="SourceGraphic" in2="b"/></filter><path filter="url(#f)" fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a flood", `<filter id="f"><feFlood/></filter><path filter="url(#f)" fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"a matrix of alpha alone", `<filter id="f"><feColorMatrix values="1 0 0 0 0 0 1 0 0 0 0 0 1 0 0 0 0 0 18 -7"/></filter><path filter="url(#f)" fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a matrix of colors", `<filter id="f"><feColorMatrix values="0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0"/></filter><path filter="url(#f)" fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"a filter function", `<path style="filter:hue-rotate(90deg)" fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"an unknown color", `<path fill="oklch(50% 0 0)" d="M0 0h9v9z"/>`, false},
+		{"nested", `<svg fill="currentColor"><path d="M0 0h9v9z"/></svg>`, true},
+		{"the word as an id", `<path id="currentColor" fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"the word in a title", `<title>currentColor</title><path fill="currentColor" d="M0 0h9v9z"/>`, false},
+		{"the word in a reference", `<linearGradient id="b"/><path fill="url(#currentColor)" d="M0 0h9v9z"/>`, false},
+		{"the word in other CSS", `<path style="border-color:currentColor;fill:currentColor" d="M0 0h9v9z"/>`, false},
+		{"a shape in a shape is not painted", `<path fill="currentColor" d="M0 0h9v9z"><path d="M0 0h9v9z"/></path>`, true},
+	} {
+		d, err := Clean([]byte(c.body), Box{0, 0, 24, 24})
+		if err != nil {
+			t.Errorf("%s: %v", c.why, err)
+			continue
+		}
+		if d.Monochrome != c.want {
+			t.Errorf("%s: monochrome is %v, want %v: %s", c.why, d.Monochrome, c.want, c.body)
+		}
+		if strings.Contains(strings.ReplaceAll(string(d.SVG), "currentColor", ""), "urrentcolor") {
+			t.Errorf("%s: currentColor is not in its one spelling: %s", c.why, d.SVG)
+		}
+	}
+}
+
+// Each row is a file from a folder, the inside that it gets, and whether it is monochrome then.
+func TestOneColor(t *testing.T) {
+	for _, c := range []struct {
+		why, root, in, want string
+		monochrome          bool
+	}{
+		{"none is said: black", ``, `<path d="M0 0h9v9z"/>`, `<path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"one color", ``, `<path fill="#123" d="M0 0"/><path fill="#112233" d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, true},
+		{"black said and not said", ``, `<path fill="black" d="M0 0"/><path d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, true},
+		{"two colors", ``, `<path fill="#123" d="M0 0"/><path fill="#321" d="M0 0"/>`, `<path fill="#123" d="M0 0"/><path fill="#321" d="M0 0"/>`, false},
+		{"a color and black", ``, `<path fill="#123" d="M0 0"/><path d="M0 0"/>`, `<path fill="#123" d="M0 0"/><path d="M0 0"/>`, false},
+		{"a color and currentColor", ``, `<path fill="#123" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, `<path fill="#123" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, false},
+		{"on the root", ` fill="none" stroke="#000"`, `<path d="M0 0h9"/>`, `<g fill="none" stroke="currentColor"><path d="M0 0h9"/></g>`, true},
+		{"in a style", ``, `<path style="fill: rgb(0,0,0); stroke:none" d="M0 0"/>`, `<path style="fill:currentColor;stroke:none" d="M0 0"/>`, true},
+		{"in a class", ``, `<style>.a{fill:#231f20}</style><path class="a" d="M0 0"/>`, `<style>.a{fill:currentColor}</style><path class="a" d="M0 0"/>`, true},
+		{"in a style sheet for the root", ``, `<style>svg{fill:#231f20}</style><path d="M0 0"/>`, `<style>svg{fill:currentColor}</style><path d="M0 0"/>`, true},
+		{"as a color that currentColor means", ``, `<g color="#123"><path fill="currentColor" d="M0 0"/></g>`, `<g color="currentColor"><path fill="currentColor" d="M0 0"/></g>`, true},
+		{"in a gradient", ``, `<linearGradient id="a"><stop stop-color="#123"/><stop stop-color="#123" stop-opacity="0"/></linearGradient><path fill="url(#a)" d="M0 0"/>`,
+			`<linearGradient id="a"><stop stop-color="currentColor"/><stop stop-color="#123" stop-opacity="0"/></linearGradient><path fill="url(#a)" d="M0 0"/>`, true},
+		{"half seen", ``, `<path fill="rgba(0,0,0,.5)" d="M0 0"/>`, `<path fill="rgba(0,0,0,.5)" d="M0 0"/>`, false},
+		{"a mask keeps its brightness", ``, `<mask id="m"><path fill="#fff" d="M0 0h9v9z"/><path d="M0 0h1v1z"/></mask><path mask="url(#m)" d="M0 0"/>`,
+			`<mask id="m"><path fill="#fff" d="M0 0h9v9z"/><path d="M0 0h1v1z"/></mask><path fill="currentColor" mask="url(#m)" d="M0 0"/>`, true},
+		{"white, as its mask", ``, `<mask id="m"><path fill="#fff" d="M0 0"/></mask><path mask="url(#m)" fill="#fff" d="M0 0"/>`,
+			`<mask id="m"><path fill="#fff" d="M0 0"/></mask><path mask="url(#m)" fill="currentColor" d="M0 0"/>`, true},
+		{"a color that a mask shares can't be exchanged", ` fill="#fff"`, `<mask id="m"><path d="M0 0"/></mask><path mask="url(#m)" d="M0 0"/>`,
+			`<g fill="#fff"><mask id="m"><path d="M0 0"/></mask><path mask="url(#m)" d="M0 0"/></g>`, false},
+		{"a shape that a mask shares can't either", ``, `<path id="p" d="M0 0"/><mask id="m"><use href="#p"/></mask><circle mask="url(#m)" r="1"/>`,
+			`<path id="p" d="M0 0"/><mask id="m"><use href="#p"/></mask><circle mask="url(#m)" r="1"/>`, false},
+		{"animated colors", ``, `<path d="M0 0"><set attributeName="fill" to="#000"/></path>`, `<path d="M0 0"><set attributeName="fill" to="#000"/></path>`, false},
+		{"a text", ``, `<text>a</text>`, `<text>a</text>`, false},
+		{"no paint at all", ` fill="none"`, `<path d="M0 0"/>`, `<g fill="none"><path d="M0 0"/></g>`, true},
+		{"already monochrome", ``, `<path fill="currentcolor" d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/>`, true},
+		{"a use of a shape that says nothing", ``, `<defs><path id="p" d="M0 0"/></defs><use href="#p"/>`, `<defs><path fill="currentColor" id="p" d="M0 0"/></defs><use href="#p"/>`, true},
+		{"fill=inherit of nothing", ``, `<path fill="inherit" d="M0 0"/>`, `<path fill="inherit" d="M0 0"/>`, false},
+	} {
+		doc := []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"` + c.root + `>` + c.in + `</svg>`)
+		d, err := CleanDocument(doc, false)
+		if err != nil {
+			t.Errorf("%s: %v", c.why, err)
+			continue
+		}
+		_, got, err := readRoot(d.SVG)
+		if err != nil || string(got) != c.want || d.Monochrome != c.monochrome {
+			t.Errorf("%s: monochrome %v (want %v), %v\ngot  %s\nwant %s", c.why, d.Monochrome, c.monochrome, err, got, c.want)
+		}
+		whole, err := CleanDocument(doc, true)
+		if err != nil || strings.Count(string(whole.SVG), "#") != strings.Count(c.root+c.in, "#") {
+			t.Errorf("%s: with a palette of its own it is changed: %s", c.why, whole.SVG)
+		}
+	}
+}
