@@ -62,6 +62,11 @@ func (c *Config) Validate() error {
 			errs = append(errs, errors.New("--origin must be http://HOST[:PORT] or https://HOST[:PORT]"))
 		}
 	}
+	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
+		if _, _, err := net.SplitHostPort(f.address); f.address != "" && err != nil {
+			errs = append(errs, errors.New(f.flag+" must be HOST:PORT"))
+		}
+	}
 	if c.OriginTimeout < 0 || c.Drain < 0 {
 		errs = append(errs, errors.New("--origin-timeout and --drain must not be negative"))
 	}

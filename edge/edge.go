@@ -71,8 +71,8 @@ func Run(ctx context.Context, cfg Config) error {
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
 	go func() { broken <- server.Serve(lingerer{public}) }()
-	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
+	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
 
 	select {
 	case err := <-broken:

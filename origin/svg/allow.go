@@ -75,7 +75,8 @@ var elements = func() map[string]*element {
 type check uint8
 
 const (
-	checkNothing  check = iota // geometry, names, numbers, transforms: nothing is fetched or run for them
+	checkName     check = iota // names and words
+	checkPlain                 // geometry, numbers, transforms: nothing is fetched or run for them
 	checkCSS                   // a presentation attribute: its value is CSS
 	checkPaint                 // the same, and a colour
 	checkStyle                 // declarations
@@ -100,15 +101,15 @@ var attributes = func() map[string]*attribute {
 			table[name] = &attribute{name: name, check: c, prop: properties[name]}
 		}
 	}
-	add(checkNothing, "id class lang role aria-hidden aria-label aria-labelledby aria-describedby xml:space xml:lang "+
-		"d points x y x1 y1 x2 y2 cx cy r rx ry fx fy fr width height dx dy rotate textLength lengthAdjust startOffset method spacing side path pathLength "+
+	add(checkName, "id class lang role aria-hidden aria-label aria-labelledby aria-describedby xml:space xml:lang type media "+
+		"requiredFeatures requiredExtensions systemLanguage version baseProfile")
+	add(checkPlain, "d points x y x1 y1 x2 y2 cx cy r rx ry fx fy fr width height dx dy rotate textLength lengthAdjust startOffset method spacing side path pathLength "+
 		"viewBox preserveAspectRatio transform gradientTransform patternTransform gradientUnits patternUnits patternContentUnits spreadMethod offset "+
 		"clipPathUnits maskUnits maskContentUnits markerUnits markerWidth markerHeight orient refX refY zoomAndPan "+
 		"filterUnits primitiveUnits in in2 result mode operator k1 k2 k3 k4 stdDeviation edgeMode radius scale xChannelSelector yChannelSelector "+
 		"order kernelMatrix divisor bias targetX targetY preserveAlpha kernelUnitLength surfaceScale diffuseConstant specularConstant specularExponent "+
-		"azimuth elevation z pointsAtX pointsAtY pointsAtZ limitingConeAngle baseFrequency numOctaves seed stitchTiles tableValues slope intercept amplitude exponent type "+
-		"attributeType begin dur end min max restart repeatCount repeatDur calcMode keyTimes keySplines keyPoints additive accumulate origin "+
-		"media requiredFeatures requiredExtensions systemLanguage version baseProfile")
+		"azimuth elevation z pointsAtX pointsAtY pointsAtZ limitingConeAngle baseFrequency numOctaves seed stitchTiles tableValues slope intercept amplitude exponent "+
+		"attributeType begin dur end min max restart repeatCount repeatDur calcMode keyTimes keySplines keyPoints additive accumulate origin")
 	add(checkCSS, "alignment-baseline baseline-shift clip clip-path clip-rule color-interpolation color-interpolation-filters color-rendering "+
 		"cursor direction display dominant-baseline enable-background fill-opacity fill-rule filter flood-opacity font font-family font-feature-settings font-kerning font-size "+
 		"font-size-adjust font-stretch font-style font-variant font-weight glyph-orientation-horizontal glyph-orientation-vertical "+

@@ -83,8 +83,10 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 		a.value = canonicalCurrent(a.value)
 		harmless := harmlessValues(a.value)
 		return harmless, harmless
-	case checkNothing:
+	case checkName:
 		p.named = p.named || a.info == attrID
+	case checkPlain:
+		return harmlessPlain(a.value), true
 	case checkSpace: // said again on an inner element, as some drawings do
 		return string(a.value) == svgSpace, true
 	}
@@ -122,6 +124,24 @@ func pixels(v []byte) []byte {
 		return append([]byte(start), code...)
 	}
 	return nil
+}
+
+// harmlessPlain reports whether a value in which no URL is looked for does not look like one either: no reader is trusted
+// to know which attributes those are.
+func harmlessPlain(v []byte) bool {
+	if bytes.IndexByte(v, '(') < 0 {
+		return true
+	}
+	if bytes.IndexByte(v, '\\') >= 0 || bytes.Contains(v, []byte("/*")) {
+		return false
+	}
+	s := strings.ToLower(string(v))
+	for _, function := range [...]string{"url(", "src(", "image(", "image-set(", "expression("} {
+		if strings.Contains(s, function) {
+			return false
+		}
+	}
+	return true
 }
 
 // mayAnimate reports whether an animation may change the attribute of this name: never a reference, an event or a style.

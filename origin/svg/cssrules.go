@@ -124,7 +124,7 @@ func readRule(prelude, block []token) (r rule, ok bool) {
 func readAt(prelude, block []token, depth int) (it item, ok bool, err error) {
 	name := strings.ToLower(prelude[0].text)
 	for _, t := range prelude[1:] {
-		if t.kind == tokBad || t.kind == tokURL || t.kind == tokAt || t.kind == tokString || t.kind == tokFunction || t.is("<") || t.is("\\") {
+		if t.kind == tokBad || t.kind == tokURL || t.kind == tokAt || t.kind == tokString || t.kind == tokFunction || t.is("<") || t.is("\\") || (t.kind == tokIdent || t.kind == tokHash) && !harmlessWord(t.text) {
 			return it, false, nil
 		}
 	}

@@ -29,16 +29,12 @@ func harmlessTokens(list []token) bool {
 		switch t.kind {
 		case tokBad, tokAt:
 			return false
-		case tokIdent:
-			if strings.ContainsAny(t.text, "(:") { // escaped: nothing that browsers read so means any good
+		case tokIdent, tokHash, tokString:
+			if !harmlessWord(t.text) {
 				return false
 			}
-		case tokString:
-			if s := strings.ToLower(t.text); strings.Contains(s, "//") || strings.Contains(s, "script:") || strings.Contains(s, "data:") {
-				return false // not followed where it stands, but an address all the same
-			}
 		case tokURL:
-			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 {
+			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 || strings.ContainsAny(t.text, "\"'()\\<> \t\n") {
 				return false
 			}
 		case tokFunction:
@@ -68,6 +64,16 @@ func harmlessTokens(list []token) bool {
 		}
 	}
 	return len(open) == 0
+}
+
+// harmlessWord reports whether a name or string, its escapes read, is nothing that a careless reader could take for a
+// function or an address. Browsers follow neither.
+func harmlessWord(s string) bool {
+	if !strings.ContainsAny(s, "(:/@;{}\\") {
+		return true
+	}
+	s = strings.ToLower(s)
+	return !strings.ContainsAny(s, "(@;{}\\") && !strings.Contains(s, "//") && !strings.Contains(s, "script:") && !strings.Contains(s, "data:")
 }
 
 // cleanValue reads one value as CSS. It is returned as it was written where every reader would see the same in it, else in

@@ -182,19 +182,13 @@ func (j *judge) masked() bool {
 			m.children(i, m.of(i))
 		}
 	}
-	for _, src := range m.sources {
-		for _, painted := range j.sources {
-			if src == painted {
-				return true
-			}
-		}
+	sources, bare := map[*[]byte]bool{}, map[int32]bool{}
+	for _, src := range j.sources {
+		sources[src] = true
 	}
-	for _, i := range m.bare {
-		for _, painted := range j.bare {
-			if i == painted {
-				return true
-			}
-		}
+	for _, i := range j.bare {
+		bare[i] = true
 	}
-	return false
+	return slices.ContainsFunc(m.all, func(src *[]byte) bool { return sources[src] }) ||
+		slices.ContainsFunc(m.bare, func(i int32) bool { return bare[i] })
 }

@@ -88,10 +88,14 @@ func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
 		}
 	}
 	switch name {
-	case "class", "id", "d", "aria-label", "font-family": // words that nothing follows
+	case "id", "class", "lang", "role", "type", "media", "version", "baseprofile", "requiredfeatures", "requiredextensions", "systemlanguage",
+		"aria-label", "aria-hidden", "aria-labelledby", "aria-describedby", "space": // words that nothing follows
 		return list
 	}
-	return append(list, cssFaults(value)...)
+	if strings.Contains(value, "(") || name == "style" {
+		return append(list, cssFaults(value)...)
+	}
+	return list
 }
 
 // cssFaults looks for what fetches or runs, once comments are gone and escapes are read.

@@ -8,8 +8,8 @@ import (
 
 // A verdict says in which colours a drawing is painted.
 type verdict struct {
-	colors  []rgba    // other than currentColor, each once
-	sources []*[]byte // where they are written
+	colors  []rgba    // other than currentColor, each once; two at most
+	sources []*[]byte // where they are written, as long as there is but one
 	bare    []int32   // elements painted black because nothing says otherwise
 	current bool      // currentColor is painted
 	mixed   bool      // a colour stands where it can't be exchanged by itself
@@ -26,6 +26,19 @@ type judge struct {
 	sheets  cascade
 	dynamic bool // what can't be seen now may be seen later
 	masks   []int32
+	seen    map[int32]bool // what is painted through references: its colors do not depend on what refers to it
+}
+
+// first reports whether an element is painted through a reference for the first time.
+func (j *judge) first(i int32) bool {
+	if j.seen[i] {
+		return false
+	}
+	if j.seen == nil {
+		j.seen = map[int32]bool{}
+	}
+	j.seen[i] = true
+	return true
 }
 
 // inherited is what an element takes over from its parent.
@@ -179,7 +192,7 @@ func (j *judge) shape(i int32, n *node, st inherited) {
 	for _, m := range [...]*[]byte{st.markerStart, st.markerMid, st.markerEnd} {
 		if m != nil {
 			eachURL(*m, func(ref []byte) {
-				if t := j.p.reference(ref); t != none {
+				if t := j.p.reference(ref); t != none && j.first(t) {
 					j.children(t, j.of(t))
 				}
 			})
@@ -218,9 +231,7 @@ func (j *judge) apply(i int32, p, color paint) {
 	case paintNone:
 	case paintUnset:
 		j.add(black)
-		if !slices.Contains(j.bare, i) {
-			j.bare = append(j.bare, i)
-		}
+		j.bare = append(j.bare, i)
 	case paintCurrent:
 		if color.kind == paintUnset {
 			j.current = true
@@ -238,7 +249,7 @@ func (j *judge) apply(i int32, p, color paint) {
 }
 
 func (j *judge) add(c rgba) {
-	if !slices.Contains(j.colors, c) {
+	if len(j.colors) < 2 && !slices.Contains(j.colors, c) { // how many more there are does not matter
 		j.colors = append(j.colors, c)
 	}
 }
@@ -246,7 +257,7 @@ func (j *judge) add(c rgba) {
 func (j *judge) written(src *[]byte) {
 	if src == nil {
 		j.mixed = true
-	} else if !slices.Contains(j.sources, src) {
+	} else if len(j.colors) < 2 {
 		j.sources = append(j.sources, src)
 	}
 }

@@ -23,6 +23,10 @@ func readSelectors(list []token) (text string, parts []selector, ok bool) {
 		switch t.kind {
 		case tokBad, tokURL, tokAt:
 			return "", nil, false
+		case tokIdent, tokHash, tokString:
+			if !harmlessWord(t.text) {
+				return "", nil, false
+			}
 		case tokFunction:
 			if !slices.ContainsFunc(selectorFunctions, func(s string) bool { return equalFold(t.text, s) }) {
 				return "", nil, false

@@ -5,8 +5,8 @@ import "bytes"
 // server takes in the colours of a gradient or pattern (a paint server, SVG 2, section 14).
 func (j *judge) server(ref []byte) {
 	i := j.p.reference(ref)
-	if i == none {
-		return // nothing is painted
+	if i == none || !j.first(i) {
+		return // nothing is painted, or it is known
 	}
 	switch n := &j.p.nodes[i]; n.elem.role {
 	case rolePattern:
@@ -102,7 +102,7 @@ func (j *judge) effects(d *declared) {
 		j.doubt = true
 		return
 	}
-	if t := j.p.reference(ref); t != none {
+	if t := j.p.reference(ref); t != none && j.first(t) {
 		j.filter(t)
 	}
 }

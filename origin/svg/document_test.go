@@ -1,0 +1,127 @@
+package svg
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestFrame(t *testing.T) {
+	for _, c := range []struct {
+		attributes, view string
+		width, height    float64
+	}{
+		{`viewBox="0 0 24 24"`, "0 0 24 24", 24, 24},
+		{`viewBox="-2,3.5 , 24,12" width="48"`, "-2 3.5 24 12", 48, 24},
+		{`viewBox="0 0 24 12" height="24"`, "0 0 24 12", 48, 24},
+		{`width="20" height="10px"`, "0 0 20 10", 20, 10},
+		{`width="18pt" height="1pc"`, "0 0 24 16", 24, 16},
+		{`width="1in" height="2.54cm"`, "0 0 96 96", 96, 96},
+		{`width="25.4mm" height="40Q"`, "0 0 96 37.8", 96, 37.8},
+		{`viewBox="0 0 24 24" width="1em" height="1em"`, "0 0 24 24", 24, 24},
+		{`viewBox="0 0 24 24" width="100%" height="100%"`, "0 0 24 24", 24, 24},
+		{`viewBox="0 0 24 24" width="48px" height="48px"`, "0 0 24 24", 48, 48},
+		{`viewBox="0 0 24 24" width="48" height="24"`, "0 0 24 24", 24, 24}, // the ratio is the viewBox's
+		{`viewBox="0 0 24 24" width="0" height="-5"`, "0 0 24 24", 24, 24},
+		{`viewBox="0 0 1e2 .5e2"`, "0 0 100 50", 100, 50},
+		{``, "", 0, 0},
+		{`width="24"`, "", 0, 0},
+		{`width="100%" height="24"`, "", 0, 0},
+		{`viewBox="0 0 24"`, "", 0, 0},
+		{`viewBox="0 0 24 24 24"`, "", 0, 0},
+		{`viewBox="0 0 0 24"`, "", 0, 0},
+		{`viewBox="0 0 NaN 24"`, "", 0, 0},
+		{`viewBox="a b c d" width="24" height="24"`, "", 0, 0},
+		{`width="1e12" height="24"`, "", 0, 0},
+	} {
+		d, err := CleanDocument([]byte(`<svg xmlns="http://www.w3.org/2000/svg" `+c.attributes+`><path d="M0 0"/></svg>`), true)
+		if c.view == "" {
+			if !errors.Is(err, ErrUnclean) {
+				t.Errorf("%s: %+v, %v, want ErrUnclean", c.attributes, d, err)
+			}
+			continue
+		}
+		if err != nil || d.ViewBox != c.view || d.Width != c.width || d.Height != c.height {
+			t.Errorf("%s: %q %v %v (%v), want %q %v %v", c.attributes, d.ViewBox, d.Width, d.Height, err, c.view, c.width, c.height)
+		}
+	}
+}
+
+// Drawings at and beyond each bound. They are made here, being too large to lie in testdata.
+func TestBounds(t *testing.T) {
+	uses := func(levels, each int) string {
+		var b strings.Builder
+		b.WriteString(`<defs><path id="a0"/>`)
+		for i := range levels {
+			fmt.Fprintf(&b, `<g id="a%d">%s</g>`, i+1, strings.Repeat(fmt.Sprintf(`<use href="#a%d"/>`, i), each))
+		}
+		fmt.Fprintf(&b, `</defs><use href="#a%d"/>`, levels)
+		return b.String()
+	}
+	chain := func(n int) string {
+		var b strings.Builder
+		b.WriteString(`<path id="a0"/>`)
+		for i := range n {
+			fmt.Fprintf(&b, `<use id="a%d" href="#a%d"/>`, i+1, i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		why, body string
+		fine      bool
+	}{
+		{"as large as may be", `<path d="` + strings.Repeat("1", MaxBytes-12) + `"/>`, true},
+		{"a byte larger", `<path d="` + strings.Repeat("1", MaxBytes-11) + `"/>`, false},
+		{"as deep as may be", strings.Repeat("<g>", maxDepth) + strings.Repeat("</g>", maxDepth), true},
+		{"one deeper", strings.Repeat("<g>", maxDepth+1) + strings.Repeat("</g>", maxDepth+1), false},
+		{"deeper in what is left out", strings.Repeat("<x>", maxDepth+1) + strings.Repeat("</x>", maxDepth+1), false},
+		{"many uses", uses(3, 10), true},
+		{"uses of uses of uses", uses(5, 10), false},
+		{"in numbers beyond any integer", uses(99, 10), false},
+		{"a long chain", chain(50), true},
+		{"a chain without end", chain(5000), false},
+		{"many elements", strings.Repeat("<path/>", 40_000), true},
+		{"many elements with a reference", `<path id="a"/>` + strings.Repeat(`<use href="#a"/>`, 40_000), false},
+		{"attributes", "<path " + strings.Repeat("a", maxAttrs) + `="" />`, true},
+	} {
+		d, err := Clean([]byte(c.body), Box{0, 0, 24, 24})
+		if c.fine != (err == nil) || err != nil && !errors.Is(err, ErrUnclean) {
+			t.Errorf("%s: %v, fine should be %v", c.why, err, c.fine)
+		}
+		if err == nil && len(d.SVG) > 2*len(c.body)+200 {
+			t.Errorf("%s: %d bytes became %d", c.why, len(c.body), len(d.SVG))
+		}
+	}
+}
+
+func TestBox(t *testing.T) {
+	nan := 0.0
+	nan /= nan
+	for _, b := range []Box{{0, 0, -1, 1}, {0, 0, 1, -1}, {nan, 0, 1, 1}, {0, 0, 1e300, 1}} {
+		if _, err := Clean(nil, b); !errors.Is(err, ErrUnclean) {
+			t.Errorf("%v: %v, want ErrUnclean", b, err)
+		}
+	}
+}
+
+// A parser that is used again has nothing left of the drawing before.
+func TestPool(t *testing.T) {
+	first := []byte(`<style>path{fill:red}</style><defs><path id="a" xlink:href="#b"/></defs><use xlink:href="#a"/><set attributeName="fill" to="red"/>`)
+	second := []byte(`<use href="#a"/><path id="b" fill="currentColor" d="M0 0"/>`)
+	fresh := new(parser)
+	if err := fresh.parse(second, false); err != nil {
+		t.Fatal(err)
+	}
+	want := fresh.finish(fresh.writeBody(nil), Box{0, 0, 1, 1}, 1, 1, true)
+	for range 100 {
+		if _, err := Clean(first, Box{0, 0, 1, 1}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Clean(second, Box{0, 0, 1, 1})
+		if err != nil || !bytes.Equal(got.SVG, want.SVG) || !got.Monochrome {
+			t.Fatalf("%v\ngot  %s\nwant %s", err, got.SVG, want.SVG)
+		}
+	}
+}
