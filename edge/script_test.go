@@ -69,6 +69,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	go func() { defer close(done); s.Serve(e.ln) }()
 	t.Cleanup(func() {
 		drain(s, 10*time.Second, cfg.Log)
+		e.ln.Close() // had it not begun to serve yet
 		<-done
 		end()
 		up.Close()

@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	watchEvery  = 2 * time.Second  // asks for the release: a new one shows within 5 s
-	watchAtMost = 4 * time.Second  // between two questions, when the origin fails
-	watchOther  = 30 * time.Second // an origin that has no releases may become one that has
-	toldFor     = time.Second      // an answer to other edges is kept
+	watchFirst  = 250 * time.Millisecond // until the origin has answered anything: an edge that starts beside its origin is soon ready
+	watchEvery  = 2 * time.Second        // asks for the release: a new one shows within 5 s
+	watchAtMost = 4 * time.Second        // between two questions, when the origin fails
+	watchOther  = 30 * time.Second       // an origin that has no releases may become one that has
+	toldFor     = time.Second            // an answer to other edges is kept
 )
 
 // A watch learns from the origin which release it serves, and drops what a new one changed. An origin that is not ours has none:
@@ -43,6 +44,8 @@ func (w *watch) run(ctx context.Context) {
 			return
 		case errors.Is(err, errNoReleases):
 			wait = watchOther
+		case err != nil && !w.h.reached.Load():
+			wait = watchFirst
 		case err != nil:
 			wait = min(wait+watchEvery, watchAtMost)
 		default:

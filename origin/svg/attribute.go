@@ -85,6 +85,7 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 		return harmless, harmless
 	case checkName:
 		p.named = p.named || a.info == attrID
+		return a.info != attrClass || len(a.value) <= maxClass, true
 	case checkPlain:
 		return harmlessPlain(a.value), true
 	case checkSpace: // said again on an inner element, as some drawings do

@@ -34,7 +34,7 @@ func harmlessTokens(list []token) bool {
 				return false
 			}
 		case tokURL:
-			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 || strings.ContainsAny(t.text, "\"'()\\<> \t\n") {
+			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 || !harmlessWord(t.text) || strings.ContainsAny(t.text, "\"'()\\<> \t\n") {
 				return false
 			}
 		case tokFunction:
@@ -45,6 +45,9 @@ func harmlessTokens(list []token) bool {
 		case tokDelim:
 			switch t.text {
 			case "(":
+				if i > 0 && list[i-1].kind == tokNumber {
+					return false
+				}
 				open = append(open, ")")
 			case "[":
 				open = append(open, "]")

@@ -3,6 +3,7 @@ package svg
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -189,6 +190,6 @@ func (j *judge) masked() bool {
 	for _, i := range j.bare {
 		bare[i] = true
 	}
-	return slices.ContainsFunc(m.all, func(src *[]byte) bool { return sources[src] }) ||
+	return slices.ContainsFunc(m.sources, func(src *[]byte) bool { return sources[src] }) ||
 		slices.ContainsFunc(m.bare, func(i int32) bool { return bare[i] })
 }

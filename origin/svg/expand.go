@@ -6,14 +6,39 @@ import "bytes"
 // with patterns, masks in masks. References that lead back to themselves draw nothing in browsers, and are refused too.
 func (p *parser) checkExpansion() error {
 	if !p.named { // nothing that could be referred to
-		return nil
+		return p.checkRules(len(p.nodes))
+	}
+	if err := p.checkRules(len(p.nodes)); err != nil {
+		return err
 	}
 	e := expansion{p: p, size: make([]int32, len(p.nodes)), styled: p.sheetsRefer()}
 	n, err := e.of(0, 0)
 	if err == nil && n > maxDrawn {
 		err = unclean("it draws more than %d elements once its references are followed", maxDrawn)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.checkRules(int(n))
+}
+
+// checkRules refuses a style sheet that would take long to apply to so many elements.
+func (p *parser) checkRules(elements int) error {
+	var count func(items []item) int
+	count = func(items []item) (n int) {
+		for i := range items {
+			n += len(items[i].parts) + count(items[i].items)
+		}
+		return n
+	}
+	selectors := 0
+	for _, s := range p.sheets {
+		selectors += count(p.nodes[s].sheet.items)
+	}
+	if selectors*elements > maxRules {
+		return unclean("its style sheet has too many rules for so many elements")
+	}
+	return nil
 }
 
 // expansion counts the elements that each node draws, with what it refers to.

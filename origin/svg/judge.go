@@ -9,7 +9,7 @@ import (
 // A verdict says in which colours a drawing is painted.
 type verdict struct {
 	colors  []rgba    // other than currentColor, each once; two at most
-	sources []*[]byte // where they are written, as long as there is but one
+	sources []*[]byte // where they are written
 	bare    []int32   // elements painted black because nothing says otherwise
 	current bool      // currentColor is painted
 	mixed   bool      // a colour stands where it can't be exchanged by itself
@@ -257,7 +257,7 @@ func (j *judge) add(c rgba) {
 func (j *judge) written(src *[]byte) {
 	if src == nil {
 		j.mixed = true
-	} else if len(j.colors) < 2 {
+	} else {
 		j.sources = append(j.sources, src)
 	}
 }

@@ -27,6 +27,9 @@ func (p *parser) declare() error {
 			len(name) > 0 && (len(prefix) == 0 || len(a.value) == 0) {
 			return malformed("a namespace is declared wrongly")
 		}
+		if len(p.spaces) >= maxSpaces {
+			return unclean("it declares more than %d namespaces", maxSpaces)
+		}
 		p.spaces = append(p.spaces, binding{prefix, intern(a.value)})
 	}
 	return nil

@@ -92,11 +92,10 @@ func (p *parser) addText(text []byte) {
 		return
 	}
 	if last := p.nodes[parent].last; last != none && p.nodes[last].elem == nil { // parts around a comment or CDATA are one
-		joined := append(append([]byte(nil), p.nodes[last].text...), text...)
-		p.nodes[last].text = joined
+		p.nodes[last].text = append(p.nodes[last].text, text...)
 		return
 	}
-	p.add(node{text: text}, parent)
+	p.add(node{text: text[:len(text):len(text)]}, parent) // appending never writes into the drawing
 }
 
 func (p *parser) cdata() error {

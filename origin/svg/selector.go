@@ -81,6 +81,8 @@ func readSelector(list []token) selector {
 			s.exact = false
 		case t.kind == tokSpace, t.is(">"), t.is("+"), t.is("~"): // another compound begins
 			s = selector{}
+		case len(s.ids)+len(s.classes) >= 16: // enough to tell elements apart
+			s.exact = false
 		case t.kind == tokHash:
 			s.ids = append(s.ids, t.text)
 		case t.is(".") && i+1 < len(list) && list[i+1].kind == tokIdent:

@@ -22,6 +22,9 @@ const (
 	maxDepth  = 100     // elements in elements, and references in what is referred to
 	maxDrawn  = 50_000  // elements once every use, pattern, mask, … is drawn out
 	maxAttrs  = 256     // attributes of one element
+	maxSpaces = 100     // namespace declarations in force at a time
+	maxClass  = 1024    // bytes of a class attribute
+	maxRules  = 1 << 24 // selectors times elements they may be held against
 	maxNumber = 1e9     // of a box's edges
 )
 

@@ -25,6 +25,9 @@ type Publisher struct {
 	history []release.Epoch
 }
 
+// Dir publishes into a folder.
+func Dir(folder string) *Publisher { return &Publisher{Store: objectstore.Dir(folder)} }
+
 // Publish builds a release of l, and makes it the current one. What is in the store already is written again.
 func (p *Publisher) Publish(ctx context.Context, l Library, now time.Time) (*release.Manifest, error) {
 	m := &release.Manifest{Seq: len(p.history) + 1, Created: now.UTC(), History: slices.Clone(p.history)}

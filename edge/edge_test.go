@@ -1,0 +1,534 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// age makes the stored answer of a key look as if it had come that long ago.
+func (e *edgeTest) age(t *testing.T, key string, by time.Duration) {
+	t.Helper()
+	old := e.cache.Get(key)
+	if old == nil {
+		t.Fatalf("nothing is stored under %s", key)
+	}
+	n := old.Confirmed()
+	n.Policy.Stored = n.Policy.Stored.Add(-by)
+	if !e.cache.Put(n, e.cache.Now()) {
+		t.Fatalf("%s was not stored", key)
+	}
+}
+
+func TestThousandClientsOneRequest(t *testing.T) {
+	l := newLibrary()
+	var waiting atomic.Int64
+	all := make(chan struct{})
+	l.hold = func(string) { <-all } // the origin answers when every client has asked
+	e := newEdgeTest(t, l)
+	var wg sync.WaitGroup
+	var wrong, collapsed atomic.Int64
+	for range 1000 {
+		wg.Go(func() {
+			if waiting.Add(1) == 1000 {
+				close(all)
+			}
+			a := e.get(t, "/mdi/home.svg")
+			if a.StatusCode != 200 || a.body != drawn(releaseA) {
+				wrong.Add(1)
+			}
+			if strings.Contains(a.Header.Get("Cache-Status"), "collapsed") {
+				collapsed.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n := l.count("/mdi/home.svg"); n != 1 {
+		t.Errorf("a thousand clients made %d requests to the origin, want 1", n)
+	}
+	if wrong.Load() != 0 {
+		t.Errorf("%d clients got something else than the drawing", wrong.Load())
+	}
+	t.Logf("%d collapsed, the others found it stored", collapsed.Load())
+}
+
+func TestLaterCallerOutlivesTheFirst(t *testing.T) {
+	l := newLibrary()
+	asked, open := make(chan struct{}), make(chan struct{})
+	l.hold = func(string) { close(asked); <-open }
+	e := newEdgeTest(t, l)
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge.test/mdi/home.svg", nil)
+		if resp, err := e.RoundTrip(r); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	<-asked
+	leave()
+	<-gone
+	second := make(chan answer)
+	go func() { second <- e.get(t, "/mdi/home.svg") }()
+	close(open)
+	if a := <-second; a.StatusCode != 200 || l.count("/mdi/home.svg") != 1 {
+		t.Errorf("the second caller got %d after %d requests to the origin; want 200 after 1", a.StatusCode, l.count("/mdi/home.svg"))
+	}
+}
+
+// What is for one caller alone is asked for by each, also when they come together.
+func TestPrivateIsNotShared(t *testing.T) {
+	l := newLibrary()
+	first, open := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	l.hold = func(string) { once.Do(func() { close(first); <-open }) }
+	e := newEdgeTest(t, l)
+	var wg sync.WaitGroup
+	ask := func() {
+		if a := e.get(t, "/other/private.svg"); a.body != "mine" || strings.Contains(a.Header.Get("Cache-Status"), "collapsed") {
+			t.Errorf("body %q, Cache-Status %s", a.body, a.Header.Get("Cache-Status"))
+		}
+	}
+	wg.Go(ask)
+	<-first
+	wg.Go(ask)
+	close(open)
+	wg.Wait()
+	if n := l.count("/other/private.svg"); n != 2 {
+		t.Errorf("two callers made %d requests, want 2", n)
+	}
+}
+
+func TestOriginFailsOnceASecond(t *testing.T) {
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	for range 20 {
+		a := e.get(t, "/broken/x.svg")
+		if a.StatusCode != 502 || strings.Contains(a.body, "secret") || a.Header.Get("Retry-After") != "1" {
+			t.Fatalf("%d %s", a.StatusCode, a.body)
+		}
+	}
+	// Twenty requests in memory take far less than a second, yet a loaded machine may stop for longer.
+	if n := l.count("/broken/x.svg"); n > 3 {
+		t.Errorf("20 requests at once asked a failing origin %d times", n)
+	}
+}
+
+func TestStale(t *testing.T) {
+	const key = "/mdi/home.svg"
+	tests := []struct {
+		name   string
+		age    time.Duration
+		broken bool
+		code   int
+		status string // of the cache begins with
+	}{
+		{"fresh, origin broken", time.Hour, true, 200, "iconedge; hit; ttl=82"},
+		{"stale a moment: served, and asked for behind the client's back", 25 * time.Hour, false, 200, "iconedge; hit; ttl=-36"},
+		{"the same with a broken origin", 25 * time.Hour, true, 200, "iconedge; hit; ttl=-36"},
+		{"beyond all use, origin well: confirmed", 9 * 24 * time.Hour, false, 200, "iconedge; fwd=stale; stored; ttl=86"},
+		{"beyond all use, origin broken", 9 * 24 * time.Hour, true, 502, "iconedge; fwd=stale"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLibrary()
+			e := newEdgeTest(t, l)
+			e.watch.look()
+			e.get(t, key)
+			e.age(t, key, tt.age)
+			l.set(func() { l.broken = tt.broken })
+			a := e.get(t, key)
+			if got := a.Header.Get("Cache-Status"); a.StatusCode != tt.code || !strings.HasPrefix(got, tt.status) {
+				t.Errorf("%d, Cache-Status: %s; want %d, %s…", a.StatusCode, got, tt.code, tt.status)
+			}
+			if tt.code == 200 && a.body != drawn(releaseA) {
+				t.Errorf("body %.60q…", a.body)
+			}
+		})
+	}
+}
+
+func TestStaleIfError(t *testing.T) {
+	const key = "/x/y.svg"
+	var broken atomic.Bool
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken.Load() {
+			w.WriteHeader(500)
+			return
+		}
+		w.Header().Set("Cache-Control", "max-age=10, stale-if-error=100")
+		io.WriteString(w, "drawing")
+	}))
+	e.get(t, key)
+	e.age(t, key, 50*time.Second)
+	broken.Store(true)
+	a := e.get(t, key)
+	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || a.body != "drawing" || got != `iconedge; hit; ttl=-40; detail="the origin failed"` {
+		t.Errorf("%d %q, Cache-Status: %s", a.StatusCode, a.body, got)
+	}
+	e.age(t, key, 100*time.Second)
+	if a := e.get(t, key); a.StatusCode != 502 {
+		t.Errorf("%d after the time for stale answers, want 502", a.StatusCode)
+	}
+}
+
+// Behind the client's back one request goes to the origin, and the next client has its answer.
+func TestRevalidatedBehindTheBack(t *testing.T) {
+	const key = "/mdi/home.svg"
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	e.watch.look()
+	e.get(t, key)
+	e.age(t, key, 25*time.Hour)
+	old := e.cache.Get(key)
+	open := make(chan struct{})
+	l.set(func() { l.hold = func(string) { <-open } })
+	for range 5 {
+		if a := e.get(t, key); a.StatusCode != 200 {
+			t.Fatal(a.StatusCode)
+		}
+	}
+	flight, began := e.cache.Fly(key, old, time.Now(), func() cache.Landing { return cache.Landing{} })
+	close(open)
+	if l := flight.Wait(time.Minute); began || l.Err != nil || !l.Stored {
+		t.Fatalf("no request was under way (began %v), or it went wrong: %+v", began, l)
+	}
+	a := e.get(t, key)
+	if got := a.Header.Get("Cache-Status"); !strings.HasPrefix(got, "iconedge; hit; ttl=86") || a.body != drawn(releaseA) {
+		t.Errorf("Cache-Status: %s", got)
+	}
+	if n := l.count(key); n != 2 {
+		t.Errorf("the origin was asked %d times, want 2", n)
+	}
+}
+
+func TestReleaseSwitch(t *testing.T) {
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	must(t, e.watch.look())
+	for _, target := range []string{"/mdi/home.svg", "/mdi/account.svg", "/api/v1/packs"} {
+		e.get(t, target)
+	}
+	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
+	must(t, e.watch.look())
+	tests := []struct {
+		target string
+		hit    bool
+		body   string
+	}{
+		{"/mdi/home.svg", false, drawn(releaseB)},
+		{"/mdi/account.svg", true, drawn(releaseA)}, // unchanged, says the origin
+		{"/api/v1/packs", false, `{"asked":"/api/v1/packs"}`},
+	}
+	for _, tt := range tests {
+		a := e.get(t, tt.target)
+		if hit := strings.Contains(a.Header.Get("Cache-Status"), "; hit;"); hit != tt.hit || a.body != tt.body {
+			t.Errorf("%s after the switch: Cache-Status %s, body %.90s", tt.target, a.Header.Get("Cache-Status"), a.body)
+		}
+	}
+}
+
+// An answer of the old release that is on its way while the release changes is given to who asked, and not kept.
+func TestOldAnswerOnItsWay(t *testing.T) {
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	must(t, e.watch.look())
+	asked, open := make(chan struct{}), make(chan struct{})
+	l.set(func() {
+		l.hold = func(target string) {
+			if target == "/mdi/home.svg" {
+				close(asked)
+				<-open
+			}
+		}
+	})
+	first := make(chan answer)
+	go func() { first <- e.get(t, "/mdi/home.svg") }()
+	<-asked // the origin has begun its answer from the old release
+	l.set(func() { l.release, l.changed, l.hold = releaseB, []string{"icon/mdi/home"}, nil })
+	must(t, e.watch.look())
+	close(open)
+	if a := <-first; a.StatusCode != 200 || strings.Contains(a.Header.Get("Cache-Status"), "stored") {
+		t.Errorf("%d, Cache-Status: %s; want an answer that is not stored", a.StatusCode, a.Header.Get("Cache-Status"))
+	}
+	if a := e.get(t, "/mdi/home.svg"); a.body != drawn(releaseB) {
+		t.Errorf("after the switch the old drawing is served: %s", a.Header.Get("Cache-Status"))
+	}
+}
+
+// An answer of another release than the known one is kept for moments only: one side is about to learn of the newer.
+func TestAnswerOfAnUnknownRelease(t *testing.T) {
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	must(t, e.watch.look())
+	l.set(func() { l.release = releaseB })
+	a := e.get(t, "/mdi/home.svg")
+	if got := a.Header.Get("Cache-Status"); got != "iconedge; fwd=uri-miss; stored; ttl=2" && got != "iconedge; fwd=uri-miss; stored; ttl=1" {
+		t.Errorf("Cache-Status: %s; want a ttl of at most 2", got)
+	}
+}
+
+// Who hears of a release here may ask here for it at once.
+func TestToldReleaseIsKnownHere(t *testing.T) {
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	must(t, e.watch.look())
+	e.get(t, "/mdi/home.svg")
+	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
+	if a := e.get(t, "/-/release?since="+releaseA); !strings.Contains(a.body, releaseB) || a.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+	if a := e.get(t, "/mdi/home.svg"); a.body != drawn(releaseB) {
+		t.Error("the edge tells of a release that it does not serve yet")
+	}
+	for range 10 {
+		e.get(t, "/-/release?since="+releaseA)
+	}
+	if n := l.count("/-/release?since=" + releaseA); n > 5 { // twice by the first, then at most once a second
+		t.Errorf("eleven questions of other edges asked the origin %d times", n)
+	}
+}
+
+func TestOriginWithoutReleases(t *testing.T) {
+	e := newEdgeTest(t, http.NotFoundHandler())
+	if err := e.watch.look(); !errors.Is(err, errNoReleases) {
+		t.Errorf("look = %v, want errNoReleases", err)
+	}
+	if !e.reached.Load() {
+		t.Error("an origin that answers 404 has been reached")
+	}
+}
+
+func TestWatchLogsTroubleOnce(t *testing.T) {
+	var log bytes.Buffer
+	l := newLibrary()
+	e := newEdgeTest(t, l, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	l.set(func() { l.broken = true })
+	for range 3 {
+		if err := e.watch.look(); err == nil {
+			t.Fatal("no error of a broken origin")
+		}
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings of one trouble:\n%s", n, log.String())
+	}
+	if e.reached.Load() {
+		t.Error("an origin that failed every time counts as reached")
+	}
+	l.set(func() { l.broken = false })
+	must(t, e.watch.look())
+	if !strings.Contains(log.String(), "again") {
+		t.Errorf("the end of the trouble is not logged:\n%s", log.String())
+	}
+}
+
+func TestLimit(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { must(t, c.Limits.Set("search=3/1m")) })
+	for i := range 5 {
+		a := e.get(t, "/api/v1/search?q=home")
+		want, left := 200, []string{"2", "1", "0", "0", "0"}[i]
+		if i >= 3 {
+			want = 429
+		}
+		if a.StatusCode != want || !strings.HasPrefix(a.Header.Get("RateLimit"), `"search";r=`+left+";t=") || a.Header.Get("RateLimit-Policy") != `"search";q=3;w=60` {
+			t.Errorf("request %d: %d, RateLimit %s", i, a.StatusCode, a.Header.Get("RateLimit"))
+		}
+		if want == 429 {
+			var p problem.Problem
+			if err := json.Unmarshal([]byte(a.body), &p); err != nil || p.Status != 429 || a.Header.Get("Cache-Control") != "no-store" ||
+				a.Header.Get("Retry-After") == "" || a.Header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("refused with %v %s", a.Header, a.body)
+			}
+		}
+	}
+	if a := e.do(t, http.MethodOptions, "/api/v1/search?q=home"); a.StatusCode != 204 {
+		t.Errorf("a preflight of a client over its limit: %d", a.StatusCode)
+	}
+	if a := e.get(t, "/api/v1/packs"); a.StatusCode != 200 {
+		t.Errorf("another class: %d", a.StatusCode)
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	e := newEdgeTest(t, newLibrary())
+	for _, target := range []string{"/mdi/home.svg", "/api/v1/search", "/api/v1/auth/verify", "/nowhere"} {
+		a := e.do(t, http.MethodOptions, target, "Origin", "https://app.test", "Access-Control-Request-Method", "POST",
+			"Access-Control-Request-Headers", "authorization, content-type")
+		h := a.Header
+		if a.StatusCode != 204 || h.Get("Access-Control-Max-Age") != "86400" || h.Get("Access-Control-Allow-Origin") != "*" ||
+			h.Get("Content-Length") != "" || h.Get("RateLimit") != "" || a.body != "" {
+			t.Errorf("%s: %d %v", target, a.StatusCode, h)
+		}
+		for _, name := range []string{"Authorization", "Content-Type", "If-None-Match", "If-Modified-Since", "Range"} {
+			if !strings.Contains(h.Get("Access-Control-Allow-Headers"), name) {
+				t.Errorf("%s: %s is not allowed", target, name)
+			}
+		}
+	}
+	if a := e.do(t, http.MethodOptions, "/mdi/home.svg"); a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("Allow: %s", a.Header.Get("Allow"))
+	}
+	if a := e.do(t, http.MethodOptions, "/nowhere"); a.StatusCode != 404 {
+		t.Errorf("OPTIONS of an unknown path that is no preflight: %d", a.StatusCode)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	var log bytes.Buffer
+	l := newLibrary()
+	e := newEdgeTest(t, l, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})) })
+	post := func(body string) answer {
+		r, _ := http.NewRequest(http.MethodPost, "http://edge.test/api/v1/auth/verify", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := e.RoundTrip(r)
+		must(t, err)
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return answer{resp, string(b)}
+	}
+	for range 2 {
+		if a := post(`{"token":"iel_good"}`); a.body != `{"valid":true}` || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Age") != "" {
+			t.Errorf("%s %v", a.body, a.Header)
+		}
+	}
+	if n := l.count(verifyPath); n != 2 {
+		t.Errorf("two calls asked the origin %d times", n)
+	}
+	if a := post(strings.Repeat("x", maxVerifyBody+1)); a.StatusCode != 413 || a.Header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `"status":413`) {
+		t.Errorf("a body too large: %d %s", a.StatusCode, a.body)
+	}
+	l.set(func() { l.broken = true })
+	if a := post(`{"token":"iel_good"}`); a.StatusCode != 502 || strings.Contains(a.body, "secret") || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the origin failed: %d %s", a.StatusCode, a.body)
+	}
+	if strings.Contains(log.String(), "iel_") {
+		t.Errorf("a token was logged:\n%s", log.String())
+	}
+}
+
+func TestHosts(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Hosts = []string{"icons.test"} })
+	for host, want := range map[string]int{"icons.test": 200, "ICONS.test:8080": 200, "other.test": 421, "icons.test.evil": 421, "127.0.0.1": 421} {
+		r, _ := http.NewRequest(http.MethodGet, "http://"+host+"/mdi/home.svg", nil)
+		resp, err := e.RoundTrip(r)
+		must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("Host: %s: %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+	r, _ := http.NewRequest(http.MethodGet, "http://127.0.0.1/healthz", nil)
+	if resp, err := e.RoundTrip(r); err != nil || resp.StatusCode != 200 {
+		t.Errorf("a health check by address: %v, %v", resp, err)
+	}
+}
+
+// A whole edge: its listeners, readiness, metrics, and how it ends.
+func TestRun(t *testing.T) {
+	l := newLibrary()
+	l.broken = true
+	origin := httptest.NewServer(l)
+	defer origin.Close()
+	var cfg Config
+	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	cfg.Origin, cfg.Log, cfg.Version = origin.URL, slog.New(slog.DiscardHandler), "v1.2.3"
+	public, admin := listenTest(t), listenTest(t)
+	cfg.Listener, cfg.AdminListener = public, admin
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, cfg) }()
+	adminURL, publicURL := "http://"+admin.Addr().String(), "http://"+public.Addr().String()
+
+	code := func(url string) (int, string) {
+		resp, err := http.Get(url)
+		must(t, err)
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(b)
+	}
+	if c, _ := code(adminURL + "/readyz"); c != 503 {
+		t.Errorf("/readyz with a broken origin: %d", c)
+	}
+	l.set(func() { l.broken = false })
+	if c, _ := code(publicURL + "/mdi/home.svg"); c != 200 {
+		t.Errorf("/mdi/home.svg: %d", c)
+	}
+	if c, _ := code(adminURL + "/readyz"); c != 200 {
+		t.Errorf("/readyz after an answer of the origin: %d", c)
+	}
+	if c, _ := code(publicURL + "/metrics"); c != 404 {
+		t.Errorf("the public listener has metrics: %d", c)
+	}
+	_, metrics := code(adminURL + "/metrics")
+	for _, want := range []string{
+		`iconedge_edge_requests_total{class="cdn",code="2xx",outcome="miss"} 1`,
+		`iconedge_edge_build_info{version="v1.2.3"} 1`, "iconedge_edge_cache_entries 1", "iconedge_edge_ready 1",
+		`iconedge_edge_limit_decisions_total{class="search",decision="refused"} 0`,
+	} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("/metrics has no line %s", want)
+		}
+	}
+
+	// A request under way is answered while the edge drains.
+	asked, open := make(chan struct{}), make(chan struct{})
+	l.set(func() {
+		l.hold = func(target string) {
+			if target == "/mdi/account.svg" {
+				close(asked)
+				<-open
+			}
+		}
+	})
+	last := make(chan int)
+	go func() {
+		c, _ := code(publicURL + "/mdi/account.svg")
+		last <- c
+	}()
+	<-asked
+	stop()
+	for c := 0; c != 503; c, _ = code(adminURL + "/readyz") {
+	}
+	close(open)
+	if c := <-last; c != 200 {
+		t.Errorf("the request under way: %d", c)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	if c, err := net.Dial("tcp", public.Addr().String()); err == nil {
+		c.Close()
+		t.Error("the public listener is open after the end")
+	}
+}
+
+func listenTest(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	return ln
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,136 @@
+package edge
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// raw sends bytes as they are, and reads every answer until the edge closes the connection, or n of them have come.
+func (e *edgeTest) raw(t *testing.T, request string, n int) []answer {
+	t.Helper()
+	c, err := e.ln.Dial()
+	must(t, err)
+	defer c.Close()
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	var answers []answer
+	for r := bufio.NewReader(c); len(answers) < n; {
+		method := http.MethodGet
+		if strings.HasPrefix(request, "HEAD") {
+			method = http.MethodHead
+		}
+		resp, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			return answers
+		}
+		b, err := io.ReadAll(resp.Body)
+		must(t, err)
+		answers = append(answers, answer{resp, string(b)})
+	}
+	return answers
+}
+
+// What HTTP itself forbids is a problem as well, and after it nothing more is read from the connection where bytes could
+// be taken for a request that are none.
+func TestRefused(t *testing.T) {
+	const next = "GET /mdi/account.svg HTTP/1.1\r\nHost: a\r\n\r\n"
+	tests := []struct {
+		name, request string
+		code          int
+		closed        bool // no second answer
+	}{
+		{"not HTTP", "hello\r\n\r\n", 400, true},
+		{"no Host", "GET / HTTP/1.1\r\n\r\n", 400, true},
+		{"two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, true},
+		{"a malformed Host", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400, false},
+		{"another version", "GET / HTTP/3.7\r\nHost: a\r\n\r\n", 505, true},
+		{"a space before the colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400, true},
+		{"NUL in the path", "GET /mdi/home.svg\x00 HTTP/1.1\r\nHost: a\r\n\r\n", 400, true},
+		{"two slashes first", "GET //mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 400, false},
+		{"a backslash", "GET /mdi\\home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 400, false},
+		{"a fragment", "GET /mdi/home.svg#x HTTP/1.1\r\nHost: a\r\n\r\n", 400, false},
+		{"a long address", "GET /mdi/" + strings.Repeat("a", 10_000) + ".svg HTTP/1.1\r\nHost: a\r\n\r\n", 414, false},
+		{"large fields", "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 20_000) + "\r\n\r\n", 431, true},
+		{"a large body", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n", 413, true},
+		{"an expectation", "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n", 417, false},
+		{"two lengths", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, true},
+		{"a length that is none", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na", 400, true},
+		{"a length and a coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, true},
+		{"a length and identity", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: identity\r\n\r\na", 400, true},
+		{"another coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400, true},
+		{"a chunk that is none", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n", 400, true},
+		{"CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, false},
+		{"a GET with a body", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na", 200, true},
+		{"a GET in chunks", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, true},
+		{"asked to close", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", 200, true},
+		{"HTTP/1.0", "GET /mdi/home.svg HTTP/1.0\r\n\r\n", 200, true},
+		{"an absolute address", "GET http://a/mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
+		{"an address in the query", "GET /mdi/home.svg?x=http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
+	}
+	e := newEdgeTest(t, newLibrary())
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answers := e.raw(t, tt.request+next, 2)
+			if len(answers) == 0 {
+				t.Fatal("no answer")
+			}
+			a := answers[0]
+			if a.StatusCode != tt.code || a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%d %v, want %d", a.StatusCode, a.Header, tt.code)
+			}
+			if tt.code >= 400 && (a.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(a.body, `"status":`)) {
+				t.Errorf("%s %s, want a problem", a.Header.Get("Content-Type"), a.body)
+			}
+			if a.Header.Get("Server") != "" {
+				t.Errorf("Server: %s", a.Header.Get("Server"))
+			}
+			if closed := len(answers) == 1; closed != tt.closed {
+				t.Errorf("%d answers; the connection is closed: %v, want %v", len(answers), closed, tt.closed)
+			}
+		})
+	}
+}
+
+// Two requests at once are answered in their order.
+func TestPipelined(t *testing.T) {
+	e := newEdgeTest(t, newLibrary())
+	answers := e.raw(t, strings.Repeat("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\nGET /mdi/nothing.svg HTTP/1.1\r\nHost: a\r\n\r\n", 3), 6)
+	if len(answers) != 6 {
+		t.Fatalf("%d answers to 6 requests", len(answers))
+	}
+	for i, a := range answers {
+		if want := []int{200, 404}[i%2]; a.StatusCode != want {
+			t.Errorf("answer %d: %d, want %d", i, a.StatusCode, want)
+		}
+	}
+}
+
+// A refused client gets its answer although it is still sending: the connection is not reset under it.
+func TestAnswerIsNotLost(t *testing.T) {
+	h := newEdgeTest(t, newLibrary()).handler
+	ln := listenTest(t)
+	s := newServer(h, h.log)
+	done := make(chan struct{})
+	go func() { defer close(done); s.Serve(lingerer{ln}) }()
+	defer func() { ln.Close(); <-done }()
+	for range 20 {
+		c, err := dial(ln)
+		must(t, err)
+		io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nX: "+strings.Repeat("a", 200_000)+"\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatalf("the answer was lost: %v", err)
+		}
+		if resp.StatusCode != 431 {
+			t.Errorf("%d, want 431", resp.StatusCode)
+		}
+		c.Close()
+	}
+}
+
+func dial(ln net.Listener) (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }

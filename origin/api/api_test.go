@@ -1,0 +1,439 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cespare/webtest"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
+	"github.com/iconedge/iconedge/origin/svg"
+	"github.com/iconedge/iconedge/origin/token"
+	"github.com/iconedge/iconedge/problem"
+)
+
+var t0 = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// A world is an API over the test library.
+type world struct {
+	*testing.T
+	*catalogtest.Publisher
+	*API
+	library catalogtest.Library
+	log     *syncBuffer
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// newWorld makes an API without a release.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, Publisher: catalogtest.Dir(t.TempDir()), log: new(syncBuffer)}
+	var err error
+	if w.library, err = catalogtest.Read("testdata/library"); err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.NewTextHandler(w.log, nil))
+	c, err := catalog.New(catalog.Options{Store: w.Store, Mirror: t.TempDir(), Prepare: Prepare, Log: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	w.API = New(Options{
+		Catalog: c, Tokens: token.NewVerifier(w.Store), CDNURL: "https://cdn.example.org/", Log: logger,
+		CacheControl: "public, max-age=86400, stale-while-revalidate=604800, stale-if-error=604800",
+	})
+	return w
+}
+
+// publish makes what the library is now the current release.
+func (w *world) publish(now time.Time) string {
+	w.Helper()
+	m, err := w.Publish(w.Context(), w.library, now)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := w.Catalog.Start(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	return m.ID
+}
+
+func published(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.publish(t0)
+	return w
+}
+
+// do sends a request; fields are names and values in turn.
+func (w *world) do(method, target, body string, fields ...string) *http.Response {
+	w.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Add(fields[i], fields[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	return rec.Result()
+}
+
+func body(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestScripts(t *testing.T) {
+	webtest.TestHandler(t, "testdata/*.txt", published(t))
+}
+
+// The library of the scripts is published by package publish too, in cmd/iconedge: what it makes of a drawing must be what
+// these tests serve.
+func TestLibraryIsClean(t *testing.T) {
+	l, err := catalogtest.Read("testdata/library")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, p := range l {
+		for name, d := range p.Drawings {
+			_, inside, _ := strings.Cut(d.SVG, ">")
+			clean, err := svg.Clean([]byte(strings.TrimSuffix(inside, "</svg>")), svg.Box{Width: d.Meta.Width, Height: d.Meta.Height})
+			if err != nil || string(clean.SVG) != d.SVG || clean.Monochrome != d.Meta.Monochrome {
+				t.Errorf("%s/%s: cleaned it is %s (monochrome %v), %v; want %s", key, name, clean.SVG, clean.Monochrome, err, d.SVG)
+			}
+		}
+	}
+}
+
+func TestNothingPublished(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"/mdi/home.svg", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs", "/api/v1/packs/mdi", "/-/release"} {
+		resp := w.do("GET", path, "")
+		if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" ||
+			resp.Header.Get("Content-Type") != problem.ContentType || !strings.Contains(body(t, resp), "iconedge publish") {
+			t.Errorf("GET %s = %d %v, want a 503 that says how to publish", path, resp.StatusCode, resp.Header)
+		}
+	}
+	for _, path := range []string{"/healthz", "/api/v1/openapi.json"} {
+		if resp := w.do("GET", path, ""); resp.StatusCode != 200 {
+			t.Errorf("GET %s = %d", path, resp.StatusCode)
+		}
+	}
+}
+
+// What an edge needs to know, which it does not pass on.
+func TestFieldsForEdges(t *testing.T) {
+	w := newWorld(t)
+	id := w.publish(t0)
+	for _, row := range []struct{ path, monochrome string }{
+		{"/mdi/home.svg", "?1"}, {"/api/v1/icon/mdi/home", "?1"}, {"/flat-color-icons/ok.svg?size=9", "?0"}, {"/mdi/none.svg", ""}, {"/api/v1/packs", ""},
+	} {
+		h := w.do("GET", row.path, "").Header
+		if h.Get(icon.FieldRelease) != id || h.Get(icon.FieldMonochrome) != row.monochrome {
+			t.Errorf("GET %s: release %q, monochrome %q; want %q, %q", row.path, h.Get(icon.FieldRelease), h.Get(icon.FieldMonochrome), id, row.monochrome)
+		}
+	}
+}
+
+// An edge makes coloured answers from plain ones; the origin alone must give the same bytes.
+func TestRecolourIsTheEdges(t *testing.T) {
+	w := published(t)
+	for _, path := range []string{"/mdi/home.svg", "/lucide/house.svg?size=48", "/shed/plank.svg?rotate=90&flip=vertical"} {
+		join := map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
+		plain, coloured := body(t, w.do("GET", path, "")), body(t, w.do("GET", path+join+"color=F00", ""))
+		if got := string(icon.Recolour([]byte(plain), "#ff0000")); got != coloured {
+			t.Errorf("%s: an edge gives %s, the origin %s", path, got, coloured)
+		}
+	}
+	for _, path := range []string{"/api/v1/icon/mdi/home", "/api/v1/icon/lucide/house"} {
+		plain, coloured := body(t, w.do("GET", path, "")), body(t, w.do("GET", path+"?color=F00", ""))
+		if got := string(icon.RecolourAnswer([]byte(plain), "#ff0000")); got != coloured {
+			t.Errorf("%s: an edge gives %s, the origin %s", path, got, coloured)
+		}
+	}
+}
+
+func TestSVGFormatIsTheCDNPath(t *testing.T) {
+	w := published(t)
+	for _, query := range []string{"", "color=f00", "size=48&rotate=90", "color=f00&flip=horizontal"} {
+		for _, name := range []string{"mdi/home", "flat-color-icons/ok"} {
+			cdn, api := w.do("GET", "/"+name+".svg?"+query, ""), w.do("GET", "/api/v1/icon/"+name+"?format=svg&"+query, "")
+			if a, b := body(t, cdn), body(t, api); a != b {
+				t.Errorf("%s?%s: %s and %s", name, query, a, b)
+			}
+			for field := range cdn.Header {
+				if a, b := cdn.Header.Get(field), api.Header.Get(field); a != b {
+					t.Errorf("%s?%s: %s is %q on the CDN path and %q in the API", name, query, field, a, b)
+				}
+			}
+		}
+	}
+}
+
+func TestGzip(t *testing.T) {
+	w := published(t)
+	for _, path := range []string{"/lucide/house.svg", "/lucide/house.svg?color=f00", "/api/v1/packs", "/api/v1/packs/mdi"} {
+		plain, coded := w.do("GET", path, ""), w.do("GET", path, "", "Accept-Encoding", "br, gzip")
+		z, err := gzip.NewReader(coded.Body)
+		if err != nil {
+			t.Fatalf("%s: %v, %v", path, err, coded.Header)
+		}
+		unpacked, err := io.ReadAll(z)
+		if err != nil || string(unpacked) != body(t, plain) {
+			t.Errorf("%s: what is coded is not what is plain: %v", path, err)
+		}
+		if a, b := plain.Header.Get("ETag"), coded.Header.Get("ETag"); a == b || strings.HasPrefix(a, "W/") || strings.HasPrefix(b, "W/") {
+			t.Errorf("%s: entity tags %s and %s, want two strong ones", path, a, b)
+		}
+		again := w.do("GET", path, "", "Accept-Encoding", "gzip", "If-None-Match", coded.Header.Get("ETag"))
+		if again.StatusCode != 304 || again.Header.Get("ETag") != coded.Header.Get("ETag") || again.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: %d %v, want a 304 for the coded answer", path, again.StatusCode, again.Header)
+		}
+		// A range is of the plain answer alone: the coded one is sent whole.
+		if part := w.do("GET", path, "", "Accept-Encoding", "gzip", "Range", "bytes=0-3"); part.StatusCode != 200 {
+			t.Errorf("%s: %d for a range of a coded answer", path, part.StatusCode)
+		}
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	w := published(t)
+	for _, path := range []string{"/mdi/home.svg", "/api/v1/icon/mdi/home"} {
+		first := w.do("GET", path, "")
+		etag, modified := first.Header.Get("ETag"), first.Header.Get("Last-Modified")
+		if modified != "Fri, 20 Nov 2026 12:00:00 GMT" {
+			t.Errorf("%s: Last-Modified is %s, want the time of the release", path, modified)
+		}
+		for _, row := range []struct {
+			status int
+			fields []string
+		}{
+			{304, []string{"If-None-Match", etag}},
+			{304, []string{"If-None-Match", "W/" + etag}},
+			{304, []string{"If-None-Match", `"a", ` + etag}},
+			{304, []string{"If-None-Match", `"a"`, "If-None-Match", etag}},
+			{200, []string{"If-None-Match", etag + " x"}},
+			{200, []string{"If-None-Match", `"a"`, "If-Modified-Since", modified}},
+			{304, []string{"If-Modified-Since", modified}},
+			{304, []string{"If-None-Match", "no list", "If-Modified-Since", modified}}, // as if it were not there
+			{200, []string{"If-Modified-Since", "Fri, 20 Nov 2026 11:59:59 GMT"}},
+			{200, []string{"If-Match", etag}},
+			{412, []string{"If-Match", "W/" + etag}},
+			{412, []string{"If-Match", `"a"`}},
+			{412, []string{"If-Unmodified-Since", "Fri, 20 Nov 2026 11:59:59 GMT"}},
+			{206, []string{"Range", "bytes=0-0", "If-Range", etag}},
+			{206, []string{"Range", "bytes=0-0", "If-Range", modified}},
+			{200, []string{"Range", "bytes=0-0", "If-Range", "W/" + etag}},
+			{200, []string{"Range", "bytes=0-0", "If-Range", "Fri, 20 Nov 2026 12:00:01 GMT"}},
+			{304, []string{"Range", "bytes=0-0", "If-None-Match", etag}},
+		} {
+			resp := w.do("GET", path, "", row.fields...)
+			if resp.StatusCode != row.status {
+				t.Errorf("GET %s %q = %d, want %d", path, row.fields, resp.StatusCode, row.status)
+			}
+			if row.status == 304 {
+				for _, field := range []string{"ETag", "Cache-Control", "Vary", "Access-Control-Allow-Origin", "Surrogate-Key"} {
+					if a, b := first.Header.Get(field), resp.Header.Get(field); a != b {
+						t.Errorf("GET %s %q: %s is %q, want %q as of the 200", path, row.fields, field, b, a)
+					}
+				}
+				if resp.Header.Get("Content-Length") != "" || body(t, resp) != "" {
+					t.Errorf("GET %s %q: a 304 with a Content-Length or a body", path, row.fields)
+				}
+			}
+		}
+	}
+}
+
+// A publisher's clock may be ahead: no answer was changed in the future (RFC 9110, section 8.8.2.1).
+func TestLastModifiedInTheFuture(t *testing.T) {
+	w := newWorld(t)
+	w.publish(time.Now().Add(1000 * time.Hour))
+	modified, err := http.ParseTime(w.do("GET", "/mdi/home.svg", "").Header.Get("Last-Modified"))
+	if err != nil || modified.After(time.Now()) {
+		t.Errorf("Last-Modified is %v, %v", modified, err)
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	w := published(t)
+	for _, row := range []struct{ path, methods string }{
+		{"/mdi/home.svg", "GET, HEAD, OPTIONS"}, {"/api/v1/search?q=", "GET, HEAD, OPTIONS"}, {"/api/v1/auth/verify", "POST, OPTIONS"},
+	} {
+		resp := w.do("OPTIONS", row.path, "", "Origin", "https://example.com", "Access-Control-Request-Method", "GET")
+		h := resp.Header
+		if resp.StatusCode != 204 || h.Get("Access-Control-Max-Age") != "86400" || h.Get("Access-Control-Allow-Methods") != row.methods || h.Get("Content-Length") != "" ||
+			h.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, If-Match, If-None-Match") {
+			t.Errorf("OPTIONS %s = %d %v", row.path, resp.StatusCode, h)
+		}
+	}
+}
+
+// Paths and addresses that net/http lets through and a script can't hold.
+func TestOddAddresses(t *testing.T) {
+	w := published(t)
+	for _, row := range []struct {
+		uri    string
+		status int
+	}{
+		{"//mdi/home.svg", 400}, {"/" + strings.Repeat("a", 9000) + ".svg", 414}, {"/mdi/home.svg?x=" + strings.Repeat("a", 9000), 414},
+		{"/" + strings.Repeat("a", 200) + "/home.svg", 404}, {"/mdi/" + strings.Repeat("a", 200) + ".svg", 404}, {"/mdi/home%2Esvg", 400}, {"/%2e%2e/home.svg", 400},
+		{`/mdi/"home".svg`, 400}, {"/", 404},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		path, query, _ := strings.Cut(row.uri, "?")
+		u, err := r.URL.Parse("http://x" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.RawQuery = query
+		r.URL = u
+		rec := httptest.NewRecorder()
+		w.ServeHTTP(rec, r)
+		if rec.Code != row.status || rec.Header().Get("Content-Type") != problem.ContentType || rec.Header().Get("Location") != "" {
+			t.Errorf("GET %.40s = %d %v, want %d", row.uri, rec.Code, rec.Header(), row.status)
+		}
+	}
+}
+
+func TestPinned(t *testing.T) {
+	w := newWorld(t)
+	first := w.publish(t0)
+	w.library.Add("mdi", catalogtest.Square("home", "M0 0h9z", 24))
+	w.library.Add("mdi", catalogtest.Square("brand-new", "M0 0h9z", 24))
+	second := w.publish(t0.Add(time.Hour))
+	for _, row := range []struct {
+		path   string
+		status int
+		in     string
+	}{
+		{"/mdi/home.svg", 200, "M0 0h9z"},
+		{"/mdi/home.svg?release=" + first, 200, "M10 20v-6h4"},
+		{"/mdi/home.svg?color=f00&release=" + first, 200, "#ff0000"},
+		{"/mdi/home.svg?release=" + second, 200, "M0 0h9z"},
+		{"/mdi/brand-new.svg?release=" + second, 200, "M0 0h9z"},
+		{"/mdi/brand-new.svg?release=" + first, 404, "no icon"},
+		{"/mdi/account.svg?release=" + first, 200, "<svg"},
+		{"/mdi/account.svg?release=" + second, 200, "<svg"},
+		{"/mdi/home.svg?release=" + strings.Repeat("0", 32), 404, "no release"},
+		{"/mdi/home.svg?release=", 404, "no release"},
+	} {
+		resp := w.do("GET", row.path, "")
+		if b := body(t, resp); resp.StatusCode != row.status || !strings.Contains(b, row.in) {
+			t.Errorf("GET %s = %d %s, want %d and %s", row.path, resp.StatusCode, b, row.status, row.in)
+		}
+		immutable := resp.Header.Get("Cache-Control") == "public, max-age=31536000, immutable"
+		if want := row.status == 200 && strings.Contains(row.path, "release="); immutable != want {
+			t.Errorf("GET %s: Cache-Control is %s", row.path, resp.Header.Get("Cache-Control"))
+		}
+	}
+	// An icon that did not change names the release in which it last did, in all three places.
+	resp := w.do("GET", "/api/v1/icon/mdi/account", "")
+	if !strings.Contains(body(t, resp), first) || !strings.Contains(resp.Header.Get("Surrogate-Key"), "release/"+first) || resp.Header.Get("Last-Modified") != "Fri, 20 Nov 2026 12:00:00 GMT" {
+		t.Errorf("an icon that did not change: %v", resp.Header)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	w := newWorld(t)
+	first := w.publish(t0)
+	w.library.Add("mdi", catalogtest.Square("home", "M0 0h9z", 24))
+	second := w.publish(t0.Add(time.Hour))
+	for _, row := range []struct{ query, want string }{
+		{"", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]}`},
+		{"?since=" + first, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + first + `","all":false,"changed":["icon/mdi/home","library"]}`},
+		{"?since=" + second, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + second + `","all":false,"changed":[]}`},
+		{"?since=whatever", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]}`},
+	} {
+		resp := w.do("GET", "/-/release"+row.query, "")
+		if got := body(t, resp); got != row.want+"\n" || resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("GET /-/release%s = %s %v, want %s", row.query, got, resp.Header, row.want)
+		}
+	}
+}
+
+func TestVerify(t *testing.T) {
+	w := newWorld(t) // licences need no release
+	valid, err := token.Issue(t.Context(), w.Store, "lifetime", nil, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp := w.do("POST", "/api/v1/auth/verify", `{"token":"`+valid+`"}`, "Content-Type", "application/json")
+	if got := body(t, resp); got != `{"valid":true,"plan":"lifetime","since":"2026-11-20T12:00:00Z"}`+"\n" || resp.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a valid token: %s %v", got, resp.Header)
+	}
+	for _, row := range []struct {
+		body, mediaType string
+		status          int
+	}{
+		{`{"token":"` + strings.Repeat("x", 4096) + `"}`, "application/json", 413},
+		{`{"token":"x"}` + strings.Repeat(" ", 4096), "application/json", 413},
+		{`{"token":"x"}`, "", 415}, {`{"token":"x"}`, "application/jsonx", 415}, {`{"token":"x"}`, "application/json; charset=UTF-8", 200},
+		{"", "application/json", 400}, {`"x"`, "application/json", 400},
+	} {
+		resp := w.do("POST", "/api/v1/auth/verify", row.body, "Content-Type", row.mediaType)
+		if resp.StatusCode != row.status || resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("POST %.20s as %q = %d %v, want %d", row.body, row.mediaType, resp.StatusCode, resp.Header, row.status)
+		}
+	}
+	w.Tokens = away{}
+	resp = w.do("POST", "/api/v1/auth/verify", `{"token":"`+valid+`"}`, "Content-Type", "application/json")
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("without the store: %d %v", resp.StatusCode, resp.Header)
+	}
+	if got := w.log.String(); strings.Contains(got, valid) || !strings.Contains(got, "store is away") {
+		t.Errorf("the log must tell of the store and not of the token:\n%s", got)
+	}
+}
+
+type away struct{}
+
+func (away) Verify(context.Context, string, time.Time) (token.License, bool, error) {
+	return token.License{}, false, errors.New("the store is away")
+}
+
+// Every list in an answer is a list, whatever a pack or an icon lacks.
+func TestNoNull(t *testing.T) {
+	w := newWorld(t)
+	w.library = catalogtest.Library{}
+	w.library.Add("bare", catalogtest.Square("x", "M0 0h1z", 16))
+	w.publish(t0)
+	for _, path := range []string{"/api/v1/packs", "/api/v1/packs/bare", "/api/v1/search?q=zzzz", "/api/v1/search?q=x&pack=bare", "/-/release"} {
+		b := body(t, w.do("GET", path, ""))
+		if !json.Valid([]byte(b)) || strings.Contains(strings.ReplaceAll(strings.ReplaceAll(b, `"alias_of":null`, ""), `"pack":null`, ""), "null") {
+			t.Errorf("GET %s = %s", path, b)
+		}
+	}
+}

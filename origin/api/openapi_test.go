@@ -1,0 +1,109 @@
+package api
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// TestOpenAPI: docs/openapi.yaml is what the service tells of itself at /api/v1/openapi.json, on its default address.
+func TestOpenAPI(t *testing.T) {
+	got := asYAML(t, newEntity(Document("http://127.0.0.1:8080")).body)
+	path := filepath.Join("..", "..", "docs", "openapi.yaml")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != string(got) {
+		t.Errorf("%s is not what the types say; go test ./origin/api -update writes it, and apiVersion says what kind of change it is", path)
+	}
+}
+
+// asYAML keeps the order of the fields.
+func asYAML(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var n yaml.Node
+	if err := yaml.Unmarshal(data, &n); err != nil { // JSON is YAML
+		t.Fatal(err)
+	}
+	plain(&n)
+	var b strings.Builder
+	b.WriteString("# Made from the Go types by `go test ./origin/api -update`: do not edit.\n")
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(&n); err != nil {
+		t.Fatal(err)
+	}
+	return []byte(b.String())
+}
+
+// plain takes JSON's braces and quotation marks off.
+func plain(n *yaml.Node) {
+	n.Style = 0
+	for _, c := range n.Content {
+		plain(c)
+	}
+}
+
+// Every field of every answer is described, and every endpoint and parameter of the router is in the document.
+func TestDocumentIsWhole(t *testing.T) {
+	var d struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct{ Name, In string }
+		}
+		Components struct {
+			Schemas map[string]struct {
+				Description string
+				Properties  map[string]struct {
+					Ref         string `json:"$ref"`
+					Description string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(newEntity(Document("http://127.0.0.1:8080")).body, &d); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range d.Components.Schemas {
+		if s.Description == "" {
+			t.Errorf("%s is not described", name)
+		}
+		for field, p := range s.Properties {
+			if p.Ref == "" && p.Description == "" {
+				t.Errorf("%s.%s is not described", name, field)
+			}
+		}
+	}
+	for path, e := range map[string]*endpoint{
+		"/{pack}/{name}.svg": cdnPath, "/api/v1/icon/{pack}/{name}": iconPath, "/api/v1/search": searchPath, "/api/v1/packs": packsPath,
+		"/api/v1/packs/{pack}": packPath, "/api/v1/auth/verify": verifyPath, "/api/v1/openapi.json": openapiPath, "/-/release": releasePath, "/healthz": healthPath,
+	} {
+		op := d.Paths[path][strings.ToLower(e.methods[0])]
+		got := map[string]bool{}
+		for _, p := range op.Parameters {
+			if p.In == "query" {
+				got[p.Name] = true
+			}
+		}
+		want := map[string]bool{}
+		for _, name := range e.params {
+			want[name] = true
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the document has the parameters %v, the router %v", path, got, want)
+		}
+	}
+}

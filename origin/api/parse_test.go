@@ -1,0 +1,155 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+func TestGzipWanted(t *testing.T) {
+	for _, row := range []struct {
+		accept string
+		want   bool
+	}{
+		{"", false}, {"gzip", true}, {"GZIP", true}, {"x-gzip", true}, {"br, gzip", true}, {"br", false}, {"*", true}, {"identity", false},
+		{"gzip;q=0", false}, {"gzip;q=0.000", false}, {"gzip;q=0.001", true}, {"gzip; q=0.5, identity;q=0.4", true}, {"gzip;q=0.4, identity;q=0.5", false},
+		{"gzip;q=0, *", false}, {"*;q=0", false}, {"gzip;q=2", false}, {"gzip;q=x", false}, {"gzip;q=NaN", false}, {"gzip;level=9", false}, {"identity;q=0, gzip", true},
+	} {
+		if got := gzipWanted(http.Header{"Accept-Encoding": {row.accept}}); got != row.want {
+			t.Errorf("gzipWanted(%q) = %v, want %v", row.accept, got, row.want)
+		}
+	}
+	if !gzipWanted(http.Header{"Accept-Encoding": {"br", "gzip"}}) {
+		t.Error("a field in two lines is one list")
+	}
+}
+
+func FuzzEntityTags(f *testing.F) {
+	for _, s := range []string{`"a"`, `W/"a", "b"`, "*", `"a" "b"`, `"a,b"`, `,,"a",`, `"`, `w/"a"`, "\"a\x7f\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		list, ok := entityTags([]string{s})
+		if !ok {
+			return
+		}
+		again, ok := entityTags([]string{strings.Join(list, ", ")})
+		if !ok || strings.Join(again, "\n") != strings.Join(list, "\n") {
+			t.Fatalf("entityTags(%q) = %q, and that is read as %q", s, list, again)
+		}
+		for _, tag := range list {
+			if !list.match(strings.TrimPrefix(tag, "W/"), weakly) {
+				t.Fatalf("%q does not match %q, which is in it", list, tag)
+			}
+		}
+	})
+}
+
+func FuzzRange(f *testing.F) {
+	for _, s := range []string{"bytes=0-3", "bytes=-5", "bytes=5-", "bytes=9-3", "bytes=0-1,3-4", "bytes=99999999999999999999-", "bytes=0-99999999999999999999", "bytes=-0"} {
+		f.Add(s, 100)
+	}
+	f.Fuzz(func(t *testing.T, s string, size int) {
+		size &= 1<<20 - 1
+		p, asked, ok := rangeOf(http.Header{"Range": {s}}, size, `"x"`, time.Time{})
+		if asked && ok && (p.start < 0 || p.length < 1 || p.start+p.length > size) {
+			t.Fatalf("rangeOf(%q, %d) = %+v", s, size, p)
+		}
+		if asked && strings.Contains(s, ",") {
+			t.Fatalf("rangeOf(%q) takes several ranges", s)
+		}
+	})
+}
+
+// FuzzPath: a path that leads to an icon is the one spelling of it, and no path leads out of the form of names that looks it up.
+func FuzzPath(f *testing.F) {
+	for _, s := range []string{"/mdi/home.svg", "/mdi/%68ome.svg", "/mdi/../x.svg", "//a.svg", "/api/v1/icon/a/b", "/a\x00/b.svg", "/A/b.svg", "/mdi/home.svg.svg", "/ /b.svg"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		u, err := url.ParseRequestURI(path)
+		if err != nil || u.Host != "" {
+			return
+		}
+		rt, err := parseRoute(&http.Request{URL: u})
+		if err != nil {
+			return
+		}
+		switch rt.endpoint {
+		case cdnPath:
+			if want := "/" + rt.ref.String() + ".svg"; u.EscapedPath() != want {
+				t.Fatalf("%q leads to %s", path, rt.ref)
+			}
+		case iconPath:
+			if want := "/api/v1/icon/" + rt.ref.String(); u.EscapedPath() != want {
+				t.Fatalf("%q leads to %s", path, rt.ref)
+			}
+		}
+		for _, s := range []string{rt.ref.Pack, rt.ref.Name} {
+			if strings.ContainsAny(s, "/%\x00") || s == ".." || s == "." {
+				t.Fatalf("%q leads to %q", path, s)
+			}
+		}
+	})
+}
+
+// FuzzQuery: what is taken is in its range, and its canonical spelling is taken for the same.
+func FuzzQuery(f *testing.F) {
+	for _, s := range []string{"q=home&limit=5", "color=%23F00&size=3", "size=3&size=4", "rotate=1&flip=horizontal,vertical", "q=%ff", "per_page=1000"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if p, err := parseParams(raw, searchPath.params); err == nil {
+			if q, err := parseSearch(p); err == nil && (q.Text == "" || q.Text != strings.TrimSpace(q.Text) || q.Limit < 1 || q.Limit > 50 || q.Offset < 0 || q.Offset > 1000) {
+				t.Fatalf("%q is read as %+v", raw, q)
+			}
+		}
+		p, err := parseParams(raw, cdnPath.params)
+		if err != nil {
+			return
+		}
+		d, err := parseDrawn(p)
+		if err != nil {
+			return
+		}
+		again, err := parseParams(d.variant.Query()+"&color="+url.QueryEscape(string(d.color)), cdnPath.params)
+		if d.color == "" {
+			delete(again, "color")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d2, err := parseDrawn(again); err != nil || d2 != d {
+			t.Fatalf("%q is read as %+v, and its canonical spelling as %+v, %v", raw, d, d2, err)
+		}
+	})
+}
+
+// The pages of a pack, put together, are its icons, each once.
+func TestPages(t *testing.T) {
+	w := published(t)
+	r := w.Catalog.Current()
+	defer r.Done()
+	p, _ := r.Pack("mdi")
+	all := onePack(p, 1, icon.MaxOnPage)
+	for perPage := 1; perPage <= len(all.Icons)+1; perPage++ {
+		var names []string
+		first := onePack(p, 1, perPage)
+		for page := 1; page <= first.Pages; page++ {
+			for _, i := range onePack(p, page, perPage).Icons {
+				names = append(names, i.Name)
+			}
+		}
+		var want []string
+		for _, i := range all.Icons {
+			want = append(want, i.Name)
+		}
+		if strings.Join(names, " ") != strings.Join(want, " ") || len(want) != p.Count {
+			t.Errorf("%d on a page: %v, want %v", perPage, names, want)
+		}
+	}
+}

@@ -1,0 +1,378 @@
+package origin
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
+	"github.com/iconedge/iconedge/origin/release"
+	"github.com/iconedge/iconedge/origin/token"
+)
+
+var t0 = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// A process is an origin that runs.
+type process struct {
+	*testing.T
+	*catalogtest.Publisher
+	folder, mirror string
+	public, admin  string // addresses
+	stop           context.CancelFunc
+	ended          chan error
+	log            *lockedBuffer
+}
+
+type lockedBuffer struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.String()
+}
+
+// prepare makes a store and the listeners; run starts the origin.
+func prepare(t *testing.T) *process {
+	p := &process{T: t, folder: t.TempDir(), mirror: t.TempDir(), log: new(lockedBuffer), ended: make(chan error, 1)}
+	p.Publisher = catalogtest.Dir(p.folder)
+	return p
+}
+
+func (p *process) run(change ...func(*Config)) *process {
+	p.Helper()
+	cfg := Config{
+		Store: "dir:" + p.folder, Mirror: p.mirror, Poll: 10 * time.Millisecond, Drain: 10 * time.Second,
+		Listener: listen(p.T), AdminListener: listen(p.T), Log: slog.New(slog.NewTextHandler(p.log, nil)), Version: "test",
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	p.public, p.admin = cfg.Listener.Addr().String(), cfg.AdminListener.Addr().String()
+	ctx, stop := context.WithCancel(p.Context())
+	p.stop = stop
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.ended <- Run(ctx, cfg)
+	}()
+	p.Cleanup(func() { stop(); <-done })
+	return p
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ln
+}
+
+func library(path string) catalogtest.Library {
+	l := catalogtest.Library{}
+	l.Add("one", catalogtest.Square("home", path, 24))
+	return l
+}
+
+func (p *process) publish(path string) *release.Manifest {
+	p.Helper()
+	m, err := p.Publish(p.Context(), library(path), t0)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return m
+}
+
+// get asks once; the body is "" and the status 0 where nobody answers.
+func (p *process) get(address, path string) (int, string) {
+	resp, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, ""
+	}
+	return resp.StatusCode, string(b)
+}
+
+// until asks again and again, as those who wait for readiness do, until the answer has that status and those words.
+func (p *process) until(address, path string, status int, words string) {
+	p.Helper()
+	var got int
+	var body string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if got, body = p.get(address, path); got == status && strings.Contains(body, words) {
+			return
+		}
+		select {
+		case err := <-p.ended:
+			p.Fatalf("it ended: %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	p.Fatalf("GET %s = %d %s, want %d and %q", path, got, body, status, words)
+}
+
+func TestEmptyThenPublished(t *testing.T) {
+	p := prepare(t).run()
+	p.until(p.admin, "/readyz", 503, "iconedge publish")
+	if status, _ := p.get(p.public, "/healthz"); status != 200 {
+		t.Errorf("/healthz = %d while nothing is published", status)
+	}
+	if status, body := p.get(p.public, "/one/home.svg"); status != 503 || !strings.Contains(body, "iconedge publish") {
+		t.Errorf("an icon while nothing is published: %d %s", status, body)
+	}
+	m := p.publish("M1 1h1z")
+	p.until(p.admin, "/readyz", 200, "ok")
+	p.until(p.public, "/one/home.svg", 200, "M1 1h1z")
+	p.until(p.admin, "/metrics", 200, `iconedge_origin_release_info{release="`+m.ID+`"} 1`)
+	p.until(p.admin, "/metrics", 200, `iconedge_origin_requests_total{class="cdn",status="503"} 1`)
+	p.until(p.admin, "/metrics", 200, `iconedge_origin_build_info{go="go`)
+}
+
+// Requests run on while the library is published again and again: none fails.
+func TestSwitchWhileServing(t *testing.T) {
+	p := prepare(t)
+	p.publish("M0 0h1z")
+	p.run()
+	p.until(p.admin, "/readyz", 200, "ok")
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for range 3 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				if status, body := p.get(p.public, "/one/home.svg"); status != 200 {
+					t.Errorf("%d %s", status, body)
+					return
+				}
+			}
+		})
+	}
+	for _, path := range []string{"M1 1h1z", "M2 2h2z", "M3 3h3z", "M4 4h4z"} {
+		p.publish(path)
+		p.until(p.public, "/one/home.svg", 200, path)
+	}
+	stop()
+	clients.Wait()
+}
+
+func TestDamagedAtStart(t *testing.T) {
+	for _, what := range []string{"archive", "index"} {
+		p := prepare(t)
+		m := p.publish("M0 0h1z")
+		key := release.IndexKey(m.Index.Hash)
+		if what == "archive" {
+			key = release.ArchiveKey(m.Packs[0].Archive.Hash)
+		}
+		cut(t, filepath.Join(p.folder, key))
+		p.run()
+		if err := <-p.ended; err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("with a damaged %s Run gives %v, want an error that names %s", what, err, key)
+		}
+	}
+}
+
+func cut(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data[:len(data)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamagedAtSwitch(t *testing.T) {
+	p := prepare(t)
+	old := p.publish("M0 0h1z")
+	p.run()
+	p.until(p.admin, "/readyz", 200, "ok")
+	bad, err := catalogtest.Dir(t.TempDir()).Publish(t.Context(), library("M9 9h9z"), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The manifest is there, the archive it names is not what it should be.
+	put := func(key string, data []byte) {
+		t.Helper()
+		if err := p.Store.Put(t.Context(), key, bytes.NewReader(data), int64(len(data))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := release.ArchiveKey(bad.Packs[0].Archive.Hash)
+	put(key, []byte("damaged"))
+	put(release.ManifestKey(bad.ID), bad.Encode())
+	if err := p.Switch(t.Context(), bad.ID, t0); err != nil {
+		t.Fatal(err)
+	}
+	p.until(p.admin, "/metrics", 200, "iconedge_origin_store_followed 0")
+	if status, body := p.get(p.public, "/one/home.svg"); status != 200 || !strings.Contains(body, "M0 0h1z") {
+		t.Errorf("after a refused switch: %d %s", status, body)
+	}
+	if status, body := p.get(p.admin, "/metrics"); status != 200 || strings.Contains(body, "iconedge_origin_release_refused_total 0\n") {
+		t.Errorf("the refusal is not counted")
+	}
+	if got := p.log.text(); !strings.Contains(got, key) || !strings.Contains(got, "release="+old.ID) {
+		t.Errorf("the log names neither the archive nor the release that is served on:\n%s", got)
+	}
+	if status, _ := p.get(p.admin, "/readyz"); status != 200 {
+		t.Errorf("/readyz = %d: it can answer", status)
+	}
+}
+
+func TestStoreGone(t *testing.T) {
+	p := prepare(t)
+	p.publish("M0 0h1z")
+	p.run()
+	p.until(p.admin, "/readyz", 200, "ok")
+	p.stop()
+	if err := <-p.ended; err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(p.folder); err != nil {
+		t.Fatal(err)
+	}
+	p.run()
+	p.until(p.public, "/one/home.svg", 200, "M0 0h1z")
+}
+
+// A store that answers Open when it is let go: requests that wait for it are under way.
+type slowStore struct {
+	objectstore.Reader
+	asked chan struct{} // one for each token that is looked up
+	let   chan struct{} // closed: answer
+}
+
+func (s *slowStore) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	if strings.HasPrefix(key, "licenses/") {
+		s.asked <- struct{}{}
+		<-s.let
+	}
+	return s.Reader.Open(ctx, key)
+}
+
+// tokenOf issues a token that is in no other store than this one.
+func (p *process) tokenOf() string {
+	p.Helper()
+	tok, err := token.Issue(p.Context(), p.Store, "lifetime", nil, t0)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return tok
+}
+
+// A request under way when the origin is stopped is answered, and no new one is taken.
+func TestDrain(t *testing.T) {
+	p := prepare(t)
+	p.publish("M0 0h1z")
+	body := `{"token":"` + p.tokenOf() + `"}`
+	slow := &slowStore{p.Store, make(chan struct{}, 1), make(chan struct{})}
+	p.run(func(c *Config) { c.Bucket = slow })
+	p.until(p.admin, "/readyz", 200, "ok")
+	status := make(chan int, 1)
+	go func() {
+		resp, err := http.Post("http://"+p.public+"/api/v1/auth/verify", "application/json", strings.NewReader(body))
+		if err != nil {
+			status <- 0
+			return
+		}
+		resp.Body.Close()
+		status <- resp.StatusCode
+	}()
+	<-slow.asked
+	p.stop()
+	p.until(p.admin, "/readyz", 503, "stopping")
+	close(slow.let)
+	if got := <-status; got != 200 {
+		t.Errorf("the request under way got %d", got)
+	}
+	if err := <-p.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if got, _ := p.get(p.public, "/healthz"); got != 0 {
+		t.Errorf("after the end somebody answers %d", got)
+	}
+}
+
+// A client that never ends does not hold the origin for longer than the drain.
+func TestDrainEnds(t *testing.T) {
+	p := prepare(t)
+	p.publish("M0 0h1z")
+	body := `{"token":"` + p.tokenOf() + `"}`
+	slow := &slowStore{p.Store, make(chan struct{}, 1), make(chan struct{})}
+	defer close(slow.let)
+	p.run(func(c *Config) { c.Bucket, c.Drain = slow, 20*time.Millisecond })
+	p.until(p.admin, "/readyz", 200, "ok")
+	go http.Post("http://"+p.public+"/api/v1/auth/verify", "application/json", strings.NewReader(body))
+	<-slow.asked
+	p.stop()
+	if err := <-p.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func TestListenFails(t *testing.T) {
+	ln := listen(t)
+	defer ln.Close()
+	err := Run(t.Context(), Config{Listen: ln.Addr().String(), AdminListen: "none", Store: "dir:" + t.TempDir(), Mirror: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), ln.Addr().String()) {
+		t.Errorf("Run on an address in use: %v", err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	var defaults Config
+	fs := flag.NewFlagSet("origin", flag.ContinueOnError)
+	defaults.Flags(fs)
+	if defaults.Listen != "127.0.0.1:8081" || defaults.AdminListen != "127.0.0.1:8083" || defaults.CDNURL != "http://127.0.0.1:8080" {
+		t.Errorf("defaults: %+v", defaults)
+	}
+	for _, row := range []struct {
+		name   string
+		change func(*Config)
+		want   string // in the error; "": it is right
+	}{
+		{"defaults with a store and a mirror", func(*Config) {}, ""},
+		{"no store", func(c *Config) { c.Store = "" }, "--store"},
+		{"a store of no kind", func(c *Config) { c.Store = "ftp://x" }, "--store"},
+		{"no mirror", func(c *Config) { c.Mirror = "" }, "--mirror"},
+		{"no port", func(c *Config) { c.Listen = "127.0.0.1" }, "--listen"},
+		{"no admin listener", func(c *Config) { c.AdminListen = "none" }, ""},
+		{"no such port", func(c *Config) { c.AdminListen = "127.0.0.1:http8" }, "--admin-listen"},
+		{"a slash at the end", func(c *Config) { c.CDNURL = "https://cdn.example.org/icons/" }, ""},
+		{"a CDN without a scheme", func(c *Config) { c.CDNURL = "cdn.example.org" }, "--cdn-url"},
+		{"two lines", func(c *Config) { c.CacheControl = "public\r\nX: y" }, "--cache-control"},
+		{"polling without a pause", func(c *Config) { c.Poll = time.Nanosecond }, "--poll"},
+		{"a negative drain", func(c *Config) { c.Drain = -1 }, "--drain"},
+	} {
+		c := defaults
+		c.Store, c.Mirror = "dir:store", "mirror"
+		row.change(&c)
+		err := c.Validate()
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q", row.name, err, row.want)
+		}
+	}
+}
