@@ -25,8 +25,8 @@ type Cache struct {
 	flights flights
 	codings chan *Entry
 	closed  chan struct{}
-	closing sync.RWMutex   // held for writing while the cache ends: ristretto does not bear writes then
-	pending sync.WaitGroup // codings that are queued or being made
+	closing sync.RWMutex // held for writing while the cache ends: ristretto does not bear writes then
+	pending tally        // codings that are queued or being made
 	entries atomic.Int64
 	evicted atomic.Uint64
 }
@@ -86,6 +86,7 @@ func (c *Cache) Put(e *Entry, asked Mark) bool {
 	if !c.marks.keep(e) {
 		return false
 	}
+	e.reserve()
 	inFront := c.front.put(e)
 	c.set(e)
 	if !inFront {

@@ -25,19 +25,27 @@ func compressible(contentType []byte) bool {
 		name == "application/json" || name == "application/xml" || name == "application/javascript"
 }
 
+// reserve counts the codings of a new entry in before they are made, at their most: so the ceiling holds, come they when
+// they will.
+func (e *Entry) reserve() {
+	v := e.Identity()
+	if e.coded.Load() || v == nil || len(v.Body) < minCoded || !compressible(e.ContentType) {
+		e.coded.Store(true)
+		return
+	}
+	e.reserved.Store(int64(len(v.Body)))
+}
+
 // encode queues an entry whose codings are still to be made; where the queue is full a later request for it will.
 func (c *Cache) encode(e *Entry) {
-	if v := e.Identity(); v == nil || len(v.Body) < minCoded || !compressible(e.ContentType) {
-		e.coded.Store(true)
-	}
 	if !e.coded.CompareAndSwap(false, true) {
 		return
 	}
-	c.pending.Add(1)
+	c.pending.add(1)
 	select {
 	case c.codings <- e:
 	default:
-		c.pending.Done()
+		c.pending.add(-1)
 		e.coded.Store(false)
 	}
 }
@@ -50,7 +58,31 @@ func (c *Cache) Touch(e *Entry) {
 }
 
 // Settle waits until every coding that is queued has been made.
-func (c *Cache) Settle() { c.pending.Wait() }
+func (c *Cache) Settle() { c.pending.wait() }
+
+// A tally counts what is under way. Unlike a sync.WaitGroup it may be waited for while more is begun.
+type tally struct {
+	mu   sync.Mutex
+	zero sync.Cond
+	n    int
+}
+
+func (t *tally) add(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n += n; t.n == 0 && t.zero.L != nil {
+		t.zero.Broadcast()
+	}
+}
+
+func (t *tally) wait() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.zero.L = &t.mu
+	for t.n > 0 {
+		t.zero.Wait()
+	}
+}
 
 // startCoders starts as many goroutines that make codings as half the processors: requests come first.
 func (c *Cache) startCoders() {
@@ -61,7 +93,7 @@ func (c *Cache) startCoders() {
 				case e := <-c.codings:
 					e.AddCodings()
 					c.grown(e)
-					c.pending.Done()
+					c.pending.add(-1)
 				case <-c.closed:
 					return
 				}
@@ -79,14 +111,18 @@ func (c *Cache) grown(e *Entry) {
 }
 
 // AddCodings makes the codings that are smaller than the identity body. Each has a tag of its own (RFC 9110, section 8.8.3.3).
+// Together they are no larger than that body, which is what was reserved for them; else gzip, which fewer clients ask for, is left out.
 func (e *Entry) AddCodings() {
 	id := e.Identity()
-	if b := brotlied(id.Body); len(b) < len(id.Body) {
+	room := len(id.Body)
+	if b := brotlied(id.Body); len(b) < room {
 		e.variants[Brotli].Store(&Variant{Body: b, ETag: Suffixed(id.ETag, "br")})
+		room -= len(b)
 	}
-	if b := gzipped(id.Body); len(b) < len(id.Body) {
+	if b := gzipped(id.Body); len(b) < room {
 		e.variants[Gzip].Store(&Variant{Body: b, ETag: Suffixed(id.ETag, "gzip")})
 	}
+	e.reserved.Store(0)
 }
 
 // Suffixed is the entity tag of a representation made from another: "abc" with br is "abc-br".

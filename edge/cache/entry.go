@@ -29,7 +29,8 @@ type Entry struct {
 	mark     Mark
 	checked  atomic.Uint64 // the last mark against which it was judged, and kept
 	variants [3]atomic.Pointer[Variant]
-	coded    atomic.Bool // its codings are made, being made, or not wanted
+	coded    atomic.Bool  // its codings are made, being made, or not wanted
+	reserved atomic.Int64 // bytes that its codings may take, while they are not made
 }
 
 // A Variant is a body in one content coding, with the entity tag that belongs to it.
@@ -125,5 +126,5 @@ func (e *Entry) Cost() int64 {
 			n += 64 + cap(v.Body) + len(v.ETag)
 		}
 	}
-	return int64(n)
+	return int64(n) + e.reserved.Load()
 }

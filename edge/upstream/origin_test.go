@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/iconedge/iconedge/problem"
 )
@@ -125,5 +124,3 @@ func wantProblem(t *testing.T, err error, status int, cause error) {
 		t.Errorf("the detail %q names the origin", p.Detail)
 	}
 }
-
-const short = 200 * time.Millisecond

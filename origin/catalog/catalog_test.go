@@ -24,7 +24,7 @@ var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // A world is a store, and a catalog that mirrors it.
 type world struct {
-	*testing.T
+	testing.TB
 	catalogtest.Publisher
 	folder, mirror string
 	store          *switchable
@@ -54,8 +54,9 @@ func (s *switchable) fail(err error) {
 	s.away = err
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{T: t, folder: t.TempDir(), mirror: t.TempDir(), watcher: watcher{patience: 1}}
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{TB: t, folder: t.TempDir(), mirror: t.TempDir(), watcher: watcher{patience: 1}}
 	w.store = &switchable{Bucket: objectstore.Dir(w.folder)}
 	w.Publisher.Store = objectstore.Dir(w.folder)
 	return w

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -59,4 +60,30 @@ func FuzzDistance(f *testing.F) {
 			t.Fatalf("distance(%q, %q) = %d, and %d the other way round", a, b, d, back)
 		}
 	})
+}
+
+// The contract gives close names 200 µs; the largest packs have some 15,000 names, many of them alike.
+func BenchmarkNear(b *testing.B) {
+	w := newWorld(b)
+	l := catalogtest.Library{}
+	for _, first := range strings.Fields("account arrow battery calendar heart home house") {
+		for i := range 2000 {
+			l.Add("one", catalogtest.Square(fmt.Sprintf("%s-%c%c%c-outline", first, 'a'+i%26, 'a'+i/26%26, 'a'+i/676), "M0 0h1z", 24))
+		}
+	}
+	w.publish(l)
+	c := w.start()
+	r := c.Current()
+	defer r.Done()
+	p, _ := r.Pack("one")
+	for _, name := range []string{"hoem", "home-aba-outlien", "battery-charging-wireless-outline-20-percent"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if n := len(p.Near(name)); n > MaxNear {
+					b.Fatal(n)
+				}
+			}
+		})
+	}
 }

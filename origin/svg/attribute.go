@@ -137,8 +137,8 @@ func harmlessPlain(v []byte) bool {
 		return false
 	}
 	s := strings.ToLower(string(v))
-	for _, function := range [...]string{"url(", "src(", "image(", "image-set(", "expression("} {
-		if strings.Contains(s, function) {
+	for _, sign := range [...]string{"url(", "src(", "image(", "image-set(", "expression(", "//", "script:", "behavior", "@"} {
+		if strings.Contains(s, sign) {
 			return false
 		}
 	}

@@ -1,0 +1,98 @@
+package edge
+
+import (
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/ratelimit"
+)
+
+func parseFlags(args ...string) (Config, error) {
+	var c Config
+	fs := flag.NewFlagSet("edge", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	c.Flags(fs)
+	if err := fs.Parse(args); err != nil {
+		return c, err
+	}
+	return c, c.Validate()
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := parseFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || c.Origin != "http://127.0.0.1:8081" || c.CacheBytes != 256<<20 {
+		t.Errorf("%+v", c)
+	}
+	want := map[class]string{classSearch: "60/1m0s", classIcon: "120/1m0s", classPacks: "60/1m0s", classVerify: "30/1m0s", classCDN: "off"}
+	for class, limit := range want {
+		if got := c.Limits.of(class).String(); got != limit {
+			t.Errorf("the limit of %s is %s, want %s", class, got, limit)
+		}
+	}
+}
+
+func TestLimitFlag(t *testing.T) {
+	c, err := parseFlags("--limit", "search=5/10s", "--limit", "icon=off", "--limit", "cdn=1000/1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for class, want := range map[class]ratelimit.Limit{
+		classSearch: {N: 5, Window: 10 * time.Second}, classIcon: {}, classCDN: {N: 1000, Window: time.Second},
+		classPacks: {N: 60, Window: time.Minute}, // as it was
+	} {
+		if got := c.Limits.of(class); got != want {
+			t.Errorf("the limit of %s is %s, want %s", class, got, want)
+		}
+	}
+}
+
+func TestWrongFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--limit books=1/1m":                   "class",
+		"--limit none=1/1m":                    "class",
+		"--limit search":                       "limit",
+		"--limit search=0/1m":                  "limit",
+		"--trusted-proxies 10.0.0.0/x":         "network",
+		"--trusted-proxies ::ffff:1.2.3.4/120": "IPv4",
+		"--origin ftp://a":                     "--origin",
+		"--origin http://a/b":                  "--origin",
+		"--origin http://u:p@a":                "--origin",
+		"--origin a:80":                        "--origin",
+		"--cache-bytes 1000":                   "--cache-bytes",
+		"--drain -1s":                          "--drain",
+		"--host a:80":                          "--host",
+		"--host a/b":                           "--host",
+	} {
+		if _, err := parseFlags(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error about %s", args, err, want)
+		}
+	}
+}
+
+func TestAllThatIsWrongAtOnce(t *testing.T) {
+	_, err := parseFlags("--origin", "x", "--cache-bytes", "1", "--host", "a b")
+	for _, want := range []string{"--origin", "--cache-bytes", "--host"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error says nothing of %s: %v", want, err)
+		}
+	}
+}
+
+func TestProxiesAndHosts(t *testing.T) {
+	c, err := parseFlags("--trusted-proxies", "10.1.2.3/8", "--trusted-proxies", "192.0.2.1", "--trusted-proxies", "2001:db8::/32", "--host", "Icons.Test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (*prefixes)(&c.TrustedProxies).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
+		t.Errorf("trusted: %s", got)
+	}
+	if len(c.Hosts) != 1 || c.Hosts[0] != "icons.test" {
+		t.Errorf("hosts: %q", c.Hosts)
+	}
+}

@@ -1,0 +1,164 @@
+package edge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// route sends a request target through the router and the endpoint's parser; found is false where no endpoint has the path.
+func route(uri string) (t target, ep *endpoint, err error) {
+	r := newRoutes(func(ctx *fasthttp.RequestCtx, e *endpoint) {
+		ep = e
+		if e.allow == posting {
+			ctx.Request.Header.SetMethod(fasthttp.MethodPost)
+		}
+		t, err = parse(ctx, e)
+	}, func(*fasthttp.RequestCtx) { err = notHere() })
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.Header.SetHost("a")
+	ctx.Request.SetRequestURI(uri)
+	r.Handler(&ctx)
+	return t, ep, err
+}
+
+func TestTargets(t *testing.T) {
+	tests := []struct {
+		uri   string
+		class class
+		want  target
+	}{
+		{"/mdi/home.svg", classCDN, target{"/mdi/home.svg", "", formDrawing}},
+		{"/mdi/home.svg?", classCDN, target{"/mdi/home.svg", "", formDrawing}},
+		{"/mdi/home.svg?foo=bar&color=ABC", classCDN, target{"/mdi/home.svg", "#aabbcc", formDrawing}},
+		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", classCDN, target{"/mdi/home.svg?height=20&rotate=180&width=10", "", formDrawing}},
+		{"/mdi/home.svg?release=" + releaseA, classCDN, target{"/mdi/home.svg?release=" + releaseA, "", formDrawing}},
+		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", classCDN, target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", formDrawing}},
+		{"/api/v1/icon/mdi/home", classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer}},
+		{"/api/v1/icon/mdi/home?size=7&format=json", classIcon, target{"/api/v1/icon/mdi/home?height=7", "", formAnswer}},
+		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", classIcon, target{"/mdi/home.svg?height=7", "#ff0000", formDrawing}},
+		{"/api/v1/icon/mdi/home?release=" + releaseA, classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer}}, // unknown here
+		{"/api/v1/search?q=a+b", classSearch, target{key: "/api/v1/search?q=a+b"}},
+		{"/api/v1/search?q=%E2%82%AC", classSearch, target{key: "/api/v1/search?q=%E2%82%AC"}},
+		{"/api/v1/packs", classPacks, target{key: "/api/v1/packs"}},
+		{"/api/v1/packs?commercial=false&category=", classPacks, target{key: "/api/v1/packs"}},
+		{"/api/v1/packs/mdi?page=1&per_page=5", classPacks, target{key: "/api/v1/packs/mdi?per_page=5"}},
+		{"/api/v1/openapi.json?x", classNone, target{key: "/api/v1/openapi.json"}},
+		{"/-/release?since=" + releaseA, classNone, target{key: "/-/release?since=" + releaseA}},
+		{"/-/release?since=x", classNone, target{key: "/-/release"}},
+		{"/api/v1/auth/verify", classVerify, target{key: "/api/v1/auth/verify"}},
+		{"/api/home.svg", classCDN, target{"/api/home.svg", "", formDrawing}}, // a pack may be called so
+		{"/healthz/home.svg", classCDN, target{"/healthz/home.svg", "", formDrawing}},
+	}
+	for _, tt := range tests {
+		got, ep, err := route(tt.uri)
+		if err != nil || got != tt.want || ep.class != tt.class {
+			t.Errorf("%s: %+v, %v; want %+v", tt.uri, got, err, tt.want)
+		}
+	}
+}
+
+// A key means one thing: read again it is itself, and the origin, which reads it by the same words, is asked for what was asked
+// for here.
+func FuzzRoute(f *testing.F) {
+	for _, s := range []string{
+		"/", "/mdi/home.svg", "/mdi/home.svg?color=%23F00&size=1&x=y", "/mdi/home.svg?flip=vertical&rotate=3&release=" + releaseA,
+		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac",
+		"/api/v1/packs?license=MIT&category=a%2Bb&commercial=true", "/api/v1/packs/mdi?page=2&per_page=100", "/-/release?since=" + releaseA,
+		"/mdi/../x.svg", "/mdi//x.svg", "/a%2fb", "/api/v1/auth/verify", "/healthz", "//a/b", "/api/v1/icon/a/b?color=12345678",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, uri string) {
+		if !strings.HasPrefix(uri, "/") || strings.HasPrefix(uri, "//") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '#' || r == 0x7f }) {
+			return // refused before
+		}
+		got, ep, err := route(uri)
+		if err != nil {
+			if p := problem.From(err); p.Status < 400 || p.Status >= 500 {
+				t.Fatalf("%q: %v", uri, p)
+			}
+			return
+		}
+		again, _, err := route(got.key)
+		if err != nil || again.key != got.key || again.form != got.form || again.color != "" {
+			t.Fatalf("%q has the key %q, which is read as %+v, %v", uri, got.key, again, err)
+		}
+		if got.color != "" {
+			colored, _, err := route(got.colored())
+			if err != nil || colored != got {
+				t.Fatalf("%q: %q is read as %+v, %v; want %+v", uri, got.colored(), colored, err, got)
+			}
+		}
+		sameMeaning(t, uri, got, ep)
+	})
+}
+
+// sameMeaning compares what a call asks for with what its key asks for, parameter by parameter.
+func sameMeaning(t *testing.T, uri string, got target, ep *endpoint) {
+	_, query, _ := strings.Cut(uri, "?")
+	_, canonical, _ := strings.Cut(got.key, "?")
+	asked, err := icon.ParseQuery(query, "q", "pack", "category", "license")
+	if err != nil || ep.class != classSearch && ep.class != classPacks || strings.HasPrefix(got.key, packsPath+"/") {
+		return // others are compared by their canonical form alone
+	}
+	told, err := icon.ParseQuery(canonical, "q", "pack", "category", "license")
+	if err != nil {
+		t.Fatalf("%q: %v", got.key, err)
+	}
+	names := []string{"category", "license"}
+	if ep.class == classSearch {
+		names = []string{"q", "pack"}
+	}
+	for _, name := range names {
+		if a, b := strings.TrimSpace(asked[name]), strings.TrimSpace(told[name]); a != b {
+			t.Fatalf("%q asks for %s=%q, its key %q for %q", uri, name, a, got.key, b)
+		}
+	}
+}
+
+func TestWellFormed(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/": true, "/a/b.svg": true, "/a..b": true, "/a/": true, "/...": true,
+		"": false, "a": false, "*": false, "//": false, "/a//b": false, "/.": false, "/..": false, "/a/../b": false, "/a/.": false,
+		"/%61": false, "/a\\b": false, "/a\x00": false, "/ä": false, "/a b": false,
+	} {
+		if got := wellFormed(path); got != want {
+			t.Errorf("wellFormed(%q) = %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestWellFormedHost(t *testing.T) {
+	for host, want := range map[string]bool{
+		"a": true, "a.b:80": true, "A-b_c.d": true, "127.0.0.1:1": true, "[::1]": true, "[::1]:8080": true, "a:": true,
+		"": false, ":80": false, "a:b": false, "a:123456": false, "[::1": false, "[x]": false, "a b": false, "a/b": false, "a@b": false, "::1": false,
+		"ä": false, strings.Repeat("a", 256): false,
+	} {
+		if got := wellFormedHost(host); got != want {
+			t.Errorf("wellFormedHost(%q) = %v, want %v", host, got, want)
+		}
+	}
+}
+
+func TestFraming(t *testing.T) {
+	for fields, want := range map[string][2]bool{
+		"Host: a\r\n\r\n":                                            {false, false},
+		"Content-Length: 1\r\n\r\n":                                  {false, true},
+		"transfer-ENCODING: chunked\r\n\r\n":                         {true, false},
+		"Host: a\nTransfer-Encoding: x\ncontent-length: 1\n\n":       {true, true},
+		"Transfer-Encodings: x\r\nContent-Lengths: 1\r\n\r\n":        {false, false},
+		"X: Transfer-Encoding: chunked\r\nTe: trailers\r\n\r\n":      {false, false},
+		"Transfer-Encoding : chunked\r\nContent-Length\t: 1\r\n\r\n": {true, true},
+	} {
+		coded, measured := framing([]byte(fields))
+		if got := [2]bool{coded, measured}; got != want {
+			t.Errorf("framing(%q) = %v, want %v", fields, got, want)
+		}
+	}
+}
