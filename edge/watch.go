@@ -66,6 +66,8 @@ func (w *watch) look() error {
 	err := w.learn()
 	failing := err != nil && !errors.Is(err, errNoReleases)
 	switch {
+	case failing && !w.failing && !w.h.reached.Load():
+		w.h.log.Info("waiting for the origin", "err", err)
 	case failing && !w.failing:
 		w.h.log.Warn("the origin does not tell its release", "err", err)
 	case !failing && w.failing:

@@ -222,6 +222,24 @@ func TestIdleAreForgottenOnTheWay(t *testing.T) {
 	}
 }
 
+// A client that goes on calling does not keep others from being forgotten for long, wherever in the list it stands.
+func TestBusyClientsDoNotKeepIdleOnes(t *testing.T) {
+	l := New(Limit{1000, time.Minute}, Options{})
+	for i := range uint32(10_000) {
+		l.Allow(address(i), t0)
+	}
+	now := t0
+	for ; now.Before(t0.Add(64 * time.Second)); now = now.Add(100 * time.Millisecond) {
+		for i := range uint32(50) {
+			l.Allow(address(i*7), now)
+		}
+	}
+	l.Sweep(now)
+	if got := l.Stats().Clients; got != 50 {
+		t.Errorf("%d clients are kept, want the 50 that call", got)
+	}
+}
+
 // Moving to smaller slabs loses no call: the survivors have what they had.
 func TestRehouse(t *testing.T) {
 	l := New(Limit{40, time.Minute}, Options{})

@@ -85,8 +85,9 @@ func readColor(s string) (rgba, bool) {
 	if c, ok := colorNames[s]; ok {
 		return rgba{uint8(c >> 16), uint8(c >> 8), uint8(c), 255}, true
 	}
-	name, rest, ok := strings.Cut(s, "(")
-	if rest, ok = strings.CutSuffix(rest, ")"); !ok {
+	name, rest, _ := strings.Cut(s, "(")
+	rest, closed := strings.CutSuffix(rest, ")")
+	if !closed {
 		return rgba{}, false
 	}
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '/' || r == ' ' })

@@ -165,7 +165,7 @@ func (l *lexer) escaped() rune {
 	if isSpace(l.at(0)) {
 		l.pos++
 	}
-	if n == 0 || n > utf8.MaxRune || 0xD800 <= n && n <= 0xDFFF {
+	if n == 0 || n >= 0x80 && !isChar(n) { // section 4.3.7, and characters that could not be written as they are
 		return utf8.RuneError
 	}
 	return n
