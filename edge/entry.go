@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -38,7 +39,7 @@ func newEntry(key string, a *upstream.Answer) *cache.Entry {
 	if a.Status == http.StatusOK {
 		etag = entityTag(a)
 	}
-	e.SetIdentity(a.Body, etag)
+	e.SetIdentity(bytes.Clone(a.Body), etag) // without the room to grow that reading left behind it
 	describe(e, a.Header, a)
 	if a.Status >= http.StatusBadRequest {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+clientErrors)

@@ -10,44 +10,9 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
-	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 )
-
-// everyAnswer is on every answer of the public listener, whatever its status.
-var everyAnswer = []cache.Field{
-	field("Access-Control-Allow-Origin", "*"),
-	field("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"),
-	field("Timing-Allow-Origin", "*"),
-	field("X-Content-Type-Options", "nosniff"),
-	field("Cross-Origin-Resource-Policy", "cross-origin"),
-}
-
-// onPreflights is besides that on the answer to a preflight: it holds for a day.
-var onPreflights = []cache.Field{
-	field("Access-Control-Allow-Methods", allMethods),
-	field("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"),
-	field("Access-Control-Max-Age", "86400"),
-}
-
-var (
-	varies       = field("Vary", "Accept-Encoding")
-	acceptsRange = field("Accept-Ranges", "bytes")
-	notRecolored = field("Icon-Recolored", "?0")
-)
-
-func field(name, value string) cache.Field {
-	return cache.Field{Name: []byte(name), Value: []byte(value)}
-}
-
-func writeFields(resp *fasthttp.Response, fields []cache.Field) {
-	for _, f := range fields {
-		resp.Header.SetCanonical(f.Name, f.Value)
-	}
-}
-
-func write(resp *fasthttp.Response, f cache.Field) { resp.Header.SetCanonical(f.Name, f.Value) }
 
 // A representation is what an entry looks like to one client.
 type representation struct {
@@ -98,10 +63,15 @@ func (h *handler) finish(r *request, e *cache.Entry, aged bool) {
 	}
 	writeCacheStatus(r)
 	resp.SetStatusCode(e.Status)
-	if e.Status == http.StatusOK && cachepolicy.NotModified(p.etag, e.LastModified,
-		joined(r.ctx, fasthttp.HeaderIfNoneMatch), string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfModifiedSince))) {
-		resp.SetStatusCode(http.StatusNotModified)
-		return
+	if e.Status == http.StatusOK {
+		switch conditional(r.ctx, p.etag, e.LastModified) {
+		case http.StatusNotModified:
+			resp.SetStatusCode(http.StatusNotModified)
+			return
+		case http.StatusPreconditionFailed:
+			h.fail(r, problem.New(http.StatusPreconditionFailed, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
+			return
+		}
 	}
 	writeFields(resp, e.Missing)
 	if p.fixed {
@@ -121,6 +91,18 @@ func (h *handler) finish(r *request, e *cache.Entry, aged bool) {
 		}
 	}
 	send(r.ctx, body)
+}
+
+// conditional is what the preconditions of a request come to: 200, 304 or 412. These routes are the edge's own, so that it has a
+// say about If-Match as well: a coloured drawing has a tag that no origin knows.
+func conditional(ctx *fasthttp.RequestCtx, etag string, modified time.Time) int {
+	h := &ctx.Request.Header
+	return cachepolicy.Precondition(http.MethodGet, etag, modified, cachepolicy.Conditions{
+		IfMatch:           joined(ctx, fasthttp.HeaderIfMatch),
+		IfNoneMatch:       joined(ctx, fasthttp.HeaderIfNoneMatch),
+		IfModifiedSince:   string(h.Peek(fasthttp.HeaderIfModifiedSince)),
+		IfUnmodifiedSince: string(h.Peek(fasthttp.HeaderIfUnmodifiedSince)),
+	})
 }
 
 var nameETag, nameAge = []byte("ETag"), []byte("Age")
@@ -168,72 +150,6 @@ func notNil(b []byte) []byte {
 
 func contentRange(off, n, size int64) string {
 	return "bytes " + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(off+n-1, 10) + "/" + strconv.FormatInt(size, 10)
-}
-
-// fail writes a problem in place of whatever was written before.
-func (h *handler) fail(r *request, p *problem.Problem) {
-	resp := &r.ctx.Response
-	closing := resp.ConnectionClose()
-	resp.Reset()
-	if closing {
-		resp.SetConnectionClose()
-	}
-	resp.SetStatusCode(p.Status)
-	writeFields(resp, everyAnswer)
-	writeLimit(r)
-	writeCacheStatus(r)
-	resp.Header.SetContentType(problem.ContentType)
-	resp.Header.Set(fasthttp.HeaderCacheControl, p.CacheControl())
-	if r.class == classVerify {
-		resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	}
-	for name, lines := range p.Header {
-		for _, value := range lines {
-			resp.Header.Set(name, value)
-		}
-	}
-	send(r.ctx, p.JSON())
-	if p.Status >= http.StatusInternalServerError && p.Err != nil {
-		h.log.Debug("answered a problem", "status", p.Status, "err", p.Err)
-	}
-}
-
-// preflight answers an OPTIONS. It is the same whatever is asked for, and costs nobody anything.
-func (h *handler) preflight(r *request, allow string) outcome {
-	resp := &r.ctx.Response
-	resp.SetStatusCode(http.StatusNoContent)
-	writeFields(resp, everyAnswer)
-	writeFields(resp, onPreflights)
-	resp.Header.Set(fasthttp.HeaderAllow, allow)
-	return outcomeOwn
-}
-
-// writeCacheStatus tells what this cache did (RFC 9211), where it did anything.
-func writeCacheStatus(r *request) {
-	if r.status.Hit || r.status.Forward != "" {
-		var buf [96]byte
-		r.ctx.Response.Header.SetCanonical(nameCacheStatus, cachepolicy.AppendCacheStatus(buf[:0], r.status))
-	}
-}
-
-var nameCacheStatus, nameRateLimit, nameRatePolicy = []byte("Cache-Status"), []byte("RateLimit"), []byte("RateLimit-Policy")
-
-// writeLimit tells how the limit stands for a client (draft-ietf-httpapi-ratelimit-headers-11).
-func writeLimit(r *request) {
-	if r.limit.Off() {
-		return
-	}
-	var buf [64]byte
-	name := r.class.String()
-	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, r.limit))
-	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.decision))
-}
-
-// tooMany is the 429 of a client over its limit.
-func tooMany(d ratelimit.Decision) *problem.Problem {
-	wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
-	return problem.New(http.StatusTooManyRequests, "over the limit of calls; another will do in "+wait+" s").
-		With(fasthttp.HeaderRetryAfter, wait)
 }
 
 // joined is the value of a field, several lines of it joined (RFC 9110, section 5.3).

@@ -7,8 +7,7 @@ import (
 )
 
 // A shard holds a part of the windows. Its clock is the latest time that it was called with, so that moments within it
-// never go back. Its clients are in a list by their last call, the oldest first; one that has called again moves to the young end
-// only after a while, since that costs more than all the rest of a call.
+// never go back, and the list of its clients by their last call is in order of time.
 type shard struct {
 	mu      sync.Mutex
 	clock   time.Duration
@@ -24,9 +23,8 @@ type shard struct {
 // A client's calls are a queue of moments, in blocks of a cache line each.
 type client struct {
 	key          key
-	older, newer uint32        // neighbours in the shard's list
-	listed       time.Duration // of the call with which it came to the young end
-	first, last  uint32        // blocks; none while there are no calls
+	older, newer uint32 // neighbours in the shard's list
+	first, last  uint32 // blocks; none while there are no calls
 	calls        int32
 	from, to     uint8 // of the first block's moments the first that counts; of the last's the next that is free
 }
@@ -64,9 +62,7 @@ func (s *shard) take(i uint32, limit Limit) Decision {
 	d := Decision{OK: int(c.calls) < limit.N}
 	if d.OK {
 		s.push(c, s.clock)
-		if c.calls == 1 || s.clock-c.listed >= limit.Window/16 { // so late at most is an idle client forgotten
-			s.touch(i, c)
-		}
+		s.touch(i, c)
 	}
 	d.Remaining = limit.N - int(c.calls)
 	d.Reset = s.first(c) + limit.Window - s.clock
@@ -117,13 +113,12 @@ func (s *shard) idle(before time.Duration) (i uint32, ok bool) {
 		return 0, false
 	}
 	c := s.clients.at(s.old)
-	s.due = s.blocks.at(c.last).at[c.to-1] // not listed: it may have called since
+	s.due = s.blocks.at(c.last).at[c.to-1]
 	return s.old, s.due <= before
 }
 
 // touch moves client i, which has just called, to the young end of the list.
 func (s *shard) touch(i uint32, c *client) {
-	c.listed = s.clock
 	if s.young == i {
 		return
 	}
@@ -181,6 +176,5 @@ func (s *shard) rehouse() {
 			s.push(to, was.blocks.at(b).at[at])
 		}
 		s.touch(j, to)
-		to.listed = from.listed
 	}
 }

@@ -29,7 +29,11 @@ func harmlessTokens(list []token) bool {
 		switch t.kind {
 		case tokBad, tokAt:
 			return false
-		case tokIdent, tokHash, tokString:
+		case tokIdent, tokHash:
+			if !harmlessWord(t.text) || strings.ContainsAny(t.text, "/:") {
+				return false
+			}
+		case tokString:
 			if !harmlessWord(t.text) {
 				return false
 			}

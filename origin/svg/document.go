@@ -24,13 +24,13 @@ func CleanDocument(doc []byte, palette bool) (Drawing, error) {
 	if err != nil {
 		return Drawing{}, err
 	}
-	p.nodes[top].attrs = p.moved(p.nodes[top].attrs)
+	p.wrap(top)
 	verdict := p.judge()
 	monochrome := verdict.monochrome()
 	if !monochrome && !palette {
 		monochrome = verdict.recolor()
 	}
-	inside := p.writeDocument(make([]byte, 0, len(doc)+64), top)
+	inside := p.writeInside(make([]byte, 0, len(doc)+64), &p.nodes[top])
 	return p.finish(inside, box, width, height, monochrome), nil
 }
 
@@ -97,6 +97,23 @@ func length(s string) float64 {
 	return f
 }
 
+// wrap puts what a root says of paint on a group around all that is in it.
+func (p *parser) wrap(top int32) {
+	attrs := p.moved(p.nodes[top].attrs)
+	p.nodes[top].attrs = nil
+	if len(attrs) == 0 {
+		return
+	}
+	first, last := p.nodes[top].first, p.nodes[top].last
+	p.nodes[top].first, p.nodes[top].last = none, none
+	g := p.add(node{elem: elements["g"], attrs: attrs}, top)
+	p.nodes[g].first, p.nodes[g].last = first, last
+	for c := first; c != none; c = p.nodes[c].next {
+		p.nodes[c].parent = g
+	}
+	clear(p.ids) // an id may have moved
+}
+
 // moved is what of a root's attributes is still said inside of it; the rest is the root's alone.
 func (p *parser) moved(attrs []attr) []attr {
 	var kept []attr
@@ -122,21 +139,6 @@ func (p *parser) hasText() bool {
 		}
 	}
 	return false
-}
-
-// writeDocument writes the inside of a root, in a group if the root says something.
-func (p *parser) writeDocument(dst []byte, top int32) []byte {
-	n := &p.nodes[top]
-	if len(n.attrs) == 0 {
-		return p.writeInside(dst, n)
-	}
-	dst = append(dst, "<g"...)
-	for i := range n.attrs {
-		dst = n.attrs[i].write(dst)
-	}
-	dst = append(dst, '>')
-	dst = p.writeInside(dst, n)
-	return append(dst, "</g>"...)
 }
 
 // recolor exchanges the one colour of a drawing for currentColor, if it has but one and that can be done without changing

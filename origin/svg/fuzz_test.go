@@ -3,6 +3,7 @@ package svg
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
@@ -32,11 +33,14 @@ func checkClean(t *testing.T, d Drawing) {
 		t.Errorf("turned: %s\n%s", fault, turned)
 	}
 	if d.Monochrome {
-		if left := icon.Recolour(d.SVG, "#ff0000"); bytes.Contains(bytes.ToLower(left), []byte("currentcolor")) {
+		if left := icon.Recolour(d.SVG, "#ff0000"); currentPaint.Match(left) {
 			t.Errorf("recolored, currentColor is left\n%s", left)
 		}
 	}
 }
+
+// currentPaint is currentColor as a paint, in any spelling.
+var currentPaint = regexp.MustCompile(`(?i)\b(fill|stroke|color)(="|:)\s*currentcolor\s*[";}]`)
 
 func FuzzCleanDocument(f *testing.F) {
 	for _, folder := range []string{"hostile", "odd"} {

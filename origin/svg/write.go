@@ -32,7 +32,10 @@ func (p *parser) write(dst []byte, i int32) []byte {
 		return append(dst, "/>"...)
 	}
 	dst = append(dst, '>')
-	dst = p.writeInside(dst, n)
+	start := len(dst)
+	if dst = p.writeInside(dst, n); len(dst) == start {
+		return append(dst[:start-1], "/>"...)
+	}
 	dst = append(append(dst, "</"...), n.elem.name...)
 	return append(dst, '>')
 }
