@@ -78,6 +78,9 @@ func confirmed(stale *cache.Entry, a *upstream.Answer) *cache.Entry {
 func describe(e *cache.Entry, h http.Header, a *upstream.Answer) {
 	e.Fields, e.Missing = nil, nil
 	for _, p := range passed {
+		if p.name == "Surrogate-Key" && e.Status >= http.StatusBadRequest {
+			continue // it tags the entry, but would repeat to the client a name that was not found
+		}
 		for _, value := range h[p.name] {
 			f := cache.Field{Name: []byte(p.name), Value: []byte(value)}
 			if p.bodyOnly {

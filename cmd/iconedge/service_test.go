@@ -162,6 +162,10 @@ func TestS3(t *testing.T) {
 	if resp, body := get(t, edge.address("public"), "/demo/arrow.svg?color=%23f00"); resp.StatusCode != 200 || !strings.Contains(body, `#ff0000`) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
+	// The origin tags a 404 as well, so that an edge drops it when the name is published.
+	if resp, _ := get(t, origin.address("public"), "/demo/nope.svg"); resp.StatusCode != 404 || resp.Header.Get("Surrogate-Key") != "icon/demo/nope pack/demo" {
+		t.Errorf("%d, Surrogate-Key %q", resp.StatusCode, resp.Header.Get("Surrogate-Key"))
+	}
 	// The origin goes away: what the edge has is served on, what it has not is a clean 502.
 	if status := origin.stop(); status != 0 {
 		t.Errorf("origin after SIGTERM: status %d", status)
