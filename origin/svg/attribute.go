@@ -64,8 +64,9 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 	case checkCSS:
 		return a.setCSS(), true
 	case checkPaint:
+		keep = a.setCSS() // which reads escapes
 		a.value = canonicalCurrent(a.value)
-		return a.setCSS(), true
+		return keep, true
 	case checkStyle:
 		return a.setStyle(), true
 	case checkHref:
@@ -162,6 +163,9 @@ func mayAnimate(name []byte) bool {
 
 // harmlessValues reports whether what an animation sets is nothing that could be followed or run.
 func harmlessValues(v []byte) bool {
+	if bytes.IndexByte(v, '\\') >= 0 { // nobody writes a value so who means well
+		return false
+	}
 	if bytes.IndexByte(v, '(') < 0 && bytes.IndexByte(v, ':') < 0 {
 		return true
 	}

@@ -66,6 +66,9 @@ func (p *parser) keep(o *open) error {
 		return err
 	}
 	if !ok {
+		if p.outside() { // nothing is left to show
+			return unclean("its root has an attribute that no drawing may be kept with")
+		}
 		p.attrs = p.attrs[:first]
 		return nil
 	}
