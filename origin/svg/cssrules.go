@@ -123,10 +123,8 @@ func readRule(prelude, block []token) (r rule, ok bool) {
 // readAt reads the at-rules that neither fetch nor define anything that others refer to.
 func readAt(prelude, block []token, depth int) (it item, ok bool, err error) {
 	name := strings.ToLower(prelude[0].text)
-	for _, t := range prelude[1:] {
-		if t.kind == tokBad || t.kind == tokURL || t.kind == tokAt || t.kind == tokString || t.kind == tokFunction || t.is("<") || t.is("\\") || (t.kind == tokIdent || t.kind == tokHash) && !harmlessWord(t.text) {
-			return it, false, nil
-		}
+	if !harmlessPrelude(prelude[1:]) {
+		return it, false, nil
 	}
 	if it.at, ok = spell(trim(prelude)); !ok {
 		return it, false, nil
@@ -138,6 +136,25 @@ func readAt(prelude, block []token, depth int) (it item, ok bool, err error) {
 		it.items = readFrames(block)
 	}
 	return it, len(it.items) > 0, err
+}
+
+// harmlessPrelude reports whether a condition, or the name of an animation, has nothing that could be taken for an address.
+func harmlessPrelude(list []token) bool {
+	for i, t := range list {
+		switch t.kind {
+		case tokBad, tokURL, tokAt, tokString, tokFunction:
+			return false
+		case tokIdent, tokHash:
+			if !harmlessWord(t.text) {
+				return false
+			}
+		case tokDelim:
+			if t.is("<") || t.is("\\") || doubleSlash(list, i) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // readFrames reads the rules of an animation: from, to, and percentages.

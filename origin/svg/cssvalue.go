@@ -61,7 +61,7 @@ func harmlessTokens(list []token) bool {
 				}
 				open = open[:len(open)-1]
 			case "/":
-				if i > 0 && list[i-1].is("/") {
+				if doubleSlash(list, i) {
 					return false
 				}
 			case "+", "-", "*", ",", ".", "%", "=", ":":
@@ -72,6 +72,9 @@ func harmlessTokens(list []token) bool {
 	}
 	return len(open) == 0
 }
+
+// doubleSlash reports whether the second slash of two in a row stands at i.
+func doubleSlash(list []token, i int) bool { return i > 0 && list[i].is("/") && list[i-1].is("/") }
 
 // harmlessWord reports whether a name or string, its escapes read, is nothing that a careless reader could take for a
 // function or an address. Browsers follow neither.
