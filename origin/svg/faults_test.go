@@ -83,8 +83,8 @@ func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
 	case name == "href" && !strings.HasPrefix(value, "#") && !(e.Name.Local == "image" && pixelURL.MatchString(value)):
 		list = append(list, "an href of "+value)
 	case name == "attributename":
-		switch v := strings.ToLower(value); {
-		case strings.Contains(v, "href"), strings.HasPrefix(strings.TrimSpace(v), "on"), strings.Contains(v, "style"), strings.Contains(v, ":"):
+		switch v := strings.TrimSpace(strings.ToLower(value)); { // a browser sets nothing for a name that only has one of these in it
+		case v == "href", v == "style", v == "src", v == "class", v == "id", strings.HasPrefix(v, "on"), strings.Contains(v, ":"):
 			list = append(list, "an animation of "+value)
 		}
 	}
