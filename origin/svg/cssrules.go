@@ -144,14 +144,9 @@ func harmlessPrelude(list []token) bool {
 		switch t.kind {
 		case tokBad, tokURL, tokAt, tokString, tokFunction:
 			return false
-		case tokIdent, tokHash:
-			if !harmlessWord(t.text) {
-				return false
-			}
-		case tokDelim:
-			if t.is("<") || t.is("\\") || doubleSlash(list, i) {
-				return false
-			}
+		}
+		if t.is("<") || t.is("\\") || !t.harmless() || addressed(list, i) {
+			return false
 		}
 	}
 	return true
@@ -168,7 +163,7 @@ func readFrames(list []token) (items []item) {
 		list = rest
 		ok := block != nil
 		for _, t := range prelude {
-			ok = ok && (t.kind == tokIdent || t.kind == tokNumber || t.kind == tokSpace || t.is(","))
+			ok = ok && t.harmless() && (t.kind == tokIdent || t.kind == tokNumber || t.kind == tokSpace || t.is(","))
 		}
 		selector, spelt := spell(trim(prelude))
 		if decls := readDecls(block); ok && spelt && len(decls) > 0 {
@@ -252,7 +247,7 @@ func forbidden(name string) bool {
 			return true
 		}
 	}
-	return false
+	return scheme(name)
 }
 
 // setStyle cleans a style attribute. It stays as it was written where nothing was taken and every reader sees the same.

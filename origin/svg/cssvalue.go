@@ -30,11 +30,7 @@ func harmlessTokens(list []token) bool {
 		case tokBad, tokAt:
 			return false
 		case tokIdent, tokHash:
-			if !harmlessWord(t.text) || strings.ContainsAny(t.text, "/:") {
-				return false
-			}
-		case tokString:
-			if !harmlessWord(t.text) {
+			if strings.ContainsAny(t.text, "/:") {
 				return false
 			}
 		case tokURL:
@@ -60,21 +56,42 @@ func harmlessTokens(list []token) bool {
 					return false
 				}
 				open = open[:len(open)-1]
-			case "/":
-				if doubleSlash(list, i) {
-					return false
-				}
-			case "+", "-", "*", ",", ".", "%", "=", ":":
+			case "+", "-", "*", "/", ",", ".", "%", "=", ":":
 			default:
 				return false
 			}
+		}
+		if !t.harmless() || addressed(list, i) {
+			return false
 		}
 	}
 	return len(open) == 0
 }
 
-// doubleSlash reports whether the second slash of two in a row stands at i.
-func doubleSlash(list []token, i int) bool { return i > 0 && list[i].is("/") && list[i-1].is("/") }
+// harmless reports whether a token by itself is nothing that a careless reader could take for more. A unit is never
+// written with escapes by who means well.
+func (t token) harmless() bool {
+	switch t.kind {
+	case tokIdent, tokHash, tokString:
+		return harmlessWord(t.text)
+	case tokNumber:
+		return t.unit == "%" || spellName(t.unit, true) == t.unit
+	}
+	return true
+}
+
+// addressed reports whether the token at i and the one before it could be taken for a part of an address: two slashes, or
+// a scheme that runs what follows. Browsers follow neither.
+func addressed(list []token, i int) bool {
+	if i == 0 {
+		return false
+	}
+	before := list[i-1]
+	return list[i].is("/") && before.is("/") || list[i].is(":") && (scheme(before.text) || scheme(before.unit))
+}
+
+// scheme reports whether a name, with a colon after it, could be taken for a scheme that runs what follows.
+func scheme(name string) bool { return strings.HasSuffix(strings.ToLower(name), "script") }
 
 // harmlessWord reports whether a name or string, its escapes read, is nothing that a careless reader could take for a
 // function or an address. Browsers follow neither.

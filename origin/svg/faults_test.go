@@ -13,7 +13,7 @@ var (
 		`width="[0-9.e+-]+" height="[0-9.e+-]+" viewBox="[0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+">`)
 	cssEscape  = regexp.MustCompile(`\\([0-9a-fA-F]{1,6})[ \t\n]?|\\(.)`)
 	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	behavior   = regexp.MustCompile(`(^|[^\w\x{80}-\x{10ffff}-])(-ms-)?behavior\s*:`) // as a whole name
+	binds      = regexp.MustCompile(`(^|[;{}])\s*((-ms-)?behavior|-moz-binding)\s*:[^;{]*([;}]|$)`) // a whole declaration
 	internal   = regexp.MustCompile(`^\(\s*["']?#`)
 	pixelURL   = regexp.MustCompile(`^data:image/(png|jpeg|jpg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)
 )
@@ -122,10 +122,10 @@ func cssFaults(css string) (list []string) {
 		}
 		rest = after
 	}
-	if behavior.MatchString(css) {
-		list = append(list, "a behavior: "+css)
+	if binds.MatchString(css) {
+		list = append(list, "a property that binds a script: "+css)
 	}
-	for _, bad := range []string{"@import", "@font-face", "@charset", "@namespace", "expression(", "-moz-binding", "image-set(", "src(", "script:", "//"} {
+	for _, bad := range []string{"@import", "@font-face", "@charset", "@namespace", "expression(", "image-set(", "src(", "script:", "//"} {
 		if strings.Contains(css, bad) {
 			list = append(list, "CSS with "+bad+": "+css)
 		}

@@ -19,14 +19,10 @@ var selectorFunctions = []string{"not", "is", "where", "has", "nth-child", "nth-
 
 // readSelectors reads what stands before a rule's block.
 func readSelectors(list []token) (text string, parts []selector, ok bool) {
-	for _, t := range list {
+	for i, t := range list {
 		switch t.kind {
 		case tokBad, tokURL, tokAt:
 			return "", nil, false
-		case tokIdent, tokHash, tokString:
-			if !harmlessWord(t.text) {
-				return "", nil, false
-			}
 		case tokFunction:
 			if !slices.ContainsFunc(selectorFunctions, func(s string) bool { return equalFold(t.text, s) }) {
 				return "", nil, false
@@ -35,6 +31,9 @@ func readSelectors(list []token) (text string, parts []selector, ok bool) {
 			if len(t.text) != 1 || !bytes.ContainsAny([]byte(t.text), ".*>+~,:[]()=^$-") {
 				return "", nil, false
 			}
+		}
+		if !t.harmless() || addressed(list, i) {
+			return "", nil, false
 		}
 	}
 	if text, ok = spell(list); !ok || len(list) == 0 {
