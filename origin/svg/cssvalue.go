@@ -45,9 +45,6 @@ func harmlessTokens(list []token) bool {
 		case tokDelim:
 			switch t.text {
 			case "(":
-				if i > 0 && list[i-1].kind == tokNumber {
-					return false
-				}
 				open = append(open, ")")
 			case "[":
 				open = append(open, "]")
@@ -80,14 +77,22 @@ func (t token) harmless() bool {
 	return true
 }
 
-// addressed reports whether the token at i and the one before it could be taken for a part of an address: two slashes, or
-// a scheme that runs what follows. Browsers follow neither.
+// addressed reports whether the token at i and the one before it could be taken for a part of an address: two slashes, a
+// scheme that runs what follows, or what ends in the name of a function and is none. Browsers follow none of them.
 func addressed(list []token, i int) bool {
 	if i == 0 {
 		return false
 	}
 	before := list[i-1]
-	return list[i].is("/") && before.is("/") || list[i].is(":") && (scheme(before.text) || scheme(before.unit))
+	switch t := list[i]; {
+	case t.is("/"):
+		return before.is("/")
+	case t.is(":"):
+		return scheme(before.text) || scheme(before.unit)
+	case t.is("("):
+		return before.kind == tokNumber || before.kind == tokHash
+	}
+	return false
 }
 
 // scheme reports whether a name, with a colon after it, could be taken for a scheme that runs what follows.
