@@ -1,6 +1,7 @@
 package cachepolicy
 
 import (
+	"net/http"
 	"strings"
 	"time"
 )
@@ -16,11 +17,13 @@ type Directives struct {
 	HasStaleWhileRevalidate, HasStaleIfError bool
 	HasMaxStale, HasMinFresh                 bool
 
-	NoStore, NoCache, Private, Public bool // no-cache="field" and private="field" count as no-cache and private
+	NoStore, NoCache, Private, Public bool // NoCache and Private: for the whole answer, not for the fields below alone
 	MustRevalidate, ProxyRevalidate   bool
 	MustUnderstand, NoTransform       bool
 	Immutable                         bool // RFC 8246
 	OnlyIfCached                      bool // of requests
+
+	NoCacheFields, PrivateFields []string // of no-cache="field" and private="field", as http.CanonicalHeaderKey spells them
 }
 
 // MaxDelta is the longest time that a directive or an Age can name: a number that is larger counts as 2^31 seconds
@@ -49,6 +52,10 @@ func ParseCacheControl(values ...string) (d Directives) {
 // set takes in one directive; its name is compared without case (RFC 9111, section 5.2).
 func (d *Directives) set(name, arg string, has bool) {
 	switch name = lower(name); name {
+	case "no-cache":
+		limited(&d.NoCache, &d.NoCacheFields, arg, has)
+	case "private":
+		limited(&d.Private, &d.PrivateFields, arg, has)
 	case "max-age":
 		shorter(&d.MaxAge, &d.HasMaxAge, arg)
 	case "s-maxage":
@@ -75,16 +82,11 @@ func (d *Directives) set(name, arg string, has bool) {
 	}
 }
 
-// flag is the field of a directive without an argument, nil where there is none of that name. An argument is ignored, as
-// that of no-cache and private is: taking the whole answer for the fields named is the safe side.
+// flag is the field of a directive without an argument, nil where there is none of that name. An argument is ignored.
 func (d *Directives) flag(name string) *bool {
 	switch name {
 	case "no-store":
 		return &d.NoStore
-	case "no-cache":
-		return &d.NoCache
-	case "private":
-		return &d.Private
 	case "public":
 		return &d.Public
 	case "must-revalidate":
@@ -133,9 +135,47 @@ func delta(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
+// limited takes in a no-cache or private that may name the fields it is about (RFC 9111, sections 5.2.2.4 and 5.2.2.7). Where
+// it names none, or they can't be read, it is about the whole answer.
+func limited(whole *bool, names *[]string, arg string, has bool) {
+	list, ok := fieldNames(arg)
+	if !has || !ok {
+		*whole = true
+		return
+	}
+	*names = append(*names, list...)
+}
+
+// fieldNames reads a list of field names; ok is false where there is none, one is no name, or a stored answer would be
+// another without it.
+func fieldNames(list string) (names []string, ok bool) {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = trim(name); name == "" {
+			continue
+		}
+		name = http.CanonicalHeaderKey(name)
+		if !isToken(name) || indispensable(name) {
+			return nil, false
+		}
+		names = append(names, name)
+	}
+	return names, len(names) > 0
+}
+
+// indispensable fields say what the content is, for which requests and for how long: a copy without one is not to be kept.
+func indispensable(name string) bool {
+	switch name {
+	case "Age", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type", "Date", "Expires", "Vary":
+		return true
+	}
+	return false
+}
+
+// unreadable stands for an argument that no directive takes.
+const unreadable = "="
+
 // nextDirective cuts the first directive off a list: token [ "=" ( token / quoted-string ) ]. An element of another shape is
-// returned with what stands before its "=" as a name and an argument that no directive takes; ok is false where a quoted
-// string has no end.
+// returned with what stands before its "=" as a name and an unreadable argument; ok is false where a quoted string has no end.
 func nextDirective(s string) (name, arg string, has bool, rest string, ok bool) {
 	i := strings.IndexAny(s, `,=`)
 	if i < 0 {
@@ -145,54 +185,27 @@ func nextDirective(s string) (name, arg string, has bool, rest string, ok bool) 
 	if s[i] == ',' {
 		return name, "", false, s[i+1:], true
 	}
-	if i > 0 && name != trimLeft(s[:i]) {
-		name, arg = trim(name), "bad" // "max-age =1" is no max-age, but a wish for one
+	spaced := name != trimLeft(s[:i]) // "max-age =1" is no max-age, but a wish for one
+	arg, rest, ok = argument(s[i+1:])
+	if spaced {
+		arg = unreadable
 	}
-	value := s[i+1:]
-	if strings.HasPrefix(value, `"`) {
-		quoted, after, closed := unquote(value)
-		if !closed {
-			return name, "", true, "", false
-		}
-		junk, rest, _ := strings.Cut(after, ",")
-		if arg == "bad" || trim(junk) != "" {
-			quoted = "bad"
-		}
-		return name, quoted, true, rest, true
-	}
-	value, rest, _ = strings.Cut(value, ",")
-	if arg == "bad" || trimLeft(value) != value {
-		return name, "bad", true, rest, true
-	}
-	return name, trim(value), true, rest, true
+	return name, arg, true, rest, ok
 }
 
-// unquote reads the quoted-string that s begins with (RFC 9110, section 5.6.4).
-func unquote(s string) (value, rest string, ok bool) {
-	plain := true
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			plain = false
-			i++
-		case '"':
-			value = s[1:i]
-			if !plain {
-				value = unescape(value)
-			}
-			return value, s[i+1:], true
+// argument reads what stands behind a directive's "=", and the comma after it.
+func argument(s string) (arg, rest string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		arg, rest, _ = strings.Cut(s, ",")
+		if trimLeft(arg) != arg {
+			return unreadable, rest, true
 		}
+		return trim(arg), rest, true
 	}
-	return "", "", false
-}
-
-func unescape(s string) string {
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b = append(b, s[i])
+	arg, after, ok := unquote(s)
+	junk, rest, _ := strings.Cut(after, ",")
+	if trim(junk) != "" {
+		arg = unreadable
 	}
-	return string(b)
+	return arg, rest, ok
 }

@@ -41,7 +41,8 @@ func Precondition(method, etag string, lastModified time.Time, c Conditions) int
 
 // NotModified reports whether a GET or HEAD is to be answered 304 (RFC 9110, sections 13.1.2 and 13.1.3): etag is the one of
 // the coding that would be sent. An ifNoneMatch that is no list of entity tags makes no condition; where there is one,
-// ifModifiedSince is not looked at.
+// ifModifiedSince is not looked at. A cache passes the Date of a stored answer that has no Last-Modified as lastModified, or
+// the time at which it came (RFC 9111, section 4.3.2).
 func NotModified(etag string, lastModified time.Time, ifNoneMatch, ifModifiedSince string) bool {
 	if ifNoneMatch != "" {
 		found, ok := matches(ifNoneMatch, etag, weak)

@@ -48,7 +48,7 @@ func readWeights(list string) weights {
 		coding, params, weighted := strings.Cut(item, ";")
 		q := 1000
 		if weighted {
-			q = weight(trim(params))
+			q, _ = weight(trim(params))
 		}
 		var at *int
 		switch coding = trim(coding); {
@@ -70,29 +70,29 @@ func readWeights(list string) weights {
 	return w
 }
 
-// weight reads "q=0.5" in thousandths (RFC 9110, section 12.4.2); anything else is zero.
-func weight(s string) int {
+// weight reads "q=0.5" in thousandths (RFC 9110, section 12.4.2); anything else is zero, and not ok.
+func weight(s string) (q int, ok bool) {
 	if len(s) < 3 || len(s) > 7 || s[0]|0x20 != 'q' || s[1] != '=' || s[2] != '0' && s[2] != '1' {
-		return 0
+		return 0, false
 	}
 	q, unit := int(s[2]-'0')*1000, 100
 	for i := 3; i < len(s); i++ {
 		if i == 3 {
 			if s[i] != '.' {
-				return 0
+				return 0, false
 			}
 			continue
 		}
 		if s[i] < '0' || s[i] > '9' {
-			return 0
+			return 0, false
 		}
 		q += int(s[i]-'0') * unit
 		unit /= 10
 	}
 	if q > 1000 {
-		return 0
+		return 0, false
 	}
-	return q
+	return q, true
 }
 
 func contains(have []string, coding string) bool {

@@ -11,17 +11,17 @@ const maxHeuristic = 24 * time.Hour
 // Lifetime is how long an answer is fresh from the moment its origin made it (RFC 9111, section 4.2.1); now stands in for a
 // Date that is missing. It is false where nothing says how long and nothing may be guessed.
 func Lifetime(status int, h http.Header, now time.Time) (time.Duration, bool) {
-	d := ParseCacheControl(h["Cache-Control"]...)
-	return lifetime(d, status, h, now)
+	d, targeted := AnswerDirectives(h)
+	return lifetime(d, targeted, status, h, now)
 }
 
-func lifetime(d Directives, status int, h http.Header, now time.Time) (time.Duration, bool) {
+func lifetime(d Directives, targeted bool, status int, h http.Header, now time.Time) (time.Duration, bool) {
 	switch {
 	case d.HasSMaxage:
 		return d.SMaxage, true
 	case d.HasMaxAge:
 		return d.MaxAge, true
-	case len(h["Expires"]) > 0:
+	case !targeted && len(h["Expires"]) > 0: // RFC 9213, section 2.2: a targeted field leaves it no say
 		return untilExpires(h["Expires"], date(h, now), now), true
 	}
 	if !heuristicallyCacheable(status) && !d.Public {
@@ -73,16 +73,20 @@ func Age(h http.Header, requestTime, responseTime, now time.Time) time.Duration 
 	return initialAge(h, requestTime, responseTime) + max(now.Sub(responseTime), 0)
 }
 
-// initialAge is corrected_initial_age. An Age that is no number of seconds is ignored, and of several the first counts
-// (RFC 9111, section 5.1).
+// initialAge is corrected_initial_age.
 func initialAge(h http.Header, requestTime, responseTime time.Time) time.Duration {
 	apparent := max(responseTime.Sub(date(h, responseTime)), 0)
-	value := h.Get("Age")
-	for i := 0; i < len(value); i++ {
-		if value[i] == ',' {
-			value = value[:i]
-		}
+	return min(max(apparent, statedAge(h["Age"])+max(responseTime.Sub(requestTime), 0)), MaxDelta)
+}
+
+// statedAge reads Age. RFC 9111, section 5.1, lets a cache take the first of several and ignore what is no number; but an answer
+// with such an Age has been in a cache for nobody knows how long, and so counts as older than any life.
+func statedAge(lines []string) time.Duration {
+	if len(lines) == 0 {
+		return 0
 	}
-	stated, _ := delta(trim(value))
-	return min(max(apparent, stated+max(responseTime.Sub(requestTime), 0)), MaxDelta)
+	if age, ok := delta(trim(lines[0])); ok && len(lines) == 1 {
+		return age
+	}
+	return MaxDelta
 }

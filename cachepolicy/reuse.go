@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// MaxStaleWhenLost is how long after its life an answer may be served that says nothing of stale-if-error, while its origin
+// gives no answer at all.
+const MaxStaleWhenLost = 24 * time.Hour
+
 // An Entry is what is kept of a stored answer to judge later whether it may be used again: small, and free of header fields.
 type Entry struct {
 	Stored               time.Time     // when the answer came, or was last confirmed
@@ -12,25 +16,34 @@ type Entry struct {
 	Lifetime             time.Duration // how long it is fresh, from an age of zero
 	StaleWhileRevalidate time.Duration // RFC 5861, section 3, from the end of Lifetime
 	StaleIfError         time.Duration // RFC 5861, section 4, from the end of Lifetime
+	StaleWhenLost        time.Duration // while the origin is disconnected (RFC 9111, section 4.2.4), from the end of Lifetime
 	MustRevalidate       bool          // never stale: must-revalidate, proxy-revalidate, s-maxage
 	NoCache              bool          // never without asking the origin
 }
 
 // NewEntry takes from an answer what Decide needs; requestTime and responseTime are when it was asked for and when it came.
 func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
-	d := ParseCacheControl(h["Cache-Control"]...)
-	life, _ := lifetime(d, status, h, responseTime)
-	return Entry{
+	d, targeted := AnswerDirectives(h)
+	life, _ := lifetime(d, targeted, status, h, responseTime)
+	e := Entry{
 		Stored:               responseTime,
 		Age:                  initialAge(h, requestTime, responseTime),
 		Lifetime:             life,
 		StaleWhileRevalidate: d.StaleWhileRevalidate,
 		StaleIfError:         d.StaleIfError,
-		// s-maxage has the meaning of proxy-revalidate in it (RFC 9111, section 5.2.2.10).
-		MustRevalidate: d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage,
-		NoCache:        d.NoCache,
+		StaleWhenLost:        MaxStaleWhenLost,
+		MustRevalidate:       neverStale(d),
+		NoCache:              d.NoCache,
 	}
+	if d.HasStaleIfError {
+		e.StaleWhenLost = d.StaleIfError // RFC 5861, section 4: more stale than that it should not be used
+	}
+	return e
 }
+
+// neverStale reports whether the answer forbids its use when stale: s-maxage has the meaning of proxy-revalidate in it
+// (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10).
+func neverStale(d Directives) bool { return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage }
 
 // AgeAt is the entry's current age: the value of the Age field, but for the fraction.
 func (e Entry) AgeAt(now time.Time) time.Duration { return e.Age + max(now.Sub(e.Stored), 0) }
@@ -38,35 +51,82 @@ func (e Entry) AgeAt(now time.Time) time.Duration { return e.Age + max(now.Sub(e
 // TTL is how long the entry stays fresh; negative, how long it has been stale.
 func (e Entry) TTL(now time.Time) time.Duration { return e.Lifetime - e.AgeAt(now) }
 
+// Expired is the entry as a soft purge leaves it: its life ends now if it has not ended yet, and so the periods in which it may
+// be served stale begin now. It never becomes usable for longer than it was.
+func (e Entry) Expired(now time.Time) Entry {
+	e.Lifetime = min(e.Lifetime, e.AgeAt(now))
+	return e
+}
+
 // A Verdict says what may be done with a stored answer.
 type Verdict uint8
 
 const (
-	Revalidate           Verdict = iota // ask the origin first; if it fails, so does the request
-	StaleIfError                        // ask the origin first; if it fails, this copy may be served
+	Revalidate           Verdict = iota // ask the origin first; if it fails, MayServeStale says whether this copy will do
 	StaleWhileRevalidate                // serve it, and ask the origin behind the client's back
 	Fresh                               // serve it
 )
 
-var verdicts = [...]string{"revalidate", "stale if error", "stale while revalidate", "fresh"}
+var verdicts = [...]string{"revalidate", "stale while revalidate", "fresh"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
-// Decide judges an entry for a request without directives of its own (RFC 9111, section 4; RFC 5861). Fresh means that its
-// lifetime is greater than its age (section 4.2); RFC 5861's periods are used up to their last second.
-func Decide(e Entry, now time.Time) Verdict {
+// Decide judges an entry for a request with the directives req; zero ones are none (RFC 9111, sections 4 and 5.2.1; RFC 5861).
+// Fresh means that its lifetime is greater than its age (section 4.2), or that the client takes it stale and the answer does
+// not forbid it. RFC 5861's periods are used up to their last second, and a client's wishes only make them shorter.
+func Decide(e Entry, req Directives, now time.Time) Verdict {
 	late := -e.TTL(now)
 	switch {
-	case e.NoCache:
+	case e.NoCache, refused(e, req, now):
 		return Revalidate
 	case late < 0:
 		return Fresh
 	case e.MustRevalidate:
-		return Revalidate // RFC 9111, section 4.2.4: no stale answer against an explicit directive
+		return Revalidate // section 4.2.4: no stale answer against an explicit directive
+	case req.HasMaxStale && late <= req.MaxStale:
+		return Fresh
+	case wantsFresh(req):
+		return Revalidate
 	case late < e.StaleWhileRevalidate:
 		return StaleWhileRevalidate
-	case late < e.StaleIfError:
-		return StaleIfError
 	}
 	return Revalidate
+}
+
+// refused reports whether the request wants no stored answer of that age, or with so little of its life left
+// (RFC 9111, sections 5.2.1.1, 5.2.1.3 and 5.2.1.4).
+func refused(e Entry, req Directives, now time.Time) bool {
+	return req.NoCache ||
+		req.HasMaxAge && e.AgeAt(now) > req.MaxAge ||
+		req.HasMinFresh && e.TTL(now) < req.MinFresh
+}
+
+// wantsFresh reports whether the client says itself how stale an answer may be: not at all with a max-age alone, and no more
+// than max-stale (RFC 9111, sections 5.2.1.1 and 5.2.1.2).
+func wantsFresh(req Directives) bool { return req.HasMaxAge || req.HasMaxStale }
+
+// A Failure is how the origin failed.
+type Failure uint8
+
+const (
+	FailureStatus Failure = iota // it answered 500, 502, 503 or 504 (RFC 5861, section 4)
+	FailureLost                  // no whole answer came
+)
+
+// MayServeStale reports whether the entry may answer a request although its origin, when asked, failed: the stale-if-error of
+// the answer or of the request allows it (RFC 5861, section 4), or the origin is disconnected and nothing forbids it
+// (RFC 9111, section 4.2.4). What the request refused, fresh or not, it does not get.
+func MayServeStale(e Entry, req Directives, f Failure, now time.Time) bool {
+	late := -e.TTL(now)
+	switch {
+	case e.NoCache, e.MustRevalidate && late >= 0, refused(e, req, now):
+		return false
+	case late < req.StaleIfError, req.HasMaxStale && late <= req.MaxStale:
+		return true // the client's own word
+	case late >= 0 && wantsFresh(req):
+		return false
+	case f == FailureLost && late < e.StaleWhenLost:
+		return true
+	}
+	return late < e.StaleIfError
 }

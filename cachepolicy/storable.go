@@ -2,30 +2,46 @@ package cachepolicy
 
 import (
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 )
 
-// Storable reports whether a shared cache may store, and can ever reuse, the answer to a request (RFC 9111, section 3). The
-// request's fields that count are Authorization and Cache-Control; a route on which a client's no-store has no say leaves
-// it out of request. An answer without Date is given one before it is judged (RFC 9110, section 6.6.1).
-func Storable(method string, status int, request, response http.Header) bool {
-	d := ParseCacheControl(response["Cache-Control"]...)
+// Storable reports whether a shared cache may store, and can ever reuse, the answer to a request (RFC 9111, section 3). An
+// answer without Date counts as made now (RFC 9110, section 6.6.1).
+func Storable(r Request, status int, h http.Header, now time.Time) bool {
+	d, targeted := AnswerDirectives(h)
+	explicit := explicitlyFresh(d, targeted, h)
 	switch {
-	case method != http.MethodGet:
-		return false // a HEAD has no body to reuse, and nothing else is asked for twice
 	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified:
 		return false // not final, or not whole
-	case forbidden(d, status), d.Private:
+	case r.Method != http.MethodGet && !(explicit && representsTarget(r, status, h)):
+		return false // a HEAD has no body to reuse, and no other method is answered from a cache
+	case r.Directives.NoStore, forbidden(d, status), d.Private:
 		return false
-	case ParseCacheControl(request["Cache-Control"]...).NoStore:
-		return false
-	case len(request["Authorization"]) > 0 && !d.Public && !d.HasSMaxage && !d.MustRevalidate:
+	case r.Authorized && !d.Public && !d.HasSMaxage && !d.MustRevalidate:
 		return false // RFC 9111, section 3.5
-	case variesOnEverything(response):
+	case variesOnEverything(h):
 		return false // section 4.1: "*" never matches
+	case !explicit && len(h["Set-Cookie"]) > 0:
+		return false // a guess will not do for cookies: their maker did not think of caches
 	}
-	return reusable(d, status, response)
+	return reusable(d, targeted, status, h, now)
+}
+
+// explicitlyFresh reports whether the answer says how long it lives, be it for no time at all.
+func explicitlyFresh(d Directives, targeted bool, h http.Header) bool {
+	return d.HasSMaxage || d.HasMaxAge || !targeted && len(h["Expires"]) > 0
+}
+
+// representsTarget reports whether a POST's answer is what a GET would bring: its Content-Location is the request's own URI
+// (RFC 9110, sections 8.7 and 9.3.3).
+func representsTarget(r Request, status int, h http.Header) bool {
+	location := h["Content-Location"]
+	if r.Method != http.MethodPost || status != http.StatusOK || len(location) != 1 {
+		return false
+	}
+	target, ok := sameOrigin(r, location[0])
+	return ok && target == r.Target
 }
 
 // forbidden is no-store, which must-understand overrides for a status whose meaning is known (RFC 9111, section 5.2.2.3).
@@ -37,30 +53,41 @@ func forbidden(d Directives, status int) bool {
 }
 
 // reusable reports whether a stored copy could ever answer anything: while fresh, stale by RFC 5861, or confirmed by a
-// validator. A guessed life is not enough for an answer with cookies: its maker did not think of caches.
-func reusable(d Directives, status int, h http.Header) bool {
-	life, known := lifetime(d, status, h, date(h, time.Time{}))
-	explicit := d.HasSMaxage || d.HasMaxAge || len(h["Expires"]) > 0
-	if !explicit && len(h["Set-Cookie"]) > 0 {
-		return false
-	}
-	if explicit && (d.StaleWhileRevalidate > 0 || d.StaleIfError > 0) {
+// validator.
+func reusable(d Directives, targeted bool, status int, h http.Header, now time.Time) bool {
+	life, known := lifetime(d, targeted, status, h, now)
+	explicit := explicitlyFresh(d, targeted, h)
+	switch {
+	case d.NoCache: // not without asking
+		return validated(h)
+	case known && life > 0:
+		return true
+	case explicit && !neverStale(d) && (d.StaleWhileRevalidate > 0 || d.StaleIfError > 0):
 		return true
 	}
-	if known && life > 0 && !d.NoCache {
-		return true
-	}
-	validator := h.Get("ETag") != "" || h.Get("Last-Modified") != ""
-	return validator && (explicit || d.NoCache || d.Public || heuristicallyCacheable(status))
+	return validated(h) && (explicit || d.Public || heuristicallyCacheable(status))
 }
 
+func validated(h http.Header) bool { return h.Get("ETag") != "" || h.Get("Last-Modified") != "" }
+
 func variesOnEverything(h http.Header) bool {
-	for _, line := range h["Vary"] {
-		for name := range strings.SplitSeq(line, ",") {
-			if trim(name) == "*" {
-				return true
-			}
-		}
+	_, any := VaryNames(h)
+	return any
+}
+
+// StoredHeader is what is kept of an answer's fields: without those of its connection (RFC 9111, section 3.1) and those that
+// no-cache="..." and private="..." name (sections 5.2.2.4 and 5.2.2.7). It is h itself where nothing is to be taken out; h is
+// never changed.
+func StoredHeader(h http.Header) http.Header {
+	d, _ := AnswerDirectives(h)
+	names := slices.Concat(d.NoCacheFields, d.PrivateFields, connectionFields(h))
+	has := func(name string) bool { _, ok := h[name]; return ok }
+	if !slices.ContainsFunc(names, has) {
+		return h
 	}
-	return false
+	kept := h.Clone()
+	for _, name := range names {
+		delete(kept, name)
+	}
+	return kept
 }
