@@ -2,79 +2,107 @@ package upstream
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"sync/atomic"
+	"time"
 )
 
-// checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
-// of 200 to 599 (an unasked 101 among them), a part or a 304 that nobody asked for, a space before a colon, control bytes.
-func checkHead(resp *http.Response, req *http.Request) error {
-	switch status := resp.StatusCode; {
-	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
-		return fmt.Errorf("%w: not HTTP/1", ErrAnswer)
-	case status < 200 || status > 599:
-		return fmt.Errorf("%w: status %d", ErrAnswer, status)
-	case status == http.StatusPartialContent && req.Header.Get("Range") == "":
-		return fmt.Errorf("%w: 206 without a Range", ErrAnswer)
-	case status == http.StatusNotModified && !conditional(req.Header):
-		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
-	}
-	for name, lines := range resp.Header {
-		if !token(name) {
-			return fmt.Errorf("%w: a field's name is no token", ErrAnswer)
-		}
-		for _, value := range lines {
-			if !cleanValue(value) {
-				return fmt.Errorf("%w: a control byte in %s", ErrAnswer, name)
-			}
-		}
-	}
-	return nil
+// An Answer is what an origin said, but for its body, which still comes.
+type Answer struct {
+	Status       int           // 200 to 599
+	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it, which for a HEAD is the only sign of it
+	Length       int64         // of Body, as declared; -1: unknown
+	Body         io.ReadCloser // to be closed; errors are as Do's, and io.EOF means that the answer is whole
+	RequestTime  time.Time     // when it was asked for: before the first try
+	ResponseTime time.Time     // when its header fields had come
 }
 
-func conditional(h http.Header) bool {
-	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
-}
-
-// token reports whether s can be a field's name (RFC 9110, section 5.6.2).
-func token(s string) bool {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return false
-		}
+// newAnswer passes on what may be. Trailer fields are dropped, never merged into the header fields (RFC 9110, section 6.5.1):
+// net/http keeps them apart, and that is where they stay.
+func (c *Client) newAnswer(resp *http.Response, asked time.Time) *Answer {
+	a := &Answer{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body, RequestTime: asked, ResponseTime: time.Now()}
+	dropHopByHop(a.Header)
+	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
+	if resp.Body == http.NoBody {
+		a.Length = 0 // for a HEAD net/http says how long a GET's would be
 	}
-	return s != ""
-}
-
-// cleanValue reports whether a field's value is free of control bytes but for tabs (RFC 9110, section 5.5).
-func cleanValue(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
-			return false
-		}
+	if a.Status == http.StatusNoContent {
+		a.Header.Del("Content-Length") // RFC 9110, section 8.6
 	}
-	return true
+	return a
 }
 
-// readBody reads the whole body, of max bytes or fewer. A body that ends before its Content-Length or its last chunk is an
-// error of net/http's; one that goes on after it is conn's to notice.
-func readBody(resp *http.Response, max int64) ([]byte, error) {
-	if resp.ContentLength > max && resp.Request.Method != http.MethodHead {
-		return nil, ErrTooLarge
+// Whole reads the body, of max bytes or fewer, and closes it. One that is longer is a problem that wraps ErrTooLarge.
+func (a *Answer) Whole(max int64) ([]byte, error) {
+	defer a.Body.Close() // before its end: the connection is not used again
+	if a.Length > max {
+		return nil, problemOf(ErrTooLarge)
 	}
 	var buf bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= 1<<20 && resp.Request.Method != http.MethodHead {
-		buf.Grow(int(n) + bytes.MinRead) // what is longer grows as it comes: a number is no body
+	if a.Length > 0 && a.Length <= 1<<20 {
+		buf.Grow(int(a.Length) + bytes.MinRead) // what is longer grows as it comes: a number is no body
 	}
-	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, max+1)); err != nil {
-		return nil, fmt.Errorf("reading the body: %w", err)
+	if _, err := buf.ReadFrom(io.LimitReader(a.Body, max+1)); err != nil {
+		return nil, problemOf(err)
 	}
 	if int64(buf.Len()) > max {
-		return nil, ErrTooLarge
+		return nil, problemOf(ErrTooLarge)
 	}
 	return buf.Bytes(), nil
+}
+
+// A body is an answer's while it comes. It ends the exchange at its end, at an error and when it is closed.
+type body struct {
+	from    io.ReadCloser
+	client  *Client
+	ctx     context.Context // the exchange's
+	cancel  context.CancelCauseFunc
+	idle    *time.Timer // runs during a Read
+	err     error       // of the last Read
+	dropped atomic.Bool
+}
+
+func (c *Client) newBody(from io.ReadCloser, ctx context.Context, cancel context.CancelCauseFunc) *body {
+	b := &body{from: from, client: c, ctx: ctx, cancel: cancel}
+	b.idle = time.AfterFunc(c.idle, func() { cancel(errIdle) })
+	b.idle.Stop()
+	return b
+}
+
+// Read does not return io.EOF unless the body has come as its framing says: that net/http sees to. One that the end of the
+// connection ends was cut off if we ended that.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	b.idle.Reset(b.client.idle)
+	n, err := b.from.Read(p)
+	b.idle.Stop()
+	if err == nil {
+		return n, nil
+	}
+	cause := context.Cause(b.ctx)
+	b.cancel(nil)
+	switch {
+	case b.dropped.Load():
+		b.err = http.ErrBodyReadAfterClose
+	case cause != nil:
+		b.err = b.client.failed(fmt.Errorf("reading the body: %w", cause))
+	case err != io.EOF:
+		b.err = b.client.failed(fmt.Errorf("reading the body: %w", err))
+	default:
+		b.err = io.EOF
+	}
+	return n, b.err
+}
+
+// Close ends the exchange. Before the end of the body it closes the connection too: what would still come is nobody's.
+func (b *body) Close() error {
+	b.dropped.Store(true)
+	err := b.from.Close()
+	b.cancel(nil)
+	return err
 }

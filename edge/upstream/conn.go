@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http/httptrace"
 	"sync"
 	"time"
 )
 
-var (
-	errUnasked = errors.New("the origin sent bytes that nobody asked for")
-	errTwice   = errors.New("the request was lost twice")
-)
+var errUnasked = errors.New("the origin sent bytes that nobody asked for")
 
 // A conn hands its reader nothing that came before the request was written. The Transport closes an idle connection on
 // which bytes arrive, but a request that takes the connection at that very moment would get them as its answer; an origin that
@@ -24,9 +20,12 @@ type conn struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	reading bool  // a Read waits at the socket: whatever came before has been used up
-	asked   bool  // a request, or a part of it, has been written
-	dead    error // nothing more is read or written
+	reading bool     // a Read waits at the socket: whatever came before has been used up
+	serving *attempt // what is asked, or was last
+	asked   bool     // its request is being written
+	wrote   bool     // some of it has been
+	heard   bool     // some of an answer has come
+	dead    error    // nothing more is read or written
 }
 
 func newConn(c net.Conn, closed func()) *conn {
@@ -35,26 +34,22 @@ func newConn(c net.Conn, closed func()) *conn {
 	return w
 }
 
-// settle begins an exchange: it waits until everything that was read has been used up and the Transport waits for more,
-// or the connection is closed, as the Transport does on finding something left. It reports whether c can be written to.
-func (c *conn) settle() bool {
+// begin waits until everything that was read has been used up and the Transport waits for more, or the connection is closed,
+// as the Transport does on finding something left. From then on t is what bytes are for.
+func (c *conn) begin(t *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked = false
+	c.serving, c.asked, c.wrote, c.heard = t, false, false, false
 	for !c.reading && c.dead == nil {
 		c.changed.Wait()
 	}
-	return c.dead == nil
 }
 
-// refuse lets nothing more through.
-func (c *conn) refuse(err error) {
+// sent reports whether any byte of the request went out.
+func (c *conn) sent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dead == nil {
-		c.dead = err
-	}
-	c.changed.Broadcast()
+	return c.wrote
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -66,29 +61,66 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = false
-	if n > 0 && !c.asked {
-		n, err = 0, errUnasked
+	if n > 0 {
+		if bad := c.hear(p[:n]); bad != nil {
+			n, err = 0, bad
+		}
 	}
-	if err != nil && c.dead == nil {
+	if err != nil {
+		c.die(err)
+	}
+	return n, err
+}
+
+// hear takes what came, or refuses it.
+func (c *conn) hear(p []byte) error {
+	if !c.asked {
+		return errUnasked
+	}
+	if err := c.serving.head.read(p); err != nil {
+		c.serving.end(err)
+		return err
+	}
+	c.heard = true
+	return nil
+}
+
+// die ends the connection for its attempt, before the Transport learns of it.
+func (c *conn) die(err error) {
+	if c.dead == nil {
 		c.dead = err
 		c.changed.Broadcast()
 	}
-	return n, err
+	if c.asked && !c.heard {
+		c.serving.end(fmt.Errorf("%w: %w", errLost, err))
+	}
 }
 
 func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	err := c.dead
-	c.asked = true
+	c.asked = c.asked || err == nil
 	c.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrote = c.wrote || n > 0
+	if err != nil && c.wrote {
+		c.die(err)
+	}
+	return n, err
 }
 
 func (c *conn) Close() error {
-	c.refuse(net.ErrClosed)
+	c.mu.Lock()
+	if c.dead == nil {
+		c.dead = net.ErrClosed
+	}
+	c.changed.Broadcast()
+	c.mu.Unlock()
 	c.closed()
 	return c.Conn.Close()
 }
@@ -114,26 +146,4 @@ func within(timeout time.Duration, d dial) dial {
 		defer cancel()
 		return d(ctx, network, address)
 	}
-}
-
-// onceMore lets one request go out on two connections and no more. The Transport sends a GET or HEAD again when the
-// connection it reused was closed before any byte of an answer (RFC 9110, section 9.2.2), and does so for as long as it has idle connections:
-// an origin that drops every request would get one for each of them.
-func (c *Client) onceMore(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	tries := 0
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		own := info.Conn.(*conn)
-		if !own.settle() {
-			return // it was dead already; the Transport takes another
-		}
-		switch tries++; tries {
-		case 1:
-		case 2:
-			c.stats.retries.Add(1)
-		default:
-			own.refuse(errTwice)
-			cancel(errTwice)
-		}
-	}})
 }

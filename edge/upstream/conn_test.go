@@ -38,9 +38,9 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 			for range 8 { // more than there are connections: each is handed on the moment it is free
 				wg.Go(func() {
 					for range 20 {
-						c.Fetch(t.Context(), Request{Method: first.method, Target: "/long"})
-						a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/good"})
-						if err == nil && string(a.Body) != "ok" {
+						fetch(t.Context(), c, Request{Method: first.method, Target: "/long"})
+						a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/good"})
+						if err == nil && a.body != "ok" {
 							t.Errorf("/good is answered %d %q", a.Status, a.Body)
 						}
 						if err == nil && a.Header.Get("X") != "" {
@@ -58,6 +58,7 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 func TestGreetingIsNoAnswer(t *testing.T) {
 	near, far := net.Pipe()
 	c := newConn(near, func() {})
+	_, at := newAttempt(t.Context())
 	go func() { io.WriteString(far, evil); io.Copy(io.Discard, far) }()
 	if n, err := c.Read(make([]byte, 99)); n != 0 || err != errUnasked {
 		t.Errorf("Read before any Write = %d, %v; want none, errUnasked", n, err)
@@ -65,8 +66,9 @@ func TestGreetingIsNoAnswer(t *testing.T) {
 	if _, err := c.Write([]byte("GET")); err != errUnasked {
 		t.Errorf("Write after it: %v, want errUnasked", err)
 	}
-	if c.settle() {
-		t.Error("the connection settles")
+	c.begin(at)
+	if c.sent() {
+		t.Error("something was sent")
 	}
 }
 
@@ -92,13 +94,13 @@ func TestOnceMore(t *testing.T) {
 			var wg sync.WaitGroup
 			for range idle {
 				wg.Go(func() {
-					if _, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/warm"}); err != nil {
+					if _, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/warm"}); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			wg.Wait()
-			_, err := c.Fetch(t.Context(), Request{Method: r.method, Target: "/drop"})
+			_, err := fetch(t.Context(), c, Request{Method: r.method, Target: "/drop"})
 			wantProblem(t, err, 502, ErrAnswer)
 			if got := len(o.requests()) - idle; got > r.most || got < 1 {
 				t.Errorf("the origin got %d of one %s, want at most %d", got, r.method, r.most)
@@ -118,7 +120,7 @@ func TestLostConnectionIsMended(t *testing.T) {
 	})
 	c := o.client(t, Config{})
 	for _, target := range []string{"/first", "/second"} {
-		if a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: target}); err != nil || string(a.Body) != "ok" {
+		if a, err := fetch(t.Context(), c, Request{Method: "GET", Target: target}); err != nil || a.body != "ok" {
 			t.Fatalf("%s: %+v, %v", target, a, err)
 		}
 	}
@@ -131,7 +133,7 @@ func TestLostConnectionIsMended(t *testing.T) {
 func TestFreshConnectionIsNotMended(t *testing.T) {
 	o := serve(t, func(net.Conn, string) bool { return false })
 	c := o.client(t, Config{})
-	_, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/"})
+	_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/"})
 	wantProblem(t, err, 502, ErrAnswer)
 	if got := o.requests(); len(got) != 1 {
 		t.Errorf("the origin was asked %d times", len(got))
@@ -155,16 +157,16 @@ func FuzzAnswer(f *testing.F) {
 			_, err := io.WriteString(c, text)
 			return err == nil && good.Load() > 0 // the first time the connection is closed, then it stays open
 		})
-		c := o.client(t, Config{MaxBody: 1 << 16})
+		c := o.client(t, Config{})
 		for i := 1; i <= 2; i++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // some bytes leave more to be waited for
-			a, err := c.Fetch(ctx, Request{Method: "GET", Target: "/bad"})
+			a, err := fetch(ctx, c, Request{Method: "GET", Target: "/bad"})
 			cancel()
-			if err == nil && (a.Status < 200 || a.Status > 599 || len(a.Body) > 1<<16) {
+			if err == nil && (a.Status < 200 || a.Status > 599 || len(a.body) > 1<<20) {
 				t.Fatalf("passed on: %+v", a)
 			}
-			a, err = c.Fetch(t.Context(), Request{Method: "GET", Target: fmt.Sprintf("/good/%d", i)})
-			if err != nil || string(a.Body) != fmt.Sprint(i) || a.Header.Get("X-Number") != fmt.Sprint(i) {
+			a, err = fetch(t.Context(), c, Request{Method: "GET", Target: fmt.Sprintf("/good/%d", i)})
+			if err != nil || a.body != fmt.Sprint(i) || a.Header.Get("X-Number") != fmt.Sprint(i) {
 				t.Fatalf("after %q the answer %d is %+v, %v", text, i, a, err)
 			}
 		}

@@ -10,25 +10,49 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// What can go wrong between an edge and its origin. They are in the chain of Fetch's errors.
+// What can go wrong between an edge and its origins. They are in the chain of Do's errors and of a body's.
 var (
 	ErrTimeout     = errors.New("the origin did not answer in time")
 	ErrUnreachable = errors.New("the origin can't be reached")
+	ErrOpen        = fmt.Errorf("%w: each has failed often and is left alone for a moment", ErrUnreachable)
 	ErrAnswer      = errors.New("the origin's answer is malformed or was cut off")
 	ErrTooLarge    = errors.New("the origin's answer is too large")
 	ErrRequest     = errors.New("the request is not fit to be sent to the origin")
 )
 
+// What ends an exchange or a try from inside: the causes of their contexts.
+var (
+	errNoHead = fmt.Errorf("%w: no header fields", ErrTimeout)
+	errIdle   = fmt.Errorf("%w: no more of the body", ErrTimeout)
+	errWhole  = fmt.Errorf("%w: not the whole of it", ErrTimeout)
+	errLost   = errors.New("the request was lost")
+	errUnsent = errors.New("the request was not sent")
+)
+
 // retryAfter is what a caller is told: an edge asks its origin again after a second.
 const retryAfter = "1"
 
-// problem makes err an answer, and counts it. The words for the caller say nothing of the cause; Err has it, for the log.
-func (c *Client) problem(err error) *problem.Problem {
-	c.stats.failures.Add(1)
+// failed makes err a problem, counts it and logs it. That a caller went away is no failure.
+func (c *Client) failed(err error) *problem.Problem {
+	p := problemOf(err)
+	if !errors.Is(err, context.Canceled) {
+		c.stats.failures.Add(1)
+	}
+	if p.Status == http.StatusGatewayTimeout {
+		c.stats.timeouts.Add(1)
+	}
+	c.log.Debug("asking the origin", "err", p.Err)
+	return p
+}
+
+// problemOf makes err an answer, unless it is one. The words for the caller say nothing of the cause; Err has it, for the log.
+func problemOf(err error) *problem.Problem {
+	if p, ok := errors.AsType[*problem.Problem](err); ok {
+		return p
+	}
 	class := classOf(err)
 	status, detail := http.StatusBadGateway, "the origin failed; trying again in a moment may help"
 	if class == ErrTimeout {
-		c.stats.timeouts.Add(1)
 		status, detail = http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help"
 	}
 	if !errors.Is(err, class) {
@@ -38,7 +62,7 @@ func (c *Client) problem(err error) *problem.Problem {
 }
 
 func classOf(err error) error {
-	for _, class := range []error{ErrTooLarge, ErrRequest, ErrAnswer} {
+	for _, class := range []error{ErrTooLarge, ErrRequest, ErrAnswer, ErrTimeout} {
 		if errors.Is(err, class) {
 			return class
 		}

@@ -80,11 +80,11 @@ func TestHostileOrigins(t *testing.T) {
 				}
 				return says(ok)(c, head)
 			})
-			c := origin.client(t, Config{MaxBody: 1 << 20})
-			_, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/bad"})
+			c := origin.client(t, Config{})
+			_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/bad"})
 			wantProblem(t, err, 502, o.want)
 			for range 3 {
-				if a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/good"}); err != nil || a.Status != 200 || string(a.Body) != "ok" {
+				if a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/good"}); err != nil || a.Status != 200 || a.body != "ok" {
 					t.Fatalf("the next answer is %+v, %v", a, err)
 				}
 			}
@@ -108,8 +108,8 @@ func TestOddOrigins(t *testing.T) {
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			origin := serve(t, func(c net.Conn, _ string) bool { io.WriteString(c, o.text); return false })
-			a, err := origin.client(t, Config{}).Fetch(t.Context(), Request{Method: "GET", Target: "/"})
-			if err != nil || string(a.Body) != o.body {
+			a, err := fetch(t.Context(), origin.client(t, Config{}), Request{Method: "GET", Target: "/"})
+			if err != nil || a.body != o.body {
 				t.Fatalf("answer is %+v, %v; want %q", a, err, o.body)
 			}
 			for _, field := range []string{"Transfer-Encoding", "Trailer", "X", "Link"} {
@@ -123,15 +123,15 @@ func TestOddOrigins(t *testing.T) {
 
 func TestHeadKeepsItsLength(t *testing.T) {
 	o := serve(t, says("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"))
-	a, err := o.client(t, Config{}).Fetch(t.Context(), Request{Method: "HEAD", Target: "/"})
-	if err != nil || a.Header.Get("Content-Length") != "99999999999" || len(a.Body) != 0 {
+	a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "HEAD", Target: "/"})
+	if err != nil || a.Header.Get("Content-Length") != "99999999999" || len(a.body) != 0 {
 		t.Fatalf("answer is %+v, %v", a, err)
 	}
 }
 
 // A pipe's client talks to answer over a connection within the bubble, where time passes only when all wait.
 func pipeClient(cfg Config, answer func(net.Conn)) *Client {
-	cfg.Origin = &url.URL{Scheme: "http", Host: "origin"}
+	cfg.Origins = [][]*url.URL{{{Scheme: "http", Host: "origin"}}}
 	c := New(cfg)
 	c.transport.DialContext = c.watch(func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -170,9 +170,9 @@ func TestDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := pipeClient(Config{Timeout: 10 * time.Second}, answer)
+				c := pipeClient(Config{}, answer)
 				start := time.Now()
-				_, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/"})
+				_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/"})
 				wantProblem(t, err, 504, ErrTimeout)
 				if took := time.Since(start); took != 10*time.Second {
 					t.Errorf("it took %v, want 10s", took)

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -21,8 +22,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// An origin is a raw socket that answers each request with whatever bytes the test says.
-type origin struct {
+// A server is an origin: a raw socket that answers each request with whatever bytes the test says.
+type server struct {
 	ln   net.Listener
 	mu   sync.Mutex
 	seen []string // heads of the requests, in the order in which they came
@@ -31,13 +32,13 @@ type origin struct {
 
 // serve starts an origin on loopback. Each request is answered by a call of answer, which may write, wait and close; after it
 // the connection takes the next request, unless it returned false.
-func serve(t *testing.T, answer func(c net.Conn, head string) bool) *origin {
+func serve(t *testing.T, answer func(c net.Conn, head string) bool) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &origin{ln: ln}
+	o := &server{ln: ln}
 	o.wg.Go(func() {
 		for {
 			c, err := ln.Accept()
@@ -52,7 +53,7 @@ func serve(t *testing.T, answer func(c net.Conn, head string) bool) *origin {
 	return o
 }
 
-func (o *origin) connection(c net.Conn, answer func(net.Conn, string) bool) {
+func (o *server) connection(c net.Conn, answer func(net.Conn, string) bool) {
 	for r := bufio.NewReader(c); ; {
 		head, err := readHead(r)
 		if err != nil {
@@ -88,18 +89,18 @@ func readHead(r *bufio.Reader) (string, error) {
 }
 
 // requests is what the origin was asked.
-func (o *origin) requests() []string {
+func (o *server) requests() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]string(nil), o.seen...)
 }
 
-func (o *origin) url() *url.URL { return &url.URL{Scheme: "http", Host: o.ln.Addr().String()} }
+func (o *server) url() *url.URL { return &url.URL{Scheme: "http", Host: o.ln.Addr().String()} }
 
 // client asks o; its deadlines are short, where a test waits for one.
-func (o *origin) client(t *testing.T, cfg Config) *Client {
+func (o *server) client(t *testing.T, cfg Config) *Client {
 	t.Helper()
-	cfg.Origin = o.url()
+	cfg.Origins = [][]*url.URL{{o.url()}}
 	c := New(cfg)
 	t.Cleanup(c.Close)
 	return c
@@ -123,4 +124,20 @@ func wantProblem(t *testing.T, err error, status int, cause error) {
 	if strings.Contains(p.Detail, "127.0.0.1") {
 		t.Errorf("the detail %q names the origin", p.Detail)
 	}
+}
+
+// fetched is an answer that has been read.
+type fetched struct {
+	*Answer
+	body string
+}
+
+// fetch reads the whole of an answer, of a mebibyte or less.
+func fetch(ctx context.Context, c *Client, r Request) (*fetched, error) {
+	a, err := c.Do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.Whole(1 << 20)
+	return &fetched{a, string(b)}, err
 }

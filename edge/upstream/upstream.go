@@ -1,77 +1,86 @@
-// Package upstream is the way from an edge to its origin: one request at a time made afresh, one answer read whole and
-// checked, or an error that is itself an answer (502, 504). It follows no redirect, decodes no coding, keeps nothing.
+// Package upstream is the way from an edge to its origins: requests made afresh, answers checked and streamed, or an error
+// that is itself an answer (502, 504). It follows no redirect, decodes no coding, keeps nothing.
 //
-// Underneath is net/http's Transport. What it adds: the deadline is for the whole exchange, not for a read; hop-by-hop fields
-// stay on their hop; a lost request is sent once more at most; and bytes that nobody asked for never become
-// the beginning of the next answer (conn.go).
+// Underneath is net/http's Transport. What it adds: which of several origins is asked (origins.go), whether it is worth
+// asking (breaker.go, health.go); deadlines for the header fields, for every read and for the whole exchange; hop-by-hop fields stay on their hop; a request
+// that was lost is sent once more at most; and bytes that nobody asked for never become the beginning of the next answer (conn.go).
 package upstream
 
 import (
-	"bytes"
-	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 )
 
-// Config says where the origin is and how long and how much may be waited for. Zero fields take the defaults named.
+// Config says where the origins are and how long and how much may be waited for. Zero fields take the defaults named.
 type Config struct {
-	Origin   *url.URL      // http or https; a path in it comes before every target
-	Timeout  time.Duration // of a whole exchange, a second try included; 10 s
-	Connect  time.Duration // of connecting, TLS included; 3 s
-	MaxConns int           // open at a time; later requests wait for one; 256
-	MaxBody  int64         // of an answer, in bytes; 64 MiB
-	Name     string        // in Via and, where the request has none, User-Agent; iconedge
-	TLS      *tls.Config   // for https; nil: the system's roots
-	Log      *slog.Logger  // failures, at level debug: their causes are in the errors too
+	Origins   [][]*url.URL  // groups in order of preference; http or https; a path in one comes before every target
+	Connect   time.Duration // of connecting, TLS included; 3 s
+	FirstByte time.Duration // until an answer's header fields, a second try included; 10 s
+	Idle      time.Duration // of one read of a body; FirstByte
+	Whole     time.Duration // of an exchange, body included; 15 min
+	Check     time.Duration // between two health checks of an origin, where there are several origins; 2 s
+	MaxConns  int           // open at a time to one origin; later requests wait for one; 256
+	Name      string        // a token: in Via, CDN-Loop and, where the request has none, User-Agent; iconedge
+	TLS       *tls.Config   // for https; nil: the system's roots
+	Log       *slog.Logger  // failures, at level debug: their causes are in the errors too; origins that fail and come back
 }
 
 // maxHead bounds the header fields of an answer, 1xx ones included, in bytes.
 const maxHead = 64 << 10
 
-// A Client asks one origin. It is safe for concurrent use.
+// A Client asks the origins. It is safe for concurrent use.
 type Client struct {
-	origin    *url.URL
-	timeout   time.Duration
-	maxBody   int64
-	name      string
-	log       *slog.Logger
-	transport *http.Transport
-	stats     struct{ requests, failures, timeouts, retries, open atomic.Int64 }
-}
-
-// Stats are plain counts, for metrics.
-type Stats struct {
-	Requests, Failures, Timeouts int64 // timeouts are among the failures
-	Retries                      int64 // requests that were sent a second time
-	Open                         int64 // connections open now
+	origins                       []*origin
+	firstByte, idle, whole, check time.Duration
+	name, id                      string
+	log                           *slog.Logger
+	transport                     *http.Transport
+	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
 // New makes a Client. It connects when first asked.
 func New(cfg Config) *Client {
-	c := &Client{origin: cfg.Origin, timeout: or(cfg.Timeout, 10*time.Second), maxBody: or(cfg.MaxBody, 64<<20),
-		name: or(cfg.Name, "iconedge"), log: or(cfg.Log, slog.New(slog.DiscardHandler))}
-	dialer := &net.Dialer{Timeout: or(cfg.Connect, 3*time.Second)}
-	secure := &tls.Dialer{NetDialer: dialer, Config: cfg.TLS}
-	conns := or(cfg.MaxConns, 256)
-	c.transport = &http.Transport{
+	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
+		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler))}
+	c.idle = or(cfg.Idle, c.firstByte)
+	for group, urls := range cfg.Origins {
+		for _, u := range urls {
+			c.origins = append(c.origins, newOrigin(u, group, c.log))
+		}
+	}
+	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
+	return c
+}
+
+// newID is for CDN-Loop: no other process has it, and no client can guess it.
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func (c *Client) newTransport(connect time.Duration, conns int, config *tls.Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: connect}
+	secure := &tls.Dialer{NetDialer: dialer, Config: config}
+	t := &http.Transport{
 		DialContext:            c.watch(dialer.DialContext),
-		DialTLSContext:         c.watch(within(dialer.Timeout, secure.DialContext)),
-		DisableCompression:     true, // what the caller accepts is what is asked for, and kept as it comes
+		DialTLSContext:         c.watch(within(connect, secure.DialContext)),
+		DisableCompression:     true, // what the caller accepts is what is asked for, and passed on as it comes
 		MaxConnsPerHost:        conns,
-		MaxIdleConns:           conns,
 		MaxIdleConnsPerHost:    conns,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHead,
 		Protocols:              new(http.Protocols),
 	}
-	c.transport.Protocols.SetHTTP1(true)
-	return c
+	t.Protocols.SetHTTP1(true)
+	return t
 }
 
 // or is v, or def where v is zero.
@@ -83,81 +92,30 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// A Request is what is asked of the origin.
-type Request struct {
-	Method string
-	Target string      // path and query, canonical: visible ASCII that begins with one slash
-	Header http.Header // hop-by-hop fields, Host, and what tells of the client's address are not passed on
-	Body   []byte
+// Stats are plain counts, for metrics.
+type Stats struct {
+	Requests, Failures, Timeouts int64 // timeouts are among the failures
+	Retries                      int64 // requests that were tried a second time
+	Open                         int64 // connections open now
+	Origins                      []OriginStats
 }
 
-// An Answer is a whole one. Content-Length stays in Header as the origin sent it, which for a HEAD is the only sign of it.
-type Answer struct {
-	Status       int // 200 to 599
-	Header       http.Header
-	Body         []byte
-	RequestTime  time.Time // when it was asked for: before the first try
-	ResponseTime time.Time // when its header fields had come
-}
-
-// Fetch asks the origin. Every error is a *problem.Problem, 504 where time ran out and 502 else, that wraps one of
-// ErrTimeout, ErrUnreachable, ErrAnswer, ErrTooLarge or ErrRequest.
-func (c *Client) Fetch(ctx context.Context, r Request) (*Answer, error) {
-	c.stats.requests.Add(1)
-	a, err := c.exchange(ctx, r)
-	if err == nil {
-		return a, nil
-	}
-	p := c.problem(err)
-	c.log.Debug("asking the origin", "err", p.Err)
-	return nil, p
-}
-
-func (c *Client) exchange(ctx context.Context, r Request) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	req, err := c.request(c.onceMore(ctx), r)
-	if err != nil {
-		return nil, err
-	}
-	asked := time.Now()
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close() // before its end: the connection is not used again
-	a := &Answer{Status: resp.StatusCode, Header: resp.Header, RequestTime: asked, ResponseTime: time.Now()}
-	if err := checkHead(resp, req); err != nil {
-		return nil, err
-	}
-	if a.Body, err = readBody(resp, c.maxBody); err != nil {
-		return nil, err
-	}
-	dropHopByHop(a.Header)
-	return a, nil
-}
-
-// request makes the request afresh: nothing of what the client sent but what is named here reaches the origin.
-func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
-	if !safeTarget(r.Target) {
-		return nil, ErrRequest
-	}
-	path, query, has := strings.Cut(r.Target, "?")
-	req, err := http.NewRequestWithContext(ctx, r.Method, c.origin.String(), bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, ErrRequest
-	}
-	// Opaque goes out byte for byte; a Path would be decoded and encoded again.
-	req.URL = &url.URL{Scheme: c.origin.Scheme, Host: c.origin.Host,
-		Opaque: strings.TrimSuffix(c.origin.EscapedPath(), "/") + path, RawQuery: query, ForceQuery: has && query == ""}
-	req.Header = requestHeader(r.Header, c.name)
-	return req, nil
+// OriginStats are of one origin, in the order of Config.
+type OriginStats struct {
+	URL      string
+	Well     bool  // its checks succeed and its breaker is closed
+	Failures int64 // tries that it failed: no connection, lost, too late
+	Opened   int64 // times that its breaker opened
 }
 
 // Stats counts what c has done, and its connections.
 func (c *Client) Stats() Stats {
 	s := &c.stats
-	return Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.retries.Load(), s.open.Load()}
+	all := Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.retries.Load(), s.open.Load(), nil}
+	for _, o := range c.origins {
+		all.Origins = append(all.Origins, o.stats())
+	}
+	return all
 }
 
 // Close closes the connections that are idle; requests under way go on.

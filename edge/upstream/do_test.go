@@ -21,11 +21,11 @@ func TestFetch(t *testing.T) {
 		"Connection: keep-alive, X-Hop, Cache-Control\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n\r\nhello"))
 	c := o.client(t, Config{})
 	before := time.Now()
-	a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/mdi/home.svg?size=2%2b"})
+	a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/mdi/home.svg?size=2%2b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Status != 200 || string(a.Body) != "hello" {
+	if a.Status != 200 || a.body != "hello" {
 		t.Errorf("answer is %d %q", a.Status, a.Body)
 	}
 	if a.RequestTime.Before(before) || a.ResponseTime.Before(a.RequestTime) || time.Now().Before(a.ResponseTime) {
@@ -65,7 +65,7 @@ func TestRequest(t *testing.T) {
 		{Request{Method: "POST", Target: "/verify", Body: []byte("{}")}, "POST /verify HTTP/1.1\r\nHost: " + host +
 			"\r\nUser-Agent: iconedge\r\nContent-Length: 2\r\nVia: 1.1 iconedge\r\n\r\n"},
 	} {
-		if _, err := c.Fetch(t.Context(), r.r); err != nil {
+		if _, err := fetch(t.Context(), c, r.r); err != nil {
 			t.Fatalf("%+v: %v", r.r, err)
 		}
 		seen := o.requests()
@@ -86,10 +86,10 @@ func TestTargetsThatAreNotSent(t *testing.T) {
 		{Method: "GET", Target: "/a b"}, {Method: "GET", Target: "/a\r\nX: y"}, {Method: "GET", Target: "/\x00"}, {Method: "GET", Target: "/\xff"},
 		{Method: "GET", Target: "/#x"}, {Method: "GET X", Target: "/"},
 	} {
-		_, err := c.Fetch(t.Context(), r)
+		_, err := fetch(t.Context(), c, r)
 		wantProblem(t, err, 502, ErrRequest)
 	}
-	if _, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/", Header: http.Header{"X": {"a\r\nb"}}}); err == nil {
+	if _, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Header: http.Header{"X": {"a\r\nb"}}}); err == nil {
 		t.Error("a field with a line break was sent")
 	}
 	if got := o.requests(); len(got) != 0 {
@@ -110,13 +110,13 @@ func TestRedirectsAndCodingsArePassedOn(t *testing.T) {
 	}))
 	defer s.Close()
 	u, _ := url.Parse(s.URL + "/base/")
-	c := New(Config{Origin: u})
+	c := New(Config{Origins: [][]*url.URL{{u}}})
 	defer c.Close()
-	if a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/old"}); err != nil || a.Status != 302 || a.Header.Get("Location") != "/new" {
+	if a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/old"}); err != nil || a.Status != 302 || a.Header.Get("Location") != "/new" {
 		t.Errorf("redirect: %+v, %v", a, err)
 	}
-	a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/x"})
-	if err != nil || a.Header.Get("Content-Encoding") != "gzip" || !strings.HasPrefix(string(a.Body), "\x1f\x8b") {
+	a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/x"})
+	if err != nil || a.Header.Get("Content-Encoding") != "gzip" || !strings.HasPrefix(a.body, "\x1f\x8b") {
 		t.Errorf("coding: %+v, %v", a, err)
 	}
 }
@@ -125,18 +125,18 @@ func TestTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	defer s.Close()
 	u, _ := url.Parse(s.URL)
-	c := New(Config{Origin: u, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
+	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
 	defer c.Close()
 	for range 5 { // session tickets come after the handshake: they are no bytes of an answer
-		if a, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/"}); err != nil || string(a.Body) != "HTTP/1.1" {
+		if a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/"}); err != nil || a.body != "HTTP/1.1" {
 			t.Fatalf("over TLS: %+v, %v", a, err)
 		}
 	}
 	if got := c.Stats(); got.Open != 1 || got.Retries != 0 {
 		t.Errorf("Stats = %+v, want one connection, no retries", got)
 	}
-	stranger := New(Config{Origin: u})
-	_, err := stranger.Fetch(t.Context(), Request{Method: "GET", Target: "/"})
+	stranger := New(Config{Origins: [][]*url.URL{{u}}})
+	_, err := fetch(t.Context(), stranger, Request{Method: "GET", Target: "/"})
 	wantProblem(t, err, 502, ErrUnreachable)
 }
 
@@ -146,8 +146,8 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln.Close()
-	c := New(Config{Origin: &url.URL{Scheme: "http", Host: ln.Addr().String()}})
-	_, err = c.Fetch(t.Context(), Request{Method: "GET", Target: "/"})
+	c := New(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: ln.Addr().String()}}}})
+	_, err = fetch(t.Context(), c, Request{Method: "GET", Target: "/"})
 	wantProblem(t, err, 502, ErrUnreachable)
 	if got := c.Stats(); got.Requests != 1 || got.Failures != 1 || got.Timeouts != 0 || got.Open != 0 {
 		t.Errorf("Stats = %+v", got)
@@ -160,7 +160,7 @@ func TestCallerGone(t *testing.T) {
 	defer close(leave)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-arrived; cancel() }()
-	_, err := o.client(t, Config{}).Fetch(ctx, Request{Method: "GET", Target: "/"})
+	_, err := fetch(ctx, o.client(t, Config{}), Request{Method: "GET", Target: "/"})
 	wantProblem(t, err, 502, context.Canceled)
 }
 
@@ -170,7 +170,7 @@ func TestMaxConns(t *testing.T) {
 	c := o.client(t, Config{MaxConns: 3})
 	done := make(chan error)
 	for range 60 {
-		go func() { _, err := c.Fetch(t.Context(), Request{Method: "GET", Target: "/"}); done <- err }()
+		go func() { _, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/"}); done <- err }()
 	}
 	for range 60 {
 		if err := <-done; err != nil {

@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
+// of 200 to 599 (an unasked 101 among them), a part or a 304 that nobody asked for, a space before a colon, control bytes.
+func checkHead(resp *http.Response, req *http.Request) error {
+	switch status := resp.StatusCode; {
+	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
+		return fmt.Errorf("%w: not HTTP/1", ErrAnswer)
+	case status < 200 || status > 599:
+		return fmt.Errorf("%w: status %d", ErrAnswer, status)
+	case status == http.StatusPartialContent && req.Header.Get("Range") == "":
+		return fmt.Errorf("%w: 206 without a Range", ErrAnswer)
+	case status == http.StatusNotModified && !conditional(req.Header):
+		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
+	}
+	for name, lines := range resp.Header {
+		if !token(name) {
+			return fmt.Errorf("%w: a field's name is no token", ErrAnswer)
+		}
+		if !cleanLines(lines) {
+			return fmt.Errorf("%w: a control byte in %s", ErrAnswer, name)
+		}
+	}
+	return nil
+}
+
+func conditional(h http.Header) bool {
+	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
+}
+
+// token reports whether s can be a field's name (RFC 9110, section 5.6.2).
+func token(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// cleanLines reports whether a field's values are free of control bytes but for tabs (RFC 9110, section 5.5).
+func cleanLines(lines []string) bool {
+	return !slices.ContainsFunc(lines, func(s string) bool { return !cleanValue(s) })
+}
+
+func cleanValue(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
