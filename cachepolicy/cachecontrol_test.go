@@ -1,6 +1,8 @@
 package cachepolicy
 
 import (
+	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -45,8 +47,15 @@ func TestParseCacheControl(t *testing.T) {
 		{"space after =", "max-age= 100", maxAge(0)},
 		{"junk after the quotes", `max-age="100"x`, maxAge(0)},
 		{"empty elements, RFC 9110 section 5.6.1", " ,, max-age=1 ,\t,", maxAge(1)},
-		{"fields of no-cache: the safe side", `no-cache="set-cookie, x"`, Directives{NoCache: true}},
-		{"fields of private: the safe side", `private="x"`, Directives{Private: true}},
+		{"fields of no-cache, section 5.2.2.4", `no-cache="set-cookie, x"`, Directives{NoCacheFields: []string{"Set-Cookie", "X"}}},
+		{"fields of private, section 5.2.2.7", `private="x"`, Directives{PrivateFields: []string{"X"}}},
+		{"a field without quotes, section 5.2", "no-cache=x-y", Directives{NoCacheFields: []string{"X-Y"}}},
+		{"fields of two", `no-cache="a, ,", no-cache="b"`, Directives{NoCacheFields: []string{"A", "B"}}},
+		{"fields, and the whole answer", `no-cache="a", no-cache`, Directives{NoCache: true, NoCacheFields: []string{"A"}}},
+		{"no fields: the whole answer", `no-cache="", private=`, Directives{NoCache: true, Private: true}},
+		{"what is no field: the whole answer", `no-cache="a b", private="a;b"`, Directives{NoCache: true, Private: true}},
+		{"junk after the fields", `no-cache="a"b, private= a`, Directives{NoCache: true, Private: true}},
+		{"what a copy can't be without", `no-cache="x, content-encoding"`, Directives{NoCache: true}},
 		{"a quote without an end hides anything", `private="x, max-age=1`, Directives{NoStore: true}},
 		{"also behind a backslash", `max-age=1, x="\`, func() Directives { d := maxAge(1); d.NoStore = true; return d }()},
 		{"max-stale alone, section 5.2.1.2", "max-stale", Directives{HasMaxStale: true, MaxStale: MaxDelta}},
@@ -55,13 +64,14 @@ func TestParseCacheControl(t *testing.T) {
 		{"two min-fresh: the longer", "min-fresh=5, min-fresh=2", Directives{HasMinFresh: true, MinFresh: 5 * time.Second}},
 		{"no ASCII letter", "no-\u017ftore", Directives{}}, // ſ, which Unicode folds to s
 	} {
-		if got := ParseCacheControl(strings.Split(c.in, "\n")...); got != c.want {
+		if got := ParseCacheControl(strings.Split(c.in, "\n")...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: ParseCacheControl(%q) = %+v, want %+v", c.name, c.in, got, c.want)
 		}
 	}
 }
 
-// Whatever stands before or after a directive, it is not made weaker: no-store stays, and a life does not grow.
+// Whatever stands before or after a directive, it is not made weaker: no-store stays, and a life does not grow. What is named
+// as a field can be looked up as one.
 func FuzzParseCacheControl(f *testing.F) {
 	for _, s := range []string{"", "max-age=1", `x="a, b"`, `x="`, "max-age=99999999999", "no-cache=\"a\", ,", "a=b=c", `"`, "=", `max-age="\1"`} {
 		f.Add(s)
@@ -73,8 +83,13 @@ func FuzzParseCacheControl(f *testing.F) {
 				t.Fatalf("ParseCacheControl(%q): %v is no delta", s, d)
 			}
 		}
-		if !ParseCacheControl("no-store, " + s).NoStore {
-			t.Fatalf("no-store before %q is lost", s)
+		if d := ParseCacheControl("no-store, no-cache, private, " + s); !d.NoStore || !d.NoCache || !d.Private {
+			t.Fatalf("a directive before %q is lost", s)
+		}
+		for _, name := range append(alone.NoCacheFields, alone.PrivateFields...) {
+			if !isToken(name) || name != http.CanonicalHeaderKey(name) {
+				t.Fatalf("ParseCacheControl(%q) names %q as a field", s, name)
+			}
 		}
 		after := ParseCacheControl(s + ", no-store, max-age=5")
 		if strings.Count(s, `"`) == 0 && (!after.NoStore || !after.HasMaxAge) {

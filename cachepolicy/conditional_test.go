@@ -44,6 +44,10 @@ func TestNotModified(t *testing.T) {
 		{"dates have whole seconds", `"a"`, t0.Add(999 * time.Millisecond), "", at(0), true},
 		{"no date, section 13.1.3", `"a"`, t0, "", "yesterday", false},
 		{"never modified", `"a"`, time.Time{}, "", at(0), false},
+		{"a Date in its place, RFC 9111 section 4.3.2", "", t0, "", at(0), true},
+		{"a Date that is later", "", t0, "", at(-3000 * time.Second), false},
+		{"an obsolete form, section 5.6.7", "", t0, "", t0.Format("Monday, 02-Jan-06 15:04:05 GMT"), true},
+		{"obs-text, section 8.8.3", "\"abcdef\xfc\"", t0, "\"1\", \"abcdef\xfc\"", "", true},
 		{"If-None-Match wins, section 13.2.2", `"a"`, t0, `"b"`, at(0), false},
 		{"even one that is no list", `"a"`, t0, `b`, at(0), false},
 	} {

@@ -1,53 +1,111 @@
 package cachepolicy
 
 import (
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"testing"
 )
 
 func TestStorable(t *testing.T) {
 	const fresh = "Cache-Control: max-age=60"
-	none := http.Header{}
+	get := Request{Method: "GET"}
+	authorized := Request{Method: "GET", Authorized: true}
+	post := Request{Method: "POST", Target: "/a/b?c", Host: "example.org"}
 	for _, c := range []struct {
-		name              string
-		method            string
-		status            int
-		request, response http.Header
-		want              bool
+		name   string
+		r      Request
+		status int
+		h      http.Header
+		want   bool
 	}{
-		{"fresh", "GET", 200, none, fields(fresh), true},
-		{"an answer to HEAD has no body", "HEAD", 200, none, fields(fresh), false},
-		{"POST", "POST", 200, none, fields(fresh), false},
-		{"any status with a life, section 3", "GET", 599, none, fields(fresh), true},
-		{"not final", "GET", 103, none, fields(fresh), false},
-		{"not whole", "GET", 206, none, fields(fresh), false},
-		{"a 304 is not an answer to keep", "GET", 304, none, fields(fresh), false},
-		{"no-store", "GET", 200, none, fields("Cache-Control: max-age=60, no-store"), false},
-		{"the client's no-store, section 5.2.1.5", "GET", 200, fields("Cache-Control: no-store"), fields(fresh), false},
-		{"private", "GET", 200, none, fields("Cache-Control: private, max-age=60"), false},
-		{"private and s-maxage contradict each other", "GET", 200, none, fields("Cache-Control: private, s-maxage=60"), false},
-		{"Authorization, section 3.5", "GET", 200, fields("Authorization: x"), fields(fresh), false},
-		{"Authorization and public", "GET", 200, fields("Authorization: x"), fields("Cache-Control: public, max-age=60"), true},
-		{"Authorization and s-maxage", "GET", 200, fields("Authorization: x"), fields("Cache-Control: s-maxage=60"), true},
-		{"Authorization and must-revalidate", "GET", 200, fields("Authorization: x"), fields("Cache-Control: must-revalidate, max-age=60"), true},
-		{"must-understand overrides no-store, section 5.2.2.3", "GET", 200, none, fields("Cache-Control: must-understand, no-store, max-age=60"), true},
-		{"of a status that is not understood", "GET", 299, none, fields("Cache-Control: must-understand, max-age=60"), false},
-		{"Vary: *, section 4.1", "GET", 200, none, fields(fresh, "Vary: Accept, *"), false},
-		{"Vary", "GET", 200, none, fields(fresh, "Vary: Accept"), true},
-		{"nothing said, no validator", "GET", 200, none, fields("Date: @0s"), false},
-		{"a validator to ask with", "GET", 200, none, fields(`ETag: "x"`), true},
-		{"a validator on a 500", "GET", 500, none, fields(`ETag: "x"`), false},
-		{"no-cache with a validator", "GET", 200, none, fields("Cache-Control: no-cache", `ETag: "x"`), true},
-		{"no-cache without", "GET", 200, none, fields("Cache-Control: no-cache, max-age=60"), false},
-		{"stale at once, no validator", "GET", 200, none, fields("Cache-Control: max-age=0"), false},
-		{"stale at once, for when the origin fails", "GET", 200, none, fields("Cache-Control: max-age=0, stale-if-error=60"), true},
-		{"guessed from Last-Modified", "GET", 200, none, fields("Date: @0s", "Last-Modified: @-10h"), true},
-		{"cookies and a life", "GET", 200, none, fields(fresh, "Set-Cookie: a=b"), true},
-		{"cookies and a guess", "GET", 200, none, fields("Date: @0s", "Last-Modified: @-10h", "Set-Cookie: a=b"), false},
-		{"a quote without an end", "GET", 200, none, fields(`Cache-Control: max-age=60, x="`), false},
+		{"fresh", get, 200, fields(fresh), true},
+		{"an answer to HEAD has no body", Request{Method: "HEAD"}, 200, fields(fresh), false},
+		{"another method", Request{Method: "M-SEARCH"}, 200, fields(fresh), false},
+		{"any status with a life, section 3", get, 599, fields(fresh), true},
+		{"not final", get, 103, fields(fresh), false},
+		{"not whole", get, 206, fields(fresh), false},
+		{"a 304 is not an answer to keep", get, 304, fields(fresh), false},
+		{"no-store", get, 200, fields("Cache-Control: max-age=60, no-store"), false},
+		{"the client's no-store, section 5.2.1.5", Request{Method: "GET", Directives: Directives{NoStore: true}}, 200, fields(fresh), false},
+		{"the client's no-cache is about reuse", Request{Method: "GET", Directives: Directives{NoCache: true}}, 200, fields(fresh), true},
+		{"private", get, 200, fields("Cache-Control: private, max-age=60"), false},
+		{"private fields, section 5.2.2.7", get, 200, fields(`Cache-Control: private="x", max-age=60`), true},
+		{"private and s-maxage contradict each other", get, 200, fields("Cache-Control: private, s-maxage=60"), false},
+		{"Authorization, section 3.5", authorized, 200, fields(fresh), false},
+		{"Authorization and Expires", authorized, 200, fields("Expires: @1h"), false},
+		{"Authorization and public", authorized, 200, fields("Cache-Control: public, max-age=60"), true},
+		{"Authorization and s-maxage", authorized, 200, fields("Cache-Control: s-maxage=60"), true},
+		{"Authorization and must-revalidate", authorized, 200, fields("Cache-Control: must-revalidate, max-age=60"), true},
+		{"Authorization and a public that has no say", authorized, 200, fields("Cache-Control: public", "CDN-Cache-Control: max-age=60"), false},
+		{"must-understand overrides no-store, section 5.2.2.3", get, 200, fields("Cache-Control: must-understand, no-store, max-age=60"), true},
+		{"of a status that is not understood", get, 599, fields("Cache-Control: must-understand, max-age=60"), false},
+		{"Vary: *, section 4.1", get, 200, fields(fresh, "Vary: Accept, *"), false},
+		{"Vary", get, 200, fields(fresh, "Vary: Accept"), true},
+		{"a Vary that can't be read", get, 200, fields(fresh, "Vary: a b"), false},
+		{"nothing said, no validator", get, 200, fields("Date: @0s"), false},
+		{"a validator to ask with", get, 200, fields(`ETag: "x"`), true},
+		{"a validator on a 500", get, 500, fields(`ETag: "x"`), false},
+		{"no-cache with a validator", get, 200, fields("Cache-Control: no-cache", `ETag: "x"`), true},
+		{"no-cache without", get, 200, fields("Cache-Control: no-cache, max-age=60"), false},
+		{"no-cache without, for when the origin fails", get, 200, fields("Cache-Control: no-cache, max-age=60, stale-if-error=60"), false},
+		{"no-cache of a field", get, 200, fields(`Cache-Control: no-cache="set-cookie", max-age=60`), true},
+		{"stale at once, no validator", get, 200, fields("Cache-Control: max-age=0"), false},
+		{"stale at once, for when the origin fails", get, 200, fields("Cache-Control: max-age=0, stale-if-error=60"), true},
+		{"which it forbids itself", get, 200, fields("Cache-Control: max-age=0, stale-if-error=60, must-revalidate"), false},
+		{"guessed from Last-Modified", get, 200, fields("Date: @0s", "Last-Modified: @-10h"), true},
+		{"of a status that is not guessed for", get, 201, fields("Date: @0s", "Last-Modified: @-10h"), false},
+		{"of any that is public, section 4.2.2", get, 599, fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: public"), true},
+		{"public alone", get, 599, fields("Date: @0s", "Cache-Control: public"), false},
+		{"cookies and a life", get, 200, fields(fresh, "Set-Cookie: a=b"), true},
+		{"cookies and a guess", get, 200, fields("Date: @0s", "Last-Modified: @-10h", "Set-Cookie: a=b"), false},
+		{"a quote without an end", get, 200, fields(`Cache-Control: max-age=60, x="`), false},
+		{"targeted at us, RFC 9213", get, 200, fields("Cache-Control: no-store", "CDN-Cache-Control: max-age=60"), true},
+		{"no-store targeted at us", get, 200, fields(fresh, "CDN-Cache-Control: no-store"), false},
+		{"Expires beside a targeted field", get, 200, fields("Expires: @1h", "CDN-Cache-Control: public"), false},
+
+		{"POST", post, 200, fields(fresh), false},
+		{"POST that says what a GET would bring, RFC 9110 section 9.3.3", post, 200, fields(fresh, "Content-Location: /a/b?c"), true},
+		{"in other words", post, 200, fields("Expires: @1h", "Content-Location: //EXAMPLE.org:80/a/b?c"), false}, // 80 is a port of http alone
+		{"with a scheme", post, 200, fields(fresh, "Content-Location: http://EXAMPLE.org:80/a/b?c"), true},
+		{"relative", post, 200, fields(fresh, "Content-Location: b?c"), true},
+		{"what another GET would bring", post, 200, fields(fresh, "Content-Location: /a/b"), false},
+		{"on another host", post, 200, fields(fresh, "Content-Location: http://example.com/a/b?c"), false},
+		{"two addresses", post, 200, fields(fresh, "Content-Location: /a/b?c", "Content-Location: /a/b?c"), false},
+		{"of a guessed life", post, 200, fields("Date: @0s", "Last-Modified: @-10h", "Content-Location: /a/b?c"), false},
+		{"an error", post, 404, fields(fresh, "Content-Location: /a/b?c"), false},
+		{"PUT", Request{Method: "PUT", Target: "/a"}, 200, fields(fresh, "Content-Location: /a"), false},
 	} {
-		if got := Storable(c.method, c.status, c.request, c.response); got != c.want {
-			t.Errorf("%s: Storable(%s, %d, %v, %v) = %v, want %v", c.name, c.method, c.status, c.request, c.response, got, c.want)
+		if got := Storable(c.r, c.status, c.h, t0); got != c.want {
+			t.Errorf("%s: Storable(%+v, %d, %v) = %v, want %v", c.name, c.r, c.status, c.h, got, c.want)
+		}
+	}
+}
+
+func TestStoredHeader(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		h    http.Header
+		out  []string // what is taken out
+	}{
+		{"nothing to take out", fields("Cache-Control: max-age=60", "A: 1"), nil},
+		{"no-cache, RFC 9111 section 5.2.2.4", fields(`Cache-Control: no-cache="a, x"`, "A: 1", "A: 2", "B: 2"), []string{"A"}},
+		{"private, section 5.2.2.7", fields(`Cache-Control: private="a", no-cache="b"`, "A: 1", "B: 2"), []string{"A", "B"}},
+		{"what counts for us", fields(`Cache-Control: private="a"`, `CDN-Cache-Control: private="b"`, "A: 1", "B: 2"), []string{"B"}},
+		{"of the connection, section 3.1", fields("Connection: a, keep-alive", "A: 1", "Keep-Alive: x", "Te: x", "Upgrade: x"),
+			[]string{"A", "Connection", "Keep-Alive", "Te", "Upgrade"}},
+		{"of a proxy", fields("Proxy-Authenticate: x", "Proxy-Connection: x", "B: 1"), []string{"Proxy-Authenticate", "Proxy-Connection"}},
+		{"none of those that are named", fields(`Cache-Control: no-cache="a"`), nil},
+	} {
+		before := c.h.Clone()
+		want := c.h.Clone()
+		maps.DeleteFunc(want, func(name string, _ []string) bool { return slices.Contains(c.out, name) })
+		if got := StoredHeader(c.h); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: StoredHeader(%v) = %v, want %v", c.name, before, got, want)
+		}
+		if !reflect.DeepEqual(c.h, before) {
+			t.Errorf("%s: StoredHeader changed %v into %v", c.name, before, c.h)
 		}
 	}
 }
