@@ -70,8 +70,8 @@ func memberArgument(name string, member httpsfv.Member) (arg string, has, said b
 }
 
 // surrogateControl reads the two directives of Surrogate-Control that are about storing, no-store and max-age=N[+M]; M, how
-// long it may be served stale, is not used (W3C Note "Edge Architecture", section 2.2). What is targeted at others is ignored, and a
-// max-age targeted at us comes before one for all. Where neither is for us, ok is false.
+// long it may be served stale, is not used (W3C Note "Edge Architecture", section 2.2). What is targeted at others is ignored,
+// and a max-age targeted at us comes before one for all. Where neither is for us, ok is false.
 func surrogateControl(lines []string) (d Directives, ok bool) {
 	var own Directives
 	for _, rest := range lines {
