@@ -96,6 +96,6 @@ func (c *Client) try(ctx context.Context, o *origin, r Request, header http.Head
 		resp.Body.Close()
 		return nil, success, err
 	}
-	resp.Header["Connection"] = t.head.options
+	t.head.mend(resp.Header)
 	return resp, success, nil
 }

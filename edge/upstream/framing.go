@@ -3,20 +3,31 @@ package upstream
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
 var errFraming = fmt.Errorf("%w: its framing can be read in two ways", ErrAnswer)
 
-// A head watches the bytes of an answer's header fields for what net/http takes out of them: Transfer-Encoding where a Content-Length
-// or HTTP/1.0 contradicts it (RFC 9112, section 6.1: faulty, and perhaps an attack), and the options of Connection, which it drops, all of them, if one is close.
+// A head watches the bytes of an answer's header fields for what net/http changes in them: it takes Transfer-Encoding out, also
+// where a Content-Length or HTTP/1.0 contradicts it (RFC 9112, section 6.1: faulty, and perhaps an attack); and see mend.
 type head struct {
 	line              []byte // as far as it has come
 	begun, done       bool
 	interim, old      bool
-	encoded, measured bool
-	options           []string
-	last              string // the field that a folded line goes on with
+	encoded, measured bool     // Transfer-Encoding, Content-Length
+	controlled        bool     // Cache-Control
+	options           []string // lines of Connection
+	last              string   // the field that a folded line goes on with
+}
+
+// mend undoes what net/http did to the fields of an answer that has come: it drops all of Connection if one option is close,
+// with the names of fields that go no further, and makes a Cache-Control of Pragma, which means nothing here (RFC 9111, section 5.4).
+func (h *head) mend(fields http.Header) {
+	fields["Connection"] = h.options
+	if !h.controlled {
+		delete(fields, "Cache-Control")
+	}
 }
 
 // read takes the next bytes. Those after the end of the fields are the body's.
@@ -68,6 +79,8 @@ func (h *head) field(line string) {
 		h.encoded = true
 	case "content-length":
 		h.measured = true
+	case "cache-control":
+		h.controlled = true
 	case "connection":
 		h.options = append(h.options, value)
 	}

@@ -1,14 +1,10 @@
 package upstream
 
 import (
-	"context"
 	"io"
 	"net"
-	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // An origin that lies gives an error within the deadline, and the next answer is its own.
@@ -39,6 +35,14 @@ func TestHostileOrigins(t *testing.T) {
 		{"a chunk longer than it says", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n"), ErrAnswer},
 		{"a chunk size beyond all", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"), ErrAnswer},
 		{"a transfer coding that is unknown", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nab"), ErrAnswer},
+		{"a transfer coding before chunked", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"chunked twice", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"chunks and a length", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"a length and chunks", text("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"chunks in HTTP/1.0", text("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"a 103, then chunks and a length", text("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"a trailer that is none", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX\r\n\r\n"), ErrAnswer},
+		{"closes in the trailers", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n"), ErrAnswer},
 		{"two lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), ErrAnswer},
 		{"a list of lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc"), ErrAnswer},
 		{"a negative length", text("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc"), ErrAnswer},
@@ -81,10 +85,10 @@ func TestHostileOrigins(t *testing.T) {
 				return says(ok)(c, head)
 			})
 			c := origin.client(t, Config{})
-			_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/bad"})
+			_, err := fetch(t.Context(), c, get("/bad"))
 			wantProblem(t, err, 502, o.want)
 			for range 3 {
-				if a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/good"}); err != nil || a.Status != 200 || a.body != "ok" {
+				if a, err := fetch(t.Context(), c, get("/good")); err != nil || a.Status != 200 || a.body != "ok" {
 					t.Fatalf("the next answer is %+v, %v", a, err)
 				}
 			}
@@ -96,99 +100,75 @@ func TestHostileOrigins(t *testing.T) {
 func TestOddOrigins(t *testing.T) {
 	for _, o := range []struct {
 		name, text, body string
+		length           int64
 	}{
-		{"1xx before", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok, "ok"},
-		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "ok"},
-		{"chunks, an extension, a trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n", "ok"},
-		{"until it closes", "HTTP/1.1 200 OK\r\n\r\nok", "ok"},
-		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", "ok"},
-		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", ""},
-		{"an error of its own", "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno", "no"},
-		{"an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""},
+		{"1xx before", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok, "ok", 2},
+		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
+		{"chunks, an extension, a trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n", "ok", -1},
+		{"a trailer unannounced", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", "ok", -1},
+		{"until it closes", "HTTP/1.1 200 OK\r\n\r\nok", "ok", -1},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", "ok", -1},
+		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", "", 0},
+		{"no content and its length", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "", 0},
+		{"an error of its own", "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno", "no", 2},
+		{"an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", 0},
+		{"a field of this hop beside close", "HTTP/1.1 200 OK\r\nConnection: close, X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
+		{"options that are folded", "HTTP/1.1 200 OK\r\nConnection: close,\r\n X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			origin := serve(t, func(c net.Conn, _ string) bool { io.WriteString(c, o.text); return false })
-			a, err := fetch(t.Context(), origin.client(t, Config{}), Request{Method: "GET", Target: "/"})
-			if err != nil || a.body != o.body {
-				t.Fatalf("answer is %+v, %v; want %q", a, err, o.body)
+			a, err := fetch(t.Context(), origin.client(t, Config{}), get("/"))
+			if err != nil || a.body != o.body || a.Length != o.length {
+				t.Fatalf("answer is %+v, %v; want %q of %d", a, err, o.body, o.length)
 			}
-			for _, field := range []string{"Transfer-Encoding", "Trailer", "X", "Link"} {
-				if got := a.Header.Get(field); got != "" {
+			for _, field := range []string{"Transfer-Encoding", "Trailer", "X", "Link", "Connection"} {
+				if got, has := a.Header[field]; has {
 					t.Errorf("%s: %s is passed on", field, got)
 				}
 			}
+			if want := "1." + o.text[7:8] + " iconedge"; a.Header.Get("Via") != want { // RFC 9110, section 7.6.3
+				t.Errorf("Via is %q, want %q", a.Header.Get("Via"), want)
+			}
 		})
+	}
+}
+
+// net/http makes a Cache-Control of this; an answer is passed on as it came.
+func TestPragmaIsLeftAlone(t *testing.T) {
+	for text, want := range map[string]string{
+		"Pragma: no-cache\r\n":                              "",
+		"Pragma: no-cache\r\nCache-Control: no-cache\r\n":   "no-cache",
+		"cache-control: max-age=1\r\n pragma: no-cache\r\n": "max-age=1 pragma: no-cache",
+	} {
+		o := serve(t, says("HTTP/1.1 200 OK\r\n"+text+"Content-Length: 2\r\n\r\nok"))
+		a, err := fetch(t.Context(), o.client(t, Config{}), get("/"))
+		if err != nil || a.Header.Get("Cache-Control") != want {
+			t.Errorf("%q: Cache-Control is %q, %v; want %q", text, a.Header.Get("Cache-Control"), err, want)
+		}
+	}
+}
+
+// A part is passed on to who asked for one, and a 304 to who had a condition.
+func TestWhatWasAskedFor(t *testing.T) {
+	const part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nok"
+	const same = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
+	for _, row := range []struct{ field, text, status string }{
+		{"Range", part, "206"}, {"If-None-Match", same, "304"}, {"If-Modified-Since", same, "304"}, {"If-Match", same, ""}, {"If-None-Match", part, ""}, {"Range", same, ""},
+	} {
+		o := serve(t, says(row.text))
+		a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "GET", Target: "/", Header: map[string][]string{row.field: {"x"}}})
+		if row.status == "" {
+			wantProblem(t, err, 502, ErrAnswer)
+		} else if err != nil || row.text[9:12] != row.status || a.Length != int64(len(a.body)) {
+			t.Errorf("%s: %+v, %v; want %s", row.field, a, err, row.status)
+		}
 	}
 }
 
 func TestHeadKeepsItsLength(t *testing.T) {
 	o := serve(t, says("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"))
 	a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "HEAD", Target: "/"})
-	if err != nil || a.Header.Get("Content-Length") != "99999999999" || len(a.body) != 0 {
+	if err != nil || a.Header.Get("Content-Length") != "99999999999" || a.body != "" || a.Length != 0 {
 		t.Fatalf("answer is %+v, %v", a, err)
 	}
 }
-
-// A pipe's client talks to answer over a connection within the bubble, where time passes only when all wait.
-func pipeClient(cfg Config, answer func(net.Conn)) *Client {
-	cfg.Origins = [][]*url.URL{{{Scheme: "http", Host: "origin"}}}
-	c := New(cfg)
-	c.transport.DialContext = c.watch(func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		go func() { defer far.Close(); answer(far) }()
-		return near, nil
-	})
-	return c
-}
-
-// The deadline is for the whole exchange: an origin that always sends a little does not move it.
-func TestDeadline(t *testing.T) {
-	drip := func(c net.Conn, text string) {
-		for _, b := range []byte(text) {
-			time.Sleep(time.Second)
-			if _, err := c.Write([]byte{b}); err != nil {
-				return
-			}
-		}
-		io.Copy(io.Discard, c)
-	}
-	for name, answer := range map[string]func(net.Conn){
-		"hangs":         func(c net.Conn) { io.Copy(io.Discard, c) },
-		"does not read": func(c net.Conn) { time.Sleep(time.Hour) },
-		"hangs in the body": func(c net.Conn) {
-			drain(c)
-			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")
-			io.Copy(io.Discard, c)
-		},
-		"drips its fields": func(c net.Conn) { drain(c); drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") },
-		"drips its body": func(c net.Conn) {
-			drain(c)
-			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
-			drip(c, strings.Repeat("x", 99))
-		},
-		"drips 100 Continue": func(c net.Conn) { drain(c); drip(c, strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 9)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := pipeClient(Config{}, answer)
-				start := time.Now()
-				_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/"})
-				wantProblem(t, err, 504, ErrTimeout)
-				if took := time.Since(start); took != 10*time.Second {
-					t.Errorf("it took %v, want 10s", took)
-				}
-				if got := c.Stats(); got.Timeouts != 1 {
-					t.Errorf("Stats = %+v, want a timeout", got)
-				}
-				time.Sleep(2 * time.Hour) // the answers end too
-				synctest.Wait()
-				if got := c.Stats(); got.Open != 0 {
-					t.Errorf("Stats = %+v: a connection is left", got)
-				}
-			})
-		})
-	}
-}
-
-// drain reads one request of a pipe.
-func drain(c net.Conn) { c.Read(make([]byte, 4096)) }

@@ -22,47 +22,64 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// A server is an origin: a raw socket that answers each request with whatever bytes the test says.
-type server struct {
-	ln   net.Listener
-	mu   sync.Mutex
-	seen []string // heads of the requests, in the order in which they came
-	wg   sync.WaitGroup
+const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+// An answerer writes to a request whatever bytes a test says; it may wait and close. Unless it returns false the connection takes the
+// next request.
+type answerer func(c net.Conn, head string) bool
+
+// says answers every request with the same bytes and keeps the connection open.
+func says(text string) answerer {
+	return func(c net.Conn, _ string) bool { _, err := io.WriteString(c, text); return err == nil }
 }
 
-// serve starts an origin on loopback. Each request is answered by a call of answer, which may write, wait and close; after it
-// the connection takes the next request, unless it returned false.
-func serve(t *testing.T, answer func(c net.Conn, head string) bool) *server {
+// drops closes the connection without a word.
+func drops(net.Conn, string) bool { return false }
+
+// hangs never answers.
+func hangs(c net.Conn, _ string) bool { io.Copy(io.Discard, c); return false }
+
+// A server is an origin of raw connections.
+type server struct {
+	answer answerer
+	ln     net.Listener
+	mu     sync.Mutex
+	seen   []string // heads of the requests, in the order in which they came
+}
+
+// serve starts an origin on loopback.
+func serve(t *testing.T, answer answerer) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &server{ln: ln}
-	o.wg.Go(func() {
+	s := &server{ln: ln, answer: answer}
+	go func() {
 		for {
 			c, err := ln.Accept()
 			if err != nil {
 				return
 			}
 			t.Cleanup(func() { c.Close() }) // wakes an answer that still writes
-			o.wg.Go(func() { defer c.Close(); o.connection(c, answer) })
+			go s.connection(c)
 		}
-	})
+	}()
 	t.Cleanup(func() { ln.Close() })
-	return o
+	return s
 }
 
-func (o *server) connection(c net.Conn, answer func(net.Conn, string) bool) {
+func (s *server) connection(c net.Conn) {
+	defer c.Close()
 	for r := bufio.NewReader(c); ; {
 		head, err := readHead(r)
 		if err != nil {
 			return
 		}
-		o.mu.Lock()
-		o.seen = append(o.seen, head)
-		o.mu.Unlock()
-		if !answer(c, head) {
+		s.mu.Lock()
+		s.seen = append(s.seen, head)
+		s.mu.Unlock()
+		if !s.answer(c, head) {
 			return
 		}
 	}
@@ -89,41 +106,49 @@ func readHead(r *bufio.Reader) (string, error) {
 }
 
 // requests is what the origin was asked.
-func (o *server) requests() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return append([]string(nil), o.seen...)
+func (s *server) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.seen...)
 }
 
-func (o *server) url() *url.URL { return &url.URL{Scheme: "http", Host: o.ln.Addr().String()} }
+func (s *server) url() *url.URL { return &url.URL{Scheme: "http", Host: s.ln.Addr().String()} }
 
-// client asks o; its deadlines are short, where a test waits for one.
-func (o *server) client(t *testing.T, cfg Config) *Client {
+func (s *server) client(t *testing.T, cfg Config) *Client {
 	t.Helper()
-	cfg.Origins = [][]*url.URL{{o.url()}}
+	cfg.Origins = [][]*url.URL{{s.url()}}
 	c := New(cfg)
 	t.Cleanup(c.Close)
 	return c
 }
 
-// says answers every request with the same bytes and keeps the connection open.
-func says(text string) func(net.Conn, string) bool {
-	return func(c net.Conn, _ string) bool { _, err := c.Write([]byte(text)); return err == nil }
+// A network has a server for each host name, and connections that are pipes: within a bubble time passes only when all wait, and
+// the bubble's end fails if a goroutine is left. A host that it has no server for can't be connected to.
+type network map[string]*server
+
+func (n network) dial(_ context.Context, _, address string) (net.Conn, error) {
+	host, _, _ := net.SplitHostPort(address)
+	s := n[host]
+	if s == nil {
+		return nil, errors.New("connection refused")
+	}
+	near, far := net.Pipe()
+	go s.connection(far)
+	return near, nil
 }
 
-// wantProblem checks that err is an answer with this status and cause, and tells a caller nothing of the cause.
-func wantProblem(t *testing.T, err error, status int, cause error) {
-	t.Helper()
-	p, ok := errors.AsType[*problem.Problem](err)
-	if !ok || p.Status != status || !errors.Is(err, cause) {
-		t.Fatalf("error is %v, want a %d because of %q", err, status, cause)
+// client asks origins by name: groups are apart by a bar, hosts by a space.
+func (n network) client(cfg Config, origins string) *Client {
+	for group := range strings.SplitSeq(origins, "|") {
+		var urls []*url.URL
+		for _, host := range strings.Fields(group) {
+			urls = append(urls, &url.URL{Scheme: "http", Host: host})
+		}
+		cfg.Origins = append(cfg.Origins, urls)
 	}
-	if p.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After is %q, want 1", p.Header.Get("Retry-After"))
-	}
-	if strings.Contains(p.Detail, "127.0.0.1") {
-		t.Errorf("the detail %q names the origin", p.Detail)
-	}
+	c := New(cfg)
+	c.transport.DialContext = c.watch(n.dial)
+	return c
 }
 
 // fetched is an answer that has been read.
@@ -140,4 +165,21 @@ func fetch(ctx context.Context, c *Client, r Request) (*fetched, error) {
 	}
 	b, err := a.Whole(1 << 20)
 	return &fetched{a, string(b)}, err
+}
+
+func get(target string) Request { return Request{Method: http.MethodGet, Target: target} }
+
+// wantProblem checks that err is an answer with this status and cause, and tells a caller nothing of the cause.
+func wantProblem(t *testing.T, err error, status int, cause error) {
+	t.Helper()
+	p, ok := errors.AsType[*problem.Problem](err)
+	if !ok || p.Status != status || !errors.Is(err, cause) {
+		t.Fatalf("error is %v, want a %d because of %q", err, status, cause)
+	}
+	if p.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After is %q, want 1", p.Header.Get("Retry-After"))
+	}
+	if strings.Contains(p.Detail, "127.0.0.1") {
+		t.Errorf("the detail %q names the origin", p.Detail)
+	}
 }

@@ -54,7 +54,8 @@ func safeTarget(s string) bool {
 
 // request makes the request afresh: nothing of what the client sent but what is named here reaches the origin.
 func (o *origin) request(ctx context.Context, r Request, header http.Header) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, r.Method, o.url.Scheme+"://"+o.url.Host, bytes.NewReader(r.Body))
+	// The body is copied: an origin may answer before it has all of it, and the caller have other uses for its memory then.
+	req, err := http.NewRequestWithContext(ctx, r.Method, o.url.Scheme+"://"+o.url.Host, bytes.NewReader(bytes.Clone(r.Body)))
 	if err != nil {
 		return nil, ErrRequest
 	}

@@ -1,0 +1,144 @@
+package upstream
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// drips answers with a byte a second.
+func drips(at once, text string) answerer {
+	return func(c net.Conn, _ string) bool {
+		io.WriteString(c, string(at))
+		for i := range len(text) {
+			time.Sleep(time.Second)
+			if _, err := io.WriteString(c, text[i:i+1]); err != nil {
+				return false
+			}
+		}
+		return hangs(c, "")
+	}
+}
+
+// once is written without a pause.
+type once string
+
+const long = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"
+
+// Each deadline is for its own part of an exchange, and an origin that always sends a little moves none but that of a read.
+func TestDeadlines(t *testing.T) {
+	defaults := Config{}
+	short := Config{FirstByte: 3 * time.Second, Idle: 5 * time.Second, Whole: 60 * time.Second}
+	for name, row := range map[string]struct {
+		cfg    Config
+		answer answerer
+		want   time.Duration
+	}{
+		"hangs":                       {defaults, hangs, 10 * time.Second},
+		"hangs, FirstByte":            {short, hangs, 3 * time.Second},
+		"drips its fields":            {short, drips("", long), 3 * time.Second},
+		"drips 100 Continue":          {short, drips("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 9)), 3 * time.Second},
+		"hangs in the body":           {short, drips(long+"ok", ""), 5 * time.Second},
+		"hangs in the body, defaults": {defaults, drips(long+"ok", ""), 10 * time.Second},
+		"hangs in the end":            {short, drips("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", ""), 5 * time.Second},
+		"drips, then hangs":           {short, drips(long, "ok"), 7 * time.Second},
+		"drips its body":              {short, drips(long, strings.Repeat("x", 99)), 60 * time.Second},
+		"sends and sends": {defaults, func(c net.Conn, _ string) bool {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+			for {
+				if _, err := c.Write([]byte("x")); err != nil {
+					return false
+				}
+				time.Sleep(time.Second / 9)
+			}
+		}, 15 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := network{"a": {answer: row.answer}}.client(row.cfg, "a")
+				start := time.Now()
+				_, err := fetch(t.Context(), c, get("/"))
+				wantProblem(t, err, 504, ErrTimeout)
+				if took := time.Since(start); took != row.want {
+					t.Errorf("it took %v, want %v", took, row.want)
+				}
+				time.Sleep(time.Second) // the origin notices when it next writes
+				synctest.Wait()
+				if got := c.Stats(); got.Timeouts != 1 || got.Failures != 1 || got.Open != 0 {
+					t.Errorf("Stats = %+v, want a timeout and no connection left", got)
+				}
+			})
+		})
+	}
+}
+
+// A request that is not read, by a connection that takes no byte.
+func TestDeadlineOfWriting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := network{}.client(Config{}, "a")
+		c.transport.DialContext = c.watch(func(context.Context, string, string) (net.Conn, error) {
+			near, _ := net.Pipe()
+			return near, nil
+		})
+		_, err := c.Do(t.Context(), get("/"))
+		wantProblem(t, err, 504, ErrTimeout)
+	})
+}
+
+// FirstByte is for both tries together.
+func TestDeadlineOfTwoTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &server{answer: func(net.Conn, string) bool { time.Sleep(6 * time.Second); return false }}
+		c := network{"a": slow, "b": {answer: hangs}}.client(Config{}, "a|b")
+		start := time.Now()
+		_, err := c.Do(t.Context(), get("/"))
+		wantProblem(t, err, 504, ErrTimeout)
+		if took := time.Since(start); took != 10*time.Second || c.Stats().Retries != 1 {
+			t.Errorf("it took %v, with %d retries", took, c.Stats().Retries)
+		}
+	})
+}
+
+// A slow but steady body comes whole, and a reader that takes its time between two reads is not held against the origin.
+func TestNoDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := network{"a": {answer: drips(long, strings.Repeat("x", 99))}}.client(Config{FirstByte: 2 * time.Second}, "a")
+		a, err := c.Do(t.Context(), get("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.ReadFull(a.Body, make([]byte, 2))
+		time.Sleep(time.Minute)
+		if b, err := a.Whole(100); len(b) != 97 || err != nil {
+			t.Errorf("read %q, %v", b, err)
+		}
+		synctest.Wait()
+		c.Close()
+	})
+}
+
+// The answer's own time is over when the answer is: the connection goes on to the next.
+func TestDeadlinesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := network{"a": {answer: says(ok)}}.client(Config{FirstByte: time.Second, Whole: 2 * time.Second}, "a")
+		defer c.Close()
+		for range 5 {
+			a, err := fetch(t.Context(), c, get("/"))
+			if err != nil || a.body != "ok" {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if got := c.Stats(); got.Open != 1 || got.Retries != 0 {
+			t.Errorf("Stats = %+v, want one connection", got)
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package upstream
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// What goes to the origin, byte for byte.
+func TestRequest(t *testing.T) {
+	o := serve(t, says(ok))
+	c := o.client(t, Config{})
+	header := http.Header{
+		"Accept-Encoding": {"gzip"}, "If-None-Match": {`"x"`}, "Via": {"1.0 front"}, "Connection": {"X-Hop, close", "via, CDN-Loop"}, "X-Hop": {"1"},
+		"Te": {"trailers"}, "Upgrade": {"h2c"}, "Transfer-Encoding": {"chunked"}, "Host": {"elsewhere"}, "Content-Length": {"7"},
+		"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Host": {"evil"}, "Forwarded": {"for=192.0.2.1"}, "X-Real-Ip": {"192.0.2.1"},
+		"Expect": {"100-continue"}, "Proxy-Authorization": {"x"}, "x-forwarded-proto": {"https"}, "X_Forwarded_For": {"192.0.2.1"},
+		"Cdn-Loop": {"other; a=b", "third"}, "Range": {"bytes=0-1"},
+	}
+	const loop, via = "Cdn-Loop: iconedge; id=ID\r\n", "Via: 1.1 iconedge\r\n\r\n"
+	for _, r := range []struct {
+		r    Request
+		want string // after Host
+	}{
+		{get("/a/%7E;x?b=%2F&c="), "User-Agent: iconedge\r\n" + loop + via},
+		{get("/?"), "User-Agent: iconedge\r\n" + loop + via},
+		{Request{Method: "HEAD", Target: "/", Header: http.Header{"User-Agent": {"me"}}}, "User-Agent: me\r\n" + loop + via},
+		{Request{Method: "GET", Target: "/", Header: header}, "User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\n" +
+			"If-None-Match: \"x\"\r\nRange: bytes=0-1\r\nVia: 1.0 front, 1.1 iconedge\r\n\r\n"},
+		{Request{Method: "POST", Target: "/verify", Body: []byte("{}")}, "User-Agent: iconedge\r\nContent-Length: 2\r\n" + loop + via},
+		{Request{Method: "GET", Target: "/", Client: netip.MustParseAddr("2001:db8::1"), Proto: "https", Header: header},
+			"User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\nForwarded: for=\"[2001:db8::1]\";proto=https\r\n" +
+				"If-None-Match: \"x\"\r\nRange: bytes=0-1\r\nVia: 1.0 front, 1.1 iconedge\r\nX-Forwarded-For: 2001:db8::1\r\nX-Forwarded-Proto: https\r\n\r\n"},
+	} {
+		fetch(t.Context(), c, r.r)
+		seen := o.requests()
+		want := r.r.Method + " " + r.r.Target + " HTTP/1.1\r\nHost: " + o.url().Host + "\r\n" + strings.ReplaceAll(r.want, "ID", c.id)
+		if got := seen[len(seen)-1]; got != want {
+			t.Errorf("the origin was sent\n%q, want\n%q", got, want)
+		}
+	}
+	if header.Get("Via") != "1.0 front" || header.Get("X-Hop") != "1" || len(header["Cdn-Loop"]) != 2 {
+		t.Error("the caller's fields were changed")
+	}
+}
+
+func TestTell(t *testing.T) {
+	for _, row := range []struct{ client, proto, forwarded, xFor, xProto string }{
+		{"192.0.2.1", "http", "for=192.0.2.1;proto=http", "192.0.2.1", "http"},
+		{"::ffff:192.0.2.1", "https", "for=192.0.2.1;proto=https", "192.0.2.1", "https"},
+		{"2001:db8::1", "https", `for="[2001:db8::1]";proto=https`, "2001:db8::1", "https"},
+		{"fe80::1%eth0", "http", `for="[fe80::1]";proto=http`, "fe80::1", "http"}, // a zone is a word of this machine's
+		{"192.0.2.1", "", "for=192.0.2.1", "192.0.2.1", ""},
+		{"192.0.2.1", "gopher; x", "for=192.0.2.1", "192.0.2.1", ""},
+		{"", "https", "", "", ""},
+	} {
+		client, _ := netip.ParseAddr(row.client)
+		h := http.Header{}
+		tell(h, client, row.proto)
+		if h.Get("Forwarded") != row.forwarded || h.Get("X-Forwarded-For") != row.xFor || h.Get("X-Forwarded-Proto") != row.xProto {
+			t.Errorf("%s, %q: told %v", row.client, row.proto, h)
+		}
+	}
+}

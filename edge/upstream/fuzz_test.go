@@ -1,0 +1,145 @@
+package upstream
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+var answers = []string{ok, ok + evil, "HTTP/1.1 200 OK\r\n\r\nab", "HTTP/1.1 204 No Content\r\n\r\nab", "HTTP/1.1 100 Continue\r\n\r\n", "x", "",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\n\r\n1;x\r\na\r\n0\r\nA: b\r\n\r\n",
+	"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok, "HTTP/1.0 200 OK\nConnection: close,\n  A\nA: b\n\nab", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\nab",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n1\r\na\r\n0\r\n\r\n"}
+
+// Whatever an origin sends there is an error, or an answer with exactly the body that the framing says; and what follows on another
+// request is that request's own. Within a bubble nothing has to be waited for, so that an input takes no time.
+func FuzzAnswer(f *testing.F) {
+	for i, s := range answers {
+		f.Add(s, i%3 == 0)
+	}
+	f.Fuzz(func(t *testing.T, text string, open bool) {
+		synctest.Test(t, func(t *testing.T) {
+			good := 0
+			c := network{"a": {answer: func(c net.Conn, head string) bool {
+				if !strings.HasPrefix(head, "GET /good/") {
+					_, err := io.WriteString(c, text)
+					return err == nil && open
+				}
+				good++
+				_, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX-Number: %d\r\n\r\n%d", good, good)
+				return err == nil
+			}}}.client(Config{}, "a")
+			defer c.Close()
+			for i := 1; i <= 2; i++ {
+				if a, err := fetch(t.Context(), c, get("/bad")); err == nil && (a.Status < 200 || a.Status > 599 || !framed(text, a.Status, a.body)) {
+					t.Fatalf("%q is passed on as %d %q", text, a.Status, a.body)
+				}
+				a, err := fetch(t.Context(), c, get(fmt.Sprintf("/good/%d", i)))
+				if err != nil || a.body != fmt.Sprint(i) || a.Header.Get("X-Number") != fmt.Sprint(i) {
+					t.Fatalf("after %q the answer %d is %+v, %v", text, i, a, err)
+				}
+			}
+		})
+	})
+}
+
+// framed reports whether text is, after any 1xx, an answer of this status and body to a GET: read again in the plainest way.
+func framed(text string, status int, body string) bool {
+	for {
+		first, rest, _ := strings.Cut(text, "\n")
+		fields, rest := cutFields(rest)
+		code, _, _ := strings.Cut(strings.TrimLeft(strings.TrimPrefix(first, first[:9]), " "), " ")
+		code = strings.TrimSpace(code)
+		if code[0] == '1' {
+			text = rest
+			continue
+		}
+		length, measured := fields["content-length"]
+		n, _ := strconv.Atoi(strings.TrimSpace(length))
+		_, chunked := fields["transfer-encoding"]
+		switch {
+		case code != strconv.Itoa(status):
+			return false
+		case status == http.StatusNoContent || status == http.StatusNotModified:
+			return body == ""
+		case chunked:
+			return body == unchunk(rest)
+		case measured:
+			return len(rest) >= n && body == rest[:n]
+		}
+		return body == rest
+	}
+}
+
+// cutFields ends at the first empty line; names are in lower case.
+func cutFields(s string) (fields map[string]string, rest string) {
+	fields = map[string]string{}
+	for {
+		line, after, _ := strings.Cut(s, "\n")
+		s = after
+		if line = strings.TrimSuffix(line, "\r"); line == "" {
+			return fields, s
+		}
+		name, value, _ := strings.Cut(line, ":")
+		fields[strings.ToLower(name)] = value
+	}
+}
+
+// unchunk takes chunks that are known to be sound.
+func unchunk(s string) (body string) {
+	for {
+		line, rest, _ := strings.Cut(s, "\r\n")
+		size, _, _ := strings.Cut(line, ";")
+		n, err := strconv.ParseUint(strings.TrimRight(size, " \t"), 16, 63)
+		if err != nil || n == 0 || uint64(len(rest)) < n+2 {
+			return body
+		}
+		body, s = body+rest[:n], rest[n+2:]
+	}
+}
+
+// A head is read alike however the network cuts it, and what it keeps is what was there.
+func FuzzHead(f *testing.F) {
+	for i, s := range answers {
+		f.Add(s, i)
+	}
+	f.Fuzz(func(t *testing.T, text string, cut int) {
+		var whole, parts head
+		cut = max(0, min(cut, len(text)))
+		err := whole.read([]byte(text))
+		if first := parts.read([]byte(text[:cut])); first != nil {
+			if err == nil {
+				t.Fatalf("%q is refused in parts", text)
+			}
+			return
+		}
+		if second := parts.read([]byte(text[cut:])); (second == nil) != (err == nil) || parts.done != whole.done || !slices.Equal(parts.options, whole.options) {
+			t.Fatalf("%q is %+v, %v; in parts %+v, %v", text, whole, err, parts, second)
+		}
+		r := textproto.NewReader(bufio.NewReader(strings.NewReader(text)))
+		r.ReadLine()
+		fields, bad := r.ReadMIMEHeader()
+		if bad != nil || whole.interim || !whole.done {
+			return
+		}
+		if got, want := words(whole.options), words(fields["Connection"]); !slices.Equal(got, want) {
+			t.Fatalf("the options of %q are %q, want %q", text, got, want)
+		}
+		if _, has := fields["Cache-Control"]; has != whole.controlled {
+			t.Fatalf("%q: Cache-Control is there: %v", text, whole.controlled)
+		}
+	})
+}
+
+func words(lines []string) []string {
+	return strings.FieldsFunc(strings.Join(lines, " "), func(r rune) bool { return r == ' ' || r == '\t' })
+}

@@ -1,0 +1,234 @@
+package upstream
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func hosts(origins []*origin) string {
+	var names []string
+	for _, o := range origins {
+		names = append(names, o.url.Host)
+	}
+	return strings.Join(names, " ")
+}
+
+// Each origin of a group gets its part of the paths, and when one goes away only its own paths move.
+func TestRendezvous(t *testing.T) {
+	const paths = 10_000
+	for _, names := range []string{"a b", "a b c", "10.0.0.1:8081 10.0.0.2:8081 10.0.0.3:8081 10.0.0.4:8081 10.0.0.5:8081"} {
+		c := network{}.client(Config{}, names)
+		first := map[string]int{}
+		for i := range paths {
+			path := fmt.Sprintf("/mdi/icon-%d.svg", i)
+			ranked := rank(c.origins, path)
+			first[ranked[0].url.Host]++
+			if all, rest := hosts(ranked), hosts(rank(without(c.origins, ranked[0]), path)); all != ranked[0].url.Host+" "+rest {
+				t.Fatalf("%s: the order is %s, without the first %s", path, all, rest)
+			}
+		}
+		for host, n := range first {
+			if want := paths / len(c.origins); n < want*9/10 || n > want*11/10 {
+				t.Errorf("%s gets %d of %d paths, want about %d", host, n, paths, want)
+			}
+		}
+	}
+}
+
+func without(origins []*origin, one *origin) (rest []*origin) {
+	for _, o := range origins {
+		if o != one {
+			rest = append(rest, o)
+		}
+	}
+	return rest
+}
+
+// The order is the same in every edge, and stays so: a change moves every path to another origin's cache.
+func TestRankIsFixed(t *testing.T) {
+	c := network{}.client(Config{}, "a b c d")
+	for path, want := range map[string]string{"/mdi/home.svg": "b a c d", "/": "c d a b", "/api/v1/search": "b a d c"} {
+		if got := hosts(rank(c.origins, path)); got != want {
+			t.Errorf("%s is asked of %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestRank(t *testing.T) {
+	for _, row := range []struct{ origins, ill, want string }{
+		{"a", "", "a"},
+		{"a", "a", "a"},
+		{"a|b|c", "", "a b c"},
+		{"a|b|c", "a", "b c a"},
+		{"a|b|c", "a b", "c a b"},
+		{"a|b|c", "a b c", "a b c"},
+		{"a b|c", "a b", "c b a"},
+		{"a b|c", "", "b a c"},
+		{"a b|c", "b", "a c b"},
+	} {
+		c := network{}.client(Config{}, row.origins)
+		for _, o := range c.origins {
+			if strings.Contains(row.ill, o.url.Host) {
+				o.health.failed = failedChecks
+			}
+		}
+		if got := hosts(rank(c.origins, "/b")); got != row.want {
+			t.Errorf("of %s, %q not well: %s, want %s", row.origins, row.ill, got, row.want)
+		}
+	}
+}
+
+// Which origins are asked, in which order, and what comes of it.
+func TestTries(t *testing.T) {
+	good := &server{answer: says(ok)}
+	drop := &server{answer: drops}
+	broken := &server{answer: says("nonsense\r\n\r\n")}
+	for _, row := range []struct {
+		name, method string
+		first        *server // second and third come after it; nil can't be connected to
+		second       *server
+		third        *server
+		cause        error
+		asked        [3]int
+	}{
+		{"the first answers", "GET", good, good, good, nil, [3]int{1, 0, 0}},
+		{"no connection", "GET", nil, good, good, nil, [3]int{0, 1, 0}},
+		{"no connection for a POST", "POST", nil, good, good, nil, [3]int{0, 1, 0}},
+		{"no connection twice", "GET", nil, nil, good, ErrUnreachable, [3]int{0, 0, 0}},
+		{"lost", "GET", drop, good, good, nil, [3]int{1, 1, 0}},
+		{"lost HEAD", "HEAD", drop, good, good, nil, [3]int{1, 1, 0}},
+		{"lost OPTIONS", "OPTIONS", drop, good, good, nil, [3]int{1, 1, 0}},
+		{"lost POST", "POST", drop, good, good, ErrAnswer, [3]int{1, 0, 0}},
+		{"lost PUT", "PUT", drop, good, good, ErrAnswer, [3]int{1, 0, 0}},
+		{"lost twice", "GET", drop, drop, good, ErrAnswer, [3]int{1, 1, 0}},
+		{"no connection, then lost", "GET", nil, drop, good, ErrAnswer, [3]int{0, 1, 0}},
+		{"lost, then no connection", "GET", drop, nil, good, ErrUnreachable, [3]int{1, 0, 0}},
+		{"an answer that is broken", "GET", broken, good, good, ErrAnswer, [3]int{1, 0, 0}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := network{}
+				var asked [3]*server
+				for i, s := range []*server{row.first, row.second, row.third} {
+					if s != nil {
+						asked[i] = &server{answer: s.answer}
+						n[string(rune('a'+i))] = asked[i]
+					}
+				}
+				c := n.client(Config{}, "a|b|c")
+				defer c.Close()
+				_, err := fetch(t.Context(), c, Request{Method: row.method, Target: "/", Body: []byte("x")})
+				if row.cause != nil {
+					wantProblem(t, err, 502, row.cause)
+				} else if err != nil && row.method != "HEAD" {
+					t.Fatal(err)
+				}
+				for i, s := range asked {
+					if s != nil && len(s.requests()) != row.asked[i] {
+						t.Errorf("origin %d was asked %d times, want %d", i, len(s.requests()), row.asked[i])
+					}
+				}
+			})
+		})
+	}
+}
+
+// When an origin fails it is left alone, whatever asks; a probe brings it back.
+func TestOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		n := network{}
+		c := n.client(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, "a")
+		defer c.Close()
+		for range mostFailures {
+			_, err := c.Do(t.Context(), get("/"))
+			wantProblem(t, err, 502, ErrUnreachable)
+		}
+		n["a"] = &server{answer: says(ok)}
+		_, err := c.Do(t.Context(), get("/"))
+		wantProblem(t, err, 502, ErrOpen)
+		wantProblem(t, err, 502, ErrUnreachable)
+		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Well: false, Failures: mostFailures, Opened: 1}) {
+			t.Errorf("Stats = %+v", got)
+		}
+		time.Sleep(firstPause)
+		for range 3 {
+			if _, err := fetch(t.Context(), c, get("/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.Stats().Origins[0]; !got.Well || len(n["a"].requests()) != 3 {
+			t.Errorf("Stats = %+v, asked %q", got, n["a"].requests())
+		}
+		if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "level=INFO") != 1 || !strings.Contains(got, "origin=a") {
+			t.Errorf("log is %s", got)
+		}
+	})
+}
+
+// A probe that waits for its answer lets nobody else through; one whose caller goes away makes room.
+func TestProbeIsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{}
+		c := n.client(Config{}, "a")
+		defer c.Close()
+		for range mostFailures {
+			c.Do(t.Context(), get("/"))
+		}
+		time.Sleep(firstPause)
+		n["a"] = &server{answer: hangs}
+		ctx, leave := timeout(t, time.Second)
+		defer leave()
+		go c.Do(ctx, get("/"))
+		synctest.Wait()
+		_, err := c.Do(t.Context(), get("/"))
+		wantProblem(t, err, 502, ErrOpen)
+		<-ctx.Done()
+		synctest.Wait()
+		_, err = c.Do(t.Context(), get("/")) // the next probe: it waits for FirstByte
+		wantProblem(t, err, 504, ErrTimeout)
+	})
+}
+
+// A caller that has no patience, and a pool that is in use, say nothing of the origin.
+func TestNoVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{"a": {answer: says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")}}
+		c := n.client(Config{MaxConns: 1, Idle: time.Hour}, "a")
+		defer c.Close()
+		a, err := c.Do(t.Context(), get("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range mostFailures {
+			_, err := c.Do(t.Context(), get("/"))
+			wantProblem(t, err, 504, ErrTimeout)
+			ctx, leave := timeout(t, time.Second)
+			_, err = c.Do(ctx, get("/"))
+			leave()
+			wantProblem(t, err, 504, ErrTimeout)
+		}
+		if got := c.Stats(); !got.Origins[0].Well || got.Origins[0].Failures != 0 || got.Timeouts != 2*mostFailures {
+			t.Errorf("Stats = %+v", got)
+		}
+		io.ReadFull(a.Body, make([]byte, 2))
+		a.Body.Close()
+		if _, err := c.Do(t.Context(), get("/")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOriginStats(t *testing.T) {
+	u, _ := url.Parse("https://user:secret@origin.example:8443/base")
+	c := New(Config{Origins: [][]*url.URL{{u}}})
+	if got := c.Stats().Origins[0]; strings.Contains(got.URL, "secret") || !got.Well {
+		t.Errorf("Stats = %+v", got)
+	}
+}

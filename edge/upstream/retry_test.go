@@ -1,0 +1,105 @@
+package upstream
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// An origin that closes a connection without a word gets a GET once more, on whichever connection, and a POST never, whatever
+// its header fields say: net/http sends one with an Idempotency-Key again.
+func TestOnceMore(t *testing.T) {
+	for _, r := range []struct {
+		method string
+		want   int
+	}{{"GET", 2}, {"HEAD", 2}, {"OPTIONS", 2}, {"POST", 1}, {"TRACE", 1}} {
+		t.Run(r.method, func(t *testing.T) {
+			const idle = 10
+			var warm sync.WaitGroup // holds the first answers back until each has a connection of its own
+			warm.Add(idle)
+			o := serve(t, func(c net.Conn, head string) bool {
+				if strings.Contains(head, " /drop ") {
+					return false
+				}
+				warm.Done()
+				warm.Wait()
+				return says(ok)(c, head)
+			})
+			c := o.client(t, Config{})
+			var wg sync.WaitGroup
+			for range idle {
+				wg.Go(func() {
+					if _, err := fetch(t.Context(), c, get("/warm")); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			_, err := c.Do(t.Context(), Request{Method: r.method, Target: "/drop", Header: http.Header{"Idempotency-Key": {"x"}}})
+			wantProblem(t, err, 502, ErrAnswer)
+			if got := len(o.requests()) - idle; got != r.want {
+				t.Errorf("the origin got %d of one %s, want %d", got, r.method, r.want)
+			}
+		})
+	}
+}
+
+// A connection that was lost is no error of a GET's: it goes out on another. That the first was new does not matter, as an
+// origin that starts anew closes such ones too.
+func TestLostConnectionIsMended(t *testing.T) {
+	for _, before := range []int{0, 1} {
+		var dropped atomic.Bool
+		o := serve(t, func(c net.Conn, head string) bool {
+			if strings.Contains(head, " /drop ") && dropped.CompareAndSwap(false, true) {
+				return false
+			}
+			return says(ok)(c, head)
+		})
+		c := o.client(t, Config{})
+		for range before {
+			fetch(t.Context(), c, get("/"))
+		}
+		if a, err := fetch(t.Context(), c, get("/drop")); err != nil || a.body != "ok" {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		if got := c.Stats(); got.Retries != 1 || got.Failures != 0 || got.Origins[0].Failures != 1 {
+			t.Errorf("Stats = %+v, want one retry", got)
+		}
+	}
+}
+
+// An answer that has begun is not asked for again.
+func TestBegunAnswerIsNotMended(t *testing.T) {
+	o := serve(t, func(c net.Conn, head string) bool {
+		if strings.Contains(head, " /half ") {
+			says("H")(c, head)
+			return false
+		}
+		return says(ok)(c, head)
+	})
+	c := o.client(t, Config{})
+	fetch(t.Context(), c, get("/"))
+	_, err := c.Do(t.Context(), get("/half"))
+	wantProblem(t, err, 502, ErrAnswer)
+	if got := c.Stats(); len(o.requests()) != 2 || got.Retries != 0 || !got.Origins[0].Well || got.Origins[0].Failures != 0 {
+		t.Errorf("asked %q; Stats = %+v", o.requests(), got)
+	}
+}
+
+// An idle connection that the origin closed before anything was sent costs nobody a try, a POST neither.
+func TestIdleConnectionIsClosed(t *testing.T) {
+	o := serve(t, func(c net.Conn, head string) bool { says(ok)(c, head); return false })
+	c := o.client(t, Config{})
+	for range 50 {
+		a, err := fetch(t.Context(), c, get("/"))
+		if err != nil || a.body != "ok" {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	if got := c.Stats(); got.Failures != 0 {
+		t.Errorf("Stats = %+v", got)
+	}
+}
