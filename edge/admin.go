@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// newAdmin is the server of the admin listener: health, readiness, metrics. It is for the operator alone.
-func newAdmin(m *metrics, ready func() bool, log *slog.Logger) *http.Server {
+// newAdmin is the server of the admin listener: health, readiness, metrics, purging. It is for the operator alone.
+func newAdmin(h *handler, token string, ready func() bool) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -18,12 +18,14 @@ func newAdmin(m *metrics, ready func() bool, log *slog.Logger) *http.Server {
 		}
 		say(w, http.StatusServiceUnavailable, "not ready\n")
 	})
-	mux.Handle("GET /metrics", m.handler())
+	mux.Handle("GET /metrics", h.metrics.handler())
+	mux.Handle("/purge", &purger{h, token})
 	return &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -11,48 +13,172 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// otherRelease is how long an answer is kept that was made from another release than the one that the edge knows: either the
-// edge or the origin is about to learn of a newer one, and the answer may be of the older.
-const otherRelease = 2 * time.Second
+const (
+	// otherRelease is how long an answer is kept that was made from another release than the one that the edge knows: either the
+	// edge or the origin is about to learn of a newer one, and the answer may be of the older.
+	otherRelease = 2 * time.Second
+	maxOwn       = 16 << 20               // bytes of an answer on our own routes: they are always held whole
+	held         = 256 << 10              // bytes of a forwarded answer that are waited for; a longer one goes out while it comes
+	patience     = 200 * time.Millisecond // for the end of one whose length is unknown
+)
+
+// errStatus says that the origin answered, and that its answer was a failure.
+var errStatus = errors.New("the origin answered a failure")
 
 // ask gets one answer from the origin and stores it, if it may. It runs in a flight, whoever has gone away meanwhile.
-func (h *handler) ask(key string, stale *cache.Entry) cache.Landing {
+func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 	asked := h.cache.Now() // before the request: what is dropped from here on may concern the answer
-	head := http.Header{"Accept-Encoding": {"identity"}}
-	if stale != nil && stale.Validator != "" {
-		head.Set("If-None-Match", stale.Validator)
+	a, err := h.fetch(q.upstream(stale))
+	switch {
+	case err != nil:
+		return cache.Landing{Err: err}
+	case a.Status == http.StatusNotModified && stale != nil: // asked for by nobody else
+		a.Body.Close()
+		return h.keep(q, confirmed(q, stale, a), storable(q, stale, a), asked)
+	case q.own && a.Status >= http.StatusInternalServerError, stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
+		a.Body.Close()
+		return cache.Landing{Err: failed(a.Status)}
+	case q.own:
+		return h.landOwn(q, a, asked)
 	}
-	a, err := h.fetch(upstream.Request{Method: http.MethodGet, Target: key, Header: head})
-	if err == nil {
-		err = failed(a)
+	return h.landForwarded(q, a, asked)
+}
+
+// An ownAnswer is an answer on one of our own routes, with its whole body.
+type ownAnswer struct {
+	*upstream.Answer
+	body []byte
+}
+
+// fetchOwn asks the origin for the whole of an answer.
+func (h *handler) fetchOwn(r upstream.Request) (*ownAnswer, error) {
+	a, err := h.fetch(r)
+	if err != nil {
+		return nil, err
 	}
+	body, err := a.Whole(maxOwn)
+	return &ownAnswer{a, body}, err
+}
+
+// landOwn makes an answer ours: whole, with a strong entity tag, in its codings.
+func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark) cache.Landing {
+	body, err := a.Whole(maxOwn)
 	if err != nil {
 		return cache.Landing{Err: err}
 	}
-	e, storable := h.entryOf(key, stale, a)
+	if a.Status >= http.StatusBadRequest {
+		body = clientError(a, body)
+	}
+	ok := cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
+	return h.keep(q, newOwn(q.key, a, body), ok, asked)
+}
+
+// landForwarded takes an answer as it is. A short one is held until it is whole, so that a cut one is a clean 502; one that is
+// long, or slow to end, goes out while it comes, and is stored when all of it has.
+func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark) cache.Landing {
+	f := h.forwardedAnswer(q, a)
+	if 0 <= a.Length && a.Length < held {
+		body, err := a.Whole(held)
+		if err != nil {
+			return cache.Landing{Err: err}
+		}
+		return f.whole(body, f.store(body, asked))
+	}
+	room := int64(0)
+	if f.storable && a.Length <= h.maxObject {
+		room = h.maxObject
+	}
+	var stored bool
+	spool := cache.NewSpool(a.Body, nil, a.Length, room)
+	go spool.Keep(func(body []byte) { stored = f.store(body, asked) }) // its error is its readers'
+	body, whole, err := spool.Hold(held, holdFor(a))
+	switch {
+	case err != nil:
+		return cache.Landing{Err: err}
+	case whole:
+		return f.whole(body, stored)
+	}
+	f.entry.SetIdentity(nil, f.etag) // the body is the stream's
+	return cache.Landing{Entry: f.entry, Shared: room > 0 && f.shared, Stream: spool}
+}
+
+// holdFor is how long the end of an answer is waited for. What comes event by event is not to be held at all, nor what is long anyway.
+func holdFor(a *upstream.Answer) time.Duration {
+	if a.Length >= held || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
+		return 0
+	}
+	return patience
+}
+
+// A forwarded answer, without its body.
+type forwarded struct {
+	h        *handler
+	q        *inquiry
+	etag     string
+	entry    *cache.Entry // for the client that asked
+	header   http.Header  // of what is kept
+	answer   *upstream.Answer
+	storable bool
+	shared   bool // what is kept is what the client gets, and others may have it
+}
+
+func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer) *forwarded {
+	f := &forwarded{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), answer: a}
+	f.storable = cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
+	f.shared = f.storable && len(f.header) == len(a.Header) // else some fields are for this client alone
+	return f
+}
+
+// store keeps the answer with its whole body, if it may be kept.
+func (f *forwarded) store(body []byte, asked cache.Mark) bool {
+	if !f.storable {
+		return false
+	}
+	e := newForwarded(f.q, f.answer, f.header)
+	e.SetIdentity(body, f.etag)
+	return f.h.keep(f.q, e, true, asked).Stored
+}
+
+func (f *forwarded) whole(body []byte, stored bool) cache.Landing {
+	f.entry.SetIdentity(body, f.etag)
+	return cache.Landing{Entry: f.entry, Shared: f.shared, Stored: stored}
+}
+
+// keep stores an entry where it may be.
+func (h *handler) keep(q *inquiry, e *cache.Entry, ok bool, asked cache.Mark) cache.Landing {
 	if known := h.watch.known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
-	if !storable {
+	e.AddCodings()
+	if !ok {
 		return cache.Landing{Entry: e}
 	}
-	return cache.Landing{Entry: e, Shared: true, Stored: h.cache.Put(e, asked)}
+	stored := h.cache.Put(e, asked)
+	if stored && e.Secondary != "" {
+		h.alsoByLanguage(q, e)
+	}
+	return cache.Landing{Entry: e, Shared: true, Stored: stored}
 }
 
-// entryOf makes an entry of an answer, and says whether others may have it.
-func (h *handler) entryOf(key string, stale *cache.Entry, a *upstream.Answer) (e *cache.Entry, storable bool) {
-	if a.Status == http.StatusNotModified { // asked for only where something was stored
-		return confirmed(stale, a), true
+// storable judges an answer that was confirmed by the fields that it has now.
+func storable(q *inquiry, stale *cache.Entry, a *upstream.Answer) bool {
+	return cachepolicy.Storable(q.asks, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+}
+
+// alsoByLanguage lets an answer in one language be found by all who like that language best.
+func (h *handler) alsoByLanguage(q *inquiry, e *cache.Entry) {
+	if language := header(e)["Content-Language"]; len(language) == 1 {
+		if key := cachepolicy.VaryLanguageKey(e.Vary, q.lines, language[0]); key != e.Secondary {
+			h.cache.Alias(e, key)
+		}
 	}
-	e = newEntry(key, a)
-	return e, cachepolicy.Storable(http.MethodGet, a.Status, nil, a.Header)
 }
 
 // fetch asks the origin, within the edge's life. Its errors are problems.
 func (h *handler) fetch(r upstream.Request) (*upstream.Answer, error) {
 	start := time.Now()
-	a, err := h.origin.Fetch(h.life, r)
+	a, err := h.origin.Do(h.life, r)
 	h.metrics.asked(time.Since(start), err)
 	if err == nil && a.Status < http.StatusInternalServerError {
 		h.reached.Store(true)
@@ -60,11 +186,21 @@ func (h *handler) fetch(r upstream.Request) (*upstream.Answer, error) {
 	return a, err
 }
 
-// failed makes an error of an origin's 5xx: its body is never passed on.
-func failed(a *upstream.Answer) error {
-	if a.Status < http.StatusInternalServerError {
-		return nil
+// failing are the statuses for which a stale answer may be sent instead (RFC 5861, section 4).
+func failing(status int) bool {
+	switch status {
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
 	}
+	return false
+}
+
+func mayServeStale(e *cache.Entry, now time.Time) bool {
+	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureStatus, now)
+}
+
+// failed makes an error of an origin's 5xx: its body is never passed on on our own routes.
+func failed(status int) error {
 	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").
-		With("Retry-After", "1").Because(fmt.Errorf("the origin answered %d", a.Status))
+		With("Retry-After", "1").Because(fmt.Errorf("%w: %d", errStatus, status))
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -19,10 +20,15 @@ import (
 type Config struct {
 	Listen         string         // public address, HOST:PORT
 	AdminListen    string         // address of health, readiness and metrics
-	Origin         string         // base URL of the origin
-	OriginTimeout  time.Duration  // for one answer of the origin, from asking to its last byte
+	Origins        Origins        // groups of base URLs, in order of preference
+	OriginTimeout  time.Duration  // for the head of an origin's answer, and between two parts of its body
+	ProxyAll       bool           // forward and cache what is not one of the edge's own paths
 	Drain          time.Duration  // for requests under way when the edge is told to stop
 	CacheBytes     int64          // ceiling of the cache: bodies and header fields together
+	CacheDir       string         // folder for what falls out of memory; empty: none
+	CacheDiskBytes int64          // ceiling of that folder
+	AdminToken     string         // that a purge must bear; empty: any will do
+	AdminTokenFile string         // where AdminToken is read from
 	Limits         Limits         // by class of calls; what is not in it has its default
 	TrustedProxies []netip.Prefix // whose Forwarded and X-Forwarded-For are believed
 	Hosts          []string       // names that are answered for; none: any well-formed one
@@ -37,31 +43,31 @@ const (
 	defaultDrain         = 15 * time.Second
 	defaultCacheBytes    = 256 << 20
 	minCacheBytes        = 1 << 20
+	defaultDiskBytes     = 10 << 30
+	minDiskBytes         = 64 << 20
+	defaultOrigin        = "http://127.0.0.1:8081"
 )
 
 // Flags defines the flags of an edge on fs; `iconedge edge` and `iconedge run` share them.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "listen", ":8080", "public `address`, HOST:PORT")
-	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz and /metrics; keep it private")
-	fs.StringVar(&c.Origin, "origin", "http://127.0.0.1:8081", "`URL` of the origin")
-	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that the origin has for an answer")
+	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
+	fs.StringVar(&c.AdminTokenFile, "admin-token-file", "", "`file` with the token that POST /purge must bear (default none is asked for)")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the first group that is well is asked (default "+defaultOrigin+")")
+	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin an answer, and for each further part of it")
+	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its answers (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests under way have when the edge is told to stop")
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
+	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` that keeps what falls out of the cache, also over a restart (default none)")
+	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
 	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn; may be repeated")
 	fs.Var((*prefixes)(&c.TrustedProxies), "trusted-proxies", "`CIDR` of proxies whose Forwarded and X-Forwarded-For are believed; may be repeated")
 	fs.Var((*names)(&c.Hosts), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
 }
 
-// Validate reports all that is wrong with c at once. An empty origin is for the caller to fill in before Run.
+// Validate reports all that is wrong with c at once, and reads the file that c names. No origins stand for the default one.
 func (c *Config) Validate() error {
 	var errs []error
-	if c.Origin != "" {
-		u, err := url.Parse(c.Origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
-			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-			errs = append(errs, errors.New("--origin must be http://HOST[:PORT] or https://HOST[:PORT]"))
-		}
-	}
 	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
 		if _, _, err := net.SplitHostPort(f.address); f.address != "" && err != nil {
 			errs = append(errs, errors.New(f.flag+" must be HOST:PORT"))
@@ -73,12 +79,31 @@ func (c *Config) Validate() error {
 	if c.CacheBytes != 0 && c.CacheBytes < minCacheBytes {
 		errs = append(errs, fmt.Errorf("--cache-bytes must be at least %d", minCacheBytes))
 	}
+	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
+		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
+	}
+	errs = append(errs, c.readToken())
 	for _, name := range c.Hosts {
 		if host, port := splitHost(name); host == "" || port != "" || !wellFormedHost(name) {
 			errs = append(errs, fmt.Errorf("--host %q must be a name without a port", name))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// readToken takes the admin token from its file.
+func (c *Config) readToken() error {
+	if c.AdminTokenFile == "" {
+		return nil
+	}
+	b, err := os.ReadFile(c.AdminTokenFile)
+	if err != nil {
+		return fmt.Errorf("--admin-token-file: %w", err)
+	}
+	if c.AdminToken = strings.TrimSpace(string(b)); c.AdminToken == "" {
+		return fmt.Errorf("--admin-token-file: %s is empty", c.AdminTokenFile)
+	}
+	return nil
 }
 
 // filled is c with the defaults in place of what is zero.
@@ -91,6 +116,12 @@ func (c Config) filled() Config {
 	}
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
+	}
+	if c.CacheDiskBytes == 0 {
+		c.CacheDiskBytes = defaultDiskBytes
+	}
+	if len(c.Origins) == 0 {
+		c.Origins.Set(defaultOrigin)
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -200,3 +231,37 @@ func (n *names) Set(s string) error {
 }
 
 func (n *names) Repeatable() bool { return true }
+
+// Origins are groups of origins, in order of preference.
+type Origins [][]*url.URL
+
+func (o *Origins) String() string {
+	if o == nil {
+		return ""
+	}
+	groups := make([]string, len(*o))
+	for i, group := range *o {
+		for _, u := range group {
+			groups[i] += "," + u.String()
+		}
+		groups[i] = groups[i][1:]
+	}
+	return strings.Join(groups, " ")
+}
+
+// Set adds one group: URLs separated by commas.
+func (o *Origins) Set(s string) error {
+	var group []*url.URL
+	for raw := range strings.SplitSeq(s, ",") {
+		u, err := url.Parse(raw)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+			return errors.New("must be http://HOST[:PORT] or https://HOST[:PORT]")
+		}
+		group = append(group, u)
+	}
+	*o = append(*o, group)
+	return nil
+}
+
+func (o *Origins) Repeatable() bool { return true }

@@ -26,7 +26,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || c.Origin != "http://127.0.0.1:8081" || c.CacheBytes != 256<<20 {
+	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || len(c.Origins) != 0 || len(c.filled().Origins) != 1 || c.CacheBytes != 256<<20 {
 		t.Errorf("%+v", c)
 	}
 	want := map[class]string{classSearch: "60/1m0s", classIcon: "120/1m0s", classPacks: "60/1m0s", classVerify: "30/1m0s", classCDN: "off"}
@@ -60,10 +60,10 @@ func TestWrongFlags(t *testing.T) {
 		"--limit search=0/1m":                  "limit",
 		"--trusted-proxies 10.0.0.0/x":         "network",
 		"--trusted-proxies ::ffff:1.2.3.4/120": "IPv4",
-		"--origin ftp://a":                     "--origin",
-		"--origin http://a/b":                  "--origin",
-		"--origin http://u:p@a":                "--origin",
-		"--origin a:80":                        "--origin",
+		"--origin ftp://a":                     "origin",
+		"--origin http://a/b":                  "origin",
+		"--origin http://u:p@a":                "origin",
+		"--origin a:80":                        "origin",
 		"--cache-bytes 1000":                   "--cache-bytes",
 		"--drain -1s":                          "--drain",
 		"--host a:80":                          "--host",
@@ -76,8 +76,8 @@ func TestWrongFlags(t *testing.T) {
 }
 
 func TestAllThatIsWrongAtOnce(t *testing.T) {
-	_, err := parseFlags("--origin", "x", "--cache-bytes", "1", "--host", "a b")
-	for _, want := range []string{"--origin", "--cache-bytes", "--host"} {
+	_, err := parseFlags("--drain", "-1s", "--cache-bytes", "1", "--host", "a b")
+	for _, want := range []string{"--drain", "--cache-bytes", "--host"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error says nothing of %s: %v", want, err)
 		}

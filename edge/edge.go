@@ -9,21 +9,21 @@
 //	GET  /-/release                    what changed, for other edges
 //	GET  /, /healthz                   a page; whether the process lives
 //
-// and on its admin listener /healthz, /readyz and /metrics. Everything else is a problem (RFC 9457).
+// and on its admin listener /healthz, /readyz, /metrics and POST /purge. Everything else is a problem (RFC 9457), or, with
+// --proxy-all, forwarded to the origin and cached by RFC 9111.
 //
-// A request goes through the steps of serve.go: who asks (client.go), what for (route.go), within the limit (ratelimit), from
-// the cache or the origin (find.go, ask.go), finished for this client (finish.go). Package cachepolicy decides what may be
-// stored and reused; the origin is spoken to over HTTP alone, and need not be ours: one of ours tells besides what a new
-// release changed (watch.go) and which drawings may be recoloured here. Nothing of a request is logged.
+// A request goes through the steps of serve.go: who asks (client.go), what for (route.go, or pass.go where the path is none of
+// ours), within the limit (ratelimit), from the cache or the origin (inquiry.go, find.go, ask.go, entry.go), finished for this
+// client (finish.go). Package cachepolicy decides what may be stored and reused; the origin is spoken to over HTTP alone, and need
+// not be ours: one of ours tells besides what a new release changed (watch.go) and which drawings may be recoloured here. Nothing
+// of a request is logged.
 package edge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -43,16 +43,12 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer public.Close()
 	defer admin.Close()
-	origin, err := url.Parse(cfg.Origin)
-	if err != nil || origin.Host == "" {
-		return errors.New("no origin is given: --origin must be http://HOST[:PORT]")
-	}
-	store, err := cache.New(cfg.CacheBytes)
+	store, err := cache.New(cache.Options{MaxBytes: cfg.CacheBytes})
 	if err != nil {
 		return fmt.Errorf("making the cache: %w", err)
 	}
 	defer store.Close()
-	asked := upstream.New(upstream.Config{Origin: origin, Timeout: cfg.OriginTimeout, Log: cfg.Log})
+	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Log: cfg.Log})
 	defer asked.Close()
 
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by the drain
@@ -62,11 +58,12 @@ func Run(ctx context.Context, cfg Config) error {
 	var draining atomic.Bool
 	ready := func() bool { return h.reached.Load() && !draining.Load() }
 	m.watches(store, asked, ready)
+	go asked.Run(life)
 	go h.watch.run(life)
 	go h.sweep(life)
 
 	broken := make(chan error, 2)
-	adminServer := newAdmin(m, ready, cfg.Log)
+	adminServer := newAdmin(h, cfg.AdminToken, ready)
 	go func() { broken <- adminServer.Serve(admin) }()
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
@@ -111,6 +108,17 @@ func drain(s *fasthttp.Server, atMost time.Duration, log *slog.Logger) {
 	}
 }
 
+// writeTimeout is how long a client may take for an answer that is held whole, or for a part of one that is not.
+const writeTimeout = 30 * time.Second
+
+// maxRequestBody is how long a request's body may be: to our own routes nobody sends much.
+func maxRequestBody(proxyAll bool) int {
+	if proxyAll {
+		return maxForwarded
+	}
+	return maxBody
+}
+
 // newServer is the public server. Its deadlines are for whole requests and answers: a slow client holds a connection, and
 // nothing else, and not for ever.
 func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
@@ -118,12 +126,13 @@ func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 		Handler:                      h.ServeRequest,
 		ErrorHandler:                 h.unreadable,
 		ReadTimeout:                  20 * time.Second,
-		WriteTimeout:                 30 * time.Second,
+		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  time.Minute,
 		ReadBufferSize:               maxHead,
 		WriteBufferSize:              16 << 10,
-		MaxRequestBodySize:           maxBody,
+		MaxRequestBodySize:           maxRequestBody(h.proxyAll),
 		NoDefaultServerHeader:        true,
+		NoDefaultDate:                true, // answers have one of their own: setDate
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		CloseOnShutdown:              true,

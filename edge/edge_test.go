@@ -206,7 +206,7 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 			t.Fatal(a.StatusCode)
 		}
 	}
-	flight, began := e.cache.Fly(key, old, time.Now(), func() cache.Landing { return cache.Landing{} })
+	flight, began := e.cache.Fly(key, old, time.Now(), func() *cache.Entry { return nil }, func() cache.Landing { return cache.Landing{} })
 	close(open)
 	if l := flight.Wait(time.Minute); began || l.Err != nil || !l.Stored {
 		t.Fatalf("no request was under way (began %v), or it went wrong: %+v", began, l)
@@ -458,7 +458,8 @@ func TestRun(t *testing.T) {
 	defer origin.Close()
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
-	cfg.Origin, cfg.Log, cfg.Version = origin.URL, slog.New(slog.DiscardHandler), "v1.2.3"
+	must(t, cfg.Origins.Set(origin.URL))
+	cfg.Log, cfg.Version = slog.New(slog.DiscardHandler), "v1.2.3"
 	public, admin := listenTest(t), listenTest(t)
 	cfg.Listener, cfg.AdminListener = public, admin
 	ctx, stop := context.WithCancel(t.Context())

@@ -1,9 +1,12 @@
 package edge
 
 import (
+	"strings"
+
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -14,6 +17,7 @@ type endpoint struct {
 	allow   string // methods: reading or posting
 	parse   parser
 	serve   func(*handler, *request) (outcome, error)
+	others  func(path string) bool // with --proxy-all: a path that is not this endpoint's after all; nil: none
 }
 
 const (
@@ -22,18 +26,28 @@ const (
 	allMethods = "GET, HEAD, OPTIONS, POST"
 )
 
-// endpoints are all there are; anything else is 404.
+// endpoints are all there are; anything else is 404, or forwarded with --proxy-all.
 var endpoints = []endpoint{
-	{"/{pack}/{file}", classCDN, reading, parseCDN, (*handler).cached},
-	{iconPath + "{pack}/{name}", classIcon, reading, parseIcon, (*handler).cached},
-	{searchPath, classSearch, reading, parseSearch, (*handler).cached},
-	{packsPath, classPacks, reading, parsePacks, (*handler).cached},
-	{packsPath + "/{pack}", classPacks, reading, parsePack, (*handler).cached},
-	{verifyPath, classVerify, posting, parsePlain, (*handler).verify},
-	{openAPIPath, classNone, reading, parsePlain, (*handler).cached},
-	{releasePath, classNone, reading, parseRelease, (*handler).tellRelease},
-	{healthPath, classNone, reading, parsePlain, (*handler).healthz},
-	{"/", classNone, reading, parsePlain, (*handler).start},
+	{"/{pack}/{file}", classCDN, reading, parseCDN, (*handler).cached, notDrawing},
+	{iconPath + "{pack}/{name}", classIcon, reading, parseIcon, (*handler).cached, nil},
+	{searchPath, classSearch, reading, parseSearch, (*handler).cached, nil},
+	{packsPath, classPacks, reading, parsePacks, (*handler).cached, nil},
+	{packsPath + "/{pack}", classPacks, reading, parsePack, (*handler).cached, nil},
+	{verifyPath, classVerify, posting, parsePlain, (*handler).verify, nil},
+	{openAPIPath, classNone, reading, parsePlain, (*handler).cached, nil},
+	{releasePath, classNone, reading, parseRelease, (*handler).tellRelease, nil},
+	{healthPath, classNone, reading, parsePlain, (*handler).healthz, nil},
+	{"/", classNone, reading, parsePlain, (*handler).start, func(string) bool { return true }},
+}
+
+// notDrawing reports whether a path of two segments can't be that of an icon.
+func notDrawing(path string) bool {
+	name, ok := strings.CutSuffix(path[1:], ".svg")
+	if !ok {
+		return true
+	}
+	_, err := icon.ParseRef(name)
+	return err != nil
 }
 
 // newRoutes finds the endpoint of a path. The router sees paths as they came, and mends none. Methods are ours to judge, once

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,83 +16,91 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// clientErrors is how long an answer of 400 to 499 is kept at most: a name that is published shows at once.
+// clientErrors is how long an answer of 400 to 499 is kept at most on our own routes: a name that is published shows at once.
 const clientErrors = 5 * time.Second
 
-// passed are the fields of an origin's answer that go on to clients; any other stays between the two.
-var passed = []struct {
-	name     string
-	bodyOnly bool // left out of a 304 (RFC 9110, section 15.4.5)
-}{
-	{"Cache-Control", false}, {"Cdn-Cache-Control", false}, {"Expires", false}, {"Surrogate-Key", false},
-	{"Content-Encoding", true}, {"Content-Language", true}, {"Last-Modified", true}, {"Link", true},
-	{"Location", true}, {"Retry-After", true}, {"Www-Authenticate", true},
+// passed are the fields of an origin's answer that go on to clients of our own routes; any other stays between the two.
+var passed = map[string]bool{
+	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
+	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
 }
 
-// newEntry makes a complete answer of what the origin said: its fields as they will be written, a strong entity tag of the
-// content, and what decides of its life.
-func newEntry(key string, a *upstream.Answer) *cache.Entry {
-	if a.Status >= http.StatusBadRequest {
-		clientError(a)
+// apart are the fields that an entry keeps elsewhere, or that are made anew for each answer.
+var apart = map[string]bool{
+	"Age": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true,
+}
+
+// describes reports whether a field describes the body that comes with it, so that a 304 leaves it out
+// (RFC 9110, section 15.4.5).
+func describes(name string, tagged bool) bool {
+	switch name {
+	case "Content-Location", "Content-Security-Policy":
+		return false
+	case "Link", "Location", "Retry-After", "Www-Authenticate":
+		return true
+	case "Last-Modified":
+		return tagged // else it is all that a client can go by
 	}
-	e := &cache.Entry{Key: key, Status: a.Status, ContentType: []byte(a.Header.Get("Content-Type"))}
+	return strings.HasPrefix(name, "Content-")
+}
+
+// newOwn makes a complete answer on a route of ours of what the origin said: its fields as they will be written, a strong
+// entity tag of the content, and what decides of its life.
+func newOwn(key string, a *upstream.Answer, body []byte) *cache.Entry {
+	e := &cache.Entry{Key: key, Status: a.Status}
 	etag := ""
 	if a.Status == http.StatusOK {
-		etag = entityTag(a)
+		etag = entityTag(a.Header.Get("Etag"), body)
 	}
-	e.SetIdentity(bytes.Clone(a.Body), etag) // without the room to grow that reading left behind it
-	describe(e, a.Header, a)
-	if a.Status >= http.StatusBadRequest {
+	e.SetIdentity(bytes.Clone(body), etag) // without the room to grow that reading left behind it
+	describe(e, a.Header, a, true)
+	if e.Status >= http.StatusBadRequest {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+clientErrors)
 	}
-	d := cachepolicy.ParseCacheControl(a.Header["Cache-Control"]...)
-	if d.NoTransform || a.Header.Get("Content-Encoding") != "" {
-		e.AsItIs()
-	}
 	return e
 }
 
-// confirmed makes a new entry of one that the origin says has not changed, with the fields of its 304 in place of the old ones
-// (RFC 9111, section 3.2).
-func confirmed(stale *cache.Entry, a *upstream.Answer) *cache.Entry {
-	h := http.Header{}
-	for _, fields := range [][]cache.Field{stale.Fields, stale.Missing} {
-		for _, f := range fields {
-			h.Add(string(f.Name), string(f.Value))
-		}
-	}
-	for name, lines := range a.Header {
-		if !strings.HasPrefix(name, "Content-") {
-			h[name] = lines
-		}
-	}
-	e := stale.Confirmed()
-	monochrome := e.Monochrome
-	describe(e, h, a)
-	if e.Monochrome == "" {
-		e.Monochrome = monochrome
-	}
+// newForwarded makes an entry of an answer that is passed on as it is, with these of its fields. Its body is for the caller to
+// set.
+func newForwarded(q *inquiry, a *upstream.Answer, h http.Header) *cache.Entry {
+	e := &cache.Entry{Key: q.key, Status: a.Status}
+	describe(e, h, a, false)
+	q.vary(e, h)
 	return e
 }
 
-// describe fills all of an entry that follows from the header fields.
-func describe(e *cache.Entry, h http.Header, a *upstream.Answer) {
+// vary says for which requests an entry is: those that agree with q in the fields that its Vary names.
+func (q *inquiry) vary(e *cache.Entry, h http.Header) {
+	e.Vary, e.Secondary = nil, ""
+	if names, _ := cachepolicy.VaryNames(h); len(names) > 0 {
+		e.Vary, e.Secondary = names, cachepolicy.VaryKey(names, q.lines)
+	}
+}
+
+// describe fills all of an entry that follows from the header fields. On our own routes clients see some of them only.
+func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 	e.Fields, e.Missing = nil, nil
-	for _, p := range passed {
-		if p.name == "Surrogate-Key" && e.Status >= http.StatusBadRequest {
-			continue // it tags the entry, but would repeat to the client a name that was not found
+	tagged := own || h.Get("Etag") != ""
+	for _, name := range fieldNames(h) {
+		if apart[name] || internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
+			continue // a 404's surrogate key tags the entry, but would repeat to the client a name that was not found
 		}
-		for _, value := range h[p.name] {
-			f := cache.Field{Name: []byte(p.name), Value: []byte(value)}
-			if p.bodyOnly {
+		for _, value := range h[name] {
+			f := cache.Field{Name: []byte(name), Value: []byte(value)}
+			if describes(name, tagged) {
 				e.Missing = append(e.Missing, f)
 			} else {
 				e.Fields = append(e.Fields, f)
 			}
 		}
 	}
-	if path, _, _ := strings.Cut(e.Key, "?"); strings.HasSuffix(path, ".svg") {
+	if path, _, _ := strings.Cut(e.Key, "?"); own && strings.HasSuffix(path, ".svg") {
 		e.Missing = append(e.Missing, drawingPolicy)
+	}
+	e.ContentType = []byte(h.Get("Content-Type"))
+	e.Date = []byte(h.Get("Date"))
+	if len(e.Date) == 0 {
+		e.Date = []byte(a.ResponseTime.UTC().Format(http.TimeFormat)) // RFC 9110, section 6.6.1
 	}
 	if t, ok := cachepolicy.ParseDate(h.Get("Last-Modified"), a.ResponseTime); ok {
 		e.LastModified = t
@@ -103,20 +112,68 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer) {
 	e.Monochrome = h.Get(icon.FieldMonochrome)
 	e.Release = h.Get(icon.FieldRelease)
 	e.Policy = cachepolicy.NewEntry(e.Status, h, a.RequestTime, a.ResponseTime)
+	if d := cachepolicy.ParseCacheControl(h["Cache-Control"]...); !own || d.NoTransform || h.Get("Content-Encoding") != "" {
+		e.AsItIs()
+	}
 }
+
+// fieldNames are those of the fields, sorted: an answer looks the same every time.
+func fieldNames(h http.Header) []string {
+	list := make([]string, 0, len(h))
+	for name := range h {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// header are the fields of an entry as the origin sent them, but for those that were not kept.
+func header(e *cache.Entry) http.Header {
+	h := http.Header{}
+	for _, fields := range [][]cache.Field{e.Fields, e.Missing} {
+		for _, f := range fields {
+			h.Add(string(f.Name), string(f.Value))
+		}
+	}
+	if len(e.ContentType) > 0 {
+		h.Set("Content-Type", string(e.ContentType))
+	}
+	if id := e.Identity(); id != nil && id.ETag != "" {
+		h.Set("Etag", id.ETag)
+	}
+	return h
+}
+
+// confirmed makes a new entry of one that the origin says has not changed, with the fields of its 304 (or of its answer to a
+// HEAD) in place of the old ones (RFC 9111, section 3.2).
+func confirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) *cache.Entry {
+	e := stale.Confirmed()
+	monochrome, validator := e.Monochrome, e.Validator
+	h := cachepolicy.Freshened(header(stale), a.Header)
+	describe(e, h, a, q.own)
+	e.Validator = validator // the body is still the one that it was made for
+	if e.Monochrome == "" {
+		e.Monochrome = monochrome
+	}
+	if !q.own {
+		q.vary(e, h)
+	}
+	return e
+}
+
+// internal are the fields that stay between an origin of ours and its edges.
+var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: true}
 
 // drawingPolicy lets nothing in an SVG run or load, should one be opened as a page.
-var drawingPolicy = cache.Field{
-	Name:  []byte("Content-Security-Policy"),
-	Value: []byte("default-src 'none'; style-src 'unsafe-inline'; sandbox"),
-}
+var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
-// clientError makes an origin's 4xx one of ours: a problem, kept for seconds, and not at all where it is about the caller.
-func clientError(a *upstream.Answer) {
+// clientError makes an origin's 4xx one of ours: a problem, kept for seconds, and not at all where it is about the caller. It
+// returns the body.
+func clientError(a *upstream.Answer, body []byte) []byte {
 	p := problem.New(a.Status, "the origin answered that this can't be done as it was asked for")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	if strings.TrimSpace(media) != problem.ContentType {
-		a.Body = p.JSON()
+		body = p.JSON()
 		a.Header.Set("Content-Type", problem.ContentType)
 		a.Header.Del("Content-Encoding")
 	}
@@ -125,14 +182,15 @@ func clientError(a *upstream.Answer) {
 		a.Header.Set("Cache-Control", p.CacheControl())
 		a.Header.Del("Expires")
 	}
+	return body
 }
 
 // entityTag is a strong tag of the content: the origin's, or one made of it where the origin gave none, a weak one or no tag.
-func entityTag(a *upstream.Answer) string {
-	if etag := a.Header.Get("Etag"); wellFormedTag(etag) {
+func entityTag(etag string, body []byte) string {
+	if wellFormedTag(etag) {
 		return etag
 	}
-	sum := sha256.Sum256(a.Body)
+	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
@@ -143,7 +201,7 @@ func wellFormedTag(s string) bool {
 		return false
 	}
 	for i := 1; i < n-1; i++ {
-		if c := s[i]; c < 0x21 || c == '"' || c >= 0x7f {
+		if c := s[i]; c < 0x21 || c == '"' || c == 0x7f {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package edge
 import (
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -45,7 +46,45 @@ func writeFields(resp *fasthttp.Response, fields []cache.Field) {
 	}
 }
 
+// addFields writes fields of which several may have one name.
+func addFields(resp *fasthttp.Response, fields []cache.Field) {
+	for _, f := range fields {
+		resp.Header.AddBytesKV(f.Name, f.Value)
+	}
+}
+
 func write(resp *fasthttp.Response, f cache.Field) { resp.Header.SetCanonical(f.Name, f.Value) }
+
+var nameDate, dateInWaiting = []byte("Date"), []byte("Xate")
+
+// setDate writes the Date that an answer was made at (RFC 9110, section 6.6.1). fasthttp drops a Date that is set and writes the
+// present time instead: so it is set by another name, and the name is mended where it stands.
+func setDate(resp *fasthttp.Response, date []byte) {
+	resp.Header.SetCanonical(dateInWaiting, date)
+	for name := range resp.Header.All() {
+		if string(name) == string(dateInWaiting) {
+			copy(name, nameDate)
+			return
+		}
+	}
+}
+
+// A clock gives the present time as a Date field, formatted once a second.
+type clock struct{ last atomic.Pointer[tick] }
+
+type tick struct {
+	second int64
+	date   []byte
+}
+
+func (c *clock) date(now time.Time) []byte {
+	if t := c.last.Load(); t != nil && t.second == now.Unix() {
+		return t.date
+	}
+	t := &tick{now.Unix(), fasthttp.AppendHTTPDate(nil, now)}
+	c.last.Store(t)
+	return t.date
+}
 
 // fail writes a problem in place of whatever was written before.
 func (h *handler) fail(r *request, p *problem.Problem) {
@@ -59,6 +98,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 	writeFields(resp, everyAnswer)
 	writeLimit(r)
 	writeCacheStatus(r)
+	setDate(resp, h.clock.date(r.now))
 	resp.Header.SetContentType(problem.ContentType)
 	resp.Header.Set(fasthttp.HeaderCacheControl, p.CacheControl())
 	if r.class == classVerify {
@@ -79,6 +119,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 func (h *handler) preflight(r *request, allow string) outcome {
 	resp := &r.ctx.Response
 	resp.SetStatusCode(http.StatusNoContent)
+	setDate(resp, h.clock.date(r.now))
 	writeFields(resp, everyAnswer)
 	writeFields(resp, onPreflights)
 	resp.Header.Set(fasthttp.HeaderAllow, allow)

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -12,49 +13,95 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// found is an entry, and how it was come by.
+// found is an answer, and how it was come by.
 type found struct {
 	entry   *cache.Entry
-	aged    bool // it was not made for this request: its Age is told
+	stream  io.ReadCloser // of the body, while it still comes; nil: the entry has it
+	length  int64         // of the stream; -1: unknown
+	relayed bool          // the origin saw this very request: conditions and ranges are its business
+	aged    bool          // it was not made for this request: its Age is told
 	outcome outcome
 }
 
-// An asker gets the answer to a key from the origin; stale is what is stored of it, for a conditional request.
-type asker func(key string, stale *cache.Entry) cache.Landing
+// An asker gets the answer to an inquiry from the origin; stale is what is stored of it, for a conditional request.
+type asker func(q *inquiry, stale *cache.Entry) cache.Landing
 
-// find looks the request's key up, and asks the origin where it must. It leaves in r what the cache did.
-func (h *handler) find(r *request, ask asker) (found, error) {
-	key := r.target.key
-	e := h.cache.Get(key)
-	verdict := cachepolicy.Revalidate
-	if e != nil {
-		h.cache.Touch(e)
-		verdict = cachepolicy.Decide(e.Policy, r.now)
+// tries is how often a request looks again where the answer that it waited for was another's variant.
+const tries = 3
+
+// find looks an inquiry up, and asks the origin where it must. It leaves in r what the cache did.
+func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
+	for range tries {
+		e, varies := h.lookup(q)
+		r.forward = forward(e, varies)
+		verdict := cachepolicy.Revalidate
+		if e != nil {
+			verdict = cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now)
+		}
+		switch {
+		case verdict == cachepolicy.Fresh:
+			return r.hit(e, outcomeHit), nil
+		case verdict == cachepolicy.StaleWhileRevalidate:
+			h.fly(q, e, r.now, ask) // behind the client's back
+			return r.hit(e, outcomeStale), nil
+		case q.asks.Directives.OnlyIfCached:
+			return found{}, problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
+		}
+		l, began := h.land(r, q, e, ask)
+		if l.Err != nil {
+			return r.without(q, e, l.Err)
+		}
+		if f, ok := r.landed(q, l, began); ok {
+			return f, nil
+		}
 	}
-	fly := func() (*cache.Flight, bool) {
-		return h.cache.Fly(key, e, r.now, func() cache.Landing { return ask(key, e) })
-	}
-	switch {
-	case verdict == cachepolicy.Fresh:
-		return r.hit(e, outcomeHit), nil
-	case verdict == cachepolicy.StaleWhileRevalidate:
-		fly() // behind the client's back
-		return r.hit(e, outcomeStale), nil
-	case onlyIfCached(r.ctx):
-		return found{}, problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
-	}
-	flight, began := fly()
-	l := flight.Wait(h.patience)
-	if l.Err == nil && !l.Shared && !began {
-		l, began = ask(key, nil), true // the other answer was for its caller alone
-	}
-	if l.Err != nil {
-		return r.without(e, verdict, l.Err)
-	}
-	return r.landed(l, e, began), nil
+	return r.alone(ask(q, nil))
 }
 
-// onlyIfCached is the one directive of clients that counts on icon routes: nobody sends an edge to its origin at will.
+// land waits for the one request to the origin that is made for all who ask the same. Where the last answer could not be shared
+// nobody waits for anybody.
+func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cache.Landing, began bool) {
+	if e != nil && fresh(e, r.now) {
+		r.forward = cachepolicy.ForwardRequest // the client's own directives ask for it
+	}
+	if q.asks.Directives.NoStore || h.cache.Alone(q.flight(e), r.now) {
+		return ask(q, e), true
+	}
+	flight, began := h.fly(q, e, r.now, ask)
+	return flight.Wait(h.patience), began
+}
+
+func fresh(e *cache.Entry, now time.Time) bool {
+	return cachepolicy.Decide(e.Freshness(), cachepolicy.Directives{}, now) == cachepolicy.Fresh
+}
+
+// fly begins the flight of an inquiry, or joins it.
+func (h *handler) fly(q *inquiry, stale *cache.Entry, now time.Time, ask asker) (*cache.Flight, bool) {
+	usable := func() *cache.Entry {
+		e, _ := h.lookup(q)
+		if e == nil || cachepolicy.Decide(e.Freshness(), q.asks.Directives, now) == cachepolicy.Revalidate {
+			return nil
+		}
+		return e
+	}
+	return h.cache.Fly(q.flight(stale), stale, now, usable, func() cache.Landing {
+		l := ask(q, stale)
+		if l.Err == nil && !l.Shared {
+			h.cache.Leave(q.flight(stale), time.Now())
+		}
+		return l
+	})
+}
+
+// flight is the name under which requests for the same answer meet: variants that are known apart do not wait for each other.
+func (q *inquiry) flight(stale *cache.Entry) string {
+	if stale == nil || stale.Secondary == "" {
+		return q.key
+	}
+	return q.key + "\x00" + stale.Secondary
+}
+
+// onlyIfCached is the one directive of clients that counts on our own routes.
 func onlyIfCached(ctx *fasthttp.RequestCtx) bool {
 	v := ctx.Request.Header.Peek(fasthttp.HeaderCacheControl)
 	return len(v) > 0 && cachepolicy.ParseCacheControl(string(v)).OnlyIfCached
@@ -62,33 +109,68 @@ func onlyIfCached(ctx *fasthttp.RequestCtx) bool {
 
 // hit is a stored answer.
 func (r *request) hit(e *cache.Entry, o outcome) found {
-	r.status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: e.Policy.TTL(r.now)}
-	return found{e, true, o}
+	e.Hit()
+	r.status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: e.Freshness().TTL(r.now)}
+	return found{entry: e, aged: true, outcome: o}
 }
 
-// landed is what a flight brought: the answer to this request, or to another that was under way.
-func (r *request) landed(l cache.Landing, stale *cache.Entry, began bool) found {
+// landed is what a flight brought: the answer to this request, or to another that was under way. It is not ok where the answer
+// is for that other request alone.
+func (r *request) landed(q *inquiry, l cache.Landing, began bool) (f found, ok bool) {
 	if l.Found {
-		return r.hit(l.Entry, outcomeHit)
+		return r.hit(l.Entry, outcomeHit), true
 	}
-	r.status = cachepolicy.CacheStatus{Forward: forward(stale), Stored: l.Stored && began, Collapsed: !began}
+	if began {
+		f, err := r.alone(l)
+		return f, err == nil
+	}
+	if !l.Shared || !q.matches(l.Entry) {
+		return found{}, false
+	}
+	f = found{entry: l.Entry, aged: true, outcome: outcomeCollapsed}
+	if l.Stream != nil {
+		stream, err := l.Stream.Reader()
+		if err != nil {
+			return found{}, false // its beginning is no longer held
+		}
+		f.stream, f.length = stream, l.Stream.Length()
+	}
+	r.status = cachepolicy.CacheStatus{Forward: r.forward, Collapsed: true}
+	return f, true
+}
+
+// alone is the answer to this request's own question.
+func (r *request) alone(l cache.Landing) (found, error) {
+	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
+	if l.Err != nil {
+		return found{}, l.Err
+	}
+	f := found{entry: l.Entry, aged: l.Entry.Policy.AgeAt(r.now) >= time.Second, outcome: outcomeMiss}
 	if l.Stored {
 		r.status.HasTTL, r.status.TTL = true, l.Entry.Policy.TTL(r.now)
 	}
-	if began {
-		return found{l.Entry, l.Entry.Policy.AgeAt(r.now) >= time.Second, outcomeMiss}
+	if l.Stream == nil {
+		return f, nil
 	}
-	return found{l.Entry, true, outcomeCollapsed}
+	var err error
+	f.length = l.Stream.Length()
+	f.stream, err = l.Stream.Reader()
+	return f, err
 }
 
-// without answers when the origin does not: with a stale copy where one may be used (RFC 5861, section 4), else with the problem.
-func (r *request) without(e *cache.Entry, v cachepolicy.Verdict, err error) (found, error) {
-	if v == cachepolicy.StaleIfError {
+// without answers when the origin does not: with a stale copy where one may be used (RFC 9111, section 4.2.4; RFC 5861,
+// section 4), else with the problem.
+func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) {
+	failure := cachepolicy.FailureLost
+	if errors.Is(err, errStatus) {
+		failure = cachepolicy.FailureStatus
+	}
+	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, failure, r.now) {
 		f := r.hit(e, outcomeStale)
 		r.status.Detail = "the origin failed"
 		return f, nil
 	}
-	r.status = cachepolicy.CacheStatus{Forward: forward(e)}
+	r.status = cachepolicy.CacheStatus{Forward: r.forward}
 	if errors.Is(err, cache.ErrLate) {
 		err = problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").
 			With("Retry-After", "1").Because(err)
@@ -96,10 +178,13 @@ func (r *request) without(e *cache.Entry, v cachepolicy.Verdict, err error) (fou
 	return found{}, err
 }
 
-// forward is why the origin was asked.
-func forward(stale *cache.Entry) cachepolicy.Forward {
-	if stale != nil {
+// forward is why the origin is asked.
+func forward(e *cache.Entry, varies bool) cachepolicy.Forward {
+	switch {
+	case e != nil:
 		return cachepolicy.ForwardStale
+	case varies:
+		return cachepolicy.ForwardVary
 	}
 	return cachepolicy.ForwardURIMiss
 }

@@ -47,45 +47,66 @@ func (p *representation) colored(f form) []byte {
 	return icon.Recolour(p.body, p.color)
 }
 
-// finish writes an entry as the answer to a request: its conditions, its range, its colour, its coding.
-func (h *handler) finish(r *request, e *cache.Entry, aged bool) {
-	resp := &r.ctx.Response
+// finish writes an entry as the answer to a request: its conditions, its range, its colour, its coding. What is forwarded is
+// passed on as the origin made it.
+func (h *handler) finish(r *request, f found) {
+	e, resp := f.entry, &r.ctx.Response
 	p := represent(r, e)
-	writeFields(resp, everyAnswer)
-	writeFields(resp, e.Fields)
-	write(resp, varies)
+	if !r.forwarded {
+		writeFields(resp, everyAnswer)
+		write(resp, varies)
+	}
+	addFields(resp, e.Fields)
 	if p.etag != "" {
 		resp.Header.SetCanonical(nameETag, []byte(p.etag))
 	}
-	if aged {
+	if f.aged {
 		var buf [20]byte
 		resp.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(e.Policy.AgeAt(r.now)/time.Second), 10))
 	}
 	writeCacheStatus(r)
+	setDate(resp, e.Date)
 	resp.SetStatusCode(e.Status)
-	if e.Status == http.StatusOK {
-		switch conditional(r.ctx, p.etag, e.LastModified) {
+	if e.Status == http.StatusOK && !f.relayed {
+		switch conditional(r, p.etag, e) {
 		case http.StatusNotModified:
 			resp.SetStatusCode(http.StatusNotModified)
+			f.close()
 			return
 		case http.StatusPreconditionFailed:
 			h.fail(r, problem.New(http.StatusPreconditionFailed, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
 			return
 		}
 	}
-	writeFields(resp, e.Missing)
-	if p.fixed {
-		write(resp, notRecolored)
-	}
+	addFields(resp, e.Missing)
 	if len(e.ContentType) > 0 {
 		resp.Header.SetContentTypeBytes(e.ContentType)
+	}
+	if f.stream != nil {
+		stream(r, f)
+		return
+	}
+	if f.relayed {
+		send(r.ctx, p.body)
+		return
+	}
+	h.body(r, e, p)
+}
+
+// body writes the body that the representation has: coded, coloured, or a part of it.
+func (h *handler) body(r *request, e *cache.Entry, p representation) {
+	resp := &r.ctx.Response
+	if p.fixed {
+		write(resp, notRecolored)
 	}
 	body := p.colored(r.target.form)
 	switch {
 	case p.coding != cache.Identity:
 		resp.Header.SetContentEncoding(p.coding.String())
 	case e.Status == http.StatusOK:
-		write(resp, acceptsRange)
+		if !r.forwarded {
+			write(resp, acceptsRange)
+		}
 		if body = h.part(r, e, body, p.etag); body == nil {
 			return
 		}
@@ -93,16 +114,31 @@ func (h *handler) finish(r *request, e *cache.Entry, aged bool) {
 	send(r.ctx, body)
 }
 
-// conditional is what the preconditions of a request come to: 200, 304 or 412. These routes are the edge's own, so that it has a
-// say about If-Match as well: a coloured drawing has a tag that no origin knows.
-func conditional(ctx *fasthttp.RequestCtx, etag string, modified time.Time) int {
-	h := &ctx.Request.Header
-	return cachepolicy.Precondition(http.MethodGet, etag, modified, cachepolicy.Conditions{
-		IfMatch:           joined(ctx, fasthttp.HeaderIfMatch),
-		IfNoneMatch:       joined(ctx, fasthttp.HeaderIfNoneMatch),
-		IfModifiedSince:   string(h.Peek(fasthttp.HeaderIfModifiedSince)),
-		IfUnmodifiedSince: string(h.Peek(fasthttp.HeaderIfUnmodifiedSince)),
-	})
+// close gives up what is left of a body.
+func (f found) close() {
+	if f.stream != nil {
+		f.stream.Close()
+	}
+}
+
+// conditional is what the preconditions of a request come to: 200, 304 or 412. Our own routes are the edge's own, so that it has
+// a say about If-Match as well: a coloured drawing has a tag that no origin knows. Before somebody else's origin it has none
+// (RFC 9111, section 4.3.2), and goes by Date where there is no Last-Modified.
+func conditional(r *request, etag string, e *cache.Entry) int {
+	h := &r.ctx.Request.Header
+	c := cachepolicy.Conditions{
+		IfNoneMatch:     joined(r.ctx, fasthttp.HeaderIfNoneMatch),
+		IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince)),
+	}
+	modified := e.LastModified
+	if r.forwarded {
+		if modified.IsZero() {
+			modified, _ = cachepolicy.ParseDate(string(e.Date), r.now)
+		}
+	} else {
+		c.IfMatch, c.IfUnmodifiedSince = joined(r.ctx, fasthttp.HeaderIfMatch), string(h.Peek(fasthttp.HeaderIfUnmodifiedSince))
+	}
+	return cachepolicy.Precondition(http.MethodGet, etag, modified, c)
 }
 
 var nameETag, nameAge = []byte("ETag"), []byte("Age")

@@ -15,6 +15,8 @@ const (
 	maxTarget = 8 << 10  // bytes of a request target
 	maxHead   = 16 << 10 // bytes of a request's line and fields together
 	maxBody   = 64 << 10 // bytes of a body that is read at all
+
+	maxForwarded = 8 << 20 // bytes of a body that is forwarded
 )
 
 // refuse says what is wrong with a message as HTTP, before anybody looks at what it asks for; nil, if nothing is. After some

@@ -109,6 +109,8 @@ func (m *metrics) watches(c *cache.Cache, o *upstream.Client, ready func() bool)
 	gauge("cache_bytes", "Bytes of answers in the cache, as they count against its ceiling.", func() float64 { return float64(c.Stats().Bytes) })
 	counter("cache_evictions_total", "Answers that made room for others.", func() float64 { return float64(c.Stats().Evicted) })
 	counter("cache_drops_total", "Times that answers were dropped by surrogate key.", func() float64 { return float64(c.Stats().Drops) })
+	counter("cache_purged_total", "Answers that purges removed or marked stale.", func() float64 { return float64(c.Stats().Purged) })
+	m.registry.MustRegister(origins{o})
 	gauge("origin_connections", "Connections to the origin that are open.", func() float64 { return float64(o.Stats().Open) })
 	counter("origin_timeouts_total", "Requests to the origin that were not answered in time.", func() float64 { return float64(o.Stats().Timeouts) })
 	counter("origin_retries_total", "Requests to the origin that were sent a second time.", func() float64 { return float64(o.Stats().Retries) })
@@ -118,6 +120,29 @@ func (m *metrics) watches(c *cache.Cache, o *upstream.Client, ready func() bool)
 		}
 		return 0
 	})
+}
+
+// origins tells of each origin, by its URL: there are as many as the operator named.
+type origins struct{ *upstream.Client }
+
+var (
+	originWell     = prometheus.NewDesc("iconedge_edge_origin_well", "1 while an origin is asked, 0 while it is given up for failing, by its URL.", []string{"origin"}, nil)
+	originFailures = prometheus.NewDesc("iconedge_edge_origin_failures_total", "Requests that an origin failed to answer, by its URL.", []string{"origin"}, nil)
+	breakerOpened  = prometheus.NewDesc("iconedge_edge_origin_breaker_opened_total", "Times that an origin was given up for a while, by its URL.", []string{"origin"}, nil)
+)
+
+func (o origins) Describe(to chan<- *prometheus.Desc) {
+	to <- originWell
+	to <- originFailures
+	to <- breakerOpened
+}
+
+func (o origins) Collect(to chan<- prometheus.Metric) {
+	for _, s := range o.Stats().Origins {
+		to <- prometheus.MustNewConstMetric(originWell, prometheus.GaugeValue, float64(index(s.Well)), s.URL)
+		to <- prometheus.MustNewConstMetric(originFailures, prometheus.CounterValue, float64(s.Failures), s.URL)
+		to <- prometheus.MustNewConstMetric(breakerOpened, prometheus.CounterValue, float64(s.Opened), s.URL)
+	}
 }
 
 // handler serves the metrics in Prometheus' formats.

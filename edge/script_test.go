@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,17 +50,16 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	for _, f := range change {
 		f(&cfg)
 	}
-	cfg = cfg.filled()
-	base, err := url.Parse(o.URL)
-	if err != nil {
-		t.Fatal(err)
+	if len(cfg.Origins) == 0 {
+		cfg.Origins.Set(o.URL)
 	}
-	store, err := cache.New(cfg.CacheBytes)
+	cfg = cfg.filled()
+	store, err := cache.New(cache.Options{MaxBytes: cfg.CacheBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
 	life, end := context.WithCancel(context.Background())
-	up := upstream.New(upstream.Config{Origin: base, Timeout: cfg.OriginTimeout})
+	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
 	h := newHandler(life, cfg, store, up, newMetrics("test"))
 	e := &edgeTest{handler: h, ln: fasthttputil.NewInmemoryListener()}
 	s := newServer(h, cfg.Log)
@@ -78,9 +76,8 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	return e
 }
 
-// RoundTrip sends a request through the edge, once every coding that was begun is made.
+// RoundTrip sends a request through the edge.
 func (e *edgeTest) RoundTrip(r *http.Request) (*http.Response, error) {
-	e.cache.Settle()
 	rt := &http.Transport{DisableCompression: true, DisableKeepAlives: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return e.ln.Dial() }}
 	return rt.RoundTrip(r)

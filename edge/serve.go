@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -34,11 +35,16 @@ type handler struct {
 	routes   *router.Router
 	page     *cache.Entry
 	metrics  *metrics
+	clock    clock
+
+	proxyAll  bool
+	maxObject int64 // bytes of the largest body that is stored
 }
 
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
-		clients: clients{cfg.TrustedProxies}, cache: c, origin: o, page: newPage(), metrics: m}
+		clients: clients{cfg.TrustedProxies}, cache: c, origin: o, page: newPage(), metrics: m,
+		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject)}
 	for c := classSearch; c < classes; c++ {
 		if limit := cfg.Limits.of(c); !limit.Off() {
 			h.limits[c] = ratelimit.New(limit, ratelimit.Options{})
@@ -49,6 +55,11 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	return h
 }
 
+const (
+	objectPart = 16       // no body takes more than one part in so many of the cache
+	maxObject  = 64 << 20 // bytes
+)
+
 // A request is one call on its way through the edge.
 type request struct {
 	ctx    *fasthttp.RequestCtx
@@ -56,6 +67,9 @@ type request struct {
 	now    time.Time // the one time that every decision about it rests on
 	target target
 	status cachepolicy.CacheStatus // what the cache did
+
+	forwarded bool                // its path is none of ours
+	forward   cachepolicy.Forward // why the origin is asked
 
 	limit    ratelimit.Limit // that it was counted against; off: none
 	decision ratelimit.Decision
@@ -74,11 +88,19 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		h.end(r, outcomeRefused, p)
 		return
 	}
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.Looped(texts(lines)) {
+		h.end(r, outcomeRefused, problem.New(http.StatusLoopDetected, "this request has been here before: some server's origin leads back to it"))
+		return
+	}
 	h.routes.Handler(ctx)
 }
 
 // answer is a request for an endpoint.
 func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
+	if h.proxyAll && ep.others != nil && ep.others(string(ctx.URI().PathOriginal())) {
+		h.pass(ctx)
+		return
+	}
 	r := &request{ctx: ctx, class: ep.class, now: ctx.Time()}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
@@ -124,8 +146,12 @@ func (h *handler) count(r *request) error {
 
 // nothing answers an address that no endpoint has.
 func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, now: ctx.Time()}
 	path := string(ctx.URI().PathOriginal())
+	if h.proxyAll && path != "*" {
+		h.pass(ctx)
+		return
+	}
+	r := &request{ctx: ctx, now: ctx.Time()}
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		h.end(r, h.preflight(r, allMethods), nil) // so that a page can read the 404 that follows
@@ -138,32 +164,33 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 
 // cached answers from the cache, or with what the origin says now.
 func (h *handler) cached(r *request) (outcome, error) {
-	f, err := h.find(r, h.ask)
+	f, err := h.find(r, ownInquiry(r, r.target.key), h.ask)
 	if err == nil && r.target.color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
 		// No origin of ours: it alone knows what can be coloured.
 		r.target = target{key: r.target.colored(), form: r.target.form}
-		f, err = h.find(r, h.ask)
+		f, err = h.find(r, ownInquiry(r, r.target.key), h.ask)
 	}
 	if err != nil {
 		return outcomeError, err
 	}
-	h.finish(r, f.entry, f.aged)
+	h.finish(r, f)
 	return f.outcome, nil
 }
 
 // tellRelease answers other edges, with no newer release than this edge has itself made room for.
 func (h *handler) tellRelease(r *request) (outcome, error) {
-	f, err := h.find(r, h.watch.ask)
+	f, err := h.find(r, ownInquiry(r, r.target.key), h.watch.ask)
 	if err != nil {
 		return outcomeError, err
 	}
-	h.finish(r, f.entry, false)
+	f.aged = false
+	h.finish(r, f)
 	return f.outcome, nil
 }
 
 // start answers / with a page that shows what is here.
 func (h *handler) start(r *request) (outcome, error) {
-	h.finish(r, h.page, false)
+	h.finish(r, found{entry: h.page})
 	return outcomeOwn, nil
 }
 
@@ -171,6 +198,7 @@ func (h *handler) start(r *request) (outcome, error) {
 func (h *handler) healthz(r *request) (outcome, error) {
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)
+	setDate(resp, h.clock.date(r.now))
 	resp.Header.SetContentType("text/plain; charset=utf-8")
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	resp.SetBodyString("ok\n")

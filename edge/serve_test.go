@@ -13,7 +13,6 @@ func BenchmarkHit(b *testing.B) {
 			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
 			e.watch.look()
 			e.get(b, target)
-			e.cache.Settle()
 			var ctx fasthttp.RequestCtx
 			ctx.Init(&fasthttp.Request{}, nil, nil)
 			ctx.Request.SetRequestURI(target)

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"net/http"
 
 	"github.com/valyala/fasthttp"
@@ -21,24 +22,25 @@ func (h *handler) verify(r *request) (outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.fetch(upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: head, Body: body})
-	if err == nil {
-		err = failed(a)
+	a, err := h.fetchOwn(upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: head, Body: bytes.Clone(body)})
+	if err == nil && a.Status >= http.StatusInternalServerError {
+		err = failed(a.Status)
 	}
 	if err != nil {
 		return outcomeError, err
 	}
 	if a.Status >= http.StatusBadRequest {
-		clientError(a)
+		a.body = clientError(a.Answer, a.body)
 	}
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)
+	setDate(resp, h.clock.date(r.now))
 	resp.SetStatusCode(a.Status)
 	resp.Header.SetContentType(a.Header.Get(fasthttp.HeaderContentType))
 	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // with a 415 (RFC 9110, section 12.5.1)
 		resp.Header.Set(fasthttp.HeaderAccept, accept)
 	}
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	send(r.ctx, a.Body)
+	send(r.ctx, a.body)
 	return outcomePassed, nil
 }

@@ -85,11 +85,7 @@ func (w *watch) learn() error {
 	if known != "" {
 		key += "?since=" + known
 	}
-	a, err := w.h.fetch(upstream.Request{Method: http.MethodGet, Target: key})
-	if err != nil {
-		return err
-	}
-	told, err := readRelease(a)
+	told, _, err := w.h.askRelease(key)
 	if err != nil || told.Release == known {
 		return err
 	}
@@ -112,42 +108,43 @@ func (w *watch) known() string {
 	return ""
 }
 
-// readRelease reads an origin's answer about its release.
-func readRelease(a *upstream.Answer) (icon.ReleaseAnswer, error) {
-	var told icon.ReleaseAnswer
+// askRelease asks the origin about its release.
+func (h *handler) askRelease(key string) (told icon.ReleaseAnswer, a *ownAnswer, err error) {
+	a, err = h.fetchOwn(upstream.Request{Method: http.MethodGet, Target: key, Header: plain})
 	switch {
+	case err != nil:
+		return told, nil, err
 	case a.Status == http.StatusNotFound:
-		return told, errNoReleases
+		return told, a, errNoReleases
 	case a.Status != http.StatusOK:
-		return told, fmt.Errorf("asking for the release: the origin answered %d", a.Status)
+		return told, a, fmt.Errorf("asking for the release: the origin answered %d", a.Status)
 	}
-	if err := json.Unmarshal(a.Body, &told); err != nil {
-		return told, fmt.Errorf("%w: %w", errNoReleases, err) // some page of somebody else's
+	if err := json.Unmarshal(a.body, &told); err != nil {
+		return told, a, fmt.Errorf("%w: %w", errNoReleases, err) // some page of somebody else's
 	}
 	if !releaseID(told.Release) {
-		return told, fmt.Errorf("%w: what it names is no id", errNoReleases)
+		return told, a, fmt.Errorf("%w: what it names is no id", errNoReleases)
 	}
-	return told, nil
+	return told, a, nil
 }
 
 // ask gets the answer for other edges. Should it name a newer release than this edge knows, the edge makes room for that first:
 // who hears of it here may then ask here.
-func (w *watch) ask(key string, _ *cache.Entry) cache.Landing {
+func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Landing {
 	asked := w.h.cache.Now()
-	a, err := w.h.fetch(upstream.Request{Method: http.MethodGet, Target: key})
-	if err == nil {
-		err = failed(a)
-	}
-	if err != nil {
+	told, a, err := w.h.askRelease(q.key)
+	switch {
+	case a == nil:
 		return cache.Landing{Err: err}
-	}
-	if told, err := readRelease(a); err == nil && told.Release != w.known() {
+	case a.Status >= http.StatusInternalServerError:
+		return cache.Landing{Err: failed(a.Status)}
+	case err == nil && told.Release != w.known():
 		if err := w.look(); err != nil {
 			return cache.Landing{Err: err}
 		}
 		asked = w.h.cache.Now() // this answer is newer than what look dropped
 	}
-	e := newEntry(key, a)
+	e := newOwn(q.key, a.Answer, a.body)
 	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // for clients
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: toldFor}
 	return cache.Landing{Entry: e, Shared: true, Stored: w.h.cache.Put(e, asked)}

@@ -28,7 +28,6 @@ func runAll(ctx context.Context, std streams, args []string) error {
 	edgeCfg := edge.Config{Version: buildVersion()}
 	edgeCfg.Flags(fs.FlagSet)
 	fs.preset("listen", "127.0.0.1:8080")
-	fs.preset("origin", "")
 	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and all else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
 	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN that answers name (default the address it listens on)")
@@ -57,7 +56,7 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	if o.CDNURL == "" {
 		o.CDNURL = "http://" + e.Listener.Addr().String()
 	}
-	e.Origin = "http://" + o.Listener.Addr().String()
+	e.Origins = edge.Origins{{{Scheme: "http", Host: o.Listener.Addr().String()}}}
 	sayHowToPublish(ctx, e.Log, o.Store)
 
 	ctx, stop := context.WithCancel(ctx)

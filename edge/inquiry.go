@@ -1,0 +1,75 @@
+package edge
+
+import (
+	"net/http"
+	"net/netip"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// An inquiry is what a request needs of the cache and of the origin. Those of our own routes are the same whoever asks;
+// a forwarded one is the client's.
+type inquiry struct {
+	key     string              // path and query that the origin is asked for, and the name of what is stored
+	own     bool                // of one of our routes: the answer is made ours before it is kept
+	asks    cachepolicy.Request // what decides about storing and reusing
+	header  http.Header         // sent to the origin; not changed
+	client  netip.Addr          // told to the origin; zero: nothing is
+	body    []byte
+	proto   string
+	release bool // an answer of the origin about its release
+}
+
+// plain is all that our own routes ask an origin for: codings are made here.
+var plain = http.Header{"Accept-Encoding": {"identity"}}
+
+// ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
+// origin at will.
+func ownInquiry(r *request, key string) *inquiry {
+	return &inquiry{key: key, own: true, header: plain, asks: cachepolicy.Request{
+		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
+	}}
+}
+
+// lookup finds what is stored for an inquiry; varies: answers to the address differ by fields of requests.
+func (h *handler) lookup(q *inquiry) (e *cache.Entry, varies bool) {
+	if q.own {
+		return h.cache.Get(q.key), false
+	}
+	return h.cache.Find(q.key, q.secondary)
+}
+
+// secondary are the keys under which a stored answer with such a Vary is for this request: that of its fields, then that of the
+// language it likes best (RFC 9111, section 4.1).
+func (q *inquiry) secondary(vary []string) []string {
+	keys := []string{cachepolicy.VaryKey(vary, q.lines)}
+	if language := cachepolicy.PreferredLanguage(q.header["Accept-Language"]); language != "" {
+		keys = append(keys, cachepolicy.VaryLanguageKey(vary, q.lines, language))
+	}
+	return keys
+}
+
+func (q *inquiry) lines(name string) []string { return q.header[name] }
+
+// matches reports whether an answer that another request brought is for this one.
+func (q *inquiry) matches(e *cache.Entry) bool {
+	return len(e.Vary) == 0 || cachepolicy.VaryKey(e.Vary, q.lines) == e.Secondary
+}
+
+// upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1).
+func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
+	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto}
+	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
+		return r
+	}
+	r.Header = q.header.Clone()
+	if stale.Validator != "" {
+		r.Header.Set("If-None-Match", stale.Validator)
+	}
+	if !stale.LastModified.IsZero() {
+		r.Header.Set("If-Modified-Since", stale.LastModified.UTC().Format(http.TimeFormat))
+	}
+	return r
+}

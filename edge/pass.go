@@ -1,0 +1,240 @@
+package edge
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// pass answers a request for a path that is none of ours (--proxy-all): from the cache by the letter of RFC 9111, or from the
+// origin.
+func (h *handler) pass(ctx *fasthttp.RequestCtx) {
+	r := &request{ctx: ctx, now: ctx.Time(), forwarded: true}
+	q := h.forwardedInquiry(r)
+	var o outcome
+	var err error
+	switch q.asks.Method {
+	case http.MethodConnect, http.MethodTrace:
+		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
+	case http.MethodGet:
+		o, err = h.passGet(r, q)
+	case http.MethodHead:
+		o, err = h.passHead(r, q)
+	default:
+		o, err = h.passOther(r, q)
+	}
+	h.end(r, o, err)
+}
+
+// conditions are the fields of a request that a cache answers itself, once it has the whole representation.
+var conditions = []string{"If-None-Match", "If-Modified-Since"}
+
+// bypassing are the fields of a GET that the origin alone can answer: the cache has no say about them (RFC 9111, section 4.3.2),
+// or, for a range, nothing stored to take it from.
+var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
+
+// forwardedInquiry is a client's own request, as the origin will see it.
+func (h *handler) forwardedInquiry(r *request) *inquiry {
+	head := make(http.Header, 16)
+	for name, value := range r.ctx.Request.Header.AllInOrder() {
+		key := http.CanonicalHeaderKey(string(name))
+		head[key] = append(head[key], string(value))
+	}
+	head["Surrogate-Capability"] = append(head["Surrogate-Capability"], cachepolicy.SurrogateCapability)
+	q := &inquiry{
+		key: rawTarget(r.ctx), header: head, client: h.clients.of(r.ctx), proto: "http",
+		asks: cachepolicy.Request{
+			Method: string(r.ctx.Method()), Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
+			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),
+		},
+	}
+	q.asks.Target = q.key
+	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
+		q.body = bytes.Clone(r.ctx.PostBody())
+	}
+	return q
+}
+
+// rawTarget is the path and query of a request as they came, also where it named the host with them (RFC 9112, section 3.2.2).
+func rawTarget(ctx *fasthttp.RequestCtx) string {
+	if raw := string(ctx.RequestURI()); strings.HasPrefix(raw, "/") {
+		return raw
+	}
+	key := string(ctx.URI().PathOriginal())
+	if q := ctx.URI().QueryString(); len(q) > 0 {
+		key += "?" + string(q)
+	}
+	return key
+}
+
+// passGet is a GET: what is stored answers it if it may, a condition or a range of what is stored included.
+func (h *handler) passGet(r *request, q *inquiry) (outcome, error) {
+	if e, _ := h.lookup(q); hasAny(q.header, bypassing) && (e == nil || !fresh(e, r.now) || hasAny(q.header, bypassing[:2])) {
+		return h.bypass(r, q, cachepolicy.ForwardBypass)
+	}
+	for _, name := range conditions {
+		delete(q.header, name)
+	}
+	f, err := h.find(r, q, h.ask)
+	if err != nil {
+		return outcomeError, err
+	}
+	h.finish(r, f)
+	return f.outcome, nil
+}
+
+func hasAny(h http.Header, names []string) bool {
+	for _, name := range names {
+		if len(h[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// passHead is a HEAD: what is stored of a GET answers it; else the origin, whose answer then says something about what is stored
+// (RFC 9111, section 4.3.5).
+func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
+	e, varies := h.lookup(q)
+	if e != nil && cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now) != cachepolicy.Revalidate {
+		f := r.hit(e, outcomeHit)
+		h.finish(r, f)
+		return f.outcome, nil
+	}
+	if q.asks.Directives.OnlyIfCached {
+		return outcomeError, problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
+	}
+	asked := h.cache.Now()
+	a, err := h.fetch(q.upstream(nil))
+	if err != nil {
+		f, err := r.without(q, e, err)
+		if err == nil {
+			h.finish(r, f)
+		}
+		return f.outcome, err
+	}
+	if e != nil {
+		h.learn(q, e, a, asked)
+	}
+	return h.relay(r, q, a, forward(e, varies))
+}
+
+// learn takes what the answer to a HEAD says about a stored GET.
+func (h *handler) learn(q *inquiry, e *cache.Entry, a *upstream.Answer, asked cache.Mark) {
+	length := int64(-1)
+	if id := e.Identity(); id != nil {
+		length = int64(len(id.Body))
+	}
+	switch cachepolicy.HeadUpdate(e.Status, header(e), length, a.Status, a.Header) {
+	case cachepolicy.Update:
+		if n := confirmed(q, e, a); storable(getOf(q), e, a) {
+			h.cache.Replace(e, n, asked)
+		}
+	case cachepolicy.Invalidate:
+		h.cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
+	}
+}
+
+// getOf is the same question as a GET.
+func getOf(q *inquiry) *inquiry {
+	g := *q
+	g.asks.Method = http.MethodGet
+	return &g
+}
+
+// passOther is any other method: it always reaches the origin, and makes invalid what it may have changed (RFC 9111, section 4.4).
+func (h *handler) passOther(r *request, q *inquiry) (outcome, error) {
+	return h.bypass(r, q, cachepolicy.ForwardMethod)
+}
+
+// bypass asks the origin for this client alone.
+func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outcome, error) {
+	a, err := h.fetch(q.upstream(nil))
+	if err != nil {
+		r.status = cachepolicy.CacheStatus{Forward: why}
+		return outcomeError, err
+	}
+	return h.relay(r, q, a, why)
+}
+
+// relay passes an answer on as it comes.
+func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepolicy.Forward) (outcome, error) {
+	asked := h.cache.Now()
+	if targets := cachepolicy.Invalidated(q.asks, a.Status, a.Header); len(targets) > 0 {
+		h.cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
+		asked = h.cache.Now()
+	}
+	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
+	if q.asks.Method == http.MethodPost && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime) {
+		f, err := r.alone(h.landForwarded(getOf(q), a, asked)) // it answers a GET as well (RFC 9110, section 9.3.3)
+		if err == nil {
+			h.finish(r, f)
+		}
+		return outcomePassed, err
+	}
+	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
+	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
+	if 0 < a.Length && a.Length < held {
+		body, err := a.Whole(held) // so that a cut one is a clean 502
+		if err != nil {
+			return outcomeError, err
+		}
+		f.entry.SetIdentity(body, a.Header.Get("Etag"))
+		f.stream = nil
+	}
+	if r.ctx.IsHead() { // the field is all that tells how long a GET's body would be
+		if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil {
+			f.length = n
+		} else {
+			f.length = -1
+		}
+	}
+	f.aged = f.entry.Policy.AgeAt(r.now) >= time.Second
+	h.finish(r, f)
+	return outcomePassed, nil
+}
+
+// stream sends a body while it comes. A client that takes nothing for a while is given up, not one that is slow.
+func stream(r *request, f found) {
+	if r.ctx.IsHead() {
+		f.close()
+		r.ctx.Response.SkipBody = true
+		if f.length >= 0 {
+			r.ctx.Response.Header.SetContentLength(int(f.length))
+		}
+		return
+	}
+	body := &outgoing{ReadCloser: f.stream, extend: func() { r.ctx.Conn().SetWriteDeadline(time.Now().Add(writeTimeout)) }}
+	r.ctx.Response.ImmediateHeaderFlush = true
+	r.ctx.SetBodyStream(body, int(f.length))
+}
+
+// An outgoing body gives its connection more time with each part.
+type outgoing struct {
+	io.ReadCloser
+	extend func()
+}
+
+func (o *outgoing) Read(p []byte) (int, error) {
+	n, err := o.ReadCloser.Read(p)
+	o.extend()
+	return n, err
+}
+
+func texts(lines [][]byte) []string {
+	list := make([]string, len(lines))
+	for i, line := range lines {
+		list[i] = string(line)
+	}
+	return list
+}

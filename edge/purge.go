@@ -1,0 +1,156 @@
+package edge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// maxPurge is how long the body of a purge may be, in bytes.
+const maxPurge = 1 << 20
+
+// A purgeCall is the body of POST /purge: one of the lists, or several.
+type purgeCall struct {
+	URLs          []string `json:"urls"`
+	Prefixes      []string `json:"prefixes"`
+	SurrogateKeys []string `json:"surrogate_keys"`
+	Soft          bool     `json:"soft"`
+}
+
+// A purger answers POST /purge on the admin listener.
+type purger struct {
+	h     *handler
+	token string // empty: nobody is asked for one
+}
+
+func (p *purger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	n, err := p.purge(w, r)
+	if err != nil {
+		answer := problem.From(err)
+		for name, lines := range answer.Header {
+			w.Header()[name] = lines
+		}
+		w.Header().Set("Content-Type", problem.ContentType)
+		w.WriteHeader(answer.Status)
+		w.Write(answer.JSON())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, "{\"purged\":%d}\n", n)
+}
+
+func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
+	if r.Method != http.MethodPost {
+		return 0, problem.MethodNotAllowed(http.MethodPost)
+	}
+	if !p.allowed(r) {
+		return 0, problem.New(http.StatusUnauthorized, "a purge wants Authorization: Bearer with the admin token").With("WWW-Authenticate", "Bearer")
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return 0, problem.New(http.StatusUnsupportedMediaType, "the body must be application/json").With("Accept", "application/json")
+	}
+	call, err := readPurge(http.MaxBytesReader(w, r.Body, maxPurge))
+	if err != nil {
+		return 0, err
+	}
+	n := p.h.cache.Purge(p.h.purgeOf(call), time.Now())
+	p.h.log.Info("purged", "entries", n, "urls", len(call.URLs), "prefixes", len(call.Prefixes), "surrogate_keys", len(call.SurrogateKeys), "soft", call.Soft)
+	return n, nil
+}
+
+// allowed reports whether a request bears the token, in a time that tells nothing of it.
+func (p *purger) allowed(r *http.Request) bool {
+	if p.token == "" {
+		return true
+	}
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	want, got := sha256.Sum256([]byte(p.token)), sha256.Sum256([]byte(given))
+	return ok && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+}
+
+// readPurge reads a call; one that names nothing, or what is no path, is a mistake that is better told than done.
+func readPurge(body io.Reader) (call purgeCall, err error) {
+	b, err := io.ReadAll(body)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return call, problem.New(http.StatusRequestEntityTooLarge, "the body has at most 1048576 bytes")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err != nil || d.Decode(&call) != nil || d.More() {
+		return call, problem.New(http.StatusBadRequest, `the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, and perhaps "soft":true`)
+	}
+	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
+		return call, problem.New(http.StatusBadRequest, `nothing is named: give "urls", "prefixes" or "surrogate_keys"`)
+	}
+	for i := range call.URLs {
+		if call.URLs[i], err = pathOf(call.URLs[i]); err != nil {
+			return call, problem.BadParameter("urls", "each must be a path that begins with a slash, or a URL")
+		}
+	}
+	for _, prefix := range call.Prefixes {
+		if !strings.HasPrefix(prefix, "/") {
+			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, with its slash")
+		}
+	}
+	for _, key := range call.SurrogateKeys {
+		if key == "" || strings.ContainsAny(key, " \t") {
+			return call, problem.BadParameter("surrogate_keys", "each must be one key, without spaces")
+		}
+	}
+	return call, nil
+}
+
+// pathOf is the path and query of an address, which may come with its host.
+func pathOf(address string) (string, error) {
+	if strings.HasPrefix(address, "/") {
+		return address, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "", errors.New("neither a path nor a URL")
+	}
+	return u.RequestURI(), nil
+}
+
+// purgeOf names what is stored: an address of one of our own routes by its canonical spelling.
+func (h *handler) purgeOf(call purgeCall) cache.Purge {
+	p := cache.Purge{Prefixes: call.Prefixes, Tags: call.SurrogateKeys, Soft: call.Soft}
+	for _, address := range call.URLs {
+		p.Keys = append(p.Keys, address)
+		if key, ok := canonical(address); ok && key != address {
+			p.Keys = append(p.Keys, key)
+		}
+	}
+	return p
+}
+
+// canonical is the key of an address on a route of ours.
+func canonical(address string) (string, bool) {
+	path, query, _ := strings.Cut(address, "?")
+	parse := parseCDN
+	switch {
+	case strings.HasPrefix(path, iconPath):
+		parse = parseIcon
+	case path == searchPath:
+		parse = parseSearch
+	case path == packsPath:
+		parse = parsePacks
+	case strings.HasPrefix(path, packsPath+"/"):
+		parse = parsePack
+	}
+	t, err := parse(path, query)
+	return t.key, err == nil
+}
