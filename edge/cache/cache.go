@@ -1,11 +1,13 @@
-// Package cache keeps complete answers, ready to be sent: status, header fields, the body in every coding. It is ristretto,
-// which counts and evicts, behind a small synchronous front, so that an answer just stored is there for the next request; a
-// flight for each key that is being asked for, which later callers wait for; and marks by which everything with a surrogate
-// key is dropped at once, whatever is on its way at that moment. It decides nothing that HTTP decides: package cachepolicy
-// judges entries, and the server asks it.
+// Package cache keeps complete answers, ready to be sent: status, header fields, the body in every coding. Shelves hold them by
+// address and variant; ristretto counts which are asked for and says which must go; a small front keeps the newest whatever it
+// says, so that an answer just stored is there for the next request. A flight for each key that is being asked for is what later
+// callers wait for; a spool lets them read a body that still comes. Marks drop everything with a surrogate key at once, whatever
+// is on its way at that moment. The package decides nothing that HTTP decides: package cachepolicy judges entries, and the
+// server asks it.
 package cache
 
 import (
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -14,122 +16,105 @@ import (
 
 const (
 	meanEntry = 2 << 10 // expected bytes of an entry, from which the number of frequency counters follows
-	frontPart = 16      // the front may hold one part in so many of the ceiling
+	frontPart = 16      // the front may hold one part in so many of the ceiling, and as much may wait to be taken in
 )
 
-// A Cache is safe for concurrent use. Entries that it returned are never changed, but for codings that are added.
-type Cache struct {
-	lru     *ristretto.Cache[string, *Entry]
-	front   *front
-	marks   marks
-	flights flights
-	codings chan *Entry
-	closed  chan struct{}
-	closing sync.RWMutex // held for writing while the cache ends: ristretto does not bear writes then
-	pending tally        // codings that are queued or being made
-	entries atomic.Int64
-	evicted atomic.Uint64
+// Options say how much a cache may hold.
+type Options struct {
+	MaxBytes int64 // of all entries, bodies and header fields together
 }
 
-// New makes a cache whose entries take at most maxBytes, bodies and header fields together. Close ends it.
-func New(maxBytes int64) (*Cache, error) {
-	c := &Cache{front: newFront(maxBytes / frontPart), codings: make(chan *Entry, 1024), closed: make(chan struct{})}
+// A Cache is safe for concurrent use. Entries that it returned are never changed, but that they become stale when a soft purge
+// says so.
+type Cache struct {
+	seeds   seeds
+	shelves [shelves]shelf
+	lru     *ristretto.Cache[uint64, *Entry]
+	front   budget
+	marks   marks
+	flights flights
+	janitor janitor
+
+	closing sync.RWMutex // held for writing while the cache ends: ristretto does not bear writes then
+	closed  bool
+	waiting atomic.Int64 // bytes of entries that ristretto was handed and has not taken in
+	counts  counts
+}
+
+type counts struct {
+	entries, bytes         atomic.Int64
+	evicted, drops, purged atomic.Uint64
+}
+
+// New makes a cache. Close ends it.
+func New(o Options) (*Cache, error) {
+	c := &Cache{seeds: newSeeds(), front: budget{max: o.MaxBytes / frontPart}}
 	c.flights.init()
-	lru, err := ristretto.NewCache(&ristretto.Config[string, *Entry]{
-		NumCounters:        max(1<<10, 10*maxBytes/meanEntry),
-		MaxCost:            max(1, maxBytes-maxBytes/frontPart),
+	for i := range c.shelves {
+		c.shelves[i].books = map[string]resource{}
+	}
+	lru, err := ristretto.NewCache(&ristretto.Config[uint64, *Entry]{
+		NumCounters:        max(1<<10, 10*o.MaxBytes/meanEntry),
+		MaxCost:            max(1, o.MaxBytes-2*c.front.max),
 		BufferItems:        64, // as its makers advise
 		IgnoreInternalCost: true,
-		OnEvict:            func(*ristretto.Item[*Entry]) { c.evicted.Add(1) },
-		OnExit: func(e *Entry) {
-			if e != nil {
-				c.entries.Add(-1)
-			}
-		},
+		ShouldUpdate:       func(_, _ *Entry) bool { return false }, // an entry is taken in behind the removal of the one before
+		Cost:               c.takenIn,
+		OnEvict:            func(i *ristretto.Item[*Entry]) { c.refused(i.Value) },
+		OnReject:           func(i *ristretto.Item[*Entry]) { c.refused(i.Value) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.lru = lru
-	c.startCoders()
+	c.janitor.start(c)
 	return c, nil
 }
 
-// Close ends the cache's goroutines; what is stored after it may be forgotten. It may be called once.
+// Close ends the cache's goroutines; nothing is stored after it. It may be called once.
 func (c *Cache) Close() {
+	c.janitor.end()
 	c.closing.Lock()
 	defer c.closing.Unlock()
-	close(c.closed)
+	c.closed = true
+	for i := range c.shelves {
+		c.shelves[i].close()
+	}
 	c.lru.Close()
-}
-
-// Get returns what is stored under a key, fresh or not; nil, if nothing is. What was dropped is not found.
-func (c *Cache) Get(key string) *Entry {
-	e := c.front.get(key)
-	if e == nil {
-		e, _ = c.lru.Get(key)
-	}
-	if e == nil || e.Key != key {
-		return nil
-	}
-	if !c.marks.keep(e) {
-		c.remove(e)
-		return nil
-	}
-	return e
-}
-
-// Put stores an entry that was asked for at a mark, and reports whether it did: it does not if one of its tags was dropped
-// since, because nobody knows whether the answer was made before or after.
-func (c *Cache) Put(e *Entry, asked Mark) bool {
-	e.mark = asked
-	if !c.marks.keep(e) {
-		return false
-	}
-	e.reserve()
-	inFront := c.front.put(e)
-	c.set(e)
-	if !inFront {
-		c.settle() // too large for the front: it is taken in before the next request comes
-	}
-	c.encode(e)
-	return true
-}
-
-// set hands an entry to ristretto, which takes it in later, if at all.
-func (c *Cache) set(e *Entry) {
-	c.closing.RLock()
-	defer c.closing.RUnlock()
-	c.entries.Add(1)
-	if !c.lru.Set(e.Key, e, e.Cost()) {
-		c.entries.Add(-1) // its queue is full; the front keeps the entry for now
-	}
-}
-
-// settle waits until ristretto has taken in what it was handed.
-func (c *Cache) settle() {
-	c.closing.RLock()
-	defer c.closing.RUnlock()
-	c.lru.Wait()
-}
-
-func (c *Cache) remove(e *Entry) {
-	c.front.remove(e)
-	c.closing.RLock()
-	defer c.closing.RUnlock()
-	c.lru.Del(e.Key)
 }
 
 // Stats are plain counts, for metrics.
 type Stats struct {
 	Entries int64
-	Bytes   int64 // of all entries, as they count against the ceiling
-	Evicted uint64
+	Bytes   int64  // of all entries, as they count against the ceiling
+	Evicted uint64 // entries that had to go because there was no room
 	Drops   uint64 // times that something was dropped by its surrogate key
+	Purged  uint64 // entries that a purge removed or marked stale
 }
 
 // Stats counts what is there now.
 func (c *Cache) Stats() Stats {
-	used := c.lru.MaxCost() - c.lru.RemainingCost()
-	return Stats{Entries: max(0, c.entries.Load()), Bytes: used, Evicted: c.evicted.Load(), Drops: uint64(c.marks.now())}
+	return Stats{
+		Entries: c.counts.entries.Load(), Bytes: c.counts.bytes.Load(), Evicted: c.counts.evicted.Load(),
+		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
+	}
+}
+
+// seeds of the hashes by which keys and surrogate keys are known. They differ from process to process, so that nobody outside
+// can choose names that meet.
+type seeds struct{ url, secondary, tag maphash.Seed }
+
+func newSeeds() seeds { return seeds{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// url is the label of an address: every entry has it besides those of its surrogate keys.
+func (s *seeds) labelOfURL(key string) uint64 { return maphash.String(s.url, key) }
+
+func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
+
+// hashOf is the hash of a variant; that of an answer without variants is the label of its address.
+func (s *seeds) hashOf(label uint64, secondary string) uint64 {
+	if secondary == "" {
+		return label
+	}
+	return label ^ maphash.String(s.secondary, secondary)
 }

@@ -1,24 +1,19 @@
 package cache
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/gzip"
 )
 
 func newTest(t *testing.T, maxBytes int64) *Cache {
 	t.Helper()
-	c, err := New(maxBytes)
+	c, err := New(Options{MaxBytes: maxBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,254 +65,263 @@ func TestCeilingHolds(t *testing.T) {
 	c := newTest(t, ceiling)
 	body := strings.Repeat("<path d='M0 0h24v24z'/>", 200)
 	for i := range 3000 {
-		e := entry(fmt.Sprint("/", i), body)
-		if i%10 > 0 {
-			e.AsItIs() // codings count as well, but take their time
-		}
+		e := entry(fmt.Sprint("/", i), body[:len(body)-i])
+		e.AddCodings()
 		c.Put(e, c.Now())
-	}
-	c.Settle()
-	c.settle()
-	s := c.Stats()
-	if s.Bytes > ceiling-ceiling/frontPart || c.front.bytes.Load() > ceiling/frontPart {
-		t.Errorf("after storing many times its ceiling of %d the cache has %d bytes, its front %d", ceiling, s.Bytes, c.front.bytes.Load())
-	}
-	if s.Bytes == 0 || s.Entries == 0 || s.Evicted == 0 {
-		t.Errorf("Stats() = %+v: entries are kept, and some were evicted", s)
-	}
-	if limit := int64(ceiling / len(body)); s.Entries > limit {
-		t.Errorf("%d entries are counted, of which %d would fit", s.Entries, limit)
-	}
-}
-
-func TestDrop(t *testing.T) {
-	tests := []struct {
-		name string
-		tags []string
-		drop func(*Cache)
-		kept bool
-	}{
-		{"another tag", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Drop("icon/mdi/account") }, true},
-		{"its only tag", []string{"icon/mdi/home"}, func(c *Cache) { c.Drop("icon/mdi/home") }, false},
-		{"one of its tags", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Drop("x", "pack/mdi") }, false},
-		{"no tags at all", nil, func(c *Cache) { c.Drop("pack/mdi") }, true},
-		{"dropping nothing", []string{"pack/mdi"}, func(c *Cache) { c.Drop() }, true},
-		{"everything", nil, func(c *Cache) { c.DropAll() }, false},
-		{"a tag, then everything", nil, func(c *Cache) { c.Drop("a"); c.DropAll() }, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := newTest(t, 8<<20)
-			asked := c.Now()
-			c.Put(entry("/stored", "a", tt.tags...), asked)
-			tt.drop(c)
-			if kept := c.Get("/stored") != nil; kept != tt.kept {
-				t.Errorf("what was stored before is kept: %v, want %v", kept, tt.kept)
-			}
-			if stored := c.Put(entry("/late", "b", tt.tags...), asked); stored != tt.kept {
-				t.Errorf("what was on its way is stored: %v, want %v", stored, tt.kept)
-			}
-			if !c.Put(entry("/new", "c", tt.tags...), c.Now()) || c.Get("/new") == nil {
-				t.Error("what was asked for afterwards is not stored")
-			}
-		})
-	}
-}
-
-func TestDropMoreThanCanBeRemembered(t *testing.T) {
-	var m marks
-	m.drop([]string{"first"})
-	for i := range 4 {
-		tags := make([]string, maxMarks/3)
-		for j := range tags {
-			tags[j] = fmt.Sprint(i, "/", j)
+		if s := c.Stats(); s.Bytes > ceiling {
+			t.Fatalf("after %d stores the cache has %d bytes, its ceiling is %d", i+1, s.Bytes, ceiling)
 		}
-		m.drop(tags)
 	}
-	if len(m.tags) > maxMarks {
-		t.Errorf("%d tags are remembered, at most %d may be", len(m.tags), maxMarks)
-	}
-	if m.keep(&Entry{Tags: []string{"first"}}) {
-		t.Error("an entry from before is kept, although its tag's drop is forgotten")
-	}
-	if !m.keep(&Entry{Tags: []string{"first"}, mark: m.now()}) {
-		t.Error("an entry that was asked for now is not kept")
+	consistent(t, c)
+	if s := c.Stats(); s.Bytes < ceiling/2 || s.Entries == 0 || s.Evicted != 3000-uint64(s.Entries) {
+		t.Errorf("Stats() = %+v: entries are kept, and the others were evicted", s)
 	}
 }
 
-func TestManyCallersOneFlight(t *testing.T) {
-	c := newTest(t, 8<<20)
-	var asked atomic.Int64
-	open := make(chan struct{})
-	ask := func() Landing {
-		asked.Add(1)
-		<-open
-		e := entry("/a", "body")
-		return Landing{Entry: e, Shared: true, Stored: c.Put(e, c.Now())}
+// consistent checks that counts are true, and that shelves, front and ristretto agree about what is there.
+func consistent(t *testing.T, c *Cache) {
+	t.Helper()
+	c.janitor.end()
+	defer c.janitor.start(c)
+	c.tidy()
+	c.settle()
+	var entries, bytes, front int64
+	kept := map[*Entry]bool{}
+	for i := range c.shelves {
+		s := &c.shelves[i]
+		s.mu.Lock()
+		for key, r := range s.books {
+			for e := range r.all() {
+				entries++
+				bytes += e.cost
+				kept[e] = e.place.kept
+				if e.place.inFront {
+					front += e.cost
+				}
+				if !e.place.on || !e.place.inFront && !e.place.kept || e.Key != key || s.find(e.Key, e.Secondary) != e {
+					t.Errorf("%s %q stands wrongly on its shelf: %+v", e.Key, e.Secondary, e.place)
+				}
+			}
+		}
+		s.mu.Unlock()
 	}
-	var began atomic.Int64
+	c.lru.IterValues(func(e *Entry) bool {
+		if !kept[e] {
+			t.Errorf("ristretto has %s %q, which is on no shelf: %+v", e.Key, e.Secondary, e.place)
+		}
+		delete(kept, e)
+		return false
+	})
+	for e, is := range kept {
+		if is {
+			t.Errorf("ristretto has lost %s %q", e.Key, e.Secondary)
+		}
+	}
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes || c.front.used.Load() != front || c.waiting.Load() != 0 {
+		t.Errorf("%d entries with %d bytes are there, %d in front, none waiting; counted are %+v, %d, %d",
+			entries, bytes, front, s, c.front.used.Load(), c.waiting.Load())
+	}
+}
+
+// Whatever happens at once, the counts stay true.
+func TestEverythingAtOnce(t *testing.T) {
+	c := newTest(t, 1<<20)
 	var wg sync.WaitGroup
-	for i := range 1000 {
+	for worker := range 8 {
 		wg.Go(func() {
-			if i == 500 {
-				close(open)
-			}
-			f, first := c.Fly("/a", nil, time.Now(), ask)
-			if first {
-				began.Add(1)
-			}
-			if l := f.Wait(time.Minute); l.Err != nil || string(l.Entry.Identity().Body) != "body" {
-				t.Errorf("landing %+v", l)
+			random := rand.New(rand.NewPCG(1, uint64(worker)))
+			for i := range 2000 {
+				key := fmt.Sprint("/", random.IntN(300))
+				e := variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
+				switch random.IntN(20) {
+				case 0:
+					c.Purge(Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
+				case 1:
+					c.Purge(Purge{Keys: []string{key}}, time.Now())
+				case 2:
+					c.Drop(e.Tags...)
+				case 3:
+					c.Purge(Purge{Prefixes: []string{key[:2]}}, time.Now())
+				case 4, 5, 6:
+					c.Put(e, c.Now())
+					c.Alias(e, "alias")
+				case 7, 8, 9:
+					c.Put(entry(key, "plain"), c.Now())
+				case 10:
+					if old := c.Get(key); old != nil {
+						c.Replace(old, old.Confirmed(), c.Now())
+					}
+				default:
+					c.Find(key, func([]string) []string { return []string{e.Secondary, "alias"} })
+				}
 			}
 		})
 	}
 	wg.Wait()
-	if asked.Load() != 1 || began.Load() != 1 {
-		t.Errorf("asked %d times, %d callers began a flight; want one", asked.Load(), began.Load())
-	}
+	consistent(t, c)
 }
 
-// A caller that looked before the entry was stored, and comes to fly when the flight is over, must not ask again.
-func TestFlightAfterTheFact(t *testing.T) {
+func variant(key, secondary, body string, tags ...string) *Entry {
+	e := entry(key, body, tags...)
+	e.Secondary, e.Vary = secondary, []string{"Accept-Language"}
+	return e
+}
+
+func TestVariants(t *testing.T) {
 	c := newTest(t, 8<<20)
-	stale := entry("/a", "old")
-	c.Put(stale, c.Now())
-	newer := entry("/a", "new")
-	c.Put(newer, c.Now())
-	f, began := c.Fly("/a", stale, time.Now(), func() Landing { t.Error("asked"); return Landing{} })
-	if l := f.Wait(0); began || !l.Found || l.Entry != newer {
-		t.Errorf("landing %+v, began %v; want the newer entry, found", l, began)
+	find := func(keys ...string) string {
+		e, varies := c.Find("/a", func(vary []string) []string { return append(keys, vary...) })
+		switch {
+		case e != nil && varies:
+			return string(e.Identity().Body)
+		case e != nil:
+			return "plain " + string(e.Identity().Body)
+		case varies:
+			return "varies"
+		}
+		return "nothing"
 	}
-}
-
-func TestFailureIsRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{front: newFront(1 << 20)} // no goroutines of ristretto's in the bubble
-		c.flights.init()
-		broken := errors.New("broken")
-		asked := 0
-		fly := func() Landing {
-			f, _ := c.Fly("/a", nil, time.Now(), func() Landing { asked++; return Landing{Err: broken} })
-			return f.Wait(time.Minute)
-		}
-		steps := []struct {
-			after time.Duration
-			asked int
-		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {time.Millisecond, 2}, {500 * time.Millisecond, 2}, {500 * time.Millisecond, 3}}
-		for i, s := range steps {
-			time.Sleep(s.after) // the bubble's clock: no time passes
-			if l := fly(); !errors.Is(l.Err, broken) || asked != s.asked {
-				t.Errorf("step %d: landing %+v after asking %d times, want %d", i, l, asked, s.asked)
-			}
-			synctest.Wait()
-		}
-		if err := c.Failed("/a", time.Now()); !errors.Is(err, broken) {
-			t.Errorf("Failed = %v right after a failure", err)
-		}
-		if err := c.Failed("/b", time.Now()); err != nil {
-			t.Errorf("Failed of another key = %v", err)
-		}
-	})
-}
-
-func TestWaitIsBoundedAndFlightGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{front: newFront(1 << 20)}
-		c.flights.init()
-		e := entry("/a", "late")
-		f, _ := c.Fly("/a", nil, time.Now(), func() Landing { time.Sleep(time.Minute); return Landing{Entry: e} })
-		if l := f.Wait(time.Second); !errors.Is(l.Err, ErrLate) {
-			t.Errorf("landing %+v after a second, want ErrLate", l)
-		}
-		if l := f.Wait(time.Hour); l.Entry != e {
-			t.Errorf("landing %+v in the end, want the entry", l)
-		}
-	})
-}
-
-func TestPanicLandsAsAnError(t *testing.T) {
-	c := newTest(t, 8<<20)
-	f, _ := c.Fly("/a", nil, time.Now(), func() Landing { panic("boom") })
-	if l := f.Wait(time.Minute); l.Err == nil {
-		t.Errorf("landing %+v of a flight that panicked, want an error", l)
+	put := func(e *Entry) *Entry { c.Put(e, c.Now()); return e }
+	other := func(secondary string) *Entry {
+		e := variant("/a", secondary, secondary)
+		e.Vary = []string{"Origin"}
+		return e
 	}
-}
-
-func TestCodings(t *testing.T) {
-	drawing := strings.Repeat(`<path d="M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z"/>`, 20)
-	tests := []struct {
-		name, media, body, accept string
-		want                      Coding
+	steps := []struct {
+		what string
+		do   func()
+		keys []string
+		want string
 	}{
-		{"br is preferred", "image/svg+xml", drawing, "gzip, br", Brotli},
-		{"gzip alone", "application/json; charset=utf-8", drawing, "gzip", Gzip},
-		{"nothing asked for", "image/svg+xml", drawing, "", Identity},
-		{"refused", "image/svg+xml", drawing, "br;q=0, gzip;q=0", Identity},
-		{"too small", "image/svg+xml", drawing[:100], "br, gzip", Identity},
-		{"what does not shrink", "image/png", drawing, "br, gzip", Identity},
+		{"nothing is stored", func() {}, []string{"en"}, "nothing"},
+		{"a variant", func() { put(variant("/a", "en", "english")) }, []string{"en"}, "english"},
+		{"a request of another kind", func() {}, []string{"de"}, "varies"},
+		{"a second variant", func() { put(variant("/a", "de", "german")) }, []string{"de"}, "german"},
+		{"the first is still there", func() {}, []string{"en"}, "english"},
+		{"keys are tried in their order", func() {}, []string{"fr", "de", "en"}, "german"},
+		{"a newer one with the same keys", func() { put(variant("/a", "en", "british")) }, []string{"en"}, "british"},
+		{"an alias", func() { c.Alias(put(variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
+		{"an alias takes no entry's own key", func() { c.Alias(put(variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
+		{"an entry takes an alias's key", func() { put(variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
+		{"the record is told to the one who asks", func() { put(variant("/a", "Accept-Language", "named")) }, nil, "named"},
+		{"a Vary with other names", func() { put(other("example")) }, []string{"en"}, "varies"},
+		{"what has the new names", func() {}, []string{"example"}, "example"},
+		{"a plain answer replaces all", func() { put(entry("/a", "answer")) }, []string{"example"}, "plain answer"},
+		{"a variant replaces a plain answer", func() { put(variant("/a", "en", "english")) }, []string{"example"}, "varies"},
 	}
-	c := newTest(t, 8<<20)
-	for _, tt := range tests {
-		e := entry("/"+tt.name, tt.body)
-		e.ContentType = []byte(tt.media)
-		c.Put(e, c.Now())
-		c.Settle()
-		v, coding := e.Choose(tt.accept)
-		if coding != tt.want {
-			t.Errorf("%s: coding %v, want %v", tt.name, coding, tt.want)
-			continue
-		}
-		want := map[Coding]string{Identity: `"tag"`, Gzip: `"tag-gzip"`, Brotli: `"tag-br"`}[coding]
-		if v.ETag != want {
-			t.Errorf("%s: entity tag %s, want %s", tt.name, v.ETag, want)
-		}
-		if got := decode(t, coding, v.Body); got != tt.body {
-			t.Errorf("%s: decoded to %d bytes, not the %d of the body", tt.name, len(got), len(tt.body))
+	for _, step := range steps {
+		step.do()
+		if got := find(step.keys...); got != step.want {
+			t.Errorf("%s: Find(/a, %q) gives %s, want %s", step.what, step.keys, got, step.want)
 		}
 	}
+	if e := c.Get("/a"); e != nil {
+		t.Errorf("Get gives %q, which is for some requests alone", e.Secondary)
+	}
+	consistent(t, c)
 }
 
-func TestConfirmedKeepsCodingsAndWishes(t *testing.T) {
-	body := strings.Repeat("abc ", 200)
+func TestAliasGoesWithItsEntry(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := entry("/a", body)
+	e := variant("/a", "en", "english")
 	c.Put(e, c.Now())
-	c.Settle()
-	if n := e.Confirmed(); n.Variant(Brotli) != e.Variant(Brotli) || n.Variant(Brotli) == nil {
-		t.Error("a confirmed entry has not the codings of the old one")
+	for i := range 2 * maxAliases {
+		c.Alias(e, fmt.Sprint(i))
 	}
-	plain := entry("/b", body)
-	plain.AsItIs()
-	n := plain.Confirmed()
-	c.Put(n, c.Now())
-	c.Settle()
-	if n.Variant(Brotli) != nil {
-		t.Error("an entry that is to stay as it is was coded when it was confirmed")
+	if n := len(e.place.aliases); n != maxAliases {
+		t.Errorf("the entry has %d aliases, at most %d may be", n, maxAliases)
+	}
+	c.Put(variant("/a", "en", "newer"), c.Now())
+	c.Alias(e, "late")
+	for _, key := range []string{"0", "late"} {
+		if got, _ := c.Find("/a", func([]string) []string { return []string{key} }); got != nil {
+			t.Errorf("%q still leads to the entry that was replaced", key)
+		}
+	}
+	consistent(t, c)
+}
+
+func TestReplace(t *testing.T) {
+	c := newTest(t, 8<<20)
+	old, newer := entry("/a", "old"), entry("/a", "newer")
+	c.Put(old, c.Now())
+	if c.Replace(newer, entry("/a", "wrong"), c.Now()) || c.Get("/a") != old {
+		t.Error("what was not stored was replaced")
+	}
+	if !c.Replace(old, newer, c.Now()) || c.Get("/a") != newer {
+		t.Error("what was stored was not replaced")
+	}
+	asked := c.Now()
+	c.Purge(Purge{Keys: []string{"/a"}}, time.Now())
+	if c.Replace(newer, entry("/a", "late"), asked) || c.Get("/a") != nil {
+		t.Error("what was purged was replaced")
 	}
 }
 
-func decode(t *testing.T, c Coding, b []byte) string {
-	t.Helper()
-	var r io.Reader = bytes.NewReader(b)
-	var err error
-	switch c {
-	case Gzip:
-		r, err = gzip.NewReader(r)
-	case Brotli:
-		r = brotli.NewReader(r)
+func TestConfirmed(t *testing.T) {
+	e := variant("/a", "en", "body", "tag")
+	e.Header = http.Header{"Etag": {`"tag"`}}
+	e.Date, e.LastModified, e.Validator, e.Monochrome, e.Release = []byte("today"), time.Unix(1, 0), `"tag"`, "?1", "r"
+	e.Fields, e.Missing, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
+	e.expire(time.Unix(10, 0))
+	if n := e.Hit(); n != 1 {
+		t.Errorf("Hit() = %d, want 1", n)
 	}
+	n := e.Confirmed()
+	if hits := n.Hit(); hits != 2 {
+		t.Errorf("Hit() of the copy = %d, want 2", hits)
+	}
+	if n.Freshness() != e.Policy {
+		t.Error("a confirmed entry is stale by the purge of the old one")
+	}
+	exported := reflect.ValueOf(e).Elem()
+	for i := range exported.NumField() {
+		if f := exported.Type().Field(i); f.IsExported() && !reflect.DeepEqual(exported.Field(i).Interface(), reflect.ValueOf(n).Elem().Field(i).Interface()) {
+			t.Errorf("%s is not copied", f.Name)
+		}
+	}
+	if n.Identity() != e.Identity() {
+		t.Error("the body is not shared")
+	}
+}
+
+func TestCostCountsEverything(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	base := entry("/a", "").Cost()
+	for name, fill := range map[string]func(e *Entry){
+		"Key": func(e *Entry) { e.Key = long }, "Secondary": func(e *Entry) { e.Secondary = long },
+		"Vary": func(e *Entry) { e.Vary = []string{long} }, "Header": func(e *Entry) { e.Header = http.Header{"A": {long}} },
+		"names": func(e *Entry) { e.Header = http.Header{long: nil} }, "ContentType": func(e *Entry) { e.ContentType = []byte(long) },
+		"Date": func(e *Entry) { e.Date = []byte(long) }, "Fields": func(e *Entry) { e.Fields = []Field{{Value: []byte(long)}} },
+		"Missing": func(e *Entry) { e.Missing = []Field{{Name: []byte(long)}} }, "Tags": func(e *Entry) { e.Tags = []string{long} },
+		"Validator": func(e *Entry) { e.Validator = long }, "Monochrome": func(e *Entry) { e.Monochrome = long },
+		"Release": func(e *Entry) { e.Release = long }, "body": func(e *Entry) { e.SetIdentity([]byte(long), "") },
+		"entity tag": func(e *Entry) { e.SetIdentity(nil, long) },
+	} {
+		e := entry("/a", "")
+		if fill(e); e.Cost() < base+9_900 {
+			t.Errorf("%s of %d bytes costs %d", name, len(long), e.Cost()-base)
+		}
+	}
+}
+
+func TestClosed(t *testing.T) {
+	c, err := New(Options{MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
+	c.Put(entry("/a", "body"), c.Now())
+	c.Close()
+	c.Get("/a")
+	c.Drop("tag")
+	c.Purge(Purge{All: true}, time.Now())
+	if c.Put(entry("/b", "body"), c.Now()) {
+		t.Error("something was stored after Close")
 	}
-	return string(out)
 }
 
 func BenchmarkGet(b *testing.B) {
-	c, err := New(64 << 20)
+	c, err := New(Options{MaxBytes: 64 << 20})
 	if err != nil {
 		b.Fatal(err)
 	}

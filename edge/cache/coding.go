@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -25,108 +24,33 @@ func compressible(contentType []byte) bool {
 		name == "application/json" || name == "application/xml" || name == "application/javascript"
 }
 
-// reserve counts the codings of a new entry in before they are made, at their most: so the ceiling holds, come they when
-// they will.
-func (e *Entry) reserve() {
-	v := e.Identity()
-	if e.coded.Load() || v == nil || len(v.Body) < minCoded || !compressible(e.ContentType) {
-		e.coded.Store(true)
-		return
-	}
-	e.reserved.Store(int64(len(v.Body)))
-}
-
-// encode queues an entry whose codings are still to be made; where the queue is full a later request for it will.
-func (c *Cache) encode(e *Entry) {
-	if !e.coded.CompareAndSwap(false, true) {
-		return
-	}
-	c.pending.add(1)
-	select {
-	case c.codings <- e:
-	default:
-		c.pending.add(-1)
-		e.coded.Store(false)
-	}
-}
-
-// Touch sees to it that an entry that was too late for the queue gets its codings after all.
-func (c *Cache) Touch(e *Entry) {
-	if !e.coded.Load() {
-		c.encode(e)
-	}
-}
-
-// Settle waits until every coding that is queued has been made.
-func (c *Cache) Settle() { c.pending.wait() }
-
-// A tally counts what is under way. Unlike a sync.WaitGroup it may be waited for while more is begun.
-type tally struct {
-	mu   sync.Mutex
-	zero sync.Cond
-	n    int
-}
-
-func (t *tally) add(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n += n; t.n == 0 && t.zero.L != nil {
-		t.zero.Broadcast()
-	}
-}
-
-func (t *tally) wait() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.zero.L = &t.mu
-	for t.n > 0 {
-		t.zero.Wait()
-	}
-}
-
-// startCoders starts as many goroutines that make codings as half the processors: requests come first.
-func (c *Cache) startCoders() {
-	for range max(1, runtime.GOMAXPROCS(0)/2) {
-		go func() {
-			for {
-				select {
-				case e := <-c.codings:
-					e.AddCodings()
-					c.grown(e)
-					c.pending.add(-1)
-				case <-c.closed:
-					return
-				}
-			}
-		}()
-	}
-}
-
-// grown counts an entry anew, if it is still the one under its key.
-func (c *Cache) grown(e *Entry) {
-	c.front.recount(e)
-	if c.Get(e.Key) == e {
-		c.set(e)
-	}
-}
-
-// AddCodings makes the codings that are smaller than the identity body. Each has a tag of its own (RFC 9110, section 8.8.3.3).
-// Together they are no larger than that body, which is what was reserved for them; else gzip, which fewer clients ask for, is left out.
+// AddCodings makes, of an entry that is not yet stored, the codings that are smaller than its identity body: where that is worth
+// while, its media type gets smaller, it has none yet, and nobody forbids it. Each has a tag of its own (RFC 9110,
+// section 8.8.3.3).
 func (e *Entry) AddCodings() {
 	id := e.Identity()
-	room := len(id.Body)
-	if b := brotlied(id.Body); len(b) < room {
-		e.variants[Brotli].Store(&Variant{Body: b, ETag: Suffixed(id.ETag, "br")})
-		room -= len(b)
+	if e.plain || id == nil || len(id.Body) < minCoded || !compressible(e.ContentType) {
+		return
 	}
-	if b := gzipped(id.Body); len(b) < room {
-		e.variants[Gzip].Store(&Variant{Body: b, ETag: Suffixed(id.ETag, "gzip")})
+	for coding, code := range coders {
+		if code == nil || e.variants[coding] != nil {
+			continue // an entry that confirms another shares its codings
+		}
+		if b := code(id.Body); len(b) < len(id.Body) {
+			e.variants[coding] = &Variant{Body: b, ETag: Suffixed(id.ETag, Coding(coding).String())}
+		}
 	}
-	e.reserved.Store(0)
 }
 
-// Suffixed is the entity tag of a representation made from another: "abc" with br is "abc-br".
+// coders make codings of a body.
+var coders = [...]func([]byte) []byte{Gzip: gzipped, Brotli: brotlied}
+
+// Suffixed is the entity tag of a representation made from another: "abc" with br is "abc-br". Where that has none, neither has
+// this one.
 func Suffixed(etag, suffix string) string {
+	if etag == "" {
+		return ""
+	}
 	return strings.TrimSuffix(etag, `"`) + "-" + suffix + `"`
 }
 

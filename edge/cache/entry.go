@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -10,12 +11,19 @@ import (
 // A Field is one header field of an answer, ready to be written.
 type Field struct{ Name, Value []byte }
 
-// An Entry is one complete answer. Whoever makes one fills every exported field and its identity variant before it is stored
-// or shared; after that only codings are added.
+// An Entry is one complete answer. Whoever makes one fills every exported field, its identity variant and its codings before it
+// is stored or shared; after that it does not change, but for its hits and what a soft purge does to its freshness. An entry is
+// stored once: what is to be stored again is a copy.
 type Entry struct {
-	Key          string
+	stored
+
+	Key          string   // path and query
+	Secondary    string   // what tells variants of the key apart; empty without Vary
+	Vary         []string // the names in Vary, as cachepolicy.VaryNames gives them
 	Status       int
+	Header       http.Header // the origin's end-to-end fields, to be merged with those of a 304 (RFC 9111, section 3.2)
 	ContentType  []byte
+	Date         []byte    // the value of the Date field
 	Fields       []Field   // on every answer made from it, whatever its coding
 	Missing      []Field   // besides, on those with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
 	LastModified time.Time // zero: unknown
@@ -26,105 +34,85 @@ type Entry struct {
 	Policy       cachepolicy.Entry
 
 	plain    bool // no codings are wanted
-	mark     Mark
-	checked  atomic.Uint64 // the last mark against which it was judged, and kept
-	variants [3]atomic.Pointer[Variant]
-	coded    atomic.Bool  // its codings are made, being made, or not wanted
-	reserved atomic.Int64 // bytes that its codings may take, while they are not made
+	variants [3]*Variant
+	hits     atomic.Uint64
+	expired  atomic.Pointer[cachepolicy.Entry] // what a soft purge left of Policy
+
 }
 
-// A Variant is a body in one content coding, with the entity tag that belongs to it.
-type Variant struct {
-	Body []byte
-	ETag string
+// stored is what an entry needs while it is stored: at its front, close together, because a purge looks at all of it in every
+// entry.
+type stored struct {
+	mark    Mark     // at which it was asked for
+	labels  []uint64 // of Key and of Tags
+	few     [4]uint64
+	place   shelved
+	cost    int64         // as it is counted
+	checked atomic.Uint64 // one more than the last mark against which it was judged, and kept
+	hash    uint64        // of Key and Secondary
 }
 
-// A Coding is one of the content codings of an entry.
-type Coding uint8
-
-const (
-	Identity Coding = iota
-	Gzip
-	Brotli
-)
-
-var codingNames = [...]string{cachepolicy.Identity, cachepolicy.Gzip, cachepolicy.Brotli}
-
-// String is the coding's name in Content-Encoding.
-func (c Coding) String() string { return codingNames[c] }
-
-// SetIdentity gives a new entry its body and the strong entity tag of it.
-func (e *Entry) SetIdentity(body []byte, etag string) {
-	e.variants[Identity].Store(&Variant{Body: body, ETag: etag})
-}
-
-// Identity is the body as the origin made it.
-func (e *Entry) Identity() *Variant { return e.variants[Identity].Load() }
-
-// Variant is the body in a coding; nil, if it was not made: not yet, or because it would not be smaller.
-func (e *Entry) Variant(c Coding) *Variant { return e.variants[c].Load() }
-
-// AsItIs keeps codings from being made: the body has one already, or its maker forbids it.
-func (e *Entry) AsItIs() {
-	e.plain = true
-	e.coded.Store(true)
-}
-
-// Choose returns the variant that an Accept-Encoding asks for, of those that are there.
-func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
-	var have [2]string
-	n := 0
-	for _, c := range [...]Coding{Brotli, Gzip} {
-		if e.variants[c].Load() != nil {
-			have[n] = c.String()
-			n++
-		}
+// Freshness is what decides whether the entry may be used: Policy, or what a soft purge left of it.
+func (e *Entry) Freshness() cachepolicy.Entry {
+	if p := e.expired.Load(); p != nil {
+		return *p
 	}
-	if n > 0 && acceptEncoding != "" {
-		switch cachepolicy.Encoding(acceptEncoding, have[:n]...) {
-		case cachepolicy.Brotli:
-			return e.variants[Brotli].Load(), Brotli
-		case cachepolicy.Gzip:
-			return e.variants[Gzip].Load(), Gzip
-		}
-	}
-	return e.Identity(), Identity
+	return e.Policy
 }
+
+// expire makes the entry stale from a moment on, and reports whether it was not stale already by another purge.
+func (e *Entry) expire(now time.Time) bool {
+	p := e.Policy.Expired(now)
+	return e.expired.CompareAndSwap(nil, &p)
+}
+
+// Hit counts one use of the entry, and returns how often it has been used.
+func (e *Entry) Hit() uint64 { return e.hits.Add(1) }
 
 // Confirmed is a copy of e for which the origin said that it has not changed (RFC 9111, section 4.3.4): bodies are shared,
 // what the origin said anew is for the caller to set.
 func (e *Entry) Confirmed() *Entry {
 	n := &Entry{
-		Key: e.Key, Status: e.Status, ContentType: e.ContentType, Fields: e.Fields, Missing: e.Missing,
-		LastModified: e.LastModified, Validator: e.Validator, Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release,
-		Policy: e.Policy, plain: e.plain,
+		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, Header: e.Header, ContentType: e.ContentType,
+		Date: e.Date, Fields: e.Fields, Missing: e.Missing, LastModified: e.LastModified, Validator: e.Validator,
+		Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release, Policy: e.Policy, plain: e.plain,
 	}
-	for i := range e.variants {
-		n.variants[i].Store(e.variants[i].Load())
-	}
-	n.coded.Store(n.plain || n.variants[Brotli].Load() != nil || n.variants[Gzip].Load() != nil)
+	n.variants = e.variants
+	n.hits.Store(e.hits.Load())
 	return n
 }
 
-// overhead is what an entry takes besides its strings and bodies: itself, its variants, slices, and its places in the maps of
-// front and cache, in bytes. Measured, and rounded up.
-const overhead = 1200
+const (
+	// overhead is what an entry takes besides its strings and bodies: itself, its variants, slices, and its places on a shelf and
+	// in ristretto, in bytes. Measured, and rounded up.
+	overhead = 1400
+	perField = 96 // of a header field: headers of slices and strings, its place in a map
+)
 
 // Cost is what the entry takes in memory, in bytes, about.
 func (e *Entry) Cost() int64 {
-	n := overhead + 2*len(e.Key) + len(e.ContentType) + len(e.Validator)
+	n := overhead + 2*len(e.Key) + 2*len(e.Secondary) + len(e.ContentType) + len(e.Date) + len(e.Validator) +
+		len(e.Monochrome) + len(e.Release)
 	for _, fields := range [...][]Field{e.Fields, e.Missing} {
 		for _, f := range fields {
 			n += 48 + len(f.Name) + len(f.Value)
 		}
 	}
-	for _, t := range e.Tags {
-		n += 16 + len(t)
+	for name, lines := range e.Header {
+		n += perField + len(name)
+		for _, line := range lines {
+			n += 16 + len(line)
+		}
 	}
-	for i := range e.variants {
-		if v := e.variants[i].Load(); v != nil {
+	for _, list := range [...][]string{e.Tags, e.Vary} {
+		for _, s := range list {
+			n += 24 + len(s)
+		}
+	}
+	for _, v := range e.variants {
+		if v != nil {
 			n += 64 + cap(v.Body) + len(v.ETag)
 		}
 	}
-	return int64(n) + e.reserved.Load()
+	return int64(n)
 }

@@ -14,6 +14,10 @@ const (
 	Failure = time.Second
 	// maxFailures bounds what is remembered in one shard, when every name fails.
 	maxFailures = 1 << 10
+	// Apart is how long no flight should be made for a key whose answer was for one client alone.
+	Apart = 10 * time.Second
+	// maxApart bounds them in one shard.
+	maxApart = 1 << 10
 )
 
 // ErrLate says that a flight did not land within the time a caller had.
@@ -22,7 +26,8 @@ var ErrLate = errors.New("the answer to this key did not come in time")
 // A Landing is what a flight came back with.
 type Landing struct {
 	Entry  *Entry // nil with Err
-	Shared bool   // others may have it: it was stored, or could have been
+	Stream *Spool // the body, where it still comes: the entry has none; nil: the entry has it
+	Shared bool   // others may have it: it was stored, or could have been. If not, they go on by themselves
 	Stored bool
 	Found  bool // nothing was asked: it had been stored by then
 	Err    error
@@ -59,19 +64,16 @@ type flights struct {
 type flightShard struct {
 	mu       sync.Mutex
 	airborne map[string]*Flight
-	failed   map[string]failure
-}
-
-type failure struct {
-	err   error
-	until time.Time
+	failed   memory[error]
+	apart    memory[struct{}]
 }
 
 func (f *flights) init() {
 	f.seed = maphash.MakeSeed()
 	for i := range f.shards {
 		f.shards[i].airborne = map[string]*Flight{}
-		f.shards[i].failed = map[string]failure{}
+		f.shards[i].failed = newMemory[error](maxFailures)
+		f.shards[i].apart = newMemory[struct{}](maxApart)
 	}
 }
 
@@ -80,22 +82,22 @@ func (f *flights) shard(key string) *flightShard {
 }
 
 // Fly returns the flight for a key, and whether this call began it by starting ask in a goroutine. Where the key has failed
-// within the last second, or another entry than stale has been stored since the caller looked, the flight has landed with
-// that already and nothing is asked: so a key is asked for once, whenever its callers come.
-func (c *Cache) Fly(key string, stale *Entry, now time.Time, ask func() Landing) (f *Flight, began bool) {
+// within the last second, or find returns another entry than stale, which was stored since the caller looked, the flight has
+// landed with that already and nothing is asked: so a key is asked for once, whenever its callers come. What find returns must
+// be of use without asking; it is called while no other flight for the key can begin.
+//
+// A flight whose landing has a stream is joined until the stream ends, as long as its beginning is held.
+func (c *Cache) Fly(key string, stale *Entry, now time.Time, find func() *Entry, ask func() Landing) (f *Flight, began bool) {
 	s := c.flights.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f, ok := s.airborne[key]; ok {
+	if f, ok := s.airborne[key]; ok && f.open() {
 		return f, false
 	}
-	if failed, ok := s.failed[key]; ok {
-		if now.Before(failed.until) {
-			return landed(Landing{Err: failed.err}), false
-		}
-		delete(s.failed, key)
+	if err, ok := s.failed.recall(key, now); ok {
+		return landed(Landing{Err: err}), false
 	}
-	if e := c.Get(key); e != nil && e != stale {
+	if e := find(); e != nil && e != stale {
 		return landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
 	}
 	f = &Flight{done: make(chan struct{})}
@@ -106,32 +108,48 @@ func (c *Cache) Fly(key string, stale *Entry, now time.Time, ask func() Landing)
 
 // fly asks, and leaves the sky only when what came is stored or remembered: nobody finds neither flight nor answer.
 func (c *Cache) fly(s *flightShard, f *Flight, key string, ask func() Landing) {
-	defer func() {
-		if p := recover(); p != nil {
-			f.landing = Landing{Err: fmt.Errorf("asking for a key: panic: %v", p)}
-		}
+	f.landing = bring(ask)
+	if f.landing.Err != nil {
 		s.mu.Lock()
-		delete(s.airborne, key)
-		if f.landing.Err != nil {
-			s.remember(key, f.landing.Err, time.Now())
-		}
+		s.failed.keep(key, f.landing.Err, time.Now(), Failure)
 		s.mu.Unlock()
+	}
+	if f.landing.Stream != nil && f.landing.Shared {
 		close(f.done)
-	}()
-	f.landing = ask()
+		<-f.landing.Stream.ended
+		s.leave(key, f)
+		return
+	}
+	s.leave(key, f)
+	close(f.done)
 }
 
-// remember keeps a failure. Where too many are kept those that are over go, or else this one is not kept.
-func (s *flightShard) remember(key string, err error, now time.Time) {
-	if len(s.failed) >= maxFailures {
-		for k, failed := range s.failed {
-			if !now.Before(failed.until) {
-				delete(s.failed, k)
-			}
+// bring asks. A panic is an error of the landing: its callers wait for one.
+func bring(ask func() Landing) (l Landing) {
+	defer func() {
+		if p := recover(); p != nil {
+			l = Landing{Err: fmt.Errorf("asking for a key: panic: %v", p)}
 		}
+	}()
+	return ask()
+}
+
+// leave makes a flight one that nobody joins any more, unless another has taken its place.
+func (s *flightShard) leave(key string, f *Flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.airborne[key] == f {
+		delete(s.airborne, key)
 	}
-	if len(s.failed) < maxFailures {
-		s.failed[key] = failure{err, now.Add(Failure)}
+}
+
+// open reports whether it is of use to join: the flight has not landed, or with a stream that can be read from its beginning.
+func (f *Flight) open() bool {
+	select {
+	case <-f.done:
+		return f.landing.Stream == nil || f.landing.Stream.readable()
+	default:
+		return true
 	}
 }
 
@@ -140,10 +158,26 @@ func (c *Cache) Failed(key string, now time.Time) error {
 	s := c.flights.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if failed, ok := s.failed[key]; ok && now.Before(failed.until) {
-		return failed.err
-	}
-	return nil
+	err, _ := s.failed.recall(key, now)
+	return err
+}
+
+// Leave remembers that the answer to a key was for one client alone.
+func (c *Cache) Leave(key string, now time.Time) {
+	s := c.flights.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apart.keep(key, struct{}{}, now, Apart)
+}
+
+// Alone reports whether the last answer to a key, within some seconds, was for one client alone: who asks for it should not wait
+// for others, who would then have to ask one after the other.
+func (c *Cache) Alone(key string, now time.Time) bool {
+	s := c.flights.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.apart.recall(key, now)
+	return ok
 }
 
 func landed(l Landing) *Flight {

@@ -1,0 +1,70 @@
+package cache
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestDrop(t *testing.T) {
+	tests := []struct {
+		name string
+		tags []string
+		drop func(*Cache)
+		kept bool
+	}{
+		{"another tag", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Drop("icon/mdi/account") }, true},
+		{"its only tag", []string{"icon/mdi/home"}, func(c *Cache) { c.Drop("icon/mdi/home") }, false},
+		{"one of its tags", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Drop("x", "pack/mdi") }, false},
+		{"no tags at all", nil, func(c *Cache) { c.Drop("pack/mdi") }, true},
+		{"dropping nothing", []string{"pack/mdi"}, func(c *Cache) { c.Drop() }, true},
+		{"everything", nil, func(c *Cache) { c.DropAll() }, false},
+		{"a tag, then everything", nil, func(c *Cache) { c.Drop("a"); c.DropAll() }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newTest(t, 8<<20)
+			asked := c.Now()
+			c.Put(entry("/stored", "a", tt.tags...), asked)
+			tt.drop(c)
+			if kept := c.Get("/stored") != nil; kept != tt.kept {
+				t.Errorf("what was stored before is kept: %v, want %v", kept, tt.kept)
+			}
+			if stored := c.Put(entry("/late", "b", tt.tags...), asked); stored != tt.kept {
+				t.Errorf("what was on its way is stored: %v, want %v", stored, tt.kept)
+			}
+			if !c.Put(entry("/new", "c", tt.tags...), c.Now()) || c.Get("/new") == nil {
+				t.Error("what was asked for afterwards is not stored")
+			}
+		})
+	}
+}
+
+// Rulings are not kept without end: those that everything stored was judged by are forgotten, nothing stored is lost, and what was
+// on its way is not trusted.
+func TestRulingsAreForgotten(t *testing.T) {
+	c := newTest(t, 8<<20)
+	asked := c.Now()
+	c.Put(entry("/kept", "a", "kept"), asked)
+	c.Put(entry("/dropped", "b", "tag 7"), asked)
+	tags := make([]string, maxLabels+1)
+	for i := range tags {
+		tags[i] = fmt.Sprint("tag ", i)
+	}
+	c.Drop(tags...)
+	c.tidy()
+	if n := len(c.marks.labels); n > 0 {
+		t.Errorf("%d rulings are kept after everything was judged by them", n)
+	}
+	if c.Get("/kept") == nil || c.Get("/dropped") != nil {
+		t.Error("an entry without a dropped tag is gone, or one with it is there")
+	}
+	if c.Put(entry("/late", "c", "tag 7"), asked) {
+		t.Error("what was asked for before a forgotten ruling is stored")
+	}
+	if !c.Put(entry("/late", "c", "tag 7"), c.Now()) {
+		t.Error("what was asked for after it is not stored")
+	}
+	if n := c.Stats().Entries; n != 2 {
+		t.Errorf("%d entries are there, want 2", n)
+	}
+}

@@ -1,0 +1,196 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// shop is a cache with answers of several kinds, each fresh for an hour from t0.
+func shop(t *testing.T) *Cache {
+	c := newTest(t, 8<<20)
+	for _, e := range stock() {
+		c.Put(e, c.Now())
+	}
+	return c
+}
+
+func stock() []*Entry {
+	list := []*Entry{
+		entry("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
+		entry("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
+		entry("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
+		entry("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
+		variant("/page", "en", "e", "page"), variant("/page", "de", "f", "page"), variant("/page", "fr", "g"),
+		entry("/none", "h"),
+	}
+	for _, e := range list {
+		e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: time.Hour, StaleWhileRevalidate: time.Hour}
+	}
+	return list
+}
+
+var purges = []struct {
+	name  string
+	purge Purge
+	want  []string // keys with secondary ones
+}{
+	{"an address", Purge{Keys: []string{"/mdi/home.svg"}}, []string{"/mdi/home.svg"}},
+	{"an address that is not there", Purge{Keys: []string{"/mdi"}}, nil},
+	{"an address with variants", Purge{Keys: []string{"/page"}}, []string{"/page de", "/page en", "/page fr"}},
+	{"an address twice", Purge{Keys: []string{"/none", "/none"}}, []string{"/none"}},
+	{"a prefix", Purge{Prefixes: []string{"/mdi/home"}}, []string{"/mdi/home.svg", "/mdi/home.svg?size=32"}},
+	{"a prefix of variants", Purge{Prefixes: []string{"/pa"}}, []string{"/page de", "/page en", "/page fr"}},
+	{"a surrogate key", Purge{Tags: []string{"pack/mdi"}}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32"}},
+	{"a surrogate key of some variants", Purge{Tags: []string{"page"}}, []string{"/page de", "/page en"}},
+	{"a surrogate key is no address", Purge{Tags: []string{"/none"}}, nil},
+	{"an address is no surrogate key", Purge{Keys: []string{"pack/mdi"}}, nil},
+	{"what is named in two ways", Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"}, Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
+	{"nothing", Purge{}, nil},
+	{"everything", Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
+}
+
+func name(e *Entry) string {
+	if e.Secondary == "" {
+		return e.Key
+	}
+	return e.Key + " " + e.Secondary
+}
+
+// there finds the entry with the keys of another.
+func there(c *Cache, e *Entry) *Entry {
+	got, _ := c.Find(e.Key, func([]string) []string { return []string{e.Secondary} })
+	return got
+}
+
+func TestPurge(t *testing.T) {
+	for _, tt := range purges {
+		t.Run(tt.name, func(t *testing.T) {
+			c := shop(t)
+			asked := c.Now()
+			if n := c.Purge(tt.purge, t0); n != len(tt.want) {
+				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
+			}
+			for _, e := range stock() {
+				purged := slices.Contains(tt.want, name(e))
+				if got := there(c, e); (got == nil) != purged {
+					t.Errorf("%s is there: %v, purged: %v", name(e), got != nil, purged)
+				}
+				if c.Put(e, asked) == purged {
+					t.Errorf("%s was on its way and is stored: %v, purged: %v", name(e), !purged, purged)
+				}
+			}
+			if n := c.Purge(tt.purge, t0); n != 0 {
+				t.Errorf("the second Purge(%+v) = %d, want 0", tt.purge, n)
+			}
+			for _, e := range stock() {
+				if !c.Put(e, c.Now()) {
+					t.Errorf("%s was asked for afterwards and is not stored", name(e))
+				}
+			}
+			consistent(t, c)
+			if s := c.Stats(); s.Purged != uint64(len(tt.want)) || s.Entries != 8 {
+				t.Errorf("Stats() = %+v, purged were %d", s, len(tt.want))
+			}
+		})
+	}
+}
+
+func TestSoftPurge(t *testing.T) {
+	for _, tt := range purges {
+		t.Run(tt.name, func(t *testing.T) {
+			c := shop(t)
+			asked, later := c.Now(), t0.Add(time.Minute)
+			tt.purge.Soft = true
+			if n := c.Purge(tt.purge, later); n != len(tt.want) {
+				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
+			}
+			if n := c.Purge(tt.purge, later.Add(time.Minute)); n != 0 {
+				t.Errorf("the second Purge(%+v) = %d, want 0: they are stale already", tt.purge, n)
+			}
+			for _, e := range stock() {
+				want := e.Policy
+				if slices.Contains(tt.want, name(e)) {
+					want = want.Expired(later)
+				}
+				if got := there(c, e); got == nil || got.Freshness() != want {
+					t.Errorf("%s is %+v, want freshness %+v", name(e), got, want)
+				}
+				late := e.Confirmed()
+				if !c.Put(late, asked) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, name(e)) {
+					t.Errorf("%s was on its way and is stored with %+v", name(e), late.Freshness())
+				}
+				if !c.Put(e, c.Now()) || there(c, e).Freshness() != e.Policy {
+					t.Errorf("%s was asked for afterwards and is not fresh", name(e))
+				}
+			}
+			consistent(t, c)
+		})
+	}
+}
+
+// What is gone is not counted: dropped before, evicted, or marked stale and then removed twice.
+func TestPurgeCountsTheLiving(t *testing.T) {
+	c := shop(t)
+	c.Drop("icon/mdi/home")
+	if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, t0); n != 1 {
+		t.Errorf("Purge after two of three were dropped = %d, want 1", n)
+	}
+	c.Purge(Purge{Tags: []string{"page"}, Soft: true}, t0)
+	if n := c.Purge(Purge{Tags: []string{"page"}}, t0); n != 2 {
+		t.Errorf("Purge of what is marked stale = %d, want 2", n)
+	}
+	c.DropAll()
+	if n := c.Purge(Purge{All: true}, t0); n != 0 {
+		t.Errorf("Purge after everything was dropped = %d, want 0", n)
+	}
+	consistent(t, c)
+}
+
+func TestPrefixesAreForgotten(t *testing.T) {
+	c := newTest(t, 8<<20)
+	c.Put(entry("/kept", "a"), c.Now())
+	asked := c.Now()
+	for i := range maxPrefixes + 1 {
+		c.Purge(Purge{Prefixes: []string{fmt.Sprint("/", i)}}, t0)
+	}
+	c.tidy()
+	if n := len(c.marks.prefixes); n > maxPrefixes || c.Get("/kept") == nil {
+		t.Errorf("%d prefixes are kept, the entry that none concerns is there: %v", n, c.Get("/kept") != nil)
+	}
+	if c.Put(entry("/7", "b"), asked) {
+		t.Error("what was asked for before its prefix was purged is stored")
+	}
+}
+
+// BenchmarkPurge purges 200,000 entries by one surrogate key; the time it prints in ms is that until Purge has returned.
+func BenchmarkPurge(b *testing.B) {
+	const entries = 200_000
+	var took time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		c, err := New(Options{MaxBytes: 1 << 30})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range entries {
+			c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Now())
+		}
+		c.settle()
+		b.StartTimer()
+		start := time.Now()
+		if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, start); n != entries {
+			b.Fatalf("%d entries were purged, want %d", n, entries)
+		}
+		took += time.Since(start)
+		b.StopTimer()
+		c.Close()
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(took.Microseconds())/1000/float64(b.N), "ms/purge")
+}

@@ -1,0 +1,122 @@
+package cache
+
+import (
+	"io"
+	"os"
+	"time"
+)
+
+// A reader of a spool. The lock of the spool guards its fields.
+type reader struct {
+	spool *Spool
+	pos   int64
+	waits bool      // it is in Read
+	last  time.Time // when it was there last
+	err   error     // why it reads no more
+}
+
+// Reader reads the body from its beginning; ErrGone, if that is no longer held. Where the body has failed already the error is
+// that of the source. The reader must be closed, and must be read, or it is cut with ErrSlow when others wait for it.
+func (s *Spool) Reader() (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.coming
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case r != nil && r.err == nil:
+		s.coming, r.last = nil, time.Now()
+		return r, nil
+	case s.base > 0:
+		return nil, ErrGone
+	}
+	r = &reader{spool: s, last: time.Now()}
+	s.readers[r] = struct{}{}
+	return r, nil
+}
+
+// readable reports whether a reader can still begin.
+func (s *Spool) readable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.base == 0 && s.err == nil
+}
+
+// Read waits for bytes. It ends with io.EOF where the body was whole, else with the error of the source.
+func (r *reader) Read(p []byte) (int, error) {
+	s := r.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.waits = true
+	defer func() { r.waits, r.last = false, time.Now() }()
+	for {
+		switch {
+		case r.err != nil:
+			return 0, r.err
+		case r.pos < s.total() || len(p) == 0:
+			n := copy(p, s.held[r.pos-s.base:])
+			r.pos += int64(n)
+			s.trim()
+			return n, nil
+		case s.done && s.err != nil:
+			return 0, s.err
+		case s.done:
+			return 0, io.EOF
+		}
+		s.moved.Wait()
+	}
+}
+
+// Close ends the reader. The last one to go ends the body too, if that is not to be stored.
+func (r *reader) Close() error {
+	s := r.spool
+	s.mu.Lock()
+	s.cut(r, os.ErrClosed)
+	abandoned := s.windowed() && len(s.readers) == 0
+	s.mu.Unlock()
+	if abandoned {
+		s.close() // a read that is under way ends
+	}
+	return nil
+}
+
+// cut ends a reader, which no longer counts.
+func (s *Spool) cut(r *reader, why error) {
+	if r.err == nil {
+		r.err = why
+		delete(s.readers, r)
+		s.trim()
+		s.moved.Broadcast()
+	}
+}
+
+// slowest is the reader that is behind all others.
+func (s *Spool) slowest() (slow *reader) {
+	for r := range s.readers {
+		if slow == nil || r.pos < slow.pos {
+			slow = r
+		}
+	}
+	return slow
+}
+
+// trim frees what every reader has passed, if the body is not kept, and lets the source go on.
+func (s *Spool) trim() {
+	slow := s.slowest()
+	if slow == nil || !s.windowed() {
+		return
+	}
+	if s.stalled {
+		s.moved.Broadcast()
+	}
+	n := slow.pos - s.base
+	switch rest := s.held[n:]; {
+	case n < window/2: // moving the rest costs as much as reading it
+		return
+	case cap(s.held) > 4*window: // it was more, while it might be kept
+		s.held = append(make([]byte, 0, 2*window), rest...)
+	default:
+		s.held = s.held[:copy(s.held, rest)]
+	}
+	s.base += n
+}
