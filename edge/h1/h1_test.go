@@ -1,0 +1,230 @@
+package h1
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParse(t *testing.T) {
+	const host = "Host: a\r\n"
+	for _, row := range []struct {
+		name, head string
+		want       state
+	}{
+		{"plain", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", plain},
+		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", plain},
+		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", plain},
+		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", plain},
+		{"half a head", "GET /a HTTP/1.1\r\n" + host, partial},
+		{"half a line", "GET /a HT", partial},
+		{"another method", "POST /a HTTP/1.1\r\n" + host + "\r\n", other},
+		{"HEAD", "HEAD /a HTTP/1.1\r\n" + host + "\r\n", other},
+		{"no Host", "GET /a HTTP/1.1\r\nX: y\r\n\r\n", other},
+		{"two Hosts", "GET /a HTTP/1.1\r\n" + host + host + "\r\n", other},
+		{"an absolute target", "GET http://a/ HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a fragment", "GET /a#b HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a space in the target", "GET /a b HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a long target", "GET /" + strings.Repeat("a", maxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", other},
+		{"to be closed", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
+		{"a token", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
+		{"another version", "GET /a HTTP/1.0\r\n" + host + "\r\n", opaque},
+		{"a length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", opaque},
+		{"a coding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", opaque},
+		{"an expectation", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", opaque},
+		{"an upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", opaque},
+		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", opaque},
+		{"a space before the colon", "GET /a HTTP/1.1\r\nHost : a\r\n\r\n", opaque},
+		{"a space in a name", "GET /a HTTP/1.1\r\n" + host + "X A: b\r\n\r\n", opaque},
+		{"no colon", "GET /a HTTP/1.1\r\n" + host + "X\r\n\r\n", opaque},
+		{"no name", "GET /a HTTP/1.1\r\n" + host + ": x\r\n\r\n", opaque},
+		{"a NUL", "GET /a HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n", opaque},
+		{"a DEL far behind", "GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 21) + "\x7f\r\n\r\n", opaque},
+		{"a bare LF", "GET /a HTTP/1.1\r\n" + host + "X: a\nY: b\r\n\r\n", opaque},
+		{"bare LFs alone", "GET /a HTTP/1.1\nHost: a\n\n", opaque},
+		{"a bare CR", "GET /a HTTP/1.1\r\n" + host + "X: a\rY: b\r\n\r\n", opaque},
+		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", opaque},
+		{"a handshake of TLS", "\x16\x03\x01\x02", opaque},
+		{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", opaque},
+		{"HTTP/0.9", "GET /a\r\n\r\n", opaque},
+	} {
+		var r Request
+		if got := parse([]byte(row.head), &r); got.state != row.want || got.state <= other && got.state != partial && got.size != len(row.head) {
+			t.Errorf("%s: %+v, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+func TestParsed(t *testing.T) {
+	var r Request
+	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"
+	if v := parse([]byte(head), &r); v.state != plain || v.size != len(head)-3 {
+		t.Fatalf("%+v", v)
+	}
+	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil || len(r.AcceptEncoding) != 0 || string(r.IfNoneMatch) != `"x"` || !r.Forwarded {
+		t.Errorf("%q %q %q %q", r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch)
+	}
+}
+
+// What is plain, net/http reads in the same way: one request, the same target, the same fields.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\nIf-None-Match: \"x\"\r\n\r\n"))
+	f.Add([]byte("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"))
+	f.Add([]byte("GET /a HTTP/1.1\r\nHost: a\r\nX: a\nb\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 {
+			return
+		}
+		var r Request
+		v := parse(b, &r)
+		if v.state != plain {
+			return
+		}
+		rest := strings.NewReader(string(b[:v.size]))
+		br := bufio.NewReader(rest)
+		req, err := http.ReadRequest(br)
+		if err != nil {
+			if host := string(r.Host); !strings.ContainsAny(host, "/\\?#%[] ") {
+				if strings.Contains(err.Error(), "malformed Host") || strings.Contains(err.Error(), "invalid URL escape") || strings.Contains(err.Error(), "parse") {
+					return // for the Answerer to judge
+				}
+				t.Fatalf("net/http: %v: %q", err, b[:v.size])
+			}
+			return
+		}
+		if br.Buffered() != 0 || req.ContentLength != 0 || len(req.TransferEncoding) != 0 || req.RequestURI != string(r.Target) || req.Host != string(r.Host) ||
+			req.Header.Get("If-None-Match") != string(r.IfNoneMatch) || req.Header.Get("Accept-Encoding") != string(r.AcceptEncoding) {
+			t.Fatalf("%+v of %q; net/http reads %+v", r, b[:v.size], req)
+		}
+	})
+}
+
+// ready answers what begins with /hit.
+type ready struct{}
+
+const answered = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
+
+func (ready) Answer(dst []byte, r *Request) ([]byte, bool) {
+	if !strings.HasPrefix(string(r.Target), "/hit") {
+		return dst, false
+	}
+	return append(append(dst, answered...), r.Target[len(r.Target)-3:]...), true
+}
+
+// served runs a server that reads whole requests behind a Conn, and answers "srv".
+func served(t *testing.T) (client net.Conn, conn *Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() { c, _ := ln.Accept(); accepted <- c }()
+	if client, err = net.Dial("tcp", ln.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	conn = NewConn(<-accepted, ready{}, Timeouts{Idle: time.Minute, Write: time.Minute})
+	t.Cleanup(func() { client.Close(); conn.Close() })
+	go func() {
+		defer conn.Close()
+		for br := bufio.NewReaderSize(conn, 16<<10); ; {
+			r, err := http.ReadRequest(br)
+			if err != nil {
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+			io.WriteString(conn, answered+"srv")
+		}
+	}()
+	return client, conn
+}
+
+func read(t *testing.T, br *bufio.Reader) string {
+	t.Helper()
+	resp, err := http.ReadResponse(br, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Answers come in the order of the requests, whoever gives them and however the bytes are cut.
+func TestOrder(t *testing.T) {
+	hit := func(n string) string { return "GET /hit/" + n + " HTTP/1.1\r\nHost: a\r\n\r\n" }
+	miss := "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
+	post := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nContent-Length: " + "40" + "\r\n\r\nGET /hit/999 HTTP/1.1\r\nHost: a\r\n\r\n    "
+	for _, row := range []struct{ sent, want string }{
+		{hit("001") + hit("002") + hit("003"), "001 002 003"},
+		{hit("001") + miss + hit("002") + miss + miss + hit("003"), "001 srv 002 srv srv 003"},
+		{miss + hit("001"), "srv 001"},
+		{hit("001") + post + hit("002"), "001 srv srv"}, // the body is none of ours, and what follows is the server's
+		{"HEAD /miss HTTP/1.1\r\nHost: a\r\n\r\n" + hit("001"), "srv 001"},
+	} {
+		for _, cut := range []int{1, 7, 50, 1 << 20} {
+			client, _ := served(t)
+			go func() {
+				for b := row.sent; b != ""; {
+					n := min(cut, len(b))
+					io.WriteString(client, b[:n])
+					b = b[n:]
+				}
+			}()
+			br := bufio.NewReader(client)
+			var got []string
+			for range strings.Fields(row.want) {
+				got = append(got, read(t, br))
+			}
+			if strings.Join(got, " ") != row.want {
+				t.Errorf("%q in parts of %d: %v, want %s", row.sent, cut, got, row.want)
+			}
+		}
+	}
+}
+
+// A connection that is closed while an answer is under way is closed after it.
+func TestCloseAfterAnswer(t *testing.T) {
+	client, conn := served(t)
+	conn.mu.Lock()
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Conn.Write([]byte("x")); err != nil {
+		t.Fatalf("it was closed in the middle: %v", err)
+	}
+	conn.unlock()
+	if _, err := conn.Conn.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it was not closed afterwards: %v", err)
+	}
+	client.Close()
+}
+
+func BenchmarkParse(b *testing.B) {
+	for name, head := range map[string]string{
+		"plain": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n",
+		"browser": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: keep-alive\r\nsec-ch-ua: \"Chromium\";v=\"130\", \"Not?A_Brand\";v=\"99\"\r\nsec-ch-ua-mobile: ?0\r\n" +
+			"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36\r\nAccept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\n" +
+			"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\nReferer: https://example.org/\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			var r Request
+			data := []byte(head)
+			b.ReportAllocs()
+			for b.Loop() {
+				if parse(data, &r).state != plain {
+					b.Fatal("not plain")
+				}
+			}
+		})
+	}
+}
