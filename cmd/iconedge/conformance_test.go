@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// conformanceDir has what the tests of this kind are fed with, and the program that runs the suite.
+var conformanceDir = filepath.Join("..", "..", "tools", "conformance")
+
+// A caseResult is what the public suite for HTTP caches says of one of its tests: tools/conformance/suite.mjs.
+type caseResult struct {
+	Chapter   string   `json:"chapter_name"`
+	ID        string   `json:"id"`
+	Kind      string   `json:"kind"`       // required, optimal, or check: a question without a right answer
+	DependsOn []string `json:"depends_on"` // tests without which this one says nothing
+	Passed    bool     `json:"passed"`     // by the suite's own rule: so have those that it depends on
+	Alone     bool     `json:"alone"`      // whatever became of those
+	Why       string   `json:"why"`        // what the suite found instead
+}
+
+// TestConformance: a real edge does with every required and optimal test of the public suite what testdata/conformance.list says
+// of it. With -update it writes the list, our figures and docs/conformance.md; by `make conformance`, the latter two.
+func TestConformance(t *testing.T) {
+	t.Parallel() // most of its time are the suite's own pauses
+	home := t.TempDir()
+	s := start(t, home, "edge", "--proxy-all", "--origin", "http://"+suiteOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	results := runSuite(t, "http://"+s.address("public"))
+	known := readKnown(t)
+	if *update {
+		writeKnown(t, known, results)
+		known = readKnown(t)
+	}
+	if *update || os.Getenv(withPeers) != "" {
+		updateFigures(t, func(f *figures) { f.ours(results) })
+	}
+	for _, line := range disagreements(known, results) {
+		t.Error(line)
+	}
+	got, stated := countsOf(results), readFigures(t).Measured[0]
+	if got.Required.Passed != stated.Required.Passed || got.Optimal.Passed != stated.Optimal.Passed {
+		t.Errorf("%s, but docs/conformance.md states %s: run with -update", got, stated.counts)
+	}
+	t.Log(got)
+}
+
+// suiteOrigin starts the suite's own server, which every cache under test has to have as its origin, and returns its address.
+func suiteOrigin(t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), node(t), filepath.Join(npm(t, "http-cache-tests"), "server", "server.mjs"))
+	cmd.Dir = t.TempDir() // it serves the files of the folder that it is started in
+	cmd.Env = append(os.Environ(), "npm_config_protocol=http", "npm_config_port=0", "npm_config_pidfile="+filepath.Join(cmd.Dir, "pid"))
+	log := startOther(t, cmd)
+	m := log.wait(regexp.MustCompile(`Listening on http://.*:(\d+)/`))
+	if m == nil {
+		t.Fatalf("the suite's server never said where it listens:\n%s", log)
+	}
+	return "127.0.0.1:" + m[1]
+}
+
+// runSuite runs the whole suite against the cache at base.
+func runSuite(t *testing.T, base string) (results []caseResult) {
+	t.Helper()
+	npm(t, "http-cache-tests")
+	readSuite(t, &results, "run", base)
+	return results
+}
+
+func readSuite(t *testing.T, into any, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), node(t), append([]string{filepath.Join(conformanceDir, "suite.mjs")}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
+		t.Fatalf("running the suite %v: %v\n%s", args, err, &stderr)
+	}
+}
+
+func node(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err != nil {
+		missing(t, "the public suite for caches wants Node: %v", err)
+	}
+	return path
+}
+
+// startOther starts a server that is not ours, to be told to stop when the test ends, and returns what it prints.
+func startOther(t *testing.T, cmd *exec.Cmd) *logBuffer {
+	t.Helper()
+	log, done := newLogBuffer(), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		cmd.Wait()
+		close(done)
+		log.Close()
+	}()
+	t.Cleanup(func() { <-done }) // t.Context() has ended by then
+	return log
+}
