@@ -51,6 +51,9 @@ func (e Entry) AgeAt(now time.Time) time.Duration { return e.Age + max(now.Sub(e
 // TTL is how long the entry stays fresh; negative, how long it has been stale.
 func (e Entry) TTL(now time.Time) time.Duration { return e.Lifetime - e.AgeAt(now) }
 
+// Fresh reports whether the entry may be used as it is for any request without directives of its own: Decide, in short.
+func (e Entry) Fresh(now time.Time) bool { return !e.NoCache && e.TTL(now) > 0 }
+
 // Expired is the entry as a soft purge leaves it: its life ends now if it has not ended yet, and so the periods in which it may
 // be served stale begin now. It never becomes usable for longer than it was.
 func (e Entry) Expired(now time.Time) Entry {

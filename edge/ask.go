@@ -151,6 +151,9 @@ func (h *handler) keep(q *inquiry, e *cache.Entry, ok bool, asked cache.Mark) ca
 		e.Policy.StaleWhileRevalidate = 0
 	}
 	e.AddCodings()
+	if q.own {
+		h.serialise(e)
+	}
 	if !ok {
 		return cache.Landing{Entry: e}
 	}

@@ -67,7 +67,7 @@ func Run(ctx context.Context, cfg Config) error {
 	go func() { broken <- adminServer.Serve(admin) }()
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
-	go func() { broken <- server.Serve(lingerer{public}) }()
+	go func() { broken <- server.Serve(listener{public, h}) }()
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
 
@@ -108,6 +108,9 @@ func drain(s *fasthttp.Server, atMost time.Duration, log *slog.Logger) {
 	}
 }
 
+// idleTimeout is how long a connection may wait for its next request.
+const idleTimeout = time.Minute
+
 // writeTimeout is how long a client may take for an answer that is held whole, or for a part of one that is not.
 const writeTimeout = 30 * time.Second
 
@@ -127,7 +130,7 @@ func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 		ErrorHandler:                 h.unreadable,
 		ReadTimeout:                  20 * time.Second,
 		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  time.Minute,
+		IdleTimeout:                  idleTimeout,
 		ReadBufferSize:               maxHead,
 		WriteBufferSize:              16 << 10,
 		MaxRequestBodySize:           maxRequestBody(h.proxyAll),

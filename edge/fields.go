@@ -46,11 +46,18 @@ func writeFields(resp *fasthttp.Response, fields []cache.Field) {
 	}
 }
 
-// addFields writes fields of which several may have one name.
-func addFields(resp *fasthttp.Response, fields []cache.Field) {
+// addFields writes fields, of which several may have one name: those that each entry has to itself, or the others.
+func addFields(resp *fasthttp.Response, fields []cache.Field, own bool) {
 	for _, f := range fields {
-		resp.Header.AddBytesKV(f.Name, f.Value)
+		if isOwn(f.Name) == own {
+			resp.Header.AddBytesKV(f.Name, f.Value)
+		}
 	}
+}
+
+// isOwn reports whether a field has another value in almost every entry; other fields are shared by many.
+func isOwn(name []byte) bool {
+	return string(name) == "Surrogate-Key" || string(name) == "Last-Modified"
 }
 
 func write(resp *fasthttp.Response, f cache.Field) { resp.Header.SetCanonical(f.Name, f.Value) }

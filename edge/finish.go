@@ -48,49 +48,76 @@ func (p *representation) colored(f form) []byte {
 }
 
 // finish writes an entry as the answer to a request: its conditions, its range, its colour, its coding. What is forwarded is
-// passed on as the origin made it.
+// passed on as the origin made it. The order of the fields is that of ready.go, to the byte.
 func (h *handler) finish(r *request, f found) {
 	e, resp := f.entry, &r.ctx.Response
 	p := represent(r, e)
+	status := e.Status
+	if status == http.StatusOK && !f.relayed {
+		status = conditional(r, p.etag, e)
+	}
+	if status == http.StatusPreconditionFailed && e.Status != status {
+		f.close()
+		h.fail(r, problem.New(status, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
+		return
+	}
+	resp.SetStatusCode(status)
+	bare := status == http.StatusNotModified && e.Status != status
+	h.fields(r, e, p.etag, !bare)
+	if !bare {
+		if len(e.ContentType) > 0 {
+			resp.Header.SetContentTypeBytes(e.ContentType)
+		}
+		switch {
+		case f.stream != nil:
+			stream(r, f)
+		case f.relayed:
+			send(r.ctx, p.body)
+		default:
+			h.body(r, e, p)
+		}
+	} else {
+		f.close()
+	}
+	h.tell(r, f)
+}
+
+// fields writes the fields of an entry: those that others have too, then its own.
+func (h *handler) fields(r *request, e *cache.Entry, etag string, withBody bool) {
+	resp := &r.ctx.Response
 	if !r.forwarded {
 		writeFields(resp, everyAnswer)
 		write(resp, varies)
 	}
-	addFields(resp, e.Fields)
-	if p.etag != "" {
-		resp.Header.SetCanonical(nameETag, []byte(p.etag))
+	addFields(resp, e.Fields, false)
+	if withBody {
+		addFields(resp, e.Missing, false)
+	}
+	if etag != "" {
+		resp.Header.SetCanonical(nameETag, []byte(etag))
+	}
+	if len(e.Date) > 0 {
+		setDate(resp, e.Date)
+	} else {
+		setDate(resp, h.clock.date(r.now))
+	}
+	addFields(resp, e.Fields, true)
+	if withBody {
+		addFields(resp, e.Missing, true)
+	}
+}
+
+// tell writes what depends on the request.
+func (h *handler) tell(r *request, f found) {
+	if code := r.ctx.Response.StatusCode(); code == http.StatusRequestedRangeNotSatisfiable && f.entry.Status != code {
+		return // the problem has told it
 	}
 	if f.aged {
 		var buf [20]byte
-		resp.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(e.Policy.AgeAt(r.now)/time.Second), 10))
+		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(f.entry.Policy.AgeAt(r.now)/time.Second), 10))
 	}
 	writeCacheStatus(r)
-	setDate(resp, e.Date)
-	resp.SetStatusCode(e.Status)
-	if e.Status == http.StatusOK && !f.relayed {
-		switch conditional(r, p.etag, e) {
-		case http.StatusNotModified:
-			resp.SetStatusCode(http.StatusNotModified)
-			f.close()
-			return
-		case http.StatusPreconditionFailed:
-			h.fail(r, problem.New(http.StatusPreconditionFailed, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
-			return
-		}
-	}
-	addFields(resp, e.Missing)
-	if len(e.ContentType) > 0 {
-		resp.Header.SetContentTypeBytes(e.ContentType)
-	}
-	if f.stream != nil {
-		stream(r, f)
-		return
-	}
-	if f.relayed {
-		send(r.ctx, p.body)
-		return
-	}
-	h.body(r, e, p)
+	writeLimit(r)
 }
 
 // body writes the body that the representation has: coded, coloured, or a part of it.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/h1"
 )
 
 const (
@@ -14,18 +16,22 @@ const (
 	lingerBytes = 256 << 10
 )
 
-// A lingerer's connections, where they were refused in the middle of a request, are closed in two steps: with bytes of the
-// client still unread, closing at once would reset the connection, and the answer could be lost (RFC 9112, section 9.6).
-type lingerer struct{ net.Listener }
+// A listener's connections answer by themselves what is ready, and linger.
+type listener struct {
+	net.Listener
+	h *handler
+}
 
-func (l lingerer) Accept() (net.Conn, error) {
+func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &lingeringConn{Conn: c}, nil
+	return &lingeringConn{Conn: h1.NewConn(c, l.h, h1.Timeouts{Idle: idleTimeout, Write: writeTimeout})}, nil
 }
 
+// A lingeringConn, where it was refused in the middle of a request, is closed in two steps: with bytes of the client still
+// unread, closing at once would reset the connection, and the answer could be lost (RFC 9112, section 9.6).
 type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool

@@ -37,6 +37,11 @@ type handler struct {
 	metrics  *metrics
 	clock    clock
 
+	shortcuts  shortcuts
+	knownHosts knownHosts
+	codings    codings
+	blocks     blocks
+
 	proxyAll  bool
 	maxObject int64 // bytes of the largest body that is stored
 }
@@ -92,6 +97,7 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		h.end(r, outcomeRefused, problem.New(http.StatusLoopDetected, "this request has been here before: some server's origin leads back to it"))
 		return
 	}
+	h.knownHosts.add(ctx.Host())
 	h.routes.Handler(ctx)
 }
 
@@ -140,7 +146,6 @@ func (h *handler) count(r *request) error {
 	if !r.decision.OK {
 		return tooMany(r.decision)
 	}
-	writeLimit(r)
 	return nil
 }
 
@@ -173,6 +178,7 @@ func (h *handler) cached(r *request) (outcome, error) {
 	if err != nil {
 		return outcomeError, err
 	}
+	h.remember(r)
 	h.finish(r, f)
 	return f.outcome, nil
 }

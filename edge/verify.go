@@ -41,6 +41,7 @@ func (h *handler) verify(r *request) (outcome, error) {
 		resp.Header.Set(fasthttp.HeaderAccept, accept)
 	}
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	writeLimit(r)
 	send(r.ctx, a.body)
 	return outcomePassed, nil
 }

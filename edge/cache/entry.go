@@ -32,6 +32,7 @@ type Entry struct {
 	Monochrome   string    // what the origin said of recolouring; empty: nothing
 	Release      string    // of the origin, when it made the answer; empty: unknown
 	Policy       cachepolicy.Entry
+	Head         *Head // nil: answers are put together field by field
 
 	plain    bool // no codings are wanted
 	variants [3]*Variant
@@ -108,6 +109,9 @@ func (e *Entry) Cost() int64 {
 		for _, s := range list {
 			n += 24 + len(s)
 		}
+	}
+	if e.Head != nil {
+		n += len(e.Head.Own) + len(e.Head.OwnBody)
 	}
 	for _, v := range e.variants {
 		if v != nil {

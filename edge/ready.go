@@ -1,0 +1,340 @@
+package edge
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/icon"
+)
+
+// maxReady is how long a body may be to be written in one piece with its head, in bytes.
+const maxReady = 32 << 10
+
+// currentColor is what a colour stands in for.
+const currentColor = "currentColor"
+
+// Answer is the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
+// give. What it is not sure of it leaves to that.
+func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
+	t, ok := h.shortcut(q.Target)
+	if !ok || !h.knownHosts.has(q.Host) {
+		return dst, false
+	}
+	e := h.cache.Get(t.key)
+	if e == nil || e.Head == nil || !e.Freshness().Fresh(q.Now) {
+		return dst, false
+	}
+	v, coding := e.Identity(), cache.Identity
+	if t.color == "" {
+		v, coding = h.codings.choose(e, q.AcceptEncoding)
+	} else if e.Head.Paints < 0 {
+		return dst, false
+	}
+	if len(v.Body) > maxReady {
+		return dst, false
+	}
+	bare := false
+	if q.IfNoneMatch != nil {
+		same, sure := sameTag(q.IfNoneMatch, v.ETag, t.color)
+		if !sure {
+			return dst, false
+		}
+		bare = same
+	}
+	var d ratelimit.Decision
+	l := h.limits[t.class]
+	if l != nil {
+		if q.Forwarded && len(h.clients.trusted) > 0 {
+			return dst, false
+		}
+		if d = l.Allow(q.Client, q.Now); !d.OK {
+			return dst, false // it does not count, so that it may be asked for again
+		}
+		h.metrics.counted(t.class, true)
+	}
+	e.Hit()
+	if bare {
+		dst = appendBare(dst, e, v, &t)
+	} else {
+		dst = appendHead(dst, e, v, coding, &t)
+	}
+	dst = appendTold(dst, e, q.Now)
+	if l != nil {
+		dst = appendLimit(dst, t.class, l.Limit(), d)
+	}
+	dst = append(dst, "\r\n"...)
+	status := http.StatusOK
+	switch {
+	case bare:
+		status = http.StatusNotModified
+	case t.color != "":
+		dst = appendColored(dst, v.Body, &t)
+	default:
+		dst = append(dst, v.Body...)
+	}
+	h.metrics.answered(t.class, outcomeHit, status, time.Since(q.Now))
+	return dst, true
+}
+
+// appendHead writes status line and fields of an answer with a body.
+func appendHead(dst []byte, e *cache.Entry, v *cache.Variant, coding cache.Coding, t *shortcut) []byte {
+	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), e.Head.Type...)
+	length := len(v.Body)
+	switch {
+	case coding != cache.Identity:
+		dst = append(append(append(dst, "Content-Encoding: "...), coding.String()...), "\r\n"...)
+	case t.color != "":
+		length += e.Head.Paints * (len(t.paint) - len(currentColor))
+	}
+	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(length), 10), "\r\n"...)
+	dst = append(append(dst, e.Head.Always...), e.Head.WithBody...)
+	dst = appendTag(dst, v.ETag, t.color)
+	dst = append(append(dst, e.Head.Own...), e.Head.OwnBody...)
+	if coding == cache.Identity {
+		dst = append(dst, "Accept-Ranges: bytes\r\n"...)
+	}
+	return dst
+}
+
+// appendBare writes those of a 304.
+func appendBare(dst []byte, e *cache.Entry, v *cache.Variant, t *shortcut) []byte {
+	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), e.Head.Always...)
+	return append(appendTag(dst, v.ETag, t.color), e.Head.Own...)
+}
+
+func appendTag(dst []byte, etag string, color icon.Color) []byte {
+	dst = append(dst, "ETag: "...)
+	if color == "" {
+		return append(append(dst, etag...), "\r\n"...)
+	}
+	dst = append(append(dst, etag[:len(etag)-1]...), '-') // as cache.Suffixed
+	return append(append(dst, color[1:]...), "\"\r\n"...)
+}
+
+// appendTold writes what depends on the moment.
+func appendTold(dst []byte, e *cache.Entry, now time.Time) []byte {
+	p := e.Freshness()
+	dst = strconv.AppendInt(append(dst, "Age: "...), int64(e.Policy.AgeAt(now)/time.Second), 10)
+	dst = append(dst, "\r\nCache-Status: "...)
+	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: p.TTL(now)})
+	return append(dst, "\r\n"...)
+}
+
+func appendLimit(dst []byte, c class, l ratelimit.Limit, d ratelimit.Decision) []byte {
+	dst = ratelimit.AppendPolicy(append(dst, "RateLimit-Policy: "...), c.String(), l)
+	dst = ratelimit.AppendState(append(dst, "\r\nRateLimit: "...), c.String(), d)
+	return append(dst, "\r\n"...)
+}
+
+// appendColored writes a body with the colour in the place of currentColor.
+func appendColored(dst, body []byte, t *shortcut) []byte {
+	for {
+		i := bytes.Index(body, []byte(currentColor))
+		if i < 0 {
+			return append(dst, body...)
+		}
+		dst = append(append(dst, body[:i]...), t.paint...)
+		body = body[i+len(currentColor):]
+	}
+}
+
+// sameTag compares an If-None-Match of one entity tag with that of the answer. It is not sure about anything else.
+func sameTag(field []byte, etag string, color icon.Color) (same, sure bool) {
+	field = bytes.TrimPrefix(field, []byte("W/")) // the weak comparison (RFC 9110, section 13.1.2)
+	if n := len(field); n < 2 || field[0] != '"' || bytes.IndexByte(field[1:], '"') != n-2 {
+		return false, false
+	}
+	if color == "" {
+		return string(field) == etag, true
+	}
+	stem, ok := bytes.CutSuffix(field[:len(field)-1], []byte(color[1:]))
+	return ok && len(stem) == len(etag) && stem[len(stem)-1] == '-' && string(stem[:len(stem)-1]) == etag[:len(etag)-1], true
+}
+
+// A shortcut is what is known of a target as clients write it.
+type shortcut struct {
+	raw   string
+	key   string
+	color icon.Color
+	paint string // the colour as it is written into a drawing
+	class class
+}
+
+// shortcuts are the targets with a query that came last, and were understood on the long way: as many as there are places. A target
+// has one place, and takes it from whatever was there.
+type shortcuts struct {
+	places [1 << 14]atomic.Pointer[shortcut]
+}
+
+func (s *shortcuts) place(target []byte) *atomic.Pointer[shortcut] {
+	return &s.places[hash(target)%uint64(len(s.places))]
+}
+
+// hash is FNV-1a, stirred: whoever makes two values meet slows down these two.
+func hash(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h ^ h>>32
+}
+
+// shortcut is what is known of a target; it is not ok where the target must take the long way. A path without a query is its own key,
+// if anything is stored under it.
+func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
+	if bytes.IndexByte(target, '?') < 0 {
+		key := unsafe.String(unsafe.SliceData(target), len(target)) // for as long as the request lasts
+		return shortcut{key: key, class: classOf(key)}, true
+	}
+	if known := h.shortcuts.place(target).Load(); known != nil && known.raw == string(target) {
+		return *known, true
+	}
+	return t, false
+}
+
+// classOf is the class of a canonical path.
+func classOf(path string) class {
+	switch {
+	case !strings.HasPrefix(path, "/api/"):
+		return classCDN
+	case strings.HasPrefix(path, iconPath):
+		return classIcon
+	case strings.HasPrefix(path, packsPath):
+		return classPacks
+	case strings.HasPrefix(path, searchPath):
+		return classSearch
+	}
+	return classNone
+}
+
+// remember keeps what the long way found out about a target. Only drawings are coloured on the short way.
+func (h *handler) remember(r *request) {
+	t, raw := r.target, r.ctx.RequestURI()
+	if !r.ctx.IsGet() || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
+		return
+	}
+	place := h.shortcuts.place(raw)
+	if known := place.Load(); known == nil || known.raw != string(raw) {
+		place.Store(&shortcut{raw: string(raw), key: t.key, color: t.color, paint: string(t.color), class: r.class})
+	}
+}
+
+// knownHosts are the values of Host that came last and are answered for.
+type knownHosts [16]atomic.Pointer[string]
+
+func (k *knownHosts) has(host []byte) bool {
+	known := k[hash(host)%uint64(len(k))].Load()
+	return known != nil && *known == string(host)
+}
+
+func (k *knownHosts) add(host []byte) {
+	if !k.has(host) {
+		text := string(host)
+		k[hash(host)%uint64(len(k))].Store(&text)
+	}
+}
+
+// codings remembers what the Accept-Encodings that came last choose from each set of codings.
+type codings struct{ places [64]atomic.Pointer[choice] }
+
+type choice struct {
+	field string
+	of    [4]cache.Coding // by what there is besides identity: 1 gzip, 2 br
+}
+
+func (c *codings) choose(e *cache.Entry, field []byte) (*cache.Variant, cache.Coding) {
+	if len(field) == 0 {
+		return e.Identity(), cache.Identity
+	}
+	place := &c.places[(len(field)*7+int(field[0])+int(field[len(field)-1]))%len(c.places)]
+	known := place.Load()
+	if known == nil || known.field != string(field) {
+		known = newChoice(string(field))
+		place.Store(known)
+	}
+	have := 0
+	if e.Variant(cache.Gzip) != nil {
+		have |= 1
+	}
+	if e.Variant(cache.Brotli) != nil {
+		have |= 2
+	}
+	coding := known.of[have]
+	return e.Variant(coding), coding
+}
+
+func newChoice(field string) *choice {
+	c := &choice{field: strings.Clone(field)}
+	for have := range c.of {
+		var names []string
+		if have&1 != 0 {
+			names = append(names, cachepolicy.Gzip)
+		}
+		if have&2 != 0 {
+			names = append(names, cachepolicy.Brotli)
+		}
+		switch cachepolicy.Encoding(field, names...) {
+		case cachepolicy.Gzip:
+			c.of[have] = cache.Gzip
+		case cachepolicy.Brotli:
+			c.of[have] = cache.Brotli
+		}
+	}
+	return c
+}
+
+// blocks holds each sequence of header lines that entries share once.
+type blocks struct{ known sync.Map }
+
+// one is the block with these bytes.
+func (b *blocks) one(lines []byte) []byte {
+	if known, ok := b.known.Load(unsafe.String(unsafe.SliceData(lines), len(lines))); ok {
+		return known.([]byte)
+	}
+	known, _ := b.known.LoadOrStore(string(lines), bytes.Clone(lines))
+	return known.([]byte)
+}
+
+// serialise makes the head of an entry of one of our own routes ready to be written, in the order of finish.go.
+func (h *handler) serialise(e *cache.Entry) {
+	if e.Status != fasthttp.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {
+		return
+	}
+	head := &cache.Head{Paints: -1}
+	head.Type = h.blocks.one(appendLine(nil, cache.Field{Name: []byte("Content-Type"), Value: e.ContentType}))
+	always := appendLines(nil, everyAnswer, false)
+	always = appendLine(always, varies)
+	head.Always = h.blocks.one(appendLines(always, e.Fields, false))
+	head.WithBody = h.blocks.one(appendLines(nil, e.Missing, false))
+	head.Own = appendLines(appendLine(nil, cache.Field{Name: nameDate, Value: e.Date}), e.Fields, true)
+	head.OwnBody = appendLines(nil, e.Missing, true)
+	if e.Monochrome == "?1" {
+		head.Paints = bytes.Count(e.Identity().Body, []byte(currentColor))
+	}
+	e.Head = head
+}
+
+func appendLines(dst []byte, fields []cache.Field, own bool) []byte {
+	for _, f := range fields {
+		if isOwn(f.Name) == own {
+			dst = appendLine(dst, f)
+		}
+	}
+	return dst
+}
+
+func appendLine(dst []byte, f cache.Field) []byte {
+	return append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
+}

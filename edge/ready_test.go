@@ -1,0 +1,201 @@
+package edge
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/h1"
+)
+
+// longWay is a listener whose connections answer nothing by themselves.
+type longWay struct{ net.Listener }
+
+func (l longWay) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &lingeringConn{Conn: c}, nil
+}
+
+// bothWays serves one handler twice: with and without the short way.
+func bothWays(t testing.TB, h *handler) (short, long string) {
+	t.Helper()
+	serve := func(wrap func(net.Listener) net.Listener) string {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(h, h.log)
+		done := make(chan struct{})
+		go func() { defer close(done); s.Serve(wrap(ln)) }()
+		t.Cleanup(func() { drain(s, 10*time.Second, h.log); ln.Close(); <-done })
+		return ln.Addr().String()
+	}
+	return serve(func(l net.Listener) net.Listener { return listener{l, h} }), serve(func(l net.Listener) net.Listener { return longWay{l} })
+}
+
+// ask sends bytes over a connection of its own and reads everything until the server closes it.
+func ask(t testing.TB, address, request string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatalf("%v after %q", err, b)
+	}
+	return string(b)
+}
+
+// last makes the server close the connection after its answer.
+const last = "GET /healthz HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n"
+
+// Whatever is sent, the short way and the long way give the same answer to the byte.
+func TestShortWayIsTheLongWay(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) {
+		for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
+			c.Limits.Set(limit)
+		}
+	})
+	must(t, e.watch.look())
+	short, long := bothWays(t, e.handler)
+	targets := []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg", "/mdi/home.svg?color=%23f00", "/mdi/home.svg?color=ff000080", "/mdi/home.svg?size=48",
+		"/mdi/home.svg?size=48&color=red", "/fc/apple.svg?color=f00", "/mdi/none.svg", "/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?color=f00", "/api/v1/icon/mdi/home?format=svg",
+		"/api/v1/icon/mdi/home?format=svg&color=0f0", "/api/v1/search?q=home", "/api/v1/search?q=+home&limit=20", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json",
+		"/", "/healthz", "/-/release", "/mdi/home.svg?", "/mdi/home.svg?x", "/mdi%2Fhome.svg", "//mdi/home.svg", "/mdi/home.svg/", "/mdi/./home.svg", "/other/dot.svg?color=f00", "/broken/x.svg"}
+	fields := []string{"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n", "Accept-Encoding: gzip;q=0.5, identity;q=0.9\r\n", "Accept-Encoding: *\r\n", "accept-encoding: GZIP\r\n", "Accept-Encoding:\r\n",
+		"If-None-Match: \"home0123\"\r\n", "If-None-Match: W/\"home0123\"\r\n", "If-None-Match: \"home0123-br\"\r\nAccept-Encoding: br\r\n", "If-None-Match: \"home0123-ff0000\"\r\n",
+		"If-None-Match: \"x\", \"home0123\"\r\n", "If-None-Match: *\r\n", "If-None-Match: home0123\r\n", "If-None-Match: \"x\"\r\n", "If-None-Match:\r\n", "If-Modified-Since: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
+		"Range: bytes=0-3\r\n", "Range: bytes=0-3\r\nIf-Range: \"home0123\"\r\n", "If-Match: \"x\"\r\n", "Cache-Control: no-cache\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Cookie: a=b\r\n", "Authorization: Bearer x\r\n",
+		"X-Forwarded-For: 203.0.113.9\r\n", "Connection: keep-alive\r\n", "Connection: Keep-Alive, X\r\n", "TE: trailers\r\n", "X A: b\r\n", "X: a\tb\r\n", "X:\r\n", "X: \xc3\xa9\r\n", "Expect: 100-continue\r\n", "Upgrade: h2c\r\n", "Content-Length: 0\r\n"}
+	for _, target := range targets {
+		for range 2 { // until it is known
+			ask(t, long, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n"+last)
+		}
+		for _, f := range fields {
+			for _, method := range []string{"GET", "HEAD"} {
+				request := method + " " + target + " HTTP/1.1\r\nHost: a\r\n" + f + "\r\n" + last
+				now := time.Now()
+				a, b := ask(t, short, request), ask(t, long, request)
+				if timeless(a) != timeless(b) && time.Since(now) < time.Minute {
+					t.Errorf("%q\nshort: %q\nlong:  %q", request, a, b)
+				}
+			}
+		}
+	}
+}
+
+// timeless is an answer without what differs from one moment to the next.
+func timeless(s string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(s, "\r\n") {
+		for _, name := range []string{"Age: ", "RateLimit: "} {
+			if strings.HasPrefix(line, name) {
+				line = name
+			}
+		}
+		if i := strings.Index(line, "; ttl="); i > 0 && strings.HasPrefix(line, "Cache-Status: ") {
+			line = line[:i]
+		}
+		if strings.HasPrefix(line, "Date: ") && strings.Contains(s, "Age: ") == false {
+			line = "Date: "
+		}
+		b.WriteString(line + "\r\n")
+	}
+	return b.String()
+}
+
+// The short way is taken: else nothing above would have been compared.
+func TestShortWayIsTaken(t *testing.T) {
+	e := newEdgeTest(t, newLibrary())
+	must(t, e.watch.look())
+	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
+		e.get(t, target)
+		q := ready(target)
+		if out, ok := e.Answer(nil, q); !ok || !strings.HasPrefix(string(out), "HTTP/1.1 200 OK\r\n") {
+			t.Errorf("%s took the long way: %q", target, out)
+		}
+	}
+}
+
+// A hit costs no memory.
+func TestHitDoesNotAllocate(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s"); c.Limits.Set("icon=1000000/1s") })
+	must(t, e.watch.look())
+	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/api/v1/search?q=home", "/api/v1/icon/mdi/home"} {
+		e.get(t, target)
+		q, out := ready(target), make([]byte, 0, 16<<10)
+		if n := testing.AllocsPerRun(1000, func() {
+			q.Now = time.Now()
+			if _, ok := e.Answer(out, q); !ok {
+				t.Fatalf("%s took the long way", target)
+			}
+		}); n != 0 {
+			t.Errorf("a hit of %s allocates %v times", target, n)
+		}
+	}
+}
+
+// A client over its limit is refused on the short way as well, and its calls there count.
+func TestShortWayCounts(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("search=5/1h") })
+	must(t, e.watch.look())
+	short, _ := bothWays(t, e.handler)
+	c, err := net.Dial("tcp", short)
+	must(t, err)
+	defer c.Close()
+	br := bufio.NewReader(c)
+	for i := range 7 {
+		io.WriteString(c, "GET /api/v1/search?q=home HTTP/1.1\r\nHost: a\r\n\r\n")
+		a := readAnswer(t, br)
+		if want := map[bool]int{true: 200, false: 429}[i < 5]; a.StatusCode != want {
+			t.Fatalf("call %d: %d, want %d", i+1, a.StatusCode, want)
+		}
+	}
+}
+
+func ready(target string) *h1.Request {
+	return &h1.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
+		Client: netip.MustParseAddr("192.0.2.1"), Now: time.Now()}
+}
+
+func readAnswer(t *testing.T, br *bufio.Reader) answer {
+	t.Helper()
+	resp, err := http.ReadResponse(br, nil)
+	must(t, err)
+	b, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return answer{resp, string(b)}
+}
+
+// BenchmarkReady is one request on the short way, without its connection.
+func BenchmarkReady(b *testing.B) {
+	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
+		b.Run(name, func(b *testing.B) {
+			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
+			e.watch.look()
+			e.get(b, target)
+			q, out := ready(target), make([]byte, 0, 16<<10)
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Now = time.Now()
+				if _, ok := e.Answer(out, q); !ok {
+					b.Fatal("it took the long way")
+				}
+			}
+		})
+	}
+}
