@@ -20,7 +20,8 @@ type Answer struct {
 	ResponseTime time.Time     // when its header fields had come
 }
 
-// newAnswer passes on what may be. Trailer fields are dropped, never merged into the header fields (RFC 9110, section 6.5.1):
+// newAnswer passes on what may be. Any 1xx is gone by then, as net/http drops them: one answer may be for many who wait for it, or
+// for nobody yet, and no request of ours expects a 100 or a change of protocol (RFC 9110, section 15.2). Trailer fields are dropped, never merged into the header fields (RFC 9110, section 6.5.1):
 // net/http keeps them apart, and that is where they stay.
 func (c *Client) newAnswer(resp *http.Response, asked time.Time) *Answer {
 	a := &Answer{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body, RequestTime: asked, ResponseTime: time.Now()}

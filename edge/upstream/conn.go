@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 )
 
 var errUnasked = errors.New("the origin sent bytes that nobody asked for")
@@ -136,14 +135,5 @@ func (c *Client) watch(d dial) dial {
 		}
 		c.stats.open.Add(1)
 		return newConn(raw, func() { c.stats.open.Add(-1) }), nil
-	}
-}
-
-// within bounds the whole of d, a TLS handshake included.
-func within(timeout time.Duration, d dial) dial {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		return d(ctx, network, address)
 	}
 }

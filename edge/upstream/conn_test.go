@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
@@ -65,5 +66,32 @@ func TestGreetingIsNoAnswer(t *testing.T) {
 	c.begin(at)
 	if c.sent() {
 		t.Error("something was sent")
+	}
+}
+
+// A request waits until the Transport has done with what came before it.
+func TestBeginWaits(t *testing.T) {
+	for _, end := range []string{"reads on", "closes"} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer far.Close()
+			c := newConn(near, func() {})
+			defer c.Close()
+			_, at := newAttempt(t.Context())
+			begun := make(chan struct{})
+			go func() { c.begin(at); close(begun) }()
+			synctest.Wait()
+			select {
+			case <-begun:
+				t.Fatal("it does not wait")
+			default:
+			}
+			if end == "closes" {
+				c.Close()
+			} else {
+				go c.Read(make([]byte, 9))
+			}
+			<-begun
+		})
 	}
 }

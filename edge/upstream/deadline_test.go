@@ -115,6 +115,7 @@ func TestNoDeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Minute)
 		io.ReadFull(a.Body, make([]byte, 2))
 		time.Sleep(time.Minute)
 		if b, err := a.Whole(100); len(b) != 97 || err != nil {

@@ -103,6 +103,16 @@ func TestTLS(t *testing.T) {
 	wantProblem(t, err, 502, ErrUnreachable)
 }
 
+// A handshake is part of connecting.
+func TestTLSThatHangs(t *testing.T) {
+	o := serve(t, hangs)
+	u := o.url()
+	u.Scheme = "https"
+	c := New(Config{Origins: [][]*url.URL{{u}}, Connect: 50 * time.Millisecond, FirstByte: time.Minute})
+	_, err := c.Do(t.Context(), get("/"))
+	wantProblem(t, err, 504, ErrUnreachable)
+}
+
 func TestUnreachable(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +122,7 @@ func TestUnreachable(t *testing.T) {
 	c := New(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: ln.Addr().String()}}}})
 	_, err = fetch(t.Context(), c, get("/"))
 	wantProblem(t, err, 502, ErrUnreachable)
-	if got := c.Stats(); got.Requests != 1 || got.Failures != 1 || got.Timeouts != 0 || got.Open != 0 {
+	if got := c.Stats(); got.Requests != 1 || got.Failures != 1 || got.Timeouts != 0 || got.Retries != 0 || got.Open != 0 {
 		t.Errorf("Stats = %+v", got)
 	}
 }

@@ -59,6 +59,9 @@ func TestProbe(t *testing.T) {
 				if got, err := c.probe(t.Context(), c.origins[0]); got != row.want {
 					t.Errorf("verdict is %v (%v), want %v", got, err, row.want)
 				}
+				if open := c.Stats().Open; name == "200" && open != 1 {
+					t.Errorf("%d connections, want one that can be used again", open)
+				}
 				if took := time.Since(start); took > checkTimeout {
 					t.Errorf("it took %v", took)
 				}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // An origin that lies gives an error within the deadline, and the next answer is its own.
@@ -106,6 +107,7 @@ func TestOddOrigins(t *testing.T) {
 		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 		{"chunks, an extension, a trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n", "ok", -1},
 		{"a trailer unannounced", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", "ok", -1},
+		{"a length in a 1xx", "HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nConnection: Date\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok", -1},
 		{"until it closes", "HTTP/1.1 200 OK\r\n\r\nok", "ok", -1},
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", "ok", -1},
 		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", "", 0},
@@ -125,6 +127,9 @@ func TestOddOrigins(t *testing.T) {
 				if got, has := a.Header[field]; has {
 					t.Errorf("%s: %s is passed on", field, got)
 				}
+			}
+			if got := a.Header.Get("Content-Length"); got != "" && a.Status == 204 {
+				t.Errorf("Content-Length: %s of nothing", got) // RFC 9110, section 8.6
 			}
 			if want := "1." + o.text[7:8] + " iconedge"; a.Header.Get("Via") != want { // RFC 9110, section 7.6.3
 				t.Errorf("Via is %q, want %q", a.Header.Get("Via"), want)
@@ -170,5 +175,20 @@ func TestHeadKeepsItsLength(t *testing.T) {
 	a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "HEAD", Target: "/"})
 	if err != nil || a.Header.Get("Content-Length") != "99999999999" || a.body != "" || a.Length != 0 {
 		t.Fatalf("answer is %+v, %v", a, err)
+	}
+}
+
+// What is refused leaves no connection open.
+func TestRefusedIsClosed(t *testing.T) {
+	for _, text := range []string{"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nab", "HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\n\r\nab", "HTTP/9.9 200 OK\r\n\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := network{"a": {answer: says(text)}}.client(Config{}, "a")
+			_, err := c.Do(t.Context(), get("/"))
+			wantProblem(t, err, 502, ErrAnswer)
+			synctest.Wait()
+			if got := c.Stats(); got.Open != 0 {
+				t.Errorf("after %q Stats = %+v", text, got)
+			}
+		})
 	}
 }

@@ -172,6 +172,26 @@ func TestOpen(t *testing.T) {
 	})
 }
 
+// A probe's answer may be broken: the origin is there.
+func TestProbeOfBrokenAnswer(t *testing.T) {
+	for _, text := range []string{"nonsense\r\n\r\n", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			n := network{}
+			c := n.client(Config{}, "a")
+			for range mostFailures {
+				c.Do(t.Context(), get("/"))
+			}
+			time.Sleep(firstPause)
+			n["a"] = &server{answer: says(text)}
+			_, err := c.Do(t.Context(), get("/"))
+			wantProblem(t, err, 502, ErrAnswer)
+			if got := c.Stats(); !got.Origins[0].Well {
+				t.Errorf("Stats = %+v", got)
+			}
+		})
+	}
+}
+
 // A probe that waits for its answer lets nobody else through; one whose caller goes away makes room.
 func TestProbeIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,12 +1,15 @@
 package upstream
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
 // An origin that closes a connection without a word gets a GET once more, on whichever connection, and a POST never, whatever
@@ -73,19 +76,21 @@ func TestLostConnectionIsMended(t *testing.T) {
 
 // An answer that has begun is not asked for again.
 func TestBegunAnswerIsNotMended(t *testing.T) {
-	o := serve(t, func(c net.Conn, head string) bool {
-		if strings.Contains(head, " /half ") {
-			says("H")(c, head)
-			return false
+	for _, text := range []string{"H", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"} {
+		o := serve(t, func(c net.Conn, head string) bool {
+			if strings.Contains(head, " /bad ") {
+				says(text)(c, head)
+				return false
+			}
+			return says(ok)(c, head)
+		})
+		c := o.client(t, Config{})
+		fetch(t.Context(), c, get("/"))
+		_, err := c.Do(t.Context(), get("/bad"))
+		wantProblem(t, err, 502, ErrAnswer)
+		if got := c.Stats(); len(o.requests()) != 2 || got.Retries != 0 || got.Origins[0].Failures != 0 {
+			t.Errorf("asked %q; Stats = %+v", o.requests(), got)
 		}
-		return says(ok)(c, head)
-	})
-	c := o.client(t, Config{})
-	fetch(t.Context(), c, get("/"))
-	_, err := c.Do(t.Context(), get("/half"))
-	wantProblem(t, err, 502, ErrAnswer)
-	if got := c.Stats(); len(o.requests()) != 2 || got.Retries != 0 || !got.Origins[0].Well || got.Origins[0].Failures != 0 {
-		t.Errorf("asked %q; Stats = %+v", o.requests(), got)
 	}
 }
 
@@ -103,3 +108,39 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 		t.Errorf("Stats = %+v", got)
 	}
 }
+
+// What could not be written was not sent: it goes to the next origin, or to the same again, whatever the method.
+func TestNothingWasWritten(t *testing.T) {
+	for _, row := range []struct {
+		origins string
+		dead    int32 // connections that take no byte
+		want    error
+	}{{"a|b", 1, nil}, {"a", 1, nil}, {"a|b", 2, errUnsent}, {"a", 2, errUnsent}} {
+		synctest.Test(t, func(t *testing.T) {
+			n := network{"a": {answer: says(ok)}, "b": {answer: says(ok)}}
+			c := n.client(Config{}, row.origins)
+			defer c.Close()
+			var dials atomic.Int32
+			c.transport.DialContext = c.watch(func(ctx context.Context, network, address string) (net.Conn, error) {
+				raw, err := n.dial(ctx, network, address)
+				if dials.Add(1) <= row.dead {
+					raw = unwritable{raw}
+				}
+				return raw, err
+			})
+			_, err := fetch(t.Context(), c, Request{Method: "POST", Target: "/", Body: []byte("x")})
+			if row.want != nil {
+				wantProblem(t, err, 502, row.want)
+			} else if err != nil {
+				t.Errorf("%+v: %v", row, err)
+			}
+			if got := dials.Load(); got != 2 {
+				t.Errorf("%+v: %d connections", row, got)
+			}
+		})
+	}
+}
+
+type unwritable struct{ net.Conn }
+
+func (unwritable) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -68,10 +68,10 @@ func newID() string {
 
 func (c *Client) newTransport(connect time.Duration, conns int, config *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect}
-	secure := &tls.Dialer{NetDialer: dialer, Config: config}
+	secure := &tls.Dialer{NetDialer: dialer, Config: config} // the timeout is for its handshake too
 	t := &http.Transport{
 		DialContext:            c.watch(dialer.DialContext),
-		DialTLSContext:         c.watch(within(connect, secure.DialContext)),
+		DialTLSContext:         c.watch(secure.DialContext),
 		DisableCompression:     true, // what the caller accepts is what is asked for, and passed on as it comes
 		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,
