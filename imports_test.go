@@ -25,6 +25,7 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",                                                                                                         // the contract of every store
 	"edge":                  "icon problem cachepolicy github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
+	"edge/h1":               "", // it knows nothing of caches
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem",
 	"origin":                "icon problem objectstore github.com/prometheus/client_golang",
