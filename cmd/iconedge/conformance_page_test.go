@@ -40,9 +40,9 @@ type chapter struct {
 
 // counts are those of the suite's three kinds of tests.
 type counts struct {
-	Required count `json:"required"`
-	Optimal  count `json:"optimal"`
-	Check    count `json:"check"`
+	Required count `json:"required,omitzero"`
+	Optimal  count `json:"optimal,omitzero"`
+	Check    count `json:"check,omitzero"`
 }
 
 type count struct {

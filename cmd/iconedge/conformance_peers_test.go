@@ -37,7 +37,7 @@ const withPeers = "ICONEDGE_PEERS"
 // docs/conformance.md. It judges nobody; it is run by `make conformance`.
 func TestConformancePeers(t *testing.T) {
 	if os.Getenv(withPeers) == "" {
-		t.Skip("measures other caches: "+withPeers+"=1 runs it")
+		t.Skip("measures other caches: " + withPeers + "=1 runs it")
 	}
 	origin := suiteOrigin(t)
 	for _, p := range peers {

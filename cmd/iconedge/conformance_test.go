@@ -17,7 +17,7 @@ var conformanceDir = filepath.Join("..", "..", "tools", "conformance")
 
 // A caseResult is what the public suite for HTTP caches says of one of its tests: tools/conformance/suite.mjs.
 type caseResult struct {
-	Chapter   string   `json:"chapter_name"`
+	Chapter   string   `json:"chapter"`
 	ID        string   `json:"id"`
 	Kind      string   `json:"kind"`       // required, optimal, or check: a question without a right answer
 	DependsOn []string `json:"depends_on"` // tests without which this one says nothing

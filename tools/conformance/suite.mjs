@@ -34,8 +34,7 @@ async function repeat () {
 function judged (results) {
   const says = (id, dependencies) => ['✅', 'Y'].includes(determineTestResult(chapters, id, results, dependencies)[2])
   return chapters.flatMap(chapter => chapter.tests.filter(test => !test.browser_only).map(test => ({
-    chapter: chapter.id,
-    chapter_name: chapter.name,
+    chapter: chapter.name,
     id: test.id,
     kind: test.kind ?? 'required',
     depends_on: test.depends_on ?? [],
