@@ -33,10 +33,11 @@ fuzz: ## every fuzz target for FUZZ (10s)
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules ## the whole real library: cleaned, published, compared with Iconify's own renderer
+conformance: build library/node_modules tools/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer
+	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/...
 
-golden: ## write the golden files (docs/config.md, docs/metrics.md, docs/openapi.yaml, drawings) instead of comparing
+golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
 
 help: ## list these words

@@ -40,6 +40,8 @@ func serve(ctx context.Context, fs *flagSet, log **slog.Logger, logger func() (*
 		return err
 	}
 	*log = l
+	slog.SetLogLoggerLevel(slog.LevelDebug) // what the standard library says of its own accord: an origin's odd bytes, mostly
+	slog.SetDefault(l)
 	if err := validate(); err != nil {
 		return errUsage(oneLine(err))
 	}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -14,6 +15,7 @@ type origin struct {
 	url   *url.URL
 	group int
 	seed  uint64
+	alone bool // there is no other
 	log   *slog.Logger
 
 	mu               sync.Mutex
@@ -105,6 +107,9 @@ func (o *origin) settle(probe bool, v verdict, err error, now time.Time) {
 	defer o.mu.Unlock()
 	if v == failure {
 		o.failures++
+	}
+	if o.alone && errors.Is(err, errLost) {
+		v = nothing // it is there, and there is no other: one address that it fails at must not close all of them
 	}
 	opened, closed := o.breaker.settle(probe, v, now)
 	if opened {

@@ -245,6 +245,26 @@ func TestNoVerdict(t *testing.T) {
 	})
 }
 
+// An origin that is alone, and drops requests to one address, is not given up for it.
+func TestLostRequestsOfOneOrigin(t *testing.T) {
+	for _, names := range [][]string{{"a"}, {"a", "b"}} {
+		synctest.Test(t, func(t *testing.T) {
+			n := network{}
+			for _, name := range names {
+				n[name] = &server{answer: drops}
+			}
+			c := n.client(Config{}, strings.Join(names, " "))
+			defer c.Close()
+			for range 2 * mostFailures {
+				c.Do(t.Context(), get("/"))
+			}
+			if well := c.Stats().Origins[0].Well; well != (len(names) == 1) {
+				t.Errorf("of %d origins the first is well: %v", len(names), well)
+			}
+		})
+	}
+}
+
 func TestOriginStats(t *testing.T) {
 	u, _ := url.Parse("https://user:secret@origin.example:8443/base")
 	c := New(Config{Origins: [][]*url.URL{{u}}})

@@ -55,6 +55,9 @@ func New(cfg Config) *Client {
 			c.origins = append(c.origins, newOrigin(u, group, c.log))
 		}
 	}
+	if len(c.origins) == 1 {
+		c.origins[0].alone = true
+	}
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
 	return c
 }
