@@ -12,14 +12,13 @@ import (
 // An inquiry is what a request needs of the cache and of the origin. Those of our own routes are the same whoever asks;
 // a forwarded one is the client's.
 type inquiry struct {
-	key     string              // path and query that the origin is asked for, and the name of what is stored
-	own     bool                // of one of our routes: the answer is made ours before it is kept
-	asks    cachepolicy.Request // what decides about storing and reusing
-	header  http.Header         // sent to the origin; not changed
-	client  netip.Addr          // told to the origin; zero: nothing is
-	body    []byte
-	proto   string
-	release bool // an answer of the origin about its release
+	key    string              // path and query that the origin is asked for, and the name of what is stored
+	own    bool                // of one of our routes: the answer is made ours before it is kept
+	asks   cachepolicy.Request // what decides about storing and reusing
+	header http.Header         // sent to the origin; not changed
+	client netip.Addr          // told to the origin; zero: nothing is
+	body   []byte
+	proto  string
 }
 
 // plain is all that our own routes ask an origin for: codings are made here.

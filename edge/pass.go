@@ -30,8 +30,8 @@ func (h *handler) pass(ctx *fasthttp.RequestCtx) {
 		o, err = h.passGet(r, q)
 	case http.MethodHead:
 		o, err = h.passHead(r, q)
-	default:
-		o, err = h.passOther(r, q)
+	default: // it always reaches the origin
+		o, err = h.bypass(r, q, cachepolicy.ForwardMethod)
 	}
 	h.end(r, o, err)
 }
@@ -152,11 +152,6 @@ func getOf(q *inquiry) *inquiry {
 	return &g
 }
 
-// passOther is any other method: it always reaches the origin, and makes invalid what it may have changed (RFC 9111, section 4.4).
-func (h *handler) passOther(r *request, q *inquiry) (outcome, error) {
-	return h.bypass(r, q, cachepolicy.ForwardMethod)
-}
-
 // bypass asks the origin for this client alone.
 func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outcome, error) {
 	a, err := h.fetch(q.upstream(nil))
@@ -167,7 +162,7 @@ func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outco
 	return h.relay(r, q, a, why)
 }
 
-// relay passes an answer on as it comes.
+// relay passes an answer on as it comes, and makes invalid what the request may have changed (RFC 9111, section 4.4).
 func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepolicy.Forward) (outcome, error) {
 	asked := h.cache.Now()
 	if targets := cachepolicy.Invalidated(q.asks, a.Status, a.Header); len(targets) > 0 {

@@ -307,6 +307,13 @@ func (b *blocks) one(lines []byte) []byte {
 	return known.([]byte)
 }
 
+// restored readies an entry that was taken from disk, where heads are not kept.
+func (h *handler) restored(e *cache.Entry) {
+	if _, own := canonical(e.Key); own {
+		h.serialise(e)
+	}
+}
+
 // serialise makes the head of an entry of one of our own routes ready to be written, in the order of finish.go.
 func (h *handler) serialise(e *cache.Entry) {
 	if e.Status != fasthttp.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {

@@ -33,7 +33,13 @@ type watch struct {
 
 var errNoReleases = errors.New("the origin tells of no releases")
 
-func newWatch(h *handler) *watch { return &watch{h: h} }
+// newWatch begins with the release that what is on disk was made from, if there is anything.
+func newWatch(h *handler) *watch {
+	if label := h.cache.Label(); releaseID(label) {
+		h.release.Store(&label)
+	}
+	return &watch{h: h}
+}
 
 // run asks until ctx ends.
 func (w *watch) run(ctx context.Context) {
@@ -95,6 +101,7 @@ func (w *watch) learn() error {
 		w.h.cache.Drop(append(told.Changed, icon.LibraryKey)...)
 	}
 	w.h.release.Store(&told.Release)
+	w.h.cache.SetLabel(told.Release) // so that after a restart what is on disk is dropped in part only
 	w.h.metrics.switched(told.Release)
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil

@@ -1,0 +1,68 @@
+package edge
+
+import (
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// An edge that starts again finds on disk what it had, less what a new release changed meanwhile.
+func TestRestartIsWarm(t *testing.T) {
+	l := newLibrary()
+	origin := httptest.NewServer(l)
+	defer origin.Close()
+	dir := t.TempDir()
+	life := func(use func(get func(target string) string)) {
+		var cfg Config
+		cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+		must(t, cfg.Origins.Set(origin.URL))
+		cfg.Log, cfg.CacheDir, cfg.ProxyAll = slog.New(slog.DiscardHandler), dir, true
+		public, admin := listenTest(t), listenTest(t)
+		cfg.Listener, cfg.AdminListener = public, admin
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- Run(ctx, cfg) }()
+		use(func(target string) string {
+			resp, err := http.Get("http://" + public.Addr().String() + target)
+			must(t, err)
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			must(t, err)
+			if target == "/mdi/home.svg" && !strings.Contains(string(body), "<svg") {
+				t.Errorf("%s: %s", target, body)
+			}
+			return resp.Header.Get("Cache-Status")
+		})
+		stop()
+		must(t, <-done)
+	}
+	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/api/v1/search?q=home"}
+	life(func(get func(string) string) {
+		for l.count("/-/release") == 0 {
+			get("/healthz") // until it has asked for the release
+		}
+		for _, target := range all {
+			get(target)
+		}
+	})
+	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
+	before := l.count("/-/release?since=" + releaseA)
+	life(func(get func(string) string) {
+		for l.count("/-/release?since="+releaseA) == before {
+			get("/healthz")
+		}
+		for i, target := range all {
+			if hit := strings.Contains(get(target), "; hit;"); hit != (i == 1) {
+				t.Errorf("%s is found on disk: %v", target, hit)
+			}
+			if i == 1 && !strings.Contains(get(target), "; hit;") {
+				t.Error("the second time it is not")
+			}
+		}
+	})
+}
