@@ -21,7 +21,14 @@ const (
 
 // Options say how much a cache may hold.
 type Options struct {
-	MaxBytes int64 // of all entries, bodies and header fields together
+	MaxBytes  int64  // of all entries in memory, bodies and header fields together
+	Dir       string // folder of the disk tier, for one process alone; empty: there is none
+	DiskBytes int64  // what the tier may take there; for each entry it also takes some 150 bytes of memory
+
+	// Restored is called with an entry that was read from disk, before anybody else has it: Head is not kept there. May be nil.
+	Restored func(*Entry)
+	// Log is told what goes wrong with the tier, in the manner of slog. May be nil.
+	Log func(msg string, args ...any)
 }
 
 // A Cache is safe for concurrent use. Entries that it returned are never changed, but that they become stale when a soft purge
@@ -31,6 +38,7 @@ type Cache struct {
 	shelves [shelves]shelf
 	lru     *ristretto.Cache[uint64, *Entry]
 	front   budget
+	disk    *disk // nil: none
 	marks   marks
 	flights flights
 	janitor janitor
@@ -46,7 +54,7 @@ type counts struct {
 	evicted, drops, purged atomic.Uint64
 }
 
-// New makes a cache. Close ends it.
+// New makes a cache, with what is found in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
 	c := &Cache{seeds: newSeeds(), front: budget{max: o.MaxBytes / frontPart}}
 	c.flights.init()
@@ -67,11 +75,18 @@ func New(o Options) (*Cache, error) {
 		return nil, err
 	}
 	c.lru = lru
+	if o.Dir != "" {
+		if err := c.openDisk(o); err != nil {
+			lru.Close()
+			return nil, err
+		}
+	}
 	c.janitor.start(c)
 	return c, nil
 }
 
-// Close ends the cache's goroutines; nothing is stored after it. It may be called once.
+// Close ends the cache's goroutines; nothing is stored after it. What may be reused is written to the disk tier. It may be
+// called once.
 func (c *Cache) Close() {
 	c.janitor.end()
 	c.closing.Lock()
@@ -79,6 +94,9 @@ func (c *Cache) Close() {
 	c.closed = true
 	for i := range c.shelves {
 		c.shelves[i].close()
+	}
+	if c.disk != nil {
+		c.disk.close(c.all())
 	}
 	c.lru.Close()
 }
@@ -90,14 +108,27 @@ type Stats struct {
 	Evicted uint64 // entries that had to go because there was no room
 	Drops   uint64 // times that something was dropped by its surrogate key
 	Purged  uint64 // entries that a purge removed or marked stale
+
+	DiskBytes   int64
+	DiskEntries int64
+	DiskHits    uint64 // entries that were brought back from disk
+	DiskErrors  uint64 // reads and writes that failed, and records that were damaged
+	DiskDropped uint64 // entries that were not written: too many at once, or too large
 }
 
 // Stats counts what is there now.
 func (c *Cache) Stats() Stats {
-	return Stats{
+	s := Stats{
 		Entries: c.counts.entries.Load(), Bytes: c.counts.bytes.Load(), Evicted: c.counts.evicted.Load(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
+	if d := c.disk; d != nil {
+		d.mu.RLock()
+		defer d.mu.RUnlock()
+		s.DiskBytes, s.DiskEntries = d.bytes, d.index.there
+		s.DiskHits, s.DiskErrors, s.DiskDropped = d.hits.Load(), d.errors.Load(), d.dropped.Load()
+	}
+	return s
 }
 
 // seeds of the hashes by which keys and surrogate keys are known. They differ from process to process, so that nobody outside

@@ -22,7 +22,7 @@ func newTest(t *testing.T, maxBytes int64) *Cache {
 }
 
 func entry(key, body string, tags ...string) *Entry {
-	e := &Entry{Key: key, Status: 200, ContentType: []byte("image/svg+xml"), Tags: tags}
+	e := &Entry{Key: key, Status: 200, ContentType: []byte("image/svg+xml"), Tags: tags, Validator: `"tag"`}
 	e.SetIdentity([]byte(body), `"tag"`)
 	return e
 }
@@ -263,7 +263,7 @@ func TestConfirmed(t *testing.T) {
 	e.Header = http.Header{"Etag": {`"tag"`}}
 	e.Date, e.LastModified, e.Validator, e.Monochrome, e.Release = []byte("today"), time.Unix(1, 0), `"tag"`, "?1", "r"
 	e.Fields, e.Missing, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
-	e.expire(time.Unix(10, 0))
+	e.expire(time.Unix(10, 0), 1)
 	if n := e.Hit(); n != 1 {
 		t.Errorf("Hit() = %d, want 1", n)
 	}

@@ -37,8 +37,7 @@ type Entry struct {
 	plain    bool // no codings are wanted
 	variants [3]*Variant
 	hits     atomic.Uint64
-	expired  atomic.Pointer[cachepolicy.Entry] // what a soft purge left of Policy
-
+	expired  atomic.Pointer[expiry]
 }
 
 // stored is what an entry needs while it is stored: at its front, close together, because a purge looks at all of it in every
@@ -51,20 +50,30 @@ type stored struct {
 	cost    int64         // as it is counted
 	checked atomic.Uint64 // one more than the last mark against which it was judged, and kept
 	hash    uint64        // of Key and Secondary
+	origin  *place        // on disk, if it came from there
+}
+
+// An expiry is what a soft purge left of a policy, and which purge that was: one read from disk is of mark 0.
+type expiry struct {
+	policy cachepolicy.Entry
+	by     Mark
 }
 
 // Freshness is what decides whether the entry may be used: Policy, or what a soft purge left of it.
 func (e *Entry) Freshness() cachepolicy.Entry {
-	if p := e.expired.Load(); p != nil {
-		return *p
+	if x := e.expired.Load(); x != nil {
+		return x.policy
 	}
 	return e.Policy
 }
 
-// expire makes the entry stale from a moment on, and reports whether it was not stale already by another purge.
-func (e *Entry) expire(now time.Time) bool {
-	p := e.Policy.Expired(now)
-	return e.expired.CompareAndSwap(nil, &p)
+// expire makes the entry stale from a moment on, and reports whether the purge with that mark did, or had done, so: another one
+// may have been first.
+func (e *Entry) expire(now time.Time, by Mark) bool {
+	if e.expired.Load() == nil {
+		e.expired.CompareAndSwap(nil, &expiry{e.Policy.Expired(now), by})
+	}
+	return e.expired.Load().by == by
 }
 
 // Hit counts one use of the entry, and returns how often it has been used.

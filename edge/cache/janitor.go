@@ -66,6 +66,7 @@ func (c *Cache) sweep() {
 	for i := range c.shelves {
 		c.sweepShelf(&c.shelves[i])
 	}
+	c.onDisk((*disk).sweep)
 	c.janitor.swept, c.janitor.buried = now, false
 }
 

@@ -23,15 +23,6 @@ type ruling struct {
 	when       int64 // of soft, in nanoseconds
 }
 
-// A sentence is what one drop or purge rules.
-type sentence struct {
-	all      bool
-	labels   []uint64
-	prefixes []string
-	soft     bool
-	when     time.Time
-}
-
 type marks struct {
 	last     atomic.Uint64 // the newest mark; set after its rulings are in place
 	mu       sync.RWMutex
@@ -46,54 +37,48 @@ func (m *marks) now() Mark { return Mark(m.last.Load()) }
 // Now is the mark at which whatever is asked for from here on is asked for.
 func (c *Cache) Now() Mark { return c.marks.now() }
 
-// Drop forgets every entry that has one of the surrogate keys, also those that are on their way.
-func (c *Cache) Drop(tags ...string) {
-	if len(tags) == 0 {
-		return
-	}
-	labels := make([]uint64, len(tags))
-	for i, t := range tags {
-		labels[i] = c.seeds.labelOfTag(t)
-	}
-	c.marks.rule(sentence{labels: labels})
-	c.counts.drops.Add(1)
-	c.janitor.call()
-}
-
-// DropAll forgets everything.
-func (c *Cache) DropAll() {
-	c.marks.rule(sentence{all: true})
-	c.counts.drops.Add(1)
-	c.janitor.call()
-}
-
 // rule makes a sentence count from now on, and returns its mark.
 func (m *marks) rule(s sentence) Mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := m.now() + 1
-	amend := func(r ruling) ruling {
-		if s.soft {
-			r.soft, r.when = next, s.when.UnixNano()
-		} else {
-			r.hard = next
-		}
-		return r
+	m.pass(next, s)
+	m.last.Store(uint64(next))
+	return next
+}
+
+// impose makes a sentence count that was ruled at a mark in an earlier life.
+func (m *marks) impose(at Mark, s sentence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pass(at, s)
+}
+
+// begin makes a mark the first: everything there is was judged by what was ruled before.
+func (m *marks) begin(at Mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.horizon = at
+	m.last.Store(uint64(at))
+}
+
+func (m *marks) pass(at Mark, s sentence) {
+	verdict := ruling{hard: at}
+	if s.soft {
+		verdict = ruling{soft: at, when: s.when.UnixNano()}
 	}
 	if s.all {
-		m.all = amend(m.all)
+		m.all = m.all.and(verdict)
 	}
 	if m.labels == nil {
 		m.labels, m.prefixes = map[uint64]ruling{}, map[string]ruling{}
 	}
 	for _, l := range s.labels {
-		m.labels[l] = amend(m.labels[l])
+		m.labels[l] = m.labels[l].and(verdict)
 	}
 	for _, p := range s.prefixes {
-		m.prefixes[p] = amend(m.prefixes[p])
+		m.prefixes[p] = m.prefixes[p].and(verdict)
 	}
-	m.last.Store(uint64(next))
-	return next
 }
 
 // keep reports whether nothing that concerns e was dropped after e was asked for, and marks it stale if that was ruled. What was
@@ -107,27 +92,32 @@ func (m *marks) keep(e *Entry) bool {
 	if e.mark < m.horizon && e.checked.Load() <= uint64(m.horizon) {
 		return false // nobody knows any more what was ruled since it was asked for
 	}
-	r := m.about(e)
+	r := m.about(e.Key, e.labels)
 	if r.hard > e.mark {
 		return false
 	}
 	if r.soft > e.mark {
-		e.expire(time.Unix(0, r.when))
+		e.expire(time.Unix(0, r.when), r.soft)
 	}
 	e.checked.Store(m.last.Load() + 1) // one more, so that an entry begins unjudged
 	return true
 }
 
 // about is all that was ruled about an entry, in one.
-func (m *marks) about(e *Entry) ruling {
-	r := m.all
-	for _, l := range e.labels {
-		r = r.and(m.labels[l])
-	}
+func (m *marks) about(key string, labels []uint64) ruling {
+	r := m.aboutLabels(labels)
 	for p, other := range m.prefixes {
-		if strings.HasPrefix(e.Key, p) {
+		if strings.HasPrefix(key, p) {
 			r = r.and(other)
 		}
+	}
+	return r
+}
+
+func (m *marks) aboutLabels(labels []uint64) ruling {
+	r := m.all
+	for _, l := range labels {
+		r = r.and(m.labels[l])
 	}
 	return r
 }
@@ -138,6 +128,13 @@ func (r ruling) and(other ruling) ruling {
 		r.soft, r.when = other.soft, other.when
 	}
 	return r
+}
+
+// dropped reports whether what has such labels, and was asked for at a mark, was dropped since. Prefixes are not looked at.
+func (m *marks) dropped(labels []uint64, asked Mark) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.aboutLabels(labels).hard > asked
 }
 
 // many reports whether more rulings are kept than should be.

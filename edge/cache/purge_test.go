@@ -55,7 +55,7 @@ var purges = []struct {
 	{"everything", Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
 }
 
-func name(e *Entry) string {
+func label(e *Entry) string {
 	if e.Secondary == "" {
 		return e.Key
 	}
@@ -77,12 +77,12 @@ func TestPurge(t *testing.T) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
 			}
 			for _, e := range stock() {
-				purged := slices.Contains(tt.want, name(e))
+				purged := slices.Contains(tt.want, label(e))
 				if got := there(c, e); (got == nil) != purged {
-					t.Errorf("%s is there: %v, purged: %v", name(e), got != nil, purged)
+					t.Errorf("%s is there: %v, purged: %v", label(e), got != nil, purged)
 				}
 				if c.Put(e, asked) == purged {
-					t.Errorf("%s was on its way and is stored: %v, purged: %v", name(e), !purged, purged)
+					t.Errorf("%s was on its way and is stored: %v, purged: %v", label(e), !purged, purged)
 				}
 			}
 			if n := c.Purge(tt.purge, t0); n != 0 {
@@ -90,7 +90,7 @@ func TestPurge(t *testing.T) {
 			}
 			for _, e := range stock() {
 				if !c.Put(e, c.Now()) {
-					t.Errorf("%s was asked for afterwards and is not stored", name(e))
+					t.Errorf("%s was asked for afterwards and is not stored", label(e))
 				}
 			}
 			consistent(t, c)
@@ -115,18 +115,18 @@ func TestSoftPurge(t *testing.T) {
 			}
 			for _, e := range stock() {
 				want := e.Policy
-				if slices.Contains(tt.want, name(e)) {
+				if slices.Contains(tt.want, label(e)) {
 					want = want.Expired(later)
 				}
 				if got := there(c, e); got == nil || got.Freshness() != want {
-					t.Errorf("%s is %+v, want freshness %+v", name(e), got, want)
+					t.Errorf("%s is %+v, want freshness %+v", label(e), got, want)
 				}
 				late := e.Confirmed()
-				if !c.Put(late, asked) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, name(e)) {
-					t.Errorf("%s was on its way and is stored with %+v", name(e), late.Freshness())
+				if !c.Put(late, asked) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, label(e)) {
+					t.Errorf("%s was on its way and is stored with %+v", label(e), late.Freshness())
 				}
 				if !c.Put(e, c.Now()) || there(c, e).Freshness() != e.Policy {
-					t.Errorf("%s was asked for afterwards and is not fresh", name(e))
+					t.Errorf("%s was asked for afterwards and is not fresh", label(e))
 				}
 			}
 			consistent(t, c)

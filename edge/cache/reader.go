@@ -106,7 +106,7 @@ func (s *Spool) trim() {
 	if slow == nil || !s.windowed() {
 		return
 	}
-	if s.stalled {
+	if s.stalled > 0 {
 		s.moved.Broadcast()
 	}
 	n := slow.pos - s.base

@@ -14,6 +14,7 @@ const (
 // A shelf holds a part of all entries by their address, and those of them that came last in a ring of its own: they stay,
 // whatever ristretto says of them.
 type shelf struct {
+	load   sync.Mutex // held while something is brought from disk, so that it is read once; taken before turn
 	turn   sync.Mutex // held by whoever changes what is under a key, until ristretto was told as well; taken before mu
 	mu     sync.RWMutex
 	books  map[string]resource
@@ -98,7 +99,7 @@ func (v *varied) bump(secondary string) {
 // alias makes an entry found under another secondary key too, unless an entry of its own is there.
 func (s *shelf) alias(e *Entry, secondary string) {
 	v := s.books[e.Key].varied
-	if !e.place.on || v == nil || len(e.place.aliases) >= maxAliases {
+	if s.closed || !e.place.on || v == nil || len(e.place.aliases) >= maxAliases {
 		return
 	}
 	if other := v.entries[secondary]; other == e || other != nil && other.Secondary == secondary {

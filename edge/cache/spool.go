@@ -40,7 +40,7 @@ type Spool struct {
 	base    int64
 	readers map[*reader]struct{}
 	coming  *reader // stands for the first reader, until it comes
-	stalled bool    // the source waits for the readers
+	stalled int     // those who wait for something to move, the source perhaps among them
 	done    bool
 	err     error // how it ended; nil: well
 }
@@ -96,10 +96,12 @@ func (s *Spool) run() ([]byte, error) {
 	return s.finish(err)
 }
 
-// room waits until the slowest reader is near enough, if the body is not kept.
+// room waits until the slowest reader is near enough, if the body is not kept. One that reads nothing for too long meanwhile is
+// cut; one that is in Read is about to go on.
 func (s *Spool) room() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	begun := time.Now()
 	for s.windowed() {
 		if len(s.readers) == 0 {
 			return ErrAbandoned
@@ -108,13 +110,12 @@ func (s *Spool) room() error {
 		if s.total()-slow.pos < window {
 			return nil
 		}
-		wait := time.Until(slow.last.Add(patience))
-		switch {
-		case slow.waits: // it is about to go on
-			s.wait(patience)
-		case wait > 0:
-			s.wait(wait)
-		default:
+		if slow.last.After(begun) {
+			begun = slow.last
+		}
+		if left := time.Until(begun.Add(patience)); left > 0 || slow.waits {
+			s.wait(max(left, time.Second))
+		} else {
 			s.cut(slow, ErrSlow)
 		}
 	}
@@ -129,9 +130,9 @@ func (s *Spool) wait(atMost time.Duration) {
 		s.moved.Broadcast()
 	})
 	defer timer.Stop()
-	s.stalled = true
+	s.stalled++
 	s.moved.Wait()
-	s.stalled = false
+	s.stalled--
 }
 
 // add appends what came.

@@ -264,6 +264,48 @@ func TestAbandonedWhileTheSourceIsSilent(t *testing.T) {
 	})
 }
 
+func TestHold(t *testing.T) {
+	broken := errors.New("broken")
+	const most = 1000
+	tests := []struct {
+		name  string
+		come  func(origin *io.PipeWriter)
+		keep  int64
+		whole bool
+		err   error
+		after time.Duration
+	}{
+		{"a short body", func(w *io.PipeWriter) { w.Write(random(most - 1)); w.Close() }, 1 << 20, true, nil, 0},
+		{"one that is not stored", func(w *io.PipeWriter) { w.Write(random(most - 1)); w.Close() }, 0, true, nil, 0},
+		{"a long body", func(w *io.PipeWriter) { w.Write(random(most)) }, 1 << 20, false, nil, 0},
+		{"a slow body", func(w *io.PipeWriter) { w.Write(random(1)) }, 1 << 20, false, nil, time.Second},
+		{"one that breaks off", func(w *io.PipeWriter) { w.Write(random(1)); w.CloseWithError(broken) }, 1 << 20, true, broken, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pipe, origin := io.Pipe()
+				s := NewSpool(pipe, nil, -1, tt.keep)
+				stored := false
+				go s.Keep(func([]byte) { stored = true })
+				go tt.come(origin)
+				begun := time.Now()
+				body, whole, err := s.Hold(most, time.Second)
+				if whole != tt.whole || !errors.Is(err, tt.err) || whole && err == nil && !bytes.Equal(body, random(most-1)) {
+					t.Errorf("Hold gives %d bytes, whole %v, and the error %v", len(body), whole, err)
+				}
+				if whole && stored != (err == nil && tt.keep > 0) {
+					t.Errorf("stored when Hold returns: %v", stored)
+				}
+				if took := time.Since(begun); took != tt.after {
+					t.Errorf("Hold took %v, want %v", took, tt.after)
+				}
+				origin.Close()
+			})
+		})
+	}
+}
+
 // Every reader gets exactly the bytes of the body, in whatever pieces they come and are read, whenever it begins.
 func FuzzSpool(f *testing.F) {
 	f.Add(uint64(1), 100_000, 1<<20, true)

@@ -17,7 +17,7 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Ent
 		return e, false
 	}
 	for _, k := range secondary(v.names) {
-		if e := c.variant(key, label, k); e != nil {
+		if e := c.variant(key, label, k, v.names); e != nil {
 			return e, true
 		}
 	}
@@ -26,28 +26,43 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Ent
 
 // look returns what is stored under a key: an entry, or the record of a Vary.
 func (c *Cache) look(key string, label uint64) (*Entry, *varied) {
-	s := c.shelf(label)
-	s.mu.RLock()
-	r := s.books[key]
-	if r.varied == nil {
-		s.count(c, label)
+	e, v := c.inMemory(key, label)
+	if e == nil && v == nil && c.disk != nil && c.disk.knows(label) {
+		e, v = c.fromDisk(key, label)
 	}
-	e := s.find(key, "")
-	s.mu.RUnlock()
-	return c.living(e), r.varied
+	return c.living(e), v
 }
 
-func (c *Cache) variant(key string, label uint64, secondary string) *Entry {
+func (c *Cache) inMemory(key string, label uint64) (*Entry, *varied) {
 	s := c.shelf(label)
 	s.mu.RLock()
+	defer s.mu.RUnlock()
+	v := s.books[key].varied
+	if v == nil {
+		s.count(c, label)
+	}
+	return s.find(key, ""), v
+}
+
+func (c *Cache) variant(key string, label uint64, secondary string, names []string) *Entry {
+	hash := c.seeds.hashOf(label, secondary)
+	e := c.variantInMemory(key, label, secondary, hash)
+	if e == nil && c.disk != nil && c.disk.knowsVariant(hash) {
+		e = c.variantFromDisk(key, label, secondary, names, hash)
+	}
+	return c.living(e)
+}
+
+func (c *Cache) variantInMemory(key string, label uint64, secondary string, hash uint64) *Entry {
+	s := c.shelf(label)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	e := s.find(key, secondary)
 	if e != nil {
-		s.count(c, e.hash)
-	} else {
-		s.count(c, c.seeds.hashOf(label, secondary))
+		hash = e.hash // it may be found by an alias
 	}
-	s.mu.RUnlock()
-	return c.living(e)
+	s.count(c, hash)
+	return e
 }
 
 // count tells ristretto that a key was asked for. A shelf that is locked keeps it from being closed meanwhile.
@@ -72,12 +87,12 @@ func (c *Cache) living(e *Entry) *Entry {
 // An entry with Vary stands beside those of its key that vary by the same names, and replaces any other; one without it
 // replaces them all.
 func (c *Cache) Put(e *Entry, asked Mark) bool {
-	return c.put(e, asked, func(*Entry) bool { return true })
+	return c.put(e, asked, func(*shelf) bool { return true })
 }
 
 // Replace stores an entry made from an older one, as Put does, if that is still what is stored under its keys.
 func (c *Cache) Replace(old, e *Entry, asked Mark) bool {
-	return c.put(e, asked, func(stored *Entry) bool { return stored == old })
+	return c.put(e, asked, func(s *shelf) bool { return s.find(e.Key, e.Secondary) == old })
 }
 
 // Alias makes a stored entry found under another secondary key too, until it is replaced. Nothing happens where that key has an
@@ -89,14 +104,14 @@ func (c *Cache) Alias(e *Entry, secondary string) {
 	s.alias(e, secondary)
 }
 
-func (c *Cache) put(e *Entry, asked Mark, fits func(stored *Entry) bool) bool {
+func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 	e.mark = asked
 	c.label(e)
 	s := c.shelf(e.labels[0])
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	if s.closed || !fits(s.find(e.Key, e.Secondary)) || !c.marks.keep(e) {
+	if s.closed || !fits(s) || !c.marks.keep(e) {
 		s.mu.Unlock()
 		return false
 	}
@@ -106,6 +121,9 @@ func (c *Cache) put(e *Entry, asked Mark, fits func(stored *Entry) bool) bool {
 	}
 	c.on(s, e)
 	s.mu.Unlock()
+	if c.disk != nil && e.origin == nil {
+		c.disk.hide(e)
+	}
 	c.hand(e, rivals)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -148,7 +166,11 @@ func (c *Cache) off(s *shelf, e *Entry) bool {
 
 // drop takes an entry off its shelf, which is locked, if neither the front nor ristretto keeps it.
 func (c *Cache) drop(s *shelf, e *Entry) {
-	if !e.place.inFront && !e.place.kept && c.off(s, e) {
-		c.counts.evicted.Add(1)
+	if e.place.inFront || e.place.kept || !c.off(s, e) {
+		return
+	}
+	c.counts.evicted.Add(1)
+	if c.disk != nil {
+		c.disk.offer(e)
 	}
 }

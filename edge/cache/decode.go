@@ -1,0 +1,194 @@
+package cache
+
+import (
+	"encoding/binary"
+	"net/http"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+// A decoder reads what an encoder wrote. After something that an encoder does not write it is bad, and what it reads is zero.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (r *decoder) fail() { r.b, r.bad = nil, true }
+
+func (r *decoder) uint() uint64 {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *decoder) int() int64 {
+	n, size := binary.Varint(r.b)
+	if size <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *decoder) bool() bool {
+	if len(r.b) == 0 || r.b[0] > 1 {
+		r.fail()
+		return false
+	}
+	v := r.b[0] == 1
+	r.b = r.b[1:]
+	return v
+}
+
+func (r *decoder) string() string {
+	n := r.count()
+	s := string(r.b[:n])
+	r.b = r.b[n:]
+	return s
+}
+
+// count reads a number of things, each of which takes a byte at least: what says more is bad, before anything is made of it.
+func (r *decoder) count() int {
+	n := r.uint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (r *decoder) strings() []string {
+	n := r.count()
+	if n == 0 {
+		return nil
+	}
+	list := make([]string, 0, min(n, 64))
+	for i := 0; i < n && !r.bad; i++ {
+		list = append(list, r.string())
+	}
+	return list
+}
+
+func (r *decoder) time() time.Time {
+	if !r.bool() {
+		return time.Time{}
+	}
+	seconds, nanos := r.int(), r.uint()
+	if nanos >= uint64(time.Second) {
+		r.fail()
+		return time.Time{}
+	}
+	return time.Unix(seconds, int64(nanos))
+}
+
+func (r *decoder) name() (n name) {
+	n.asked = Mark(r.uint())
+	n.expired = r.bool()
+	n.key = r.string()
+	n.secondary = r.string()
+	n.vary = r.strings()
+	n.aliases = r.strings()
+	n.tags = r.strings()
+	return n
+}
+
+func (r *decoder) policy() (p cachepolicy.Entry) {
+	p.Stored = r.time()
+	for _, d := range [...]*time.Duration{&p.Age, &p.Lifetime, &p.StaleWhileRevalidate, &p.StaleIfError, &p.StaleWhenLost} {
+		*d = time.Duration(r.int())
+	}
+	p.MustRevalidate = r.bool()
+	p.NoCache = r.bool()
+	return p
+}
+
+func (r *decoder) header() http.Header {
+	there, n := r.bool(), r.count()
+	if !there {
+		return nil
+	}
+	h := make(http.Header, min(n, 64))
+	for i := 0; i < n && !r.bad; i++ {
+		name := r.string()
+		h[name] = r.strings()
+	}
+	return h
+}
+
+func (r *decoder) fields() []Field {
+	n := r.count()
+	if n == 0 {
+		return nil
+	}
+	list := make([]Field, 0, min(n, 64))
+	for i := 0; i < n && !r.bad; i++ {
+		list = append(list, Field{[]byte(r.string()), []byte(r.string())})
+	}
+	return list
+}
+
+// decodeEntry makes an entry of the head and the body of a record. The bodies of its variants are parts of body.
+func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
+	r := &decoder{b: head}
+	n := r.name()
+	e = &Entry{Key: n.key, Secondary: n.secondary, Vary: n.vary, Tags: n.tags, Policy: r.policy()}
+	e.mark = n.asked
+	if n.expired {
+		e.expired.Store(&expiry{policy: r.policy()})
+	}
+	e.Status = int(r.int())
+	e.Header = r.header()
+	e.ContentType = []byte(r.string())
+	e.Date = []byte(r.string())
+	e.Fields = r.fields()
+	e.Missing = r.fields()
+	e.LastModified = r.time()
+	e.Validator = r.string()
+	e.Monochrome = r.string()
+	e.Release = r.string()
+	e.plain = r.bool()
+	e.hits.Store(r.uint())
+	for i := range e.variants {
+		body = r.variant(&e.variants[i], body)
+	}
+	if r.bad || len(r.b) > 0 || len(body) > 0 || e.Identity() == nil {
+		return nil, nil, errDamaged
+	}
+	return e, n.aliases, nil
+}
+
+// variant reads a variant whose body is at the beginning of what is left of a record's body, and returns the rest of that.
+func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
+	if !r.bool() {
+		return body
+	}
+	etag, n := r.string(), r.uint()
+	if n > uint64(len(body)) {
+		r.fail()
+		return nil
+	}
+	*v = &Variant{Body: body[:n:n], ETag: etag}
+	return body[n:]
+}
+
+// decodeSentence reads a purge or drop, its mark and its time.
+func decodeSentence(head []byte) (p Purge, mark Mark, now time.Time, err error) {
+	r := &decoder{b: head}
+	mark = Mark(r.uint())
+	p.All = r.bool()
+	p.Soft = r.bool()
+	now = r.time()
+	p.Keys = r.strings()
+	p.Prefixes = r.strings()
+	p.Tags = r.strings()
+	if r.bad || len(r.b) > 0 {
+		return Purge{}, 0, now, errDamaged
+	}
+	return p, mark, now, nil
+}

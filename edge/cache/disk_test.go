@@ -1,0 +1,562 @@
+package cache
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+const roomOnDisk = 64 << 20
+
+func openTest(t *testing.T, dir string, o Options) *Cache {
+	t.Helper()
+	o.Dir, o.MaxBytes, o.DiskBytes = dir, max(o.MaxBytes, 1<<20), max(o.DiskBytes, 1<<12)
+	if o.Log == nil {
+		o.Log = func(msg string, args ...any) { t.Errorf("logged: %s %v", msg, args) }
+	}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stopped gives what is found in the folder of a cache when that is closed.
+func stopped(t *testing.T, c *Cache) *Cache {
+	t.Helper()
+	c.Close()
+	next := openTest(t, c.disk.dir, Options{DiskBytes: c.disk.most})
+	t.Cleanup(next.Close)
+	return next
+}
+
+// killed gives what is found where a cache ended without closing: in a copy of its folder.
+func killed(t *testing.T, c *Cache) *Cache {
+	t.Helper()
+	c.disk.flush()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(c.disk.dir)); err != nil {
+		t.Fatal(err)
+	}
+	next := openTest(t, dir, Options{DiskBytes: c.disk.most})
+	t.Cleanup(next.Close)
+	return next
+}
+
+// evict makes everything in memory fall out of it, to disk.
+func evict(c *Cache) {
+	c.settle()
+	for i := range c.shelves {
+		s := &c.shelves[i]
+		s.mu.Lock()
+		for _, r := range s.books {
+			for e := range r.all() {
+				c.front.leave(s, e)
+				e.place.kept = false
+				c.drop(s, e)
+			}
+		}
+		s.mu.Unlock()
+	}
+	c.disk.flush()
+}
+
+// arrive waits until what falls out of memory is on disk.
+func arrive(c *Cache) {
+	c.settle()
+	c.disk.flush()
+}
+
+// full has every field that can be set, set to something.
+func full() *Entry {
+	e := variant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
+	e.Vary = []string{"Accept-Language", "Origin"}
+	e.Header = http.Header{"Etag": {`"x"`}, "Set-Cookie": {"a=1", "b=2\xff"}, "X-Empty": {""}}
+	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
+	e.Fields = []Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("X"), nil}}
+	e.Missing = []Field{{[]byte("Link"), []byte("<x>")}}
+	e.LastModified = t0.Add(time.Nanosecond)
+	e.Policy = cachepolicy.Entry{
+		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true,
+	}
+	e.AddCodings()
+	e.Hit()
+	return e
+}
+
+// same reports whether an entry read from disk is what was written.
+func same(a, b *Entry) bool {
+	one, other := a.Confirmed(), b.Confirmed()
+	for _, e := range []*Entry{one, other} {
+		e.Policy.Stored, e.LastModified = e.Policy.Stored.UTC(), e.LastModified.UTC()
+		for _, list := range [][]Field{e.Fields, e.Missing} {
+			for i := range list {
+				list[i] = Field{bytes.Clone(list[i].Name), append([]byte{}, list[i].Value...)}
+			}
+		}
+		e.ContentType, e.Date = append([]byte{}, e.ContentType...), append([]byte{}, e.Date...)
+	}
+	return reflect.DeepEqual(one, other)
+}
+
+func TestWarmAfterRestart(t *testing.T) {
+	for name, restart := range map[string]func(*testing.T, *Cache) *Cache{
+		"closed": stopped,
+		"killed": func(t *testing.T, c *Cache) *Cache {
+			t.Cleanup(c.Close)
+			evict(c)
+			return killed(t, c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+			all := append(stock(), full())
+			for _, e := range all {
+				c.Put(e, c.Now())
+			}
+			c.Alias(all[4], "english")
+			c.SetLabel("release 7")
+			c = restart(t, c)
+			if got := c.Label(); got != "release 7" {
+				t.Errorf("Label() = %q", got)
+			}
+			if s := c.Stats(); s.DiskEntries != int64(len(all)) || s.Entries != 0 || s.DiskBytes == 0 {
+				t.Errorf("Stats() = %+v, want %d entries on disk", s, len(all))
+			}
+			for range 2 { // from disk, then from memory
+				for _, e := range all {
+					if got := there(c, e); got == nil || !same(got, e) {
+						t.Errorf("%s is not what it was after a restart: %v", label(e), got)
+					}
+				}
+			}
+			if got, _ := c.Find("/page", func([]string) []string { return []string{"english"} }); got == nil || got.Secondary != "en" {
+				t.Errorf("the alias leads to %v after a restart", got)
+			}
+			if s := c.Stats(); s.DiskHits != uint64(len(all)) || s.Entries != int64(len(all)) {
+				t.Errorf("Stats() = %+v, want %d entries brought back once", s, len(all))
+			}
+			if e := c.Get("/not stored"); e != nil {
+				t.Errorf("something is found that was never stored: %+v", e)
+			}
+			consistent(t, c)
+		})
+	}
+}
+
+// Every field of an entry is written and read again, also one that is added later; Head alone is made anew.
+func TestEncodingIsComplete(t *testing.T) {
+	e := full()
+	for _, v := range []reflect.Value{reflect.ValueOf(e).Elem(), reflect.ValueOf(&e.Policy).Elem()} {
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Head" && v.Field(i).IsZero() {
+				t.Errorf("%s is not set in the entry that this test writes", f.Name)
+			}
+		}
+	}
+	head, body := encodeEntry(e, []string{"alias"})
+	got, aliases, err := decodeEntry(head, bytes.Join(body, nil))
+	if err != nil || !same(got, e) || !slices.Equal(aliases, []string{"alias"}) {
+		t.Errorf("%+v is read as %+v with aliases %q and the error %v", e, got, aliases, err)
+	}
+	if got != nil && got.Hit() != 2 {
+		t.Error("the hits are not kept")
+	}
+	e.AsItIs()
+	e.expire(t0.Add(time.Hour), 1)
+	head, body = encodeEntry(e, nil)
+	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.plain || got.Freshness().Lifetime != time.Hour+1 {
+		t.Errorf("%+v with a soft purge is read as %+v", e, got)
+	}
+}
+
+// Whoever stores entries may add again what is not kept on disk.
+func TestRestored(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *Entry) { e.Head = &Head{Own: []byte(e.Key)} }})
+	t.Cleanup(c.Close)
+	c.Put(entry("/a", "body"), c.Now())
+	if e := c.Get("/a"); e.Head != nil {
+		t.Error("an entry that was not read from disk was restored")
+	}
+	evict(c)
+	if e := c.Get("/a"); e == nil || e.Head == nil || string(e.Head.Own) != "/a" || c.Get("/a") != e {
+		t.Errorf("%+v is not the restored entry", e)
+	}
+}
+
+// What has no room in memory is found on disk; nothing that was replaced or dropped is.
+func TestWhatFallsOut(t *testing.T) {
+	const entries = 2000
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+	for version := range 2 {
+		for i := range entries {
+			c.Put(entry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Now())
+			if i%10 == 0 {
+				arrive(c)
+			}
+		}
+	}
+	c.Drop("tag 3")
+	found := 0
+	for i := range entries {
+		arrive(c)
+		e := c.Get(fmt.Sprint("/", i))
+		switch {
+		case e != nil && i%10 == 3:
+			t.Errorf("/%d is there, and was dropped", i)
+		case e != nil && e.Identity().Body[0] != '1':
+			t.Errorf("/%d is the one that was replaced", i)
+		case e != nil:
+			found++
+		}
+	}
+	if s := c.Stats(); found != entries*9/10 || s.DiskHits == 0 || s.DiskDropped > 0 || s.DiskErrors > 0 {
+		t.Errorf("%d of %d are found: %+v", found, entries*9/10, s)
+	}
+	consistent(t, c)
+	if c = stopped(t, c); c.Get("/3") != nil || c.Get("/13") != nil {
+		t.Error("what was dropped is there after a restart")
+	}
+}
+
+func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
+	tests := []struct {
+		name         string
+		older, newer *Entry
+		want         bool // the older is found when the newer is gone
+	}{
+		{"the same key", entry("/a", "old"), entry("/a", "new"), false},
+		{"a variant of a plain answer", entry("/a", "old"), variant("/a", "en", "new"), false},
+		{"the same variant", variant("/a", "en", "old"), variant("/a", "en", "new"), false},
+		{"another key", entry("/b", "old"), entry("/a", "new"), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+			t.Cleanup(c.Close)
+			c.Put(tt.older, c.Now())
+			evict(c)
+			c.Put(tt.newer, c.Now())
+			if got := there(c, tt.newer); got != tt.newer {
+				t.Errorf("%+v is found, not the newer", got)
+			}
+			s := c.shelf(tt.newer.labels[0])
+			s.mu.Lock()
+			c.off(s, tt.newer) // it is lost, as where the queue is full
+			s.mu.Unlock()
+			if got := there(c, tt.older); (got != nil) != tt.want {
+				t.Errorf("after it went %+v is found", got)
+			}
+		})
+	}
+}
+
+// What falls out of memory after a newer one came in its place is not found when that is gone too.
+func TestFallingOutLate(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+	t.Cleanup(c.Close)
+	older, newer := entry("/a", "old"), entry("/a", "new")
+	c.Put(older, c.Now())
+	c.settle()
+	c.disk.writing.Lock() // the writer is slow
+	s := c.shelf(older.labels[0])
+	s.mu.Lock()
+	c.front.leave(s, older)
+	older.place.kept = false
+	c.drop(s, older)
+	s.mu.Unlock()
+	c.Put(newer, c.Now())
+	c.disk.writing.Unlock()
+	c.disk.flush()
+	s.mu.Lock()
+	c.off(s, newer)
+	s.mu.Unlock()
+	if got := c.Get("/a"); got != nil {
+		t.Errorf("%s is found", got.Identity().Body)
+	}
+}
+
+// Of variants that lie on disk the others are found when the one that was written last is purged; none, when the address is.
+func TestVariantsOnDisk(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+	t.Cleanup(c.Close)
+	first, last := variant("/a", "en", "first"), variant("/a", "de", "last", "tag")
+	for _, e := range []*Entry{first, last} {
+		c.Put(e, c.Now())
+		evict(c)
+	}
+	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
+		t.Errorf("Purge = %d, want 1", n)
+	}
+	for _, c := range []*Cache{c, killed(t, c)} {
+		if got := there(c, first); got == nil || string(got.Identity().Body) != "first" {
+			t.Errorf("%v is found, want the first variant", got)
+		}
+		evict(c)
+		if n := c.Purge(Purge{Keys: []string{"/a"}}, t0); n != 1 {
+			t.Errorf("Purge of the address = %d, want 1", n)
+		}
+		if _, varies := c.Find("/a", func([]string) []string { return nil }); varies {
+			t.Error("a record of the variants is left")
+		}
+	}
+}
+
+// What came from disk, and is there still, is not written again.
+func TestWrittenOnce(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+	c.Put(entry("/a", "body"), c.Now())
+	evict(c)
+	want := c.Stats().DiskBytes
+	for range 3 {
+		if c.Get("/a") == nil {
+			t.Error("it is not there")
+		}
+		evict(c)
+	}
+	c = stopped(t, c)
+	if got := c.Stats().DiskBytes; got != want {
+		t.Errorf("%d bytes are on disk, want %d as after the first time", got, want)
+	}
+}
+
+func TestPurgeOnDisk(t *testing.T) {
+	for _, soft := range []bool{false, true} {
+		for _, tt := range purges {
+			for _, promoted := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, soft %v, promoted %v", tt.name, soft, promoted), func(t *testing.T) {
+					c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+					t.Cleanup(c.Close)
+					for _, e := range stock() {
+						c.Put(e, c.Now())
+					}
+					evict(c)
+					if promoted {
+						for _, e := range stock() {
+							there(c, e)
+						}
+					}
+					purge := tt.purge
+					purge.Soft = soft
+					later := t0.Add(time.Minute)
+					for i, want := range []int{len(tt.want), 0} {
+						if n := c.Purge(purge, later); n != want {
+							t.Errorf("Purge %d of %+v = %d, want %d", i, purge, n, want)
+						}
+					}
+					for _, c := range []*Cache{c, killed(t, c)} {
+						for _, e := range stock() {
+							purged := slices.Contains(tt.want, label(e))
+							want := e.Policy
+							if purged {
+								want = want.Expired(later)
+							}
+							switch got := there(c, e); {
+							case !soft && (got == nil) != purged:
+								t.Errorf("%s is there: %v, purged: %v", label(e), got != nil, purged)
+							case soft && (got == nil || got.Freshness().Lifetime != want.Lifetime):
+								t.Errorf("%s is %+v, want freshness %+v", label(e), got, want)
+							}
+						}
+						if n := c.Purge(purge, later); n != 0 {
+							t.Errorf("a Purge of the same, later, is %d", n)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// A drop is known after a restart, one of many surrogate keys too, and concerns what was on its way to disk.
+func TestDropOnDisk(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+	t.Cleanup(c.Close)
+	var tags []string
+	for i := range 3 * tagsInRecord {
+		tags = append(tags, fmt.Sprint("tag ", i))
+	}
+	c.Put(entry("/first", "a", tags[0]), c.Now())
+	c.Put(entry("/last", "b", tags[len(tags)-1]), c.Now())
+	c.Put(entry("/kept", "c", "other"), c.Now())
+	evict(c)
+	c.Drop(tags...)
+	for _, c := range []*Cache{c, killed(t, c)} {
+		if c.Get("/first") != nil || c.Get("/last") != nil || c.Get("/kept") == nil {
+			t.Error("what was dropped is there, or what was not is gone")
+		}
+	}
+	c.DropAll()
+	if next := killed(t, c); next.Get("/kept") != nil || next.Stats().DiskEntries != 0 {
+		t.Error("something is there after everything was dropped")
+	}
+}
+
+// What was dropped and is forgotten by the rulings is not found on disk either.
+func TestForgottenRulingsOnDisk(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
+	t.Cleanup(c.Close)
+	c.Put(entry("/dropped", "a", "tag 1"), c.Now())
+	c.Put(entry("/kept", "b", "tag"), c.Now())
+	evict(c)
+	tags := make([]string, maxLabels+1)
+	for i := range tags {
+		tags[i] = fmt.Sprint("tag ", i)
+	}
+	c.Drop(tags...)
+	c.tidy()
+	if len(c.marks.labels) > 0 || c.Stats().DiskEntries != 1 {
+		t.Errorf("%d rulings are kept, Stats() = %+v", len(c.marks.labels), c.Stats())
+	}
+	if c.Get("/dropped") != nil || c.Get("/kept") == nil {
+		t.Error("what was dropped is there, or what was not is gone")
+	}
+}
+
+// The tier never takes more than it may, and what came last is there.
+func TestFullDisk(t *testing.T) {
+	const most = 400 << 10
+	c := openTest(t, t.TempDir(), Options{DiskBytes: most})
+	t.Cleanup(c.Close)
+	size := func() (n int64) {
+		files, _ := filepath.Glob(filepath.Join(c.disk.dir, "*.segment"))
+		for _, f := range files {
+			if info, err := os.Stat(f); err == nil {
+				n += info.Size()
+			}
+		}
+		return n
+	}
+	for i := range 1000 {
+		c.Put(entry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Now())
+		evict(c)
+		if n := size(); n > most || n != c.Stats().DiskBytes {
+			t.Fatalf("after %d entries the tier has %d bytes on disk, counts %d and may have %d", i+1, n, c.Stats().DiskBytes, most)
+		}
+	}
+	c.Put(entry("/huge", strings.Repeat("x", most/minSegments)), c.Now())
+	evict(c)
+	if c.Get("/huge") != nil || c.Get("/0") != nil || c.Get("/999") == nil || c.Get("/900") == nil {
+		t.Error("what is too large or came first is there, or what came last is not")
+	}
+	c = killed(t, c)
+	if s := c.Stats(); c.Get("/999") == nil || s.DiskEntries < 100 || s.DiskEntries > most/2000 {
+		t.Errorf("after a restart Stats() = %+v", s)
+	}
+}
+
+func TestOneProcessAlone(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{})
+	t.Cleanup(c.Close)
+	if other, err := New(Options{MaxBytes: 1 << 20, Dir: c.disk.dir, DiskBytes: 1 << 20}); err == nil {
+		other.Close()
+		t.Error("a second cache uses the same folder")
+	}
+}
+
+// Where writing fails memory goes on and the operator is told once; what can't be purged for good is removed.
+func TestDiskFails(t *testing.T) {
+	logged := 0
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Log: func(string, ...any) { logged++ }})
+	t.Cleanup(c.Close)
+	c.Put(entry("/written", "a", "tag"), c.Now())
+	evict(c)
+	readOnly, err := os.Open(c.disk.segments[0].file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.disk.segments[0].file.Close()
+	c.disk.segments[0].file = readOnly
+	for i := range 3 {
+		c.Put(entry(fmt.Sprint("/", i), "b"), c.Now())
+	}
+	evict(c)
+	c.SetLabel("label")
+	if s := c.Stats(); logged != 1 || s.DiskErrors == 0 || c.Label() != "" {
+		t.Errorf("%d messages were logged, want one; Stats() = %+v, label %q", logged, s, c.Label())
+	}
+	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Now()) || c.Get("/memory") == nil {
+		t.Error("what was written, or what is in memory, is not there")
+	}
+	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 {
+		t.Errorf("Purge = %d, want 1", n)
+	}
+	if next := killed(t, c); next.Stats().DiskEntries != 0 || c.Get("/written") != nil {
+		t.Error("what was purged is there")
+	}
+}
+
+func TestReusable(t *testing.T) {
+	policy := cachepolicy.Entry{Stored: t0, Lifetime: time.Minute}
+	stale := policy
+	stale.StaleWhenLost = time.Hour
+	for _, row := range []struct {
+		name string
+		e    *Entry
+		at   time.Duration
+		want bool
+	}{
+		{"fresh", &Entry{Policy: policy}, 59 * time.Second, true},
+		{"stale", &Entry{Policy: policy}, time.Minute, false},
+		{"stale, for a lost origin", &Entry{Policy: stale}, time.Hour, true},
+		{"too stale", &Entry{Policy: stale}, 2 * time.Hour, false},
+		{"stale, with an entity tag", &Entry{Policy: policy, Validator: `"x"`}, time.Hour, true},
+		{"stale, with a date", &Entry{Policy: policy, LastModified: t0}, time.Hour, true},
+	} {
+		if got := reusable(row.e, t0.Add(row.at)); got != row.want {
+			t.Errorf("%s: reusable %v, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+func TestReplaceFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "label")
+	for _, content := range []string{"first", "second", ""} {
+		if err := replaceFile(path, content); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != content {
+			t.Errorf("the file holds %q and reading it gives the error %v, want %q", b, err, content)
+		}
+	}
+	if err := replaceFile(filepath.Join(path, "below a file"), "x"); err == nil || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("writing below a file gives the error %v", err)
+	}
+}
+
+// BenchmarkOpen opens a tier with 200,000 entries; they fill some 400 MB.
+func BenchmarkOpen(b *testing.B) {
+	o := Options{MaxBytes: 1 << 30, Dir: b.TempDir(), DiskBytes: 1 << 30}
+	c, err := New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const entries = 200_000
+	body := strings.Repeat("x", 2000)
+	for i := range entries {
+		c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Now())
+	}
+	c.Close()
+	for b.Loop() {
+		c, err := New(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n := c.Stats().DiskEntries; n != entries {
+			b.Fatalf("%d entries are found, want %d", n, entries)
+		}
+		b.StopTimer()
+		c.Close()
+		b.StartTimer()
+	}
+}

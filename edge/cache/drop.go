@@ -1,0 +1,27 @@
+package cache
+
+import "time"
+
+// Drop forgets every entry that has one of the surrogate keys, also those that are on their way.
+func (c *Cache) Drop(tags ...string) {
+	if len(tags) == 0 {
+		return
+	}
+	labels := make([]uint64, len(tags))
+	for i, t := range tags {
+		labels[i] = c.seeds.labelOfTag(t)
+	}
+	c.ruleDrop(sentence{labels: labels}, &Purge{Tags: tags})
+}
+
+// DropAll forgets everything.
+func (c *Cache) DropAll() {
+	c.ruleDrop(sentence{all: true}, &Purge{All: true})
+}
+
+func (c *Cache) ruleDrop(s sentence, p *Purge) {
+	mark := c.marks.rule(s)
+	c.onDisk(func(d *disk) { d.record(p, mark, time.Time{}, false) })
+	c.counts.drops.Add(1)
+	c.janitor.call()
+}

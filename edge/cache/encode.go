@@ -1,0 +1,138 @@
+package cache
+
+import (
+	"encoding/binary"
+	"net/http"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+// A name is what the disk tier has to know of an entry without reading all of it. It comes first in the head of a record.
+type name struct {
+	asked     Mark
+	expired   bool // a soft purge made it stale
+	key       string
+	secondary string
+	vary      []string
+	aliases   []string
+	tags      []string
+}
+
+// An encoder writes values so that a decoder can read them in the same order: numbers as varints, everything else behind its
+// length.
+type encoder struct{ b []byte }
+
+func (w *encoder) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+
+func (w *encoder) int(n int64) { w.b = binary.AppendVarint(w.b, n) }
+
+func (w *encoder) bool(v bool) {
+	if v {
+		w.b = append(w.b, 1)
+	} else {
+		w.b = append(w.b, 0)
+	}
+}
+
+func (w *encoder) string(s string) {
+	w.uint(uint64(len(s)))
+	w.b = append(w.b, s...)
+}
+
+func (w *encoder) strings(list []string) {
+	w.uint(uint64(len(list)))
+	for _, s := range list {
+		w.string(s)
+	}
+}
+
+// time writes a moment, to the nanosecond; the zero time is one of its own.
+func (w *encoder) time(t time.Time) {
+	w.bool(!t.IsZero())
+	if !t.IsZero() {
+		w.int(t.Unix())
+		w.uint(uint64(t.Nanosecond()))
+	}
+}
+
+func (w *encoder) name(n *name) {
+	w.uint(uint64(n.asked))
+	w.bool(n.expired)
+	w.string(n.key)
+	w.string(n.secondary)
+	w.strings(n.vary)
+	w.strings(n.aliases)
+	w.strings(n.tags)
+}
+
+func (w *encoder) policy(p *cachepolicy.Entry) {
+	w.time(p.Stored)
+	for _, d := range [...]time.Duration{p.Age, p.Lifetime, p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost} {
+		w.int(int64(d))
+	}
+	w.bool(p.MustRevalidate)
+	w.bool(p.NoCache)
+}
+
+func (w *encoder) header(h http.Header) {
+	w.bool(h != nil)
+	w.uint(uint64(len(h)))
+	for name, lines := range h {
+		w.string(name)
+		w.strings(lines)
+	}
+}
+
+func (w *encoder) fields(list []Field) {
+	w.uint(uint64(len(list)))
+	for _, f := range list {
+		w.string(string(f.Name))
+		w.string(string(f.Value))
+	}
+}
+
+// encodeEntry writes an entry as the head and the body of a record.
+func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
+	var w encoder
+	expired := e.expired.Load()
+	w.name(&name{e.mark, expired != nil, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
+	w.policy(&e.Policy)
+	if expired != nil {
+		w.policy(&expired.policy)
+	}
+	w.int(int64(e.Status))
+	w.header(e.Header)
+	w.string(string(e.ContentType))
+	w.string(string(e.Date))
+	w.fields(e.Fields)
+	w.fields(e.Missing)
+	w.time(e.LastModified)
+	w.string(e.Validator)
+	w.string(e.Monochrome)
+	w.string(e.Release)
+	w.bool(e.plain)
+	w.uint(e.hits.Load())
+	for _, v := range e.variants {
+		w.bool(v != nil)
+		if v != nil {
+			w.string(v.ETag)
+			w.uint(uint64(len(v.Body)))
+			body = append(body, v.Body)
+		}
+	}
+	return w.b, body
+}
+
+// encodeSentence writes a purge or drop as the head of a record.
+func encodeSentence(p *Purge, mark Mark, now time.Time) []byte {
+	var w encoder
+	w.uint(uint64(mark))
+	w.bool(p.All)
+	w.bool(p.Soft)
+	w.time(now)
+	w.strings(p.Keys)
+	w.strings(p.Prefixes)
+	w.strings(p.Tags)
+	return w.b
+}

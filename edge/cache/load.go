@@ -1,0 +1,115 @@
+package cache
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"time"
+)
+
+// find returns what lies on disk under a key: an entry, or the names by which the entries vary that lie there.
+func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string) {
+	d.mu.RLock()
+	p := d.index.record(label)
+	d.mu.RUnlock()
+	switch {
+	case p == nil:
+		return nil, nil, nil
+	case p.varies():
+		if n, ok := d.name(p); ok && n.key == key {
+			names = n.vary
+		}
+		return nil, nil, names
+	}
+	e, aliases = d.load(p)
+	if e == nil || e.Key != key || e.Secondary != "" {
+		return nil, nil, nil
+	}
+	return e, aliases, nil
+}
+
+// findVariant returns the entry that lies on disk under a key and a secondary one, if it varies by these names.
+func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (e *Entry, aliases []string) {
+	d.mu.RLock()
+	p := d.index.find(hash)
+	d.mu.RUnlock()
+	if p == nil {
+		return nil, nil
+	}
+	e, aliases = d.load(p)
+	if e == nil || e.Key != key || e.Secondary != secondary && !slices.Contains(aliases, secondary) || !slices.Equal(e.Vary, names) {
+		return nil, nil
+	}
+	return e, aliases
+}
+
+// load reads an entry, as it was when it was written or as a soft purge left it since.
+func (d *disk) load(p *place) (e *Entry, aliases []string) {
+	b := make([]byte, p.size)
+	if !d.read(p, b) {
+		return nil, nil
+	}
+	r, err := parseRecord(b, p.segment.marker)
+	if err == nil && r.wholeIntact(b) {
+		end := recordStart + int(r.head)
+		e, aliases, err = decodeEntry(b[recordStart:end:end], b[end:])
+	} else {
+		err = errDamaged
+	}
+	if err != nil {
+		d.spoilt(p)
+		return nil, nil
+	}
+	d.restored(e)
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if p.softened != 0 {
+		e.expire(time.Unix(0, p.softened), 0)
+	}
+	e.origin = p
+	e.checked.Store(uint64(d.swept) + 1)
+	return e, aliases
+}
+
+// name reads what an entry is called.
+func (d *disk) name(p *place) (n name, ok bool) {
+	b := make([]byte, recordStart)
+	if !d.read(p, b) {
+		return n, false
+	}
+	r, err := parseRecord(b, p.segment.marker)
+	if err != nil || r.size() != int64(p.size) {
+		d.spoilt(p)
+		return n, false
+	}
+	b = make([]byte, recordStart+int64(r.head))
+	if !d.read(p, b) {
+		return n, false
+	}
+	decoder := &decoder{b: b[recordStart:]}
+	if n = decoder.name(); decoder.bad || !r.headIntact(b) {
+		d.spoilt(p)
+		return n, false
+	}
+	return n, true
+}
+
+// read reads the first bytes of a record. Where its segment was removed meanwhile nothing is wrong.
+func (d *disk) read(p *place, b []byte) bool {
+	_, err := p.segment.file.ReadAt(b, int64(p.off))
+	if err == nil {
+		return true
+	}
+	if !errors.Is(err, os.ErrClosed) {
+		d.spoilt(p)
+	}
+	return false
+}
+
+// spoilt gives up a place whose record can't be read.
+func (d *disk) spoilt(p *place) {
+	d.errors.Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.index.retire(p)
+}

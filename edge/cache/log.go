@@ -1,0 +1,104 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+)
+
+// segmentSize is how large a segment may be.
+func (d *disk) segmentSize() int64 {
+	return min(maxSegment, max(d.most/minSegments, int64(segmentStart)))
+}
+
+// append writes a record of a size to the newest segment, or a new one. The log is locked.
+func (d *disk) append(size int64, kind byte, head []byte, body [][]byte) (s *segment, off, n int64, err error) {
+	if s, err = d.room(size); err != nil {
+		return nil, 0, 0, err
+	}
+	before := s.size
+	off, n, err = s.append(kind, head, body)
+	d.mu.Lock()
+	d.bytes += s.size - before
+	d.mu.Unlock()
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("writing the cache to disk: %w", err)
+	}
+	return s, off, n, nil
+}
+
+// room returns the segment to which a record of a size is to be written, and sees to it that the tier does not become larger
+// than it may be.
+func (d *disk) room(size int64) (*segment, error) {
+	if d.fresh {
+		last := d.segments[len(d.segments)-1]
+		if last.size+size <= d.segmentSize() {
+			return last, d.shrink(size, 1)
+		}
+	}
+	if err := d.sync(); err != nil {
+		return nil, err
+	}
+	if err := d.shrink(size+int64(segmentStart), 0); err != nil {
+		return nil, err
+	}
+	s, err := createSegment(d.dir, d.number+1)
+	if err != nil {
+		return nil, err
+	}
+	d.number, d.fresh = s.number, true
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.segments = append(d.segments, s)
+	d.bytes += s.size
+	return s, nil
+}
+
+// shrink removes the oldest segments until there is room, but for the newest ones that are to be left.
+func (d *disk) shrink(room int64, left int) error {
+	for d.bytes+room > d.most && len(d.segments) > left {
+		d.mu.Lock()
+		old := d.segments[0]
+		d.segments = d.segments[1:]
+		d.bytes -= old.size
+		d.index.remove(old)
+		d.mu.Unlock()
+		if err := errors.Join(old.remove(d.dir), syncDir(d.dir)); err != nil {
+			return fmt.Errorf("removing the oldest segment of the cache: %w", err)
+		}
+	}
+	return nil
+}
+
+// sync makes what was written lasting. The log is locked.
+func (d *disk) sync() error {
+	if !d.fresh {
+		return nil
+	}
+	if err := d.segments[len(d.segments)-1].file.Sync(); err != nil {
+		return fmt.Errorf("writing the cache to disk: %w", err)
+	}
+	return nil
+}
+
+// fail ends all writing. The log is locked.
+func (d *disk) fail(err error) {
+	d.errors.Add(1)
+	if !d.failed {
+		d.failed = true
+		d.log("the cache's disk tier failed and writes no more; memory goes on", "error", err)
+	}
+}
+
+// wipe removes the tier, because it can't keep what was purged. The log is locked.
+func (d *disk) wipe() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.segments {
+		d.index.remove(s)
+		if err := s.remove(d.dir); err != nil {
+			d.errors.Add(1)
+			d.log("a segment of the cache can't be removed, and may hold what was purged", "path", segmentPath(d.dir, s.number), "error", err)
+		}
+	}
+	d.segments, d.bytes, d.fresh = nil, 0, false
+}

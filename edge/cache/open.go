@@ -1,0 +1,134 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// openDisk opens the tier in a folder, which it makes, and learns what lies there. The newest mark that is found is where marks
+// begin: everything there has been judged by what was ruled before.
+func openDisk(o Options, seeds *seeds, m *marks) (*disk, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of the cache: %w", err)
+	}
+	lock, err := lockDir(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("locking the folder of the cache: %w", err)
+	}
+	d := &disk{
+		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, marks: m, lock: lock, index: index{at: map[uint64]spot{}},
+		queue: make(chan errand, maxQueued), maxQueue: o.MaxBytes / queuedPart, written: make(chan struct{}),
+	}
+	if d.log == nil {
+		d.log = func(string, ...any) {}
+	}
+	if d.restored == nil {
+		d.restored = func(*Entry) {}
+	}
+	label, err := os.ReadFile(d.labelPath())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		lock.Close()
+		return nil, fmt.Errorf("reading the label of the cache: %w", err)
+	}
+	d.label = string(label)
+	if err := d.rebuild(); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("opening the cache on disk: %w", err)
+	}
+	m.begin(d.swept)
+	return d, nil
+}
+
+// rebuild walks through the segments, the newest first: so a purge is known before what it purged, and of two records with the
+// same keys the one that counts comes first. Behind something that was lost nothing older is trusted, because that may have
+// been a purge.
+func (d *disk) rebuild() error {
+	numbers, err := segmentNumbers(d.dir)
+	if err != nil {
+		return err
+	}
+	past := &marks{}
+	for i, number := range slices.Backward(numbers) {
+		d.number = max(d.number, number)
+		s, err := openSegment(d.dir, number)
+		switch {
+		case errors.Is(err, errEmpty):
+			if err := d.discard(numbers[i : i+1]); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			d.errors.Add(1)
+			d.log("a segment of the cache can't be read; it and what is older are not used", "path", segmentPath(d.dir, number), "error", err)
+			return d.discard(numbers[:i+1])
+		}
+		d.segments = slices.Insert(d.segments, 0, s)
+		d.bytes += s.size
+		if !d.learn(s, past) {
+			d.errors.Add(1)
+			d.log("a segment of the cache is damaged; what is older is not used", "path", segmentPath(d.dir, number))
+			return d.discard(numbers[:i])
+		}
+	}
+	return nil
+}
+
+// learn takes in what is in a segment, the last record first, and reports whether nothing was lost in its middle.
+func (d *disk) learn(s *segment, past *marks) (whole bool) {
+	records, whole := s.walk()
+	for _, r := range slices.Backward(records) {
+		switch r.kind {
+		case kindSentence:
+			p, mark, now, err := decodeSentence(r.head)
+			if err != nil {
+				return false
+			}
+			d.swept = max(d.swept, mark)
+			past.impose(mark, sentenceOf(d.seeds, &p, now))
+		case kindEntry:
+			decoder := &decoder{b: r.head}
+			if n := decoder.name(); !decoder.bad {
+				d.swept = max(d.swept, n.asked)
+				d.remember(s, r, &n, past)
+			}
+		}
+	}
+	return whole
+}
+
+// remember takes in an entry that lies on disk, unless it was dropped since, or a newer one was found.
+func (d *disk) remember(s *segment, r foundRecord, n *name, past *marks) {
+	p := d.placeOf(s, r.off, r.size, n)
+	verdict := past.about(n.key, p.labels)
+	if verdict.hard > n.asked {
+		return
+	}
+	if verdict.soft > n.asked && p.softened == 0 {
+		p.softened = verdict.when
+	}
+	d.index.addOlder(p)
+}
+
+// discard removes segments that are not open.
+func (d *disk) discard(numbers []uint64) (err error) {
+	for _, number := range numbers {
+		err = errors.Join(err, os.Remove(segmentPath(d.dir, number)))
+	}
+	return err
+}
+
+// segmentNumbers are those of the segments in a folder, in order. Other files are left alone.
+func segmentNumbers(dir string) (numbers []uint64, err error) {
+	files, err := os.ReadDir(dir)
+	for _, f := range files {
+		var number uint64
+		if _, err := fmt.Sscanf(f.Name(), segmentPattern, &number); err == nil && segmentPath(dir, number) == filepath.Join(dir, f.Name()) {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, err
+}

@@ -1,0 +1,183 @@
+package cache
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A segment is one file of the disk tier. Only the newest is written to.
+type segment struct {
+	number uint64
+	file   *os.File
+	marker [markerSize]byte
+	size   int64
+	places []*place // of the entries in it
+}
+
+const segmentPattern = "%016x.segment"
+
+func segmentPath(dir string, number uint64) string {
+	return filepath.Join(dir, fmt.Sprintf(segmentPattern, number))
+}
+
+// createSegment makes a file that is there also after a power failure.
+func createSegment(dir string, number uint64) (*segment, error) {
+	s := &segment{number: number, size: int64(segmentStart)}
+	rand.Read(s.marker[:])
+	f, err := os.OpenFile(segmentPath(dir, number), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("making a segment of the cache: %w", err)
+	}
+	s.file = f
+	if _, err := f.Write(appendSegmentStart(nil, s.marker)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("making a segment of the cache: %w", err)
+	}
+	return s, syncDir(dir)
+}
+
+// errEmpty says that a segment was made, and nothing written to it.
+var errEmpty = errors.New("an empty segment")
+
+// openSegment opens a segment to be read. It is damaged where its beginning can't be read.
+func openSegment(dir string, number uint64) (*segment, error) {
+	f, err := os.Open(segmentPath(dir, number))
+	if err != nil {
+		return nil, err
+	}
+	s := &segment{number: number, file: f}
+	b := make([]byte, segmentStart)
+	info, err := f.Stat()
+	if err == nil {
+		if s.size = info.Size(); s.size < int64(segmentStart) {
+			err = errEmpty
+		} else if _, err = f.ReadAt(b, 0); err == nil {
+			s.marker, err = parseSegmentStart(b)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// append writes a record, and returns where it stands.
+func (s *segment) append(kind byte, head []byte, body [][]byte) (off, size int64, err error) {
+	off, end := s.size, s.size
+	parts := append([][]byte{appendRecord(nil, s.marker, kind, head, body)}, body...)
+	for _, part := range parts {
+		if _, err := s.file.WriteAt(part, end); err != nil {
+			return 0, 0, err
+		}
+		end += int64(len(part))
+	}
+	s.size = end
+	return off, end - off, nil
+}
+
+// A found record, while a segment is walked through.
+type foundRecord struct {
+	off, size int64
+	kind      byte
+	head      []byte
+}
+
+// walk returns the records of a segment, in their order, as far as they can be read; of their bodies nothing is read. It ends at
+// the first that is torn. Where another record stands behind such a one, something in the middle was lost, and nobody knows
+// what: walk goes on from there, and what came before is not among the records; whole is false.
+func (s *segment) walk() (records []foundRecord, whole bool) {
+	whole = true
+	view := &view{segment: s}
+	for off := int64(segmentStart); off < s.size; {
+		r, err := view.record(off)
+		if err != nil {
+			if off = view.next(off + 1); off < 0 {
+				break
+			}
+			records, whole = nil, false
+			continue
+		}
+		records = append(records, r)
+		off += r.size
+	}
+	return records, whole
+}
+
+// A view reads a segment in blocks, forwards.
+type view struct {
+	segment *segment
+	block   []byte
+	from    int64
+}
+
+const viewBlock = 16 << 10
+
+// at returns n bytes from an offset, or fewer where the file ends before. They hold until it is called again.
+func (v *view) at(off, n int64) []byte {
+	n = min(n, v.segment.size-off)
+	if off < v.from || off+n > v.from+int64(len(v.block)) {
+		want := int(min(max(n, viewBlock), v.segment.size-off))
+		block := slices.Grow(v.block[:0], want)[:want]
+		read, _ := v.segment.file.ReadAt(block, off) // what can't be read is not there
+		v.block, v.from = block[:read], off
+	}
+	return v.block[off-v.from:][:min(n, int64(len(v.block))-(off-v.from))]
+}
+
+// record reads the record at an offset, whose body must lie inside the file.
+func (v *view) record(off int64) (foundRecord, error) {
+	r, err := parseRecord(v.at(off, recordStart), v.segment.marker)
+	if err != nil {
+		return foundRecord{}, err
+	}
+	if r.size() > v.segment.size-off {
+		return foundRecord{}, errDamaged
+	}
+	b := v.at(off, recordStart+int64(r.head))
+	if !r.headIntact(b) {
+		return foundRecord{}, errDamaged
+	}
+	return foundRecord{off, r.size(), r.kind, bytes.Clone(b[recordStart:])}, nil
+}
+
+// next finds the next intact record from an offset on; -1, if there is none.
+func (v *view) next(off int64) int64 {
+	for ; off < v.segment.size; off++ {
+		b := v.at(off, viewBlock)
+		i := bytes.Index(b, v.segment.marker[:])
+		switch {
+		case i < 0 && len(b) < viewBlock:
+			return -1
+		case i < 0:
+			off += int64(len(b)) - markerSize // the marker may stand across the border
+			continue
+		}
+		off += int64(i)
+		if _, err := v.record(off); err == nil {
+			return off
+		}
+	}
+	return -1
+}
+
+// remove closes the segment's file and removes it. Reads that are under way fail.
+func (s *segment) remove(dir string) error {
+	s.file.Close()
+	return os.Remove(segmentPath(dir, s.number))
+}
+
+// syncDir makes what was done in a folder lasting.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

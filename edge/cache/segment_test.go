@@ -1,0 +1,250 @@
+package cache
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// log writes a tier with one segment to a folder: /0 to /9, then a purge of /1, and returns what is to be found.
+func logOf(t testing.TB, dir string) map[string]string {
+	c, err := New(Options{MaxBytes: 1 << 20, Dir: dir, DiskBytes: roomOnDisk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]string{}
+	for i := range 10 {
+		e := entry(fmt.Sprint("/", i), strings.Repeat(fmt.Sprint(i), 20*(i+1)))
+		e.Validator = `"x"`
+		bodies[e.Key] = string(e.Identity().Body)
+		c.Put(e, c.Now())
+		c.settle()
+		evict(c)
+	}
+	c.Purge(Purge{Keys: []string{"/1"}}, t0)
+	c.Close()
+	delete(bodies, "/1")
+	return bodies
+}
+
+func onlySegment(t testing.TB, dir string) string {
+	files, err := filepath.Glob(filepath.Join(dir, "*.segment"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("segments %q, %v; want one", files, err)
+	}
+	return files[0]
+}
+
+// found are the bodies that a tier gives for the keys of logOf, wherever it logs what.
+func foundIn(t testing.TB, dir string) map[string]string {
+	c, err := New(Options{MaxBytes: 1 << 20, Dir: dir, DiskBytes: roomOnDisk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	bodies := map[string]string{}
+	for i := range 10 {
+		if e := c.Get(fmt.Sprint("/", i)); e != nil {
+			bodies[e.Key] = string(e.Identity().Body)
+		}
+	}
+	return bodies
+}
+
+func subset(part, whole map[string]string) bool {
+	for k, v := range part {
+		if got, ok := whole[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// However much of the last record is written, the ones before are found.
+func TestTornTail(t *testing.T) {
+	dir := t.TempDir()
+	want := logOf(t, dir)
+	want["/1"] = strings.Repeat("1", 40) // its purge is what is torn
+	path := onlySegment(t, dir)
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker, err := parseSegmentStart(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndex(log, marker[:])
+	for end := last; end < len(log); end++ {
+		if err := os.WriteFile(path, log[:end], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := foundIn(t, dir); !maps.Equal(got, want) {
+			t.Fatalf("with %d of %d bytes of the last record %q are found", end-last, len(log)-last, slices.Sorted(maps.Keys(got)))
+		}
+	}
+	for end := 0; end < last; end += 7 {
+		if err := os.WriteFile(path, log[:end], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := foundIn(t, dir); !subset(got, want) {
+			t.Fatalf("with %d of %d bytes %q are found", end, len(log), got)
+		}
+	}
+}
+
+// Whichever bit is wrong: nothing wrong is found, and nothing that was purged.
+func TestFlippedBit(t *testing.T) {
+	dir := t.TempDir()
+	want := logOf(t, dir)
+	path := onlySegment(t, dir)
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker, _ := parseSegmentStart(log)
+	purge := bytes.LastIndex(log, marker[:])
+	for i := 0; i < len(log); i += 3 {
+		bad := bytes.Clone(log)
+		bad[i] ^= 1 << (i % 8)
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := foundIn(t, dir)
+		if i >= purge {
+			delete(got, "/1") // what is torn at the end has not been written, for all anybody knows
+		}
+		if !subset(got, want) {
+			t.Fatalf("with bit %d of byte %d wrong %q are found", i%8, i, got)
+		}
+		if body := bytes.Index(log, []byte(want["/9"])); i > body && i < body+len(want["/9"]) && len(got) != len(want)-1 {
+			t.Fatalf("with byte %d in the body of /9 wrong %d entries are found, want all others", i, len(got))
+		}
+		if segments, _ := filepath.Glob(filepath.Join(dir, "*.segment")); len(segments) == 0 {
+			os.WriteFile(path, log, 0o600)
+		}
+	}
+}
+
+// What is lost in the middle may have been a purge: nothing that is older is trusted, all that is newer is.
+func TestLossInTheMiddle(t *testing.T) {
+	dir := t.TempDir()
+	want := logOf(t, dir)
+	path := onlySegment(t, dir)
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker, _ := parseSegmentStart(log)
+	for i := range 4 {
+		delete(want, fmt.Sprint("/", i))
+	}
+	at := 0
+	for range 4 { // the record of /3
+		at += 1 + bytes.Index(log[at+1:], marker[:])
+		if at < segmentStart {
+			at += bytes.Index(log[at+1:], marker[:]) + 1
+		}
+	}
+	log[at+recordStart] ^= 1
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := foundIn(t, dir); !maps.Equal(got, want) {
+		t.Errorf("%q are found, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// A body that looks like a record is none.
+func TestForgedRecord(t *testing.T) {
+	dir := t.TempDir()
+	logOf(t, dir)
+	log, err := os.ReadFile(onlySegment(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	c := openTest(t, other, Options{DiskBytes: roomOnDisk})
+	forged := entry("/forged", string(log))
+	forged.Validator = `"x"`
+	c.Put(forged, c.Now())
+	c.Close()
+	path := onlySegment(t, other)
+	if log, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	log[segmentStart+recordStart] ^= 1 // the record around it is damaged, so that it is searched
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := foundIn(t, other); len(got) > 0 {
+		t.Errorf("%q are found", slices.Sorted(maps.Keys(got)))
+	}
+}
+
+// Whatever stands in the file: nothing is found but what was written, and it is opened without a panic.
+func FuzzSegment(f *testing.F) {
+	dir := f.TempDir()
+	want := logOf(f, dir)
+	want["/1"] = strings.Repeat("1", 40)
+	log, err := os.ReadFile(onlySegment(f, dir))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(100, []byte("x"), 1)
+	f.Add(0, log, len(log))
+	f.Add(len(log)/2, log[segmentStart:], 0)
+	f.Fuzz(func(t *testing.T, at int, put []byte, instead int) {
+		if at < 0 || at > len(log) || instead < 0 || instead > len(log)-at {
+			return
+		}
+		dir := t.TempDir()
+		b := slices.Concat(log[:at], put, log[at+instead:])
+		if err := os.WriteFile(segmentPath(dir, 1), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := foundIn(t, dir); !subset(got, want) {
+			t.Fatalf("%q are found", got)
+		}
+	})
+}
+
+// What is decoded is what an encoder wrote: encoded again it is decoded to the same.
+func FuzzDecodeEntry(f *testing.F) {
+	for _, e := range append(stock(), full()) {
+		head, body := encodeEntry(e, []string{"alias"})
+		f.Add(head, bytes.Join(body, nil))
+	}
+	f.Fuzz(func(t *testing.T, head, body []byte) {
+		e, aliases, err := decodeEntry(head, body)
+		if err != nil {
+			return
+		}
+		again, parts := encodeEntry(e, aliases)
+		got, names, err := decodeEntry(again, bytes.Join(parts, nil))
+		if err != nil || !same(got, e) || !slices.Equal(names, aliases) || got.mark != e.mark || got.Freshness() != e.Freshness() {
+			t.Fatalf("%+v is read as %+v with the error %v", e, got, err)
+		}
+	})
+}
+
+func FuzzDecodeSentence(f *testing.F) {
+	for _, row := range purges {
+		f.Add(encodeSentence(&row.purge, 7, t0))
+	}
+	f.Fuzz(func(t *testing.T, head []byte) {
+		p, mark, now, err := decodeSentence(head)
+		if err != nil {
+			return
+		}
+		got, at, when, err := decodeSentence(encodeSentence(&p, mark, now))
+		if err != nil || at != mark || !when.Equal(now) || fmt.Sprint(got) != fmt.Sprint(p) {
+			t.Fatalf("%+v at %d, %v is read as %+v at %d, %v with the error %v", p, mark, now, got, at, when, err)
+		}
+	})
+}

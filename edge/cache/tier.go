@@ -1,0 +1,90 @@
+package cache
+
+// openDisk opens the disk tier and starts its writer.
+func (c *Cache) openDisk(o Options) (err error) {
+	if c.disk, err = openDisk(o, &c.seeds, &c.marks); err != nil {
+		return err
+	}
+	c.janitor.swept = c.marks.now()
+	c.disk.newer = c.hasNewer
+	go c.disk.write()
+	return nil
+}
+
+// onDisk does something with the disk tier, if there is one and it is not closed.
+func (c *Cache) onDisk(do func(*disk)) {
+	c.closing.RLock()
+	defer c.closing.RUnlock()
+	if c.disk != nil && !c.closed {
+		do(c.disk)
+	}
+}
+
+// fromDisk brings what is stored under a key back to memory, but for a record of a Vary: that comes with its entries.
+func (c *Cache) fromDisk(key string, label uint64) (*Entry, *varied) {
+	s := c.shelf(label)
+	s.load.Lock()
+	defer s.load.Unlock()
+	if e, v := c.inMemory(key, label); e != nil || v != nil {
+		return e, v // another request brought it
+	}
+	e, aliases, names := c.disk.find(key, label)
+	if names != nil {
+		return nil, &varied{names: names}
+	}
+	return c.promote(s, e, aliases), nil
+}
+
+func (c *Cache) variantFromDisk(key string, label uint64, secondary string, names []string, hash uint64) *Entry {
+	s := c.shelf(label)
+	s.load.Lock()
+	defer s.load.Unlock()
+	if e := c.variantInMemory(key, label, secondary, hash); e != nil {
+		return e
+	}
+	e, aliases := c.disk.findVariant(key, secondary, names, hash)
+	return c.promote(s, e, aliases)
+}
+
+// promote stores an entry that was read from disk, if there is nothing newer in its place, and returns what is to be used.
+func (c *Cache) promote(s *shelf, e *Entry, aliases []string) *Entry {
+	if e == nil {
+		return nil
+	}
+	c.disk.hits.Add(1)
+	if c.put(e, e.mark, func(s *shelf) bool { return len(s.rivals(e)) == 0 }) {
+		for _, a := range aliases {
+			c.Alias(e, a)
+		}
+		return e
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if newer := s.find(e.Key, e.Secondary); newer != nil {
+		return newer
+	}
+	return e // memory has no room for it
+}
+
+// hasNewer reports whether memory has something in the place of an entry that fell out of it.
+func (c *Cache) hasNewer(e *Entry) bool {
+	s := c.shelf(e.labels[0])
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.rivals(e)) > 0
+}
+
+// all are the entries in memory.
+func (c *Cache) all() func(yield func(*Entry) bool) {
+	return func(yield func(*Entry) bool) {
+		for i := range c.shelves {
+			for _, r := range c.shelves[i].books {
+				for e := range r.all() {
+					if e.place.on && !yield(e) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
