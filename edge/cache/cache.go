@@ -16,7 +16,7 @@ import (
 
 const (
 	meanEntry = 2 << 10 // expected bytes of an entry, from which the number of frequency counters follows
-	frontPart = 16      // the front may hold one part in so many of the ceiling, and as much may wait to be taken in
+	frontPart = 16      // the front may hold one part in so many of the ceiling; as much may wait for ristretto, or to be written to disk
 )
 
 // Options say how much a cache may hold.
@@ -63,7 +63,7 @@ func New(o Options) (*Cache, error) {
 	}
 	lru, err := ristretto.NewCache(&ristretto.Config[uint64, *Entry]{
 		NumCounters:        max(1<<10, 10*o.MaxBytes/meanEntry),
-		MaxCost:            max(1, o.MaxBytes-2*c.front.max),
+		MaxCost:            max(1, o.MaxBytes-3*c.front.max),
 		BufferItems:        64, // as its makers advise
 		IgnoreInternalCost: true,
 		ShouldUpdate:       func(_, _ *Entry) bool { return false }, // an entry is taken in behind the removal of the one before

@@ -117,15 +117,30 @@ func consistent(t *testing.T, c *Cache) {
 			t.Errorf("ristretto has lost %s %q", e.Key, e.Secondary)
 		}
 	}
+	if c.disk != nil {
+		placesConsistent(t, c.disk)
+	}
 	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes || c.front.used.Load() != front || c.waiting.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are there, %d in front, none waiting; counted are %+v, %d, %d",
 			entries, bytes, front, s, c.front.used.Load(), c.waiting.Load())
 	}
 }
 
-// Whatever happens at once, the counts stay true.
+// Whatever happens at once, the counts stay true, and nothing is found under a key that is another's.
 func TestEverythingAtOnce(t *testing.T) {
-	c := newTest(t, 1<<20)
+	t.Run("memory", func(t *testing.T) { everythingAtOnce(t, newTest(t, 1<<20)) })
+	t.Run("disk", func(t *testing.T) {
+		c := openTest(t, t.TempDir(), Options{DiskBytes: 4 << 20})
+		everythingAtOnce(t, c)
+		c = stopped(t, c)
+		for i := range 300 {
+			lookUp(t, c, fmt.Sprint("/", i), "0", "1", "2")
+		}
+		consistent(t, c)
+	})
+}
+
+func everythingAtOnce(t *testing.T, c *Cache) {
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -133,7 +148,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for i := range 2000 {
 				key := fmt.Sprint("/", random.IntN(300))
 				e := variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
-				switch random.IntN(20) {
+				switch random.IntN(40) {
 				case 0:
 					c.Purge(Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
 				case 1:
@@ -142,23 +157,34 @@ func TestEverythingAtOnce(t *testing.T) {
 					c.Drop(e.Tags...)
 				case 3:
 					c.Purge(Purge{Prefixes: []string{key[:2]}}, time.Now())
-				case 4, 5, 6:
+				case 4, 5, 6, 7, 8, 9, 10, 11:
 					c.Put(e, c.Now())
 					c.Alias(e, "alias")
-				case 7, 8, 9:
+				case 12, 13, 14, 15, 16, 17, 18, 19:
 					c.Put(entry(key, "plain"), c.Now())
-				case 10:
+				case 20:
 					if old := c.Get(key); old != nil {
 						c.Replace(old, old.Confirmed(), c.Now())
 					}
 				default:
-					c.Find(key, func([]string) []string { return []string{e.Secondary, "alias"} })
+					lookUp(t, c, key, e.Secondary, "alias")
 				}
 			}
 		})
 	}
 	wg.Wait()
 	consistent(t, c)
+}
+
+func lookUp(t *testing.T, c *Cache, key string, secondary ...string) {
+	e, varies := c.Find(key, func([]string) []string { return secondary })
+	switch {
+	case e == nil:
+	case e.Key != key, varies != (e.Secondary != ""):
+		t.Errorf("under %s is found %s %q, varying: %v", key, e.Key, e.Secondary, varies)
+	case len(secondary) == 1 && e.Secondary != "" && e.Secondary != secondary[0]:
+		t.Errorf("under %s %q is found %q", key, secondary, e.Secondary)
+	}
 }
 
 func variant(key, secondary, body string, tags ...string) *Entry {

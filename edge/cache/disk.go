@@ -11,7 +11,6 @@ const (
 	maxSegment   = 64 << 20
 	minSegments  = 8       // so many make up the tier: the oldest is what is lost at once when it is full
 	maxQueued    = 1 << 10 // entries that wait to be written
-	queuedPart   = 16      // and one part in so many of what memory may hold
 	tagsInRecord = 1 << 12
 )
 
@@ -185,6 +184,10 @@ func (d *disk) close(all func(yield func(*Entry) bool)) {
 	if err := d.sync(); err != nil {
 		d.fail(err)
 	}
+	d.closeFiles()
+}
+
+func (d *disk) closeFiles() {
 	for _, s := range d.segments {
 		s.file.Close()
 	}

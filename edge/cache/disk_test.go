@@ -71,6 +71,33 @@ func evict(c *Cache) {
 	c.disk.flush()
 }
 
+// placesConsistent checks that what is counted on disk is there.
+func placesConsistent(t *testing.T, d *disk) {
+	t.Helper()
+	d.flush()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var there, bytes int64
+	places := map[*place]bool{}
+	for _, s := range d.segments {
+		bytes += s.size
+		for _, p := range s.places {
+			places[p] = true
+			if !p.gone {
+				there++
+			}
+		}
+	}
+	for hash, s := range d.index.at {
+		if !places[s.place] {
+			t.Errorf("the place at %x is in no segment", hash)
+		}
+	}
+	if there != d.index.there || bytes != d.bytes {
+		t.Errorf("%d places with %d bytes are counted, %d with %d are there", d.index.there, d.bytes, there, bytes)
+	}
+}
+
 // arrive waits until what falls out of memory is on disk.
 func arrive(c *Cache) {
 	c.settle()

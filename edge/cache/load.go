@@ -63,6 +63,9 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 	d.restored(e)
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	if p.gone {
+		return nil, nil // dropped meanwhile; perhaps nobody knows that any more but its place
+	}
 	if p.softened != 0 {
 		e.expire(time.Unix(0, p.softened), 0)
 	}

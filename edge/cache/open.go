@@ -20,7 +20,7 @@ func openDisk(o Options, seeds *seeds, m *marks) (*disk, error) {
 	}
 	d := &disk{
 		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, marks: m, lock: lock, index: index{at: map[uint64]spot{}},
-		queue: make(chan errand, maxQueued), maxQueue: o.MaxBytes / queuedPart, written: make(chan struct{}),
+		queue: make(chan errand, maxQueued), maxQueue: o.MaxBytes / frontPart, written: make(chan struct{}),
 	}
 	if d.log == nil {
 		d.log = func(string, ...any) {}
@@ -35,7 +35,7 @@ func openDisk(o Options, seeds *seeds, m *marks) (*disk, error) {
 	}
 	d.label = string(label)
 	if err := d.rebuild(); err != nil {
-		lock.Close()
+		d.closeFiles()
 		return nil, fmt.Errorf("opening the cache on disk: %w", err)
 	}
 	m.begin(d.swept)

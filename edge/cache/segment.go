@@ -34,11 +34,12 @@ func createSegment(dir string, number uint64) (*segment, error) {
 		return nil, fmt.Errorf("making a segment of the cache: %w", err)
 	}
 	s.file = f
-	if _, err := f.Write(appendSegmentStart(nil, s.marker)); err != nil {
+	_, err = f.Write(appendSegmentStart(nil, s.marker))
+	if err = errors.Join(err, syncDir(dir)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("making a segment of the cache: %w", err)
 	}
-	return s, syncDir(dir)
+	return s, nil
 }
 
 // errEmpty says that a segment was made, and nothing written to it.
@@ -170,14 +171,4 @@ func (v *view) next(off int64) int64 {
 func (s *segment) remove(dir string) error {
 	s.file.Close()
 	return os.Remove(segmentPath(dir, s.number))
-}
-
-// syncDir makes what was done in a folder lasting.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -27,3 +27,13 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// syncDir makes what was done in a folder lasting.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
