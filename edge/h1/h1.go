@@ -122,8 +122,8 @@ func (c *Conn) takeRest(p []byte) int {
 
 // more reads on in the middle of a head.
 func (c *Conn) more(p []byte) (int, error) {
-	c.reads = time.Now()
-	if err := c.Conn.SetReadDeadline(c.reads.Add(headIn)); err != nil {
+	c.reads = time.Time{} // after it the connection may wait again for as long as any
+	if err := c.Conn.SetReadDeadline(time.Now().Add(headIn)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)

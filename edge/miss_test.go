@@ -1,0 +1,42 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// BenchmarkMiss is one request that the cache can't answer, an origin in the same process included.
+func BenchmarkMiss(b *testing.B) {
+	e := newEdgeTest(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set(icon.FieldRelease, releaseA)
+		h.Set(icon.FieldMonochrome, "?1")
+		h.Set("Cache-Control", iconLife)
+		h.Set("ETag", `"0123456789abcdef"`)
+		h.Set("Surrogate-Key", "icon/mdi/home pack/mdi release/"+releaseA)
+		h.Set("Content-Type", "image/svg+xml")
+		io.WriteString(w, drawn(releaseA))
+	}))
+	release := releaseA
+	e.release.Store(&release)
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.Header.SetHost("edge.test")
+	ctx.Request.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+	ctx.Request.Header.SetProtocol("HTTP/1.1")
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		ctx.Request.SetRequestURI(fmt.Sprintf("/mdi/i%d.svg", i))
+		ctx.Response.Reset()
+		e.ServeRequest(&ctx)
+		if ctx.Response.StatusCode() != 200 {
+			b.Fatal(ctx.Response.StatusCode())
+		}
+	}
+}
