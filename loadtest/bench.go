@@ -1,0 +1,330 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/peers"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+const benchHelp = `
+Measures what a cache hit costs: this program's edge, nginx, Varnish, HAProxy and a bare fasthttp, pinned to one core and in turn, in
+front of the same origin with the real library. It prints CPU time an answer and its ratios, and with --docs writes
+docs/performance.md. It refuses to print where an answer was wrong.
+
+  go build ./cmd/iconedge && go run ./loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
+  go run ./loadtest bench --rounds 7 --round 4s --install --docs docs
+
+Nothing else should run meanwhile. --install takes from Debian what is missing (root and apt-get), --servers leaves some out.`
+
+// A bench is what `loadtest bench` was told, and what it runs.
+type bench struct {
+	iconedge, library, store string
+	docs, work               string
+	servers                  texts
+	install                  bool
+	icons, misses            int
+	connections, clients     int
+	rounds                   int
+	round, warmUp            time.Duration
+	rate                     float64
+	serverCPU, clientCPU     int
+	seed                     uint64
+
+	std        streams
+	paths      []string
+	missPaths  []string
+	reference  *reference
+	coded      map[icons][]string // paths of icons that our edge has in a coding
+	origin     *peers.Server
+	contenders []*contender
+	result     report.Bench
+}
+
+func (b *bench) flags(fs *flagSet) {
+	fs.StringVar(&b.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
+	fs.StringVar(&b.library, "library", "library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
+	fs.StringVar(&b.store, "store", "", "`address` of a store that is published already, dir:PATH, in place of the library")
+	fs.StringVar(&b.docs, "docs", "", "`folder` that performance.md and performance/ are written to (default they are not)")
+	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
+	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
+	fs.BoolVar(&b.install, "install", false, "take missing servers from Debian's packages")
+	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons of the library")
+	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons that each round of misses takes; 0 for no such rounds")
+	fs.IntVar(&b.connections, "connections", 64, "`number` of keep-alive connections")
+	fs.IntVar(&b.clients, "clients", 16, "`number` of loopback addresses that they come from")
+	fs.IntVar(&b.rounds, "rounds", 3, "`number` of rounds")
+	fs.DurationVar(&b.round, "round", 3*time.Second, "`time` of each server and column in a round")
+	fs.DurationVar(&b.warmUp, "warm-up", 300*time.Millisecond, "`time` of load before it that is not counted")
+	fs.Float64Var(&b.rate, "rate", 15_000, "requests a second of the open loop, a `number`")
+	fs.IntVar(&b.serverCPU, "server-cpu", 0, "`core` of the servers")
+	fs.IntVar(&b.clientCPU, "client-cpu", 1, "`core` of the load tester and the origin")
+	fs.Uint64Var(&b.seed, "seed", 1, "`number` that the choice of icons and their order follow from")
+}
+
+func (b *bench) validate() error {
+	var errs []error
+	check := func(ok bool, words string) {
+		if !ok {
+			errs = append(errs, errors.New(words))
+		}
+	}
+	check(b.icons >= 1 && b.misses >= 0, "--icons must be 1 at least, --misses not negative")
+	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be 1 at least")
+	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be 1 at least, --round more than 0, --warm-up not negative")
+	check(b.rate > 0, "--rate must be more than 0")
+	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU, "--server-cpu and --client-cpu must be two cores: servers are measured on one of their own")
+	for _, name := range b.servers {
+		check(isContender(name), "--servers "+name+": there is no such server")
+	}
+	return errors.Join(errs...)
+}
+
+func runBench(ctx context.Context, std streams, args []string) (err error) {
+	b := bench{std: std, coded: map[icons][]string{}}
+	fs := newFlags("bench", benchHelp)
+	b.flags(fs)
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	if err := b.validate(); err != nil {
+		return errUsage(oneLine(err))
+	}
+	if b.install {
+		if err := peers.Install(ctx, std.err); err != nil {
+			return err
+		}
+	}
+	done, err := b.prepare()
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer b.stop()
+	err = b.measureAll(ctx)
+	if errors.Is(err, errWrong) {
+		return err
+	}
+	b.show()
+	if err != nil || b.docs == "" {
+		return err
+	}
+	return writeDocs(b.docs, &b.result, nil)
+}
+
+// measureAll starts everything and goes through the rounds.
+func (b *bench) measureAll(ctx context.Context) error {
+	if err := b.startOrigin(ctx); err != nil {
+		return err
+	}
+	if err := b.startContenders(ctx); err != nil {
+		return err
+	}
+	if err := b.calm(ctx); err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		if err := b.measureRound(ctx, round); err != nil {
+			return err
+		}
+	}
+	if err := b.measureMisses(ctx); err != nil {
+		return err
+	}
+	return b.weigh()
+}
+
+// calm waits until no server has anything left to do.
+func (b *bench) calm(ctx context.Context) error {
+	for _, c := range b.contenders {
+		tree, err := c.server.Tree()
+		if err == nil {
+			err = tree.Calm(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("waiting for %s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// measureRound measures every server in every column once. The servers take turns within a column, and begin with another one in each
+// round.
+func (b *bench) measureRound(ctx context.Context, round int) error {
+	for _, rate := range []float64{0, b.rate} {
+		for _, column := range columns {
+			if rate > 0 && !column.rated {
+				continue
+			}
+			for i := range b.contenders {
+				c := b.contenders[(i+round)%len(b.contenders)]
+				if c.plans[column.name] == nil {
+					continue
+				}
+				r, err := b.measure(ctx, c, *c.plans[column.name], rate, b.round)
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
+				}
+				b.result.Add(c.name, column.name, rate, *r)
+				fmt.Fprintf(b.std.err, "round %d/%d  %-26s %-9s %-26s %6.2f µs  %8.0f/s  p99 %.0f µs\n",
+					round+1, b.rounds, column.name, loadName(rate), c.name, r.CPUMicros, r.PerSecond, r.Latency.P99)
+			}
+		}
+	}
+	return nil
+}
+
+func loadName(rate float64) string {
+	if rate == 0 {
+		return "saturated"
+	}
+	return strconv.FormatFloat(rate, 'f', 0, 64) + "/s"
+}
+
+// show prints what there is.
+func (b *bench) show() {
+	if len(b.result.Cells) == 0 {
+		return
+	}
+	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.MissTable()} {
+		if len(t.Rows) > 0 {
+			fmt.Fprintln(b.std.out)
+			report.Text(b.std.out, t)
+		}
+	}
+	for _, column := range b.result.Measured() {
+		fmt.Fprintln(b.std.out)
+		report.Text(b.std.out, b.result.ColumnTable(column, 0))
+	}
+	for _, column := range b.result.MeasuredRated() {
+		fmt.Fprintf(b.std.out, "\nat %.0f/s\n", b.rate)
+		report.Text(b.std.out, b.result.ColumnTable(column, b.rate))
+	}
+}
+
+// weigh reads the servers' memory.
+func (b *bench) weigh() error {
+	for i, c := range b.contenders {
+		rss, err := c.server.RSS()
+		if err != nil {
+			return err
+		}
+		b.result.Servers[i].Memory = rss
+	}
+	return nil
+}
+
+func (b *bench) stop() {
+	for _, c := range b.contenders {
+		c.server.Stop()
+	}
+	if b.origin != nil {
+		b.origin.Stop()
+	}
+}
+
+// prepare pins this program, and makes the folder to work in; done removes it where it is ours.
+func (b *bench) prepare() (done func(), err error) {
+	if err := peers.PinSelf(b.clientCPU); err != nil {
+		return nil, err
+	}
+	if b.iconedge, err = filepath.Abs(b.iconedge); err != nil {
+		return nil, err
+	}
+	b.result = report.Bench{
+		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: b.rounds, Seconds: b.round.Seconds(), Rate: b.rate, Icons: b.icons,
+	}
+	for _, c := range columns {
+		b.result.Columns = append(b.result.Columns, c.name)
+	}
+	b.work, done, err = workFolder(b.work)
+	return done, err
+}
+
+// workFolder is the folder that was asked for, or a new one in memory where there is a file system for that.
+func workFolder(asked string) (dir string, done func(), err error) {
+	if info, err := os.Stat("/dev/shm"); asked == "" && err == nil && info.IsDir() {
+		return newFolder("/dev/shm")
+	}
+	return diskFolder(asked)
+}
+
+// diskFolder is the folder that was asked for, or a new temporary one.
+func diskFolder(asked string) (dir string, done func(), err error) {
+	if asked == "" {
+		return newFolder("")
+	}
+	dir, err = filepath.Abs(asked)
+	return dir, func() {}, errors.Join(err, os.MkdirAll(asked, 0o755))
+}
+
+// newFolder makes one that servers which give up root can use, too.
+func newFolder(parent string) (dir string, done func(), err error) {
+	if dir, err = os.MkdirTemp(parent, "loadtest-"); err != nil {
+		return "", nil, fmt.Errorf("making a folder to work in: %w", err)
+	}
+	return dir, func() { os.RemoveAll(dir) }, os.Chmod(dir, 0o755)
+}
+
+// measure loads one server with one plan.
+func (b *bench) measure(ctx context.Context, c *contender, plan load.Plan, rate float64, duration time.Duration) (*load.Result, error) {
+	tree, err := c.server.Tree()
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.originCPU()
+	if err != nil {
+		return nil, err
+	}
+	r, err := load.Run(ctx, load.Config{
+		Target: c.server.Listen, Plan: plan, Connections: b.connections, Threads: 1, Sources: sources(b.clients), Rate: rate,
+		WarmUp: b.warmUp, Duration: duration, Spin: true, Meter: tree.CPU,
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.server.Ended())
+	}
+	after, err := b.originCPU()
+	if err != nil {
+		return nil, err
+	}
+	return r, errors.Join(ctx.Err(), judge(r, after-before))
+}
+
+// errWrong says that what was measured is not what was asked for; errFetched, in which way.
+var (
+	errWrong   = errors.New("nothing is printed")
+	errFetched = fmt.Errorf("answers did not come from the cache: %w", errWrong)
+)
+
+// idle is how much of a second the origin may work while nobody asks it for icons: it looks after its store.
+const idle = 0.01
+
+// judge refuses a result whose answers were wrong or missing, or came from the origin.
+func judge(r *load.Result, origin time.Duration) error {
+	switch {
+	case r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0:
+		return fmt.Errorf("%d wrong answers, %d broken connections, %d without answer (%v): %w", r.Wrong, r.Broken, r.Unheard, r.Mistakes, errWrong)
+	case r.Answers == 0 && !r.Stopped:
+		return fmt.Errorf("no answers: %w", errWrong)
+	case origin.Seconds() > 0.03+idle*r.Seconds && origin.Seconds()*1e6 > 0.5*float64(r.Answers):
+		return fmt.Errorf("the origin worked for %v meanwhile: %w", origin.Round(time.Millisecond), errFetched)
+	}
+	return nil
+}
+
+func (b *bench) originCPU() (time.Duration, error) {
+	tree, err := b.origin.Tree()
+	if err != nil {
+		return 0, err
+	}
+	return tree.CPU()
+}

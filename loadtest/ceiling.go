@@ -1,0 +1,154 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/mix"
+)
+
+const ceilingHelp = `
+Answers from memory what another server answered, with no more code than fasthttp needs: a body as long, header lines as long. No cache
+on fasthttp can be cheaper, so that this is the ceiling of one.
+
+  loadtest ceiling --listen 127.0.0.1:8090 --copy http://127.0.0.1:8080
+
+What it has not been asked yet it asks the other server, once.`
+
+func runCeiling(ctx context.Context, std streams, args []string) error {
+	fs := newFlags("ceiling", ceilingHelp)
+	listen := fs.String("listen", "127.0.0.1:0", "`address` to answer on")
+	copied := fs.String("copy", "", "`URL` of the server whose answers are copied")
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	from, err := parseTarget(ctx, *copied)
+	if err != nil {
+		return errUsage("--copy: " + err.Error())
+	}
+	c := &ceiling{from: from, kept: map[variant]map[string]*copiedAnswer{}}
+	return listenAndServe(ctx, std, *listen, c.serve)
+}
+
+// listenAndServe runs a bare fasthttp server until ctx ends.
+func listenAndServe(ctx context.Context, std streams, address string, handler fasthttp.RequestHandler) error {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "listening address=%s\n", ln.Addr())
+	server := &fasthttp.Server{Handler: handler, NoDefaultServerHeader: true}
+	stopped := context.AfterFunc(ctx, func() { ln.Close() })
+	defer stopped()
+	if err := server.Serve(ln); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// A ceiling keeps answers by what its requests may differ in.
+type ceiling struct {
+	from target
+	mu   sync.RWMutex
+	kept map[variant]map[string]*copiedAnswer
+}
+
+type variant struct {
+	conditional bool
+	coding      string // Accept-Encoding as it came
+}
+
+// A copiedAnswer is what another server answered. fill makes its header lines as long as the other's.
+type copiedAnswer struct {
+	status                          int
+	contentType, coding, etag, fill []byte
+	body                            []byte
+}
+
+var (
+	fieldETag = []byte("Etag")
+	fieldFill = []byte("X-Fill")
+)
+
+func (c *ceiling) serve(ctx *fasthttp.RequestCtx) {
+	a := c.find(ctx)
+	if a == nil {
+		var err error
+		if a, err = c.copy(ctx); err != nil {
+			ctx.Error(err.Error(), fasthttp.StatusBadGateway)
+			return
+		}
+	}
+	r := &ctx.Response
+	r.SetStatusCode(a.status)
+	r.Header.SetContentTypeBytes(a.contentType)
+	r.Header.SetCanonical(fieldETag, a.etag)
+	if len(a.coding) > 0 {
+		r.Header.SetContentEncodingBytes(a.coding)
+	}
+	if len(a.fill) > 0 {
+		r.Header.SetCanonical(fieldFill, a.fill)
+	}
+	r.SetBodyRaw(a.body)
+}
+
+func (c *ceiling) find(ctx *fasthttp.RequestCtx) *copiedAnswer {
+	h := &ctx.Request.Header
+	conditional := len(h.Peek("If-None-Match")) > 0
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	// The string of a key that is only looked for is not copied.
+	coding := h.Peek("Accept-Encoding")
+	return c.kept[variant{conditional, string(coding)}][string(ctx.RequestURI())]
+}
+
+// copy asks the other server, with the fields that its answer depends on.
+func (c *ceiling) copy(ctx *fasthttp.RequestCtx) (copied *copiedAnswer, err error) {
+	m := mix.Maker{Host: c.from.host}
+	for _, name := range []string{"Accept-Encoding", "If-None-Match"} {
+		if value := ctx.Request.Header.Peek(name); len(value) > 0 {
+			m.Fields = append(m.Fields, name+": "+string(value))
+		}
+	}
+	uri := string(ctx.RequestURI())
+	err = load.Ask(ctx, c.from.addr, 1, func(int) []byte { return m.Get(uri) }, func(_ int, a load.Answer) error {
+		copied = c.keep(ctx, uri, a)
+		return nil
+	})
+	return copied, err
+}
+
+// keep makes an answer of our own as long as a, and keeps it.
+func (c *ceiling) keep(ctx *fasthttp.RequestCtx, uri string, a load.Answer) *copiedAnswer {
+	copied := &copiedAnswer{
+		status: a.Status, body: a.Body, contentType: []byte(a.Header.Get("Content-Type")), coding: []byte(a.Header.Get("Content-Encoding")),
+		etag: []byte(a.Header.Get("ETag")),
+	}
+	theirs, ours := 0, len("Date: Sat, 21 Nov 2026 16:31:29 GMT\r\nX-Fill: \r\n")
+	for name, values := range a.Header {
+		for _, value := range values {
+			n := len(name) + len(": \r\n") + len(value)
+			theirs += n
+			if name == "Content-Type" || name == "Content-Encoding" || name == "Etag" || name == "Content-Length" {
+				ours += n
+			}
+		}
+	}
+	copied.fill = []byte(strings.Repeat("x", max(0, theirs-ours)))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := variant{len(ctx.Request.Header.Peek("If-None-Match")) > 0, string(ctx.Request.Header.Peek("Accept-Encoding"))}
+	if c.kept[v] == nil {
+		c.kept[v] = map[string]*copiedAnswer{}
+	}
+	c.kept[v][uri] = copied
+	return copied
+}

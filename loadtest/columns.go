@@ -1,0 +1,157 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/mix"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+// A column is a way in which servers are asked.
+type column struct {
+	name   string
+	icons  icons    // that are asked for
+	kind   mix.Kind // of requests
+	fields []string // header lines
+	coding string   // that answers must have
+	alone  bool     // is asked of our edge alone
+	rated  bool     // is measured at the fixed rate, too
+}
+
+// icons are those that a column asks for.
+type icons string
+
+const (
+	all        icons = "all"
+	one        icons = "one"
+	monochrome icons = "monochrome" // those that colour changes
+	inGzip     icons = "gzip"       // those that our edge has in this coding: not all become smaller by it
+	inBrotli   icons = "br"
+)
+
+// A column of answers that are made otherwise than plain ones has a twin, which asks for the same icons as they are.
+var columns = []column{
+	{name: report.Hot, icons: one, kind: mix.Plain, rated: true},
+	{name: report.Zipf, icons: all, kind: mix.Plain, rated: true},
+	{name: report.Browser, icons: all, kind: mix.Plain, fields: mix.Browser},
+	{name: report.Unchanged, icons: one, kind: mix.Conditional},
+	{name: report.Gzip, icons: inGzip, kind: mix.Plain, fields: acceptGzip, coding: "gzip"},
+	{name: report.GzipTwin, icons: inGzip, kind: mix.Plain, alone: true},
+	{name: report.Brotli, icons: inBrotli, kind: mix.Plain, fields: acceptBrotli, coding: "br"},
+	{name: report.BrotliTwin, icons: inBrotli, kind: mix.Plain, alone: true},
+	{name: report.Coloured, icons: monochrome, kind: mix.Coloured, alone: true},
+	{name: report.ColouredTwin, icons: monochrome, kind: mix.Plain, alone: true},
+}
+
+var (
+	acceptGzip   = []string{"Accept-Encoding: gzip"}
+	acceptBrotli = []string{"Accept-Encoding: br"}
+)
+
+// asks reports whether a server is measured in a column.
+func (c column) asks(server *contender) bool {
+	return server.name == report.Ours || !c.alone && (server.name != report.Limited || c.coding == "")
+}
+
+// hotPath is the icon that a hot column asks for: a small one, as most are.
+const hotPath = "/mdi/home.svg"
+
+// A reference is what the origin answers: the truth about every path, in no coding.
+type reference struct {
+	mu   sync.Mutex
+	of   map[string]load.Want // by path and query
+	mono map[string]bool      // whether colour changes the drawing at this path
+}
+
+// newReference asks the origin for every path, plain and in its colour.
+func newReference(ctx context.Context, origin target, paths []string) (*reference, error) {
+	r := &reference{of: map[string]load.Want{}, mono: map[string]bool{}}
+	m := mix.Maker{Host: origin.host}
+	for _, kind := range []mix.Kind{mix.Plain, mix.Coloured} {
+		plan, err := m.Plan(paths, mix.Shares{{Kind: kind, Weight: 1}}, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		request := func(i int) []byte { return plan.Requests[i].Head }
+		err = load.Ask(ctx, origin.addr, len(paths), request, func(i int, a load.Answer) error {
+			if a.Status != 200 {
+				return fmt.Errorf("the origin answers %d", a.Status)
+			}
+			r.keep(kind, paths[i], plan.Requests[i].Target(), a.Body)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *reference) keep(kind mix.Kind, path, address string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	want := load.Want{Status: 200, Length: int64(len(body)), Sum: load.Checksum(body), Summed: true}
+	r.of[address] = want
+	if kind == mix.Coloured {
+		r.mono[path] = want != r.of[path]
+	}
+}
+
+// check compares an answer, decoded, with the origin's.
+func (r *reference) check(address string, a load.Answer) error {
+	body, err := decode(a.Header.Get("Content-Encoding"), a.Body)
+	if err != nil {
+		return err
+	}
+	want := r.of[address]
+	if a.Status != want.Status || int64(len(body)) != want.Length || load.Checksum(body) != want.Sum {
+		return fmt.Errorf("status %d and %d bytes, but the origin's %d and %d, or other bytes: %w", a.Status, len(body), want.Status, want.Length, errWrong)
+	}
+	return nil
+}
+
+// decode undoes a content coding.
+func decode(coding string, body []byte) ([]byte, error) {
+	var decoded io.Reader
+	var err error
+	switch coding {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		decoded, err = gzip.NewReader(bytes.NewReader(body))
+	case "br":
+		decoded = brotli.NewReader(bytes.NewReader(body))
+	default:
+		err = fmt.Errorf("an answer in the coding %q, which nobody asked for", coding)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(decoded)
+}
+
+// pathsOf are the paths that a column asks for.
+func (b *bench) pathsOf(c column) (paths []string) {
+	switch c.icons {
+	case one:
+		return []string{hotPath}
+	case inGzip, inBrotli:
+		return b.coded[c.icons]
+	}
+	for _, p := range b.paths {
+		if c.icons == all || b.reference.mono[p] {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}

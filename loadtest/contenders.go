@@ -1,0 +1,190 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/peers"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+// A contender is a server that is measured, with what it is asked in each column that it is measured in.
+type contender struct {
+	name   string
+	ours   bool
+	server *peers.Server
+	plans  map[string]*load.Plan
+}
+
+var contenders = []string{report.Ours, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
+
+func isContender(name string) bool { return slices.Contains(contenders, name) }
+
+// startOrigin publishes the library, starts an origin over it, picks icons, and asks for them all.
+func (b *bench) startOrigin(ctx context.Context) error {
+	store := b.store
+	if store == "" {
+		store = "dir:" + filepath.Join(b.work, "store")
+		fmt.Fprintf(b.std.err, "publishing %s\n", b.library)
+		cmd := exec.CommandContext(ctx, b.iconedge, "publish", "--store", store, b.library)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("publishing the library: %w: %s", err, out)
+		}
+	}
+	spec, err := peers.Origin(b.iconedge, store, peers.Place{Dir: filepath.Join(b.work, "origin"), CPUs: strconv.Itoa(b.clientCPU), Cores: 1})
+	if err == nil {
+		b.origin, err = peers.Start(ctx, spec)
+	}
+	if err != nil {
+		return err
+	}
+	origin := target{"origin", spec.Listen.String(), spec.Listen}
+	if err := ready(ctx, origin); err != nil {
+		return err
+	}
+	all, err := pickIcons(ctx, origin, b.icons+2*missRounds*b.misses, b.seed)
+	if err != nil {
+		return err
+	}
+	b.missPaths = slices.DeleteFunc(all[b.icons:], func(p string) bool { return p == hotPath })
+	b.paths = all[:b.icons]
+	fmt.Fprintf(b.std.err, "asking the origin for %d icons\n", len(b.paths))
+	known := b.paths
+	if !slices.Contains(known, hotPath) {
+		known = append(slices.Clone(known), hotPath)
+	}
+	b.reference, err = newReference(ctx, origin, known)
+	return err
+}
+
+// ready waits until the origin has read its store.
+func ready(ctx context.Context, origin target) (err error) {
+	for range 600 {
+		var list struct{ Packs []struct{ Pack string } }
+		if err = askJSON(ctx, origin, "/api/v1/packs", &list); err == nil && len(list.Packs) > 0 {
+			return nil
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("waiting for the origin: %w", err)
+}
+
+// startContenders starts every server that is to be measured, and sees what it answers: that fills its cache. One that is not installed
+// is left out. Our own edge comes first, since the ceiling copies it.
+func (b *bench) startContenders(ctx context.Context) error {
+	for _, p := range peers.Packages {
+		if version, err := p.Version(); err == nil {
+			b.result.Versions = append(b.result.Versions, version)
+		}
+	}
+	for _, name := range contenders {
+		if len(b.servers) > 0 && !slices.Contains(b.servers, name) {
+			continue
+		}
+		c, err := b.startContender(ctx, name)
+		if errors.Is(err, peers.ErrMissing) {
+			b.leaveOut("%s: %v", name, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b.contenders = append(b.contenders, c)
+		b.result.Servers = append(b.result.Servers, report.Peer{Name: name, Ours: c.ours})
+		if err := b.acquaint(ctx, c); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(b.contenders) == 0 {
+		return errors.New("no server is left to measure")
+	}
+	return nil
+}
+
+func (b *bench) leaveOut(format string, args ...any) {
+	words := fmt.Sprintf(format, args...)
+	fmt.Fprintln(b.std.err, "left out:", words)
+	b.result.Left = append(b.result.Left, words)
+}
+
+func (b *bench) startContender(ctx context.Context, name string) (*contender, error) {
+	spec, err := b.specOf(name)
+	if err != nil {
+		return nil, err
+	}
+	server, err := peers.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &contender{name: name, ours: name == report.Ours || name == report.Limited, server: server, plans: map[string]*load.Plan{}}, nil
+}
+
+func (b *bench) specOf(name string) (peers.Spec, error) {
+	place := peers.Place{Dir: filepath.Join(b.work, name), Origin: b.origin.Listen, CPUs: strconv.Itoa(b.serverCPU), Cores: 1}
+	off := []string{"--limit", "icon=off", "--limit", "search=off", "--limit", "packs=off", "--limit", "verify=off"}
+	switch name {
+	case report.Ours:
+		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off")...)
+	case report.Limited: // a limit that nobody comes near, but for which everything is counted
+		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=1000000/1s")...)
+	case report.Nginx:
+		return peers.Nginx(place, true)
+	case report.Varnish:
+		return peers.Varnish(place)
+	case report.HAProxy:
+		return peers.HAProxy(place)
+	}
+	copied, err := b.listenOf(report.Ours)
+	if err != nil {
+		return peers.Spec{}, err
+	}
+	return peers.Self(name, "ceiling", place, "--copy", "http://"+copied.String())
+}
+
+func (b *bench) listenOf(name string) (netip.AddrPort, error) {
+	for _, c := range b.contenders {
+		if c.name == name {
+			return c.server.Listen, nil
+		}
+	}
+	return netip.AddrPort{}, fmt.Errorf("%s answers what %s answers: measure both", report.Ceiling, name)
+}
+
+// acquaint sees what a server answers in every column, and compares it with the origin's answers. A column that a server can't do is
+// left out.
+func (b *bench) acquaint(ctx context.Context, c *contender) error {
+	fmt.Fprintf(b.std.err, "%s: filling its cache, comparing its answers\n", c.name)
+	if c.name == report.Ours {
+		err := errors.Join(b.findCoded(ctx, c, inGzip, acceptGzip), b.findCoded(ctx, c, inBrotli, acceptBrotli))
+		if err != nil {
+			return err
+		}
+	}
+	for _, column := range columns {
+		if !column.asks(c) {
+			continue
+		}
+		plan, why, err := b.planFor(ctx, c, column)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", column.name, err)
+		case why != "":
+			b.leaveOut("%s, %s: %s", c.name, column.name, why)
+		default:
+			c.plans[column.name] = plan
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+const reportHelp = `
+Writes performance.md and its plots again from the figures that bench and grow left in performance/, with what people wrote beside
+them: performance/tried.md, what was tried, and performance/knees.md, why cost grows where it does.
+
+  loadtest report --docs docs`
+
+func runReport(_ context.Context, std streams, args []string) error {
+	fs := newFlags("report", reportHelp)
+	docs := fs.String("docs", "docs", "`folder` of performance.md and performance/")
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	return writeDocs(*docs, nil, nil)
+}
+
+// writeDocs writes performance.md of the figures given; of what is not given, those are taken that are kept from before.
+func writeDocs(docs string, bench *report.Bench, grow *report.Grow) error {
+	dir := filepath.Join(docs, "performance")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var page report.Page
+	err := errors.Join(
+		figures(filepath.Join(dir, "bench.json"), bench, &page.Bench), figures(filepath.Join(dir, "grow.json"), grow, &page.Grow),
+		words(filepath.Join(dir, "tried.md"), &page.Tried), words(filepath.Join(dir, "knees.md"), &page.Knees),
+	)
+	if err != nil {
+		return err
+	}
+	for name, plot := range page.Plots() {
+		if err := os.WriteFile(filepath.Join(dir, name), plot, 0o666); err != nil {
+			return err
+		}
+	}
+	b, err := page.Markdown()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(docs, "performance.md"), b, 0o666)
+}
+
+// figures keeps those that were just measured, or reads those that were kept.
+func figures[T any](name string, measured *T, into **T) error {
+	if measured != nil {
+		*into = measured
+		b, err := json.MarshalIndent(measured, "", " ")
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, append(b, '\n'), 0o666)
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	*into = new(T)
+	return json.Unmarshal(b, *into)
+}
+
+func words(name string, into *string) error {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	*into = strings.TrimSpace(string(b))
+	return err
+}
+
+// lineOf is the value of the first line of a file that begins with a name.
+func lineOf(file, name, separator string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), separator); ok && strings.TrimSpace(key) == name {
+			return strings.Trim(value, ` "`)
+		}
+	}
+	return "unknown"
+}
+
+// machine says what this is measured on.
+func machine() report.Machine {
+	m := report.Machine{CPU: lineOf("/proc/cpuinfo", "model name", ":"), System: lineOf("/etc/os-release", "PRETTY_NAME", "="), Kernel: "unknown"}
+	m.Cores = runtime.NumCPU()
+	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.Kernel = strings.TrimSpace(string(b))
+	}
+	return m
+}

@@ -1,0 +1,150 @@
+//go:build linux
+
+package load
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+)
+
+// An answer is read as it comes in, in parts of any size (RFC 9112). Of its fields only those are looked at that say where it ends.
+type answer struct {
+	status  int
+	length  int64  // of the body, without the framing of chunks
+	closing bool   // the server will close the connection after it
+	summing bool   // the body's checksum is computed
+	sum     uint32 // of the body so far
+
+	state state
+	left  int64  // of the body, or of the chunk
+	kept  []byte // the beginning of a head or a line whose end has not come yet
+}
+
+type state uint8
+
+const (
+	inHead state = iota
+	inBody
+	inSize    // the line before a chunk
+	inChunk   //
+	afterData // the empty line after a chunk
+	inTrailer // the lines after the last chunk
+	complete
+)
+
+const maxHead = 64 << 10
+
+var (
+	errHead    = errors.New("the head of an answer is malformed")
+	errLong    = errors.New("the head of an answer is too long")
+	errLength  = errors.New("the length of an answer is malformed")
+	errEndless = errors.New("an answer ends only with its connection: such a server can't be measured with keep-alive")
+	errChunk   = errors.New("a chunk of an answer is malformed")
+)
+
+// begin makes a ready for the next answer.
+func (a *answer) begin(summing bool) {
+	*a = answer{summing: summing, kept: a.kept[:0]}
+}
+
+// read takes b, the next bytes of the connection. It returns what comes after the answer; a.state is complete when it has ended.
+func (a *answer) read(b []byte) (rest []byte, err error) {
+	for len(b) > 0 && a.state != complete && err == nil {
+		switch a.state {
+		case inHead:
+			b, err = a.readHead(b)
+		case inBody, inChunk:
+			b = a.readBody(b)
+		default:
+			b, err = a.readLine(b)
+		}
+	}
+	return b, err
+}
+
+// readBody takes what belongs to the body, or to the chunk.
+func (a *answer) readBody(b []byte) []byte {
+	n := min(a.left, int64(len(b)))
+	if a.summing {
+		a.sum = crc32.Update(a.sum, castagnoli, b[:n])
+	}
+	a.left -= n
+	a.length += n
+	switch {
+	case a.left > 0:
+	case a.state == inBody:
+		a.state = complete
+	default:
+		a.state = afterData
+	}
+	return b[n:]
+}
+
+// readLine reads the lines between chunks (RFC 9112, section 7.1). Extensions and trailers say nothing to us.
+func (a *answer) readLine(b []byte) ([]byte, error) {
+	line, b, err := a.until(b, "\r\n")
+	if err != nil || line == nil {
+		return b, err
+	}
+	switch {
+	case a.state == inTrailer && len(line) == 0:
+		a.state = complete
+	case a.state == inTrailer:
+	case a.state == afterData && len(line) == 0:
+		a.state = inSize
+	case a.state == afterData:
+		return nil, errChunk
+	default:
+		if a.left, err = chunkSize(line); err != nil {
+			return nil, err
+		}
+		a.state = inChunk
+		if a.left == 0 {
+			a.state = inTrailer
+		}
+	}
+	return b, nil
+}
+
+// until returns what stands before end, and what follows it; nil where it has not come yet: then all of b is kept.
+func (a *answer) until(b []byte, end string) (before, rest []byte, err error) {
+	if len(a.kept) == 0 {
+		if i := bytes.Index(b, []byte(end)); i >= 0 {
+			return b[:i:i], b[i+len(end):], nil
+		}
+	}
+	old := len(a.kept)
+	a.kept = append(a.kept, b...)
+	i := bytes.Index(a.kept, []byte(end))
+	switch {
+	case i >= 0:
+		before, rest = a.kept[:i:i], b[i+len(end)-old:]
+		a.kept = a.kept[:0] // its bytes are good until the next call
+		return before, rest, nil
+	case len(a.kept) > maxHead:
+		return nil, nil, errLong
+	}
+	return nil, nil, nil
+}
+
+// chunkSize reads the line before a chunk: hexadecimal, and perhaps an extension.
+func chunkSize(line []byte) (int64, error) {
+	digits, _, _ := bytes.Cut(line, []byte(";"))
+	digits = bytes.TrimRight(digits, " \t")
+	if len(digits) == 0 || len(digits) > 12 {
+		return 0, errChunk
+	}
+	var n int64
+	for _, c := range digits {
+		switch {
+		case '0' <= c && c <= '9':
+			n = n<<4 | int64(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			n = n<<4 | int64(c|0x20-'a'+10)
+		default:
+			return 0, errChunk
+		}
+	}
+	return n, nil
+}

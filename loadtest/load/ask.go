@@ -1,0 +1,112 @@
+//go:build linux
+
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// An Answer is a whole one, for what is found out before the clock runs.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // as it came, in its coding
+}
+
+const (
+	askers   = 8
+	askTime  = 30 * time.Second
+	attempts = 3
+)
+
+// Ask sends n requests over a few connections and hands every answer to each, which may run several times at once; the first error
+// ends it. Nothing is read but what a server sends: there is no redirection and no decoding.
+func Ask(ctx context.Context, target netip.AddrPort, n int, request func(i int) []byte, each func(i int, a Answer) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(askers, n) {
+		wg.Go(func() {
+			a := asker{target: target}
+			defer a.close()
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := a.askEach(ctx, request(i), func(answer Answer) error { return each(i, answer) }); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// An asker is one connection.
+type asker struct {
+	target netip.AddrPort
+	conn   net.Conn
+	in     *bufio.Reader
+}
+
+func (a *asker) close() {
+	if a.conn != nil {
+		a.conn.Close()
+		a.conn = nil
+	}
+}
+
+// askEach asks once, and again where the server closed the connection that it was asked on.
+func (a *asker) askEach(ctx context.Context, request []byte, each func(Answer) error) error {
+	line, _, _ := bytes.Cut(request, []byte("\r\n"))
+	var errs error
+	for range attempts {
+		answer, err := a.ask(ctx, request)
+		if err == nil {
+			if err := each(answer); err != nil {
+				return fmt.Errorf("%s: %w", line, err)
+			}
+			return nil
+		}
+		a.close()
+		errs = fmt.Errorf("asking %s for %s: %w", a.target, line, err)
+		if ctx.Err() != nil || !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+			break
+		}
+	}
+	return errs
+}
+
+func (a *asker) ask(ctx context.Context, request []byte) (answer Answer, err error) {
+	if a.conn == nil {
+		d := net.Dialer{Timeout: dialTime}
+		if a.conn, err = d.DialContext(ctx, "tcp", a.target.String()); err != nil {
+			return answer, err
+		}
+		a.in = bufio.NewReader(a.conn)
+	}
+	a.conn.SetDeadline(time.Now().Add(askTime))
+	if _, err := a.conn.Write(request); err != nil {
+		return answer, err
+	}
+	r, err := http.ReadResponse(a.in, nil)
+	if err != nil {
+		return answer, err
+	}
+	defer r.Body.Close()
+	answer = Answer{Status: r.StatusCode, Header: r.Header}
+	if answer.Body, err = io.ReadAll(r.Body); err == nil && r.Close {
+		a.close()
+	}
+	return answer, err
+}

@@ -1,0 +1,139 @@
+//go:build linux
+
+package load
+
+import (
+	"bytes"
+)
+
+// framing is what the fields of a head say about where its answer ends.
+type framing struct {
+	length  int64 // -1: not said
+	chunked bool
+	closing bool
+}
+
+// readHead reads the status line and the fields. Interim answers (RFC 9110, section 15.2) are passed over.
+func (a *answer) readHead(b []byte) ([]byte, error) {
+	head, rest, err := a.until(b, "\r\n\r\n")
+	if err != nil || head == nil {
+		return rest, err
+	}
+	line, fields, _ := bytes.Cut(head, []byte("\r\n"))
+	f := framing{length: -1}
+	if a.status, f.closing, err = statusLine(line); err != nil {
+		return nil, err
+	}
+	if a.status < 200 {
+		return rest, nil
+	}
+	for len(fields) > 0 && err == nil {
+		line, fields, _ = bytes.Cut(fields, []byte("\r\n"))
+		err = f.field(line)
+	}
+	if err == nil {
+		err = a.frame(f)
+	}
+	return rest, err
+}
+
+// statusLine reads "HTTP/1.1 200 OK". An answer in HTTP/1.0 ends its connection unless it says otherwise, and none that is measured
+// says so.
+func statusLine(line []byte) (status int, closing bool, err error) {
+	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
+		return 0, false, errHead
+	}
+	for _, c := range line[9:12] {
+		if c < '0' || c > '9' {
+			return 0, false, errHead
+		}
+		status = status*10 + int(c-'0')
+	}
+	if status < 100 {
+		return 0, false, errHead
+	}
+	return status, line[7] == '0', nil
+}
+
+// frame sets what comes after the head (RFC 9112, section 6.3). A 304 may carry the Content-Length of the answer it stands for, and
+// has no body all the same.
+func (a *answer) frame(f framing) error {
+	a.closing = f.closing
+	switch {
+	case f.chunked && f.length >= 0:
+		return errLength
+	case a.status == 204 || a.status == 304:
+		a.state = complete
+	case f.chunked:
+		a.state = inSize
+	case f.length < 0:
+		return errEndless
+	case f.length == 0:
+		a.state = complete
+	default:
+		a.state, a.left = inBody, f.length
+	}
+	return nil
+}
+
+// field takes one line of a head.
+func (f *framing) field(line []byte) error {
+	if len(line) == 0 || line[0] == ' ' || line[0] == '\t' { // the folding that RFC 9112, section 5.2 forbids
+		return errHead
+	}
+	if c := line[0] | 0x20; c != 'c' && c != 't' {
+		return nil
+	}
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok {
+		return errHead
+	}
+	value = bytes.Trim(value, " \t")
+	switch {
+	case equalFold(name, "content-length"):
+		return f.setLength(value)
+	case equalFold(name, "transfer-encoding"):
+		if f.chunked || !equalFold(value, "chunked") {
+			return errLength
+		}
+		f.chunked = true
+	case equalFold(name, "connection"):
+		f.closing = f.closing || equalFold(value, "close")
+	}
+	return nil
+}
+
+// setLength reads Content-Length; given twice it must say the same (RFC 9112, section 6.3).
+func (f *framing) setLength(value []byte) error {
+	if len(value) == 0 || len(value) > 15 {
+		return errLength
+	}
+	n := int64(0)
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return errLength
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if f.length >= 0 && f.length != n {
+		return errLength
+	}
+	f.length = n
+	return nil
+}
+
+// equalFold compares with a word in lower case that has no letters but ASCII's.
+func equalFold(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}

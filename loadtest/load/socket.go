@@ -1,0 +1,60 @@
+//go:build linux
+
+package load
+
+import (
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A server that does not take a connection within dialTime is taken to be gone.
+const dialTime = 10 * time.Second
+
+// dial connects from source, or from any address where it is none. The socket does not block, and sends at once what it is given.
+func dial(target netip.AddrPort, source netip.Addr) (fd int, err error) {
+	family := unix.AF_INET
+	if target.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err = connect(fd, target, source); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func connect(fd int, target netip.AddrPort, source netip.Addr) error {
+	timeout := unix.NsecToTimeval(int64(dialTime))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &timeout); err != nil {
+		return err
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return err
+	}
+	if source.IsValid() {
+		// The port is chosen when it connects: so 10,000 connections from one address do not run out of them (ip(7)).
+		if err := unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
+			return err
+		}
+		if err := unix.Bind(fd, sockaddr(netip.AddrPortFrom(source, 0))); err != nil {
+			return err
+		}
+	}
+	if err := unix.Connect(fd, sockaddr(target)); err != nil {
+		return err
+	}
+	return unix.SetNonblock(fd, true)
+}
+
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+}

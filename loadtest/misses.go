@@ -1,0 +1,176 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/mix"
+	"github.com/iconedge/iconedge/loadtest/peers"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+// missRounds is how often misses are measured: each time with icons that nobody asked for yet.
+const missRounds = 3
+
+// missConnections is how many ask at once: no more than keep the core busy.
+const missConnections = 16
+
+// missLoad is a stream of misses for one server.
+type missLoad struct {
+	what   string
+	server *peers.Server
+	paths  []string
+	wants  map[string]load.Want
+}
+
+// measureMisses lets our edge, and nginx without a cache, fetch icons from the origin. Brotli and gzip are made of what is stored, in the
+// same process and after the answer, so that the edge is also asked for icons that are too small for that: their misses alone.
+func (b *bench) measureMisses(ctx context.Context) error {
+	edge := b.contenderNamed(report.Ours)
+	if b.misses == 0 || edge == nil {
+		return nil
+	}
+	fmt.Fprintf(b.std.err, "asking the origin for %d more icons\n", len(b.missPaths))
+	wants, err := b.originWants(ctx, b.missPaths)
+	if err != nil {
+		return err
+	}
+	any, small := split(b.missPaths, wants)
+	loads := []missLoad{{"edge", edge.server, any, wants}, {"edge, icons below " + strconv.Itoa(smallIcon) + " bytes", edge.server, small, wants}}
+	forwarding, err := b.startForwarding(ctx)
+	if err == nil {
+		defer forwarding.Stop()
+		loads = append(loads, missLoad{"nginx, forwarding", forwarding, any, wants})
+	}
+	for _, l := range loads {
+		if err := b.measureMiss(ctx, l); err != nil {
+			return fmt.Errorf("%s: %w", l.what, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) contenderNamed(name string) *contender {
+	for _, c := range b.contenders {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// startForwarding starts an nginx that keeps nothing.
+func (b *bench) startForwarding(ctx context.Context) (*peers.Server, error) {
+	place := peers.Place{Dir: filepath.Join(b.work, "nginx-forwarding"), Origin: b.origin.Listen, CPUs: strconv.Itoa(b.serverCPU), Cores: 1}
+	spec, err := peers.Nginx(place, false)
+	if err != nil {
+		return nil, err
+	}
+	return peers.Start(ctx, spec)
+}
+
+// originWants is what the origin answers for paths; asking for them warms its mirror, too.
+func (b *bench) originWants(ctx context.Context, paths []string) (map[string]load.Want, error) {
+	m := mix.Maker{Host: b.origin.Listen.String()}
+	s, err := see(ctx, b.origin.Listen, requestsOf(&m, paths), func(_ int, a load.Answer) error {
+		if a.Status != 200 {
+			return fmt.Errorf("the origin answers %d", a.Status)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	wants := make(map[string]load.Want, len(paths))
+	for i, p := range paths {
+		wants[p] = s.answers[i].want
+	}
+	return wants, nil
+}
+
+// smallIcon is the size in bytes below which an edge makes no codings.
+const smallIcon = 200
+
+// split deals out the icons: half of them as they come, and of the other half the small ones.
+func split(paths []string, wants map[string]load.Want) (any, small []string) {
+	for i, p := range paths {
+		switch {
+		case i%2 == 0:
+			any = append(any, p)
+		case wants[p].Length < smallIcon:
+			small = append(small, p)
+		}
+	}
+	return any, small
+}
+
+// measureMiss measures all rounds of one stream, and keeps the cheapest of the server's and of the origin's.
+func (b *bench) measureMiss(ctx context.Context, l missLoad) error {
+	best := report.Misses{What: l.what}
+	each := len(l.paths) / missRounds
+	if each == 0 {
+		return nil
+	}
+	for round := range missRounds {
+		server, origin, err := b.missRound(ctx, l, l.paths[round*each:(round+1)*each])
+		if err != nil {
+			return err
+		}
+		if round == 0 || server < best.Server {
+			best.Server = server
+		}
+		if round == 0 || origin < best.Origin {
+			best.Origin = origin
+		}
+		fmt.Fprintf(b.std.err, "round %d/%d  %d misses  %-26s %6.2f µs, and of the origin's %6.2f\n", round+1, missRounds, each, l.what, server, origin)
+	}
+	b.result.Misses = append(b.result.Misses, best)
+	return nil
+}
+
+// missRound asks for each of the paths once.
+func (b *bench) missRound(ctx context.Context, l missLoad, paths []string) (server, origin float64, err error) {
+	m := mix.Maker{Host: l.server.Listen.String()}
+	plan, err := m.Plan(paths, mix.Shares{{Kind: mix.Plain, Weight: 1}}, mix.Recorded(len(paths)), b.seed)
+	if err != nil {
+		return 0, 0, err
+	}
+	plan.Once = true
+	for i, p := range paths {
+		plan.Requests[i].Want = l.wants[p]
+	}
+	before, err := b.originCPU()
+	if err != nil {
+		return 0, 0, err
+	}
+	r, err := b.once(ctx, l.server.Listen, plan, l.server)
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err := b.originCPU()
+	return r.CPUMicros, float64(after-before) / float64(time.Microsecond) / float64(len(paths)), err
+}
+
+func (b *bench) once(ctx context.Context, addr netip.AddrPort, plan load.Plan, server *peers.Server) (*load.Result, error) {
+	tree, err := server.Tree()
+	if err != nil {
+		return nil, err
+	}
+	r, err := load.Run(ctx, load.Config{Target: addr, Plan: plan, Connections: missConnections, Threads: 1, Meter: tree.CPU})
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0:
+		return nil, fmt.Errorf("%d wrong answers, %d broken connections (%v): %w", r.Wrong, r.Broken, r.Mistakes, errWrong)
+	}
+	return r, nil
+}

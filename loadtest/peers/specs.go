@@ -1,0 +1,102 @@
+//go:build linux
+
+package peers
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// The servers that can be started. A Place is where each of them runs.
+type Place struct {
+	Dir    string // a folder for the server alone
+	Origin netip.AddrPort
+	CPUs   string
+	Cores  int
+}
+
+// spec fills in what all servers have, and takes a free port.
+func (p Place) spec(name, program string, args ...string) (Spec, error) {
+	listen, err := FreePort()
+	s := Spec{Name: name, Program: program, Dir: p.Dir, CPUs: p.CPUs, Cores: p.Cores, Listen: listen, Origin: p.Origin, Store: true}
+	s.Args = args
+	return s, err
+}
+
+// Nginx is nginx with a cache in its folder, which should be in a tmpfs; with store unset it forwards and keeps nothing.
+func Nginx(p Place, store bool) (Spec, error) {
+	s, err := p.spec("nginx", "nginx", "-p", p.Dir, "-c", filepath.Join(p.Dir, "nginx.conf"))
+	s.File, s.Store = "nginx.conf", store
+	if store {
+		s.Memory = filepath.Join(p.Dir, "cache")
+	}
+	return s, err
+}
+
+// Varnish keeps answers in memory. Its threads are there before they are needed; it passes codings on as they are, since the origin
+// made them: else it would keep gzip alone and undo it for each client that does not take it.
+func Varnish(p Place) (Spec, error) {
+	s, err := p.spec("Varnish", "varnishd")
+	s.File = "varnish.vcl"
+	s.Args = []string{
+		"-F", "-j", "none", "-n", filepath.Join(p.Dir, "work"), "-f", filepath.Join(p.Dir, "varnish.vcl"),
+		"-a", s.Listen.String(), "-T", "none", "-s", "malloc,1g",
+		"-p", "thread_pool_min=100", "-p", "thread_pool_max=1000", "-p", "listen_depth=4096",
+		"-p", "http_gzip_support=off", "-p", "timeout_idle=3600", "-p", "default_grace=3600",
+	}
+	return s, err
+}
+
+// HAProxy keeps answers in its small-object cache.
+func HAProxy(p Place) (Spec, error) {
+	s, err := p.spec("HAProxy", "haproxy", "-db", "-f", filepath.Join(p.Dir, "haproxy.cfg"))
+	s.File = "haproxy.cfg"
+	return s, err
+}
+
+// Edge is an edge of this project. Go is told how many cores it has, as taskset tells all.
+func Edge(name, program string, p Place, args ...string) (Spec, error) {
+	s, err := p.spec(name, program)
+	admin, adminErr := FreePort()
+	if err == nil {
+		err = adminErr
+	}
+	s.Args = append([]string{
+		"edge", "--listen", s.Listen.String(), "--admin-listen", admin.String(), "--origin", "http://" + p.Origin.String(), "--log-level", "warn",
+	}, args...)
+	s.Env = []string{"GOMAXPROCS=" + strconv.Itoa(p.Cores)}
+	return s, err
+}
+
+// Origin is an origin of this project, over a published store.
+func Origin(program, store string, p Place) (Spec, error) {
+	s, err := p.spec("origin", program)
+	s.Args = []string{"origin", "--listen", s.Listen.String(), "--admin-listen", "none", "--store", store, "--mirror", filepath.Join(p.Dir, "mirror"), "--log-level", "warn"}
+	return s, err
+}
+
+// Self is a command of this program itself that listens: its ceiling, its origin.
+func Self(name, command string, p Place, args ...string) (Spec, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return Spec{}, err
+	}
+	s, err := p.spec(name, program)
+	s.Args = append([]string{command, "--listen", s.Listen.String()}, args...)
+	s.Env = []string{"GOMAXPROCS=" + strconv.Itoa(p.Cores)}
+	return s, err
+}
+
+// FreePort is a loopback address that nothing listens on.
+func FreePort() (netip.AddrPort, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("looking for a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort(), nil
+}

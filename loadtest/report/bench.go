@@ -1,0 +1,107 @@
+//go:build linux
+
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+)
+
+// A Bench is all that `loadtest bench` measured.
+type Bench struct {
+	Date     string   `json:"date"`
+	Machine  Machine  `json:"machine"`
+	Versions []string `json:"versions"`
+	Rounds   int      `json:"rounds"`
+	Seconds  float64  `json:"seconds"` // a round lasts for each server and column
+	Rate     float64  `json:"rate"`    // of the open loop
+	Icons    int      `json:"icons"`
+	Servers  []Peer   `json:"servers"`
+	Columns  []string `json:"columns"`
+	Cells    []Cell   `json:"cells"`
+	Misses   []Misses `json:"misses"`
+	Left     []string `json:"left_out"` // servers and columns that were left out, and why
+}
+
+// A Machine is where it was measured.
+type Machine struct {
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+	Kernel string `json:"kernel"`
+	System string `json:"system"`
+}
+
+// A Peer is one of the servers.
+type Peer struct {
+	Name   string `json:"name"`
+	Ours   bool   `json:"ours"`
+	Memory int64  `json:"memory_bytes"` // at the end
+}
+
+// A Cell is what one server did in one column, round by round.
+type Cell struct {
+	Server string        `json:"server"`
+	Column string        `json:"column"`
+	Rate   float64       `json:"rate"` // 0: at saturation
+	Rounds []load.Result `json:"rounds"`
+}
+
+// Misses is what a stream of misses cost, by the cheapest round.
+type Misses struct {
+	What   string  `json:"what"`
+	Server float64 `json:"server_us"`
+	Origin float64 `json:"origin_us"`
+}
+
+// cell finds a cell that was measured.
+func (b *Bench) cell(server, column string, rate float64) (Cell, bool) {
+	i := slices.IndexFunc(b.Cells, func(c Cell) bool {
+		return c.Server == server && c.Column == column && c.Rate == rate && len(c.Rounds) > 0
+	})
+	if i < 0 {
+		return Cell{}, false
+	}
+	return b.Cells[i], true
+}
+
+// Add keeps a round's result.
+func (b *Bench) Add(server, column string, rate float64, r load.Result) {
+	i := slices.IndexFunc(b.Cells, func(c Cell) bool { return c.Server == server && c.Column == column && c.Rate == rate })
+	if i < 0 {
+		i = len(b.Cells)
+		b.Cells = append(b.Cells, Cell{Server: server, Column: column, Rate: rate})
+	}
+	b.Cells[i].Rounds = append(b.Cells[i].Rounds, r)
+}
+
+// cheapest is the least CPU time of any round, in microseconds for each answer: what disturbs a round only ever adds to it.
+func (c Cell) cheapest() float64 {
+	return slices.MinFunc(c.Rounds, func(a, b load.Result) int { return cmp.Compare(a.CPUMicros, b.CPUMicros) }).CPUMicros
+}
+
+// median is that of a figure over the rounds; of an even number of rounds it is the mean of the two in the middle.
+func (c Cell) median(figure func(load.Result) float64) float64 {
+	var all []float64
+	for _, r := range c.Rounds {
+		all = append(all, figure(r))
+	}
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+}
+
+// typical is the round whose CPU time is the median, or next above it.
+func (c Cell) typical() load.Result {
+	rounds := slices.Clone(c.Rounds)
+	slices.SortFunc(rounds, func(a, b load.Result) int { return cmp.Compare(a.CPUMicros, b.CPUMicros) })
+	return rounds[len(rounds)/2]
+}
+
+func cpu(r load.Result) float64 { return r.CPUMicros }
+
+// busy is how much of its core a server used, in per cent: near 100 at saturation, or the client was too slow.
+func busy(r load.Result) float64 { return r.CPUMicros * r.PerSecond / 1e4 }
+
+// ratio is ours to theirs by the cheapest rounds of both.
+func ratio(ours, theirs Cell) float64 { return ours.cheapest() / theirs.cheapest() }

@@ -1,0 +1,29 @@
+//go:build linux
+
+package report
+
+import "math"
+
+// nines is where a percentage stands on an axis on which 90, 99, 99.9 are equally far apart.
+func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
+
+// LatencyPlot draws how long what share of answers took, one line a server.
+func LatencyPlot(title string, runs []Run) []byte {
+	c := Chart{
+		Title: title,
+		X: Axis{Label: "answers that took no longer", Marks: []Mark{
+			{0, "0 %"}, {nines(50), "50 %"}, {1, "90 %"}, {2, "99 %"}, {3, "99.9 %"}, {4, "99.99 %"},
+		}},
+		Y: Axis{Label: "latency, µs (logarithmic)", Log: true},
+	}
+	for _, r := range runs {
+		line := Line{Name: r.Name}
+		for _, p := range r.Latency.Percentiles {
+			if p.Percent < 100 && p.Micros > 0 { // the longest of all has no place on this axis: it is in the table
+				line.Points = append(line.Points, XY{nines(p.Percent), p.Micros})
+			}
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c.SVG()
+}

@@ -1,0 +1,79 @@
+//go:build linux
+
+package report
+
+import "fmt"
+
+// The columns of a bench, by their names.
+const (
+	Hot       = "one hot path"
+	Zipf      = "Zipf"
+	Browser   = "Zipf, a browser's headers"
+	Unchanged = "If-None-Match → 304"
+	Gzip      = "gzip, ready"
+	Brotli    = "br, ready"
+	Coloured  = "recoloured"
+
+	GzipTwin     = "as gzip, plain" // the same icons without
+	BrotliTwin   = "as br, plain"
+	ColouredTwin = "as recoloured, plain"
+)
+
+// The names of the servers.
+const (
+	Ours    = "iconedge"
+	Limited = "iconedge, limits counted" // of the CDN path too, which has none by default
+	Nginx   = "nginx"
+	Varnish = "Varnish"
+	HAProxy = "HAProxy"
+	Ceiling = "bare fasthttp"
+)
+
+// A Target is what was set: CPU time for an answer of one server and column is at most so many times that of another.
+type Target struct {
+	Column  string
+	Against string // another server
+	Than    string // or another column of the same server
+	Rated   bool   // at the fixed rate, not at saturation
+	Most    float64
+}
+
+// Targets are those of the edge, judged by each server's cheapest rounds.
+var Targets = []Target{
+	{Column: Hot, Against: Nginx, Most: 0.88}, {Column: Zipf, Against: Nginx, Most: 0.88}, {Column: Browser, Against: Nginx, Most: 0.88},
+	{Column: Unchanged, Against: Nginx, Most: 0.92},
+	{Column: Hot, Against: Varnish, Most: 0.58}, {Column: Zipf, Against: Varnish, Most: 0.58}, {Column: Browser, Against: Varnish, Most: 0.58},
+	{Column: Unchanged, Against: Varnish, Most: 0.58},
+	{Column: Hot, Against: HAProxy, Most: 1}, {Column: Zipf, Against: HAProxy, Most: 1}, {Column: Browser, Against: HAProxy, Most: 1},
+	{Column: Unchanged, Against: HAProxy, Most: 1},
+	{Column: Hot, Against: Ceiling, Most: 1.15}, {Column: Zipf, Against: Ceiling, Most: 1.15}, {Column: Browser, Against: Ceiling, Most: 1.15},
+	{Column: Unchanged, Against: Ceiling, Most: 1.15},
+	{Column: Hot, Against: Nginx, Rated: true, Most: 1.15}, {Column: Zipf, Against: Nginx, Rated: true, Most: 1.15},
+	{Column: Gzip, Than: GzipTwin, Most: 1.02}, {Column: Brotli, Than: BrotliTwin, Most: 1.02},
+	{Column: Coloured, Than: ColouredTwin, Most: 1.15},
+}
+
+// reached is the ratio that a server of ours reached, and false where it or the other was not measured.
+func (b *Bench) reached(t Target, ours string) (float64, bool) {
+	rate := 0.0
+	if t.Rated {
+		rate = b.Rate
+	}
+	mine, ok := b.cell(ours, t.Column, rate)
+	other, found := b.cell(t.Against, t.Column, rate)
+	if t.Than != "" {
+		other, found = b.cell(ours, t.Than, rate)
+	}
+	if !ok || !found || other.cheapest() == 0 {
+		return 0, false
+	}
+	return ratio(mine, other), true
+}
+
+// verdict says whether a ratio keeps to its target, or by how much it does not.
+func (t Target) verdict(ratio float64) string {
+	if ratio <= t.Most {
+		return "reached"
+	}
+	return fmt.Sprintf("missed by %.1f %%", 100*(ratio/t.Most-1))
+}
