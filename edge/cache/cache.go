@@ -1,6 +1,7 @@
 // Package cache keeps complete answers, ready to be sent: status, header fields, the body in every coding. Shelves hold them by
 // address and variant; ristretto counts which are asked for and says which must go; a small front keeps the newest whatever it
-// says, so that an answer just stored is there for the next request. A flight for each key that is being asked for is what later
+// says, so that an answer just stored is there for the next request. What falls out of memory may go to a log on disk, from which
+// it comes back, after a restart too. A flight for each key that is being asked for is what later
 // callers wait for; a spool lets them read a body that still comes. Marks drop everything with a surrogate key at once, whatever
 // is on its way at that moment. The package decides nothing that HTTP decides: package cachepolicy judges entries, and the
 // server asks it.
