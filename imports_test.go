@@ -36,7 +36,7 @@ var rooms = map[string]string{
 	"origin/release":        "icon github.com/klauspost/compress",
 	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
 	"origin/token":          "objectstore",
-	"loadtest":              "icon github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp golang.org/x/sys golang.org/x/term", // for those who build: HTTP to an edge, nothing of its inside
+	"loadtest":              "icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp golang.org/x/sys golang.org/x/term", // for those who build: HTTP to an edge, nothing of its inside
 }
 
 // only holds imports that one file of a room alone may have.
