@@ -36,6 +36,11 @@ const (
 const maxHead = 64 << 10
 
 var (
+	endOfLine = []byte("\r\n")
+	endOfHead = []byte("\r\n\r\n")
+)
+
+var (
 	errHead    = errors.New("the head of an answer is malformed")
 	errLong    = errors.New("the head of an answer is too long")
 	errLength  = errors.New("the length of an answer is malformed")
@@ -83,7 +88,7 @@ func (a *answer) readBody(b []byte) []byte {
 
 // readLine reads the lines between chunks (RFC 9112, section 7.1). Extensions and trailers say nothing to us.
 func (a *answer) readLine(b []byte) ([]byte, error) {
-	line, b, err := a.until(b, "\r\n")
+	line, b, err := a.until(b, endOfLine)
 	if err != nil || line == nil {
 		return b, err
 	}
@@ -108,15 +113,15 @@ func (a *answer) readLine(b []byte) ([]byte, error) {
 }
 
 // until returns what stands before end, and what follows it; nil where it has not come yet: then all of b is kept.
-func (a *answer) until(b []byte, end string) (before, rest []byte, err error) {
+func (a *answer) until(b, end []byte) (before, rest []byte, err error) {
 	if len(a.kept) == 0 {
-		if i := bytes.Index(b, []byte(end)); i >= 0 {
+		if i := bytes.Index(b, end); i >= 0 {
 			return b[:i:i], b[i+len(end):], nil
 		}
 	}
 	old := len(a.kept)
 	a.kept = append(a.kept, b...)
-	i := bytes.Index(a.kept, []byte(end))
+	i := bytes.Index(a.kept, end)
 	switch {
 	case i >= 0:
 		before, rest = a.kept[:i:i], b[i+len(end)-old:]

@@ -20,8 +20,11 @@ func newDraw(weights []float64) draw {
 	return d
 }
 
-func (d draw) next(random *rand.Rand) int {
-	at := random.Float64() * d[len(d)-1]
+func (d draw) next(random *rand.Rand) int { return d.at(random.Float64()) }
+
+// at is the number at a place between 0 and 1 in the row of all weights.
+func (d draw) at(place float64) int {
+	at := place * d[len(d)-1]
 	return min(sort.Search(len(d), func(i int) bool { return d[i] > at }), len(d)-1)
 }
 
@@ -35,14 +38,14 @@ func Zipf(n int, skew float64, seed uint64) []uint32 {
 	}
 	d, random := newDraw(weights), rand.New(rand.NewPCG(seed, 0))
 	order := make([]uint32, max(leastDrawn, 4*n))
-	for i := range order {
-		order[i] = uint32(d.next(random))
+	for i := range order { // one from each of as many equal parts, so that shares are right to a single request, then shuffled
+		order[i] = uint32(d.at((float64(i) + random.Float64()) / float64(len(order))))
 	}
+	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order
 }
 
-// leastDrawn is how many numbers are drawn before they come again: enough for the shares of the first hundred paths to be right within
-// a few per cent, and few enough for the client's own cache.
+// leastDrawn is how many numbers are drawn at least before they come again.
 const leastDrawn = 1 << 16
 
 // Shuffled is an order in which each of n paths comes once in a round, wherever.

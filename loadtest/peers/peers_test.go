@@ -1,0 +1,124 @@
+//go:build linux
+
+package peers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestKilobytes(t *testing.T) {
+	rollup := []byte("00400000-7fff000 ---p 00000000 00:00 0 [rollup]\nRss:    3000 kB\nPss:                2048 kB\nPss_Anon:    7 kB\n")
+	if n, err := kilobytes(rollup, "Pss:"); err != nil || n != 2048 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := kilobytes(rollup, "Swap:"); err == nil {
+		t.Error("a line that is not there was read")
+	}
+}
+
+// This process's own clock, read as if it were another's, goes on while it works.
+func TestCPU(t *testing.T) {
+	tree := Tree{os.Getpid()}
+	before, err := tree.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	sum := 0
+	for time.Since(began) < 20*time.Millisecond {
+		sum++
+	}
+	after, err := tree.CPU()
+	if spent := after - before; err != nil || spent <= 0 || spent > 10*time.Second {
+		t.Errorf("%v of CPU time for counting to %d (%v)", spent, sum, err)
+	}
+	if rss, err := tree.RSS(); err != nil || rss < 1<<20 {
+		t.Errorf("a memory of %d bytes (%v)", rss, err)
+	}
+}
+
+func TestTreeOfNobody(t *testing.T) {
+	if tree, err := TreeOf(1 << 30); err == nil {
+		t.Errorf("process %d has the tree %v", 1<<30, tree)
+	}
+}
+
+// sh is a server for tests: a shell, whose child sleeps.
+func sh(t *testing.T, script string) Spec {
+	return Spec{Name: "test", Program: "sh", Args: []string{"-c", script}, Dir: t.TempDir()}
+}
+
+func TestStart(t *testing.T) {
+	listen, err := FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sh(t, "echo cannot go on >&2; exit 3")
+	s.Listen = listen
+	if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "cannot go on") {
+		t.Errorf("error %v, want the status and what it said last", err)
+	}
+	s.Program = "no-such-program"
+	if _, err := Start(t.Context(), s); !errors.Is(err, ErrMissing) {
+		t.Errorf("error %v, want %v", err, ErrMissing)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s = sh(t, "sleep 60 & wait")
+	s.Listen = listen
+	if _, err := Start(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	place := Place{Dir: "/tmp/x", Origin: netip.MustParseAddrPort("127.0.0.1:8081"), Cores: 1}
+	nginx, err1 := Nginx(place, true)
+	forwarding, err2 := Nginx(place, false)
+	varnish, err3 := Varnish(place)
+	haproxy, err4 := HAProxy(place)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		spec Spec
+		want []string
+	}{
+		{nginx, []string{"sendfile off;", "proxy_cache icons;", "server 127.0.0.1:8081;", "listen " + nginx.Listen.String(), "worker_processes 1;"}},
+		{forwarding, []string{"proxy_cache off;"}},
+		{varnish, []string{`.host = "127.0.0.1";`, `.port = "8081";`}},
+		{haproxy, []string{"process-vary on", "nbthread 1", "bind " + haproxy.Listen.String(), "server origin 127.0.0.1:8081"}},
+	} {
+		row.spec.Dir = t.TempDir()
+		if err := row.spec.write(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(row.spec.Dir, row.spec.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range row.want {
+			if !bytes.Contains(b, []byte(want)) {
+				t.Errorf("%s has no %q:\n%s", row.spec.File, want, b)
+			}
+		}
+	}
+}
+
+func TestSizeOf(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x"), bytes.Repeat([]byte("x"), 10_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := sizeOf(dir); err != nil || n < 10_000 || n > 100_000 {
+		t.Errorf("a file of 10,000 bytes takes %d (%v)", n, err)
+	}
+}

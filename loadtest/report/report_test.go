@@ -1,0 +1,223 @@
+//go:build linux
+
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+)
+
+// sample is a bench of two rounds: nginx takes 10 and 12 µs, we 8 and 9; where that is not said, nothing was measured.
+func sample() *Bench {
+	b := &Bench{Rate: 15_000, Rounds: 2, Columns: []string{Hot, Zipf, Gzip, GzipTwin}}
+	b.Servers = []Peer{{Name: Ours, Ours: true, Memory: 40e6}, {Name: Limited, Ours: true}, {Name: Nginx, Memory: 30e6}}
+	add := func(server, column string, rate float64, us ...float64) {
+		for _, u := range us {
+			l := load.Latency{P50: 500, P99: 900, P999: 1200, Percentiles: []load.Point{{Percent: 50, Micros: 500}, {Percent: 99, Micros: 900}, {Percent: 100, Micros: 3000}}}
+			b.Add(server, column, rate, load.Result{CPUMicros: u, PerSecond: 1e6 / u, Latency: l})
+		}
+	}
+	add(Ours, Hot, 0, 9, 8)
+	add(Nginx, Hot, 0, 10, 12)
+	add(Ours, Zipf, 0, 11, 10.5, 12)
+	add(Nginx, Zipf, 0, 11)
+	add(Ours, Gzip, 0, 10)
+	add(Ours, GzipTwin, 0, 10)
+	add(Ours, Hot, 15_000, 20)
+	add(Nginx, Hot, 15_000, 16)
+	return b
+}
+
+func TestRatios(t *testing.T) {
+	b := sample()
+	for _, row := range []struct {
+		target  Target
+		ratio   float64
+		verdict string
+	}{
+		{Target{Column: Hot, Against: Nginx, Most: 0.88}, 0.8, "reached"},
+		{Target{Column: Zipf, Against: Nginx, Most: 0.88}, 10.5 / 11, "missed by 8.5 %"},
+		{Target{Column: Gzip, Than: GzipTwin, Most: 1}, 1, "reached"}, // at most, not less than
+		{Target{Column: Hot, Against: Nginx, Rated: true, Most: 1.15}, 1.25, "missed by 8.7 %"},
+	} {
+		r, ok := b.reached(row.target, Ours)
+		if !ok || math.Abs(r-row.ratio) > 1e-9 || row.target.verdict(r) != row.verdict {
+			t.Errorf("%s: %v, %s (%v), want %v, %s", row.target.String(b.Rate), r, row.target.verdict(r), ok, row.ratio, row.verdict)
+		}
+	}
+	if _, ok := b.reached(Target{Column: Hot, Against: Varnish}, Ours); ok {
+		t.Error("a ratio to a server that was not measured")
+	}
+}
+
+func TestMedians(t *testing.T) {
+	for _, row := range []struct {
+		rounds                     []float64
+		cheapest, median, typical_ float64
+	}{
+		{[]float64{3}, 3, 3, 3},
+		{[]float64{3, 1}, 1, 2, 3},
+		{[]float64{5, 1, 3}, 1, 3, 3},
+	} {
+		var c Cell
+		for _, us := range row.rounds {
+			c.Rounds = append(c.Rounds, load.Result{CPUMicros: us})
+		}
+		if c.cheapest() != row.cheapest || c.median(cpu) != row.median || c.typical().CPUMicros != row.typical_ {
+			t.Errorf("of %v: cheapest %v, median %v, typical %v", row.rounds, c.cheapest(), c.median(cpu), c.typical().CPUMicros)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	b := sample()
+	for _, row := range []struct {
+		name  string
+		table Table
+		want  []string
+	}{
+		{"CPU", b.CPUTable(0), []string{"| iconedge | 8.00 (8.50) | 10.50 (11.00) | 10.00 (10.00) | 10.00 (10.00) |", "| nginx | 10.00 (11.00) | 11.00 (11.00) | – | – |"}},
+		{"CPU at the rate", b.CPUTable(15_000), []string{"| CPU µs an answer | one hot path |", "| nginx | 16.00 (16.00) |"}},
+		{"targets", b.TargetTable(), []string{"| one hot path : nginx | ≤ 0.88 | 0.800 | reached | – | – |", "| one hot path, 15,000/s : nginx | ≤ 1.15 | 1.250 | missed by 8.7 % | – | – |"}},
+		{"column", b.ColumnTable(Hot, 15_000), []string{"| iconedge | 20.00 | 100 | 50,000 | 500 | 900 | 1200 | 40 |"}},
+	} {
+		got := row.table.Markdown()
+		for _, want := range row.want {
+			if !strings.Contains(got, want+"\n") {
+				t.Errorf("%s has no line %s:\n%s", row.name, want, got)
+			}
+		}
+		for _, line := range row.table.Rows {
+			if len(line) != len(row.table.Head) {
+				t.Errorf("%s: %d cells under %d heads: %v", row.name, len(line), len(row.table.Head), line)
+			}
+		}
+	}
+	if strings.Contains(b.TargetTable().Markdown(), Varnish) {
+		t.Error("a target is shown against a server that was not measured")
+	}
+}
+
+func TestRunTable(t *testing.T) {
+	var b bytes.Buffer
+	Text(&b, RunTable([]Run{{Name: "edge", Result: load.Result{Answers: 1234567, PerSecond: 98765.4, Statuses: map[string]int64{"304": 3, "200": 4}}}}))
+	for _, want := range []string{"98,765", "1,234,567", "4×200 3×304"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 999.4: "999", 999.5: "1,000", 1234567: "1,234,567"} {
+		if got := grouped(v); got != want {
+			t.Errorf("grouped(%v) = %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestMarks(t *testing.T) {
+	for _, row := range []struct {
+		low, high float64
+		log       bool
+		want      string
+	}{
+		{0, 20, false, "0 2.5 5 7.5 10 12.5 15 17.5 20"},
+		{3, 9, false, "0 2 4 6 8 10"},
+		{20, 900, true, "10 20 50 100 200 500 1k 2k"},
+		{1000, 1_000_000, true, "1k 10k 100k 1M"},
+	} {
+		line := Line{Points: []XY{{0, row.low}, {0, row.high}}}
+		s := Axis{Log: row.log}.scale([]Line{line}, func(p XY) float64 { return p.Y }, 0, 100)
+		var got []string
+		for _, m := range s.marks {
+			got = append(got, m.Label)
+		}
+		if strings.Join(got, " ") != row.want {
+			t.Errorf("from %v to %v: %v, want %s", row.low, row.high, got, row.want)
+		}
+		if a, b := s.at(row.low), s.at(row.high); a < -1e-9 || b > 100+1e-9 || a >= b {
+			t.Errorf("from %v to %v: drawn from %v to %v, want within 0 and 100", row.low, row.high, a, b)
+		}
+	}
+}
+
+// What is drawn is well-formed, has each line by its name, and stays inside.
+func TestCharts(t *testing.T) {
+	runs := []Run{{Name: "a <b> & c"}, {Name: "empty"}}
+	for _, p := range load.Percents {
+		runs[0].Latency.Percentiles = append(runs[0].Latency.Percentiles, load.Point{Percent: p, Micros: 100 + p})
+	}
+	grow := &Grow{Points: []GrowPoint{
+		{Series: ByEntries, Entries: 1000, CPUMicros: 9}, {Series: ByEntries, Entries: 1_000_000, CPUMicros: 14}, {Series: ByEntries, Entries: 1000, Disk: true, CPUMicros: 11},
+	}}
+	for name, svg := range map[string][]byte{"latency": LatencyPlot("Latency & more", runs), "grow": grow.Plot(ByEntries), "nothing": Chart{}.SVG()} {
+		lines, err := polylines(svg)
+		if err != nil {
+			t.Fatalf("%s: %v in\n%s", name, err, svg)
+		}
+		if want := map[string]int{"latency": 2, "grow": 2, "nothing": 0}[name]; len(lines) != want {
+			t.Errorf("%s has %d lines, want %d", name, len(lines), want)
+		}
+		for _, points := range lines {
+			for point := range strings.FieldsSeq(points) {
+				var x, y float64
+				if _, err := fmt.Sscanf(point, "%f,%f", &x, &y); err != nil || x < left || x > width-right || y < top || y > height-bottom {
+					t.Errorf("%s: the point %s is not inside (%v)", name, point, err)
+				}
+			}
+		}
+	}
+}
+
+// polylines are the points of each line of a drawing.
+func polylines(svg []byte) (all []string, err error) {
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "polyline" {
+			all = append(all, e.Attr[0].Value)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	p := Page{
+		Bench: sample(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
+		Grow: &Grow{Points: []GrowPoint{{Series: ByBody, Entries: 10_000, Body: 200, CPUMicros: 9, PerSecond: 100_000, Memory: 2e7}}},
+	}
+	b, err := p.Markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
+		"## What was tried\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("no %q in\n%s", want, b)
+		}
+	}
+	for name := range p.Plots() {
+		if !strings.Contains(string(b), "(performance/"+name+")") {
+			t.Errorf("%s is not shown", name)
+		}
+	}
+	if _, err := (Page{}).Markdown(); err != nil {
+		t.Errorf("before anything was measured: %v", err)
+	}
+}
