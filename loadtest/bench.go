@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
-	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
@@ -121,82 +119,13 @@ func runBench(ctx context.Context, std streams, args []string) (err error) {
 	return writeDocs(b.docs, &b.result, nil)
 }
 
-// measureAll starts everything and goes through the rounds.
-func (b *bench) measureAll(ctx context.Context) error {
-	if err := b.startOrigin(ctx); err != nil {
-		return err
-	}
-	if err := b.startContenders(ctx); err != nil {
-		return err
-	}
-	if err := b.calm(ctx); err != nil {
-		return err
-	}
-	for round := range b.rounds {
-		if err := b.measureRound(ctx, round); err != nil {
-			return err
-		}
-	}
-	if err := b.measureMisses(ctx); err != nil {
-		return err
-	}
-	return b.weigh()
-}
-
-// calm waits until no server has anything left to do.
-func (b *bench) calm(ctx context.Context) error {
-	for _, c := range b.contenders {
-		tree, err := c.server.Tree()
-		if err == nil {
-			err = tree.Calm(ctx)
-		}
-		if err != nil {
-			return fmt.Errorf("waiting for %s: %w", c.name, err)
-		}
-	}
-	return nil
-}
-
-// measureRound measures every server in every column once. The servers take turns within a column, and begin with another one in each
-// round.
-func (b *bench) measureRound(ctx context.Context, round int) error {
-	for _, rate := range []float64{0, b.rate} {
-		for _, column := range columns {
-			if rate > 0 && !column.rated {
-				continue
-			}
-			for i := range b.contenders {
-				c := b.contenders[(i+round)%len(b.contenders)]
-				if c.plans[column.name] == nil {
-					continue
-				}
-				r, err := b.measure(ctx, c, *c.plans[column.name], rate, b.round)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
-				}
-				b.result.Add(c.name, column.name, rate, *r)
-				fmt.Fprintf(b.std.err, "round %d/%d  %-26s %-9s %-26s %6.2f µs  %8.0f/s  p99 %.0f µs\n",
-					round+1, b.rounds, column.name, loadName(rate), c.name, r.CPUMicros, r.PerSecond, r.Latency.P99)
-			}
-		}
-	}
-	return nil
-}
-
-func loadName(rate float64) string {
-	if rate == 0 {
-		return "saturated"
-	}
-	return strconv.FormatFloat(rate, 'f', 0, 64) + "/s"
-}
-
 // show prints what there is.
 func (b *bench) show() {
 	if len(b.result.Cells) == 0 {
 		return
 	}
 	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.MissTable()} {
-		if len(t.Rows) > 0 {
+		if len(t.Rows) > 0 && len(t.Head) > 1 {
 			fmt.Fprintln(b.std.out)
 			report.Text(b.std.out, t)
 		}
@@ -273,58 +202,4 @@ func newFolder(parent string) (dir string, done func(), err error) {
 		return "", nil, fmt.Errorf("making a folder to work in: %w", err)
 	}
 	return dir, func() { os.RemoveAll(dir) }, os.Chmod(dir, 0o755)
-}
-
-// measure loads one server with one plan.
-func (b *bench) measure(ctx context.Context, c *contender, plan load.Plan, rate float64, duration time.Duration) (*load.Result, error) {
-	tree, err := c.server.Tree()
-	if err != nil {
-		return nil, err
-	}
-	before, err := b.originCPU()
-	if err != nil {
-		return nil, err
-	}
-	r, err := load.Run(ctx, load.Config{
-		Target: c.server.Listen, Plan: plan, Connections: b.connections, Threads: 1, Sources: sources(b.clients), Rate: rate,
-		WarmUp: b.warmUp, Duration: duration, Spin: true, Meter: tree.CPU,
-	})
-	if err != nil {
-		return nil, errors.Join(err, c.server.Ended())
-	}
-	after, err := b.originCPU()
-	if err != nil {
-		return nil, err
-	}
-	return r, errors.Join(ctx.Err(), judge(r, after-before))
-}
-
-// errWrong says that what was measured is not what was asked for; errFetched, in which way.
-var (
-	errWrong   = errors.New("nothing is printed")
-	errFetched = fmt.Errorf("answers did not come from the cache: %w", errWrong)
-)
-
-// idle is how much of a second the origin may work while nobody asks it for icons: it looks after its store.
-const idle = 0.01
-
-// judge refuses a result whose answers were wrong or missing, or came from the origin.
-func judge(r *load.Result, origin time.Duration) error {
-	switch {
-	case r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0:
-		return fmt.Errorf("%d wrong answers, %d broken connections, %d without answer (%v): %w", r.Wrong, r.Broken, r.Unheard, r.Mistakes, errWrong)
-	case r.Answers == 0 && !r.Stopped:
-		return fmt.Errorf("no answers: %w", errWrong)
-	case origin.Seconds() > 0.03+idle*r.Seconds && origin.Seconds()*1e6 > 0.5*float64(r.Answers):
-		return fmt.Errorf("the origin worked for %v meanwhile: %w", origin.Round(time.Millisecond), errFetched)
-	}
-	return nil
-}
-
-func (b *bench) originCPU() (time.Duration, error) {
-	tree, err := b.origin.Tree()
-	if err != nil {
-		return 0, err
-	}
-	return tree.CPU()
 }

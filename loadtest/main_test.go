@@ -341,7 +341,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{"well", load.Result{Answers: 1000, Seconds: 1}, 5 * time.Millisecond, nil},
 		{"a wrong answer", load.Result{Answers: 1000, Wrong: 1}, 0, errWrong},
-		{"none at all", load.Result{}, 0, errWrong},
+		{"one that never came", load.Result{Answers: 1000, Unheard: 1}, 0, errWrong},
 		{"from the origin", load.Result{Answers: 1000, Seconds: 1}, 60 * time.Millisecond, errFetched},
 		{"an origin that looks after its store", load.Result{Answers: 100_000, Seconds: 5}, 60 * time.Millisecond, nil},
 	} {

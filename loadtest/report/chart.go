@@ -48,8 +48,8 @@ var chartTemplate = template.Must(template.New("chart").Funcs(template.FuncMap{"
 
 // The drawing's measures, in pixels.
 const (
-	width, height = 760.0, 400.0
-	left, right   = 64.0, 150.0 // the names of lines stand on the right
+	width, height = 860.0, 400.0
+	left, right   = 64.0, 236.0 // the names of lines stand on the right
 	top, bottom   = 40.0, 48.0
 	lineHeight    = 16.0
 )

@@ -19,7 +19,7 @@ func LatencyPlot(title string, runs []Run) []byte {
 	for _, r := range runs {
 		line := Line{Name: r.Name}
 		for _, p := range r.Latency.Percentiles {
-			if p.Percent < 100 && p.Micros > 0 { // the longest of all has no place on this axis: it is in the table
+			if 0 < p.Percent && p.Percent < 100 && p.Micros > 0 { // the longest of all has no place on this axis
 				line.Points = append(line.Points, XY{nines(p.Percent), p.Micros})
 			}
 		}
