@@ -38,6 +38,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	ctx, closed := context.WithCancel(ctx)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	go func() { // nobody reads any more (loadtest … | head): the servers that were started must be stopped all the same
+		<-pipe
+		closed()
+	}()
 	os.Exit(call(ctx, streams{os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
