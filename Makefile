@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench golden conformance help
+.PHONY: run test build lint race fuzz bench bench-grow bench-go golden conformance help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -30,7 +30,13 @@ fuzz: ## every fuzz target for FUZZ (10s)
 	@set -e; for pkg in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done
 
-bench: ## benchmarks
+bench: build library/node_modules ## an edge against nginx, Varnish, HAProxy and bare fasthttp; writes docs/performance.md
+	go run ./loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs
+
+bench-grow: build ## how an edge's cost grows with entries, connections, cores and bodies
+	go run ./loadtest grow --iconedge ./iconedge --docs docs
+
+bench-go: ## the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 
 conformance: build library/node_modules tools/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer
@@ -41,7 +47,7 @@ golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
 
 help: ## list these words
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 library/node_modules: library/package-lock.json
 	@echo "installing the icon library (@iconify/json, pinned by library/package-lock.json)"
