@@ -132,6 +132,7 @@ func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:                      h.ServeRequest,
 		ErrorHandler:                 h.unreadable,
+		HeaderReceived:               received,
 		ReadTimeout:                  20 * time.Second,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
@@ -146,6 +147,14 @@ func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 		SecureErrorLogMessage:        true, // a request's bytes may hold a token
 		Logger:                       serverLog{log},
 	}
+}
+
+// received takes an expectation out of a request in HTTP/1.0: who sends that does not know a 100 (RFC 9110, section 10.1.1).
+func received(h *fasthttp.RequestHeader) (defaults fasthttp.RequestConfig) {
+	if !h.IsHTTP11() {
+		h.Del(fasthttp.HeaderExpect)
+	}
+	return defaults
 }
 
 type serverLog struct{ log *slog.Logger }

@@ -23,37 +23,59 @@ const (
 // messages nothing more may be read from their connection: it is closed with the answer.
 func refuse(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
 	h := &ctx.Request.Header
-	coded, measured := framing(h.RawHeaders())
-	if coded || h.ContentLength() > 0 && (h.IsGet() || h.IsHead()) || asksToClose(h.Peek(fasthttp.HeaderConnection)) {
-		// A body where none belongs, or one whose length others may read differently: what comes after it is not trusted.
+	m := framing(h.RawHeaders())
+	p := misread(ctx, m)
+	if p == nil {
+		p = refuseHost(ctx, hosts)
+	}
+	// A body where none belongs, one whose length others may read differently, or bytes that may be of another protocol: what
+	// comes after them is not trusted.
+	doubtful := m.coded || m.upgrading || h.IsConnect() || h.ContentLength() > 0 && (h.IsGet() || h.IsHead())
+	if doubtful || m.closing || p != nil && (p.Status == fasthttp.StatusBadRequest || p.Status == fasthttp.StatusHTTPVersionNotSupported) {
 		closeAfter(ctx)
 	}
+	return p
+}
+
+// misread says what is wrong with the form of a message.
+func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
+	h, path := &ctx.Request.Header, ctx.URI().PathOriginal()
 	switch {
-	case coded && measured:
+	case !m.sound:
+		return problem.New(fasthttp.StatusBadRequest, "a field's line is malformed")
+	case m.coded && m.measured:
 		// A sender of both may be smuggling (RFC 9112, section 6.1).
 		return problem.New(fasthttp.StatusBadRequest, "a request has a Transfer-Encoding or a Content-Length, not both")
 	case string(h.Protocol()) != "HTTP/1.1" && string(h.Protocol()) != "HTTP/1.0":
-		closeAfter(ctx)
 		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "this address speaks HTTP/1.1")
-	case !expectable(h.Peek(fasthttp.HeaderExpect)):
+	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
 		return problem.New(fasthttp.StatusExpectationFailed, "the only expectation that is met is 100-continue")
 	case len(h.RequestURI()) > maxTarget:
 		return problem.New(fasthttp.StatusRequestURITooLong, "an address has at most 8192 bytes")
-	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(h.RequestURI(), []byte("//")):
+	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
 		return malformed()
 	}
-	return refuseHost(string(ctx.Host()), string(ctx.Request.URI().PathOriginal()), hosts)
+	return nil
 }
 
 func malformed() *problem.Problem {
 	return problem.New(fasthttp.StatusBadRequest, "the address is malformed: paths here are of lower-case letters, digits, hyphens, dots and single slashes, nothing percent-encoded")
 }
 
-func refuseHost(host, path string, hosts []string) *problem.Problem {
-	if host != "" && !wellFormedHost(host) {
+// refuseHost says what is wrong with the host that a request is for: the field is one, and a target that names a host as well
+// names the same (RFC 9112, sections 3.2 and 3.2.2).
+func refuseHost(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
+	host, absolute := string(ctx.Request.Header.Host()), false
+	if named, ok := authority(string(ctx.Request.Header.RequestURI())); ok && !ctx.Request.Header.IsConnect() {
+		if absolute = true; host != "" && !strings.EqualFold(host, named) {
+			return problem.New(fasthttp.StatusBadRequest, "the address names another host than the Host field")
+		}
+		host = named
+	}
+	if (host != "" || absolute) && !wellFormedHost(host) {
 		return problem.New(fasthttp.StatusBadRequest, "the Host field is malformed")
 	}
-	if len(hosts) == 0 || path == healthPath { // health checks come by address
+	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == healthPath { // health checks come by address
 		return nil
 	}
 	name, _ := splitHost(host)
@@ -65,49 +87,21 @@ func refuseHost(host, path string, hosts []string) *problem.Problem {
 	return problem.New(fasthttp.StatusMisdirectedRequest, "this server does not answer for that host")
 }
 
-// framing reports whether a message's fields have a Transfer-Encoding, and a Content-Length. The server's parser keeps one of
-// them only.
-func framing(fields []byte) (coded, measured bool) {
-	for len(fields) > 0 {
-		line := fields
-		if i := bytes.IndexByte(fields, '\n'); i >= 0 {
-			line, fields = fields[:i], fields[i+1:]
-		} else {
-			fields = nil
-		}
-		if len(line) == 0 {
-			continue
-		}
-		switch line[0] | 0x20 {
-		case 't':
-			coded = coded || hasName(line, fasthttp.HeaderTransferEncoding)
-		case 'c':
-			measured = measured || hasName(line, fasthttp.HeaderContentLength)
-		}
+// authority is what a target that is a whole address names as its host; of another scheme than http and https nothing.
+func authority(target string) (host string, ok bool) {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || target[0] == '/' {
+		return "", false
 	}
-	return coded, measured
+	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return "", true
+	}
+	host, _, _ = strings.Cut(rest, "/")
+	return host, true
 }
 
-func hasName(line []byte, name string) bool {
-	i := bytes.IndexByte(line, ':')
-	return i >= 0 && strings.EqualFold(string(bytes.TrimRight(line[:i], " \t")), name)
-}
-
-// asksToClose reports whether "close" is in a Connection field; the parser knows it only when it stands alone in lower case.
-func asksToClose(connection []byte) bool {
-	if len(connection) == 0 {
-		return false
-	}
-	for token := range strings.SplitSeq(string(connection), ",") {
-		if strings.EqualFold(strings.Trim(token, " \t"), "close") {
-			return true
-		}
-	}
-	return false
-}
-
-func expectable(expect []byte) bool {
-	return len(expect) == 0 || strings.EqualFold(string(expect), "100-continue")
+func expectable(expect string) bool {
+	return expect == "" || strings.EqualFold(expect, "100-continue")
 }
 
 // splitHost cuts the port off a Host field; the brackets of an IPv6 address stay.

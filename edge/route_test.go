@@ -147,18 +147,57 @@ func TestWellFormedHost(t *testing.T) {
 }
 
 func TestFraming(t *testing.T) {
-	for fields, want := range map[string][2]bool{
-		"Host: a\r\n\r\n":                                            {false, false},
-		"Content-Length: 1\r\n\r\n":                                  {false, true},
-		"transfer-ENCODING: chunked\r\n\r\n":                         {true, false},
-		"Host: a\nTransfer-Encoding: x\ncontent-length: 1\n\n":       {true, true},
-		"Transfer-Encodings: x\r\nContent-Lengths: 1\r\n\r\n":        {false, false},
-		"X: Transfer-Encoding: chunked\r\nTe: trailers\r\n\r\n":      {false, false},
-		"Transfer-Encoding : chunked\r\nContent-Length\t: 1\r\n\r\n": {true, true},
+	for fields, want := range map[string]framed{
+		"":                                   {sound: true},
+		"Host: a\r\n\r\n":                    {sound: true},
+		"Content-Length: 1\r\n\r\n":          {sound: true, measured: true},
+		"transfer-ENCODING: chunked\r\n\r\n": {sound: true, coded: true},
+		"Transfer-Encoding: x\r\ncontent-length: 1\r\n\r\n":   {sound: true, coded: true, measured: true},
+		"Transfer-Encodings: x\r\nContent-Lengths: 1\r\n\r\n": {sound: true},
+		"X: Transfer-Encoding: chunked\r\nTe: y\r\n\r\n":      {sound: true},
+		"Connection: a, CLOSE\r\nConnection: b\r\n\r\n":       {sound: true, closing: true},
+		"Connection: closed\r\nUpgrade: h2c\r\n\r\n":          {sound: true, upgrading: true},
+		"X: caf\xe9\tb\r\nY:\r\n\r\n":                         {sound: true},
+		"Host: a\n\n":                                         {},
+		"Host: a\r\nX: b\n\r\n":                               {},
+		"Host: a\r\n b\r\n\r\n":                               {},
+		"Host : a\r\n\r\n":                                    {},
+		"X A: b\r\n\r\n":                                      {},
+		"X: a\rb\r\n\r\n":                                     {},
+		"X: \x00\r\n\r\n":                                     {},
+		": a\r\n\r\n":                                         {},
+		"nonsense\r\n\r\n":                                    {},
+		"X: a\r\n\r\nY: b\r\n":                                {},
+		"X: a\r\n\r\n\r\n":                                    {},
+		"\xc3\x9cber: a\r\n\r\n":                              {},
 	} {
-		coded, measured := framing([]byte(fields))
-		if got := [2]bool{coded, measured}; got != want {
-			t.Errorf("framing(%q) = %v, want %v", fields, got, want)
+		if got := framing([]byte(fields)); got != want {
+			t.Errorf("framing(%q) = %+v, want %+v", fields, got, want)
 		}
 	}
+}
+
+// What is sound reads the same line by line.
+func FuzzFraming(f *testing.F) {
+	for _, s := range []string{"", "Host: a\r\n\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", "X: a\r\n b\r\n\r\n", "X : a\r\n\r\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		m := framing([]byte(s))
+		if !m.sound {
+			return
+		}
+		fields := strings.TrimSuffix(s, "\r\n")
+		if strings.Count(s, "\n") != strings.Count(s, "\r\n") || strings.Count(s, "\r") != strings.Count(s, "\n") {
+			t.Fatalf("%q has a bare CR or LF", s)
+		}
+		again := framed{sound: true}
+		for line := range strings.SplitSeq(strings.TrimSuffix(fields, "\r\n"), "\r\n") {
+			name, value, _ := strings.Cut(line, ":")
+			again.field([]byte(name), []byte(value))
+		}
+		if again != m {
+			t.Fatalf("%q: %+v, line by line %+v", s, m, again)
+		}
+	})
 }
