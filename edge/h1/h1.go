@@ -8,6 +8,7 @@ package h1
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -80,7 +81,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if len(c.rest) > 0 {
 			return c.takeRest(p), nil
 		}
-		return c.Conn.Read(p)
+		n, err := c.Conn.Read(p)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // in a body: the server would take io.EOF for the end of all requests, and drop answers that wait
+		}
+		return n, err
 	}
 	n := c.takeRest(p)
 	for {
