@@ -23,12 +23,14 @@ func (h *handler) pass(ctx *fasthttp.RequestCtx) {
 	q := h.forwardedInquiry(r)
 	var o outcome
 	var err error
-	switch q.asks.Method {
-	case http.MethodConnect, http.MethodTrace:
+	switch m := q.asks.Method; {
+	case m == http.MethodConnect, m == http.MethodTrace:
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
-	case http.MethodGet:
+	case !q.upstream(nil).Fit(): // no failure of the origin: that would be remembered for all who ask for the address
+		err, o = problem.New(http.StatusBadRequest, "an address is of visible ASCII characters; others are percent-encoded"), outcomeRefused
+	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
-	case http.MethodHead:
+	case m == http.MethodHead:
 		o, err = h.passHead(r, q)
 	default: // it always reaches the origin
 		o, err = h.bypass(r, q, cachepolicy.ForwardMethod)
@@ -50,14 +52,15 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 		key := http.CanonicalHeaderKey(string(name))
 		head[key] = append(head[key], string(value))
 	}
-	head["Surrogate-Capability"] = append(head["Surrogate-Capability"], cachepolicy.SurrogateCapability)
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: "http"}
 	q := &inquiry{
-		key: rawTarget(r.ctx), header: head, client: h.clients.of(r.ctx), proto: "http",
+		key: rawTarget(r.ctx), header: sent.Fields(), client: sent.Client, proto: sent.Proto,
 		asks: cachepolicy.Request{
-			Method: string(r.ctx.Method()), Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
+			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
 			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),
 		},
 	}
+	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.asks.Target = q.key
 	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
 		q.body = bytes.Clone(r.ctx.PostBody())

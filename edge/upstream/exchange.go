@@ -11,7 +11,7 @@ import (
 // and 502 else, that wraps one of ErrTimeout, ErrUnreachable, ErrAnswer or ErrRequest. When ctx ends so does the body.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	c.stats.requests.Add(1)
-	if !r.fit() {
+	if !r.Fit() {
 		return nil, c.failed(ErrRequest)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, c.whole, errWhole)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -31,31 +32,48 @@ func dropHopByHop(h http.Header) {
 	}
 }
 
-// requestHeader is what of a caller's fields goes to the origin, with Via (RFC 9110, section 7.6.3) and CDN-Loop (RFC 8586).
-// Host is the origin's own, and the framing is the Transport's.
-func (c *Client) requestHeader(r Request) http.Header {
+// Fields are those of r that its origin will see, but for Via, CDN-Loop and a User-Agent of ours; Host is the origin's own, and the
+// framing is the Transport's. Who stores the answer goes by these: a field that stays here, as one does that the client names in
+// Connection, had no part in it, whatever the answer's Vary says.
+func (r Request) Fields() http.Header {
 	h := make(http.Header, len(r.Header)+6)
 	for field, lines := range r.Header {
 		field = http.CanonicalHeaderKey(field)
 		h[field] = append(h[field], lines...)
 	}
 	dropHopByHop(h)
+	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
 	for field := range h {
-		if tellsOfClient(field) {
+		// To an origin behind CGI an underscore is a dash.
+		name := http.CanonicalHeaderKey(strings.ReplaceAll(field, "_", "-"))
+		if tellsOfClient(name) || elsewhere[name] || reading && override[name] || name != field && slices.Contains(hopByHop, name) {
 			delete(h, field)
 		}
 	}
-	for _, field := range []string{"Host", "Content-Length", "Expect"} {
-		delete(h, field)
-	}
+	tell(h, r.Client, r.Proto)
+	return h
+}
+
+// requestHeader is Fields with Via (RFC 9110, section 7.6.3) and CDN-Loop (RFC 8586).
+func (c *Client) requestHeader(r Request) http.Header {
+	h := r.Fields()
 	if len(h["User-Agent"]) == 0 {
 		h.Set("User-Agent", c.name)
 	}
 	add(h, "Via", "1.1 "+c.name)
 	add(h, "Cdn-Loop", c.member())
-	tell(h, r.Client, r.Proto)
 	return h
 }
+
+// elsewhere fields are the framing's, or ask some origins for another host or address than the request's line does. They stand in no
+// cache's key: with one of them a client could make an answer that others get for theirs.
+var elsewhere = map[string]bool{"Host": true, "Content-Length": true, "Expect": true,
+	"X-Original-Url": true, "X-Original-Uri": true, "X-Rewrite-Url": true, "X-Override-Url": true, "X-Original-Host": true, "X-Host": true,
+	"X-Host-Override": true, "X-Http-Host-Override": true, "X-Url-Scheme": true, "X-Scheme": true, "Front-End-Https": true,
+	"Proxy": true} // to a CGI program HTTP_PROXY is the address of a proxy
+
+// override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no answer to a GET.
+var override = map[string]bool{"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true}
 
 // add appends a member to a list, on one line: some take only the first.
 func add(h http.Header, field, member string) {
@@ -63,9 +81,8 @@ func add(h http.Header, field, member string) {
 }
 
 // tellsOfClient reports whether a field says where a request came from: what a client says of that is no word for an origin
-// to trust. To an origin behind CGI an underscore is a dash.
+// to trust.
 func tellsOfClient(field string) bool {
-	field = http.CanonicalHeaderKey(strings.ReplaceAll(field, "_", "-"))
 	return strings.HasPrefix(field, "X-Forwarded-") || field == "Forwarded" || field == "X-Real-Ip"
 }
 

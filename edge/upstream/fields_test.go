@@ -16,6 +16,8 @@ func TestRequest(t *testing.T) {
 		"Te": {"trailers"}, "Upgrade": {"h2c"}, "Transfer-Encoding": {"chunked"}, "Host": {"elsewhere"}, "Content-Length": {"7"},
 		"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Host": {"evil"}, "Forwarded": {"for=192.0.2.1"}, "X-Real-Ip": {"192.0.2.1"},
 		"Expect": {"100-continue"}, "Proxy-Authorization": {"x"}, "x-forwarded-proto": {"https"}, "X_Forwarded_For": {"192.0.2.1"},
+		"X-Original-Url": {"/evil"}, "X_Rewrite_Url": {"/evil"}, "X-Http-Method-Override": {"DELETE"}, "X-Host": {"evil"}, "Proxy": {"http://evil"},
+		"Content_Length": {"0"}, "Transfer_Encoding": {"chunked"},
 		"Cdn-Loop": {"other; a=b", "third"}, "Range": {"bytes=0-1"},
 	}
 	const loop, via = "Cdn-Loop: iconedge; id=ID\r\n", "Via: 1.1 iconedge\r\n\r\n"
@@ -28,6 +30,8 @@ func TestRequest(t *testing.T) {
 		{Request{Method: "HEAD", Target: "/", Header: http.Header{"User-Agent": {"me"}}}, "User-Agent: me\r\n" + loop + via},
 		{Request{Method: "GET", Target: "/", Header: header}, "User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\n" +
 			"If-None-Match: \"x\"\r\nRange: bytes=0-1\r\nVia: 1.0 front, 1.1 iconedge\r\n\r\n"},
+		{Request{Method: "POST", Target: "/", Header: http.Header{"X-Http-Method-Override": {"PUT"}, "X-Original-Url": {"/evil"}}},
+			"User-Agent: iconedge\r\nContent-Length: 0\r\n" + loop + "Via: 1.1 iconedge\r\nX-Http-Method-Override: PUT\r\n\r\n"},
 		{Request{Method: "POST", Target: "/verify", Body: []byte("{}")}, "User-Agent: iconedge\r\nContent-Length: 2\r\n" + loop + via},
 		{Request{Method: "GET", Target: "/", Client: netip.MustParseAddr("2001:db8::1"), Proto: "https", Header: header},
 			"User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\nForwarded: for=\"[2001:db8::1]\";proto=https\r\n" +

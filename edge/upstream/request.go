@@ -19,8 +19,8 @@ type Request struct {
 	Proto  string     // http or https
 }
 
-// fit reports whether r can be sent. CONNECT is no request for a resource, and its answer has a framing of its own.
-func (r Request) fit() bool {
+// Fit reports whether r can be sent; what is not is its sender's fault, not the origin's. CONNECT is no request for a resource, and its answer has a framing of its own.
+func (r Request) Fit() bool {
 	if !token(r.Method) || r.Method == http.MethodConnect || !safeTarget(r.Target) {
 		return false
 	}
