@@ -1,0 +1,146 @@
+package edge
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// A message is a request or an answer, read by the letter of RFC 9112: what anybody could read in another way is an error.
+type message struct {
+	line   string
+	fields map[string][]string // by name in lower case
+	body   string
+}
+
+// status is an answer's.
+func (m message) status() int {
+	n, err := strconv.Atoi(m.line[9:12])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// readMessage reads one message; bare: it is the answer to a HEAD.
+func readMessage(r *bufio.Reader, request, bare bool) (message, error) {
+	m := message{fields: map[string][]string{}}
+	for {
+		line, err := readLine(r)
+		switch {
+		case err != nil:
+			return m, err
+		case m.line == "":
+			if m.line = line; !soundLine(line, request) {
+				return m, fmt.Errorf("the line %.100q", line)
+			}
+			continue
+		case line == "":
+			return m, m.readBody(r, request, bare)
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || !isName(name) {
+			return m, fmt.Errorf("the field %.100q", line)
+		}
+		name = strings.ToLower(name)
+		m.fields[name] = append(m.fields[name], strings.Trim(value, " \t"))
+	}
+}
+
+// readLine reads to a CR LF; no other control byte but a tab may come before it.
+func readLine(r *bufio.Reader) (string, error) {
+	var line strings.Builder
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			if err == io.EOF && line.Len() > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return "", err
+		}
+		if b == '\r' {
+			if b, err := r.ReadByte(); err != nil || b != '\n' {
+				return "", fmt.Errorf("a bare CR after %.100q", line.String())
+			}
+			return line.String(), nil
+		}
+		if b < ' ' && b != '\t' || b == 0x7f {
+			return "", fmt.Errorf("byte %#x after %.100q", b, line.String())
+		}
+		line.WriteByte(b)
+	}
+}
+
+func soundLine(line string, request bool) bool {
+	if !request {
+		return len(line) >= 13 && line[:9] == "HTTP/1.1 " && line[9] >= '1' && line[9] <= '5' && line[12] == ' '
+	}
+	words := strings.Split(line, " ")
+	return len(words) == 3 && isName(words[0]) && strings.HasPrefix(words[1], "/") && words[2] == "HTTP/1.1"
+}
+
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !('a' <= c|0x20 && c|0x20 <= 'z' && c >= 'A' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// readBody reads what the fields say that there is; they must say it once.
+func (m *message) readBody(r *bufio.Reader, request, bare bool) error {
+	lengths, codings := m.fields["content-length"], m.fields["transfer-encoding"]
+	if len(lengths)+len(codings) > 1 {
+		return fmt.Errorf("framed by %q and %q", lengths, codings)
+	}
+	if !request && (bare || m.status() < 200 || m.status() == 204 || m.status() == 304) {
+		return nil
+	}
+	switch {
+	case len(codings) == 1 && codings[0] == "chunked":
+		return m.readChunks(r)
+	case len(codings) == 1:
+		return fmt.Errorf("Transfer-Encoding: %s", codings[0])
+	case len(lengths) == 1:
+		n, err := strconv.ParseUint(lengths[0], 10, 32)
+		if err != nil {
+			return err
+		}
+		b := make([]byte, n)
+		_, err = io.ReadFull(r, b)
+		m.body = string(b)
+		return err
+	case request:
+		return nil
+	case strings.Join(m.fields["connection"], ",") != "close":
+		return errors.New("an answer without a length on a connection that stays open")
+	}
+	b, err := io.ReadAll(r)
+	m.body = string(b)
+	return err
+}
+
+// readChunks reads chunks without extensions and trailers: nobody here writes any.
+func (m *message) readChunks(r *bufio.Reader) error {
+	for {
+		line, err := readLine(r)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseUint(line, 16, 32)
+		if err != nil {
+			return err
+		}
+		b := make([]byte, n+2)
+		if _, err := io.ReadFull(r, b); err != nil || string(b[n:]) != "\r\n" {
+			return fmt.Errorf("after a chunk: %.20q, %v", b[n:], err)
+		}
+		if m.body += string(b[:n]); n == 0 {
+			return nil
+		}
+	}
+}
