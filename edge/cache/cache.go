@@ -1,5 +1,6 @@
-// Package cache keeps complete answers, ready to be sent: status, header fields, the body in every coding. Shelves hold them by
-// address and variant; ristretto counts which are asked for and says which must go; a small front keeps the newest whatever it
+// Package cache keeps complete answers, ready to be sent: status, header fields, the body in every coding. Each lies in one piece
+// in an arena that the garbage collector does not walk, and what many have alike is stored once; a View reads one where it lies,
+// an Entry is a copy of it. Shelves know them by address and variant; ristretto counts which are asked for and says which must go; a small front keeps the newest whatever it
 // says, so that an answer just stored is there for the next request. What falls out of memory may go to a log on disk, from which
 // it comes back, after a restart too. A flight for each key that is being asked for is what later
 // callers wait for; a spool lets them read a body that still comes. Marks drop everything with a surrogate key at once, whatever
@@ -9,6 +10,7 @@ package cache
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +20,7 @@ import (
 const (
 	meanEntry = 2 << 10 // expected bytes of an entry, from which the number of frequency counters follows
 	frontPart = 16      // the front may hold one part in so many of the ceiling; as much may wait for ristretto, or to be written to disk
+	lossPart  = 32      // as much may be lost to holes between entries before these are moved
 )
 
 // Options say how much a cache may hold.
@@ -32,22 +35,27 @@ type Options struct {
 	Log func(msg string, args ...any)
 }
 
-// A Cache is safe for concurrent use. Entries that it returned are never changed, but that they become stale when a soft purge
-// says so.
+// A Cache is safe for concurrent use.
 type Cache struct {
 	seeds   seeds
+	ids     atomic.Uint64 // the last number of an entry
+	arena   arena
+	commons commons
 	shelves [shelves]shelf
-	lru     *ristretto.Cache[uint64, *Entry]
+	lru     *ristretto.Cache[uint64, ticket]
+	most    int64 // that ristretto may keep, where nothing is lost
+	loss    int64 // to holes in the arena, beyond which it is compacted
 	front   budget
 	disk    *disk // nil: none
 	marks   marks
 	flights flights
 	janitor janitor
 
-	closing sync.RWMutex // held for writing while the cache ends: ristretto does not bear writes then
-	closed  bool
-	waiting atomic.Int64 // bytes of entries that ristretto was handed and has not taken in
-	counts  counts
+	compacting sync.Mutex   // taken before the lock of a shelf
+	closing    sync.RWMutex // held for writing while the cache ends: ristretto does not bear writes then
+	closed     bool
+	waiting    atomic.Int64 // bytes of entries that ristretto was handed and has not taken in
+	counts     counts
 }
 
 type counts struct {
@@ -57,20 +65,25 @@ type counts struct {
 
 // New makes a cache, with what is found in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
-	c := &Cache{seeds: newSeeds(), front: budget{max: o.MaxBytes / frontPart}}
+	c := &Cache{seeds: newSeeds(), front: budget{max: o.MaxBytes / frontPart}, loss: o.MaxBytes / lossPart}
 	c.flights.init()
+	c.commons.init(o.MaxBytes)
+	c.arena.init(o.MaxBytes)
+	recent := recents(o.MaxBytes)
 	for i := range c.shelves {
-		c.shelves[i].books = map[string]resource{}
+		c.shelves[i].init(&c.arena, recent)
 	}
-	lru, err := ristretto.NewCache(&ristretto.Config[uint64, *Entry]{
-		NumCounters:        max(1<<10, 10*o.MaxBytes/meanEntry),
-		MaxCost:            max(1, o.MaxBytes-3*c.front.max),
+	counters := max(1<<10, 10*o.MaxBytes/meanEntry)
+	c.most = o.MaxBytes - 3*c.front.max - c.loss - shelves*recentMost*int64(recent) - sketch(counters)
+	lru, err := ristretto.NewCache(&ristretto.Config[uint64, ticket]{
+		NumCounters:        counters,
+		MaxCost:            c.room(),
 		BufferItems:        64, // as its makers advise
 		IgnoreInternalCost: true,
-		ShouldUpdate:       func(_, _ *Entry) bool { return false }, // an entry is taken in behind the removal of the one before
+		ShouldUpdate:       func(_, _ ticket) bool { return false }, // an entry is taken in behind the removal of the one before
 		Cost:               c.takenIn,
-		OnEvict:            func(i *ristretto.Item[*Entry]) { c.refused(i.Value) },
-		OnReject:           func(i *ristretto.Item[*Entry]) { c.refused(i.Value) },
+		OnEvict:            func(i *ristretto.Item[ticket]) { c.refused(i.Key, i.Value) },
+		OnReject:           func(i *ristretto.Item[ticket]) { c.refused(i.Key, i.Value) },
 	})
 	if err != nil {
 		return nil, err
@@ -86,8 +99,14 @@ func New(o Options) (*Cache, error) {
 	return c, nil
 }
 
-// Close ends the cache's goroutines; nothing is stored after it. What may be reused is written to the disk tier. It may be
-// called once.
+// sketch is what ristretto's counters of frequency take, in bytes: four times four bits each, and ten bits of a filter, where
+// the numbers are rounded up to powers of two.
+func sketch(counters int64) int64 {
+	return 2<<bits.Len64(uint64(counters-1)) + 1<<bits.Len64(uint64(10*counters-1))/8
+}
+
+// Close ends the cache's goroutines; nothing is stored after it, and nothing found. What may be reused is written to the disk
+// tier. It may be called once, when no View is held.
 func (c *Cache) Close() {
 	c.janitor.end()
 	c.closing.Lock()
@@ -100,12 +119,16 @@ func (c *Cache) Close() {
 		c.disk.close(c.all())
 	}
 	c.lru.Close()
+	for i := range c.shelves {
+		c.shelves[i].clear()
+	}
+	c.arena.close()
 }
 
 // Stats are plain counts, for metrics.
 type Stats struct {
 	Entries int64
-	Bytes   int64  // of all entries, as they count against the ceiling
+	Bytes   int64  // of all entries, as they count against the ceiling, with what is lost between them
 	Evicted uint64 // entries that had to go because there was no room
 	Drops   uint64 // times that something was dropped by its surrogate key
 	Purged  uint64 // entries that a purge removed or marked stale
@@ -120,7 +143,8 @@ type Stats struct {
 // Stats counts what is there now.
 func (c *Cache) Stats() Stats {
 	s := Stats{
-		Entries: c.counts.entries.Load(), Bytes: c.counts.bytes.Load(), Evicted: c.counts.evicted.Load(),
+		Entries: c.counts.entries.Load(), Evicted: c.counts.evicted.Load(),
+		Bytes: c.counts.bytes.Load() + c.arena.waste.Load() + c.commons.bytes.Load(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
 	if d := c.disk; d != nil {
@@ -143,10 +167,11 @@ func (s *seeds) labelOfURL(key string) uint64 { return maphash.String(s.url, key
 
 func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
 
-// hashOf is the hash of a variant; that of an answer without variants is the label of its address.
+// hashOf is the hash of a variant, on the same shelf as others of its address; that of an answer without variants is the label of
+// its address.
 func (s *seeds) hashOf(label uint64, secondary string) uint64 {
 	if secondary == "" {
 		return label
 	}
-	return label ^ maphash.String(s.secondary, secondary)
+	return label ^ maphash.String(s.secondary, secondary)&^shelfBits
 }

@@ -3,8 +3,8 @@ package cache
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,13 +35,13 @@ func TestStoredIsThereAtOnce(t *testing.T) {
 		if !c.Put(e, c.Now()) {
 			t.Fatalf("Put(%s) = false", key)
 		}
-		if got := c.Get(key); got != e {
+		if got := c.Get(key); !got.Same(e) {
 			t.Fatalf("Get(%s) right after Put = %v, want the entry", key, got)
 		}
 	}
 	e := entry("/large", strings.Repeat("y", 8<<20)) // larger than the whole front
 	c.Put(e, c.Now())
-	if c.Get("/large") != e {
+	if !c.Get("/large").Same(e) {
 		t.Error("an entry larger than the front is not there right after Put")
 	}
 	if c.Get("/mdi/none.svg") != nil {
@@ -54,7 +54,7 @@ func TestNewerReplacesOlder(t *testing.T) {
 	for i := range 100 {
 		e := entry("/a", fmt.Sprint(i))
 		c.Put(e, c.Now())
-		if got := c.Get("/a"); got != e {
+		if got := c.Get("/a"); !got.Same(e) {
 			t.Fatalf("after %d stores Get gives %s", i+1, got.Identity().Body)
 		}
 	}
@@ -85,44 +85,70 @@ func consistent(t *testing.T, c *Cache) {
 	defer c.janitor.start(c)
 	c.tidy()
 	c.settle()
-	var entries, bytes, front int64
-	kept := map[*Entry]bool{}
+	var entries, bytes, front, cells int64
+	tickets := map[ticket]uint64{}
 	for i := range c.shelves {
 		s := &c.shelves[i]
 		s.mu.Lock()
-		for key, r := range s.books {
-			for e := range r.all() {
-				entries++
-				bytes += e.cost
-				kept[e] = e.place.kept
-				if e.place.inFront {
-					front += e.cost
-				}
-				if !e.place.on || !e.place.inFront && !e.place.kept || e.Key != key || s.find(e.Key, e.Secondary) != e {
-					t.Errorf("%s %q stands wrongly on its shelf: %+v", e.Key, e.Secondary, e.place)
-				}
+		for hash, at := range s.books {
+			l := s.at(hash)
+			entries++
+			bytes += l.bytesTaken()
+			if at != onHeap {
+				cells += int64(c.arena.size(at))
+			}
+			if l.is(kept) {
+				tickets[ticketOf(l.id, l.cost)] = hash
+			}
+			if l.is(inFront) {
+				front += l.bytesTaken()
+			}
+			if other, _ := s.find(c, l.keyText(), l.label, l.secondaryText()); !l.is(onShelf) || l.state&(inFront|kept) == 0 || other != l {
+				t.Errorf("%s %q stands wrongly on its shelf: %+v", l.keyText(), l.secondaryText(), l.state)
 			}
 		}
+		s.consistent(t)
 		s.mu.Unlock()
 	}
-	c.lru.IterValues(func(e *Entry) bool {
-		if !kept[e] {
-			t.Errorf("ristretto has %s %q, which is on no shelf: %+v", e.Key, e.Secondary, e.place)
+	c.lru.IterValues(func(is ticket) bool {
+		if _, ok := tickets[is]; !ok {
+			t.Errorf("ristretto has an entry with the ticket %x, which is on no shelf", is)
 		}
-		delete(kept, e)
+		delete(tickets, is)
 		return false
 	})
-	for e, is := range kept {
-		if is {
-			t.Errorf("ristretto has lost %s %q", e.Key, e.Secondary)
-		}
+	for is, hash := range tickets {
+		t.Errorf("ristretto has lost what has the ticket %x and the hash %x", is, hash)
+	}
+	if used := c.arena.taken.Load() - c.arena.waste.Load(); used != cells {
+		t.Errorf("%d bytes of the arena are in use, the cells of all entries have %d", used, cells)
 	}
 	if c.disk != nil {
 		placesConsistent(t, c.disk)
 	}
-	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes || c.front.used.Load() != front || c.waiting.Load() != 0 {
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.waste.Load()+c.commons.bytes.Load() || c.front.used.Load() != front || c.waiting.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are there, %d in front, none waiting; counted are %+v, %d, %d",
 			entries, bytes, front, s, c.front.used.Load(), c.waiting.Load())
+	}
+}
+
+// consistent checks that what a shelf knows besides its books is about what they hold.
+func (s *shelf) consistent(t *testing.T) {
+	t.Helper()
+	for label, v := range s.varied {
+		for _, hash := range v.hashes {
+			if l := s.at(hash); l == nil || l.label != label || l.secondaryText() == "" {
+				t.Errorf("%s has a variant that is not there", v.key)
+			}
+		}
+		for a, hash := range v.aliases {
+			if !slices.Contains(v.hashes, hash) {
+				t.Errorf("the alias %q of %s leads nowhere", a, v.key)
+			}
+		}
+	}
+	if len(s.varied) > len(s.books) || len(s.origins) > len(s.books) || len(s.large) > len(s.books) {
+		t.Errorf("of %d entries there are %d records of a Vary, %d origins, %d on the heap", len(s.books), len(s.varied), len(s.origins), len(s.large))
 	}
 }
 
@@ -254,7 +280,7 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 	for i := range 2 * maxAliases {
 		c.Alias(e, fmt.Sprint(i))
 	}
-	if n := len(e.place.aliases); n != maxAliases {
+	if n := len(c.shelf(e.hash).varied[e.labels[0]].aliases); n != maxAliases {
 		t.Errorf("the entry has %d aliases, at most %d may be", n, maxAliases)
 	}
 	c.Put(variant("/a", "en", "newer"), c.Now())
@@ -271,10 +297,10 @@ func TestReplace(t *testing.T) {
 	c := newTest(t, 8<<20)
 	old, newer := entry("/a", "old"), entry("/a", "newer")
 	c.Put(old, c.Now())
-	if c.Replace(newer, entry("/a", "wrong"), c.Now()) || c.Get("/a") != old {
+	if c.Replace(newer, entry("/a", "wrong"), c.Now()) || !c.Get("/a").Same(old) {
 		t.Error("what was not stored was replaced")
 	}
-	if !c.Replace(old, newer, c.Now()) || c.Get("/a") != newer {
+	if !c.Replace(old, newer, c.Now()) || !c.Get("/a").Same(newer) {
 		t.Error("what was stored was not replaced")
 	}
 	asked := c.Now()
@@ -286,7 +312,6 @@ func TestReplace(t *testing.T) {
 
 func TestConfirmed(t *testing.T) {
 	e := variant("/a", "en", "body", "tag")
-	e.Header = http.Header{"Etag": {`"tag"`}}
 	e.Date, e.LastModified, e.Validator, e.Monochrome, e.Release = []byte("today"), time.Unix(1, 0), `"tag"`, "?1", "r"
 	e.Fields, e.Missing, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
 	e.expire(time.Unix(10, 0), 1)
@@ -316,8 +341,7 @@ func TestCostCountsEverything(t *testing.T) {
 	base := entry("/a", "").Cost()
 	for name, fill := range map[string]func(e *Entry){
 		"Key": func(e *Entry) { e.Key = long }, "Secondary": func(e *Entry) { e.Secondary = long },
-		"Vary": func(e *Entry) { e.Vary = []string{long} }, "Header": func(e *Entry) { e.Header = http.Header{"A": {long}} },
-		"names": func(e *Entry) { e.Header = http.Header{long: nil} }, "ContentType": func(e *Entry) { e.ContentType = []byte(long) },
+		"Vary": func(e *Entry) { e.Vary = []string{long} }, "ContentType": func(e *Entry) { e.ContentType = []byte(long) },
 		"Date": func(e *Entry) { e.Date = []byte(long) }, "Fields": func(e *Entry) { e.Fields = []Field{{Value: []byte(long)}} },
 		"Missing": func(e *Entry) { e.Missing = []Field{{Name: []byte(long)}} }, "Tags": func(e *Entry) { e.Tags = []string{long} },
 		"Validator": func(e *Entry) { e.Validator = long }, "Monochrome": func(e *Entry) { e.Monochrome = long },

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"encoding/binary"
-	"net/http"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -46,12 +45,17 @@ func (r *decoder) bool() bool {
 	return v
 }
 
-func (r *decoder) string() string {
+func (r *decoder) string() string { return string(r.part()) }
+
+// part is a string that is not copied.
+func (r *decoder) part() []byte {
 	n := r.count()
-	s := string(r.b[:n])
+	b := r.b[:n:n]
 	r.b = r.b[n:]
-	return s
+	return b
 }
+
+func (r *decoder) duration() time.Duration { return time.Duration(r.int()) }
 
 // count reads a number of things, each of which takes a byte at least: what says more is bad, before anything is made of it.
 func (r *decoder) count() int {
@@ -71,6 +75,14 @@ func (r *decoder) strings() []string {
 	list := make([]string, 0, min(n, 64))
 	for i := 0; i < n && !r.bad; i++ {
 		list = append(list, r.string())
+	}
+	return list
+}
+
+// texts are strings that are not copied.
+func (r *decoder) texts() (list []string) {
+	for n := r.count(); n > 0 && !r.bad; n-- {
+		list = append(list, asString(r.part()))
 	}
 	return list
 }
@@ -101,24 +113,11 @@ func (r *decoder) name() (n name) {
 func (r *decoder) policy() (p cachepolicy.Entry) {
 	p.Stored = r.time()
 	for _, d := range [...]*time.Duration{&p.Age, &p.Lifetime, &p.StaleWhileRevalidate, &p.StaleIfError, &p.StaleWhenLost} {
-		*d = time.Duration(r.int())
+		*d = r.duration()
 	}
 	p.MustRevalidate = r.bool()
 	p.NoCache = r.bool()
 	return p
-}
-
-func (r *decoder) header() http.Header {
-	there, n := r.bool(), r.count()
-	if !there {
-		return nil
-	}
-	h := make(http.Header, min(n, 64))
-	for i := 0; i < n && !r.bad; i++ {
-		name := r.string()
-		h[name] = r.strings()
-	}
-	return h
 }
 
 func (r *decoder) fields() []Field {
@@ -140,10 +139,9 @@ func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
 	e = &Entry{Key: n.key, Secondary: n.secondary, Vary: n.vary, Tags: n.tags, Policy: r.policy()}
 	e.mark = n.asked
 	if n.expired {
-		e.expired.Store(&expiry{policy: r.policy()})
+		e.softened.Store(r.int())
 	}
 	e.Status = int(r.int())
-	e.Header = r.header()
 	e.ContentType = []byte(r.string())
 	e.Date = []byte(r.string())
 	e.Fields = r.fields()

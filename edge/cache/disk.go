@@ -111,7 +111,7 @@ func (d *disk) store(e *Entry) {
 	if d.failed || !d.marks.keep(e) || !reusable(e, time.Now()) {
 		return
 	}
-	head, body := encodeEntry(e, e.place.aliases)
+	head, body := encodeEntry(e, e.aliases)
 	size := int64(segmentStart + recordStart + len(head))
 	for _, b := range body {
 		size += int64(len(b))
@@ -125,7 +125,7 @@ func (d *disk) store(e *Entry) {
 		d.fail(err)
 		return
 	}
-	p := d.placeOf(s, off, n, &name{e.mark, e.expired.Load() != nil, e.Key, e.Secondary, e.Vary, e.place.aliases, e.Tags})
+	p := d.placeOf(s, off, n, &name{e.mark, e.softened.Load() != 0, e.Key, e.Secondary, e.Vary, e.aliases, e.Tags})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.add(p)

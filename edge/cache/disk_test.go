@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -59,16 +58,20 @@ func evict(c *Cache) {
 	for i := range c.shelves {
 		s := &c.shelves[i]
 		s.mu.Lock()
-		for _, r := range s.books {
-			for e := range r.all() {
-				c.front.leave(s, e)
-				e.place.kept = false
-				c.drop(s, e)
-			}
+		for hash := range s.books {
+			fall(c, s, hash)
 		}
 		s.mu.Unlock()
 	}
 	c.disk.flush()
+}
+
+// fall makes an entry fall out of memory, from a shelf that is locked.
+func fall(c *Cache, s *shelf, hash uint64) {
+	l := s.at(hash)
+	c.front.leave(s, l)
+	l.state &^= kept
+	c.drop(s, hash)
 }
 
 // placesConsistent checks that what is counted on disk is there.
@@ -108,9 +111,8 @@ func arrive(c *Cache) {
 func full() *Entry {
 	e := variant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
 	e.Vary = []string{"Accept-Language", "Origin"}
-	e.Header = http.Header{"Etag": {`"x"`}, "Set-Cookie": {"a=1", "b=2\xff"}, "X-Empty": {""}}
 	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
-	e.Fields = []Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("X"), nil}}
+	e.Fields = []Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("Set-Cookie"), []byte("b=2\xff")}, {[]byte("X"), nil}}
 	e.Missing = []Field{{[]byte("Link"), []byte("<x>")}}
 	e.LastModified = t0.Add(time.Nanosecond)
 	e.Policy = cachepolicy.Entry{
@@ -216,7 +218,7 @@ func TestRestored(t *testing.T) {
 		t.Error("an entry that was not read from disk was restored")
 	}
 	evict(c)
-	if e := c.Get("/a"); e == nil || e.Head == nil || string(e.Head.Own) != "/a" || c.Get("/a") != e {
+	if e := c.Get("/a"); e == nil || e.Head == nil || string(e.Head.Own) != "/a" || !c.Get("/a").Same(e) {
 		t.Errorf("%+v is not the restored entry", e)
 	}
 }
@@ -274,12 +276,12 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 			c.Put(tt.older, c.Now())
 			evict(c)
 			c.Put(tt.newer, c.Now())
-			if got := there(c, tt.newer); got != tt.newer {
+			if got := there(c, tt.newer); !got.Same(tt.newer) {
 				t.Errorf("%+v is found, not the newer", got)
 			}
 			s := c.shelf(tt.newer.labels[0])
 			s.mu.Lock()
-			c.off(s, tt.newer) // it is lost, as where the queue is full
+			c.off(s, tt.newer.hash) // it is lost, as where the queue is full
 			s.mu.Unlock()
 			if got := there(c, tt.older); (got != nil) != tt.want {
 				t.Errorf("after it went %+v is found", got)
@@ -298,15 +300,13 @@ func TestFallingOutLate(t *testing.T) {
 	c.disk.writing.Lock() // the writer is slow
 	s := c.shelf(older.labels[0])
 	s.mu.Lock()
-	c.front.leave(s, older)
-	older.place.kept = false
-	c.drop(s, older)
+	fall(c, s, older.hash)
 	s.mu.Unlock()
 	c.Put(newer, c.Now())
 	c.disk.writing.Unlock()
 	c.disk.flush()
 	s.mu.Lock()
-	c.off(s, newer)
+	c.off(s, newer.hash)
 	s.mu.Unlock()
 	if got := c.Get("/a"); got != nil {
 		t.Errorf("%s is found", got.Identity().Body)

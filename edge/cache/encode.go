@@ -2,7 +2,6 @@ package cache
 
 import (
 	"encoding/binary"
-	"net/http"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -40,6 +39,11 @@ func (w *encoder) string(s string) {
 	w.b = append(w.b, s...)
 }
 
+func (w *encoder) bytes(b []byte) {
+	w.uint(uint64(len(b)))
+	w.b = append(w.b, b...)
+}
+
 func (w *encoder) strings(list []string) {
 	w.uint(uint64(len(list)))
 	for _, s := range list {
@@ -75,36 +79,26 @@ func (w *encoder) policy(p *cachepolicy.Entry) {
 	w.bool(p.NoCache)
 }
 
-func (w *encoder) header(h http.Header) {
-	w.bool(h != nil)
-	w.uint(uint64(len(h)))
-	for name, lines := range h {
-		w.string(name)
-		w.strings(lines)
-	}
-}
-
 func (w *encoder) fields(list []Field) {
 	w.uint(uint64(len(list)))
 	for _, f := range list {
-		w.string(string(f.Name))
-		w.string(string(f.Value))
+		w.bytes(f.Name)
+		w.bytes(f.Value)
 	}
 }
 
 // encodeEntry writes an entry as the head and the body of a record.
 func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	var w encoder
-	expired := e.expired.Load()
-	w.name(&name{e.mark, expired != nil, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
+	softened := e.softened.Load()
+	w.name(&name{e.mark, softened != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
 	w.policy(&e.Policy)
-	if expired != nil {
-		w.policy(&expired.policy)
+	if softened != 0 {
+		w.int(softened)
 	}
 	w.int(int64(e.Status))
-	w.header(e.Header)
-	w.string(string(e.ContentType))
-	w.string(string(e.Date))
+	w.bytes(e.ContentType)
+	w.bytes(e.Date)
 	w.fields(e.Fields)
 	w.fields(e.Missing)
 	w.time(e.LastModified)

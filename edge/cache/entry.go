@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -12,8 +11,11 @@ import (
 type Field struct{ Name, Value []byte }
 
 // An Entry is one complete answer. Whoever makes one fills every exported field, its identity variant and its codings before it
-// is stored or shared; after that it does not change, but for its hits and what a soft purge does to its freshness. An entry is
-// stored once: what is to be stored again is a copy.
+// is stored or shared; after that it does not change, but for its hits. An entry is stored once: what is to be stored again is a
+// copy.
+//
+// What a cache returns is a copy too, as it was at that moment: a purge that comes later does not reach it. Same tells whether
+// two are of the same stored answer.
 type Entry struct {
 	stored
 
@@ -21,7 +23,6 @@ type Entry struct {
 	Secondary    string   // what tells variants of the key apart; empty without Vary
 	Vary         []string // the names in Vary, as cachepolicy.VaryNames gives them
 	Status       int
-	Header       http.Header // the origin's end-to-end fields, to be merged with those of a 304 (RFC 9111, section 3.2)
 	ContentType  []byte
 	Date         []byte    // the value of the Date field
 	Fields       []Field   // on every answer made from it, whatever its coding
@@ -37,53 +38,57 @@ type Entry struct {
 	plain    bool // no codings are wanted
 	variants [3]*Variant
 	hits     atomic.Uint64
-	expired  atomic.Pointer[expiry]
+	softened atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
+	by       atomic.Uint64 // the mark of that purge; 0: one of an earlier life
 }
 
-// stored is what an entry needs while it is stored: at its front, close together, because a purge looks at all of it in every
-// entry.
+// stored is what an entry is besides while it is stored, or was.
 type stored struct {
+	id      uint64   // 0: it never was
+	home    *Cache   // where
 	mark    Mark     // at which it was asked for
 	labels  []uint64 // of Key and of Tags
 	few     [4]uint64
-	place   shelved
 	cost    int64         // as it is counted
 	checked atomic.Uint64 // one more than the last mark against which it was judged, and kept
 	hash    uint64        // of Key and Secondary
 	origin  *place        // on disk, if it came from there
+	aliases []string      // other secondary keys of one that goes to disk
 }
 
-// An expiry is what a soft purge left of a policy, and which purge that was: one read from disk is of mark 0.
-type expiry struct {
-	policy cachepolicy.Entry
-	by     Mark
+// Same reports whether two entries are of the same stored answer, which nothing replaced in between.
+func (e *Entry) Same(o *Entry) bool {
+	return e == o || e != nil && o != nil && e.id != 0 && e.id == o.id && e.home == o.home
 }
 
 // Freshness is what decides whether the entry may be used: Policy, or what a soft purge left of it.
-func (e *Entry) Freshness() cachepolicy.Entry {
-	if x := e.expired.Load(); x != nil {
-		return x.policy
+func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.softened.Load()) }
+
+// expire makes the entry stale from a moment on, by the purge with that mark, if none did before.
+func (e *Entry) expire(when time.Time, by Mark) {
+	if e.softened.CompareAndSwap(0, moment(when)) {
+		e.by.Store(uint64(by))
 	}
-	return e.Policy
 }
 
-// expire makes the entry stale from a moment on, and reports whether the purge with that mark did, or had done, so: another one
-// may have been first.
-func (e *Entry) expire(now time.Time, by Mark) bool {
-	if e.expired.Load() == nil {
-		e.expired.CompareAndSwap(nil, &expiry{e.Policy.Expired(now), by})
-	}
-	return e.expired.Load().by == by
-}
+func (e *Entry) subject() subject { return subject{e.Key, e.labels, e.mark, &e.checked} }
 
-// Hit counts one use of the entry, and returns how often it has been used.
-func (e *Entry) Hit() uint64 { return e.hits.Add(1) }
+// Hit counts one use of the entry, where it is stored if it still is, and returns how often it has been used.
+func (e *Entry) Hit() uint64 {
+	if e.home != nil {
+		if n := e.home.hit(e); n > 0 {
+			e.hits.Store(n)
+			return n
+		}
+	}
+	return e.hits.Add(1)
+}
 
 // Confirmed is a copy of e for which the origin said that it has not changed (RFC 9111, section 4.3.4): bodies are shared,
 // what the origin said anew is for the caller to set.
 func (e *Entry) Confirmed() *Entry {
 	n := &Entry{
-		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, Header: e.Header, ContentType: e.ContentType,
+		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, ContentType: e.ContentType,
 		Date: e.Date, Fields: e.Fields, Missing: e.Missing, LastModified: e.LastModified, Validator: e.Validator,
 		Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release, Policy: e.Policy, plain: e.plain,
 	}
@@ -93,25 +98,20 @@ func (e *Entry) Confirmed() *Entry {
 }
 
 const (
-	// overhead is what an entry takes besides its strings and bodies: itself, its variants, slices, and its places on a shelf and
-	// in ristretto, in bytes. Measured, and rounded up.
-	overhead = 1400
-	perField = 96 // of a header field: headers of slices and strings, its place in a map
+	// overhead is what an entry on the heap takes besides its strings and bodies: itself, its variants and slices, in bytes.
+	// Measured, and rounded up.
+	overhead  = 1200
+	perIndex  = 160 // of any entry: its places on a shelf and in ristretto, whose maps are between half and nearly full
+	perVaried = 320 // of one with Vary: the record of that, and its place there
 )
 
-// Cost is what the entry takes in memory, in bytes, about.
+// Cost is what the entry takes in memory, in bytes, about, where it is on the heap.
 func (e *Entry) Cost() int64 {
 	n := overhead + 2*len(e.Key) + 2*len(e.Secondary) + len(e.ContentType) + len(e.Date) + len(e.Validator) +
 		len(e.Monochrome) + len(e.Release)
 	for _, fields := range [...][]Field{e.Fields, e.Missing} {
 		for _, f := range fields {
 			n += 48 + len(f.Name) + len(f.Value)
-		}
-	}
-	for name, lines := range e.Header {
-		n += perField + len(name)
-		for _, line := range lines {
-			n += 16 + len(line)
 		}
 	}
 	for _, list := range [...][]string{e.Tags, e.Vary} {

@@ -97,7 +97,7 @@ func (c *Cache) Fly(key string, stale *Entry, now time.Time, find func() *Entry,
 	if err, ok := s.failed.recall(key, now); ok {
 		return landed(Landing{Err: err}), false
 	}
-	if e := find(); e != nil && e != stale {
+	if e := find(); e != nil && !e.Same(stale) {
 		return landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
 	}
 	f = &Flight{done: make(chan struct{})}

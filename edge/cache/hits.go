@@ -13,7 +13,7 @@ type hits struct {
 	soft          bool
 	when          time.Time
 	n             int
-	gone          []*Entry // those that were taken off their shelves
+	gone          []uint64 // hashes of those that were taken off their shelves
 	origins       []*place // where those lie that came from disk
 	buried, bytes int64    // those that only count no more
 }
@@ -34,15 +34,16 @@ func (h *hits) under(key string, label uint64) {
 	s := h.cache.shelf(label)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for e := range s.books[key].all() {
+	for _, hash := range s.under(key, label) {
+		l := s.at(hash)
 		switch {
-		case !e.place.on || e.mark >= h.mark: // another purge has it, or it was asked for after this one began
+		case !l.is(onShelf) || l.mark >= h.mark: // another purge has it, or it was asked for after this one began
 		case h.soft:
-			h.soften(e)
+			h.soften(s, l, hash)
 		default:
-			h.cache.off(s, e)
-			h.gone = append(h.gone, e)
-			h.one(e)
+			h.one(s, hash)
+			h.cache.off(s, hash)
+			h.gone = append(h.gone, hash)
 		}
 	}
 }
@@ -73,41 +74,36 @@ func (h *hits) among(s *shelf, rule *sentence) {
 	concerns := rule.concerns()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.books {
-		if r.varied == nil {
-			h.bury(r.plain, concerns)
-			continue
-		}
-		for e := range r.all() {
-			h.bury(e, concerns)
-		}
+	for hash := range s.books {
+		h.bury(s, hash, concerns)
 	}
 }
 
 // bury hits an entry, if it is concerned: it is not found any more, and not counted.
-func (h *hits) bury(e *Entry, concerns func(*Entry) bool) {
+func (h *hits) bury(s *shelf, hash uint64, concerns func(*cell) bool) {
+	l := s.at(hash)
 	switch {
-	case !e.place.on || e.mark >= h.mark || !concerns(e):
+	case !l.is(onShelf) || l.mark >= h.mark || !concerns(l):
 	case h.soft:
-		h.soften(e)
+		h.soften(s, l, hash)
 	default:
-		e.place.on = false
+		l.state &^= onShelf
 		h.buried++
-		h.bytes += e.cost
-		h.one(e)
+		h.bytes += l.bytesTaken()
+		h.one(s, hash)
 	}
 }
 
-func (h *hits) soften(e *Entry) {
-	if e.expire(h.when, h.mark) {
-		h.one(e)
+func (h *hits) soften(s *shelf, l *cell, hash uint64) {
+	if l.soften(h.when, h.mark) {
+		h.one(s, hash)
 	}
 }
 
 // one counts an entry, and remembers where it lies on disk as well, where it is not counted again.
-func (h *hits) one(e *Entry) {
+func (h *hits) one(s *shelf, hash uint64) {
 	h.n++
-	if e.origin != nil {
-		h.origins = append(h.origins, e.origin)
+	if p := s.origins[hash]; p != nil {
+		h.origins = append(h.origins, p)
 	}
 }

@@ -9,7 +9,7 @@ type janitor struct {
 	mu     sync.Mutex // held while everything is looked at
 	swept  Mark       // everything stored was judged by what was ruled up to here
 	buried bool       // something on the shelves was purged
-	litter []*Entry   // off the shelves, and still with ristretto
+	litter []uint64   // hashes of what is off the shelves, and still with ristretto
 }
 
 func (j *janitor) start(c *Cache) {
@@ -55,6 +55,7 @@ func (c *Cache) tidy() {
 	c.janitor.litter = nil
 	c.janitor.mu.Unlock()
 	c.forget(litter)
+	c.keepCompact()
 }
 
 // sweep takes off the shelves what was dropped, if anything was since it last did. The janitor is locked.
@@ -73,12 +74,10 @@ func (c *Cache) sweep() {
 func (c *Cache) sweepShelf(s *shelf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.books {
-		for e := range r.all() {
-			if !e.place.on || !c.marks.keep(e) {
-				c.off(s, e)
-				c.janitor.litter = append(c.janitor.litter, e)
-			}
+	for hash := range s.books {
+		if l := s.at(hash); !l.is(onShelf) || !c.marks.keepCell(l) {
+			c.off(s, hash)
+			c.janitor.litter = append(c.janitor.litter, hash)
 		}
 	}
 }

@@ -81,25 +81,38 @@ func (m *marks) pass(at Mark, s sentence) {
 	}
 }
 
-// keep reports whether nothing that concerns e was dropped after e was asked for, and marks it stale if that was ruled. What was
-// judged once is not judged again before the next ruling.
+// A subject is what a ruling may concern.
+type subject struct {
+	key     string
+	labels  []uint64
+	asked   Mark
+	checked *atomic.Uint64
+}
+
+// keep reports whether nothing that concerns e was dropped after e was asked for, and marks it stale if that was ruled.
 func (m *marks) keep(e *Entry) bool {
-	if e.checked.Load() == m.last.Load()+1 {
-		return true
-	}
+	return m.judge(e.subject(), func(r ruling) { e.expire(time.Unix(0, r.when), r.soft) })
+}
+
+// keepCell is keep for an entry on its shelf, which is locked. What was judged once is not judged again before the next ruling.
+func (m *marks) keepCell(l *cell) bool {
+	return l.checked.Load() == m.last.Load()+1 || m.judge(l.subject(), func(r ruling) { l.soften(time.Unix(0, r.when), r.soft) })
+}
+
+func (m *marks) judge(s subject, expire func(ruling)) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if e.mark < m.horizon && e.checked.Load() <= uint64(m.horizon) {
+	if s.asked < m.horizon && s.checked.Load() <= uint64(m.horizon) {
 		return false // nobody knows any more what was ruled since it was asked for
 	}
-	r := m.about(e.Key, e.labels)
-	if r.hard > e.mark {
+	r := m.about(s.key, s.labels)
+	if r.hard > s.asked {
 		return false
 	}
-	if r.soft > e.mark {
-		e.expire(time.Unix(0, r.when), r.soft)
+	if r.soft > s.asked {
+		expire(r)
 	}
-	e.checked.Store(m.last.Load() + 1) // one more, so that an entry begins unjudged
+	s.checked.Store(m.last.Load() + 1) // one more, so that an entry begins unjudged
 	return true
 }
 

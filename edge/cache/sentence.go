@@ -26,13 +26,13 @@ func sentenceOf(seeds *seeds, p *Purge, now time.Time) sentence {
 	return s
 }
 
-// concerns is a function that reports whether the sentence is about an entry.
-func (s *sentence) concerns() func(*Entry) bool {
+// concerns is a function that reports whether the sentence is about the entry of a cell.
+func (s *sentence) concerns() func(*cell) bool {
 	about := s.aboutLabels()
 	if s.all || len(s.prefixes) == 0 {
-		return func(e *Entry) bool { return about(e.labels) }
+		return func(l *cell) bool { return about(l.labels()) }
 	}
-	return func(e *Entry) bool { return about(e.labels) || s.begins(e.Key) }
+	return func(l *cell) bool { return about(l.labels()) || s.begins(l.keyText()) }
 }
 
 // aboutLabels is a function that reports whether the sentence is about whatever has such labels.

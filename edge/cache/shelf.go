@@ -3,153 +3,142 @@ package cache
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 const (
 	shelves    = 64
-	frontSlots = 32 // entries of the front on each shelf
-	maxAliases = 4  // of one entry
+	shelfBits  = (shelves - 1) << 32 // of a hash
+	frontSlots = 32                  // entries of the front on each shelf
 )
 
-// A shelf holds a part of all entries by their address, and those of them that came last in a ring of its own: they stay,
-// whatever ristretto says of them.
+// A shelf holds a part of all entries by their hash, and knows those of them that came last by a ring of its own: they stay,
+// whatever ristretto says of them. Where cells lie only its books say, which the collector does not look into.
 type shelf struct {
-	load   sync.Mutex // held while something is brought from disk, so that it is read once; taken before turn
-	turn   sync.Mutex // held by whoever changes what is under a key, until ristretto was told as well; taken before mu
-	mu     sync.RWMutex
-	books  map[string]resource
-	ring   [frontSlots]*Entry
-	next   int
-	closed bool
+	load    sync.Mutex // held while something is brought from disk, so that it is read once; taken before turn
+	turn    sync.Mutex // held by whoever changes what is under a key, until ristretto was told as well; taken before mu
+	mu      sync.RWMutex
+	arena   *arena
+	books   map[uint64]ref
+	large   map[uint64]*bigCell // what the books say is on the heap
+	varied  map[uint64]*varied  // by the label of the address
+	origins map[uint64]*place   // on disk, of what came from there
+	ring    [frontSlots]uint64  // hashes
+	next    int
+	recent  []atomic.Pointer[Entry]
+	closed  bool
 }
 
-// A resource is what is stored under one address: an answer, or answers that differ by request (RFC 9111, section 4.1).
-type resource struct {
-	plain  *Entry
-	varied *varied
+// onHeap is where the books say that a large entry lies: no slab has the number 0.
+const onHeap ref = 0
+
+func (s *shelf) init(a *arena, recent int) {
+	s.arena, s.books, s.large, s.varied, s.origins = a, map[uint64]ref{}, map[uint64]*bigCell{}, map[uint64]*varied{}, map[uint64]*place{}
+	s.recent = make([]atomic.Pointer[Entry], recent)
 }
 
-// varied is the record of a Vary, and the answers that have it, by their secondary key.
-type varied struct {
-	names   []string
-	entries map[string]*Entry // an alias leads to the same entry as its own key
-}
+// shelf is where all that is stored under an address stands: hashes of its variants agree with its label in these bits.
+func (c *Cache) shelf(hash uint64) *shelf { return &c.shelves[hash>>32%shelves] }
 
-// shelved is where an entry stands. The lock of its shelf guards it.
-type shelved struct {
-	on, inFront bool // the shelf, and not purged; its ring
-	kept        bool // by ristretto, or on its way there
-	slot        uint32
-	aliases     []string
-}
-
-func (c *Cache) shelf(label uint64) *shelf { return &c.shelves[label>>32%shelves] }
-
-// find returns what is stored under a key and a secondary one.
-func (s *shelf) find(key, secondary string) *Entry {
-	r := s.books[key]
-	e := r.plain
-	if secondary != "" {
-		if r.varied == nil {
-			return nil
-		}
-		e = r.varied.entries[secondary]
-	}
-	if e == nil || !e.place.on {
+// at returns the cell with a hash, also of what was purged and not yet taken away.
+func (s *shelf) at(hash uint64) *cell {
+	r, ok := s.books[hash]
+	switch {
+	case !ok:
 		return nil
+	case r == onHeap:
+		return &s.large[hash].cell
 	}
-	return e
+	return (*cell)(s.arena.at(r))
 }
 
-// rivals are the entries that must go when e comes: the one with the same keys, and everything under the address that varies by
-// other names, or not as this one does.
-func (s *shelf) rivals(e *Entry) (rivals []*Entry) {
-	r := s.books[e.Key]
-	for old := range r.all() {
-		if e.Secondary == "" || old.Secondary == "" || old.Secondary == e.Secondary || !slices.Equal(r.varied.names, e.Vary) {
-			rivals = append(rivals, old)
+// find returns the cell of what is stored under a key and a secondary one, and its hash: others may have the same.
+func (s *shelf) find(c *Cache, key string, label uint64, secondary string) (*cell, uint64) {
+	hash := c.seeds.hashOf(label, secondary)
+	l := s.at(hash)
+	if l != nil && l.secondaryText() == secondary && l.keyText() == key && l.is(onShelf) {
+		return l, hash
+	}
+	if secondary == "" {
+		return nil, hash
+	}
+	if hash, ok := s.aliased(key, label, secondary); ok {
+		if l = s.at(hash); l != nil && l.keyText() == key && l.is(onShelf) {
+			return l, hash
+		}
+	}
+	return nil, hash
+}
+
+// rivals are the hashes of what must go when e comes: the entry with the same keys, and everything under the address that varies
+// by other names, or not as this one does.
+func (s *shelf) rivals(e *Entry) (rivals []uint64) {
+	if s.at(e.hash) != nil {
+		rivals = append(rivals, e.hash)
+	}
+	label := e.labels[0]
+	if plain := s.at(label); e.Secondary != "" && plain != nil && plain.secondaryText() == "" {
+		rivals = append(rivals, label)
+	}
+	v := s.varied[label]
+	if v == nil {
+		return rivals
+	}
+	for _, hash := range v.hashes {
+		if hash != e.hash && (e.Secondary == "" || v.key != e.Key || !slices.Equal(v.names, e.Vary)) {
+			rivals = append(rivals, hash)
 		}
 	}
 	return rivals
 }
 
-// put stores an entry that has no rivals.
-func (s *shelf) put(e *Entry) {
-	r := s.books[e.Key]
-	if e.Secondary == "" {
-		r.plain = e
-	} else {
-		if r.varied == nil {
-			r.varied = &varied{names: e.Vary, entries: map[string]*Entry{}}
-		}
-		r.varied.bump(e.Secondary)
-		r.varied.entries[e.Secondary] = e
+// put enters a cell, which has no rivals, in the books.
+func (s *shelf) put(e *Entry, at ref) *cell {
+	s.books[e.hash] = at
+	if e.origin != nil {
+		s.origins[e.hash] = e.origin
 	}
-	s.books[e.Key] = r
-	e.place.on = true
+	if e.Secondary != "" {
+		s.vary(e)
+	}
+	return s.at(e.hash)
 }
 
-// bump makes room for an entry where another's alias is.
-func (v *varied) bump(secondary string) {
-	if other := v.entries[secondary]; other != nil {
-		other.place.aliases = slices.DeleteFunc(other.place.aliases, func(a string) bool { return a == secondary })
+// take strikes a cell from the books, and returns where it lay.
+func (s *shelf) take(hash uint64, l *cell) ref {
+	if l.secondaryText() != "" {
+		s.unvary(hash, l.label)
 	}
+	s.lose(hash, l.id)
+	delete(s.origins, hash)
+	at := s.books[hash]
+	delete(s.books, hash)
+	if at == onHeap {
+		delete(s.large, hash)
+	}
+	return at
 }
 
-// alias makes an entry found under another secondary key too, unless an entry of its own is there.
-func (s *shelf) alias(e *Entry, secondary string) {
-	v := s.books[e.Key].varied
-	if s.closed || !e.place.on || v == nil || len(e.place.aliases) >= maxAliases {
-		return
+// under are the hashes of all that is stored at an address.
+func (s *shelf) under(key string, label uint64) (hashes []uint64) {
+	if l := s.at(label); l != nil && l.secondaryText() == "" && l.keyText() == key {
+		hashes = append(hashes, label)
 	}
-	if other := v.entries[secondary]; other == e || other != nil && other.Secondary == secondary {
-		return
+	if v := s.varied[label]; v != nil && v.key == key {
+		hashes = append(hashes, v.hashes...)
 	}
-	v.bump(secondary)
-	v.entries[secondary] = e
-	e.place.aliases = append(e.place.aliases, secondary)
-}
-
-// take takes an entry off its shelf, and its aliases, if it is there.
-func (s *shelf) take(e *Entry) {
-	r := s.books[e.Key]
-	switch {
-	case r.plain == e:
-		r.plain = nil
-	case r.varied == nil || r.varied.entries[e.Secondary] != e:
-		return
-	default:
-		delete(r.varied.entries, e.Secondary)
-		for _, a := range e.place.aliases {
-			delete(r.varied.entries, a)
-		}
-		if len(r.varied.entries) == 0 {
-			r.varied = nil
-		}
-	}
-	if r == (resource{}) {
-		delete(s.books, e.Key)
-	} else {
-		s.books[e.Key] = r
-	}
-}
-
-// all are the entries of a resource, each once, those that were purged and not yet taken away among them.
-func (r resource) all() func(yield func(*Entry) bool) {
-	return func(yield func(*Entry) bool) {
-		if r.plain != nil && !yield(r.plain) || r.varied == nil {
-			return
-		}
-		for secondary, e := range r.varied.entries {
-			if e.Secondary == secondary && !yield(e) {
-				return
-			}
-		}
-	}
+	return hashes
 }
 
 func (s *shelf) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+}
+
+// clear forgets everything on a shelf that is closed.
+func (s *shelf) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.init(s.arena, 0)
 }

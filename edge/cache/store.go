@@ -12,57 +12,57 @@ func (c *Cache) Get(key string) *Entry {
 // whether there is one or not.
 func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Entry, varies bool) {
 	label := c.seeds.labelOfURL(key)
-	e, v := c.look(key, label)
-	if v == nil {
+	e, names := c.look(key, label)
+	if names == nil {
 		return e, false
 	}
-	for _, k := range secondary(v.names) {
-		if e := c.variant(key, label, k, v.names); e != nil {
+	for _, k := range secondary(names) {
+		if e := c.variant(key, label, k, names); e != nil {
 			return e, true
 		}
 	}
 	return nil, true
 }
 
-// look returns what is stored under a key: an entry, or the record of a Vary.
-func (c *Cache) look(key string, label uint64) (*Entry, *varied) {
-	e, v := c.inMemory(key, label)
-	if e == nil && v == nil && c.disk != nil && c.disk.knows(label) {
-		e, v = c.fromDisk(key, label)
+// look returns what is stored under a key: an entry, or the names by which entries vary.
+func (c *Cache) look(key string, label uint64) (e *Entry, names []string) {
+	e, names, there := c.inMemory(key, label)
+	if !there && names == nil && c.disk != nil && c.disk.knows(label) {
+		return c.fromDisk(key, label)
 	}
-	return c.living(e), v
+	return e, names
 }
 
-func (c *Cache) inMemory(key string, label uint64) (*Entry, *varied) {
+// inMemory is look in memory. What is there may have been dropped: then it is no entry.
+func (c *Cache) inMemory(key string, label uint64) (e *Entry, names []string, there bool) {
 	s := c.shelf(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	v := s.books[key].varied
-	if v == nil {
+	if v := s.variedAt(key, label); v != nil {
+		names = v.names
+	} else {
 		s.count(c, label)
 	}
-	return s.find(key, ""), v
+	l, hash := s.find(c, key, label, "")
+	return c.living(s, l, hash), names, l != nil
 }
 
 func (c *Cache) variant(key string, label uint64, secondary string, names []string) *Entry {
 	hash := c.seeds.hashOf(label, secondary)
-	e := c.variantInMemory(key, label, secondary, hash)
-	if e == nil && c.disk != nil && c.disk.knowsVariant(hash) {
-		e = c.variantFromDisk(key, label, secondary, names, hash)
+	e, there := c.variantInMemory(key, label, secondary)
+	if !there && c.disk != nil && c.disk.knowsVariant(hash) {
+		return c.variantFromDisk(key, label, secondary, names, hash)
 	}
-	return c.living(e)
+	return e
 }
 
-func (c *Cache) variantInMemory(key string, label uint64, secondary string, hash uint64) *Entry {
+func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *Entry, there bool) {
 	s := c.shelf(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e := s.find(key, secondary)
-	if e != nil {
-		hash = e.hash // it may be found by an alias
-	}
+	l, hash := s.find(c, key, label, secondary) // it may be found by an alias
 	s.count(c, hash)
-	return e
+	return c.living(s, l, hash), l != nil
 }
 
 // count tells ristretto that a key was asked for. A shelf that is locked keeps it from being closed meanwhile.
@@ -72,12 +72,12 @@ func (s *shelf) count(c *Cache, hash uint64) {
 	}
 }
 
-// living is e, unless it was dropped. Those who sweep take it off its shelf.
-func (c *Cache) living(e *Entry) *Entry {
-	if e == nil || !c.marks.keep(e) {
+// living is the entry of a cell, unless it was dropped. Those who sweep take it off its shelf.
+func (c *Cache) living(s *shelf, l *cell, hash uint64) *Entry {
+	if l == nil || !c.marks.keepCell(l) {
 		return nil
 	}
-	return e
+	return c.entryOf(s, l, hash)
 }
 
 // Put stores an entry that was asked for at a mark, and reports whether it did: it does not if one of its tags, or its address,
@@ -92,7 +92,10 @@ func (c *Cache) Put(e *Entry, asked Mark) bool {
 
 // Replace stores an entry made from an older one, as Put does, if that is still what is stored under its keys.
 func (c *Cache) Replace(old, e *Entry, asked Mark) bool {
-	return c.put(e, asked, func(s *shelf) bool { return s.find(e.Key, e.Secondary) == old })
+	return c.put(e, asked, func(s *shelf) bool {
+		l, _ := s.find(c, e.Key, e.labels[0], e.Secondary)
+		return l != nil && l.id == old.id
+	})
 }
 
 // Alias makes a stored entry found under another secondary key too, until it is replaced. Nothing happens where that key has an
@@ -101,13 +104,16 @@ func (c *Cache) Alias(e *Entry, secondary string) {
 	s := c.shelf(c.seeds.labelOfURL(e.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alias(e, secondary)
+	s.alias(c, e, secondary)
 }
 
 func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 	e.mark = asked
 	c.label(e)
-	s := c.shelf(e.labels[0])
+	p := parcels.Get().(*parcel)
+	defer parcels.Put(p)
+	compact := p.pack(e, c.arena.largest())
+	s := c.shelf(e.hash)
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
@@ -119,15 +125,14 @@ func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 	for _, old := range rivals {
 		c.off(s, old)
 	}
-	c.on(s, e)
+	t, ok := c.shelve(s, e, p, compact)
 	s.mu.Unlock()
 	if c.disk != nil && e.origin == nil {
 		c.disk.hide(e)
 	}
-	c.hand(e, rivals)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return e.place.on // ristretto may not want what is too large for the front
+	c.hand(e.hash, t, rivals)
+	c.keepCompact()
+	return ok && c.has(e) // ristretto may not want what is too large for the front
 }
 
 // label prepares an entry for being stored.
@@ -137,40 +142,89 @@ func (c *Cache) label(e *Entry) {
 		e.labels = append(e.labels, c.seeds.labelOfTag(t))
 	}
 	e.hash = c.seeds.hashOf(e.labels[0], e.Secondary)
-	e.cost = e.Cost()
 }
 
-// on puts an entry on its shelf, which is locked, and in front.
-func (c *Cache) on(s *shelf, e *Entry) {
-	s.put(e)
+// shelve puts an entry on its shelf, which is locked, and in front. It is not ok where there is no memory for it.
+func (c *Cache) shelve(s *shelf, e *Entry, p *parcel, compact bool) (t ticket, ok bool) {
+	at, ok := onHeap, true
+	if compact {
+		p.share(&c.commons)
+		at, ok = c.arena.alloc(p.cell.end())
+	}
+	if !ok {
+		c.commons.leave(p.cell.common)
+		return 0, false
+	}
+	e.id, e.home, e.cost = c.ids.Add(1), c, c.costOf(e, at)
+	if compact {
+		p.cell.number(e)
+		p.unload((*cell)(c.arena.at(at)))
+	} else {
+		s.large[e.hash] = newBigCell(e)
+	}
+	l := s.put(e, at)
 	c.counts.entries.Add(1)
 	c.counts.bytes.Add(e.cost)
-	e.place.kept = true // until ristretto says otherwise
-	for _, old := range c.front.advance(s, e) {
+	for _, old := range c.front.advance(s, l, e.hash) {
 		c.drop(s, old)
 	}
+	return ticketOf(e.id, l.cost), true
 }
 
-// off takes an entry off its shelf, which is locked; it is false where the entry was gone already.
-func (c *Cache) off(s *shelf, e *Entry) bool {
-	was := e.place.on
-	if was {
-		e.place.on = false
-		c.counts.entries.Add(-1)
-		c.counts.bytes.Add(-e.cost)
+// costOf is what an entry counts: all that it takes, rounded up as memory is.
+func (c *Cache) costOf(e *Entry, at ref) int64 {
+	n := int64(perIndex)
+	if at == onHeap {
+		n += e.Cost()
+	} else {
+		n += int64(c.arena.size(at))
 	}
-	s.take(e)
-	c.front.leave(s, e)
+	if e.Secondary != "" {
+		n += perVaried
+	}
+	return (n + costUnit - 1) / costUnit * costUnit
+}
+
+// has reports whether an entry is still on its shelf.
+func (c *Cache) has(e *Entry) bool {
+	s := c.shelf(e.hash)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l := s.at(e.hash)
+	return l != nil && l.id == e.id && l.is(onShelf)
+}
+
+// off takes an entry off its shelf, which is locked; it is false where the entry was purged already.
+func (c *Cache) off(s *shelf, hash uint64) bool {
+	l := s.at(hash)
+	was := l.is(onShelf)
+	if was {
+		c.counts.entries.Add(-1)
+		c.counts.bytes.Add(-l.bytesTaken())
+	}
+	c.front.leave(s, l)
+	common := l.common
+	if at := s.take(hash, l); at != onHeap {
+		c.arena.free(at)
+	}
+	c.commons.leave(common)
 	return was
 }
 
 // drop takes an entry off its shelf, which is locked, if neither the front nor ristretto keeps it.
-func (c *Cache) drop(s *shelf, e *Entry) {
-	if e.place.inFront || e.place.kept || !c.off(s, e) {
+func (c *Cache) drop(s *shelf, hash uint64) {
+	l := s.at(hash)
+	if l.state&(inFront|kept) != 0 {
 		return
 	}
-	c.counts.evicted.Add(1)
-	if c.disk != nil {
-		c.disk.offer(e)
+	var e *Entry
+	if c.disk != nil && l.is(onShelf) {
+		e = c.leaving(s, l, hash)
+	}
+	if c.off(s, hash) {
+		c.counts.evicted.Add(1)
+		if e != nil {
+			c.disk.offer(e)
+		}
 	}
 }

@@ -21,16 +21,16 @@ func (c *Cache) onDisk(do func(*disk)) {
 }
 
 // fromDisk brings what is stored under a key back to memory, but for a record of a Vary: that comes with its entries.
-func (c *Cache) fromDisk(key string, label uint64) (*Entry, *varied) {
+func (c *Cache) fromDisk(key string, label uint64) (*Entry, []string) {
 	s := c.shelf(label)
 	s.load.Lock()
 	defer s.load.Unlock()
-	if e, v := c.inMemory(key, label); e != nil || v != nil {
-		return e, v // another request brought it
+	if e, names, there := c.inMemory(key, label); there || names != nil {
+		return e, names // another request brought it
 	}
 	e, aliases, names := c.disk.find(key, label)
 	if names != nil {
-		return nil, &varied{names: names}
+		return nil, names
 	}
 	return c.promote(s, e, aliases), nil
 }
@@ -39,7 +39,7 @@ func (c *Cache) variantFromDisk(key string, label uint64, secondary string, name
 	s := c.shelf(label)
 	s.load.Lock()
 	defer s.load.Unlock()
-	if e := c.variantInMemory(key, label, secondary, hash); e != nil {
+	if e, there := c.variantInMemory(key, label, secondary); there {
 		return e
 	}
 	e, aliases := c.disk.findVariant(key, secondary, names, hash)
@@ -56,33 +56,42 @@ func (c *Cache) promote(s *shelf, e *Entry, aliases []string) *Entry {
 		for _, a := range aliases {
 			c.Alias(e, a)
 		}
-		return e
+		return c.undropped(e)
 	}
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if newer := s.find(e.Key, e.Secondary); newer != nil {
+	l, hash := s.find(c, e.Key, e.labels[0], e.Secondary)
+	newer := c.living(s, l, hash)
+	s.mu.RUnlock()
+	if l != nil {
 		return newer
 	}
-	return e // memory has no room for it
+	return c.undropped(e) // memory has no room for it
+}
+
+// undropped is e, unless it was dropped meanwhile.
+func (c *Cache) undropped(e *Entry) *Entry {
+	if !c.marks.keep(e) {
+		return nil
+	}
+	return e
 }
 
 // hasNewer reports whether memory has something in the place of an entry that fell out of it.
 func (c *Cache) hasNewer(e *Entry) bool {
-	s := c.shelf(e.labels[0])
+	s := c.shelf(e.hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.rivals(e)) > 0
 }
 
-// all are the entries in memory.
+// all are the entries in memory. The cache is closed.
 func (c *Cache) all() func(yield func(*Entry) bool) {
 	return func(yield func(*Entry) bool) {
 		for i := range c.shelves {
-			for _, r := range c.shelves[i].books {
-				for e := range r.all() {
-					if e.place.on && !yield(e) {
-						return
-					}
+			s := &c.shelves[i]
+			for hash := range s.books {
+				if l := s.at(hash); l.is(onShelf) && !yield(c.leaving(s, l, hash)) {
+					return
 				}
 			}
 		}

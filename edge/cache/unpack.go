@@ -1,0 +1,120 @@
+package cache
+
+import "unsafe"
+
+// unpacked is an entry that was taken out of a cell, and what it points to.
+type unpacked struct {
+	entry    Entry
+	head     Head
+	variants [3]Variant
+	place    notes
+}
+
+// notes read what a parcel's notes say.
+type notes struct {
+	decoder
+	text string
+}
+
+// unpack makes an entry of a cell: a copy that stays when the cell goes, but for what is a common's. That of a large cell is the
+// entry itself.
+func (l *cell) unpack(k *commons) *Entry {
+	if l.shape&large != 0 {
+		return l.entry()
+	}
+	buf := append([]byte(nil), l.bytes(l.start(), uint16(l.end()-l.start()))...)
+	u := &unpacked{}
+	c := l.commonOf(k, buf)
+	text, rest := buf[:l.text:l.text], buf[l.text:]
+	u.place = notes{decoder{b: rest[:l.notes:l.notes]}, unsafe.String(unsafe.SliceData(text), len(text))}
+	u.describe(l, c)
+	u.bodies(l, rest[l.notes+l.ownCommon:])
+	return &u.entry
+}
+
+// commonOf is the common of a cell, in a copy of what follows its labels, if it is the cell's own.
+func (l *cell) commonOf(k *commons, buf []byte) *common {
+	if l.common != 0 {
+		return k.of(l.common)
+	}
+	off := l.text + l.notes
+	return parseCommon(buf[off : off+l.ownCommon : off+l.ownCommon])
+}
+
+func (u *unpacked) describe(l *cell, c *common) {
+	e, n := &u.entry, &u.place
+	e.id, e.mark, e.cost = l.id, l.mark, l.bytesTaken()
+	e.labels = append(e.few[:0], l.labels()...)
+	e.checked.Store(l.checked.Load())
+	e.hits.Store(l.hits.Load())
+	e.softened.Store(l.softened.Load())
+	e.by.Store(l.by.Load())
+	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
+	e.Policy = l.policy(c)
+	if l.shape&withHead != 0 {
+		u.head = l.headOf(c, asBytes(n.text[l.key+l.secondary:]))
+		e.Head = &u.head
+	}
+	shared := &decoder{b: c.rest}
+	e.Status, e.plain, e.ContentType = int(shared.uint()), shared.bool(), shared.part()
+	e.Monochrome, e.Release, e.Vary = asString(shared.part()), asString(shared.part()), shared.texts()
+	e.Fields, e.Missing = n.fields(shared), n.fields(shared)
+	e.Date, e.LastModified, e.Validator = asBytes(n.string()), n.time().UTC(), n.string()
+	if count := n.count(); count > 0 {
+		e.Tags = make([]string, count)
+		for i := range e.Tags {
+			e.Tags[i] = n.string()
+		}
+	}
+}
+
+// headOf is the head of an entry with these own lines, and what follows them.
+func (l *cell) headOf(c *common, lines []byte) Head {
+	h := c.head
+	h.Own, h.OwnBody, h.Paints = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
+	return h
+}
+
+// string reads where something stands in the text.
+func (n *notes) string() string {
+	off, size := n.uint(), n.uint()
+	return n.text[off : off+size]
+}
+
+func (n *notes) fields(shared *decoder) []Field {
+	count := shared.count()
+	if count == 0 {
+		return nil
+	}
+	list := make([]Field, count)
+	for i := range list {
+		list[i].Name = shared.part()
+		if own := shared.bool(); own {
+			list[i].Value = asBytes(n.string())
+		} else {
+			list[i].Value = shared.part()
+		}
+	}
+	return list
+}
+
+func (u *unpacked) bodies(l *cell, b []byte) {
+	e := &u.entry
+	for i := range e.variants {
+		c, v := Coding(i), &u.variants[i]
+		if c != Identity && l.shape&has(c) == 0 {
+			continue
+		}
+		end := l.body[c]
+		v.Body, b = b[:end:end], b[end:]
+		if v.ETag = u.place.text[l.tag : l.tag+l.tagLen]; c != Identity {
+			v.ETag = Suffixed(v.ETag, c.String())
+		}
+		e.variants[c] = v
+	}
+}
+
+// asString and asBytes look at the same bytes, which nobody changes.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+func asBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -1,0 +1,171 @@
+package cache
+
+import (
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A view shows what Get would give.
+func TestView(t *testing.T) {
+	c := newTest(t, 8<<20)
+	body := strings.Repeat("<path fill='currentColor'/>", 30)
+	varies := headed("/varies", body)
+	varies.Secondary, varies.Vary = "en", []string{"Accept-Language"}
+	softened, dropped := headed("/soft", body), headed("/dropped", body)
+	dropped.Tags = []string{"dropped"}
+	for _, e := range []*Entry{
+		codedOf(headed("/mdi/home.svg", body)), headed("/short", "x"), headed("/large", strings.Repeat("x", maxSlab)), softened, dropped, varies, entry("/forwarded", body),
+	} {
+		c.Put(e, c.Now())
+	}
+	c.Purge(Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
+	c.Drop("dropped")
+	for key, want := range map[string]bool{
+		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false,
+	} {
+		var v View
+		if got := c.View(key, &v); got != want {
+			t.Errorf("View(%s) = %v, want %v", key, got, want)
+		}
+		if want {
+			shows(t, &v, c, key)
+		}
+	}
+	consistent(t, c)
+}
+
+// shows compares a view with the entry, which it releases.
+func shows(t *testing.T, v *View, c *Cache, key string) {
+	t.Helper()
+	freshness, head, hits := v.Freshness(), *v.Head(), v.Hit()
+	var bodies, tags [3]string
+	for coding := range Brotli + 1 {
+		if v.Has(coding) {
+			bodies[coding], tags[coding] = string(v.Body(coding)), string(v.ETag(coding))
+		}
+	}
+	head.Own, head.OwnBody = []byte(string(head.Own)), []byte(string(head.OwnBody))
+	v.Release()
+	e := c.Get(key)
+	if freshness != e.Freshness() || !sameHead(&Entry{Head: &head}, e) || e.Hit() != hits+1 {
+		t.Errorf("the view of %s shows freshness %+v, head %+v, %d hits", key, freshness, head, hits)
+	}
+	for coding := range Brotli + 1 {
+		if w := e.Variant(coding); w == nil && tags[coding] != "" || w != nil && (string(w.Body) != bodies[coding] || w.ETag != tags[coding]) {
+			t.Errorf("the view of %s shows %d bytes of %s with the tag %s", key, len(bodies[coding]), coding, tags[coding])
+		}
+	}
+}
+
+// Hits count in the store, whoever counts them.
+func TestHitsAreKept(t *testing.T) {
+	c := newTest(t, 8<<20)
+	stored := headed("/a", "body")
+	c.Put(stored, c.Now())
+	first, second := c.Get("/a"), c.Get("/a")
+	var v View
+	c.View("/a", &v)
+	if a, b, d := stored.Hit(), first.Hit(), v.Hit(); a != 1 || b != 2 || d != 3 {
+		t.Errorf("hits count %d, %d, %d", a, b, d)
+	}
+	v.Release()
+	c.Put(headed("/a", "newer"), c.Now())
+	if n := second.Hit(); n < 1 || c.Get("/a").Hit() != 1 {
+		t.Errorf("a hit of what was replaced is the newer one's, or is lost: %d", n)
+	}
+}
+
+func TestSame(t *testing.T) {
+	c := newTest(t, 8<<20)
+	e := headed("/a", "body")
+	if e.Same(headed("/a", "body")) || e.Same(nil) || !e.Same(e) || (*Entry)(nil).Same(e) {
+		t.Error("what was never stored is the same as something else, or not as itself")
+	}
+	c.Put(e, c.Now())
+	stale := c.Get("/a")
+	c.Put(e.Confirmed(), c.Now())
+	if !stale.Same(e) || c.Get("/a").Same(stale) || !c.Get("/a").Same(c.Get("/a")) {
+		t.Error("copies of one stored answer are not the same, or those of two are")
+	}
+}
+
+func TestViewDoesNotAllocate(t *testing.T) {
+	c := newTest(t, 64<<20)
+	e := codedOf(headed("/mdi/home.svg", strings.Repeat("<path/>", 100)))
+	c.Put(e, c.Now())
+	key, out := []byte("/mdi/home.svg"), make([]byte, 0, 8<<10)
+	n := testing.AllocsPerRun(1000, func() {
+		var v View
+		if !c.View(asString(key), &v) {
+			t.Fatal("it is not there")
+		}
+		if v.Freshness().Fresh(t0) {
+			out = append(append(append(out[:0], v.Head().Own...), v.ETag(Brotli)...), v.Body(Brotli)...)
+		}
+		v.Hit()
+		v.Release()
+	})
+	if n != 0 {
+		t.Errorf("a view allocates %v times", n)
+	}
+}
+
+// sealed is an entry whose body says what it is, so that a reader notices when that is another's, or torn.
+func sealed(random *rand.Rand, key string, size int) *Entry {
+	b := []byte(key + " " + strings.Repeat("x", size))
+	for i := len(key) + 1; i < len(b); i++ {
+		b[i] = byte('a' + random.IntN(26))
+	}
+	b = fmt.Appendf(b, " %08x", crc32.ChecksumIEEE(b))
+	e := headed(key, string(b))
+	e.Tags = append(e.Tags, fmt.Sprint("size/", size%7))
+	return e
+}
+
+func intact(body []byte, key string) bool {
+	n := len(body) - 9
+	return n > 0 && strings.HasPrefix(string(body), key+" ") && fmt.Sprintf(" %08x", crc32.ChecksumIEEE(body[:n])) == string(body[n:])
+}
+
+// A view shows one answer, whole, whatever becomes of it meanwhile.
+func TestViewsAtOnce(t *testing.T) {
+	c := newTest(t, 2<<20)
+	var wg sync.WaitGroup
+	for worker := range 6 {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(3, uint64(worker)))
+			for range 1500 {
+				key := fmt.Sprint("/", random.IntN(400), ".svg")
+				switch n := random.IntN(30); {
+				case n == 0:
+					c.Purge(Purge{Tags: []string{fmt.Sprint("size/", random.IntN(7))}}, time.Now())
+				case n == 1:
+					c.compact()
+				case n < 12:
+					c.Put(sealed(random, key, 100+random.IntN(6000)), c.Now())
+				case n < 15:
+					if e := c.Get(key); e != nil && !intact(e.Identity().Body, key) {
+						t.Errorf("the entry of %s is torn: %q", key, e.Identity().Body)
+					}
+				default:
+					var v View
+					if !c.View(key, &v) {
+						continue
+					}
+					if !intact(v.Body(Identity), key) || !strings.Contains(string(v.Head().Own), strings.TrimSuffix(key, ".svg")) {
+						t.Errorf("the view of %s is torn: %q", key, v.Body(Identity))
+					}
+					v.Hit()
+					v.Release()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	consistent(t, c)
+}
