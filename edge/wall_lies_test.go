@@ -1,0 +1,143 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every answer of the corpus is passed on in one clean form, or nothing of it is: on a new connection to the origin and on one
+// that has served, with a stale answer to fall back on and without. The answers after it are their own.
+func TestWallOrigins(t *testing.T) {
+	corpus := readCorpus(t, "origin")
+	if len(corpus) < 280 {
+		t.Fatalf("%d cases, want 280 or more", len(corpus))
+	}
+	for _, proxyAll := range []bool{true, false} {
+		t.Run(fmt.Sprint("proxy all ", proxyAll), func(t *testing.T) {
+			t.Parallel()
+			l := &liar{wall: newWall(t, proxyAll)}
+			for _, c := range corpus {
+				t.Run(c.file+"/"+c.name, func(t *testing.T) { l.all(t, c) })
+			}
+		})
+	}
+}
+
+// A liar is a wall before an origin that answers a case at one address each time.
+type liar struct {
+	*wall
+	n int
+}
+
+func (l *liar) all(t *testing.T, c wallCase) {
+	for _, pattern := range []string{"/lie/%d", "/mdi/lie-%d.svg"} {
+		if !l.proxyAll && pattern[1] == 'l' {
+			continue
+		}
+		for _, stale := range []bool{false, true} {
+			for _, used := range []bool{false, true} {
+				l.n++
+				target := fmt.Sprintf(pattern, l.n)
+				if err := l.run(t, c, target, stale, used); err != nil {
+					t.Fatalf("%s, stale %v, used %v: %v", target, stale, used, err)
+				}
+			}
+		}
+	}
+}
+
+func (l *liar) run(t *testing.T, c wallCase, target string, stale, used bool) error {
+	t.Helper()
+	if stale {
+		l.ask(t, target)
+		l.age(t, target, 1000*time.Second)
+	}
+	if used {
+		l.ask(t, fmt.Sprintf("/mdi/before-%d.svg", l.n))
+	} else {
+		l.handler.origin.Close()
+	}
+	l.lie(target, &c)
+	defer l.lie(target, nil)
+	conn := l.call(t)
+	defer conn.Close()
+	conn.send("GET " + target + " HTTP/1.1\r\nHost: edge.test\r\n\r\n")
+	m, err := conn.answer("GET", false)
+	honest := echoed("GET", target, "")
+	if wrong := c.judge(m, err, honest, stale); wrong != nil {
+		return wrong
+	}
+	if strings.Contains(m.body+fmt.Sprint(m.fields), "evil") && err == nil {
+		return fmt.Errorf("evil is passed on: %.200q %.200q", m.fields, m.body)
+	}
+	if err := l.kept(c, target, honest); err != nil {
+		return err
+	}
+	return l.after(t, conn, err == nil)
+}
+
+// lie makes the origin answer a target with a case, or in earnest again.
+func (l *liar) lie(target string, c *wallCase) {
+	l.wall.origin.mu.Lock()
+	defer l.wall.origin.mu.Unlock()
+	if c == nil {
+		delete(l.wall.origin.lies, target)
+		return
+	}
+	l.wall.origin.lies[target] = *c
+}
+
+// judge says what is wrong with what a client got.
+func (c wallCase) judge(m message, err error, honest string, stale bool) error {
+	want, _, _ := strings.Cut(c.want, "; ")
+	code, body, passed := strings.Cut(want, " ")
+	switch {
+	case want == "cut" && (err != nil || m.status() == http.StatusBadGateway):
+		return nil
+	case err != nil:
+		return err
+	case !passed && stale: // what is stored is all that there is to give
+		code, body, passed = "200", honest, true
+	case !passed:
+		code = "502"
+	}
+	if strconv.Itoa(m.status()) != code || passed && m.body != body {
+		return fmt.Errorf("%s %.100q, want %s %.100q", m.line, m.body, code, body)
+	}
+	for name, value := range c.with {
+		if got := strings.Join(m.fields[name], ","); m.body != honest && got != value {
+			return fmt.Errorf("%s: %q, want %q", name, got, value)
+		}
+	}
+	return nil
+}
+
+// kept says what is wrong with what is stored after a case: nothing of what was refused is, nor of what is for one client alone.
+func (l *liar) kept(c wallCase, target, honest string) error {
+	e := l.cache.Get(target)
+	passed := strings.HasPrefix(c.want, "2") && !strings.HasSuffix(c.want, "; alone")
+	if e == nil || passed || string(e.Identity().Body) == honest {
+		return nil
+	}
+	return fmt.Errorf("%.100q is stored", e.Identity().Body)
+}
+
+// after asks for other things, on the client's connection, if it is open, and on another.
+func (l *liar) after(t *testing.T, conn *caller, open bool) error {
+	for i := range 2 {
+		target := fmt.Sprintf("/mdi/after-%d-%d.svg", l.n, i)
+		if !open || i == 1 {
+			conn = l.call(t)
+			defer conn.Close()
+		}
+		conn.send("GET " + target + " HTTP/1.1\r\nHost: edge.test\r\n\r\n")
+		if err := conn.expect(wanted{200, "GET", target, ""}, false); err != nil {
+			return fmt.Errorf("after it, %s: %w", target, err)
+		}
+	}
+	return nil
+}
