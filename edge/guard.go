@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -34,7 +36,20 @@ func refuse(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
 	if doubtful || m.closing || p != nil && (p.Status == fasthttp.StatusBadRequest || p.Status == fasthttp.StatusHTTPVersionNotSupported) {
 		closeAfter(ctx)
 	}
+	if p == nil && m.coded {
+		p = withoutTrailers(h)
+	}
 	return p
+}
+
+// withoutTrailers takes out of a request's fields those that came behind its chunks. The server adds them to the others, where one
+// could pass for the word of a proxy (RFC 9110, section 6.5.1).
+func withoutTrailers(h *fasthttp.RequestHeader) *problem.Problem {
+	head := fmt.Appendf(nil, "%s %s %s\r\n%s", h.Method(), h.RequestURI(), h.Protocol(), h.RawHeaders())
+	if err := h.Read(bufio.NewReaderSize(bytes.NewReader(head), len(head))); err != nil {
+		return unreadable(err)
+	}
+	return nil
 }
 
 // misread says what is wrong with the form of a message.
