@@ -69,6 +69,11 @@ func (h *handler) finish(r *request, f found) {
 			resp.Header.SetContentTypeBytes(e.ContentType)
 		}
 		switch {
+		case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
+			if err := gather(r, f); err != nil {
+				h.fail(r, problem.From(err))
+				return
+			}
 		case f.stream != nil:
 			stream(r, f)
 		case f.relayed:

@@ -217,6 +217,20 @@ func stream(r *request, f found) {
 	r.ctx.SetBodyStream(body, int(f.length))
 }
 
+// gather sends a body of unknown length when it has come whole, to a client that knows no chunks: were the end of its connection
+// the end of the body, one that was cut would pass for whole (RFC 9112, sections 6.1 and 8).
+func gather(r *request, f found) error {
+	defer f.close()
+	body, err := io.ReadAll(io.LimitReader(f.stream, maxForwarded+1))
+	if err == nil && len(body) > maxForwarded {
+		err = problem.New(http.StatusHTTPVersionNotSupported, "the answer is too long for HTTP/1.0")
+	}
+	if err == nil {
+		send(r.ctx, body)
+	}
+	return err
+}
+
 // An outgoing body gives its connection more time with each part.
 type outgoing struct {
 	io.ReadCloser

@@ -1,0 +1,48 @@
+package edge
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// A client that knows no chunks gets a body whose length nobody knew with one, or nothing of it (RFC 9112, section 6.1).
+func TestWallOldClients(t *testing.T) {
+	w := newWall(t, true)
+	large := strings.Repeat("fine", 100_000)
+	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n"
+	for target, row := range map[string]struct {
+		origin string
+		status int
+	}{
+		"/closed":  {head + "\r\n" + large, 200},
+		"/chunked": {head + "Transfer-Encoding: chunked\r\n\r\n61a80\r\n" + large + "\r\n0\r\n\r\n", 200},
+		"/cut":     {head + "Transfer-Encoding: chunked\r\n\r\n61a80\r\n" + large, 502},
+		"/endless": {head + "\r\n" + strings.Repeat(large, 25), 505},
+	} {
+		w.origin.lies[target] = wallCase{origin: row.origin, then: "close"}
+		m := w.tell(t, "GET "+target+" HTTP/1.0\r\nHost: edge.test\r\n\r\n")
+		if m.status() != row.status || row.status == 200 && m.body != large || len(m.fields["transfer-encoding"]) > 0 || len(m.fields["content-length"]) != 1 {
+			t.Errorf("%s: %s, %d bytes, %q, want %d", target, m.line, len(m.body), m.fields, row.status)
+		}
+	}
+}
+
+// What stands behind a request's chunks is no field of the request: a client behind a trusted proxy can't say there who it is, or
+// what it has stored.
+func TestWallTrailers(t *testing.T) {
+	w := newWall(t, true, func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	const chunks = "Transfer-Encoding: chunked\r\n\r\n0\r\n"
+	w.tell(t, "POST /page HTTP/1.1\r\nHost: edge.test\r\nForwarded: for=198.51.100.7\r\n"+chunks+"Forwarded: for=203.0.113.9\r\nX-Trailer: y\r\n\r\n")
+	seen, wrong := w.origin.take()
+	if len(seen) != 1 || len(wrong) > 0 {
+		t.Fatalf("the origin saw %v, %v", seen, wrong)
+	}
+	if got := seen[0].fields["forwarded"]; len(got) != 1 || got[0] != "for=198.51.100.7;proto=http" || seen[0].fields["x-trailer"] != nil {
+		t.Errorf("the origin was told %q", seen[0].fields)
+	}
+	m := w.tell(t, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n"+chunks+"If-None-Match: \"e\"\r\n\r\n")
+	if m.status() != 200 {
+		t.Errorf("a condition behind the chunks: %s", m.line)
+	}
+}
