@@ -32,22 +32,28 @@ func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
 	if !ok || !h.knownHosts.has(q.Host) {
 		return dst, false
 	}
-	e := h.cache.Get(t.key)
-	if e == nil || e.Head == nil || !e.Freshness().Fresh(q.Now) {
+	var v cache.View
+	if !h.cache.View(t.key, &v) {
 		return dst, false
 	}
-	v, coding := e.Identity(), cache.Identity
+	defer v.Release()
+	p := v.Freshness()
+	if !p.Fresh(q.Now) {
+		return dst, false
+	}
+	coding := cache.Identity
 	if t.color == "" {
-		v, coding = h.codings.choose(e, q.AcceptEncoding)
-	} else if e.Head.Paints < 0 {
+		coding = h.codings.choose(&v, q.AcceptEncoding)
+	} else if v.Head().Paints < 0 {
 		return dst, false
 	}
-	if len(v.Body) > maxReady {
+	body, etag := v.Body(coding), v.ETag(coding)
+	if len(body) > maxReady {
 		return dst, false
 	}
 	bare := false
 	if q.IfNoneMatch != nil {
-		same, sure := sameTag(q.IfNoneMatch, v.ETag, t.color)
+		same, sure := sameTag(q.IfNoneMatch, etag, t.color)
 		if !sure {
 			return dst, false
 		}
@@ -64,13 +70,13 @@ func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
 		}
 		h.metrics.counted(t.class, true)
 	}
-	e.Hit()
+	v.Hit()
 	if bare {
-		dst = appendBare(dst, e, v, &t)
+		dst = appendBare(dst, v.Head(), etag, &t)
 	} else {
-		dst = appendHead(dst, e, v, coding, &t)
+		dst = appendHead(dst, v.Head(), len(body), etag, coding, &t)
 	}
-	dst = appendTold(dst, e, q.Now)
+	dst = appendTold(dst, p, q.Now)
 	if l != nil {
 		dst = appendLimit(dst, t.class, l.Limit(), d)
 	}
@@ -80,28 +86,27 @@ func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
 	case bare:
 		status = http.StatusNotModified
 	case t.color != "":
-		dst = appendColored(dst, v.Body, &t)
+		dst = appendColored(dst, body, &t)
 	default:
-		dst = append(dst, v.Body...)
+		dst = append(dst, body...)
 	}
 	h.metrics.answered(t.class, outcomeHit, status, time.Since(q.Now))
 	return dst, true
 }
 
-// appendHead writes status line and fields of an answer with a body.
-func appendHead(dst []byte, e *cache.Entry, v *cache.Variant, coding cache.Coding, t *shortcut) []byte {
-	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), e.Head.Type...)
-	length := len(v.Body)
+// appendHead writes status line and fields of an answer with a body of so many bytes.
+func appendHead(dst []byte, head *cache.Head, length int, etag []byte, coding cache.Coding, t *shortcut) []byte {
+	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), head.Type...)
 	switch {
 	case coding != cache.Identity:
 		dst = append(append(append(dst, "Content-Encoding: "...), coding.String()...), "\r\n"...)
 	case t.color != "":
-		length += e.Head.Paints * (len(t.paint) - len(currentColor))
+		length += head.Paints * (len(t.paint) - len(currentColor))
 	}
 	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(length), 10), "\r\n"...)
-	dst = append(append(dst, e.Head.Always...), e.Head.WithBody...)
-	dst = appendTag(dst, v.ETag, t.color)
-	dst = append(append(dst, e.Head.Own...), e.Head.OwnBody...)
+	dst = append(append(dst, head.Always...), head.WithBody...)
+	dst = appendTag(dst, etag, t.color)
+	dst = append(append(dst, head.Own...), head.OwnBody...)
 	if coding == cache.Identity {
 		dst = append(dst, "Accept-Ranges: bytes\r\n"...)
 	}
@@ -109,12 +114,12 @@ func appendHead(dst []byte, e *cache.Entry, v *cache.Variant, coding cache.Codin
 }
 
 // appendBare writes those of a 304.
-func appendBare(dst []byte, e *cache.Entry, v *cache.Variant, t *shortcut) []byte {
-	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), e.Head.Always...)
-	return append(appendTag(dst, v.ETag, t.color), e.Head.Own...)
+func appendBare(dst []byte, head *cache.Head, etag []byte, t *shortcut) []byte {
+	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), head.Always...)
+	return append(appendTag(dst, etag, t.color), head.Own...)
 }
 
-func appendTag(dst []byte, etag string, color icon.Color) []byte {
+func appendTag(dst, etag []byte, color icon.Color) []byte {
 	dst = append(dst, "ETag: "...)
 	if color == "" {
 		return append(append(dst, etag...), "\r\n"...)
@@ -124,9 +129,8 @@ func appendTag(dst []byte, etag string, color icon.Color) []byte {
 }
 
 // appendTold writes what depends on the moment.
-func appendTold(dst []byte, e *cache.Entry, now time.Time) []byte {
-	p := e.Freshness()
-	dst = strconv.AppendInt(append(dst, "Age: "...), int64(e.Policy.AgeAt(now)/time.Second), 10)
+func appendTold(dst []byte, p cachepolicy.Entry, now time.Time) []byte {
+	dst = strconv.AppendInt(append(dst, "Age: "...), int64(p.AgeAt(now)/time.Second), 10)
 	dst = append(dst, "\r\nCache-Status: "...)
 	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: p.TTL(now)})
 	return append(dst, "\r\n"...)
@@ -151,16 +155,16 @@ func appendColored(dst, body []byte, t *shortcut) []byte {
 }
 
 // sameTag compares an If-None-Match of one entity tag with that of the answer. It is not sure about anything else.
-func sameTag(field []byte, etag string, color icon.Color) (same, sure bool) {
+func sameTag(field, etag []byte, color icon.Color) (same, sure bool) {
 	field = bytes.TrimPrefix(field, []byte("W/")) // the weak comparison (RFC 9110, section 13.1.2)
 	if n := len(field); n < 2 || field[0] != '"' || bytes.IndexByte(field[1:], '"') != n-2 {
 		return false, false
 	}
 	if color == "" {
-		return string(field) == etag, true
+		return bytes.Equal(field, etag), true
 	}
 	stem, ok := bytes.CutSuffix(field[:len(field)-1], []byte(color[1:]))
-	return ok && len(stem) == len(etag) && stem[len(stem)-1] == '-' && string(stem[:len(stem)-1]) == etag[:len(etag)-1], true
+	return ok && len(stem) == len(etag) && stem[len(stem)-1] == '-' && bytes.Equal(stem[:len(stem)-1], etag[:len(etag)-1]), true
 }
 
 // A shortcut is what is known of a target as clients write it.
@@ -254,9 +258,9 @@ type choice struct {
 	of    [4]cache.Coding // by what there is besides identity: 1 gzip, 2 br
 }
 
-func (c *codings) choose(e *cache.Entry, field []byte) (*cache.Variant, cache.Coding) {
+func (c *codings) choose(v *cache.View, field []byte) cache.Coding {
 	if len(field) == 0 {
-		return e.Identity(), cache.Identity
+		return cache.Identity
 	}
 	place := &c.places[(len(field)*7+int(field[0])+int(field[len(field)-1]))%len(c.places)]
 	known := place.Load()
@@ -265,14 +269,13 @@ func (c *codings) choose(e *cache.Entry, field []byte) (*cache.Variant, cache.Co
 		place.Store(known)
 	}
 	have := 0
-	if e.Variant(cache.Gzip) != nil {
+	if v.Has(cache.Gzip) {
 		have |= 1
 	}
-	if e.Variant(cache.Brotli) != nil {
+	if v.Has(cache.Brotli) {
 		have |= 2
 	}
-	coding := known.of[have]
-	return e.Variant(coding), coding
+	return known.of[have]
 }
 
 func newChoice(field string) *choice {
