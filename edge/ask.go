@@ -38,10 +38,25 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 	case q.own && a.Status >= http.StatusInternalServerError, stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
 		return cache.Landing{Err: failed(a.Status)}
+	case q.own && spoils(stale, a):
+		a.Body.Close()
+		return cache.Landing{Err: failed(a.Status)}
 	case q.own:
-		return h.landOwn(q, a, asked)
+		return h.landOwn(q, a, asked, stale != nil || h.doors.admits(q.key))
 	}
-	return h.landForwarded(q, a, asked)
+	return h.landForwarded(q, a, asked, !spoils(stale, a))
+}
+
+// spoils reports whether an answer is an error that must not take the place of what is stored, as long as that is of use: whoever
+// can make an origin fail, with a field that it chokes on or at a bad moment, would take the good answer from everybody. That
+// something is gone is no such error.
+func spoils(stored *cache.Entry, a *upstream.Answer) bool {
+	switch a.Status {
+	case http.StatusNotFound, http.StatusGone, http.StatusUnavailableForLegalReasons:
+		return false
+	}
+	return a.Status >= http.StatusBadRequest && stored != nil && stored.Status < http.StatusBadRequest &&
+		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureLost, a.ResponseTime)
 }
 
 // An ownAnswer is an answer on one of our own routes, with its whole body.
@@ -60,8 +75,9 @@ func (h *handler) fetchOwn(r upstream.Request) (*ownAnswer, error) {
 	return &ownAnswer{a, body}, err
 }
 
-// landOwn makes an answer ours: whole, with a strong entity tag, in its codings.
-func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark) cache.Landing {
+// landOwn makes an answer ours: whole, with a strong entity tag, in its codings. One that is not admitted is for those who wait
+// for it now.
+func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, admitted bool) cache.Landing {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
 		return cache.Landing{Err: err}
@@ -70,13 +86,15 @@ func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark) cach
 		body = clientError(a, body)
 	}
 	ok := cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
-	return h.keep(q, newOwn(q.key, a, body), ok, asked)
+	l := h.keep(q, newOwn(q.key, a, body), ok && admitted, asked)
+	l.Shared = ok
+	return l
 }
 
 // landForwarded takes an answer as it is. A short one is held until it is whole, so that a cut one is a clean 502; one that is
-// long, or slow to end, goes out while it comes, and is stored when all of it has.
-func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark) cache.Landing {
-	f := h.forwardedAnswer(q, a)
+// long, or slow to end, goes out while it comes, and is stored when all of it has, if it may be.
+func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark, may bool) cache.Landing {
+	f := h.forwardedAnswer(q, a, may)
 	if 0 <= a.Length && a.Length < held {
 		body, err := a.Whole(held)
 		if err != nil {
@@ -122,9 +140,9 @@ type forwarded struct {
 	shared   bool // what is kept is what the client gets, and others may have it
 }
 
-func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer) *forwarded {
+func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer, may bool) *forwarded {
 	f := &forwarded{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), answer: a}
-	f.storable = cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
+	f.storable = may && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
 	f.shared = f.storable && len(f.header) == len(a.Header) // else some fields are for this client alone
 	return f
 }

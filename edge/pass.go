@@ -174,7 +174,7 @@ func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepol
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
 	if q.asks.Method == http.MethodPost && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime) {
-		f, err := r.alone(h.landForwarded(getOf(q), a, asked)) // it answers a GET as well (RFC 9110, section 9.3.3)
+		f, err := r.alone(h.landForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest)) // it answers a GET as well (RFC 9110, section 9.3.3)
 		if err == nil {
 			h.finish(r, f)
 		}

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -41,6 +42,7 @@ type handler struct {
 	knownHosts knownHosts
 	codings    codings
 	blocks     blocks
+	doors      doorkeeper
 
 	proxyAll  bool
 	maxObject int64 // bytes of the largest body that is stored
@@ -55,7 +57,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 			h.limits[c] = ratelimit.New(limit, ratelimit.Options{})
 		}
 	}
-	h.watch = newWatch(h)
+	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
 	h.routes = newRoutes(h.answer, h.nothing)
 	return h
 }

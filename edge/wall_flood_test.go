@@ -1,0 +1,122 @@
+package edge
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// One who asks for forms of drawings one by one fills no cache with them; a form that is asked for twice is kept.
+func TestWallFloodOfForms(t *testing.T) {
+	w := newWall(t, false)
+	ask := w.flooder(t)
+	ask("/mdi/home.svg")
+	before := w.cache.Stats().Entries
+	for size := 1; size <= 4096; size++ {
+		ask(fmt.Sprintf("/mdi/home.svg?size=%d&rotate=%d", size, 1+size%3))
+		ask(fmt.Sprintf("/api/v1/icon/mdi/home?width=%d&flip=vertical", size))
+	}
+	if n := w.cache.Stats().Entries - before; n > 0 {
+		t.Errorf("8192 forms, each asked for once, made %d entries", n)
+	}
+	const form = "/mdi/home.svg?height=48"
+	for i, want := range []string{"fwd=uri-miss", "fwd=uri-miss; stored", "hit"} {
+		w.origin.take()
+		ask(form)
+		seen, _ := w.origin.take()
+		if stored := w.cache.Get(form) != nil; stored != (i > 0) || len(seen) != map[bool]int{true: 1, false: 0}[i < 2] {
+			t.Errorf("asked %d times it is stored: %v, the origin was asked %d times; want %s", i+1, stored, len(seen), want)
+		}
+	}
+}
+
+// A form that is stored stays so when it has to be asked for again.
+func TestWallFormIsConfirmed(t *testing.T) {
+	w := newWall(t, false)
+	const form = "/mdi/home.svg?height=48"
+	w.warm(t, form)
+	w.age(t, form, 700*time.Second)
+	w.doors = doorkeeper{seed: w.doors.seed}
+	w.ask(t, form)
+	if e := w.cache.Get(form); e == nil || !e.Freshness().Fresh(time.Now()) {
+		t.Errorf("the form is not stored any more: %+v", e)
+	}
+}
+
+// Names that are not there push nothing out that clients use, and reach the origin once each.
+func TestWallFloodOfMissing(t *testing.T) {
+	const hot, missing = 60, 12_000 // several times what the cache holds
+	w := newWall(t, false, func(c *Config) { c.CacheBytes = minCacheBytes })
+	ask := w.flooder(t)
+	for range 20 {
+		for i := range hot {
+			ask(fmt.Sprintf("/mdi/hot-%d.svg", i))
+		}
+	}
+	w.origin.take()
+	for i := range missing {
+		ask(fmt.Sprintf("/mdi/missing-%d.svg", i))
+		ask(fmt.Sprintf("/mdi/hot-%d.svg", i%hot))
+	}
+	seen, _ := w.origin.take()
+	again := 0
+	for _, m := range seen {
+		if strings.HasPrefix(m.line, "GET /mdi/hot") {
+			again++
+		}
+	}
+	if again > 0 || len(seen) != missing {
+		t.Errorf("%d names reached the origin %d times, hot icons %d times; %+v", missing, len(seen)-again, again, w.cache.Stats())
+	}
+}
+
+// That a name is not there is remembered for seconds: so long the origin is not asked again.
+func TestWallMissingIsRemembered(t *testing.T) {
+	w := newWall(t, false)
+	ask := w.flooder(t)
+	for range 5 {
+		for i := range 200 {
+			ask(fmt.Sprintf("/mdi/missing-%d.svg", i))
+		}
+	}
+	if seen, _ := w.origin.take(); len(seen) != 200 {
+		t.Errorf("200 names, asked for five times each, reached the origin %d times", len(seen))
+	}
+}
+
+// The doorkeeper lets in what comes for the second time, and all that is no form of a drawing.
+func TestDoorkeeper(t *testing.T) {
+	d := newWall(t, false).doors.admits
+	for _, row := range []struct {
+		key  string
+		want bool
+	}{
+		{"/mdi/home.svg", true}, {"/api/v1/icon/mdi/home", true}, {"/api/v1/search?q=a", true}, {"/api/v1/packs?page=2", true}, {"/-/release?since=a", true},
+		{"/mdi/home.svg?height=1", false}, {"/mdi/home.svg?height=2", false}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=2", true},
+		{"/api/v1/icon/mdi/home?height=1", false}, {"/api/v1/icon/mdi/home?height=1", true},
+	} {
+		if got := d(row.key); got != row.want {
+			t.Errorf("%s is admitted: %v, want %v", row.key, got, row.want)
+		}
+	}
+}
+
+// flooder asks for one target after the other on one connection.
+func (w *wall) flooder(t *testing.T) func(target string) {
+	t.Helper()
+	c, err := net.Dial("tcp", w.public)
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	r := bufio.NewReader(c)
+	return func(target string) {
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n", target); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := readMessage(r, false, false); err != nil || m.status() != 200 && m.status() != 404 {
+			t.Fatalf("%s: %s, %v", target, m.line, err)
+		}
+	}
+}
