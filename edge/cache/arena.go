@@ -12,11 +12,12 @@ const (
 	minSlab    = 32 << 10
 	maxSlab    = 1 << 20
 	slabsInAll = 1 << 10 // so many slabs make up the ceiling, where these bounds allow it
-	classes    = 16*7 + 17
+	finer      = 32      // sizes of cells between two powers of two; up to 1,024 bytes all multiples of 16
+	classes    = finer*7 + 1
 )
 
 // An arena holds pieces of memory where the garbage collector does not look. Its slabs are divided into cells of one size each:
-// sixteen sizes up to each power of two, so that little is lost by rounding. A slab whose cells are all free is given back.
+// thirty-two sizes up to each power of two, so that little is lost by rounding. A slab whose cells are all free is given back.
 //
 // Who uses a cell sees to it that nobody else frees it meanwhile: here that is the lock of a shelf.
 type arena struct {
@@ -76,9 +77,9 @@ func (a *arena) largest() int { return min(maxCell, a.slabSize/4) }
 
 // classOf is the class of cells that have room for n bytes, and their size.
 func classOf(n int) (class, size int) {
-	shift := max(4, bits.Len(uint(n-1))-5)
+	shift := max(4, bits.Len(uint(n-1))-6)
 	units := (n + 1<<shift - 1) >> shift
-	return (shift-4)*16 + units, units << shift
+	return (shift-4)*finer + units, units << shift
 }
 
 // alloc finds room for n bytes, whose content is what was there before. It is not ok where the system gives no memory.
@@ -178,8 +179,8 @@ func (a *arena) winnings(class int) int64 {
 
 // classSize is the size of the cells of a class.
 func classSize(class int) int {
-	shift := max(0, (class-1)/16-1)
-	return (class - shift*16) << (shift + 4)
+	shift := max(0, (class-1)/finer-1)
+	return (class - shift*finer) << (shift + 4)
 }
 
 // remove gives an empty slab back to the system.

@@ -10,7 +10,7 @@ func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n <= maxCell; n++ {
 		class, size := classOf(n)
-		if size < n || class < last || class >= classes || classSize(class) != size || n > 256 && size-n >= n/16+1 || size%costUnit != 0 {
+		if size < n || class < last || class >= classes || classSize(class) != size || n > 512 && size-n > n/finer || size%costUnit != 0 {
 			t.Fatalf("%d bytes are given cells of %d, of class %d: %d", n, size, class, classSize(class))
 		}
 		last = class

@@ -1,0 +1,274 @@
+package cache
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// icons are entries of the size that icons have: bodies of 156 to 900 bytes, in all codings that are kept. Many share a body, so
+// that it is coded once.
+type icons struct{ bodies []*Entry }
+
+func newIcons() *icons {
+	random := rand.New(rand.NewPCG(5, 6))
+	list := &icons{}
+	for range 500 {
+		b := []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path fill="currentColor" d="M`)
+		for size := 140 + random.IntN(740); len(b) < size; {
+			b = fmt.Appendf(b, "%c%d.%d", "lhvcsqa "[random.IntN(8)], random.IntN(20), random.IntN(100))
+		}
+		list.bodies = append(list.bodies, codedOf(headed("/", string(append(b, `"/></svg>`...)))))
+	}
+	return list
+}
+
+func (i *icons) at(n int) *Entry {
+	e := headed(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
+	body := i.bodies[n%len(i.bodies)]
+	e.variants, e.Head.Paints = body.variants, 1
+	return e
+}
+
+// held is what an entry holds for its clients: bodies, and the part of its head that is its own.
+func held(e *Entry) (n int64) {
+	for _, v := range e.variants {
+		if v != nil {
+			n += int64(len(v.Body))
+		}
+	}
+	return n + int64(len(e.Head.Own)+len(e.Head.OwnBody)+len("ETag: \r\n")+len(e.Identity().ETag))
+}
+
+func fill(t testing.TB, c *Cache, list *icons, entries int) (bytes int64) {
+	t.Helper()
+	for n := range entries {
+		e := list.at(n)
+		bytes += held(e)
+		c.Put(e, c.Now())
+	}
+	c.settle()
+	if got := c.Stats().Entries; got != int64(entries) {
+		t.Fatalf("%d of %d entries are kept", got, entries)
+	}
+	return bytes
+}
+
+// However many entries there are, the collector has little to walk, and what they count is little more than what they hold.
+func TestManyEntriesFewObjects(t *testing.T) {
+	const entries = 100_000
+	list := newIcons()
+	c := newTest(t, 512<<20)
+	before := objects()
+	bytes := fill(t, c, list, entries)
+	if n := objects() - before; n > 5000 {
+		t.Errorf("%d entries are %d objects for the collector", entries, n)
+	}
+	if got := c.Stats().Bytes; got > bytes*13/10+4<<20 {
+		t.Errorf("%d entries that hold %d bytes count %d", entries, bytes, got)
+	}
+	runtime.KeepAlive(list)
+}
+
+func objects() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapObjects)
+}
+
+// The ceiling holds whatever sizes come and go: cells that are not used count too.
+func TestCeilingHoldsForAllSizes(t *testing.T) {
+	const ceiling = 16 << 20
+	c := newTest(t, ceiling)
+	random := rand.New(rand.NewPCG(7, 8))
+	body := make([]byte, 64<<10)
+	for era := range 6 {
+		for i := range 4000 {
+			size := 1 << (7 + era) * (100 + random.IntN(100)) / 100
+			if random.IntN(50) == 0 {
+				size = random.IntN(len(body))
+			}
+			c.Put(headed(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Now())
+			if taken := c.Stats().Bytes; taken > ceiling {
+				t.Fatalf("after %d entries of size %d the cache takes %d bytes, its ceiling is %d", i+1, size, taken, ceiling)
+			}
+		}
+		if s := c.Stats(); s.Bytes < ceiling/2 && era > 3 {
+			t.Errorf("in era %d only %d bytes are used: %+v", era, s.Bytes, s)
+		}
+	}
+	consistent(t, c)
+}
+
+// resident is what the process has in memory, in bytes; 0, where the system does not say.
+func resident() (n int64) {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err == nil {
+		var all int64
+		fmt.Sscan(string(b), &all, &n)
+	}
+	return n * int64(os.Getpagesize())
+}
+
+// BenchmarkMemory stores 400,000 icons, and prints what each holds, what it counts, and by how much the process grows for it: while
+// they come, and after a collection.
+func BenchmarkMemory(b *testing.B) {
+	const entries = 400_000
+	list := newIcons()
+	for b.Loop() {
+		debug.FreeOSMemory()
+		before, heap := resident(), objects()
+		c, err := New(Options{MaxBytes: 1 << 30})
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes := fill(b, c, list, entries)
+		grown := resident() - before
+		debug.FreeOSMemory()
+		start := time.Now()
+		runtime.GC()
+		b.ReportMetric(float64(time.Since(start).Microseconds())/1000, "ms/GC")
+		b.ReportMetric(float64(bytes)/entries, "held/entry")
+		b.ReportMetric(float64(c.Stats().Bytes)/entries, "counted/entry")
+		b.ReportMetric(float64(grown)/entries, "grown/entry")
+		b.ReportMetric(float64(resident()-before)/entries, "settled/entry")
+		b.ReportMetric(float64(objects()-heap), "objects")
+		c.Close()
+	}
+}
+
+// filled is a cache with so many icons, and room for more.
+func filled(b *testing.B, entries int) *Cache {
+	c, err := New(Options{MaxBytes: 1 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	fill(b, c, newIcons(), entries)
+	return c
+}
+
+// look takes from a view what an answer is made of.
+func (v *View) look(c *Cache, key string, out []byte) []byte {
+	if !c.View(key, v) || !v.Freshness().Fresh(t0) {
+		return nil
+	}
+	h := v.Head()
+	out = append(append(append(append(append(out[:0], h.Type...), h.Always...), v.ETag(Identity)...), h.Own...), v.Body(Identity)...)
+	v.Hit()
+	v.Release()
+	return out
+}
+
+func BenchmarkView(b *testing.B) {
+	for _, entries := range []int{5000, 400_000} {
+		c := filled(b, entries)
+		for _, keys := range slices.Compact([]int{1, 5000, entries}) {
+			random := rand.New(rand.NewPCG(1, 1))
+			names := make([]string, 1<<16)
+			for i := range names {
+				n := random.IntN(keys)
+				names[i] = fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n)
+			}
+			for name, do := range map[string]func(v *View, key string) bool{
+				"alone": func(v *View, key string) bool {
+					ok := c.View(key, v)
+					v.Release()
+					return ok
+				},
+				"copied": func(v *View, key string) bool { return v.look(c, key, make([]byte, 0, 4096)) != nil },
+			} {
+				b.Run(fmt.Sprintf("%d entries, %d asked for, %s", entries, keys, name), func(b *testing.B) {
+					b.ReportAllocs()
+					i := 0
+					var v View
+					for b.Loop() {
+						if i++; !do(&v, names[i%len(names)]) {
+							b.Fatal("it is not there")
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	for _, most := range []int64{1 << 30, 64 << 20} {
+		b.Run(fmt.Sprintf("%d MB", most>>20), func(b *testing.B) {
+			c, err := New(Options{MaxBytes: most})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			list, i := newIcons(), 0
+			ready := make([]*Entry, 1<<12)
+			b.ReportAllocs()
+			for b.Loop() {
+				if i%len(ready) == 0 {
+					b.StopTimer()
+					for n := range ready {
+						ready[n] = list.at((i + n) % 300_000)
+					}
+					b.StartTimer()
+				}
+				c.Put(ready[i%len(ready)], c.Now())
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkCollections looks at icons of a full cache at a fixed rate, without and with collections all the time, and prints how long
+// it took from the moment at which each was due.
+func BenchmarkCollections(b *testing.B) {
+	c := filled(b, 400_000)
+	for _, forced := range []bool{false, true} {
+		b.Run(fmt.Sprintf("forced %v", forced), func(b *testing.B) {
+			for b.Loop() {
+				took := atRate(c, 20_000, 3*time.Second, forced)
+				slices.Sort(took)
+				for name, part := range map[string]int{"p50": 500, "p99": 990, "p99.9": 999} {
+					b.ReportMetric(float64(took[len(took)*part/1000].Nanoseconds())/1000, name+"-µs")
+				}
+			}
+		})
+	}
+}
+
+func atRate(c *Cache, rate int, during time.Duration, forced bool) (took []time.Duration) {
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for forced {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	})
+	random, out := rand.New(rand.NewPCG(2, 2)), make([]byte, 0, 4096)
+	var v View
+	start, every := time.Now(), time.Second/time.Duration(rate)
+	for due := time.Duration(0); due < during; due += every {
+		for time.Since(start) < due {
+			runtime.Gosched()
+		}
+		n := random.IntN(400_000)
+		v.look(c, fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), out)
+		took = append(took, time.Since(start)-due)
+	}
+	close(stop)
+	wg.Wait()
+	return took
+}
