@@ -27,7 +27,7 @@ var errStatus = errors.New("the origin answered a failure")
 
 // ask gets one answer from the origin and stores it, if it may. It runs in a flight, whoever has gone away meanwhile.
 func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
-	asked := h.cache.Now() // before the request: what is dropped from here on may concern the answer
+	asked, missing := h.cache.Now(), h.missing.table.Load() // before the request: what is dropped from here on may concern the answer
 	a, err := h.fetch(q.upstream(stale))
 	switch {
 	case err != nil:
@@ -42,7 +42,7 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 		a.Body.Close()
 		return cache.Landing{Err: failed(a.Status)}
 	case q.own:
-		return h.landOwn(q, a, asked, stale != nil || h.doors.admits(q.key))
+		return h.landOwn(q, a, asked, missing)
 	}
 	return h.landForwarded(q, a, asked, !spoils(stale, a))
 }
@@ -75,9 +75,9 @@ func (h *handler) fetchOwn(r upstream.Request) (*ownAnswer, error) {
 	return &ownAnswer{a, body}, err
 }
 
-// landOwn makes an answer ours: whole, with a strong entity tag, in its codings. One that is not admitted is for those who wait
-// for it now.
-func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, admitted bool) cache.Landing {
+// landOwn makes an answer ours: whole, with a strong entity tag, in its codings. One that the cache does not admit is for those who
+// wait for it now.
+func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, missing *missingTable) cache.Landing {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
 		return cache.Landing{Err: err}
@@ -86,8 +86,14 @@ func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, admi
 		body = clientError(a, body)
 	}
 	ok := cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
-	l := h.keep(q, newOwn(q.key, a, body), ok && admitted, asked)
-	l.Shared = ok
+	there := h.cache.Get(q.key) != nil
+	l := h.keep(q, newOwn(q.key, a, body), false, asked)
+	switch l.Shared = ok; {
+	case ok && !there && missing.keep(l.Entry):
+		l.Stored = true
+	case ok && (there || h.doors.admits(q.key)):
+		l.Stored = h.cache.Put(l.Entry, asked)
+	}
 	return l
 }
 

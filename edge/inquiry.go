@@ -35,7 +35,10 @@ func ownInquiry(r *request, key string) *inquiry {
 // lookup finds what is stored for an inquiry; varies: answers to the address differ by fields of requests.
 func (h *handler) lookup(q *inquiry) (e *cache.Entry, varies bool) {
 	if q.own {
-		return h.cache.Get(q.key), false
+		if e = h.cache.Get(q.key); e == nil {
+			e = h.missing.table.Load().find(q.key)
+		}
+		return e, false
 	}
 	return h.cache.Find(q.key, q.secondary)
 }

@@ -66,6 +66,7 @@ func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	p.h.missing.forget()
 	n := p.h.cache.Purge(p.h.purgeOf(call), time.Now())
 	p.h.log.Info("purged", "entries", n, "urls", len(call.URLs), "prefixes", len(call.Prefixes), "surrogate_keys", len(call.SurrogateKeys), "soft", call.Soft)
 	return n, nil

@@ -43,6 +43,7 @@ type handler struct {
 	codings    codings
 	blocks     blocks
 	doors      doorkeeper
+	missing    missing
 
 	proxyAll  bool
 	maxObject int64 // bytes of the largest body that is stored
@@ -58,6 +59,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 		}
 	}
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
+	h.missing.init(cfg.CacheBytes)
 	h.routes = newRoutes(h.answer, h.nothing)
 	return h
 }

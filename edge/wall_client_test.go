@@ -56,6 +56,7 @@ func (w *wall) hold(t *testing.T, c wallCase, warm bool, lead int) {
 	t.Helper()
 	answers, end := c.outcome(t, w.proxyAll)
 	w.warm(t, "/mdi/first.svg", "/mdi/last.svg")
+	w.missing.forget()
 	for _, a := range answers {
 		w.cache.Purge(cache.Purge{Keys: []string{a.target}}, time.Now())
 		if warm && (a.method == "GET" || a.method == "HEAD") && !strings.Contains(a.target, "missing") {

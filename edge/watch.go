@@ -100,6 +100,7 @@ func (w *watch) learn() error {
 	} else {
 		w.h.cache.Drop(append(told.Changed, icon.LibraryKey)...)
 	}
+	w.h.missing.forget()
 	w.h.release.Store(&told.Release)
 	w.h.cache.SetLabel(told.Release) // so that after a restart what is on disk is dropped in part only
 	w.h.metrics.switched(told.Release)
