@@ -47,6 +47,7 @@ var only = map[string]string{
 	"github.com/valyala/fasthttp":         "edge/ loadtest/", // its ceiling is bare fasthttp
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
+	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
 }
 
 func TestImports(t *testing.T) {

@@ -42,6 +42,13 @@ type SearchAnswer struct {
 	License     string   `json:"license"`
 }
 
+// SuggestAnswer answers GET /api/v1/suggest. License is LicenseNone: words need none.
+type SuggestAnswer struct {
+	Query       string   `json:"query"`
+	Suggestions []string `json:"suggestions"`
+	License     string   `json:"license"`
+}
+
 // Answer answers GET /api/v1/icon/{pack}/{name} in JSON. RecolourAnswer depends on "svg" coming before "metadata", and on
 // "recolored" being in it.
 type Answer struct {

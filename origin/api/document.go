@@ -9,7 +9,7 @@ import (
 )
 
 // apiVersion is that of the description: a change that a client could notice needs another.
-const apiVersion = "1.0.0"
+const apiVersion = "1.1.0"
 
 // The parts of an OpenAPI 3.1 document that ours uses.
 type (
@@ -113,6 +113,10 @@ func Document(address string) any {
 				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
 				Responses: answers("What was found.", typeJSON, of(icon.SearchAnswer{}), "400", "404"),
 			}},
+			"/api/v1/suggest": {Get: &operation{
+				OperationID: "suggest", Summary: "Completions while typing", Tags: []string{"icons"}, Parameters: []parameter{queryText()},
+				Responses: answers("At most 10 completions.", typeJSON, of(icon.SuggestAnswer{}), "400"),
+			}},
 			"/api/v1/packs": {Get: &operation{
 				OperationID: "packs", Summary: "All packs", Tags: []string{"packs"},
 				Parameters: []parameter{
@@ -189,13 +193,21 @@ func variantParams() []parameter {
 	}
 }
 
-func searchParams() []parameter {
+func queryText() parameter {
 	q := query("q", "The words; any Unicode.", schema{Type: "string", MinLength: 1, MaxLength: icon.MaxText})
 	q.Required = true
+	return q
+}
+
+func searchParams() []parameter {
 	return []parameter{
-		q, query("limit", "Results to give.", number(1, icon.MaxLimit, icon.DefaultLimit)),
+		queryText(), query("limit", "Results to give.", number(1, icon.MaxLimit, icon.DefaultLimit)),
 		query("offset", "Results to leave out at the start.", number(0, icon.MaxOffset, 0)),
 		query("pack", "The key of one pack to search.", schema{Type: "string", Pattern: keyPattern, MaxLength: icon.MaxKey}),
+		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", schema{Type: "string"}),
+		query("category", "Icons in that category of their pack, or of packs of that kind.", schema{Type: "string"}),
+		query("license", "Icons with that licence: its SPDX identifier.", schema{Type: "string"}),
+		query("commercial", "Icons whose licence allows commercial use.", schema{Type: "boolean", Default: false}),
 	}
 }
 

@@ -16,7 +16,7 @@ func parseParams(query string, known []string) (icon.Params, error) {
 	return icon.ParseQuery(query, known...)
 }
 
-// text reads q: what is searched for, trimmed.
+// text reads q: what is searched for, in its canonical form.
 func text(p icon.Params) (string, error) {
 	q, given := p["q"]
 	q = strings.TrimSpace(q)
@@ -26,7 +26,7 @@ func text(p icon.Params) (string, error) {
 	case q == "" || utf8.RuneCountInString(q) > icon.MaxText:
 		return "", problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around them")
 	}
-	return q, nil
+	return icon.CanonicalQuery(q), nil
 }
 
 // format reads format: whether the drawing alone is asked for.

@@ -23,7 +23,8 @@ var get = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 var (
 	cdnPath      = &endpoint{"cdn", get, append([]string{"release"}, icon.VariantParams...), true, (*API).cdn}
 	iconPath     = &endpoint{"icon", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon}
-	searchPath   = &endpoint{"search", get, []string{"q", "limit", "offset", "pack"}, true, (*API).search}
+	searchPath   = &endpoint{"search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search}
+	suggestPath  = &endpoint{"search", get, []string{"q"}, true, (*API).suggest}
 	packsPath    = &endpoint{"packs", get, []string{"category", "license", "commercial"}, true, (*API).packs}
 	packPath     = &endpoint{"packs", get, []string{"page", "per_page"}, true, (*API).pack}
 	verifyPath   = &endpoint{"verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
@@ -103,6 +104,8 @@ func findCall(call string) (route, bool) {
 	switch call {
 	case "search":
 		return route{endpoint: searchPath}, true
+	case "suggest":
+		return route{endpoint: suggestPath}, true
 	case "packs":
 		return route{endpoint: packsPath}, true
 	case "auth/verify":

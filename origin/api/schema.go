@@ -96,7 +96,7 @@ var described = map[string]string{
 	"Pack": "A set of icons with one licence.", "PackAnswer": "A pack, one page of its icons, and its aliases.",
 	"PackIcon": "An icon in the list of its pack.", "PacksAnswer": "Packs, sorted by key.", "Problem": "An error (RFC 9457).",
 	"ReleaseAnswer": "The current release, and what changed since another.", "Result": "An icon that was found.",
-	"SearchAnswer": "The icons that were found, the best first.", "VerifyAnswer": "Whether a licence token is valid.",
+	"SearchAnswer": "The icons that were found, the best first.", "SuggestAnswer": "Queries that begin with what is typed.", "VerifyAnswer": "Whether a licence token is valid.",
 	"VerifyCall": "A licence token to verify.",
 
 	"pack": "The key of a pack.", "name": "The name of an icon in its pack.", "url": "The icon's address on the CDN.",
@@ -108,7 +108,7 @@ var described = map[string]string{
 	"categories": "Groups that the icon is in.", "tags": "Words that the icon is found by besides its name.",
 	"recolored": "Whether `color` was put in.", "release": "Id of a release of the library.", "total": "How many there are in all.",
 	"title": "For people.", "status": "The HTTP status.", "detail": "What to mend; it never repeats what was sent.", "type": "about:blank, or an address.",
-	"parameter": "The parameter that is wrong.", "suggestions": "Close names, or nearby queries.", "query": "What was searched for, trimmed.",
+	"parameter": "The parameter that is wrong.", "suggestions": "Close names, or nearby queries.", "query": "What was searched for: lower case, camelCase in words, single spaces.",
 	"limit": "Results asked for.", "offset": "Results left out at the start.", "results": "The results.", "page": "This page, from 1.",
 	"per_page": "Icons on a page.", "pages": "How many pages there are.", "icons": "Icons of this page, sorted by name.", "spdx": "SPDX identifier.",
 	"aliases": "All aliases, each with the icon that it is another name of.", "valid": "Whether the token is valid.", "plan": "What was bought.",
@@ -121,6 +121,7 @@ var described = map[string]string{
 	"Pack.categories": "Groups of its icons.", "PackAnswer.name": "Its name for people.", "PackAnswer.categories": "Groups of its icons.",
 	"Pack.height": "The heights that its icons are drawn for, in pixels.", "PackAnswer.height": "The heights that its icons are drawn for, in pixels.",
 	"Pack.monochrome": "Whether every icon of it is.", "PackAnswer.monochrome": "Whether every icon of it is.",
-	"SearchAnswer.license": "That each result names its own.", "PacksAnswer.license": "That each pack names its own.",
-	"SearchAnswer.pack": "The pack that was searched.", "SearchAnswer.total": "Results in all, without the bound on `offset`.",
+	"SearchAnswer.license": "That each result names its own.", "PacksAnswer.license": "That each pack names its own.", "SuggestAnswer.license": "That words need none.",
+	"SuggestAnswer.suggestions": "At most 10 completions.",
+	"SearchAnswer.pack":         "The pack that was searched.", "SearchAnswer.total": "Results in all, without the bound on `offset`.",
 }

@@ -42,6 +42,10 @@ func parseSearch(p icon.Params) (q search.Query, err error) {
 	if q.Offset, err = p.Int("offset", 0, icon.MaxOffset, 0); err != nil {
 		return q, err
 	}
+	if q.Commercial, err = p.Bool("commercial"); err != nil {
+		return q, err
+	}
+	q.Style, q.Category, q.License = p["style"], p["category"], p["license"]
 	q.Pack, err = p.Key("pack")
 	return q, err
 }
@@ -54,6 +58,13 @@ func (a *API) result(r *catalog.Release, h search.Hit) icon.Result {
 	}
 	if p, ok := r.Pack(h.Ref.Pack); ok { // the index is of the same release, so it is
 		res.License, res.CommercialUse, res.Attribution, res.PackName = p.License, p.CommercialUse, p.Attribution, p.Name
+	}
+	for _, ref := range h.Also {
+		also := icon.Also{Pack: ref.Pack, Name: ref.Name, URL: a.url(ref)}
+		if p, ok := r.Pack(ref.Pack); ok {
+			also.License = p.License
+		}
+		res.Also = append(res.Also, also)
 	}
 	return res
 }

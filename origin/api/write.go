@@ -169,7 +169,7 @@ func (c *call) surrogate() string {
 		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
 			return iconKeys(ref)
 		}
-	case searchPath, packsPath, packPath:
+	case searchPath, suggestPath, packsPath, packPath:
 		return icon.LibraryKey
 	}
 	return ""

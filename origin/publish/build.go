@@ -24,7 +24,7 @@ import (
 
 // builder is part of what a pack was built from: raise it when the same source would give another archive or entry, by a change
 // here, in package svg or in package release, or another index, by one in package search.
-const builder = "iconedge-1"
+const builder = "iconedge-2"
 
 // maxHeld bounds the bytes of the sources that are read at once, however many cores there are. One that is larger is read alone.
 const maxHeld = 128 << 20

@@ -25,9 +25,13 @@ type index struct {
 	file string
 }
 
-// index takes over the index of the current release if every pack was, else builds one.
+// index takes over the index of the current release if every pack was, and it learned from the same tags, else builds one.
 func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
-	if old, ok := p.sameIndex(ctx, packs); ok {
+	lex, made, err := p.lexicon()
+	if err != nil {
+		return index{}, err
+	}
+	if old, ok := p.sameIndex(ctx, packs, made); ok {
 		return index{blob: old}, nil
 	}
 	if err := p.readTaken(ctx, packs); err != nil {
@@ -51,7 +55,7 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	defer f.Close()
 	h := sha256.New()
 	buf := bufio.NewWriterSize(f, 1<<16)
-	err = search.Build(io.MultiWriter(buf, h), visible, func(yield func(search.Doc) bool) {
+	err = search.Build(io.MultiWriter(buf, h), search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: func(yield func(search.Doc) bool) {
 		for _, k := range packs {
 			for _, d := range k.docs {
 				if !yield(d) {
@@ -59,7 +63,7 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 				}
 			}
 		}
-	})
+	}})
 	if err != nil {
 		return index{}, fmt.Errorf("building the search index: %w", err)
 	}
@@ -72,7 +76,7 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 }
 
 // sameIndex gives the current release's index if it is what building it again would give, and can be opened.
-func (p *publication) sameIndex(ctx context.Context, packs []*pack) (release.Blob, bool) {
+func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string) (release.Blob, bool) {
 	m := p.prev.manifest
 	if m == nil || len(packs) != len(m.Packs) || slices.ContainsFunc(packs, func(k *pack) bool { return !k.taken }) ||
 		!p.prev.holds(release.IndexKey(m.Index.Hash), m.Index) {
@@ -83,8 +87,8 @@ func (p *publication) sameIndex(ctx context.Context, packs []*pack) (release.Blo
 		return release.Blob{}, false
 	}
 	sum := sha256.Sum256(data)
-	_, err = search.Open(data)
-	return m.Index, err == nil && hex.EncodeToString(sum[:]) == m.Index.Hash
+	x, err := search.Open(data)
+	return m.Index, err == nil && x.Made() == made && hex.EncodeToString(sum[:]) == m.Index.Hash
 }
 
 // readTaken reads from the archives of the packs that were taken over what the index needs of them.

@@ -116,7 +116,7 @@ func document(pack string, m release.Meta, drawing []byte) search.Doc {
 	sum := sha256.Sum256(drawing)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
-		Drawing: [16]byte(sum[:16]),
+		Categories: m.Categories, Drawing: [16]byte(sum[:16]),
 	}
 }
 

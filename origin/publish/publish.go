@@ -34,6 +34,7 @@ const DefaultKeep = 5
 type Options struct {
 	Sources  []string // folders: see Open
 	Store    objectstore.Bucket
+	Tags     []string  // folders that the search index learns from: see lexicon.Open; empty: those beside a source, NoTags: none
 	Keep     int       // releases to keep, the current one among them; 0: DefaultKeep
 	DryRun   bool      // do everything but write to the store
 	Progress Progress  // may be nil

@@ -9,19 +9,28 @@ import (
 	"io"
 	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
 // ErrDocs says that what Build was given is not a library: a doc of no pack that was given, or one that comes twice.
 var ErrDocs = errors.New("not a library that can be indexed")
 
-// Build writes the index of docs, which may come in any order; packs are the visible ones, and each doc's is among them.
-// The same packs and docs give the same bytes. The error is ErrDocs, or the writer's.
-func Build(w io.Writer, packs []icon.Pack, docs iter.Seq[Doc]) error {
-	sorted := slices.SortedFunc(docs, func(a, b Doc) int {
+// A Library is what an index is made of.
+type Library struct {
+	Packs   []icon.Pack      // the visible ones
+	Docs    iter.Seq[Doc]    // of these packs, in any order
+	Lexicon *lexicon.Lexicon // what words mean; nil: words mean themselves alone
+	Made    string           // Index.Made gives it back
+}
+
+// Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs, or the writer's.
+func Build(w io.Writer, lib Library) error {
+	sorted := slices.SortedFunc(lib.Docs, func(a, b Doc) int {
 		return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name))
 	})
 	for i := 1; i < len(sorted); i++ {
@@ -29,15 +38,24 @@ func Build(w io.Writer, packs []icon.Pack, docs iter.Seq[Doc]) error {
 			return fmt.Errorf("%w: %s/%s comes twice", ErrDocs, b.Pack, b.Name)
 		}
 	}
-	b := builder{groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, postings: map[string][]uint32{}}
-	records, err := b.addPacks(packs, sorted)
+	b := newBuilder()
+	records, err := b.addPacks(lib.Packs, sorted)
 	if err != nil {
 		return err
 	}
 	if b.body[secPacks], err = json.Marshal(records); err != nil {
 		return fmt.Errorf("writing the packs: %w", err)
 	}
+	b.countNames()
+	b.addGroups()
+	b.body[secMade] = []byte(lib.Made)
 	if err := b.addPostings(); err != nil {
+		return err
+	}
+	if err := b.addMeanings(lib.Lexicon); err != nil {
+		return err
+	}
+	if err := b.addPhrases(); err != nil {
 		return err
 	}
 	return writeFile(w, b.body)
@@ -45,12 +63,48 @@ func Build(w io.Writer, packs []icon.Pack, docs iter.Seq[Doc]) error {
 
 // builder gathers the sections.
 type builder struct {
-	body     [sections][]byte
-	groups   map[[16]byte]uint32
-	lone     uint32 // groups of docs without a hash
-	dims     map[[2]float64]uint32
-	postings map[string][]uint32 // word: docs, rising
-	docs     uint32
+	body       [sections][]byte
+	groups     map[[16]byte]uint32
+	grouped    []uint32 // doc: its group
+	lone       uint32   // groups of docs without a hash
+	dims       map[[2]float64]uint32
+	words      postings
+	concepts   postings
+	styles     postings
+	categories postings
+	names      ids
+	conceptIDs ids
+	wordAt     map[string]uint64 // where bitmaps are in secPostings
+	conceptAt  map[string]uint64
+	docs       uint32
+}
+
+func newBuilder() *builder {
+	return &builder{
+		groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, concepts: postings{}, styles: postings{}, categories: postings{},
+		names: ids{}, conceptIDs: ids{},
+	}
+}
+
+// postings are the docs, rising, that have a key.
+type postings map[string][]uint32
+
+func (p postings) add(key string, doc uint32) {
+	if docs := p[key]; len(docs) == 0 || docs[len(docs)-1] != doc {
+		p[key] = append(docs, doc)
+	}
+}
+
+// ids number what is called the same.
+type ids map[string]uint32
+
+func (n ids) id(key string) uint32 {
+	id, known := n[key]
+	if !known {
+		id = uint32(len(n))
+		n[key] = id
+	}
+	return id
 }
 
 // addPacks adds the docs, sorted by pack and name, pack by pack.
@@ -65,7 +119,8 @@ func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) 
 		}
 		b.addPack(docs[:n])
 		docs = docs[n:]
-		records[i], sizes[i] = packRecord{Key: p.Pack, Name: p.Name, End: b.docs}, n
+		records[i] = packRecord{Key: p.Pack, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
+		sizes[i] = n
 	}
 	if len(docs) > 0 { // both are sorted: a doc that no pack took stops all after it
 		return nil, fmt.Errorf("%w: %s/%s is of a pack that was not given", ErrDocs, docs[0].Pack, docs[0].Name)
@@ -120,28 +175,44 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	if d.Monochrome {
 		flags |= flagMonochrome
 	}
-	rec := binary.LittleEndian.AppendUint32(b.body[secDocs], uint32(len(b.body[secNames])))
-	rec = binary.LittleEndian.AppendUint32(rec, b.group(d.Drawing))
-	rec = binary.LittleEndian.AppendUint32(rec, b.dim(d.Width, d.Height))
+	concept := strings.Join(words[s.lead:len(words)-s.tail], " ")
+	rec := b.body[secDocs]
+	for _, field := range []uint32{
+		uint32(len(b.body[secNames])), b.group(d.Drawing), b.dim(d.Width, d.Height), b.names.id(d.Name), b.conceptIDs.id(concept),
+	} {
+		rec = binary.LittleEndian.AppendUint32(rec, field)
+	}
 	b.body[secDocs] = append(rec, byte(min(s.words, 15)<<4|min(s.lead+s.tail, 15)), flags, 0, 0)
+	b.post(d, words, s, concept)
+	b.docs++
+}
+
+// post files the doc under all that it is found by.
+func (b *builder) post(d *Doc, words []string, s shape, concept string) {
 	for i, w := range words {
-		if !slices.Contains(words[:i], w) {
-			b.postings[w] = append(b.postings[w], b.docs)
+		b.words.add(w, b.docs)
+		if i < s.lead || i >= len(words)-s.tail {
+			b.styles.add(w, b.docs)
 		}
 	}
-	b.docs++
+	b.concepts.add(concept, b.docs)
+	for _, c := range d.Categories {
+		b.categories.add(strings.ToLower(c), b.docs)
+	}
 }
 
 func (b *builder) group(drawing [16]byte) uint32 {
 	n := uint32(len(b.groups)) + b.lone
-	if drawing == [16]byte{} {
+	known, ok := b.groups[drawing]
+	switch {
+	case drawing == [16]byte{}:
 		b.lone++
-		return n
+	case ok:
+		n = known
+	default:
+		b.groups[drawing] = n
 	}
-	if known, ok := b.groups[drawing]; ok {
-		return known
-	}
-	b.groups[drawing] = n
+	b.grouped = append(b.grouped, n)
 	return n
 }
 
@@ -156,4 +227,42 @@ func (b *builder) dim(width, height float64) uint32 {
 		}
 	}
 	return n
+}
+
+// countNames notes at each doc how many are called the same.
+func (b *builder) countNames() {
+	named := make([]uint32, len(b.names))
+	docs := b.body[secDocs]
+	for at := 0; at < len(docs); at += docSize {
+		named[binary.LittleEndian.Uint32(docs[at+docName:])]++
+	}
+	for at := 0; at < len(docs); at += docSize {
+		docs[at+docKnown] = byte(bits.Len32(named[binary.LittleEndian.Uint32(docs[at+docName:])]))
+	}
+}
+
+// addGroups lists the docs that have the same drawing together.
+func (b *builder) addGroups() {
+	starts := make([]uint32, uint32(len(b.groups))+b.lone+1)
+	for _, g := range b.grouped {
+		starts[g+1]++
+	}
+	for g := 1; g < len(starts); g++ {
+		starts[g] += starts[g-1]
+	}
+	together := make([]uint32, len(b.grouped))
+	next := slices.Clone(starts)
+	for doc, g := range b.grouped {
+		together[next[g]] = uint32(doc)
+		next[g]++
+	}
+	b.body[secGroups], b.body[secTogether] = numbers(starts), numbers(together)
+}
+
+func numbers(list []uint32) []byte {
+	out := make([]byte, 0, 4*len(list))
+	for _, n := range list {
+		out = binary.LittleEndian.AppendUint32(out, n)
+	}
+	return out
 }

@@ -12,18 +12,28 @@ import (
 // each at a multiple of 8 bytes, and a CRC-32C of all before it.
 const (
 	magic   = "iconsrch"
-	version = 1
+	version = 2
 )
 
 // The sections, in the order of the file. Docs are sorted by pack and name, so that a pack is a range of them.
 const (
-	secPacks    = iota // JSON: packs, with the end of each one's range
-	secDocs            // docSize bytes a doc
-	secNames           // names, each followed, for an alias, by a NUL and what it is another name of
-	secSizes           // pairs of float64: width and height
-	secWords           // FST: word to the offset of its bitmap in secPostings
-	secPrefixes        // FST: the first 1, 2 and 3 bytes of words, likewise
-	secPostings        // bitmaps of docs
+	secPacks      = iota // JSON: packs, with the end of each one's range
+	secDocs              // docSize bytes a doc
+	secNames             // names, each followed, for an alias, by a NUL and what it is another name of
+	secSizes             // pairs of float64: width and height
+	secGroups            // uint32: for each group, where its docs begin in secTogether
+	secTogether          // uint32: docs, by group
+	secWords             // FST: word to the offset of its bitmap in secPostings
+	secPrefixes          // FST: the first 1, 2 and 3 bytes of words, likewise
+	secStyles            // FST: words of styles, likewise
+	secCategories        // FST: categories of icons, in lower case, likewise
+	secPostings          // bitmaps of docs
+	secMeanings          // FST: word or phrase to the offset of what it may mean in secTargets
+	secTargets           // see meanings.go
+	secPhrases           // FST: what may be completed, to how many icons are called so
+	secBegun             // FST: beginnings of many phrases, to the offset of the best in secBest
+	secBest              // see complete.go
+	secMade              // what the index was made from, in words of its maker
 	sections
 )
 
@@ -36,10 +46,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // packRecord is a pack in secPacks. Rank orders packs where nothing else tells hits apart.
 type packRecord struct {
-	Key  string `json:"key"`
-	Name string `json:"name"`
-	End  uint32 `json:"end"` // one past its last doc; the first follows the last of the pack before
-	Rank int    `json:"rank"`
+	Key        string `json:"key"`
+	Name       string `json:"name"`
+	End        uint32 `json:"end"` // one past its last doc; the first follows the last of the pack before
+	Rank       int    `json:"rank"`
+	License    string `json:"license"`
+	Commercial bool   `json:"commercial,omitempty"`
+	Category   string `json:"category,omitempty"`
 }
 
 // A doc in secDocs.
@@ -47,9 +60,12 @@ const (
 	docNameEnd = 0  // uint32: where its name ends in secNames
 	docGroup   = 4  // uint32: docs with the same drawing have the same
 	docDims    = 8  // uint32: index into secSizes
-	docShape   = 12 // words in the high four bits, style words in the low
-	docFlags   = 13 // leading style words, flagMonochrome, flagAlias
-	docSize    = 16
+	docName    = 12 // uint32: docs of the same name have the same
+	docConcept = 16 // uint32: docs of the same name less its style have the same
+	docShape   = 20 // words in the high four bits, style words in the low
+	docFlags   = 21 // leading style words, flagMonochrome, flagAlias
+	docKnown   = 22 // how many docs have the same name, as the number of binary digits
+	docSize    = 24
 
 	leadMask       = 0x0f
 	flagMonochrome = 0x40

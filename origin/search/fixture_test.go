@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
 // made is a small library: a pack a line, "key (Name): name name=drawing alias>icon". A drawing that is not given is the
@@ -29,7 +30,7 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 	for line := range strings.Lines(strings.TrimSpace(made)) {
 		head, names, _ := strings.Cut(strings.TrimSpace(line), "): ")
 		key, title, _ := strings.Cut(head, " (")
-		p := icon.Pack{Pack: key, Name: title, Monochrome: key != "copies"}
+		p := icon.Pack{Pack: key, Name: title, Monochrome: key != "copies", License: map[string]string{"ph": "MIT"}[key], CommercialUse: key != "copies"}
 		if key == "old" {
 			p.Category = "Archive / Unmaintained"
 		}
@@ -44,6 +45,9 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 				drawing = key + "/" + parent
 			}
 			d := Doc{Pack: key, Name: name, AliasOf: parent, Width: 24, Height: float64(16 + len(packs)), Monochrome: p.Monochrome}
+			if name == "home" && key == "mdi" {
+				d.Categories = []string{"Buildings"}
+			}
 			sum := sha256.Sum256([]byte(drawing))
 			copy(d.Drawing[:], sum[:])
 			docs = append(docs, d)
@@ -55,7 +59,7 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if err := Build(&file, packs, slices.Values(docs)); err != nil {
+	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: smallLexicon(), Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -68,6 +72,11 @@ func open(t testing.TB, packs []icon.Pack, docs []Doc) *Index {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// smallLexicon knows one word that no name has.
+func smallLexicon() *lexicon.Lexicon {
+	return &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags", Icons: []lexicon.Tagged{{Name: "trash", Tags: []string{"garbage", "rubbish bin"}}}}}}
 }
 
 func small(t testing.TB) *Index {

@@ -26,6 +26,7 @@ func library(t testing.TB) ([]icon.Pack, []Doc) {
 		Name, Category string
 		Hidden         bool
 		Palette        bool
+		License        struct{ SPDX string }
 	}
 	readJSON(t, filepath.Join(dir, "collections.json"), &infos)
 	var packs []icon.Pack
@@ -34,7 +35,9 @@ func library(t testing.TB) ([]icon.Pack, []Doc) {
 		if info.Hidden {
 			continue
 		}
-		packs = append(packs, icon.Pack{Pack: key, Name: info.Name, Category: info.Category, Monochrome: !info.Palette})
+		p := icon.Pack{Pack: key, Name: info.Name, Category: info.Category, Monochrome: !info.Palette}
+		p.SetLicense(icon.License{SPDX: info.License.SPDX})
+		packs = append(packs, p)
 		var set libraryPack
 		readJSON(t, filepath.Join(dir, "json", key+".json"), &set)
 		docs = append(docs, set.docs(key, !info.Palette)...)
@@ -52,10 +55,17 @@ type libraryIcon struct {
 
 type libraryPack struct {
 	Icons, Aliases map[string]libraryIcon
+	Categories     map[string][]string
 	Width, Height  float64
 }
 
 func (p libraryPack) docs(key string, monochrome bool) (docs []Doc) {
+	in := map[string][]string{}
+	for category, names := range p.Categories {
+		for _, name := range names {
+			in[name] = append(in[name], category)
+		}
+	}
 	for name, ic := range p.Icons {
 		if !ic.Hidden {
 			docs = append(docs, p.doc(key, name, monochrome, ic, "", ""))
@@ -76,6 +86,10 @@ func (p libraryPack) docs(key string, monochrome bool) (docs []Doc) {
 		if !ic.Hidden {
 			docs = append(docs, p.doc(key, name, monochrome, ic, alias.Parent, turns))
 		}
+	}
+	for i := range docs {
+		docs[i].Categories = slices.Concat(in[docs[i].AliasOf], in[docs[i].Name])
+		slices.Sort(docs[i].Categories)
 	}
 	return docs
 }
@@ -109,7 +123,7 @@ func readJSON(t testing.TB, path string, into any) {
 func openLibrary(t testing.TB) *Index {
 	packs, docs := library(t)
 	var file bytes.Buffer
-	if err := Build(&file, packs, slices.Values(docs)); err != nil {
+	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := Open(file.Bytes())
@@ -152,7 +166,7 @@ func BenchmarkBuild(b *testing.B) {
 	packs, docs := library(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Build(io.Discard, packs, slices.Values(docs)); err != nil {
+		if err := Build(io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -161,7 +175,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	packs, docs := library(b)
 	var file bytes.Buffer
-	if err := Build(&file, packs, slices.Values(docs)); err != nil {
+	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/vellum"
 
 	"github.com/iconedge/iconedge/icon"
@@ -16,12 +17,15 @@ import (
 
 // An Index answers queries. Its methods may be called at the same time.
 type Index struct {
-	body            [sections][]byte
-	words, prefixes *vellum.FST
-	packs           []packRecord
-	named           map[string][]int // packs by the folded words of their key and of their name
-	docs, groups    int
-	scratch         sync.Pool // of *scratch
+	body                  [sections][]byte
+	words, prefixes       *vellum.FST
+	styles, categories    *vellum.FST
+	meanings              *vellum.FST
+	phrases, begunPhrases *vellum.FST
+	packs                 []packRecord
+	named                 map[string][]int // packs by the folded words of their key and of their name
+	docs, groups          int
+	scratch               sync.Pool // of *scratch
 }
 
 // Open makes an Index of a whole file that Build wrote. It uses data in place: data must not change or be unmapped while
@@ -35,11 +39,13 @@ func Open(data []byte) (*Index, error) {
 	if err := json.Unmarshal(body[secPacks], &x.packs); err != nil {
 		return nil, fmt.Errorf("%w: its packs: %w", ErrDamaged, err)
 	}
-	if x.words, err = vellum.Load(body[secWords]); err != nil {
-		return nil, fmt.Errorf("%w: its words: %w", ErrDamaged, err)
-	}
-	if x.prefixes, err = vellum.Load(body[secPrefixes]); err != nil {
-		return nil, fmt.Errorf("%w: its prefixes: %w", ErrDamaged, err)
+	for section, fst := range map[int]**vellum.FST{
+		secWords: &x.words, secPrefixes: &x.prefixes, secStyles: &x.styles, secCategories: &x.categories, secMeanings: &x.meanings,
+		secPhrases: &x.phrases, secBegun: &x.begunPhrases,
+	} {
+		if *fst, err = vellum.Load(body[section]); err != nil {
+			return nil, fmt.Errorf("%w: its section %d: %w", ErrDamaged, section, err)
+		}
 	}
 	if err := x.check(); err != nil {
 		return nil, err
@@ -60,6 +66,9 @@ func (x *Index) check() error {
 		}
 		end = nameEnd
 		x.groups = max(x.groups, int(x.field(d, docGroup))+1)
+	}
+	if len(x.body[secGroups]) != 4*(x.groups+1) || len(x.body[secTogether]) != 4*x.docs {
+		return fmt.Errorf("%w: groups", ErrDamaged)
 	}
 	end = 0
 	for _, p := range x.packs {
@@ -129,7 +138,10 @@ func (x *Index) span(pack int) (from, to uint32) {
 	return from, x.packs[pack].End
 }
 
-func (x *Index) hit(doc uint32) Hit {
+// Made is what Library.Made was.
+func (x *Index) Made() string { return string(x.body[secMade]) }
+
+func (x *Index) hit(doc uint32, allowed *roaring.Bitmap) Hit {
 	name, aliasOf := x.names(doc)
 	size := x.body[secSizes][16*x.field(doc, docDims):]
 	return Hit{
@@ -138,5 +150,44 @@ func (x *Index) hit(doc uint32) Hit {
 		Width:      math.Float64frombits(binary.LittleEndian.Uint64(size)),
 		Height:     math.Float64frombits(binary.LittleEndian.Uint64(size[8:])),
 		Monochrome: x.flags(doc)&flagMonochrome != 0,
+		Also:       x.also(doc, allowed),
 	}
+}
+
+// maxAlso is how many other places of a drawing are told.
+const maxAlso = 50
+
+// also lists where else a doc's drawing stands: in each other pack the first icon, or alias if it has no icon of it.
+func (x *Index) also(doc uint32, allowed *roaring.Bitmap) (refs []icon.Ref) {
+	pack, aliased := x.packOf(doc), false
+	last := pack
+	for _, d := range x.together(x.field(doc, docGroup)) {
+		p := x.packOf(d)
+		isAlias := x.flags(d)&flagAlias != 0
+		name, _ := x.names(d)
+		switch {
+		case p == pack || allowed != nil && !allowed.Contains(d):
+		case p != last:
+			if len(refs) == maxAlso {
+				return refs
+			}
+			refs = append(refs, icon.Ref{Pack: x.packs[p].Key, Name: string(name)})
+			last, aliased = p, isAlias
+		case aliased && !isAlias:
+			refs[len(refs)-1].Name = string(name)
+			aliased = false
+		}
+	}
+	return refs
+}
+
+// together are the docs of a group, rising.
+func (x *Index) together(group uint32) []uint32 {
+	at := func(section int, i uint32) uint32 { return binary.LittleEndian.Uint32(x.body[section][4*i:]) }
+	from, to := at(secGroups, group), at(secGroups, group+1)
+	docs := make([]uint32, 0, to-from)
+	for i := from; i < to; i++ {
+		docs = append(docs, at(secTogether, i))
+	}
+	return docs
 }

@@ -19,45 +19,76 @@ const (
 	maxBegun = 1000
 )
 
-// addPostings writes the bitmap of each word and of each short beginning of words, and the two FSTs that find them.
+// addPostings writes the bitmaps of what docs are found by, and the FSTs that find them.
 func (b *builder) addPostings() error {
-	words, begun := map[string]*roaring.Bitmap{}, map[string]*roaring.Bitmap{}
-	for w, docs := range b.postings {
-		words[w] = roaring.New()
-		words[w].AddMany(docs)
+	begun := map[string]*roaring.Bitmap{}
+	words := b.words.bitmaps()
+	for w, docs := range words {
 		for n := 1; n <= min(maxShared, len(w)); n++ {
 			if begun[w[:n]] == nil {
 				begun[w[:n]] = roaring.New()
 			}
-			begun[w[:n]].Or(words[w])
+			begun[w[:n]].Or(docs)
 		}
 	}
-	var postings bytes.Buffer
-	var err error
-	if b.body[secWords], err = dictionary(&postings, words); err != nil {
-		return err
+	var all bytes.Buffer
+	for _, d := range []struct {
+		section int
+		bitmaps map[string]*roaring.Bitmap
+		at      *map[string]uint64
+	}{
+		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {sections, b.concepts.bitmaps(), &b.conceptAt}, // no query asks for a name less its style: meanings point at them
+		{secStyles, b.styles.bitmaps(), nil}, {secCategories, b.categories.bitmaps(), nil},
+	} {
+		at, err := write(&all, d.bitmaps)
+		if err != nil {
+			return err
+		}
+		if d.section < sections {
+			if b.body[d.section], err = dictionary(at); err != nil {
+				return err
+			}
+		}
+		if d.at != nil {
+			*d.at = at
+		}
 	}
-	if b.body[secPrefixes], err = dictionary(&postings, begun); err != nil {
-		return err
-	}
-	b.body[secPostings] = postings.Bytes()
+	b.body[secPostings] = all.Bytes()
 	return nil
 }
 
-// dictionary writes bitmaps to postings, and returns an FST of where each one is.
-func dictionary(postings *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) ([]byte, error) {
+func (p postings) bitmaps() map[string]*roaring.Bitmap {
+	bitmaps := make(map[string]*roaring.Bitmap, len(p))
+	for key, docs := range p {
+		bitmaps[key] = roaring.New()
+		bitmaps[key].AddMany(docs)
+	}
+	return bitmaps
+}
+
+// write adds bitmaps to all, and tells where each one is.
+func write(all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]uint64, error) {
+	at := make(map[string]uint64, len(bitmaps))
+	for _, key := range slices.Sorted(maps.Keys(bitmaps)) {
+		at[key] = uint64(all.Len())
+		bitmaps[key].RunOptimize()
+		if _, err := bitmaps[key].WriteTo(all); err != nil {
+			return nil, fmt.Errorf("writing postings: %w", err)
+		}
+	}
+	return at, nil
+}
+
+// dictionary makes an FST of numbers by key.
+func dictionary(numbers map[string]uint64) ([]byte, error) {
 	var fst bytes.Buffer
 	b, err := vellum.New(&fst, nil)
 	if err != nil {
 		return nil, fmt.Errorf("writing words: %w", err)
 	}
-	for _, w := range slices.Sorted(maps.Keys(bitmaps)) {
-		if err := b.Insert([]byte(w), uint64(postings.Len())); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		if err := b.Insert([]byte(key), numbers[key]); err != nil {
 			return nil, fmt.Errorf("writing words: %w", err)
-		}
-		bitmaps[w].RunOptimize()
-		if _, err := bitmaps[w].WriteTo(postings); err != nil {
-			return nil, fmt.Errorf("writing postings: %w", err)
 		}
 	}
 	if err := b.Close(); err != nil {

@@ -24,36 +24,41 @@ const (
 	tierGuessedBegins
 	tierBegun // the last word, or if need be each, only begins one of the name
 	tierGuessedBegun
+	tierSlipName // as if a word were mistyped
+	tierSlipWords
+	tierMeant        // by what the words may mean: the likeliest
+	tierVariants     // of the tiers above tierSlipName, where their pack shows the same in other styles
+	tierLessMeant    // what is less likely meant
+	tierLateSlipName // mistyped, but the words are known ones
+	tierLateSlipWords
+	tiers
 )
 
-// A rank is what hits are sorted by, packed so that less is better: tier (4 bits), other words (4), styles (4), where the query
-// stands in the name (2), letters beyond it (4), whether it is an alias (1), the how-manieth of its pack with the same 19
-// bits (12), the rank of the pack (9), and the doc (24), so that no two are equal.
+// A rank is what hits are sorted by, packed so that less is better: tier (4 bits), turn (8), quality (16: other words 4, styles 4,
+// where the query stands in the name 2, letters beyond it or how rare the name is 4, whether it is an alias 1), the rank
+// of the pack (9), and the doc (24), so that no two are equal. Of tierMeant, turn and quality are how little it is meant.
 type rank uint64
 
 const (
-	docBits  = 24
-	packBits = 9
-	nthBits  = 12
-	lastBits = nthBits + packBits + docBits // all below the first 19
+	docBits     = 24
+	packBits    = 9
+	qualityBits = 16
+	turnBits    = 8
+	turnAt      = qualityBits + packBits + docBits
+	tierAt      = turnBits + turnAt
 )
 
 func (r rank) doc() uint32 { return uint32(r & (1<<docBits - 1)) }
+func (r rank) tier() int   { return int(r >> tierAt) }
 
 // A scratch is memory that queries use again.
 type scratch struct {
-	seen  []uint64 // bit n: group n has been counted
-	ranks []rank
-	buf   [512]uint32
-	words []string
-}
-
-// set of docs that are ranked alike.
-type set struct {
-	docs    *roaring.Bitmap
-	terms   []term
-	guessed bool
-	begun   bool
+	seen    []uint64 // bit n: group n has been counted
+	ranks   []rank
+	buf     [512]uint32
+	words   []string
+	weights []weight
+	touched []uint32
 }
 
 // gather counts the drawings of a set that no set before it had, and adds the ranks of its docs, as far as there is room.
@@ -62,9 +67,7 @@ func (x *Index) gather(s *scratch, c set) (drawings int) {
 	var histogram [256]int
 	x.each(s, c.docs, func(doc uint32) {
 		histogram[beyond[x.cost(doc)]]++
-		group := x.field(doc, docGroup)
-		if bit := uint64(1) << (group % 64); s.seen[group/64]&bit == 0 {
-			s.seen[group/64] |= bit
+		if x.first(s, doc) {
 			drawings++
 		}
 	})
@@ -87,6 +90,17 @@ func (x *Index) gather(s *scratch, c set) (drawings int) {
 		s.ranks = append(s.ranks, x.rank(s, c, doc, beyond, query))
 	})
 	return drawings
+}
+
+// first reports whether the doc's drawing has not been counted yet, and counts it.
+func (x *Index) first(s *scratch, doc uint32) bool {
+	group := x.field(doc, docGroup)
+	bit := uint64(1) << (group % 64)
+	if s.seen[group/64]&bit != 0 {
+		return false
+	}
+	s.seen[group/64] |= bit
+	return true
 }
 
 func (x *Index) each(s *scratch, docs *roaring.Bitmap, visit func(doc uint32)) {
@@ -123,7 +137,7 @@ func (c set) joined() []byte {
 	return []byte(strings.Join(words, "-"))
 }
 
-// rank is all of a doc's rank but for the how-manieth of its pack it is.
+// rank is all of a doc's rank but for its turn.
 func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []byte) rank {
 	name, aliasOf := x.names(doc)
 	cost := x.cost(doc)
@@ -135,19 +149,33 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 		place = 1
 	}
 	tier := x.tier(s, c, doc, name, place == 0)
+	rare := 15 - min(15, int(x.body[secDocs][int(doc)*docSize+docKnown]))
+	quality := rank(0)
 	switch {
-	case tier == tierConcept, tier == tierGuessedConcept:
-		place = 0 // "outline-home" and "home-outline" say the same
-	case beyond[cost] == 0:
-		letters = min(max(0, len(name)-len(query)), 15)
+	case c.begun || c.slip > 0:
+		b := beyond[cost]
+		if c.slip > 0 {
+			quality = rank(min(c.slip-1, 3))
+		}
+		quality = quality<<2 | rank(place)
+		quality = quality<<4 | rank(b>>4)
+		quality = quality<<3 | rank(min(b&15, 7))
+		quality = quality<<4 | rank(rare)
+	default:
+		if tier == tierConcept || tier == tierGuessedConcept {
+			place = 0 // "outline-home" and "home-outline" say the same
+		} else if beyond[cost] == 0 {
+			letters = min(max(0, len(name)-len(query)), 15)
+		}
+		quality = rank(beyond[cost])<<2 | rank(place)
+		quality = quality<<4 | rank(letters)
+		quality <<= 1
+		if len(aliasOf) > 0 {
+			quality |= 1
+		}
 	}
-	r := rank(tier)<<8 | rank(beyond[cost])
-	r = r<<2 | rank(place)
-	r = r<<4 | rank(letters)
-	if r <<= 1; len(aliasOf) > 0 {
-		r |= 1
-	}
-	return r<<lastBits | rank(doc)
+	pack := min(x.packs[x.packOf(doc)].Rank, 1<<packBits-1)
+	return rank(tier)<<tierAt | quality<<(packBits+docBits) | rank(pack)<<docBits | rank(doc)
 }
 
 // tier compares names with the query only where the number of words says that they may be the same. begins says that the
@@ -169,6 +197,17 @@ func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) in
 			tier = tierConcept
 		}
 	}
+	if c.slip > 0 {
+		if tier <= tierConcept {
+			tier = tierSlipName
+		} else {
+			tier = tierSlipWords
+		}
+		if c.late {
+			tier += tierLateSlipName - tierSlipName
+		}
+		return tier
+	}
 	if !c.guessed {
 		return tier
 	}
@@ -182,18 +221,37 @@ func same(words []string, terms []term) bool {
 	return slices.EqualFunc(words, terms, func(w string, t term) bool { return w == t.folded })
 }
 
-// order sorts the ranks so that, among docs that nothing else tells apart, packs take turns.
-func (x *Index) order(ranks []rank) {
+const (
+	// maxStyled is how many docs of a pack that differ in style alone stand in the place that their names give them.
+	maxStyled = 2
+	// samePlaces is how many docs of one name, or of one pack, take a turn together where a word is only begun.
+	samePlaces = 2
+)
+
+// order sorts the ranks so that packs take turns, and names where it is not sure what was meant. Scoped to one pack, its styles
+// are what is looked for.
+func (x *Index) order(ranks []rank, scoped bool) {
 	slices.Sort(ranks)
-	var class rank
-	pack, nth := -1, 0
+	shown := make([]int, len(x.packs))
+	names, styled := map[uint64]int{}, map[uint64]int{}
 	for i, r := range ranks {
-		p := x.packOf(r.doc())
-		if c := r >> lastBits; c != class || p != pack {
-			class, pack, nth = c, p, 0
+		tier, pack := r.tier(), x.packOf(r.doc())
+		turn := shown[pack]
+		switch {
+		case tier == tierMeant || tier == tierLessMeant:
+			continue
+		case tier >= tierBegins: // what begins so is unsure: the same name again says less than another
+			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
+			turn = max(shown[pack], names[name]) / samePlaces
+			names[name]++
+		case tier > tierName && !scoped:
+			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
+			if styled[drawn]++; styled[drawn] > maxStyled {
+				r = tierVariants<<tierAt | r&(1<<tierAt-1)
+			}
 		}
-		ranks[i] |= rank(min(nth, 1<<nthBits-1))<<(packBits+docBits) | rank(min(x.packs[p].Rank, 1<<packBits-1))<<docBits
-		nth++
+		shown[pack]++
+		ranks[i] = r | rank(min(turn, 1<<turnBits-1))<<turnAt
 	}
 	slices.Sort(ranks)
 }

@@ -12,10 +12,12 @@ type reading struct {
 	terms   []term
 	within  *roaring.Bitmap // docs of the packs; nil for all
 	guessed bool            // the words as they were typed may have been meant
+	scoped  bool            // to one pack, that was named without doubt
 }
 
-// readings lists the ways to understand a query, the plainest first. There is none where nothing can be found.
-func (x *Index) readings(q Query) []reading {
+// readings lists the ways to understand a query among the docs that are allowed (nil: all), the plainest first. There is none
+// where nothing can be found.
+func (x *Index) readings(q Query, allowed *roaring.Bitmap) []reading {
 	pack, text, scoped := x.colon(q.Text)
 	if q.Pack != "" {
 		asked := x.pack(q.Pack)
@@ -25,9 +27,12 @@ func (x *Index) readings(q Query) []reading {
 		pack, scoped = asked, true
 	}
 	terms := x.undigited(split(text))
-	plain := reading{terms: terms}
+	plain := reading{terms: terms, within: allowed, scoped: scoped}
 	if scoped {
 		plain.within = x.docsOf(pack)
+		if allowed != nil {
+			plain.within.And(allowed)
+		}
 	}
 	if len(terms) == 0 {
 		if q.Pack == "" && scoped { // "mdi:" is the whole pack
@@ -48,6 +53,9 @@ func (x *Index) readings(q Query) []reading {
 // maxVaried is the most words of a query that is varied: neighbours taken as one word, a word left out for a suggestion.
 const maxVaried = 6
 
+// minPart is the fewest letters of a part of a compound.
+const minPart = 2
+
 // joined adds the readings in which two neighbours are one known word: "GitHub" is split like camelCase, but names say github.
 func (x *Index) joined(to []reading, plain reading) []reading {
 	for i := 1; i < len(plain.terms) && len(plain.terms) <= maxVaried; i++ {
@@ -56,7 +64,25 @@ func (x *Index) joined(to []reading, plain reading) []reading {
 			continue // more likely a word just begun: "map s" is not maps
 		}
 		if one := (term{typed, fold(typed)}); x.having(one.folded) != nil {
-			to = append(to, reading{slices.Concat(plain.terms[:i-1], []term{one}, plain.terms[i+1:]), plain.within, true})
+			to = append(to, reading{slices.Concat(plain.terms[:i-1], []term{one}, plain.terms[i+1:]), plain.within, true, plain.scoped})
+		}
+	}
+	return x.parted(to, plain)
+}
+
+// parted adds the readings in which a word that is not known is two that are: "arrowleft".
+func (x *Index) parted(to []reading, plain reading) []reading {
+	for i, t := range plain.terms {
+		if len(plain.terms) > maxVaried || len(t.typed) > maxMendedLen || x.having(t.folded) != nil || x.begun(t.typed) != nil {
+			continue
+		}
+		for at := minPart; at <= len(t.typed)-minPart; at++ {
+			first, last := t.typed[:at], t.typed[at:]
+			if x.having(fold(first)) == nil || x.having(fold(last)) == nil {
+				continue
+			}
+			two := []term{{first, fold(first)}, {last, fold(last)}}
+			to = append(to, reading{slices.Concat(plain.terms[:i], two, plain.terms[i+1:]), plain.within, true, plain.scoped})
 		}
 	}
 	return to
@@ -88,7 +114,7 @@ func (x *Index) guess(to []reading, packs []int, terms []term, plain reading) []
 	if within == nil {
 		return to
 	}
-	return append(to, reading{terms, within, true})
+	return append(to, reading{terms, within, true, plain.scoped})
 }
 
 // colon splits "pack:name" and "pack/name", where there is such a pack.

@@ -3,6 +3,8 @@ package search
 import (
 	"strings"
 	"unicode"
+
+	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
 // maxWords is how many words of a query are looked at: the longest real name has 15.
@@ -44,19 +46,8 @@ func humps(runes []rune, i int) bool {
 	return !unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
-// fold makes a plural singular, by the rules that names and queries share: -ies to -y, -sses, -shes, -ches and -xes less
-// the es, else less a final s, but not of -ss, -us and -is. It need not be right, only the same on both sides.
-func fold(w string) string {
-	switch n := len(w); {
-	case n > 3 && strings.HasSuffix(w, "ies"):
-		return w[:n-3] + "y"
-	case n > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "shes") || strings.HasSuffix(w, "ches") || strings.HasSuffix(w, "xes")):
-		return w[:n-2]
-	case n > 3 && w[n-1] == 's' && w[n-2] != 's' && w[n-2] != 'u' && w[n-2] != 'i':
-		return w[:n-1]
-	}
-	return w
-}
+// fold makes a plural singular: names, queries and meanings share it.
+func fold(w string) string { return lexicon.Fold(w) }
 
 // folded is the list of words that a query must have.
 func folded(terms []term) []string {

@@ -1,0 +1,143 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+const (
+	// MaxCompletions is how many completions Complete gives at most.
+	MaxCompletions = 10
+	// maxPhrase is the longest phrase, in bytes, that is offered as a completion.
+	maxPhrase = 48
+	// maxCompared is how many phrases may begin alike without the best of them being written down: so many are compared
+	// when somebody asks.
+	maxCompared = 200
+)
+
+// A phrase is a name as people would type it, and how many docs are called so.
+type phrase struct {
+	text string
+	docs uint64
+}
+
+// better says which of two completions comes first: what more icons are called, then what is shorter.
+func better(a, b phrase) int {
+	return cmp.Or(cmp.Compare(b.docs, a.docs), cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
+}
+
+// addPhrases writes the names, less their styles, that may complete what is typed; and for the beginnings that many of them
+// share, the best. A list in secBest is the number of its phrases, and for each its length and its text.
+func (b *builder) addPhrases() (err error) {
+	docs := map[string]uint64{}
+	for concept, found := range b.concepts {
+		if len(concept) <= maxPhrase {
+			docs[concept] = uint64(len(found))
+		}
+	}
+	if b.body[secPhrases], err = dictionary(docs); err != nil {
+		return err
+	}
+	phrases := slices.Sorted(maps.Keys(docs))
+	at := map[string]uint64{}
+	for n := 1; len(phrases) > 0; n++ {
+		phrases = b.shared(phrases, n, docs, at)
+	}
+	b.body[secBegun], err = dictionary(at)
+	return err
+}
+
+// shared writes the best of the phrases that share their first n bytes, where they are many, and returns those that may share more.
+func (b *builder) shared(phrases []string, n int, docs, at map[string]uint64) (rest []string) {
+	phrases = slices.DeleteFunc(phrases, func(p string) bool { return len(p) < n })
+	for len(phrases) > 0 {
+		same := 1
+		for same < len(phrases) && phrases[same][:n] == phrases[0][:n] {
+			same++
+		}
+		if same > maxCompared {
+			at[phrases[0][:n]] = uint64(len(b.body[secBest]))
+			b.body[secBest] = appendBest(b.body[secBest], phrases[:same], docs)
+			rest = append(rest, phrases[:same]...)
+		}
+		phrases = phrases[same:]
+	}
+	return rest
+}
+
+func appendBest(to []byte, phrases []string, docs map[string]uint64) []byte {
+	best := make([]phrase, len(phrases))
+	for i, p := range phrases {
+		best[i] = phrase{p, docs[p]}
+	}
+	slices.SortFunc(best, better)
+	best = best[:min(len(best), MaxCompletions)]
+	to = append(to, byte(len(best)))
+	for _, p := range best {
+		to = append(append(to, byte(len(p.text))), p.text...)
+	}
+	return to
+}
+
+// Complete returns at most MaxCompletions queries that begin with what is typed so far and find something, the most common
+// names first. A pack that is named by a colon stays, and its icons alone count.
+func (x *Index) Complete(text string) []string {
+	text = icon.CanonicalQuery(text)
+	scope := ""
+	if pack, rest, ok := x.colon(text); ok {
+		scope, text = x.packs[pack].Key+":", rest
+	}
+	typed := typedWords(text)
+	if typed == "" {
+		return nil
+	}
+	var found []string
+	for _, p := range x.completions(typed) {
+		if scope == "" || x.finds(scope+p) {
+			found = append(found, scope+p)
+		}
+	}
+	return found
+}
+
+// typedWords are the words of a text as names have them, the last, which may be half typed, as it is.
+func typedWords(text string) string {
+	var words []string
+	terms := split(text)
+	for i, t := range terms {
+		if i == len(terms)-1 {
+			words = append(words, t.typed)
+		} else {
+			words = append(words, t.folded)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// completions are the best phrases that begin so.
+func (x *Index) completions(typed string) (texts []string) {
+	if at, ok, err := x.begunPhrases.Get([]byte(typed)); err == nil && ok {
+		list := x.body[secBest][at:]
+		n := int(list[0])
+		for list = list[1:]; n > 0; n-- {
+			texts = append(texts, string(list[1:][:list[0]]))
+			list = list[1+int(list[0]):]
+		}
+		return texts
+	}
+	var found []phrase
+	it, err := x.phrases.Iterator([]byte(typed), after(typed))
+	for ; err == nil && len(found) <= maxCompared; err = it.Next() {
+		text, docs := it.Current()
+		found = append(found, phrase{string(text), docs})
+	}
+	slices.SortFunc(found, better)
+	for _, p := range found[:min(len(found), MaxCompletions)] {
+		texts = append(texts, p.text)
+	}
+	return texts
+}

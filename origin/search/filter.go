@@ -1,0 +1,60 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/vellum"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// A Filter leaves out what it does not have; what is empty leaves out nothing. A value that no icon has leaves out all.
+type Filter struct {
+	Style      string // words by which packs tell styles apart, such as outline or two-tone
+	Category   string // of the icon, or of its pack; case does not matter
+	License    string // SPDX identifier; case does not matter
+	Commercial bool   // only packs whose licence allows commercial use
+}
+
+// allows are the docs that pass the filter; nil for all.
+func (x *Index) allows(f Filter) *roaring.Bitmap {
+	if f == (Filter{}) {
+		return nil
+	}
+	docs := x.docsWhere(func(p *packRecord) bool {
+		return (!f.Commercial || p.Commercial) && (f.License == "" || strings.EqualFold(p.License, f.License))
+	})
+	if f.Category != "" {
+		in := x.docsWhere(func(p *packRecord) bool { return strings.EqualFold(p.Category, f.Category) })
+		in.Or(x.listed(x.categories, strings.ToLower(f.Category)))
+		docs.And(in)
+	}
+	if f.Style != "" {
+		for _, w := range nameWords(nil, icon.CanonicalQuery(strings.ReplaceAll(f.Style, " ", "-"))) {
+			docs.And(x.listed(x.styles, w))
+		}
+	}
+	return docs
+}
+
+// listed are the docs that a dictionary has under a key, in place.
+func (x *Index) listed(in *vellum.FST, key string) *roaring.Bitmap {
+	offset, ok, err := in.Get([]byte(key))
+	if err != nil || !ok {
+		return roaring.New()
+	}
+	return x.bitmap(offset)
+}
+
+// docsWhere are the docs of the packs that are wanted.
+func (x *Index) docsWhere(wanted func(*packRecord) bool) *roaring.Bitmap {
+	docs := roaring.New()
+	for i := range x.packs {
+		if wanted(&x.packs[i]) {
+			from, to := x.span(i)
+			docs.AddRange(uint64(from), uint64(to))
+		}
+	}
+	return docs
+}

@@ -1,0 +1,218 @@
+package lexicon
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Meaning is what a word or phrase may mean: names that are Text where Whole, else names with the words of Text.
+type Meaning struct {
+	Text   string // folded words, a space between two
+	Whole  bool
+	Weight float64 // 0 to 1: how sure it is
+}
+
+// How sure the steps from a word to what it may mean are. They were chosen by learning from two of three projects and asking
+// for the tags of the third; docs/search.md has the figures. Most of them may be a third larger or smaller to little effect.
+const (
+	sureTag      = .7  // an icon has the tag
+	sureWord     = .9  // a word of names whose icons have the tag, times their share of all with that word
+	sureCoTag    = .35 // names that are another tag of icons that have the tag, times their share
+	sureNameTag  = .35 // names that are a tag of icons with the word in their names, times their share
+	sureHop      = 1   // what another tag of the same icons teaches, times both shares
+	sureHalf     = .3  // the word is a part of the tag
+	sureSynonym  = .5
+	sureBroader  = .1
+	sureNarrower = .25
+	sureSibling  = .1
+	sureNear     = .35
+	sureWhole    = .15
+	sureGloss    = .08 // a word of the definition
+	sureGlossed  = .1  // the definition has the word
+	sureStem     = .6
+	surePart     = .5 // a word of a phrase that no name has
+	sureTaught   = .5 // what tags teach of a related word
+	nextSense    = .7 // for each more common meaning of the word
+	doubt        = 2  // icons that speak against a share, so that one icon alone proves little
+)
+
+// Bounds of what is learned of one word.
+const (
+	leastSure    = .015
+	leastHop     = .003
+	leastSense   = .1
+	leastRelated = .03
+	leastTaught  = .1
+	maxTaught    = 250 // associations by tags
+	maxRelated   = 150 // words of the dictionary
+	maxInferred  = 128 // meanings, besides the names of icons that have the tag
+	maxTagged    = 200 // these
+	maxNarrower  = 200 // a broader meaning than that of so many is none that people search by
+	maxSiblings  = 30
+	maxGlossed   = 400
+	maxNamed     = 300
+	maxHops      = 30
+	maxLemma     = 3 // words of a key
+)
+
+// Learn gives the meanings, the surest first, of all tags, of the dictionary's words, and of the vocabulary: the words that
+// names have. Only what names have is meant.
+func (l *Lexicon) Learn(vocabulary []string) map[string][]Meaning {
+	le := newLearner(l, vocabulary)
+	once := le.each(le.byTags)
+	le.taught = once
+	le.taught = le.each(func(a, r *gathered, t int32) []assoc { return le.byOtherTags(a, r, t, once) })
+	meanings := map[string][]Meaning{}
+	for t, list := range le.each(le.learn) {
+		for _, x := range list {
+			m := Meaning{Weight: float64(x.sure), Whole: x.to < 0}
+			m.Text = le.texts[bare(x.to)]
+			meanings[le.texts[t]] = append(meanings[le.texts[t]], m)
+		}
+	}
+	return meanings
+}
+
+// each does something for all words, on all cores.
+func (le *learner) each(do func(a, r *gathered, t int32) []assoc) [][]assoc {
+	out := make([][]assoc, len(le.texts))
+	var wg sync.WaitGroup
+	cores := runtime.GOMAXPROCS(0)
+	for g := range cores {
+		wg.Go(func() {
+			a, r := newGathered(len(le.texts)), newGathered(len(le.texts))
+			for t := g; t < len(le.texts); t += cores {
+				out[t] = do(a, r, int32(t))
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// byTags is what tags alone say of t.
+func (le *learner) byTags(a, counts *gathered, t int32) []assoc {
+	le.shares(a, counts, t)
+	if named := le.named[t]; len(named) < maxNamed {
+		for _, icon := range named {
+			for _, u := range le.icons[icon].tags {
+				if u != t && le.known[u] {
+					counts.add(u, 1)
+				}
+			}
+		}
+		counts.drain(0, func(x assoc) { a.or(x.to, sureNameTag*x.sure/(float32(len(named))+doubt)) })
+	}
+	for _, icon := range le.tagged[t] {
+		a.or(^le.icons[icon].whole, sureTag)
+	}
+	for _, icon := range le.halves[t] {
+		a.or(^le.icons[icon].whole, sureTag*sureHalf)
+		for _, w := range le.icons[icon].words {
+			a.or(w, sureWord*sureHalf/(float32(len(le.named[w]))+doubt))
+		}
+	}
+	return a.best(.01, maxTaught)
+}
+
+// shares adds the words of the names that have the tag t, and their other tags.
+func (le *learner) shares(a, counts *gathered, t int32) {
+	for _, icon := range le.tagged[t] {
+		for _, w := range le.icons[icon].words {
+			counts.add(w, 1)
+		}
+		for _, u := range le.icons[icon].tags {
+			if u != t && le.known[u] {
+				counts.add(^u, 1)
+			}
+		}
+	}
+	counts.drain(0, func(x assoc) {
+		if x.to >= 0 {
+			a.or(x.to, sureWord*x.sure/(float32(len(le.named[x.to]))+doubt))
+		} else {
+			a.or(^x.to, sureCoTag*x.sure/(float32(len(le.tagged[^x.to]))+doubt))
+		}
+	})
+}
+
+// byOtherTags adds what the other tags of the same icons teach.
+func (le *learner) byOtherTags(a, counts *gathered, t int32, once [][]assoc) []assoc {
+	icons := len(le.tagged[t]) + len(le.named[t])
+	if len(once[t]) == 0 || len(le.tagged[t]) > maxTaught {
+		return once[t]
+	}
+	for _, list := range [][]int32{le.tagged[t], le.named[t]} {
+		for _, icon := range list {
+			for _, u := range le.icons[icon].tags {
+				if u != t {
+					counts.add(u, 1)
+				}
+			}
+		}
+	}
+	for _, x := range once[t] {
+		a.or(x.to, x.sure)
+	}
+	for _, u := range counts.best(0, maxHops) {
+		share := sureHop * u.sure / (float32(icons) + doubt) * u.sure / (float32(len(le.tagged[u.to])) + doubt)
+		for _, x := range once[u.to] {
+			if p := share * x.sure; p > leastHop {
+				a.or(x.to, p)
+			}
+		}
+	}
+	return a.best(.01, maxTaught)
+}
+
+// learn is all that t may mean.
+func (le *learner) learn(a, related *gathered, t int32) []assoc {
+	if strings.Count(le.texts[t], " ") >= maxLemma {
+		return nil
+	}
+	for _, x := range le.taught[t] {
+		a.or(x.to, x.sure)
+	}
+	le.relate(related, t)
+	for _, r := range related.best(leastRelated, maxRelated) {
+		if stop[le.texts[r.to]] {
+			continue
+		}
+		if le.known[r.to] {
+			a.or(r.to, r.sure)
+		}
+		if r.sure < leastTaught {
+			continue
+		}
+		for _, x := range le.taught[r.to] {
+			if p := x.sure * r.sure * sureTaught; p >= .01 {
+				a.or(x.to, p)
+			}
+		}
+	}
+	return le.kept(t, a.best(leastSure, maxTagged+maxInferred*4))
+}
+
+// kept are the meanings that names have: those of tagged icons, and some more.
+func (le *learner) kept(t int32, all []assoc) (list []assoc) {
+	tagged, inferred := 0, 0
+	for _, x := range all {
+		whole := bare(x.to)
+		n, most := &inferred, maxInferred
+		if x.to < 0 && slices.ContainsFunc(le.tagged[t], func(icon int32) bool { return le.icons[icon].whole == whole }) {
+			n, most = &tagged, maxTagged
+		}
+		if x.to == t || !le.known[whole] || *n == most {
+			continue
+		}
+		*n++
+		list = append(list, x)
+	}
+	return list
+}
+
+// wordsOf is a map's keys in order.
+func wordsOf(m map[string][]int32) []string { return slices.Sorted(maps.Keys(m)) }
