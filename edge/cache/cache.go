@@ -78,7 +78,7 @@ func New(o Options) (*Cache, error) {
 	lru, err := ristretto.NewCache(&ristretto.Config[uint64, ticket]{
 		NumCounters:        counters,
 		MaxCost:            c.room(),
-		BufferItems:        64, // as its makers advise
+		BufferItems:        countsAtOnce,
 		IgnoreInternalCost: true,
 		ShouldUpdate:       func(_, _ ticket) bool { return false }, // an entry is taken in behind the removal of the one before
 		Cost:               c.takenIn,
