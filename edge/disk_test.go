@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // An edge that starts again finds on disk what it had, less what a new release changed meanwhile.
@@ -17,7 +18,7 @@ func TestRestartIsWarm(t *testing.T) {
 	origin := httptest.NewServer(l)
 	defer origin.Close()
 	dir := t.TempDir()
-	life := func(use func(get func(target string) string)) {
+	life := func(release string, use func(get func(target string) string)) {
 		var cfg Config
 		cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 		must(t, cfg.Origins.Set(origin.URL))
@@ -27,6 +28,9 @@ func TestRestartIsWarm(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- Run(ctx, cfg) }()
+		for !strings.Contains(metricsOf(t, admin.Addr().String()), release) {
+			time.Sleep(10 * time.Millisecond) // until it has made room for that release
+		}
 		use(func(target string) string {
 			resp, err := http.Get("http://" + public.Addr().String() + target)
 			must(t, err)
@@ -42,20 +46,13 @@ func TestRestartIsWarm(t *testing.T) {
 		must(t, <-done)
 	}
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/api/v1/search?q=home"}
-	life(func(get func(string) string) {
-		for l.count("/-/release") == 0 {
-			get("/healthz") // until it has asked for the release
-		}
+	life(releaseA, func(get func(string) string) {
 		for _, target := range all {
 			get(target)
 		}
 	})
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
-	before := l.count("/-/release?since=" + releaseA)
-	life(func(get func(string) string) {
-		for l.count("/-/release?since="+releaseA) == before {
-			get("/healthz")
-		}
+	life(releaseB, func(get func(string) string) {
 		for i, target := range all {
 			if hit := strings.Contains(get(target), "; hit;"); hit != (i == 1) {
 				t.Errorf("%s is found on disk: %v", target, hit)
@@ -65,4 +62,14 @@ func TestRestartIsWarm(t *testing.T) {
 			}
 		}
 	})
+}
+
+func metricsOf(t *testing.T, admin string) string {
+	t.Helper()
+	resp, err := http.Get("http://" + admin + "/metrics")
+	must(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return string(b)
 }
