@@ -190,7 +190,7 @@ func readAnswer(t *testing.T, br *bufio.Reader) answer {
 func BenchmarkReady(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
+			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=off") })
 			e.watch.look()
 			e.get(b, target)
 			q, out := ready(target), make([]byte, 0, 16<<10)
