@@ -15,12 +15,12 @@ func TestWallFloodOfForms(t *testing.T) {
 	ask := w.flooder(t)
 	ask("/mdi/home.svg")
 	before := w.cache.Stats().Entries
-	for size := 1; size <= 2048; size++ {
+	for size := 1; size <= 1024; size++ {
 		ask(fmt.Sprintf("/mdi/home.svg?size=%d&rotate=%d", size, 1+size%3))
 		ask(fmt.Sprintf("/api/v1/icon/mdi/home?width=%d&flip=vertical", size))
 	}
 	if n := w.cache.Stats().Entries - before; n > 0 {
-		t.Errorf("4096 forms, each asked for once, made %d entries", n)
+		t.Errorf("2048 forms, each asked for once, made %d entries", n)
 	}
 	const form = "/mdi/home.svg?height=48"
 	for i, want := range []string{"fwd=uri-miss", "fwd=uri-miss; stored", "hit"} {
@@ -48,7 +48,7 @@ func TestWallFormIsConfirmed(t *testing.T) {
 
 // Names that are not there push nothing out that clients use, and reach the origin once each.
 func TestWallFloodOfMissing(t *testing.T) {
-	const hot, missing = 60, 4000 // more than the cache holds
+	const hot, missing = 60, 3000 // more than the cache holds
 	w := newWall(t, false, func(c *Config) { c.CacheBytes = minCacheBytes })
 	ask := w.flooder(t)
 	for range 20 {
