@@ -3,6 +3,7 @@
 //	GET  /{pack}/{name}.svg            an icon (the CDN path)
 //	GET  /api/v1/icon/{pack}/{name}    an icon with its metadata
 //	GET  /api/v1/search                icons by words
+//	GET  /api/v1/suggest               words to go on with, while typing
 //	GET  /api/v1/packs[/{pack}]        packs
 //	GET  /api/v1/openapi.json          the API, described
 //	POST /api/v1/auth/verify           a licence token's validity; never cached

@@ -31,6 +31,7 @@ var endpoints = []endpoint{
 	{"/{pack}/{file}", classCDN, reading, parseCDN, (*handler).cached, notDrawing},
 	{iconPath + "{pack}/{name}", classIcon, reading, parseIcon, (*handler).cached, nil},
 	{searchPath, classSearch, reading, parseSearch, (*handler).cached, nil},
+	{suggestPath, classSearch, reading, parseSuggest, (*handler).cached, nil},
 	{packsPath, classPacks, reading, parsePacks, (*handler).cached, nil},
 	{packsPath + "/{pack}", classPacks, reading, parsePack, (*handler).cached, nil},
 	{verifyPath, classVerify, posting, parsePlain, (*handler).verify, nil},

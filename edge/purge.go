@@ -147,6 +147,8 @@ func canonical(address string) (string, bool) {
 		parse = parseIcon
 	case path == searchPath:
 		parse = parseSearch
+	case path == suggestPath:
+		parse = parseSuggest
 	case path == packsPath:
 		parse = parsePacks
 	case strings.HasPrefix(path, packsPath+"/"):

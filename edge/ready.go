@@ -217,7 +217,7 @@ func classOf(path string) class {
 		return classIcon
 	case strings.HasPrefix(path, packsPath):
 		return classPacks
-	case strings.HasPrefix(path, searchPath):
+	case strings.HasPrefix(path, searchPath), strings.HasPrefix(path, suggestPath):
 		return classSearch
 	}
 	return classNone

@@ -169,6 +169,7 @@ const (
 	iconPath      = "/api/v1/icon/"
 	packsPath     = "/api/v1/packs"
 	searchPath    = "/api/v1/search"
+	suggestPath   = "/api/v1/suggest"
 	openAPIPath   = "/api/v1/openapi.json"
 	verifyPath    = "/api/v1/auth/verify"
 	releasePath   = "/-/release"
@@ -176,15 +177,43 @@ const (
 	maxVerifyBody = 4 << 10 // bytes
 )
 
-// parseSearch reads /api/v1/search.
-func parseSearch(_, query string) (target, error) {
-	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack")
+// parseText reads q: 1 to 200 characters in their canonical form, so that all spellings of a query share an entry.
+func parseText(p icon.Params) (string, error) {
+	q := strings.TrimSpace(p["q"])
+	if n := utf8.RuneCountInString(q); n < 1 || n > icon.MaxText {
+		return "", problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around it")
+	}
+	return icon.CanonicalQuery(q), nil
+}
+
+// parseSuggest reads /api/v1/suggest.
+func parseSuggest(_, query string) (target, error) {
+	p, err := icon.ParseQuery(query, "q")
 	if err != nil {
 		return target{}, err
 	}
-	q := strings.TrimSpace(p["q"])
-	if n := utf8.RuneCountInString(q); n < 1 || n > icon.MaxText {
-		return target{}, problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around it")
+	q, err := parseText(p)
+	if err != nil {
+		return target{}, err
+	}
+	var b address
+	b.add("q", q)
+	return target{key: b.of(suggestPath)}, nil
+}
+
+// parseSearch reads /api/v1/search.
+func parseSearch(_, query string) (target, error) {
+	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial")
+	if err != nil {
+		return target{}, err
+	}
+	q, err := parseText(p)
+	if err != nil {
+		return target{}, err
+	}
+	commercial, err := p.Bool("commercial")
+	if err != nil {
+		return target{}, err
 	}
 	limit, err := p.Int("limit", 1, icon.MaxLimit, icon.DefaultLimit)
 	if err != nil {
@@ -199,10 +228,16 @@ func parseSearch(_, query string) (target, error) {
 		return target{}, err
 	}
 	var b address
+	b.add("category", p["category"])
+	if commercial {
+		b.add("commercial", "true")
+	}
+	b.add("license", p["license"])
 	b.addInt("limit", limit, icon.DefaultLimit)
 	b.addInt("offset", offset, 0)
 	b.add("pack", pack)
 	b.add("q", q)
+	b.add("style", p["style"])
 	return target{key: b.of(searchPath)}, nil
 }
 

@@ -195,7 +195,7 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set(icon.FieldMonochrome, "?1")
 		h.Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(icon.Answer{Pack: "mdi", Name: "home", SVG: drawn(release), License: "MIT"})
-	case "/api/v1/search", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json":
+	case "/api/v1/search", "/api/v1/suggest", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json":
 		h.Set("Cache-Control", listLife)
 		h.Set("Surrogate-Key", icon.LibraryKey)
 		h.Set("Content-Type", "application/json")
