@@ -34,7 +34,7 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 }
 
 // leastMeant is how many docs must have a word for it to be meant by another: most others are names of brands.
-const leastMeant = 3
+const leastMeant = 1
 
 func (b *builder) vocabulary() (words []string) {
 	for w, docs := range b.words {

