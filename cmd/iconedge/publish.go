@@ -95,3 +95,6 @@ func (t *tagFolders) Set(folder string) error {
 	*t = append(*t, folder)
 	return nil
 }
+
+// Repeatable says that in the environment several values are separated by spaces.
+func (t *tagFolders) Repeatable() bool { return true }

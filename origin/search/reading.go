@@ -47,11 +47,15 @@ func (x *Index) readings(q Query, allowed *roaring.Bitmap) []reading {
 	if n < len(terms) { // else it is the same guess again
 		guesses = x.guess(guesses, last, terms[:len(terms)-n], plain)
 	}
-	return x.joined(guesses, plain)
+	guesses = x.joined(guesses, plain)
+	return guesses[:min(len(guesses), maxReadings)]
 }
 
 // maxVaried is the most words of a query that is varied: neighbours taken as one word, a word left out for a suggestion.
 const maxVaried = 6
+
+// maxReadings is how many ways a query is understood at most: cut short, the likelier come first.
+const maxReadings = 24
 
 // minPart is the fewest letters of a part of a compound.
 const minPart = 2

@@ -191,6 +191,22 @@ func FuzzSearch(f *testing.F) {
 	f.Add("home", "p1", uint8(0), uint8(200))
 	x := random(f, 3, 6, 800)
 	f.Fuzz(func(t *testing.T, text, pack string, limit, offset uint8) {
+		s := x.scratch.Get().(*scratch)
+		s.ranks = s.ranks[:0]
+		readings := x.readings(Query{Text: text, Pack: pack}, nil)
+		x.find(s, readings)
+		clear(s.seen)
+		if len(s.ranks) > maxRanked+maxMeant || len(s.touched) > maxWeighed || len(readings) > maxReadings {
+			t.Fatalf("%d readings, %d docs ranked, %d weighed", len(readings), len(s.ranks), len(s.touched))
+		}
+		for _, r := range readings {
+			for _, w := range r.terms {
+				if near := x.withinEdits(w.typed, 1); len(near) > maxNear || len(x.near(w.typed)) > maxSlips {
+					t.Fatalf("%d words near %q", len(near), w.typed)
+				}
+			}
+		}
+		x.scratch.Put(s)
 		whole, total := x.Search(Query{Text: text, Pack: pack, Limit: x.docs})
 		if len(whole) != total || total > x.groups {
 			t.Fatalf("%d hits, total %d, %d drawings", len(whole), total, x.groups)
