@@ -33,7 +33,7 @@ const (
 	sureGloss    = .08 // a word of the definition
 	sureGlossed  = .1  // the definition has the word
 	sureStem     = .6
-	surePart     = .5 // a word of a phrase that no name has
+	surePart     = .5 // a word of a phrase
 	sureTaught   = .5 // what tags teach of a related word
 	nextSense    = .7 // for each more common meaning of the word
 	doubt        = 2  // icons that speak against a share, so that one icon alone proves little

@@ -55,7 +55,7 @@ func (le *learner) relateSense(r *gathered, t, s int32, sure float32) {
 	}
 }
 
-// relateSet gathers the words of a synset, and the parts of those that no name has as a whole.
+// relateSet gathers the words of a synset, and the parts of those that are phrases.
 func (le *learner) relateSet(r *gathered, t, s int32, sure float32) {
 	if sure < leastRelated {
 		return
@@ -65,7 +65,7 @@ func (le *learner) relateSet(r *gathered, t, s int32, sure float32) {
 			continue
 		}
 		r.max(w, sure)
-		if le.known[w] || !strings.Contains(le.texts[w], " ") {
+		if !strings.Contains(le.texts[w], " ") {
 			continue
 		}
 		for part := range strings.SplitSeq(le.texts[w], " ") {
