@@ -1,16 +1,16 @@
 package search
 
 import (
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // cpuTime is what this thread has used of a processor: other work on the machine does not count.
 func cpuTime() time.Duration {
-	var use syscall.Rusage
-	const thread = 1 // RUSAGE_THREAD
-	if err := syscall.Getrusage(thread, &use); err != nil {
+	var used unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {
 		panic(err)
 	}
-	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+	return time.Duration(used.Nano())
 }

@@ -10,9 +10,11 @@ import (
 
 const (
 	// maxWeighed is how many docs, counted as often as they are met, are weighed for what a query means.
-	maxWeighed = 60_000
+	maxWeighed = 30_000
 	// maxMeant is how many docs are found by what a query means.
 	maxMeant = 1000
+	// steps is how finely weights are told apart to choose the most.
+	steps = 512
 	// likely is how many of them stand above variants in style of what names have.
 	likely = 20
 )
@@ -155,12 +157,26 @@ func (m *meaning) total(w weight) float32 {
 	return w.sum + m.units[w.unit-1].share*(1-float32(math.Exp(float64(w.miss))))
 }
 
-// best are the docs with the most weight, which is forgotten.
+// best are the docs with the most weight, which is forgotten. How well a doc fits only takes off its weight, so that of those
+// with little it need not be looked at.
 func (m *meaning) best() (list []rank) {
+	var histogram [steps + 1]int
+	totals := m.s.totals[:0]
 	for _, doc := range m.s.touched {
+		total := min(1, m.total(m.s.weights[doc]))
+		histogram[int(total*steps)]++
+		totals = append(totals, total)
+	}
+	m.s.totals = totals
+	least, n := steps, histogram[steps]
+	for least > 0 && n < maxMeant {
+		least--
+		n += histogram[least]
+	}
+	for i, doc := range m.s.touched {
 		w := &m.s.weights[doc]
-		if total := float64(m.total(*w)) * m.x.fit(doc, w.met); total >= leastWeight {
-			list = append(list, weighed(total, doc))
+		if total := float64(totals[i]); int(totals[i]*steps) >= least && total >= leastWeight {
+			list = append(list, weighed(total*m.x.fit(doc, w.met), doc))
 		}
 		*w = weight{}
 	}

@@ -59,6 +59,7 @@ type scratch struct {
 	words   []string
 	weights []weight
 	touched []uint32
+	totals  []float32 // of what is touched
 }
 
 // gather counts the drawings of a set that no set before it had, and adds the ranks of its docs, as far as there is room.

@@ -45,17 +45,17 @@ const (
 	leastHop     = .003
 	leastSense   = .1
 	leastRelated = .03
-	leastTaught  = .1
+	leastTaught  = .15
 	maxTaught    = 250 // associations by tags
-	maxRelated   = 150 // words of the dictionary
-	maxInferred  = 128 // meanings, besides the names of icons that have the tag
+	maxRelated   = 100 // words of the dictionary
+	maxInferred  = 72  // meanings, besides the names of icons that have the tag
 	maxTagged    = 200 // these
 	maxNarrower  = 200 // a broader meaning than that of so many is none that people search by
 	maxSiblings  = 30
 	maxGlossed   = 400
 	maxNamed     = 300
 	maxHops      = 30
-	maxLemma     = 3 // words of a key
+	maxLemma     = 2 // words of a phrase that only the dictionary has
 )
 
 // Learn gives the meanings, the surest first, of all tags, of the dictionary's words, and of the vocabulary: the words that
@@ -170,7 +170,7 @@ func (le *learner) byOtherTags(a, counts *gathered, t int32, once [][]assoc) []a
 
 // learn is all that t may mean.
 func (le *learner) learn(a, related *gathered, t int32) []assoc {
-	if strings.Count(le.texts[t], " ") >= maxLemma {
+	if strings.Count(le.texts[t], " ") >= maxLemma && len(le.tagged[t]) == 0 {
 		return nil
 	}
 	for _, x := range le.taught[t] {
@@ -193,6 +193,7 @@ func (le *learner) learn(a, related *gathered, t int32) []assoc {
 			}
 		}
 	}
+	a.forget(func(to int32) bool { return to == t || !le.known[bare(to)] })
 	return le.kept(t, a.best(leastSure, len(a.touched)))
 }
 
@@ -205,7 +206,7 @@ func (le *learner) kept(t int32, all []assoc) (list []assoc) {
 		if x.to < 0 && slices.ContainsFunc(le.tagged[t], func(icon int32) bool { return le.icons[icon].whole == whole }) {
 			n, most = &tagged, maxTagged
 		}
-		if x.to == t || !le.known[whole] || *n == most {
+		if *n == most {
 			continue
 		}
 		*n++

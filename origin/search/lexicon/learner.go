@@ -212,6 +212,17 @@ func (g *gathered) drain(least float32, each func(assoc)) {
 	g.touched = g.touched[:0]
 }
 
+// forget leaves out what is not wanted.
+func (g *gathered) forget(unwanted func(to int32) bool) {
+	g.touched = slices.DeleteFunc(g.touched, func(to int32) bool {
+		if !unwanted(to) {
+			return false
+		}
+		*g.at(to) = 0
+		return true
+	})
+}
+
 // best drains the surest, these first.
 func (g *gathered) best(least float32, most int) []assoc {
 	list := make([]assoc, 0, len(g.touched))
