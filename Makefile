@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-go golden conformance help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -35,6 +35,10 @@ bench: build library/node_modules ## an edge against nginx, Varnish, HAProxy and
 
 bench-grow: build ## how an edge's cost grows with entries, connections, cores and bodies
 	go run ./loadtest grow --iconedge ./iconedge --docs docs
+
+bench-search: library/node_modules ## relevance and cost of search, beside SQLite; writes docs/search.md (QUERIES=FILE names the questions)
+	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
+	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
 bench-go: ## the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
