@@ -1,6 +1,9 @@
 package cachepolicy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The content codings that are chosen between (RFC 9110, section 8.4.1; RFC 7932).
 const (
@@ -18,10 +21,10 @@ func Encoding(acceptEncoding string, have ...string) string {
 	if q.identity == unlisted && q.any == unlisted {
 		bestQ = 0 // acceptable, yet what the client lists it likes better
 	}
-	if q := q.of(q.gzip); q > 0 && q >= bestQ && contains(have, Gzip) {
+	if q := q.of(q.gzip); q > 0 && q >= bestQ && slices.Contains(have, Gzip) {
 		best, bestQ = Gzip, q
 	}
-	if q := q.of(q.br); q > 0 && q >= bestQ && contains(have, Brotli) {
+	if q := q.of(q.br); q > 0 && q >= bestQ && slices.Contains(have, Brotli) {
 		best = Brotli
 	}
 	return best
@@ -93,13 +96,4 @@ func weight(s string) (q int, ok bool) {
 		return 0, false
 	}
 	return q, true
-}
-
-func contains(have []string, coding string) bool {
-	for _, h := range have {
-		if h == coding {
-			return true
-		}
-	}
-	return false
 }

@@ -176,7 +176,7 @@ func (h *handler) keep(q *inquiry, e *cache.Entry, ok bool, asked cache.Mark) ca
 	}
 	e.AddCodings()
 	if q.own {
-		h.serialise(e)
+		serialise(e)
 	}
 	if !ok {
 		return cache.Landing{Entry: e}

@@ -44,10 +44,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer public.Close()
 	defer admin.Close()
-	var h *handler
 	store, err := cache.New(cache.Options{
 		MaxBytes: cfg.CacheBytes, Dir: cfg.CacheDir, DiskBytes: cfg.CacheDiskBytes, Log: cfg.Log.Warn,
-		Restored: func(e *cache.Entry) { h.restored(e) },
+		Restored: restored,
 	})
 	if err != nil {
 		return fmt.Errorf("making the cache: %w", err)
@@ -59,7 +58,7 @@ func Run(ctx context.Context, cfg Config) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by the drain
 	defer end()
 	m := newMetrics(cfg.Version)
-	h = newHandler(life, cfg, store, asked, m)
+	h := newHandler(life, cfg, store, asked, m)
 	var draining atomic.Bool
 	ready := func() bool { return h.reached.Load() && !draining.Load() }
 	m.watches(store, asked, ready)

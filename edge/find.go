@@ -45,7 +45,7 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 			h.fly(q, e, r.now, ask) // behind the client's back
 			return r.hit(e, outcomeStale), nil
 		case q.asks.Directives.OnlyIfCached:
-			return found{}, problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
+			return found{}, notStored()
 		}
 		l, began := h.land(r, q, e, ask)
 		if l.Err != nil {
@@ -61,7 +61,7 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 // land waits for the one request to the origin that is made for all who ask the same. Where the last answer could not be shared
 // nobody waits for anybody.
 func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cache.Landing, began bool) {
-	if e != nil && fresh(e, r.now) {
+	if e != nil && e.Freshness().Fresh(r.now) {
 		r.forward = cachepolicy.ForwardRequest // the client's own directives ask for it
 	}
 	if q.asks.Directives.NoStore || h.cache.Alone(q.flight(e), r.now) {
@@ -71,8 +71,9 @@ func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cac
 	return flight.Wait(h.patience), began
 }
 
-func fresh(e *cache.Entry, now time.Time) bool {
-	return cachepolicy.Decide(e.Freshness(), cachepolicy.Directives{}, now) == cachepolicy.Fresh
+// notStored answers only-if-cached (RFC 9111, section 5.2.1.7).
+func notStored() *problem.Problem {
+	return problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
 }
 
 // fly begins the flight of an inquiry, or joins it.

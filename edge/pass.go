@@ -82,7 +82,7 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 
 // passGet is a GET: what is stored answers it if it may, a condition or a range of what is stored included.
 func (h *handler) passGet(r *request, q *inquiry) (outcome, error) {
-	if e, _ := h.lookup(q); hasAny(q.header, bypassing) && (e == nil || !fresh(e, r.now) || hasAny(q.header, bypassing[:2])) {
+	if e, _ := h.lookup(q); hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
@@ -115,7 +115,7 @@ func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 		return f.outcome, nil
 	}
 	if q.asks.Directives.OnlyIfCached {
-		return outcomeError, problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
+		return outcomeError, notStored()
 	}
 	asked := h.cache.Now()
 	a, err := h.fetch(q.upstream(nil))

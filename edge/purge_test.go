@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,9 +56,9 @@ func TestPurge(t *testing.T) {
 				}
 				for _, target := range all {
 					want := "hit; ttl="
-					if gone := strings.Fields(row.gone); contains(gone, target) && (!soft || target != "/page") {
+					if gone := strings.Fields(row.gone); slices.Contains(gone, target) && (!soft || target != "/page") {
 						want = status
-					} else if contains(gone, target) {
+					} else if slices.Contains(gone, target) {
 						want = "fwd=stale" // it has no stale-while-revalidate
 					}
 					if got := e.get(t, target).Header.Get("Cache-Status"); !strings.Contains(got, want) {
@@ -67,15 +68,6 @@ func TestPurge(t *testing.T) {
 			})
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 func TestWrongPurges(t *testing.T) {

@@ -2,10 +2,10 @@ package edge
 
 import (
 	"bytes"
+	"hash/maphash"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -21,9 +21,6 @@ import (
 
 // maxReady is how long a body may be to be written in one piece with its head, in bytes.
 const maxReady = 32 << 10
-
-// currentColor is what a colour stands in for.
-const currentColor = "currentColor"
 
 // Answer is the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
 // give. What it is not sure of it leaves to that.
@@ -86,7 +83,7 @@ func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
 	case bare:
 		status = http.StatusNotModified
 	case t.color != "":
-		dst = appendColored(dst, body, &t)
+		dst = icon.AppendRecoloured(dst, body, t.color)
 	default:
 		dst = append(dst, body...)
 	}
@@ -101,7 +98,7 @@ func appendHead(dst []byte, head *cache.Head, length int, etag []byte, coding ca
 	case coding != cache.Identity:
 		dst = append(append(append(dst, "Content-Encoding: "...), coding.String()...), "\r\n"...)
 	case t.color != "":
-		length += head.Paints * (len(t.paint) - len(currentColor))
+		length = icon.RecolouredLen(length, head.Paints, t.color)
 	}
 	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(length), 10), "\r\n"...)
 	dst = append(append(dst, head.Always...), head.WithBody...)
@@ -142,18 +139,6 @@ func appendLimit(dst []byte, c class, l ratelimit.Limit, d ratelimit.Decision) [
 	return append(dst, "\r\n"...)
 }
 
-// appendColored writes a body with the colour in the place of currentColor.
-func appendColored(dst, body []byte, t *shortcut) []byte {
-	for {
-		i := bytes.Index(body, []byte(currentColor))
-		if i < 0 {
-			return append(dst, body...)
-		}
-		dst = append(append(dst, body[:i]...), t.paint...)
-		body = body[i+len(currentColor):]
-	}
-}
-
 // sameTag compares an If-None-Match of one entity tag with that of the answer. It is not sure about anything else.
 func sameTag(field, etag []byte, color icon.Color) (same, sure bool) {
 	field = bytes.TrimPrefix(field, []byte("W/")) // the weak comparison (RFC 9110, section 13.1.2)
@@ -172,27 +157,18 @@ type shortcut struct {
 	raw   string
 	key   string
 	color icon.Color
-	paint string // the colour as it is written into a drawing
 	class class
 }
 
-// shortcuts are the targets with a query that came last, and were understood on the long way: as many as there are places. A target
-// has one place, and takes it from whatever was there.
-type shortcuts struct {
-	places [1 << 14]atomic.Pointer[shortcut]
-}
+// shortcuts are the targets with a query that came last, and were understood on the long way: as many as there are places.
+type shortcuts [1 << 14]atomic.Pointer[shortcut]
 
-func (s *shortcuts) place(target []byte) *atomic.Pointer[shortcut] {
-	return &s.places[hash(target)%uint64(len(s.places))]
-}
+// placesSeed keeps anybody outside from choosing values that meet in one place.
+var placesSeed = maphash.MakeSeed()
 
-// hash is FNV-1a, stirred: whoever makes two values meet slows down these two.
-func hash(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h ^ h>>32
+// place is the one place of a value among places. It takes it from whatever was there.
+func place[T any](places []atomic.Pointer[T], value []byte) *atomic.Pointer[T] {
+	return &places[maphash.Bytes(placesSeed, value)%uint64(len(places))]
 }
 
 // shortcut is what is known of a target; it is not ok where the target must take the long way. A path without a query is its own key,
@@ -202,7 +178,7 @@ func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // for as long as the request lasts
 		return shortcut{key: key, class: classOf(key)}, true
 	}
-	if known := h.shortcuts.place(target).Load(); known != nil && known.raw == string(target) {
+	if known := place(h.shortcuts[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
 	}
 	return t, false
@@ -229,9 +205,9 @@ func (h *handler) remember(r *request) {
 	if !r.ctx.IsGet() || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
 		return
 	}
-	place := h.shortcuts.place(raw)
-	if known := place.Load(); known == nil || known.raw != string(raw) {
-		place.Store(&shortcut{raw: string(raw), key: t.key, color: t.color, paint: string(t.color), class: r.class})
+	at := place(h.shortcuts[:], raw)
+	if known := at.Load(); known == nil || known.raw != string(raw) {
+		at.Store(&shortcut{raw: string(raw), key: t.key, color: t.color, class: r.class})
 	}
 }
 
@@ -239,19 +215,19 @@ func (h *handler) remember(r *request) {
 type knownHosts [16]atomic.Pointer[string]
 
 func (k *knownHosts) has(host []byte) bool {
-	known := k[hash(host)%uint64(len(k))].Load()
+	known := place(k[:], host).Load()
 	return known != nil && *known == string(host)
 }
 
 func (k *knownHosts) add(host []byte) {
 	if !k.has(host) {
 		text := string(host)
-		k[hash(host)%uint64(len(k))].Store(&text)
+		place(k[:], host).Store(&text)
 	}
 }
 
 // codings remembers what the Accept-Encodings that came last choose from each set of codings.
-type codings struct{ places [64]atomic.Pointer[choice] }
+type codings [64]atomic.Pointer[choice]
 
 type choice struct {
 	field string
@@ -262,11 +238,11 @@ func (c *codings) choose(v *cache.View, field []byte) cache.Coding {
 	if len(field) == 0 {
 		return cache.Identity
 	}
-	place := &c.places[(len(field)*7+int(field[0])+int(field[len(field)-1]))%len(c.places)]
-	known := place.Load()
+	at := place(c[:], field)
+	known := at.Load()
 	if known == nil || known.field != string(field) {
 		known = newChoice(string(field))
-		place.Store(known)
+		at.Store(known)
 	}
 	have := 0
 	if v.Has(cache.Gzip) {
@@ -298,40 +274,29 @@ func newChoice(field string) *choice {
 	return c
 }
 
-// blocks holds each sequence of header lines that entries share once.
-type blocks struct{ known sync.Map }
-
-// one is the block with these bytes.
-func (b *blocks) one(lines []byte) []byte {
-	if known, ok := b.known.Load(unsafe.String(unsafe.SliceData(lines), len(lines))); ok {
-		return known.([]byte)
-	}
-	known, _ := b.known.LoadOrStore(string(lines), bytes.Clone(lines))
-	return known.([]byte)
-}
-
 // restored readies an entry that was taken from disk, where heads are not kept.
-func (h *handler) restored(e *cache.Entry) {
+func restored(e *cache.Entry) {
 	if _, own := canonical(e.Key); own {
-		h.serialise(e)
+		serialise(e)
 	}
 }
 
-// serialise makes the head of an entry of one of our own routes ready to be written, in the order of finish.go.
-func (h *handler) serialise(e *cache.Entry) {
+// serialise makes the head of an entry of one of our own routes ready to be written, in the order of finish.go. What
+// entries have in common the cache keeps once.
+func serialise(e *cache.Entry) {
 	if e.Status != fasthttp.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {
 		return
 	}
 	head := &cache.Head{Paints: -1}
-	head.Type = h.blocks.one(appendLine(nil, cache.Field{Name: []byte("Content-Type"), Value: e.ContentType}))
+	head.Type = appendLine(nil, cache.Field{Name: []byte("Content-Type"), Value: e.ContentType})
 	always := appendLines(nil, everyAnswer, false)
 	always = appendLine(always, varies)
-	head.Always = h.blocks.one(appendLines(always, e.Fields, false))
-	head.WithBody = h.blocks.one(appendLines(nil, e.Missing, false))
+	head.Always = appendLines(always, e.Fields, false)
+	head.WithBody = appendLines(nil, e.Missing, false)
 	head.Own = appendLines(appendLine(nil, cache.Field{Name: nameDate, Value: e.Date}), e.Fields, true)
 	head.OwnBody = appendLines(nil, e.Missing, true)
 	if e.Monochrome == "?1" {
-		head.Paints = bytes.Count(e.Identity().Body, []byte(currentColor))
+		head.Paints = icon.Paints(e.Identity().Body)
 	}
 	e.Head = head
 }

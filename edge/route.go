@@ -211,8 +211,8 @@ func parseSearch(_, query string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	commercial, err := p.Bool("commercial")
-	if err != nil {
+	var b address
+	if err := b.addFilters(p); err != nil {
 		return target{}, err
 	}
 	limit, err := p.Int("limit", 1, icon.MaxLimit, icon.DefaultLimit)
@@ -227,12 +227,6 @@ func parseSearch(_, query string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	var b address
-	b.add("category", p["category"])
-	if commercial {
-		b.add("commercial", "true")
-	}
-	b.add("license", p["license"])
 	b.addInt("limit", limit, icon.DefaultLimit)
 	b.addInt("offset", offset, 0)
 	b.add("pack", pack)
@@ -247,16 +241,10 @@ func parsePacks(_, query string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	commercial, err := p.Bool("commercial")
-	if err != nil {
+	var b address
+	if err := b.addFilters(p); err != nil {
 		return target{}, err
 	}
-	var b address
-	b.add("category", p["category"])
-	if commercial {
-		b.add("commercial", "true")
-	}
-	b.add("license", p["license"])
 	return target{key: b.of(packsPath)}, nil
 }
 
@@ -312,6 +300,20 @@ func (b *address) addInt(name string, value, unless int) {
 	if value != unless {
 		b.query = append(b.query, name+"="+strconv.Itoa(value))
 	}
+}
+
+// addFilters adds those by which packs are chosen, of lists of packs and of searches.
+func (b *address) addFilters(p icon.Params) error {
+	commercial, err := p.Bool("commercial")
+	if err != nil {
+		return err
+	}
+	b.add("category", p["category"])
+	if commercial {
+		b.add("commercial", "true")
+	}
+	b.add("license", p["license"])
+	return nil
 }
 
 func (b *address) of(path string) string {

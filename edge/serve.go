@@ -41,7 +41,6 @@ type handler struct {
 	shortcuts  shortcuts
 	knownHosts knownHosts
 	codings    codings
-	blocks     blocks
 	doors      doorkeeper
 	missing    missing
 

@@ -52,8 +52,26 @@ func Recolour(svg []byte, c Color) []byte {
 	if c == "" {
 		return svg
 	}
-	return bytes.ReplaceAll(svg, currentColor, []byte(c))
+	return AppendRecoloured(make([]byte, 0, RecolouredLen(len(svg), Paints(svg), c)), svg, c)
 }
+
+// AppendRecoloured appends to dst what Recolour makes of a drawing. The colour must not be empty.
+func AppendRecoloured(dst, svg []byte, c Color) []byte {
+	for {
+		i := bytes.Index(svg, currentColor)
+		if i < 0 {
+			return append(dst, svg...)
+		}
+		dst = append(append(dst, svg[:i]...), c...)
+		svg = svg[i+len(currentColor):]
+	}
+}
+
+// Paints counts the places of a drawing that a colour is put into.
+func Paints(svg []byte) int { return bytes.Count(svg, currentColor) }
+
+// RecolouredLen is the length in bytes of a drawing of so many bytes and paints, once it is recoloured.
+func RecolouredLen(size, paints int, c Color) int { return size + paints*(len(c)-len(currentColor)) }
 
 var (
 	svgField    = []byte(`"svg":"`)
