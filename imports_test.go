@@ -27,7 +27,7 @@ var rooms = map[string]string{
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/h1":               "", // it knows nothing of caches
 	"edge/ratelimit":        "",
-	"edge/upstream":         "problem",
+	"edge/upstream":         "problem golang.org/x/net/http/httpguts",
 	"origin":                "icon problem objectstore github.com/prometheus/client_golang",
 	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
 	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
@@ -21,7 +22,7 @@ func checkHead(resp *http.Response, req *http.Request) error {
 		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
 	}
 	for name, lines := range resp.Header {
-		if !token(name) {
+		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("%w: a field's name is no token", ErrAnswer)
 		}
 		if !cleanLines(lines) {
@@ -35,28 +36,7 @@ func conditional(h http.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }
 
-// token reports whether s can be a field's name (RFC 9110, section 5.6.2).
-func token(s string) bool {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return false
-		}
-	}
-	return s != ""
-}
-
 // cleanLines reports whether a field's values are free of control bytes but for tabs (RFC 9110, section 5.5).
 func cleanLines(lines []string) bool {
-	return !slices.ContainsFunc(lines, func(s string) bool { return !cleanValue(s) })
-}
-
-func cleanValue(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(lines, func(s string) bool { return !httpguts.ValidHeaderFieldValue(s) })
 }

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // A Request is what is asked of the origins.
@@ -21,11 +23,11 @@ type Request struct {
 
 // Fit reports whether r can be sent; what is not is its sender's fault, not the origin's. CONNECT is no request for a resource, and its answer has a framing of its own.
 func (r Request) Fit() bool {
-	if !token(r.Method) || r.Method == http.MethodConnect || !safeTarget(r.Target) {
+	if !httpguts.ValidHeaderFieldName(r.Method) || r.Method == http.MethodConnect || !safeTarget(r.Target) {
 		return false
 	}
 	for name, lines := range r.Header {
-		if !token(name) || !cleanLines(lines) {
+		if !httpguts.ValidHeaderFieldName(name) || !cleanLines(lines) {
 			return false
 		}
 	}

@@ -101,13 +101,7 @@ func (f *folder) digest(w io.Writer) error {
 		if unreadable(fi) != "" {
 			continue
 		}
-		file, err := os.Open(filepath.Join(f.path, fi.Name()))
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(w, file)
-		file.Close()
-		if err != nil {
+		if err := copyFile(w, filepath.Join(f.path, fi.Name())); err != nil {
 			return err
 		}
 	}

@@ -99,13 +99,7 @@ func (f *packFile) digest(w io.Writer) error {
 		if path == "" {
 			continue
 		}
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(w, file)
-		file.Close()
-		if err != nil {
+		if err := copyFile(w, path); err != nil {
 			return err
 		}
 	}

@@ -106,3 +106,14 @@ func validKey(key, from string) error {
 	return fmt.Errorf("%w: %s: a pack's key is lower-case letters, digits and single hyphens, at most %d bytes, not %s",
 		ErrSource, from, icon.MaxKey, printable(key))
 }
+
+// copyFile writes what is in a file to w.
+func copyFile(w io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
