@@ -1,0 +1,156 @@
+// Command security writes the table of docs/security.md from what the tests said, so that it can't say more than they do.
+//
+//	go test -json ./... | go run -C tools ./security ../docs/security.md
+//
+// It reads the events of `go test -json`, counts the tests of each attack (attacks.txt: what it is called, its package, which of its
+// tests), and writes the table between the two marks of the document. A row that no test belongs to, or of which one failed, is an error,
+// and the document stays as it was.
+package main
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"regexp"
+	"strings"
+)
+
+//go:embed attacks.txt
+var attacks string
+
+const (
+	begin = "<!-- the table: make security -->\n"
+	end   = "<!-- end of the table -->\n"
+)
+
+// A row is one attack and what became of its tests.
+type row struct {
+	name, outcome         string
+	pkg                   string
+	tests                 *regexp.Regexp
+	passed, failed, skips int
+}
+
+// An event is what one line of `go test -json` says (cmd/test2json).
+type event struct{ Action, Package, Test string }
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Print("usage: go test -json ./... | security FILE")
+		os.Exit(2)
+	}
+	if err := run(os.Stdin, os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(events io.Reader, file string) error {
+	rows, err := readRows(attacks)
+	if err != nil {
+		return err
+	}
+	if err := count(events, rows); err != nil {
+		return err
+	}
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	table, err := write(rows)
+	if err != nil {
+		return err
+	}
+	head, rest, ok := strings.Cut(string(doc), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no place for the table", file)
+	}
+	return os.WriteFile(file, []byte(head+begin+table+end+tail), 0o644)
+}
+
+// readRows reads lines of four parts: attack | outcome | package below the module's root | expression for the names of its tests.
+func readRows(text string) (rows []*row, err error) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		parts := strings.SplitN(line, " | ", 4)
+		if len(parts) != 4 {
+			return nil, fmt.Errorf("attacks.txt: %q has no four parts", line)
+		}
+		tests, err := regexp.Compile(parts[3])
+		if err != nil {
+			return nil, fmt.Errorf("attacks.txt: %w", err)
+		}
+		rows = append(rows, &row{name: parts[0], outcome: parts[1], pkg: "/" + parts[2], tests: tests})
+	}
+	return rows, nil
+}
+
+// count gives each test without tests of its own to the first row that it belongs to.
+func count(events io.Reader, rows []*row) error {
+	type name struct{ pkg, test string }
+	ends, parents := map[name]string{}, map[name]bool{}
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 16<<20) // a test may print a lot
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Test == "" {
+			continue
+		}
+		switch e.Action {
+		case "pass", "fail", "skip":
+			ends[name{e.Package, e.Test}] = e.Action
+		}
+		for i, c := range e.Test {
+			if c == '/' {
+				parents[name{e.Package, e.Test[:i]}] = true
+			}
+		}
+	}
+	for n, action := range ends {
+		if parents[n] {
+			continue
+		}
+		for _, r := range rows {
+			if strings.HasSuffix(n.pkg, r.pkg) && r.tests.MatchString(n.test) {
+				r.add(action)
+				break
+			}
+		}
+	}
+	return lines.Err()
+}
+
+func (r *row) add(action string) {
+	switch action {
+	case "pass":
+		r.passed++
+	case "fail":
+		r.failed++
+	default:
+		r.skips++
+	}
+}
+
+func write(rows []*row) (string, error) {
+	var b strings.Builder
+	var errs []error
+	total := 0
+	b.WriteString("\n| attack | cases | held | what happens to it | tests |\n|---|---:|---:|---|---|\n")
+	for _, r := range rows {
+		if r.failed > 0 || r.skips > 0 || r.passed == 0 {
+			errs = append(errs, fmt.Errorf("%s: %d tests passed, %d failed, %d were skipped", r.name, r.passed, r.failed, r.skips))
+		}
+		total += r.passed
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s `%s` |\n", r.name, r.passed+r.failed, r.passed, r.outcome, r.pkg[1:], strings.ReplaceAll(r.tests.String(), "|", `\|`))
+	}
+	fmt.Fprintf(&b, "| **all** | %d | %d | | |\n\n", total, total)
+	return b.String(), errors.Join(errs...)
+}
