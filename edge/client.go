@@ -14,10 +14,7 @@ type clients struct{ trusted []netip.Prefix }
 // of is the address of the client of a request: the connection's, or, behind trusted proxies, the rightmost one named that is
 // not itself trusted. Forwarded wins over X-Forwarded-For; no other field counts.
 func (c clients) of(ctx *fasthttp.RequestCtx) netip.Addr {
-	peer := netip.IPv4Unspecified() // of a connection that is not TCP
-	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
-		peer = tcp.AddrPort().Addr().Unmap()
-	}
+	peer := addressOf(ctx.RemoteAddr())
 	if len(c.trusted) == 0 || !c.trusts(peer) {
 		return peer
 	}
@@ -25,6 +22,14 @@ func (c clients) of(ctx *fasthttp.RequestCtx) netip.Addr {
 		return c.behind(peer, lines, forwardedFor)
 	}
 	return c.behind(peer, ctx.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor), parseNode)
+}
+
+// addressOf is the address of the other end of a connection; that of one that is not TCP is unspecified.
+func addressOf(remote net.Addr) netip.Addr {
+	if tcp, ok := remote.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.IPv4Unspecified()
 }
 
 func (c clients) trusts(a netip.Addr) bool {

@@ -27,7 +27,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lingeringConn{Conn: h1.NewConn(c, l.h, h1.Timeouts{Idle: idleTimeout, Write: writeTimeout})}, nil
+	return &lingeringConn{Conn: h1.NewConn(l.h.clients.proxied(c), l.h, h1.Timeouts{Idle: idleTimeout, Write: writeTimeout})}, nil
 }
 
 // A lingeringConn, where it was refused in the middle of a request, is closed in two steps: with bytes of the client still

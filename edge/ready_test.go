@@ -14,14 +14,17 @@ import (
 )
 
 // longWay is a listener whose connections answer nothing by themselves.
-type longWay struct{ net.Listener }
+type longWay struct {
+	net.Listener
+	clients clients
+}
 
 func (l longWay) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &lingeringConn{Conn: c}, nil
+	return &lingeringConn{Conn: l.clients.proxied(c)}, nil
 }
 
 // bothWays serves one handler twice: with and without the short way.
@@ -38,7 +41,7 @@ func bothWays(t testing.TB, h *handler) (short, long string) {
 		t.Cleanup(func() { drain(s, 10*time.Second, h.log); ln.Close(); <-done })
 		return ln.Addr().String()
 	}
-	return serve(func(l net.Listener) net.Listener { return listener{l, h} }), serve(func(l net.Listener) net.Listener { return longWay{l} })
+	return serve(func(l net.Listener) net.Listener { return listener{l, h} }), serve(func(l net.Listener) net.Listener { return longWay{l, h.clients} })
 }
 
 // ask sends bytes over a connection of its own and reads everything until the server closes it.

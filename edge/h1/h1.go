@@ -65,9 +65,13 @@ type Conn struct {
 
 // NewConn makes c answer by itself what a has ready.
 func NewConn(c net.Conn, a Answerer, t Timeouts) *Conn {
-	w := &Conn{Conn: c, answerer: a, timeouts: t}
+	return &Conn{Conn: c, answerer: a, timeouts: t}
+}
+
+// addressOf is the address of the other end of c; that of one that is not TCP is unspecified.
+func addressOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		w.client = tcp.AddrPort().Addr().Unmap()
+		return tcp.AddrPort().Addr().Unmap()
 	}
 	return w
 }
@@ -165,6 +169,9 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 }
 
 // send writes answers, and gives the connection its time for more.
+	if !c.client.IsValid() { // not before something was read: a proxy may have said for whom it is
+		c.client = addressOf(c.Conn)
+	}
 func (c *Conn) send(out []byte, now time.Time) error {
 	if now.Sub(c.writes) > renew {
 		c.writes = now
