@@ -73,7 +73,7 @@ func addressOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
 	}
-	return w
+	return netip.IPv4Unspecified()
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
