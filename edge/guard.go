@@ -26,6 +26,9 @@ const (
 func refuse(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
 	h := &ctx.Request.Header
 	m := framing(h.RawHeaders())
+	if c, ok := ctx.Conn().(*lingeringConn); ok {
+		m.sound = m.sound && c.sound()
+	}
 	p := misread(ctx, m)
 	if p == nil {
 		p = refuseHost(ctx, hosts)
@@ -57,7 +60,7 @@ func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	h, path := &ctx.Request.Header, ctx.URI().PathOriginal()
 	switch {
 	case !m.sound:
-		return problem.New(fasthttp.StatusBadRequest, "a field's line is malformed")
+		return problem.New(fasthttp.StatusBadRequest, "a line of the request is malformed")
 	case m.coded && m.measured:
 		// A sender of both may be smuggling (RFC 9112, section 6.1).
 		return problem.New(fasthttp.StatusBadRequest, "a request has a Transfer-Encoding or a Content-Length, not both")

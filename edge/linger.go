@@ -37,6 +37,12 @@ type lingeringConn struct {
 	refused atomic.Bool
 }
 
+// sound reports whether the lines of the request that was read last are by the letter: the server does not tell how the first one ended.
+func (c *lingeringConn) sound() bool {
+	h, ok := c.Conn.(*h1.Conn)
+	return !ok || h.Sound()
+}
+
 // refuse makes c linger when it is closed.
 func (c *lingeringConn) refuse() { c.refused.Store(true) }
 

@@ -134,7 +134,9 @@ func readWanted(t *testing.T, item string, proxyAll bool) wanted {
 		}
 		first, rest, _ = strings.Cut(rest, " ")
 	}
-	w.method = first
+	if w.method = first; rest == "" {
+		return wanted{status: w.status, target: first} // a method alone, of what is refused: after a HEAD no body follows
+	}
 	w.target, w.body, _ = strings.Cut(rest, " ")
 	own := strings.HasPrefix(w.target, "/mdi/")
 	switch {

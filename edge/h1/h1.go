@@ -33,6 +33,9 @@ type Request struct {
 	Forwarded      bool   // some proxy says for whom it asks
 	Client         netip.Addr
 	Now            time.Time
+
+	length   int64 // of its body
+	measured bool  // it says so
 }
 
 // An Answerer knows what is ready.
@@ -55,7 +58,9 @@ type Conn struct {
 	client   netip.Addr
 	request  Request
 	rest     []byte // read from the socket, behind a request that the server has been given
+	body     int64  // bytes of that request that it has not been given yet
 	through  bool   // where one request ends and another begins is no longer known: everything is the server's
+	unsound  bool   // and it is not by the letter
 	reads    time.Time
 	writes   time.Time
 
@@ -79,17 +84,10 @@ func addressOf(c net.Conn) netip.Addr {
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
 // Read is called by the server where it expects a request. Plain ones are answered until one comes that is not; that is what
-// the server gets, alone, so that its next Read expects a request again.
+// the server gets, with its body, and alone, so that its next Read expects a request again.
 func (c *Conn) Read(p []byte) (int, error) {
-	if c.through {
-		if len(c.rest) > 0 {
-			return c.takeRest(p), nil
-		}
-		n, err := c.Conn.Read(p)
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // in a body: the server would take io.EOF for the end of all requests, and drop answers that wait
-		}
-		return n, err
+	if c.through || c.body > 0 {
+		return c.readOn(p)
 	}
 	n := c.takeRest(p)
 	for {
@@ -113,14 +111,36 @@ func (c *Conn) Read(p []byte) (int, error) {
 				return n, nil
 			}
 		case next.state == other:
-			c.rest = append(c.rest[:0], p[next.size:n]...)
-			return next.size, nil
+			n = copy(p, p[next.blank:n])
+			whole := int64(next.size-next.blank) + c.request.length
+			given := int(min(whole, int64(n)))
+			c.rest, c.body = append(c.rest[:0], p[given:n]...), whole-int64(given)
+			return given, nil
 		default:
-			c.through = true
+			c.through, c.unsound = true, next.state == unsound
 			return n, nil
 		}
 	}
 }
+
+// readOn gives the server more of a request that it has begun to read.
+func (c *Conn) readOn(p []byte) (n int, err error) {
+	if !c.through {
+		p = p[:min(int64(len(p)), c.body)]
+	}
+	if n = c.takeRest(p); n == 0 {
+		n, err = c.Conn.Read(p)
+	}
+	c.body -= int64(n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the server would take io.EOF for the end of all requests, and drop answers that wait
+	}
+	return n, err
+}
+
+// Sound reports whether the lines of the request that the server has been given last are by the letter, as far as is known here: they
+// end in CR LF, the first one too, and have no control bytes.
+func (c *Conn) Sound() bool { return !c.unsound }
 
 // takeRest gives out what was read already.
 func (c *Conn) takeRest(p []byte) int {
@@ -145,6 +165,9 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	now := time.Now()
 	pooled := buffers.Get().(*[]byte)
 	out := (*pooled)[:0]
+	if !c.client.IsValid() { // not before something was read: a proxy may have said for whom it is
+		c.client = addressOf(c.Conn)
+	}
 	r := &c.request
 	r.Client, r.Now = c.client, now
 	for answered < len(b) && len(out) < outAtOnce {
@@ -169,9 +192,6 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 }
 
 // send writes answers, and gives the connection its time for more.
-	if !c.client.IsValid() { // not before something was read: a proxy may have said for whom it is
-		c.client = addressOf(c.Conn)
-	}
 func (c *Conn) send(out []byte, now time.Time) error {
 	if now.Sub(c.writes) > renew {
 		c.writes = now

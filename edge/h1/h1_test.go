@@ -34,23 +34,38 @@ func TestParse(t *testing.T) {
 		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", other},
 		{"to be closed", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
 		{"a token", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
-		{"another version", "GET /a HTTP/1.0\r\n" + host + "\r\n", opaque},
-		{"a length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", opaque},
+		{"another version", "GET /a HTTP/1.2\r\n" + host + "\r\n", opaque},
+		{"a length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", other},
 		{"a coding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", opaque},
-		{"an expectation", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", opaque},
+		{"an expectation", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", other},
 		{"an upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", opaque},
-		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", opaque},
-		{"a space before the colon", "GET /a HTTP/1.1\r\nHost : a\r\n\r\n", opaque},
-		{"a space in a name", "GET /a HTTP/1.1\r\n" + host + "X A: b\r\n\r\n", opaque},
-		{"no colon", "GET /a HTTP/1.1\r\n" + host + "X\r\n\r\n", opaque},
-		{"no name", "GET /a HTTP/1.1\r\n" + host + ": x\r\n\r\n", opaque},
-		{"a NUL", "GET /a HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n", opaque},
-		{"a DEL far behind", "GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 21) + "\x7f\r\n\r\n", opaque},
-		{"a bare LF", "GET /a HTTP/1.1\r\n" + host + "X: a\nY: b\r\n\r\n", opaque},
-		{"bare LFs alone", "GET /a HTTP/1.1\nHost: a\n\n", opaque},
-		{"a bare CR", "GET /a HTTP/1.1\r\n" + host + "X: a\rY: b\r\n\r\n", opaque},
-		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", opaque},
-		{"a handshake of TLS", "\x16\x03\x01\x02", opaque},
+		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", unsound},
+		{"a space before the colon", "GET /a HTTP/1.1\r\nHost : a\r\n\r\n", unsound},
+		{"a space in a name", "GET /a HTTP/1.1\r\n" + host + "X A: b\r\n\r\n", unsound},
+		{"no colon", "GET /a HTTP/1.1\r\n" + host + "X\r\n\r\n", unsound},
+		{"no name", "GET /a HTTP/1.1\r\n" + host + ": x\r\n\r\n", unsound},
+		{"a NUL", "GET /a HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n", unsound},
+		{"a DEL far behind", "GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 21) + "\x7f\r\n\r\n", unsound},
+		{"a bare LF", "GET /a HTTP/1.1\r\n" + host + "X: a\nY: b\r\n\r\n", unsound},
+		{"bare LFs alone", "GET /a HTTP/1.1\nHost: a\n\n", unsound},
+		{"a bare CR", "GET /a HTTP/1.1\r\n" + host + "X: a\rY: b\r\n\r\n", unsound},
+		{"HTTP/1.0", "GET /a HTTP/1.0\r\n" + host + "\r\n", other},
+		{"small letters", "get /a HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a trailer, announced", "GET /a HTTP/1.1\r\n" + host + "Trailer: X\r\n\r\n", other},
+		{"two lengths", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", opaque},
+		{"a length with a sign", "GET /a HTTP/1.1\r\n" + host + "Content-Length: +1\r\n\r\n", opaque},
+		{"no length", "GET /a HTTP/1.1\r\n" + host + "Content-Length:\r\n\r\n", opaque},
+		{"a length beyond all", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 18446744073709551617\r\n\r\n", opaque},
+		{"a length and a coding", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
+		{"a bare LF behind the first line", "GET /a HTTP/1.1\n" + host + "\r\n", unsound},
+		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", plain},
+		{"empty lines first", "\r\n\r\n\r\n\r\nPOST /a HTTP/1.1\r\n" + host + "\r\n", other},
+		{"an empty line alone", "\r\n", partial},
+		{"half of an empty line", "\r\n\r", partial},
+		{"too many empty lines", strings.Repeat("\r\n", 5) + "GET /a HTTP/1.1\r\n" + host + "\r\n", unsound},
+		{"a bare CR first", "\rGET /a HTTP/1.1\r\n" + host + "\r\n", unsound},
+		{"a bare LF first", "\nGET /a HTTP/1.1\r\n" + host + "\r\n", unsound},
+		{"a handshake of TLS", "\x16\x03\x01\x02", unsound},
 		{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", opaque},
 		{"HTTP/0.9", "GET /a\r\n\r\n", opaque},
 	} {
@@ -72,7 +87,7 @@ func TestParsed(t *testing.T) {
 	}
 }
 
-// What is plain, net/http reads in the same way: one request, the same target, the same fields.
+// What is plain, net/http reads in the same way: one request, the same target, the same fields. What is for the server has the same end.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\nIf-None-Match: \"x\"\r\n\r\n"))
 	f.Add([]byte("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"))
@@ -83,12 +98,18 @@ func FuzzParse(f *testing.F) {
 		}
 		var r Request
 		v := parse(b, &r)
-		if v.state != plain {
+		if v.state != plain && v.state != other {
 			return
 		}
-		rest := strings.NewReader(string(b[:v.size]))
+		rest := strings.NewReader(string(b[v.blank:v.size]))
 		br := bufio.NewReader(rest)
 		req, err := http.ReadRequest(br)
+		if v.state == other {
+			if err == nil && (br.Buffered() != 0 || req.ContentLength != r.length || len(req.TransferEncoding) != 0) {
+				t.Fatalf("%d bytes behind %q; net/http reads %+v", r.length, b[:v.size], req)
+			}
+			return
+		}
 		if err != nil {
 			if host := string(r.Host); !strings.ContainsAny(host, "/\\?#%[] ") {
 				if strings.Contains(err.Error(), "malformed Host") || strings.Contains(err.Error(), "invalid URL escape") || strings.Contains(err.Error(), "parse") {
@@ -163,12 +184,15 @@ func read(t *testing.T, br *bufio.Reader) string {
 func TestOrder(t *testing.T) {
 	hit := func(n string) string { return "GET /hit/" + n + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 	miss := "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
-	post := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nContent-Length: " + "40" + "\r\n\r\nGET /hit/999 HTTP/1.1\r\nHost: a\r\n\r\n    "
+	post := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nContent-Length: 38\r\n\r\nGET /hit/999 HTTP/1.1\r\nHost: a\r\n\r\n    "
+	chunks := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n26\r\nGET /hit/999 HTTP/1.1\r\nHost: a\r\n\r\n    \r\n0\r\n\r\n"
 	for _, row := range []struct{ sent, want string }{
 		{hit("001") + hit("002") + hit("003"), "001 002 003"},
 		{hit("001") + miss + hit("002") + miss + miss + hit("003"), "001 srv 002 srv srv 003"},
 		{miss + hit("001"), "srv 001"},
-		{hit("001") + post + hit("002"), "001 srv srv"}, // the body is none of ours, and what follows is the server's
+		{hit("001") + post + hit("002"), "001 srv 002"},   // the body is the server's
+		{hit("001") + chunks + hit("002"), "001 srv srv"}, // and so is everything behind chunks
+		{"\r\n" + hit("001") + "\r\n\r\n" + miss, "001 srv"},
 		{"HEAD /miss HTTP/1.1\r\nHost: a\r\n\r\n" + hit("001"), "srv 001"},
 	} {
 		for _, cut := range []int{1, 7, 50, 1 << 20} {
@@ -189,6 +213,29 @@ func TestOrder(t *testing.T) {
 				t.Errorf("%q in parts of %d: %v, want %s", row.sent, cut, got, row.want)
 			}
 		}
+	}
+}
+
+// What the server is given comes byte for byte; where its lines are not by the letter the connection says so.
+func TestSound(t *testing.T) {
+	for sent, want := range map[string]bool{
+		"GET /miss HTTP/1.1\r\nHost: a\r\n\r\n":                                                 true,
+		"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab":                            true,
+		"POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n": true,
+		"GET /miss HTTP/1.1\nHost: a\r\n\r\n":                                                   false,
+		"POST /a HTTP/1.1\r\nHost: a\r\nX: a\nContent-Length: 2\r\n\r\nab":                      false,
+	} {
+		client, server := net.Pipe()
+		conn := NewConn(server, ready{}, Timeouts{Idle: time.Minute, Write: time.Minute})
+		go func() { io.WriteString(client, sent); client.Close() }()
+		got := make([]byte, len(sent))
+		if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {
+			t.Errorf("the server gets %q, %v", got, err)
+		}
+		if conn.Sound() != want {
+			t.Errorf("%q is sound: %v, want %v", sent, conn.Sound(), want)
+		}
+		conn.Close()
 	}
 }
 

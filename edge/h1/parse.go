@@ -11,54 +11,77 @@ type state uint8
 const (
 	plain   state = iota
 	partial       // the beginning of a head
-	other         // one whole request, without a body, that the server must judge
+	other         // one whole request, with a body of the length that it says, that the server must judge
 	opaque        // it is not certain where it ends
+	unsound       // nor is it by the letter
 )
 
-// A verdict is a state, and the bytes that the head takes.
+// blankLines is how many empty lines may come before a request (RFC 9112, section 2.2: one should be overlooked).
+const blankLines = 4
+
+// A verdict is a state, and the bytes that the head takes, with those of the empty lines before it.
 type verdict struct {
 	state state
 	size  int
+	blank int
 }
 
 var endOfHead = []byte("\r\n\r\n")
 
 // parse looks at the request that b begins with, and fills r where it is plain. It is strict where parsers have been known to differ: a line ends with
 // CR LF, a name is a token with its colon at once behind it, no line is folded, no byte is a control byte
-// (RFC 9112, sections 2.2, 5 and 5.2). Anything with a body, or that could have one, is opaque.
+// (RFC 9112, sections 2.2, 5 and 5.2). Anything with a body in chunks, or that could become another protocol, is opaque.
 func parse(b []byte, r *Request) verdict {
-	if b[0] < 'A' || b[0] > 'Z' {
-		return verdict{state: opaque}
+	if b[0] == '\r' {
+		return behindBlanks(b, r)
+	}
+	if !isToken[b[0]] {
+		return verdict{state: unsound}
 	}
 	end := bytes.Index(b, endOfHead)
 	if end < 0 {
 		if bareLF(b) {
-			return verdict{state: opaque}
+			return verdict{state: unsound}
 		}
 		return verdict{state: partial}
 	}
-	v := verdict{plain, end + len(endOfHead)}
+	v := verdict{state: plain, size: end + len(endOfHead)}
 	line, head, ok := cutLine(b[:end+2])
 	if !ok {
-		return verdict{state: opaque}
+		return verdict{state: unsound}
 	}
-	if v.state = requestLine(line, r); v.state == opaque {
-		return v
-	}
-	r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded = nil, nil, nil, false
+	v.state = requestLine(line, r)
+	r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.length, r.measured = nil, nil, nil, false, 0, false
 	for len(head) > 0 {
 		if line, head, ok = cutLine(head); !ok {
-			return verdict{state: opaque}
+			return verdict{state: unsound}
 		}
-		v.state = max(v.state, field(line, r))
-		if v.state == opaque {
+		if v.state = max(v.state, field(line, r)); v.state == unsound {
 			return v
 		}
 	}
 	if r.Host == nil {
-		v.state = other
+		v.state = max(v.state, other)
 	}
 	return v
+}
+
+// behindBlanks looks at a request that empty lines come before.
+func behindBlanks(b []byte, r *Request) verdict {
+	lines := 0
+	for bytes.HasPrefix(b[2*lines:], endOfHead[:2]) {
+		lines++
+	}
+	switch rest := b[2*lines:]; {
+	case lines > blankLines, len(rest) > 1 && rest[0] == '\r':
+		return verdict{state: unsound}
+	case len(rest) == 0, rest[0] == '\r':
+		return verdict{state: partial}
+	default:
+		v := parse(rest, r)
+		v.size, v.blank = v.size+2*lines, 2*lines
+		return v
+	}
 }
 
 // cutLine cuts the first line off, without its CR LF. It is not ok where the line has any other control byte but a tab.
@@ -84,12 +107,15 @@ func bareLF(b []byte) bool {
 	}
 }
 
-// requestLine reads "GET /target HTTP/1.1". Another method is for the server, another version makes everything after it
-// uncertain.
+// requestLine reads "GET /target HTTP/1.1". Another method is for the server, as is HTTP/1.0; another version makes everything
+// after it uncertain.
 func requestLine(line []byte, r *Request) state {
-	const before, after = "GET ", " HTTP/1.1"
+	const before, after, old = "GET ", " HTTP/1.1", " HTTP/1.0"
 	n := len(line) - len(after)
 	if n < 0 || string(line[n:]) != after {
+		if n >= 0 && string(line[n:]) == old {
+			return other
+		}
 		return opaque
 	}
 	line = line[:n]
@@ -113,12 +139,12 @@ func requestLine(line []byte, r *Request) state {
 func field(line []byte, r *Request) state {
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 {
-		return opaque
+		return unsound
 	}
 	name, value := line[:colon], line[colon+1:]
 	for _, c := range name {
 		if !isToken[c] {
-			return opaque
+			return unsound
 		}
 	}
 	switch len(name) {
@@ -131,9 +157,9 @@ func field(line []byte, r *Request) state {
 	case 5:
 		return ifName(name, "range", other)
 	case 6:
-		return ifName(name, "expect", opaque)
+		return ifName(name, "expect", other)
 	case 7:
-		return max(ifName(name, "upgrade", opaque), ifName(name, "trailer", opaque))
+		return max(ifName(name, "upgrade", opaque), ifName(name, "trailer", other))
 	case 8:
 		return max(ifName(name, "if-match", other), ifName(name, "if-range", other), ifName(name, "cdn-loop", other))
 	case 9:
@@ -150,7 +176,9 @@ func field(line []byte, r *Request) state {
 		}
 		return ifName(name, "authorization", other)
 	case 14:
-		return ifName(name, "content-length", opaque)
+		if is(name, "content-length") {
+			return r.measure(trim(value))
+		}
 	case 15:
 		switch {
 		case is(name, "accept-encoding"):
@@ -164,6 +192,21 @@ func field(line []byte, r *Request) state {
 		return ifName(name, "if-unmodified-since", other)
 	}
 	return plain
+}
+
+// measure takes the length of a body: one number, of digits alone (RFC 9112, section 6.3). No server reads as many as 10^18 bytes.
+func (r *Request) measure(digits []byte) state {
+	if r.measured || len(digits) == 0 {
+		return opaque
+	}
+	r.measured = true
+	for _, c := range digits {
+		if c < '0' || c > '9' || r.length >= 1e17 {
+			return opaque
+		}
+		r.length = r.length*10 + int64(c-'0')
+	}
+	return other
 }
 
 // ifName is the state that a field of that name makes of its request.
