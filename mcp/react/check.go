@@ -1,0 +1,61 @@
+package react
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	pixels    = regexp.MustCompile(`^data:image/(?:png|jpeg|jpg|gif|webp);base64,[A-Za-z0-9+/=]+$`)
+	reference = regexp.MustCompile(`(?i)url\(\s*["']?#([^\s"'()\\]+)["']?\s*\)`)
+)
+
+// check refuses an attribute that could run something or reach out of the drawing: on… in any spelling, other references than
+// those inside, and animations of what must stay as it was looked at.
+func check(element, name, value string) error {
+	local := strings.ToLower(name[strings.LastIndexByte(name, ':')+1:])
+	switch {
+	case strings.HasPrefix(local, "on"):
+		return refused("it has an event handler")
+	case name == "xmlns" && value != svgSpace, name == "xmlns:xlink" && value != xlinkSpace:
+		return refused("it has a namespace that is not SVG's")
+	case local == "href":
+		return checkHref(element, strings.TrimSpace(value))
+	case name == "attributeName" && !mayAnimate(strings.ToLower(value)):
+		return refused("it animates what no drawing may")
+	case strings.HasPrefix(name, "xmlns"):
+		return nil
+	}
+	return checkValue(value)
+}
+
+func checkHref(element, value string) error {
+	if strings.HasPrefix(value, "#") && len(value) > 1 || element == "image" && pixels.MatchString(value) {
+		return nil
+	}
+	return refused("it has a reference that leads out of it")
+}
+
+func mayAnimate(name string) bool {
+	if strings.HasPrefix(name, "on") || strings.ContainsAny(name, ": \\") {
+		return false
+	}
+	return !forbiddenTargets[name]
+}
+
+// checkValue looks for addresses in a value, whatever it is the value of: no reader is trusted to know where those are followed.
+func checkValue(value string) error {
+	if !strings.ContainsAny(value, "(:@") {
+		return nil // geometry, nearly always
+	}
+	tight := strings.ToLower(strings.Join(strings.Fields(value), ""))
+	for _, sign := range [...]string{"script:", "expression(", "@import", "data:text", "image-set(", "src("} {
+		if strings.Contains(tight, sign) {
+			return refused("it has a value that could run, or be fetched")
+		}
+	}
+	if strings.Contains(strings.ToLower(reference.ReplaceAllString(value, "")), "url(") {
+		return refused("it has a reference that leads out of it")
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package react
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+)
+
+const (
+	maxBytes = 1 << 20 // of a drawing: what the service itself takes at most
+	maxDepth = 100     // elements in elements
+
+	svgSpace   = "http://www.w3.org/2000/svg"
+	xlinkSpace = "http://www.w3.org/1999/xlink"
+)
+
+// A node is an element, or the text in one.
+type node struct {
+	name     string
+	attrs    []attr
+	children []*node
+	text     string // where name is empty
+}
+
+type attr struct{ name, value string }
+
+// parse reads a drawing by the letter of XML and refuses what no drawing of ours has.
+func parse(svg string) (*node, error) {
+	if len(svg) > maxBytes {
+		return nil, refused("it is longer than %d bytes", maxBytes)
+	}
+	d := xml.NewDecoder(strings.NewReader(svg))
+	holder := &node{}
+	open := []*node{holder}
+	for {
+		token, err := d.RawToken()
+		if errors.Is(err, io.EOF) && len(open) == 1 && len(holder.children) == 1 {
+			return holder.children[0], nil
+		}
+		if err == nil {
+			open, err = take(open, token)
+		} else {
+			err = refused("it is not well-formed XML")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take adds one token to the innermost of the open elements, and returns those that are open after it.
+func take(open []*node, token xml.Token) ([]*node, error) {
+	inner := open[len(open)-1]
+	switch t := token.(type) {
+	case xml.StartElement:
+		n, err := element(t, len(open) == 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) > maxDepth || len(open) == 1 && len(inner.children) > 0 {
+			return nil, refused("its elements stand too deep, or it has a second root")
+		}
+		inner.children = append(inner.children, n)
+		return append(open, n), nil
+	case xml.EndElement:
+		if len(open) == 1 || qualified(t.Name) != inner.name {
+			return nil, refused("it is not well-formed XML")
+		}
+		return open[:len(open)-1], nil
+	case xml.CharData:
+		return open, inner.addText(string(t), len(open) == 1)
+	case xml.ProcInst:
+		if t.Target != "xml" {
+			return nil, refused("it has a processing instruction")
+		}
+	case xml.Directive:
+		return nil, refused("it has a document type")
+	}
+	return open, nil
+}
+
+func (n *node) addText(s string, outside bool) error {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	if outside && strings.TrimSpace(s) != "" {
+		return refused("it has text outside of its root")
+	}
+	if last := len(n.children) - 1; last >= 0 && n.children[last].name == "" {
+		n.children[last].text += s
+	} else if s != "" {
+		n.children = append(n.children, &node{text: s})
+	}
+	if outside {
+		n.children = n.children[:len(n.children)-1]
+	}
+	return nil
+}
+
+func qualified(n xml.Name) string {
+	if n.Space == "" {
+		return n.Local
+	}
+	return n.Space + ":" + n.Local
+}
+
+// element takes a start tag if it is one of a drawing. Names are compared as they are written: the service writes no other
+// prefix than xlink and xml.
+func element(t xml.StartElement, root bool) (*node, error) {
+	n := &node{name: qualified(t.Name)}
+	if !elements[n.name] || root && n.name != "svg" {
+		return nil, refused("it has an element that is not one of a drawing")
+	}
+	seen := map[string]bool{}
+	for _, a := range t.Attr {
+		name := qualified(a.Name)
+		value := strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(a.Value)
+		if seen[name] {
+			return nil, refused("it is not well-formed XML")
+		}
+		seen[name] = true
+		if err := check(n.name, name, value); err != nil {
+			return nil, err
+		}
+		n.attrs = append(n.attrs, attr{name, value})
+	}
+	return n, nil
+}

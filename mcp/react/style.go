@@ -1,0 +1,122 @@
+package react
+
+import (
+	"regexp"
+	"strings"
+)
+
+// declarations are those of one element's style, in their order.
+type declarations struct {
+	list []declaration
+	weak int // so many at the front come from attributes: the style's own go before them
+}
+
+type declaration struct{ name, value string }
+
+// setWeak adds what a presentation attribute says: any declaration of the same property wins over it (SVG 2, section 6.6).
+func (d *declarations) setWeak(name, value string) {
+	value = strings.TrimSpace(value)
+	for _, known := range d.list {
+		if known.name == name {
+			return
+		}
+	}
+	if value != "" && allowed(cssWords[name], value) {
+		d.list = append(d.list[:d.weak], append([]declaration{{name, value}}, d.list[d.weak:]...)...)
+		d.weak++
+	}
+}
+
+// read adds the declarations of a style attribute. Properties that do nothing to a drawing are left out.
+func (d *declarations) read(style string) error {
+	if strings.ContainsAny(style, `\{}<`) || strings.Contains(style, "/*") {
+		return refused("it has a style that can't be read simply")
+	}
+	for _, one := range splitStyle(style) {
+		name, value, ok := strings.Cut(one, ":")
+		name = strings.TrimSpace(name)
+		if !strings.HasPrefix(name, "--") {
+			name = strings.ToLower(name)
+		}
+		value = strings.TrimSpace(important.ReplaceAllString(value, ""))
+		if ok && value != "" && (customName.MatchString(name) || cssProperties[name] && allowed(cssWords[name], value)) {
+			d.set(name, value)
+		}
+	}
+	return nil
+}
+
+var (
+	important  = regexp.MustCompile(`(?i)\s*!\s*important\s*$`)
+	customName = regexp.MustCompile(`^--[A-Za-z0-9_-]+$`)
+)
+
+// set makes a declaration the last one, in place of any other of the property.
+func (d *declarations) set(name, value string) {
+	for i, known := range d.list {
+		if known.name == name {
+			d.list = append(d.list[:i], d.list[i+1:]...)
+			if i < d.weak {
+				d.weak--
+			}
+			break
+		}
+	}
+	d.list = append(d.list, declaration{name, value})
+}
+
+// splitStyle splits at semicolons that are in no string and no brackets.
+func splitStyle(s string) (list []string) {
+	depth, start, in := 0, 0, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case in != 0:
+			if c == in {
+				in = 0
+			}
+		case c == '"', c == '\'':
+			in = c
+		case c == '(':
+			depth++
+		case c == ')':
+			depth = max(0, depth-1)
+		case c == ';' && depth == 0:
+			list, start = append(list, s[start:i]), i+1
+		}
+	}
+	return append(list, s[start:])
+}
+
+// style writes an element's style as React takes it. Custom properties are spread, as React's types don't know them.
+func (w *writer) style(d declarations) string {
+	if len(d.list) == 0 {
+		return ""
+	}
+	var fields []string
+	for _, one := range d.list {
+		value := expression(w.urls(one.value))
+		if strings.HasPrefix(one.name, "--") {
+			fields = append(fields, "...{ "+quote(one.name)+": "+value+" }")
+		} else {
+			fields = append(fields, camel(one.name)+": "+value)
+		}
+	}
+	return "{{ " + strings.Join(fields, ", ") + " }}"
+}
+
+// camel is the name that React's styles have for a property: a vendor's prefix begins with a capital, but for ms.
+func camel(name string) string {
+	if strings.HasPrefix(name, "-ms-") {
+		name = name[1:]
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		if name[i] == '-' && i+1 < len(name) {
+			i++
+			b.WriteString(strings.ToUpper(name[i : i+1]))
+		} else {
+			b.WriteByte(name[i])
+		}
+	}
+	return b.String()
+}
