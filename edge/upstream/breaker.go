@@ -3,18 +3,17 @@ package upstream
 import "time"
 
 const (
-	mostFailures = 5                // in a row: then the breaker opens
-	firstPause   = time.Second      // for which nothing is asked
-	longestPause = 15 * time.Second // it doubles up to here while probes fail
+	mostFailures = 5           // in a row: then the breaker opens
+	pause        = time.Second // between two probes: who comes back is found within it
 )
 
 // A breaker keeps requests from an origin that fails, so that callers do not wait for it, and one that starts again is not
-// met by all of them at once. When the pause is over one request at a time is let through, the probe, and decides.
+// met by all of them at once. While it is open one request in each pause is let through, the probe, also when the one before it
+// still waits for an answer: of what hangs nobody knows when it will be given up, and the origin may be back by then.
 type breaker struct {
-	failures int           // in a row, while closed
-	pause    time.Duration // zero: closed
-	until    time.Time     // the end of pause
-	probing  bool
+	failures int       // in a row, while closed
+	open     bool      // a probe that succeeds closes it
+	until    time.Time // the end of the pause
 }
 
 // What became of a try, as far as the origin's health goes.
@@ -26,39 +25,31 @@ const (
 	failure                // no connection, lost, too late
 )
 
-func (b *breaker) closed() bool { return b.pause == 0 }
-
-// admit reports whether a request may go out now, and whether it is the probe. Whatever is admitted must be settled.
+// admit reports whether a request may go out now, and whether it is a probe. Whatever is admitted must be settled.
 func (b *breaker) admit(now time.Time) (probe, ok bool) {
-	if b.closed() {
+	if !b.open {
 		return false, true
 	}
-	if b.probing || now.Before(b.until) {
+	if now.Before(b.until) {
 		return false, false
 	}
-	b.probing = true
+	b.until = now.Add(pause)
 	return true, true
 }
 
 // settle takes the verdict on what was admitted, and reports whether the breaker opened by it or closed. While
-// it is open only the probe counts: other requests began before it opened.
+// it is open only probes count: other requests began before it opened.
 func (b *breaker) settle(probe bool, v verdict, now time.Time) (opened, closed bool) {
-	if !probe && !b.closed() {
-		return false, false
-	}
-	if probe {
-		b.probing = false
-	}
-	switch v {
-	case success:
+	switch {
+	case !b.open && v == success, b.open && probe && v == success:
+		closed = b.open
 		*b = breaker{}
-		return false, probe
-	case failure:
-		if b.failures++; probe || b.failures >= mostFailures {
-			b.pause = max(firstPause, min(2*b.pause, longestPause))
-			b.until = now.Add(b.pause)
-			return !probe, false
+	case b.open && probe && v == nothing:
+		b.until = now // it told nothing: the next may go out
+	case !b.open && !probe && v == failure: // what fails behind one that closed it was a probe of the same bad time
+		if b.failures++; b.failures >= mostFailures {
+			b.open, b.until, opened = true, now.Add(pause), true
 		}
 	}
-	return false, false
+	return opened, closed
 }

@@ -14,16 +14,15 @@ func TestBreaker(t *testing.T) {
 	const s = time.Second
 	opened := []step{{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}}
 	for name, steps := range map[string][]step{
-		"four failures":            {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}},
-		"not in a row":             {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}},
-		"nothing is no success":    {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}, {0, "-", "yes"}, {0, "?", "no"}},
-		"a second":                 append(opened[:5:5], step{0, "?", "no"}, step{s - 1, "?", "no"}, step{s, "?", "probe"}),
-		"one probe at a time":      append(opened[:5:5], step{s, "?", "probe"}, step{s, "?", "no"}, step{20 * s, "?", "no"}),
-		"a probe that succeeds":    append(opened[:5:5], step{s, "+", "probe"}, step{s, "?", "yes"}, step{s, "?", "yes"}),
-		"then it takes five again": append(opened[:5:5], step{s, "+", "probe"}, step{s, "-", "yes"}, step{s, "-", "yes"}, step{s, "?", "yes"}),
-		"a probe that tells none":  append(opened[:5:5], step{s, "0", "probe"}, step{s, "?", "probe"}),
-		"it doubles to 15 s": append(opened[:5:5], step{s, "-", "probe"}, step{3*s - 1, "?", "no"}, step{3 * s, "-", "probe"}, step{7*s - 1, "?", "no"}, step{7 * s, "-", "probe"},
-			step{15*s - 1, "?", "no"}, step{15 * s, "-", "probe"}, step{30*s - 1, "?", "no"}, step{30 * s, "-", "probe"}, step{45*s - 1, "?", "no"}, step{45 * s, "?", "probe"}),
+		"four failures":                   {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}},
+		"not in a row":                    {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}},
+		"nothing is no success":           {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}, {0, "-", "yes"}, {0, "?", "no"}},
+		"a second":                        append(opened[:5:5], step{0, "?", "no"}, step{s - 1, "?", "no"}, step{s, "?", "probe"}),
+		"one probe in a pause":            append(opened[:5:5], step{s, "?", "probe"}, step{s, "?", "no"}, step{2*s - 1, "?", "no"}, step{2 * s, "?", "probe"}, step{2 * s, "?", "no"}),
+		"a probe that succeeds":           append(opened[:5:5], step{s, "+", "probe"}, step{s, "?", "yes"}, step{s, "?", "yes"}),
+		"then it takes five again":        append(opened[:5:5], step{s, "+", "probe"}, step{s, "-", "yes"}, step{s, "-", "yes"}, step{s, "?", "yes"}),
+		"a probe that tells none":         append(opened[:5:5], step{s, "0", "probe"}, step{s, "?", "probe"}),
+		"a second, however long it fails": append(opened[:5:5], step{s, "-", "probe"}, step{2*s - 1, "?", "no"}, step{2 * s, "-", "probe"}, step{60 * s, "-", "probe"}, step{61*s - 1, "?", "no"}, step{61 * s, "+", "probe"}, step{61 * s, "?", "yes"}),
 	} {
 		var b breaker
 		start := time.Unix(1e9, 0)
@@ -53,10 +52,15 @@ func TestBreakerIgnoresLatecomers(t *testing.T) {
 			t.Errorf("verdict %v: opened %v, closed %v", v, opened, closed)
 		}
 	}
-	if probe, ok := b.admit(now.Add(firstPause)); !probe || !ok {
+	if probe, ok := b.admit(now.Add(pause)); !probe || !ok {
 		t.Error("the pause is not a second")
 	}
-	if opened, closed := b.settle(true, success, now.Add(firstPause)); opened || !closed {
+	if opened, closed := b.settle(true, success, now.Add(pause)); opened || !closed {
 		t.Error("the probe does not close it")
+	}
+	for range mostFailures { // probes of before, that hung
+		if opened, _ := b.settle(true, failure, now.Add(pause)); opened {
+			t.Error("a probe of the time before opens it again")
+		}
 	}
 }

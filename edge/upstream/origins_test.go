@@ -157,7 +157,7 @@ func TestOpen(t *testing.T) {
 		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Well: false, Failures: mostFailures, Opened: 1}) {
 			t.Errorf("Stats = %+v", got)
 		}
-		time.Sleep(firstPause)
+		time.Sleep(pause)
 		for range 3 {
 			if _, err := fetch(t.Context(), c, get("/")); err != nil {
 				t.Fatal(err)
@@ -181,7 +181,7 @@ func TestProbeOfBrokenAnswer(t *testing.T) {
 			for range mostFailures {
 				c.Do(t.Context(), get("/"))
 			}
-			time.Sleep(firstPause)
+			time.Sleep(pause)
 			n["a"] = &server{answer: says(text)}
 			_, err := c.Do(t.Context(), get("/"))
 			wantProblem(t, err, 502, ErrAnswer)
@@ -192,8 +192,9 @@ func TestProbeOfBrokenAnswer(t *testing.T) {
 	}
 }
 
-// A probe that waits for its answer lets nobody else through; one whose caller goes away makes room.
-func TestProbeIsAlone(t *testing.T) {
+// A probe that hangs lets nobody through in its pause, and after that the next one: an origin that is back is found by it, and not
+// when the first is given up.
+func TestProbeThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{}
 		c := n.client(Config{}, "a")
@@ -201,18 +202,25 @@ func TestProbeIsAlone(t *testing.T) {
 		for range mostFailures {
 			c.Do(t.Context(), get("/"))
 		}
-		time.Sleep(firstPause)
-		n["a"] = &server{answer: hangs}
-		ctx, leave := timeout(t, time.Second)
-		defer leave()
-		go c.Do(ctx, get("/"))
+		time.Sleep(pause)
+		hung := &server{answer: hangs}
+		n["a"] = hung
+		first := make(chan error)
+		go func() { _, err := c.Do(t.Context(), get("/")); first <- err }()
 		synctest.Wait()
 		_, err := c.Do(t.Context(), get("/"))
 		wantProblem(t, err, 502, ErrOpen)
-		<-ctx.Done()
-		synctest.Wait()
-		_, err = c.Do(t.Context(), get("/")) // the next probe: it waits for FirstByte
-		wantProblem(t, err, 504, ErrTimeout)
+		n["a"] = &server{answer: says(ok)}
+		time.Sleep(pause)
+		for range 2 * mostFailures {
+			if _, err := fetch(t.Context(), c, get("/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantProblem(t, <-first, 504, ErrTimeout)
+		if got := c.Stats().Origins[0]; !got.Well || len(hung.requests()) != 1 {
+			t.Errorf("Stats = %+v, the probe that hung was asked %q", got, hung.requests())
+		}
 	})
 }
 
