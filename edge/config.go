@@ -30,12 +30,15 @@ type Config struct {
 	AdminToken     string         // that a purge must bear; empty: any will do
 	AdminTokenFile string         // where AdminToken is read from
 	Limits         Limits         // by class of calls; what is not in it has its default
-	TrustedProxies []netip.Prefix // whose Forwarded and X-Forwarded-For are believed
+	TrustedProxies []netip.Prefix // whose Forwarded, X-Forwarded-For and PROXY protocol are believed
+	AllowFile      string         // list of addresses that no limit counts; empty: none
+	DenyFile       string         // list of addresses that are not answered; empty: none
 	Hosts          []string       // names that are answered for; none: any well-formed one
 
 	Listener, AdminListener net.Listener
-	Log                     *slog.Logger // nil: the default one
-	Version                 string       // of the program, for its metrics
+	Reload                  <-chan os.Signal // has the lists read at once
+	Log                     *slog.Logger     // nil: the default one
+	Version                 string           // of the program, for its metrics
 }
 
 const (
@@ -61,11 +64,13 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` that keeps what falls out of the cache, also over a restart (default none)")
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
 	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn; may be repeated")
-	fs.Var((*prefixes)(&c.TrustedProxies), "trusted-proxies", "`CIDR` of proxies whose Forwarded and X-Forwarded-For are believed; may be repeated")
+	fs.Var((*prefixes)(&c.TrustedProxies), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers are believed; may be repeated")
+	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one a line, that no limit counts and no list denies; read again when it changes (default none)")
+	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one a line, that are answered 403; read again when it changes (default none)")
 	fs.Var((*names)(&c.Hosts), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
 }
 
-// Validate reports all that is wrong with c at once, and reads the file that c names. No origins stand for the default one.
+// Validate reports all that is wrong with c at once, and reads the files that c names. No origins stand for the default one.
 func (c *Config) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
@@ -83,6 +88,14 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
 	errs = append(errs, c.readToken())
+	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
+		if f.file == "" {
+			continue
+		}
+		if _, err := readAddresses(f.file); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", f.flag, err))
+		}
+	}
 	for _, name := range c.Hosts {
 		if host, port := splitHost(name); host == "" || port != "" || !wellFormedHost(name) {
 			errs = append(errs, fmt.Errorf("--host %q must be a name without a port", name))
@@ -199,19 +212,27 @@ func (p *prefixes) String() string {
 
 // Set reads a CIDR or a single address.
 func (p *prefixes) Set(s string) error {
+	prefix, err := parsePrefix(s)
+	if err == nil {
+		*p = append(*p, prefix)
+	}
+	return err
+}
+
+// parsePrefix reads a CIDR or a single address.
+func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if err != nil {
 		addr, err := netip.ParseAddr(s)
 		if err != nil || addr.Zone() != "" {
-			return errors.New("must be an address or a network, such as 10.0.0.0/8")
+			return netip.Prefix{}, errors.New("must be an address or a network, such as 10.0.0.0/8")
 		}
 		prefix = netip.PrefixFrom(addr, addr.BitLen())
 	}
 	if prefix.Addr().Is4In6() {
-		return errors.New("write an IPv4 network as such")
+		return netip.Prefix{}, errors.New("write an IPv4 network as such")
 	}
-	*p = append(*p, prefix.Masked())
-	return nil
+	return prefix.Masked(), nil
 }
 
 func (p *prefixes) Repeatable() bool { return true }

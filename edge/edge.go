@@ -62,9 +62,13 @@ func Run(ctx context.Context, cfg Config) error {
 	var draining atomic.Bool
 	ready := func() bool { return h.reached.Load() && !draining.Load() }
 	m.watches(store, asked, ready)
+	if err := h.lists.load(); err != nil {
+		return fmt.Errorf("reading the lists of addresses: %w", err)
+	}
 	go asked.Run(life)
 	go h.watch.run(life)
 	go h.sweep(life)
+	go h.lists.run(life, cfg.Reload)
 
 	broken := make(chan error, 2)
 	adminServer := newAdmin(h, cfg.AdminToken, ready)

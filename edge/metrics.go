@@ -26,10 +26,11 @@ const (
 	outcomeOwn                      // the edge's own: page, health, preflights
 	outcomeRefused                  // malformed, out of range, unknown
 	outcomeLimited                  // over the limit
+	outcomeDenied                   // on the operator's list
 	outcomes                        // how many there are
 )
 
-var outcomeNames = [outcomes]string{"error", "hit", "stale", "miss", "collapsed", "passed", "own", "refused", "limited"}
+var outcomeNames = [outcomes]string{"error", "hit", "stale", "miss", "collapsed", "passed", "own", "refused", "limited", "denied"}
 
 const statusClasses = 6 // "0xx" is never used: it makes the index plain
 
@@ -44,7 +45,19 @@ type metrics struct {
 	originFor prometheus.Observer
 	switches  prometheus.Counter
 	release   *prometheus.GaugeVec
+	listsRead [2]prometheus.Gauge // by list: 1 if its file could be read last time
+	ranges    [2]prometheus.Gauge // by list
 }
+
+// A listName is one of the operator's lists of addresses.
+type listName uint8
+
+const (
+	listAllow listName = iota
+	listDeny
+)
+
+func (n listName) String() string { return [...]string{"allow", "deny"}[n] }
 
 func newMetrics(version string) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
@@ -68,6 +81,7 @@ func newMetrics(version string) *metrics {
 		}
 	}
 	m.ofOrigin()
+	m.ofLists()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "iconedge_edge_build_info", Help: "1, by version of the program."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
 	m.registry.MustRegister(build)
@@ -95,6 +109,27 @@ func (m *metrics) ofOrigin() {
 		Name: "iconedge_edge_release_info", Help: "1, by the release of the origin that the edge knows.",
 	}, []string{"release"})
 	m.registry.MustRegister(seconds, m.switches, m.release)
+}
+
+// ofLists are those of the operator's lists of addresses.
+func (m *metrics) ofLists() {
+	read := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "iconedge_edge_list_last_reload_successful", Help: "1 while the list of addresses in use is what its file says, 0 while the file can't be used and the list before it stays, by list.",
+	}, []string{"list"})
+	ranges := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "iconedge_edge_list_ranges", Help: "Ranges of addresses, by list.",
+	}, []string{"list"})
+	m.registry.MustRegister(read, ranges)
+	for _, n := range []listName{listAllow, listDeny} {
+		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n.String()), ranges.WithLabelValues(n.String())
+		m.listRead(n, 0, true)
+	}
+}
+
+// listRead tells of a list that was read, or could not be.
+func (m *metrics) listRead(n listName, ranges int, ok bool) {
+	m.listsRead[n].Set(float64(index(ok)))
+	m.ranges[n].Set(float64(ranges))
 }
 
 // watches adds what other rooms count themselves, read when metrics are asked for.

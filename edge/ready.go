@@ -58,10 +58,16 @@ func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
 	}
 	var d ratelimit.Decision
 	l := h.limits[t.class]
+	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
+		return dst, false // for whom it is the long way knows
+	}
+	switch h.lists.of(q.Client) {
+	case denied:
+		return dst, false
+	case allowed:
+		l = nil
+	}
 	if l != nil {
-		if q.Forwarded && len(h.clients.trusted) > 0 {
-			return dst, false
-		}
 		if d = l.Allow(q.Client, q.Now); !d.OK {
 			return dst, false // it does not count, so that it may be asked for again
 		}

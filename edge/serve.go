@@ -27,6 +27,7 @@ type handler struct {
 	hosts    []string
 	patience time.Duration // of a caller that waits for a flight
 	clients  clients
+	lists    *lists                      // nil: none
 	limits   [classes]*ratelimit.Limiter // nil: off
 	cache    *cache.Cache
 	origin   *upstream.Client
@@ -50,7 +51,7 @@ type handler struct {
 
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
-		clients: clients{cfg.TrustedProxies}, cache: c, origin: o, page: newPage(), metrics: m,
+		clients: clients{cfg.TrustedProxies}, lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject)}
 	for c := classSearch; c < classes; c++ {
 		if limit := cfg.Limits.of(c); !limit.Off() {
@@ -94,6 +95,10 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 	}()
 	if p := refuse(ctx, h.hosts); p != nil {
 		h.end(r, outcomeRefused, p)
+		return
+	}
+	if p := h.barred(ctx); p != nil {
+		h.end(r, outcomeDenied, p)
 		return
 	}
 	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.Looped(texts(lines)) {
@@ -144,7 +149,11 @@ func (h *handler) count(r *request) error {
 	if l == nil {
 		return nil
 	}
-	r.limit, r.decision = l.Limit(), l.Allow(h.clients.of(r.ctx), r.now)
+	client := h.clients.of(r.ctx)
+	if h.lists.of(client) == allowed {
+		return nil
+	}
+	r.limit, r.decision = l.Limit(), l.Allow(client, r.now)
 	h.metrics.counted(r.class, r.decision.OK)
 	if !r.decision.OK {
 		return tooMany(r.decision)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/iconedge/iconedge/edge"
 )
@@ -12,7 +15,8 @@ origin it learns what a new release changed, and forgets only that.
 
   iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
 
-GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.`
+GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.
+SIGHUP has --allow-file and --deny-file read at once; else they are read within seconds of a change.`
 
 func runEdge(ctx context.Context, std streams, args []string) error {
 	fs := newFlags("edge", "", edgeHelp)
@@ -22,5 +26,19 @@ func runEdge(ctx context.Context, std streams, args []string) error {
 	if err := fs.parse(std, args); err != nil {
 		return err
 	}
-	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error { return edge.Run(ctx, cfg) })
+	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
+		cfg.Reload = reloads(cfg)
+		return edge.Run(ctx, cfg)
+	})
+}
+
+// reloads are the signals by which an operator has an edge read its lists again. Where it has none, SIGHUP ends it, as it should when
+// a terminal is closed.
+func reloads(cfg edge.Config) <-chan os.Signal {
+	if cfg.AllowFile == "" && cfg.DenyFile == "" {
+		return nil
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c
 }

@@ -46,6 +46,7 @@ func runAll(ctx context.Context, std streams, args []string) error {
 // drains is answered.
 func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	var err error
+	e.Reload = reloads(e)
 	if e.Listener, err = net.Listen("tcp", e.Listen); err != nil {
 		return err
 	}

@@ -1,0 +1,195 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/problem"
+)
+
+const (
+	listEvery = 2 * time.Second // between two looks at a list's file
+	maxList   = 64 << 20        // bytes of one
+)
+
+// A standing is what the operator's lists say of a client.
+type standing uint8
+
+const (
+	ordinary standing = iota
+	allowed           // no limit counts its calls, and no list denies it
+	denied
+)
+
+// lists are the operator's: who is denied, and who is allowed whatever else is said. Nil: there are none.
+type lists struct{ allow, deny *list }
+
+// newLists are the lists of these files; nil, if there are none. They are empty until they are loaded.
+func newLists(allow, deny string, log *slog.Logger, m *metrics) *lists {
+	if allow == "" && deny == "" {
+		return nil
+	}
+	return &lists{newList(listAllow, allow, log, m), newList(listDeny, deny, log, m)}
+}
+
+// of is the standing of a client.
+func (l *lists) of(client netip.Addr) standing {
+	switch {
+	case l == nil:
+		return ordinary
+	case l.allow.has(client):
+		return allowed
+	case l.deny.has(client):
+		return denied
+	}
+	return ordinary
+}
+
+// load reads both files. An error is that of the first that can't be used: its list stays as it is.
+func (l *lists) load() error {
+	if l == nil {
+		return nil
+	}
+	if err := l.allow.load(); err != nil {
+		return err
+	}
+	return l.deny.load()
+}
+
+// run reads the lists again when their files have changed, and at once when it is told to, until ctx ends.
+func (l *lists) run(ctx context.Context, told <-chan os.Signal) {
+	if l == nil {
+		return
+	}
+	tick := time.NewTicker(listEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-told:
+			l.allow.reload()
+			l.deny.reload()
+		case <-tick.C:
+			l.allow.look()
+			l.deny.look()
+		}
+	}
+}
+
+// A list is the addresses of a file, as it was when it was last read and all of it understood.
+type list struct {
+	name    listName
+	file    string // empty: nobody is on it
+	log     *slog.Logger
+	metrics *metrics
+	set     atomic.Pointer[addresses]
+	seen    os.FileInfo // at the last look
+	read    os.FileInfo // when it was last read, well or not; nil: it was not there
+}
+
+func newList(name listName, file string, log *slog.Logger, m *metrics) *list {
+	l := &list{name: name, file: file, log: log, metrics: m}
+	l.set.Store(new(addresses))
+	return l
+}
+
+func (l *list) has(client netip.Addr) bool { return l.set.Load().has(client) }
+
+// look reads the file if it is another than the one that was read. While it is still being written it changes from look to
+// look, and is let be.
+func (l *list) look() {
+	if l.file == "" {
+		return
+	}
+	now := statOf(l.file)
+	settled := same(now, l.seen)
+	if l.seen = now; settled && !same(now, l.read) {
+		l.reload()
+	}
+}
+
+// reload reads the file. What can't be used changes nothing, and is told.
+func (l *list) reload() {
+	if l.file == "" {
+		return
+	}
+	err := l.load()
+	l.metrics.listRead(l.name, len(*l.set.Load()), err == nil)
+	if err != nil {
+		l.log.Error("a list can't be read; the one before it stays", "list", l.name.String(), "err", err)
+		return
+	}
+	l.log.Info("a list was read", "list", l.name.String(), "ranges", len(*l.set.Load()))
+}
+
+// load puts the addresses of the file in place of those before.
+func (l *list) load() error {
+	if l.file == "" {
+		return nil
+	}
+	l.read = statOf(l.file) // before reading: what is written meanwhile is seen at the next look
+	l.seen = l.read
+	set, err := readAddresses(l.file)
+	if err != nil {
+		return fmt.Errorf("--%s-file: %w", l.name, err)
+	}
+	l.set.Store(&set)
+	l.metrics.listRead(l.name, len(set), true)
+	return nil
+}
+
+func readAddresses(file string) (addresses, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxList+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxList {
+		return nil, fmt.Errorf("%s has more than %d bytes", file, maxList)
+	}
+	set, err := parseAddresses(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %w", file, err)
+	}
+	return set, nil
+}
+
+// statOf is what is known of a file without reading it; nil: it is not there.
+func statOf(file string) os.FileInfo {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// same reports whether nobody has changed a file between two looks, or put another in its place.
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// barred is the answer to a client on the deny list; nil, if it is not there. Whether the process lives is told to everybody:
+// health checks come from addresses that nobody thinks of.
+func (h *handler) barred(ctx *fasthttp.RequestCtx) *problem.Problem {
+	if h.lists == nil || h.lists.of(h.clients.of(ctx)) != denied || string(ctx.URI().PathOriginal()) == healthPath {
+		return nil
+	}
+	return problem.New(http.StatusForbidden, "calls from this address are not answered here").With(fasthttp.HeaderCacheControl, "no-store")
+}
