@@ -190,4 +190,7 @@ func (h *handler) sweep(ctx context.Context) {
 func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	closeAfter(ctx)
 	h.end(&request{ctx: ctx, now: time.Now()}, outcomeRefused, unreadable(err))
+	if c, ok := ctx.Conn().(*lingeringConn); ok && c.bare() {
+		ctx.Response.SkipBody = true
+	}
 }

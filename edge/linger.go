@@ -43,6 +43,12 @@ func (c *lingeringConn) sound() bool {
 	return !ok || h.Sound()
 }
 
+// bare reports whether the request that was read last is a HEAD, where the server could make nothing of it.
+func (c *lingeringConn) bare() bool {
+	h, ok := c.Conn.(*h1.Conn)
+	return ok && h.Bare()
+}
+
 // refuse makes c linger when it is closed.
 func (c *lingeringConn) refuse() { c.refused.Store(true) }
 

@@ -7,6 +7,7 @@
 package h1
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -61,6 +62,7 @@ type Conn struct {
 	body     int64  // bytes of that request that it has not been given yet
 	through  bool   // where one request ends and another begins is no longer known: everything is the server's
 	unsound  bool   // and it is not by the letter
+	bare     bool   // the request that the server has been given is a HEAD
 	reads    time.Time
 	writes   time.Time
 
@@ -112,12 +114,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 			}
 		case next.state == other:
 			n = copy(p, p[next.blank:n])
+			c.bare = isHead(p[:n])
 			whole := int64(next.size-next.blank) + c.request.length
 			given := int(min(whole, int64(n)))
 			c.rest, c.body = append(c.rest[:0], p[given:n]...), whole-int64(given)
 			return given, nil
 		default:
-			c.through, c.unsound = true, next.state == unsound
+			c.through, c.unsound, c.bare = true, next.state == unsound, isHead(p[:n])
 			return n, nil
 		}
 	}
@@ -141,6 +144,12 @@ func (c *Conn) readOn(p []byte) (n int, err error) {
 // Sound reports whether the lines of the request that the server has been given last are by the letter, as far as is known here: they
 // end in CR LF, the first one too, and have no control bytes.
 func (c *Conn) Sound() bool { return !c.unsound }
+
+// Bare reports whether the request that the server has been given last is a HEAD: no body follows the answer, not even to one that the
+// server could not read (RFC 9110, section 9.3.2).
+func (c *Conn) Bare() bool { return c.bare }
+
+func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
 
 // takeRest gives out what was read already.
 func (c *Conn) takeRest(p []byte) int {
