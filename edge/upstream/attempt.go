@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptrace"
 )
 
@@ -16,8 +17,8 @@ type attempt struct {
 	head head // of the answer; conn fills it
 }
 
-func newAttempt(ctx context.Context) (context.Context, *attempt) {
-	t := &attempt{}
+func newAttempt(ctx context.Context, method string) (context.Context, *attempt) {
+	t := &attempt{head: head{bodiless: method == http.MethodHead}}
 	ctx, t.end = context.WithCancelCause(ctx)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		t.conn = info.Conn.(*conn)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 )
@@ -16,6 +17,8 @@ var errUnasked = errors.New("the origin sent bytes that nobody asked for")
 type conn struct {
 	net.Conn
 	closed func() // called once
+
+	surplus bool // something came behind a body and is lost: the end of the connection. Of its reader alone
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -55,8 +58,15 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	c.reading = true
 	c.changed.Broadcast()
+	left := int64(math.MaxInt64)
+	if c.serving != nil {
+		left = c.serving.head.left()
+	}
 	c.mu.Unlock()
-	n, err := c.Conn.Read(p)
+	if c.surplus {
+		return 0, errUnasked
+	}
+	n, err := c.read(p, left)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = false
@@ -69,6 +79,29 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.die(err)
 	}
 	return n, err
+}
+
+// tail is the end of a body that is read with room for some bytes more than it has.
+const tail = 512
+
+// read reads from the socket. Who wants no more than is left of a body would not see what comes behind it, which shows that its length is
+// wrong, until it has gone out: so the last part of a body is read for itself, with room for that.
+func (c *conn) read(p []byte, left int64) (int, error) {
+	switch {
+	case int64(len(p)) != left || left == 0:
+		return c.Conn.Read(p)
+	case left > tail:
+		return c.Conn.Read(p[:left-tail])
+	}
+	var end [tail + len(statusLine)]byte
+	n, err := c.Conn.Read(end[:left+int64(len(statusLine))])
+	if surplus := end[min(int64(n), left):n]; len(surplus) > 0 {
+		c.surplus = true
+		if !beginsAnswer(surplus) {
+			err = errExcess
+		}
+	}
+	return copy(p, end[:n]), err
 }
 
 // hear takes what came, or refuses it.

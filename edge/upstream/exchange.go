@@ -82,7 +82,7 @@ func (c *Client) ask(ctx context.Context, o *origin, probe bool, r Request, head
 
 // try sends r to o once. Its verdict is about o, not about the answer: that an answer came says that o is there.
 func (c *Client) try(ctx context.Context, o *origin, r Request, header http.Header) (*http.Response, verdict, error) {
-	ctx, t := newAttempt(ctx)
+	ctx, t := newAttempt(ctx, r.Method)
 	req, err := o.request(ctx, r, header)
 	if err != nil {
 		return nil, nothing, err

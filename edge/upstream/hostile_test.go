@@ -30,6 +30,13 @@ func TestHostileOrigins(t *testing.T) {
 		{"closes in the fields", text("HTTP/1.1 200 OK\r\nContent-Le"), ErrAnswer},
 		{"closes in the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), ErrAnswer},
 		{"closes before the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), ErrAnswer},
+		{"a body longer than its length", text(ok + "!"), ErrAnswer},
+		{"a long body longer than its length", text("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50001)), ErrAnswer},
+		{"a long body whose head came before", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n")
+			io.WriteString(c, strings.Repeat("y", 60000))
+		}, ErrAnswer},
+		{"a body of nothing that is something", text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n!"), ErrAnswer},
 		{"closes in a chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), ErrAnswer},
 		{"closes before the last chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"), ErrAnswer},
 		{"a chunk size that is none", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nab\r\n0\r\n\r\n"), ErrAnswer},
@@ -112,6 +119,10 @@ func TestOddOrigins(t *testing.T) {
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", "ok", -1},
 		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", "", 0},
 		{"no content and its length", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "", 0},
+		{"another answer behind it", ok + evil, "ok", 2},
+		{"half of one behind it", ok + "HT", "ok", 2},
+		{"another behind a long one", "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50000) + evil, strings.Repeat("y", 50000), 50000},
+		{"a line's end behind it", ok + "\r\n", "ok", 2},
 		{"an error of its own", "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno", "no", 2},
 		{"an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", 0},
 		{"a field of this hop beside close", "HTTP/1.1 200 OK\r\nConnection: close, X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
