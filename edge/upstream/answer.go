@@ -36,9 +36,13 @@ func (c *Client) newAnswer(resp *http.Response, asked time.Time) *Answer {
 	return a
 }
 
-// Whole reads the body, of max bytes or fewer, and closes it. One that is longer is a problem that wraps ErrTooLarge.
+// Whole reads the body, of max bytes or fewer, and closes it. One that is longer is a problem that wraps ErrTooLarge, and one that takes longer
+// than a read may, and as much again for each MiB, one that wraps ErrTimeout: somebody waits for the end of it.
 func (a *Answer) Whole(max int64) ([]byte, error) {
 	defer a.Body.Close() // before its end: the connection is not used again
+	if b, ok := a.Body.(*body); ok {
+		b.waited = time.Now()
+	}
 	if a.Length > max {
 		return nil, problemOf(ErrTooLarge)
 	}
@@ -58,6 +62,8 @@ func (a *Answer) Whole(max int64) ([]byte, error) {
 // A body is an answer's while it comes. It ends the exchange at its end, at an error and when it is closed.
 type body struct {
 	from    io.ReadCloser
+	waited  time.Time // since when its end has been waited for; zero: it has not
+	came    int64     // bytes
 	client  *Client
 	ctx     context.Context // the exchange's
 	cancel  context.CancelCauseFunc
@@ -79,10 +85,10 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	b.idle.Reset(b.client.idle)
+	b.idle.Reset(b.patience())
 	n, err := b.from.Read(p)
 	b.idle.Stop()
-	if err == nil {
+	if b.came += int64(n); err == nil {
 		return n, nil
 	}
 	cause := context.Cause(b.ctx)
@@ -98,6 +104,15 @@ func (b *body) Read(p []byte) (int, error) {
 		b.err = io.EOF
 	}
 	return n, b.err
+}
+
+// patience is how long the next read may take.
+func (b *body) patience() time.Duration {
+	if b.waited.IsZero() {
+		return b.client.idle
+	}
+	all := b.client.idle * time.Duration(1+b.came>>20)
+	return min(b.client.idle, time.Until(b.waited.Add(all)))
 }
 
 // Close ends the exchange. Before the end of the body it closes the connection too: what would still come is nobody's.

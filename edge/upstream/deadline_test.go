@@ -49,17 +49,10 @@ func TestDeadlines(t *testing.T) {
 		"hangs in the body":           {short, drips(long+"ok", ""), 5 * time.Second},
 		"hangs in the body, defaults": {defaults, drips(long+"ok", ""), 10 * time.Second},
 		"hangs in the end":            {short, drips("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", ""), 5 * time.Second},
-		"drips, then hangs":           {short, drips(long, "ok"), 7 * time.Second},
-		"drips its body":              {short, drips(long, strings.Repeat("x", 99)), 60 * time.Second},
-		"sends and sends": {defaults, func(c net.Conn, _ string) bool {
-			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
-			for {
-				if _, err := c.Write([]byte("x")); err != nil {
-					return false
-				}
-				time.Sleep(time.Second / 9)
-			}
-		}, 15 * time.Minute},
+		"drips, then hangs":           {short, drips(long, "ok"), 5 * time.Second},
+		"drips its body":              {short, drips(long, strings.Repeat("x", 99)), 5 * time.Second},
+		"drips its body, defaults":    {defaults, drips(long, strings.Repeat("x", 99)), 10 * time.Second},
+		"sends and sends":             {defaults, sendsOn, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,6 +71,59 @@ func TestDeadlines(t *testing.T) {
 			})
 		})
 	}
+}
+
+// sendsOn sends a byte nine times a second, for ever.
+func sendsOn(c net.Conn, _ string) bool {
+	io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+	for {
+		if _, err := c.Write([]byte("x")); err != nil {
+			return false
+		}
+		time.Sleep(time.Second / 9)
+	}
+}
+
+// A body that is read while it comes may take as long as the exchange.
+func TestDeadlineOfTheWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := network{"a": {answer: sendsOn}}.client(Config{}, "a")
+		start := time.Now()
+		a, err := c.Do(t.Context(), get("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, a.Body)
+		wantProblem(t, err, 504, ErrTimeout)
+		if took := time.Since(start); took != 15*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// A long body that is waited for has as much time again for each MiB of it.
+func TestDeadlineGrowsWithTheBody(t *testing.T) {
+	mib := strings.Repeat("x", 1<<20)
+	steady := func(c net.Conn, _ string) bool {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5242880\r\n\r\n")
+		for range 5 {
+			time.Sleep(8 * time.Second)
+			io.WriteString(c, mib)
+		}
+		return true
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := network{"a": {answer: steady}}.client(Config{}, "a")
+		defer c.Close()
+		a, err := c.Do(t.Context(), get("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := a.Whole(8 << 20); len(b) != 5<<20 || err != nil {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+	})
 }
 
 // A request that is not read, by a connection that takes no byte.
@@ -107,7 +153,7 @@ func TestDeadlineOfTwoTries(t *testing.T) {
 	})
 }
 
-// A slow but steady body comes whole, and a reader that takes its time between two reads is not held against the origin.
+// A slow but steady body comes whole to who reads it while it comes, and a reader that takes its time between two reads is not held against the origin.
 func TestNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := network{"a": {answer: drips(long, strings.Repeat("x", 99))}}.client(Config{FirstByte: 2 * time.Second}, "a")
@@ -118,7 +164,7 @@ func TestNoDeadline(t *testing.T) {
 		time.Sleep(time.Minute)
 		io.ReadFull(a.Body, make([]byte, 2))
 		time.Sleep(time.Minute)
-		if b, err := a.Whole(100); len(b) != 97 || err != nil {
+		if b, err := io.ReadAll(a.Body); len(b) != 97 || err != nil {
 			t.Errorf("read %q, %v", b, err)
 		}
 		synctest.Wait()

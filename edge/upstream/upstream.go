@@ -23,7 +23,7 @@ type Config struct {
 	Origins   [][]*url.URL  // groups in order of preference; http or https; a path in one comes before every target
 	Connect   time.Duration // of connecting, TLS included; 3 s
 	FirstByte time.Duration // until an answer's header fields, a second try included; 10 s
-	Idle      time.Duration // of one read of a body; FirstByte
+	Idle      time.Duration // of one read of a body, and of each MiB of one that is waited for whole; FirstByte
 	Whole     time.Duration // of an exchange, body included; 15 min
 	Check     time.Duration // between two health checks of an origin, where there are several origins; 2 s
 	MaxConns  int           // open at a time to one origin; later requests wait for one; 256
