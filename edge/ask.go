@@ -10,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -49,11 +50,14 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 
 // spoils reports whether an answer is an error that must not take the place of what is stored, as long as that is of use: whoever
 // can make an origin fail, with a field that it chokes on or at a bad moment, would take the good answer from everybody. That
-// something is gone is no such error.
+// something is gone is no such error, unless it was an origin of ours that said that it is there, and another one says that it is not:
+// ours names its release in every answer.
 func spoils(stored *cache.Entry, a *upstream.Answer) bool {
 	switch a.Status {
 	case http.StatusNotFound, http.StatusGone, http.StatusUnavailableForLegalReasons:
-		return false
+		if stored == nil || stored.Release == "" || a.Header.Get(icon.FieldRelease) != "" {
+			return false
+		}
 	}
 	return a.Status >= http.StatusBadRequest && stored != nil && stored.Status < http.StatusBadRequest &&
 		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureLost, a.ResponseTime)
