@@ -80,18 +80,19 @@ func take(open []*node, token xml.Token) ([]*node, error) {
 	return open, nil
 }
 
+// addText puts text into an element; around the root there may be white space alone (XML 1.0, section 2.1).
 func (n *node) addText(s string, outside bool) error {
-	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
-	if outside && strings.TrimSpace(s) != "" {
-		return refused("it has text outside of its root")
+	if outside {
+		if strings.TrimSpace(s) != "" {
+			return refused("it has text outside of its root")
+		}
+		return nil
 	}
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	if last := len(n.children) - 1; last >= 0 && n.children[last].name == "" {
 		n.children[last].text += s
 	} else if s != "" {
 		n.children = append(n.children, &node{text: s})
-	}
-	if outside {
-		n.children = n.children[:len(n.children)-1]
 	}
 	return nil
 }

@@ -1,0 +1,23 @@
+package mcp
+
+import "github.com/iconedge/iconedge/icon"
+
+// A credit is what must be kept with icons of one pack.
+type credit struct {
+	License       string `json:"license"`
+	Attribution   string `json:"attribution"`
+	CommercialUse bool   `json:"commercial_use"`
+}
+
+func creditOf(spdx, attribution string, commercial bool) credit {
+	return credit{line(spdx), line(attribution), commercial && icon.License{SPDX: spdx}.CommercialUse()}
+}
+
+// String says the credit in words.
+func (c credit) String() string {
+	s := "license " + c.License + "; attribution: " + c.Attribution
+	if !c.CommercialUse {
+		s += "; NON-COMMERCIAL use only"
+	}
+	return s
+}

@@ -1,0 +1,131 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+type listed struct {
+	Total       int          `json:"total"`
+	Packs       []listedPack `json:"packs"`
+	NextCursor  string       `json:"nextCursor,omitempty"`
+	License     string       `json:"license"`
+	Attribution string       `json:"attribution"`
+}
+
+type listedPack struct {
+	Pack  string `json:"pack"`
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+	credit
+}
+
+// packsPage is about how many characters of text one page of packs has: with its structured form it stays below what an answer
+// may have. The whole library is one page.
+const packsPage = maxContent / 2
+
+func listPacks(l *library, args arguments) (func(context.Context) (output, error), error) {
+	after, given, err := args.text("cursor")
+	if err != nil || given && !icon.ValidKey(after) {
+		return nil, refusef("cursor must be the nextCursor of an answer before; leave it out to begin.")
+	}
+	return func(ctx context.Context) (output, error) {
+		a, err := l.upstream.packs(ctx)
+		if err != nil {
+			return output{}, err
+		}
+		list, words := page(a.Packs, after)
+		return output{[]string{words}, list}, nil
+	}, nil
+}
+
+// page lists packs after the one that a cursor names, as many as fit.
+func page(packs []icon.Pack, after string) (listed, string) {
+	list := listed{Total: len(packs), Packs: []listedPack{}, License: eachPack, Attribution: eachPack}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d icon packs, each with its license and attribution:\n", len(packs))
+	for i, p := range from(packs, after) {
+		one := listedPack{p.Pack, line(p.Name), p.Count, creditOf(p.License, p.Attribution, p.CommercialUse)}
+		words := fmt.Sprintf("- %s (%d icons): %s\n", p.Pack, p.Count, one.credit)
+		if i > 0 && b.Len()+len(words) > packsPage {
+			list.NextCursor = list.Packs[len(list.Packs)-1].Pack
+			fmt.Fprintf(&b, "There are more: call again with cursor %s.\n", list.NextCursor)
+			break
+		}
+		list.Packs = append(list.Packs, one)
+		b.WriteString(words)
+	}
+	return list, b.String()
+}
+
+const eachPack = "see each pack"
+
+// from is the list behind a pack; behind one that is gone, the list as a whole.
+func from(packs []icon.Pack, after string) []icon.Pack {
+	for i, p := range packs {
+		if p.Pack == after {
+			return packs[i+1:]
+		}
+	}
+	return packs
+}
+
+type packInfo struct {
+	Pack       string          `json:"pack"`
+	Name       string          `json:"name"`
+	Count      int             `json:"count"`
+	Categories []icon.Category `json:"categories"`
+	Samples    []string        `json:"samples"`
+	Monochrome bool            `json:"monochrome"`
+	credit
+	LicenseTitle string `json:"license_title"`
+	LicenseURL   string `json:"license_url"`
+	Author       string `json:"author"`
+	AuthorURL    string `json:"author_url"`
+	Version      string `json:"version"`
+}
+
+func getPack(l *library, args arguments) (func(context.Context) (output, error), error) {
+	key, err := args.key("pack", "lucide")
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (output, error) {
+		a, err := l.upstream.pack(ctx, key)
+		if err != nil {
+			return output{}, err
+		}
+		p := packInfo{a.Pack.Pack, line(a.Name), a.Count, append([]icon.Category{}, a.Categories...), append([]string{}, a.Samples...), a.Monochrome,
+			creditOf(a.License, a.Attribution, a.CommercialUse), line(a.LicenseTitle), line(a.LicenseURL), line(a.Author), line(a.AuthorURL), line(a.Version)}
+		return output{[]string{p.words()}, p}, nil
+	}, nil
+}
+
+func (p packInfo) words() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s), %d icons, version %s, by %s %s\n%s\nLicense text: %s %s\n", p.Pack, p.Name, p.Count, orUnknown(p.Version), orUnknown(p.Author), p.AuthorURL,
+		p.credit, p.LicenseTitle, p.LicenseURL)
+	if p.Monochrome {
+		b.WriteString("Every icon can be colored.\n")
+	}
+	if len(p.Samples) > 0 {
+		b.WriteString("Samples: " + line(strings.Join(p.Samples, ", ")) + "\n")
+	}
+	if len(p.Categories) > 0 {
+		b.WriteString("Categories:")
+		for _, c := range p.Categories {
+			fmt.Fprintf(&b, " %s (%d);", line(c.Name), c.Count)
+		}
+	}
+	return b.String()
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+type searched struct {
+	Query       string   `json:"query"`
+	Total       int      `json:"total"`
+	Results     []hit    `json:"results"`
+	Suggestions []string `json:"suggestions"`
+	License     string   `json:"license"`
+	Attribution string   `json:"attribution"`
+}
+
+type hit struct {
+	Pack string `json:"pack"`
+	Name string `json:"name"`
+	credit
+	Monochrome bool `json:"monochrome"`
+}
+
+const eachResult = "see each result"
+
+func searchIcons(l *library, args arguments) (func(context.Context) (output, error), error) {
+	query, err := args.query()
+	if err != nil {
+		return nil, err
+	}
+	limit, err := args.whole("limit", icon.DefaultLimit, icon.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	pack := ""
+	if _, given := args["pack"]; given {
+		if pack, err = args.key("pack", "lucide"); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) (output, error) {
+		a, err := l.upstream.search(ctx, query, limit, pack)
+		if err != nil {
+			return output{}, err
+		}
+		found := searchedOf(a, query, limit)
+		return output{[]string{found.words()}, found}, nil
+	}, nil
+}
+
+func searchedOf(a *icon.SearchAnswer, query string, limit int) searched {
+	s := searched{Query: query, Total: a.Total, Results: []hit{}, Suggestions: append([]string{}, a.Suggestions...), License: eachResult, Attribution: eachResult}
+	for _, r := range a.Results[:min(limit, len(a.Results))] {
+		s.Results = append(s.Results, hit{r.Pack, r.Name, creditOf(r.License, r.Attribution, r.CommercialUse), r.Monochrome})
+	}
+	return s
+}
+
+// words name every hit, and then what must be kept with those of each pack.
+func (s searched) words() string {
+	var b, credits strings.Builder
+	if len(s.Results) == 0 {
+		b.WriteString("No icons found; nothing to license. Try other words, or leave the pack out.")
+		if len(s.Suggestions) > 0 {
+			b.WriteString(" Near: " + line(strings.Join(s.Suggestions, ", ")) + ".")
+		}
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%d of %d icons, best first:\n", len(s.Results), max(s.Total, len(s.Results)))
+	said := map[string]bool{}
+	for _, r := range s.Results {
+		fmt.Fprintf(&b, "- %s/%s\n", line(r.Pack), line(r.Name))
+		if !said[r.Pack] {
+			said[r.Pack] = true
+			fmt.Fprintf(&credits, "- %s: %s\n", line(r.Pack), r.credit)
+		}
+	}
+	return b.String() + "License and attribution, by pack:\n" + credits.String()
+}

@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"unicode"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// described is what each tool is called, does, takes and gives: its schemas are of JSON Schema 2020-12.
+//
+//go:embed tools.json
+var described []byte
+
+// maxContent is the most characters of text in an answer.
+const maxContent = 100_000
+
+// A library is what the tools, the resources and the prompts share: the API behind the gate.
+type library struct {
+	upstream *upstream
+	gate     *gate
+	cdn      string
+	log      *slog.Logger
+}
+
+func newLibrary(cfg Config) *library {
+	u := newUpstream(cfg)
+	return &library{upstream: u, gate: &gate{upstream: u}, cdn: cfg.CDN, log: cfg.Log}
+}
+
+// An output is what a tool found: structured, and the same in words.
+type output struct {
+	texts      []string
+	structured any
+}
+
+// A tool reads its arguments, and gives what then asks the API: arguments are judged before anything is asked.
+type tool func(l *library, args arguments) (func(context.Context) (output, error), error)
+
+var tools = map[string]struct {
+	run   tool
+	takes []string
+}{
+	"search_icons": {searchIcons, []string{"query", "limit", "pack"}},
+	"get_icon":     {getIcon, []string{"pack", "name", "format", "color"}},
+	"list_packs":   {listPacks, []string{"cursor"}},
+	"get_pack":     {getPack, []string{"pack"}},
+}
+
+func addTools(s *sdk.Server, l *library) {
+	var list []*sdk.Tool
+	if err := json.Unmarshal(described, &list); err != nil {
+		panic(err) // it is part of the program
+	}
+	no := false
+	for _, t := range list {
+		t.Annotations = &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+		s.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			out, err := l.call(ctx, req.Params.Name, req.Params.Arguments)
+			return l.result(out, err), nil
+		})
+	}
+}
+
+// call runs one tool, within the time that a call may take.
+func (l *library) call(ctx context.Context, name string, raw json.RawMessage) (output, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t := tools[name]
+	args, err := parseArguments(raw, name, t.takes...)
+	if err != nil {
+		return output{}, err
+	}
+	find, err := t.run(l, args)
+	if err != nil {
+		return output{}, err
+	}
+	if err := l.gate.open(ctx); err != nil {
+		return output{}, err
+	}
+	return find(ctx)
+}
+
+// result makes the protocol's answer. An error is one of the tool's, for the model to read, not one of the protocol's.
+func (l *library) result(out output, err error) *sdk.CallToolResult {
+	length := 0
+	for _, t := range out.texts {
+		length += len([]rune(t))
+	}
+	if err == nil && length > maxContent {
+		err = refusef("The answer is longer than %d characters; ask for an icon as format url, or for less.", maxContent)
+	}
+	if err != nil {
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: l.sentence(err)}}}
+	}
+	r := &sdk.CallToolResult{StructuredContent: json.RawMessage(l.redact(string(marshal(out.structured))))}
+	for _, t := range out.texts {
+		r.Content = append(r.Content, &sdk.TextContent{Text: l.redact(t)})
+	}
+	return r
+}
+
+// sentence is what a caller is told of an error.
+func (l *library) sentence(err error) string {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return l.redact(r.sentence)
+	}
+	l.log.Error("a call failed", "error", l.redact(err.Error()))
+	return "Something went wrong in this server; trying again may help."
+}
+
+// redact takes the licence token out of words: the API may send it back.
+func (l *library) redact(s string) string {
+	if token := l.upstream.token; len(token) >= 8 {
+		return strings.ReplaceAll(s, token, "…")
+	}
+	return s
+}
+
+// marshal writes what has strings, numbers and the like alone. Markup stays readable: an answer is no page.
+func marshal(v any) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // can't happen
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// line is a credit in one line, whatever the API had in it.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
