@@ -208,6 +208,10 @@ func (h *handler) alsoByLanguage(q *inquiry, e *cache.Entry) {
 
 // fetch asks the origin, within the edge's life. Its errors are problems.
 func (h *handler) fetch(r upstream.Request) (*upstream.Answer, error) {
+	if err := h.waiting.ask(); err != nil {
+		return nil, err
+	}
+	defer h.waiting.answered()
 	start := time.Now()
 	a, err := h.origin.Do(h.life, r)
 	h.metrics.asked(time.Since(start), err)

@@ -116,12 +116,6 @@ func drain(s *fasthttp.Server, atMost time.Duration, log *slog.Logger) {
 	}
 }
 
-// idleTimeout is how long a connection may wait for its next request.
-const idleTimeout = time.Minute
-
-// writeTimeout is how long a client may take for an answer that is held whole, or for a part of one that is not.
-const writeTimeout = 30 * time.Second
-
 // maxRequestBody is how long a request's body may be: to our own routes nobody sends much.
 func maxRequestBody(proxyAll bool) int {
 	if proxyAll {
@@ -130,16 +124,13 @@ func maxRequestBody(proxyAll bool) int {
 	return maxBody
 }
 
-// newServer is the public server. Its deadlines are for whole requests and answers: a slow client holds a connection, and
-// nothing else, and not for ever.
+// newServer is the public server. It sets no deadlines: those are for whole requests and answers, and its connections keep them
+// themselves (conns.go). A slow client holds a connection, and nothing else, and not for ever.
 func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:                      h.ServeRequest,
 		ErrorHandler:                 h.unreadable,
 		HeaderReceived:               received,
-		ReadTimeout:                  20 * time.Second,
-		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
 		ReadBufferSize:               maxHead,
 		WriteBufferSize:              16 << 10,
 		MaxRequestBodySize:           maxRequestBody(h.proxyAll),
@@ -189,7 +180,11 @@ func (h *handler) sweep(ctx context.Context) {
 // unreadable answers what could not be read as a request. Its connection is closed.
 func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	closeAfter(ctx)
-	h.end(&request{ctx: ctx, now: time.Now()}, outcomeRefused, unreadable(err))
+	p := unreadable(err)
+	if c := plainConn(ctx); c != nil && c.LongLine() && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
+		p = longTarget()
+	}
+	h.end(&request{ctx: ctx, now: time.Now()}, outcomeRefused, p)
 	if c, ok := ctx.Conn().(*lingeringConn); ok && c.bare() {
 		ctx.Response.SkipBody = true
 	}

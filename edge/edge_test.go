@@ -208,7 +208,7 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 	}
 	flight, began := e.cache.Fly(key, old, time.Now(), func() *cache.Entry { return nil }, func() cache.Landing { return cache.Landing{} })
 	close(open)
-	if l := flight.Wait(time.Minute); began || l.Err != nil || !l.Stored {
+	if l := flight.Wait(time.Minute, nil); began || l.Err != nil || !l.Stored {
 		t.Fatalf("no request was under way (began %v), or it went wrong: %+v", began, l)
 	}
 	a := e.get(t, key)

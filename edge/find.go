@@ -67,8 +67,13 @@ func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cac
 	if q.asks.Directives.NoStore || h.cache.Alone(q.flight(e), r.now) {
 		return ask(q, e), true
 	}
+	seat, err := h.waiting.enter(plainConn(r.ctx), r.now)
+	if err != nil {
+		return cache.Landing{Err: err}, false
+	}
+	defer h.waiting.leave(seat)
 	flight, began := h.fly(q, e, r.now, ask)
-	return flight.Wait(h.patience), began
+	return flight.Wait(h.patience, seat.left), began
 }
 
 // notStored answers only-if-cached (RFC 9111, section 5.2.1.7).
@@ -175,6 +180,9 @@ func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) 
 	if errors.Is(err, cache.ErrLate) {
 		err = problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").
 			With("Retry-After", "1").Because(err)
+	}
+	if errors.Is(err, cache.ErrLeft) {
+		err = crowded() // it may have closed one direction alone
 	}
 	return found{}, err
 }

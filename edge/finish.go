@@ -178,6 +178,7 @@ var nameETag, nameAge = []byte("ETag"), []byte("Age")
 // send gives an answer its body, which is not copied: entries are never changed.
 func send(ctx *fasthttp.RequestCtx, body []byte) {
 	ctx.Response.SetBodyRaw(body)
+	tellLength(ctx, int64(len(body)))
 	if len(body) == 0 {
 		ctx.Response.Header.SetContentLength(0) // or a HEAD would not have it
 	}

@@ -10,12 +10,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/problem"
 )
 
 const (
 	maxTarget = 8 << 10  // bytes of a request target
 	maxHead   = 16 << 10 // bytes of a request's line and fields together
+	maxFields = 100      // lines of them
 	maxBody   = 64 << 10 // bytes of a body that is read at all
 
 	maxForwarded = 8 << 20 // bytes of a body that is forwarded
@@ -69,11 +71,17 @@ func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
 		return problem.New(fasthttp.StatusExpectationFailed, "the only expectation that is met is 100-continue")
 	case len(h.RequestURI()) > maxTarget:
-		return problem.New(fasthttp.StatusRequestURITooLong, "an address has at most 8192 bytes")
+		return longTarget()
+	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > maxFields+1: // with the empty line behind them
+		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request has at most 100 fields")
 	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
 		return malformed()
 	}
 	return nil
+}
+
+func longTarget() *problem.Problem {
+	return problem.New(fasthttp.StatusRequestURITooLong, "an address has at most 8192 bytes")
 }
 
 func malformed() *problem.Problem {
@@ -164,6 +172,9 @@ func unreadable(err error) *problem.Problem {
 		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "the request's line and fields have at most 16384 bytes")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return problem.New(fasthttp.StatusRequestEntityTooLarge, "the body is too large")
+	case errors.Is(err, h1.ErrCrowded):
+		return problem.New(fasthttp.StatusServiceUnavailable, "too many long requests are being read; trying again in a moment may help").
+			With("Retry-After", "1")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return problem.New(fasthttp.StatusRequestTimeout, "the request did not come in time")
 	}

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	lingerFor   = 500 * time.Millisecond
-	lingerBytes = 256 << 10
+	lingerFor    = 500 * time.Millisecond
+	lingerBytes  = 256 << 10
+	lingerUnread = 64 << 10 // bytes that the system may go on sending by itself when a connection is closed
+	lingerPoll   = time.Second
 )
 
 // A listener's connections answer by themselves what is ready, and linger.
@@ -22,49 +24,106 @@ type listener struct {
 	h *handler
 }
 
+// Accept takes the next connection that there is room for.
 func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		switch {
+		case err == nil:
+			if conn := l.h.conns.admit(c, l.h); conn != nil {
+				return conn, nil
+			}
+		case !scarce(err):
+			return nil, err
+		case !l.h.conns.relieve():
+			time.Sleep(acceptPause)
+		}
 	}
-	return &lingeringConn{Conn: h1.NewConn(l.h.clients.proxied(c), l.h, h1.Timeouts{Idle: idleTimeout, Write: writeTimeout})}, nil
 }
 
 // A lingeringConn, where it was refused in the middle of a request, is closed in two steps: with bytes of the client still
-// unread, closing at once would reset the connection, and the answer could be lost (RFC 9112, section 9.6).
+// unread, closing at once would reset the connection, and the answer could be lost (RFC 9112, section 9.6). Where the client has not
+// taken its answer yet, it has what is left of its time for that, and no more.
 type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool
+	closing atomic.Bool
+	ended   func() // called once, when it is closed; nil: nothing is
+}
+
+// plainly is the connection that knows where requests begin and end. It is nil for one that is not of our listener.
+func (c *lingeringConn) plainly() *h1.Conn {
+	h, _ := c.Conn.(*h1.Conn)
+	return h
+}
+
+// raw is the connection beneath.
+func (c *lingeringConn) raw() net.Conn {
+	if h := c.plainly(); h != nil {
+		return h.Conn
+	}
+	return c.Conn
 }
 
 // sound reports whether the lines of the request that was read last are by the letter: the server does not tell how the first one ended.
 func (c *lingeringConn) sound() bool {
-	h, ok := c.Conn.(*h1.Conn)
-	return !ok || h.Sound()
+	h := c.plainly()
+	return h == nil || h.Sound()
 }
 
 // bare reports whether the request that was read last is a HEAD, where the server could make nothing of it.
 func (c *lingeringConn) bare() bool {
-	h, ok := c.Conn.(*h1.Conn)
-	return ok && h.Bare()
+	h := c.plainly()
+	return h != nil && h.Bare()
 }
 
 // refuse makes c linger when it is closed.
 func (c *lingeringConn) refuse() { c.refused.Store(true) }
 
-// Close says that no more is sent and reads, for a while, what still comes.
+// Close says that no more is sent, and ends the connection when there is nothing left to wait for.
 func (c *lingeringConn) Close() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !c.refused.Swap(false) || !ok || half.CloseWrite() != nil {
-		return c.Conn.Close()
+	if c.closing.Swap(true) {
+		return nil
 	}
-	go func() {
-		defer c.Conn.Close()
-		if c.Conn.SetReadDeadline(time.Now().Add(lingerFor)) == nil {
-			io.CopyN(io.Discard, c.Conn, lingerBytes)
-		}
-	}()
+	slow := c.unread() > lingerUnread
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !slow && !c.refused.Load() || !ok || half.CloseWrite() != nil {
+		return c.end()
+	}
+	go c.linger(slow)
 	return nil
+}
+
+// linger waits for the client to go, or to take its answer.
+func (c *lingeringConn) linger(slow bool) {
+	defer c.end()
+	if !slow {
+		if c.raw().SetReadDeadline(time.Now().Add(lingerFor)) == nil {
+			io.CopyN(io.Discard, c.raw(), lingerBytes)
+		}
+		return
+	}
+	h := c.plainly()
+	for tick := time.NewTicker(lingerPoll); c.unread() > lingerUnread; <-tick.C {
+		if !time.Now().Before(h.Due()) {
+			h.Cut()
+			return
+		}
+	}
+}
+
+func (c *lingeringConn) unread() int64 {
+	if h := c.plainly(); h != nil {
+		return h.Unread()
+	}
+	return 0
+}
+
+func (c *lingeringConn) end() error {
+	if c.ended != nil {
+		c.ended()
+	}
+	return c.Conn.Close()
 }
 
 // closeAfter closes a request's connection with its answer.
@@ -72,5 +131,20 @@ func closeAfter(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 	if c, ok := ctx.Conn().(*lingeringConn); ok {
 		c.refuse()
+	}
+}
+
+// plainConn is the connection of a request, where it is one of our listener's.
+func plainConn(ctx *fasthttp.RequestCtx) *h1.Conn {
+	if c, ok := ctx.Conn().(*lingeringConn); ok {
+		return c.plainly()
+	}
+	return nil
+}
+
+// tellLength tells the connection how long an answer's body is: a long one has more time.
+func tellLength(ctx *fasthttp.RequestCtx, length int64) {
+	if c := plainConn(ctx); c != nil {
+		c.Answer(length)
 	}
 }

@@ -64,6 +64,9 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	q.asks.Target = q.key
 	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
 		q.body = bytes.Clone(r.ctx.PostBody())
+		if cap(q.body) > maxBody {
+			r.ctx.Request.SwapBody(nil) // or the connection would keep it while it is idle
+		}
 	}
 	return q
 }
@@ -202,7 +205,7 @@ func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepol
 	return outcomePassed, nil
 }
 
-// stream sends a body while it comes. A client that takes nothing for a while is given up, not one that is slow.
+// stream sends a body while it comes.
 func stream(r *request, f found) {
 	if r.ctx.IsHead() {
 		f.close()
@@ -212,9 +215,9 @@ func stream(r *request, f found) {
 		}
 		return
 	}
-	body := &outgoing{ReadCloser: f.stream, extend: func() { r.ctx.Conn().SetWriteDeadline(time.Now().Add(writeTimeout)) }}
+	tellLength(r.ctx, f.length)
 	r.ctx.Response.ImmediateHeaderFlush = true
-	r.ctx.SetBodyStream(body, int(f.length))
+	r.ctx.SetBodyStream(f.stream, int(f.length))
 }
 
 // gather sends a body of unknown length when it has come whole, to a client that knows no chunks: were the end of its connection
@@ -229,18 +232,6 @@ func gather(r *request, f found) error {
 		send(r.ctx, body)
 	}
 	return err
-}
-
-// An outgoing body gives its connection more time with each part.
-type outgoing struct {
-	io.ReadCloser
-	extend func()
-}
-
-func (o *outgoing) Read(p []byte) (int, error) {
-	n, err := o.ReadCloser.Read(p)
-	o.extend()
-	return n, err
 }
 
 func texts(lines [][]byte) []string {

@@ -183,7 +183,7 @@ func TestProxyHeaderInPieces(t *testing.T) {
 func TestProxyHeaderDrips(t *testing.T) {
 	e, _ := newProxied(t, "127.0.0.0/8")
 	s := newServer(e.handler, e.log)
-	s.ReadTimeout = 50 * time.Millisecond
+	e.conns.limits.Idle = 50 * time.Millisecond
 	ln := listenTest(t)
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(listener{ln, e.handler}) }()
@@ -193,8 +193,8 @@ func TestProxyHeaderDrips(t *testing.T) {
 	defer c.Close()
 	io.WriteString(c, "PROXY TCP4 203.0.113.9")
 	c.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if got, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 408 ") {
-		t.Errorf("%.100q (%v), want a 408 and the end", got, err)
+	if got, err := io.ReadAll(c); err != nil || len(got) > 0 {
+		t.Errorf("%.100q (%v), want the end", got, err)
 	}
 }
 

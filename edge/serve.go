@@ -27,6 +27,8 @@ type handler struct {
 	hosts    []string
 	patience time.Duration // of a caller that waits for a flight
 	clients  clients
+	conns    *conns
+	waiting  *waitingRoom
 	lists    *lists                      // nil: none
 	limits   [classes]*ratelimit.Limiter // nil: off
 	cache    *cache.Cache
@@ -51,7 +53,7 @@ type handler struct {
 
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
-		clients: clients{cfg.TrustedProxies}, lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
+		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject)}
 	for c := classSearch; c < classes; c++ {
 		if limit := cfg.Limits.of(c); !limit.Off() {
@@ -93,6 +95,9 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 			h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
 		}
 	}()
+	if c := plainConn(ctx); c != nil {
+		c.Serve(r.now)
+	}
 	if p := refuse(ctx, h.hosts); p != nil {
 		h.end(r, outcomeRefused, p)
 		return

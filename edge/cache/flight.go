@@ -20,8 +20,12 @@ const (
 	maxApart = 1 << 10
 )
 
-// ErrLate says that a flight did not land within the time a caller had.
-var ErrLate = errors.New("the answer to this key did not come in time")
+var (
+	// ErrLate says that a flight did not land within the time a caller had.
+	ErrLate = errors.New("the answer to this key did not come in time")
+	// ErrLeft says that a caller no longer waits.
+	ErrLeft = errors.New("whoever asked for this key has left")
+)
 
 // A Landing is what a flight came back with.
 type Landing struct {
@@ -39,8 +43,9 @@ type Flight struct {
 	landing Landing
 }
 
-// Wait waits for the landing, at most so long. The error of a landing that is not in time is ErrLate.
-func (f *Flight) Wait(atMost time.Duration) Landing {
+// Wait waits for the landing, at most so long, and until left is closed, if that is not nil. The error of a landing that is not in time
+// is ErrLate, or ErrLeft.
+func (f *Flight) Wait(atMost time.Duration, left <-chan struct{}) Landing {
 	select {
 	case <-f.done:
 		return f.landing
@@ -53,6 +58,8 @@ func (f *Flight) Wait(atMost time.Duration) Landing {
 		return f.landing
 	case <-timer.C:
 		return Landing{Err: ErrLate}
+	case <-left:
+		return Landing{Err: ErrLeft}
 	}
 }
 

@@ -32,7 +32,7 @@ func TestManyCallersOneFlight(t *testing.T) {
 			if first {
 				began.Add(1)
 			}
-			if l := f.Wait(time.Minute); l.Err != nil || string(l.Entry.Identity().Body) != "body" {
+			if l := f.Wait(time.Minute, nil); l.Err != nil || string(l.Entry.Identity().Body) != "body" {
 				t.Errorf("landing %+v", l)
 			}
 		})
@@ -51,7 +51,7 @@ func TestFlightAfterTheFact(t *testing.T) {
 	newer := entry("/a", "new")
 	c.Put(newer, c.Now())
 	f, began := c.Fly("/a", stale, time.Now(), func() *Entry { return c.Get("/a") }, func() Landing { t.Error("asked"); return Landing{} })
-	if l := f.Wait(0); began || !l.Found || !l.Entry.Same(newer) {
+	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.Same(newer) {
 		t.Errorf("landing %+v, began %v; want the newer entry, found", l, began)
 	}
 }
@@ -64,7 +64,7 @@ func TestFailureIsRemembered(t *testing.T) {
 		asked := 0
 		fly := func() Landing {
 			f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing { asked++; return Landing{Err: broken} })
-			return f.Wait(time.Minute)
+			return f.Wait(time.Minute, nil)
 		}
 		steps := []struct {
 			after time.Duration
@@ -92,10 +92,10 @@ func TestWaitIsBoundedAndFlightGoesOn(t *testing.T) {
 		c.flights.init()
 		e := entry("/a", "late")
 		f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing { time.Sleep(time.Minute); return Landing{Entry: e} })
-		if l := f.Wait(time.Second); !errors.Is(l.Err, ErrLate) {
+		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrLate) {
 			t.Errorf("landing %+v after a second, want ErrLate", l)
 		}
-		if l := f.Wait(time.Hour); l.Entry != e {
+		if l := f.Wait(time.Hour, nil); l.Entry != e {
 			t.Errorf("landing %+v in the end, want the entry", l)
 		}
 	})
@@ -104,7 +104,7 @@ func TestWaitIsBoundedAndFlightGoesOn(t *testing.T) {
 func TestPanicLandsAsAnError(t *testing.T) {
 	c := newTest(t, 8<<20)
 	f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing { panic("boom") })
-	if l := f.Wait(time.Minute); l.Err == nil {
+	if l := f.Wait(time.Minute, nil); l.Err == nil {
 		t.Errorf("landing %+v of a flight that panicked, want an error", l)
 	}
 }
@@ -117,7 +117,7 @@ func TestFlightForWhatMustBeRevalidated(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/a", "no-cache"), c.Now())
 	f, began := c.Fly("/a", nil, time.Now(), nothing, func() Landing { return Landing{Entry: entry("/a", "asked")} })
-	if l := f.Wait(time.Minute); !began || l.Found || string(l.Entry.Identity().Body) != "asked" {
+	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "asked" {
 		t.Errorf("landing %+v, began %v; want what was asked for", l, began)
 	}
 }
@@ -171,7 +171,7 @@ func TestFlightWithAStream(t *testing.T) {
 		stored := make(chan struct{})
 		go spool.Keep(func([]byte) { <-stored })
 		for i := range 3 {
-			if l := fly().Wait(time.Minute); l.Stream != spool || asked != 1 {
+			if l := fly().Wait(time.Minute, nil); l.Stream != spool || asked != 1 {
 				t.Fatalf("caller %d: landing %+v after asking %d times", i, l, asked)
 			}
 			io.WriteString(origin, "some")
@@ -184,7 +184,7 @@ func TestFlightWithAStream(t *testing.T) {
 		}
 		close(stored)
 		synctest.Wait()
-		if fly().Wait(time.Minute); asked != 2 {
+		if fly().Wait(time.Minute, nil); asked != 2 {
 			t.Errorf("asked %d times; the flight has ended with its body", asked)
 		}
 		synctest.Wait()
@@ -206,7 +206,7 @@ func TestFlightWithAStreamThatCanNotBeJoined(t *testing.T) {
 					return Landing{Entry: entry("/a", ""), Stream: spool, Shared: shared}
 				})
 				go spool.Run()
-				r, err := f.Wait(time.Minute).Stream.Reader()
+				r, err := f.Wait(time.Minute, nil).Stream.Reader()
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,11 +18,12 @@ import (
 )
 
 const (
-	maxTarget = 512              // bytes of a plain request's target
-	renew     = 4 * time.Second  // deadlines are moved no more often: the timers cost more than a hit
-	maxOut    = 64 << 10         // bytes of a buffer that goes back to the pool
-	outAtOnce = 128 << 10        // bytes of answers that are gathered before they are written
-	headIn    = 20 * time.Second // for the whole of a head, from its first byte
+	maxTarget = 512         // bytes of a plain request's target
+	maxFields = 100         // of a plain request
+	maxMethod = 32          // bytes
+	renew     = time.Second // deadlines are moved no more often: the timers cost more than a hit
+	maxOut    = 64 << 10    // bytes of a buffer that goes back to the pool
+	outAtOnce = 128 << 10   // bytes of answers that are gathered before they are written
 )
 
 // A Request is a plain one. Its slices are parts of the buffer that it was read into, and hold until Answer returns.
@@ -45,17 +46,19 @@ type Answerer interface {
 	Answer(dst []byte, r *Request) (out []byte, ok bool)
 }
 
-// Timeouts of a connection, as its server has them.
-type Timeouts struct {
-	Idle  time.Duration // between two requests
-	Write time.Duration // for an answer
+// Limits of a connection. Those of requests and answers are for each MiB of the whole.
+type Limits struct {
+	Idle    time.Duration // before a request, and between two
+	Request time.Duration // from its first byte to its last
+	Answer  time.Duration // until the client has taken it
+	Bodies  *Bodies       // of all connections together; nil: no bound
 }
 
 // A Conn answers plain requests in its Read, and returns there when a request comes that is not plain.
 type Conn struct {
 	net.Conn
 	answerer Answerer
-	timeouts Timeouts
+	limits   Limits
 	client   netip.Addr
 	request  Request
 	rest     []byte // read from the socket, behind a request that the server has been given
@@ -63,16 +66,28 @@ type Conn struct {
 	through  bool   // where one request ends and another begins is no longer known: everything is the server's
 	unsound  bool   // and it is not by the letter
 	bare     bool   // the request that the server has been given is a HEAD
-	reads    time.Time
-	writes   time.Time
+	long     bool   // nor does its first line end where any must
+
+	reads, writes time.Time // when their deadlines were moved last; zero: they must be
+	in            incoming
+	out           outgoing
+	sent          int64     // bytes of all answers
+	due           time.Time // by when the client has to have taken them
+	answerDue     atomic.Int64
+	owed          debt
+	queued        func(net.Conn) int64
+	held          atomic.Int64 // of Limits.Bodies
+	phase         atomic.Int64
 
 	mu      sync.Mutex // held while requests are being answered
 	closing atomic.Bool
 }
 
 // NewConn makes c answer by itself what a has ready.
-func NewConn(c net.Conn, a Answerer, t Timeouts) *Conn {
-	return &Conn{Conn: c, answerer: a, timeouts: t}
+func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
+	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued}
+	w.wait(time.Now()) // should it fail, so does the first Read
+	return w
 }
 
 // addressOf is the address of the other end of c; that of one that is not TCP is unspecified.
@@ -91,11 +106,14 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.through || c.body > 0 {
 		return c.readOn(p)
 	}
+	if err := c.await(); err != nil {
+		return 0, err
+	}
 	n := c.takeRest(p)
 	for {
 		if n == 0 {
 			var err error
-			if n, err = c.Conn.Read(p); err != nil || n == 0 {
+			if n, err = c.first(p); err != nil || n == 0 {
 				return n, err
 			}
 		}
@@ -113,17 +131,29 @@ func (c *Conn) Read(p []byte) (int, error) {
 				return n, nil
 			}
 		case next.state == other:
-			n = copy(p, p[next.blank:n])
-			c.bare = isHead(p[:n])
-			whole := int64(next.size-next.blank) + c.request.length
-			given := int(min(whole, int64(n)))
-			c.rest, c.body = append(c.rest[:0], p[given:n]...), whole-int64(given)
-			return given, nil
+			return c.handOver(p[:n], next)
 		default:
 			c.through, c.unsound, c.bare = true, next.state == unsound, isHead(p[:n])
-			return n, nil
+			c.long = n == len(p) && longLine(p)
+			c.in.received = int64(n)
+			return n, c.begin(c.request.Now)
 		}
 	}
+}
+
+// handOver gives the server a request that it must answer, as far as it has come.
+func (c *Conn) handOver(p []byte, next verdict) (int, error) {
+	n := copy(p, p[next.blank:])
+	c.bare = isHead(p[:n])
+	whole := int64(next.size-next.blank) + c.request.length
+	given := min(whole, int64(n))
+	c.rest, c.body = append(c.rest[:0], p[given:n]...), whole-given
+	c.in.received, c.in.declared = given, whole
+	if c.body == 0 {
+		c.in.began = c.request.Now // no deadline is needed
+		return int(given), nil
+	}
+	return int(given), c.begin(c.request.Now)
 }
 
 // readOn gives the server more of a request that it has begun to read.
@@ -131,8 +161,11 @@ func (c *Conn) readOn(p []byte) (n int, err error) {
 	if !c.through {
 		p = p[:min(int64(len(p)), c.body)]
 	}
+	if err := c.limits.Bodies.take(&c.held, max(c.in.declared, c.in.received)); err != nil {
+		return 0, err
+	}
 	if n = c.takeRest(p); n == 0 {
-		n, err = c.Conn.Read(p)
+		n, err = c.further(p)
 	}
 	c.body -= int64(n)
 	if err == io.EOF {
@@ -144,6 +177,15 @@ func (c *Conn) readOn(p []byte) (n int, err error) {
 // Sound reports whether the lines of the request that the server has been given last are by the letter, as far as is known here: they
 // end in CR LF, the first one too, and have no control bytes.
 func (c *Conn) Sound() bool { return !c.unsound }
+
+// LongLine reports whether the target of that request alone is longer than the server's buffer.
+func (c *Conn) LongLine() bool { return c.long }
+
+// longLine reports whether b is of a first line whose method has ended.
+func longLine(b []byte) bool {
+	method := bytes.IndexByte(b, ' ')
+	return 0 < method && method < maxMethod && bytes.IndexByte(b, '\n') < 0
+}
 
 // Bare reports whether the request that the server has been given last is a HEAD: no body follows the answer, not even to one that the
 // server could not read (RFC 9110, section 9.3.2).
@@ -160,11 +202,10 @@ func (c *Conn) takeRest(p []byte) int {
 
 // more reads on in the middle of a head.
 func (c *Conn) more(p []byte) (int, error) {
-	c.reads = time.Time{} // after it the connection may wait again for as long as any
-	if err := c.Conn.SetReadDeadline(time.Now().Add(headIn)); err != nil {
+	if err := c.begin(c.request.Now); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(p)
+	return c.further(p)
 }
 
 // answer answers the plain requests that b begins with, and says how many bytes they had and what comes after them.
@@ -204,18 +245,20 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 func (c *Conn) send(out []byte, now time.Time) error {
 	if now.Sub(c.writes) > renew {
 		c.writes = now
-		if err := c.Conn.SetWriteDeadline(now.Add(c.timeouts.Write + renew)); err != nil {
+		c.enter(Idle, now)
+		if err := c.Conn.SetWriteDeadline(now.Add(c.limits.Answer + renew)); err != nil {
 			return err
 		}
 	}
+	c.due = now.Add(c.limits.Answer)
+	c.owe(len(out))
 	if _, err := c.Conn.Write(out); err != nil {
+		if timedOut(err) {
+			c.Cut()
+		}
 		return err
 	}
-	if now.Sub(c.reads) > renew {
-		c.reads = now
-		return c.Conn.SetReadDeadline(now.Add(c.timeouts.Idle + renew))
-	}
-	return nil
+	return c.wait(now)
 }
 
 // unlock ends answering. A connection that was to be closed meanwhile is closed now, after its answer.
@@ -228,12 +271,23 @@ func (c *Conn) unlock() {
 
 // Close closes the connection; where answers are being written, after them: they are few and have a deadline.
 func (c *Conn) Close() error {
+	c.limits.Bodies.give(&c.held)
 	c.closing.Store(true)
 	if !c.mu.TryLock() {
 		return nil
 	}
 	defer c.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// CloseIdle closes the connection, unless answers are being written.
+func (c *Conn) CloseIdle() bool {
+	if !c.mu.TryLock() {
+		return false
+	}
+	defer c.mu.Unlock()
+	c.Conn.Close()
+	return true
 }
 
 // CloseWrite says that nothing more is sent.

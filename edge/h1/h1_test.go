@@ -151,7 +151,7 @@ func served(t *testing.T) (client net.Conn, conn *Conn) {
 	if client, err = net.Dial("tcp", ln.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	conn = NewConn(<-accepted, ready{}, Timeouts{Idle: time.Minute, Write: time.Minute})
+	conn = NewConn(<-accepted, ready{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 	t.Cleanup(func() { client.Close(); conn.Close() })
 	go func() {
 		defer conn.Close()
@@ -226,7 +226,7 @@ func TestSound(t *testing.T) {
 		"POST /a HTTP/1.1\r\nHost: a\r\nX: a\nContent-Length: 2\r\n\r\nab":                      false,
 	} {
 		client, server := net.Pipe()
-		conn := NewConn(server, ready{}, Timeouts{Idle: time.Minute, Write: time.Minute})
+		conn := NewConn(server, ready{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 		go func() { io.WriteString(client, sent); client.Close() }()
 		got := make([]byte, len(sent))
 		if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {

@@ -52,7 +52,10 @@ func parse(b []byte, r *Request) verdict {
 	}
 	v.state = requestLine(line, r)
 	r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.length, r.measured = nil, nil, nil, false, 0, false
-	for len(head) > 0 {
+	for lines := 0; len(head) > 0; lines++ {
+		if lines == maxFields {
+			v.state = max(v.state, other)
+		}
 		if line, head, ok = cutLine(head); !ok {
 			return verdict{state: unsound}
 		}

@@ -1,0 +1,185 @@
+package edge
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+)
+
+const (
+	// idleFor is how long a connection must have been idle to be closed for another's sake; what is used is not.
+	idleFor = time.Second
+	// slowFor is how long a request may have been coming, or an answer going, before its connection is, where none is idle.
+	slowFor = 5 * time.Second
+	// roomPart is what part of all connections is closed together: looking for the oldest costs a look at each.
+	roomPart = 64
+	// acceptPause is between two tries to accept, when there are no descriptors left and nothing can be closed.
+	acceptPause = 10 * time.Millisecond
+	// maxBodies is how many bytes of long bodies are read at a time.
+	maxBodies = 256 << 20
+)
+
+// A refusal is why a connection was closed at once.
+type refusal uint8
+
+const (
+	refusedTotal       refusal = iota // there are as many as may be, all in use
+	refusedClient                     // its client has as many as it may have
+	refusedDescriptors                // the system has none left
+	refusals                          // how many there are
+)
+
+var refusalNames = [refusals]string{"total", "client", "descriptors"}
+
+// conns are the connections of the public listener: so many in all, so many of one client. When there is no room those that have
+// been idle longest are closed, so that who only holds connections shuts nobody out; then the slowest.
+type conns struct {
+	limits         h1.Limits
+	max, perClient int
+	clients        clients
+	refused        [refusals]atomic.Int64
+	madeRoom       atomic.Int64
+
+	mu   sync.Mutex
+	open map[*lingeringConn]struct{}
+	of   map[netip.Prefix]int
+}
+
+func newConns(cfg Config) *conns {
+	return &conns{
+		limits: h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, Bodies: &h1.Bodies{Max: maxBodies}},
+		max:    cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
+		open: map[*lingeringConn]struct{}{}, of: map[netip.Prefix]int{},
+	}
+}
+
+// admit makes c one of the connections, or closes it at once and returns nil. A proxy that is trusted may have as many as all: it
+// speaks for many clients.
+func (s *conns) admit(raw net.Conn, h *handler) *lingeringConn {
+	peer, client := addressOf(raw.RemoteAddr()), netip.Prefix{}
+	if !s.clients.trusts(peer) {
+		client = ratelimit.ClientKey(peer)
+	}
+	c := &lingeringConn{Conn: h1.NewConn(s.clients.proxied(raw), h, s.limits)}
+	c.ended = func() { s.leave(c, client) }
+	if why, ok := s.enter(c, client, time.Now()); !ok {
+		s.refused[why].Add(1)
+		c.plainly().Cut()
+		return nil
+	}
+	return c
+}
+
+// enter counts c, where there is room for it or room can be made.
+func (s *conns) enter(c *lingeringConn, client netip.Prefix, now time.Time) (refusal, bool) {
+	s.mu.Lock()
+	if client.IsValid() && s.of[client] >= s.perClient {
+		s.mu.Unlock()
+		return refusedClient, false
+	}
+	var oldest []holder
+	if len(s.open) >= s.max {
+		if oldest = s.oldest(now); len(oldest) == 0 {
+			s.mu.Unlock()
+			return refusedTotal, false
+		}
+	}
+	s.open[c] = struct{}{}
+	if client.IsValid() {
+		s.of[client]++
+	}
+	s.mu.Unlock()
+	s.close(oldest)
+	return 0, true
+}
+
+// leave forgets c.
+func (s *conns) leave(c *lingeringConn, client netip.Prefix) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[c]; !ok {
+		return
+	}
+	delete(s.open, c)
+	if !client.IsValid() {
+		return
+	}
+	if s.of[client]--; s.of[client] == 0 {
+		delete(s.of, client)
+	}
+}
+
+// relieve closes connections because there are no descriptors left, and reports whether it found any.
+func (s *conns) relieve() bool {
+	s.refused[refusedDescriptors].Add(1)
+	s.mu.Lock()
+	oldest := s.oldest(time.Now())
+	s.mu.Unlock()
+	s.close(oldest)
+	return len(oldest) > 0
+}
+
+// A holder holds a connection without need.
+type holder struct {
+	c     *lingeringConn
+	since time.Time
+}
+
+// oldest are the connections that can best be missed: idle ones, or else slow ones.
+func (s *conns) oldest(now time.Time) []holder {
+	var idle, slow []holder
+	for c := range s.open {
+		phase, since := c.plainly().Phase()
+		switch age := now.Sub(since); {
+		case phase == h1.Idle && age >= idleFor:
+			idle = append(idle, holder{c, since})
+		case (phase != h1.Busy || c.closing.Load()) && age >= slowFor:
+			slow = append(slow, holder{c, since})
+		}
+	}
+	list := idle
+	if len(list) == 0 {
+		list = slow
+	}
+	slices.SortFunc(list, func(a, b holder) int { return a.since.Compare(b.since) })
+	return list[:min(len(list), s.max/roomPart+1)]
+}
+
+// close closes connections, but for those that have just begun to be used.
+func (s *conns) close(list []holder) {
+	for _, h := range list {
+		if c := h.c.plainly(); !c.CloseIdle() {
+			if _, since := c.Phase(); time.Since(since) < slowFor {
+				continue
+			}
+			c.Cut()
+		}
+		h.c.closing.Store(true)
+		h.c.end()
+		s.madeRoom.Add(1)
+	}
+}
+
+// phases counts the connections by what they do.
+func (s *conns) phases() (n [h1.Writing + 1]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		phase, _ := c.plainly().Phase()
+		n[phase]++
+	}
+	return n
+}
+
+// scarce reports whether accepting failed for lack of something that comes back: for fasthttp that would be the end of serving.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+}
