@@ -31,7 +31,8 @@ export function read(text: string): Drawing {
   const root: Drawing['root'] = {};
   for (const { name, value } of (draw(text) as Element).attributes)
     // The root's paint is inherited by what is in it, and the page's own attributes win over it.
-    if (/^(viewBox|preserveA|fill|stroke|clip-r)/.test(name)) root[name.replace(/-./g, (c) => c[1]!.toUpperCase())] = value;
+    if (/^(viewBox|preserveA|fill|stroke|clip-r)/.test(name))
+      root[name.replace(/-./g, (c) => c[1]!.toUpperCase())] = value;
   return { root, text };
 }
 

@@ -26,8 +26,10 @@ export type IconName = keyof IconNames extends never
   : { [P in keyof IconNames]: { pack: P; name: IconNames[P] } }[keyof IconNames];
 
 /** What every {@link Icon} takes beside pack and name; all attributes of an svg are handed on to it. */
-export interface IconOptions
-  extends Omit<SVGAttributes<SVGSVGElement>, 'name' | 'color' | 'children' | 'dangerouslySetInnerHTML'> {
+export interface IconOptions extends Omit<
+  SVGAttributes<SVGSVGElement>,
+  'name' | 'color' | 'children' | 'dangerouslySetInnerHTML'
+> {
   /** Width and height: pixels, or any CSS length; `1em` unless it is given. */
   size?: number | string | undefined;
   /** What currentColor is in this icon; without it, the text's colour. */
@@ -47,10 +49,7 @@ const onServer = () => undefined;
 export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGElement>> = /* @__PURE__ */ forwardRef<
   SVGSVGElement,
   IconProps
->(function Icon(
-  { pack, name, size = '1em', title, fallback, ...rest },
-  ref,
-) {
+>(function Icon({ pack, name, size = '1em', title, fallback, ...rest }, ref) {
   const key = `${pack}/${name}`;
   const state = useSyncExternalStore(
     useCallback((copy: () => void) => subscribe(key, copy), [key]),

@@ -3,7 +3,10 @@
 const token =
   /<(?:!--[^]*?--|\?xml\s[^]*?\?)>|<!\[CDATA\[([^]*?)]]>|<\/([^\s<>]+)\s*>|<([^\s<>/!?]+)((?:\s+[^\s<>=/]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|([^<]+)/y;
 const attribute = /([^\s=]+)\s*=\s*(["'])(.*?)\2/gs;
-const entities = { __proto__: null, amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" } as unknown as Record<string, string>;
+const entities = { __proto__: null, amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" } as unknown as Record<
+  string,
+  string
+>;
 
 /** Says that a text is no XML: all errors of a reading are this one, or the engine's own of a character beyond Unicode. */
 export function refuse(): never {
@@ -31,7 +34,10 @@ export function scan(
   while (token.lastIndex < xml.length) {
     const [, cdata, close, name, attributes, empty, words] = token.exec(xml) ?? refuse();
     if (name) {
-      start(name, Array.from(attributes!.matchAll(attribute), ([, key, , value]) => [key!, decode(value!)]));
+      start(
+        name,
+        Array.from(attributes!.matchAll(attribute), ([, key, , value]) => [key!, decode(value!)]),
+      );
       if (empty) end();
       else open.push(name);
     } else if (close) {

@@ -1,0 +1,116 @@
+import { oneLine, Refusal } from './refusal';
+import { isKey, refText, type Ref } from './ref';
+
+/** One icon, as much of it as is copied. */
+export interface Icon extends Ref {
+  svg: string;
+  license: string;
+  licenseUrl: string;
+  attribution: string;
+  commercial: boolean;
+}
+
+/** What the client needs of the world; tests give it another. */
+export interface World {
+  fetch: typeof fetch;
+  sleep: (milliseconds: number) => Promise<unknown>;
+  say: (words: string) => void;
+}
+
+const patience = 10_000; // milliseconds for a whole answer
+const longestWait = 60; // seconds: the service's limits are of any 60 seconds
+const waits = 5; // a limit that still holds after so many is not this client's
+
+/** Asks an edge. Whatever it answers is foreign: it is checked here, and none of its words are shown raw. */
+export class Api {
+  readonly #base: string;
+
+  constructor(
+    base: string,
+    readonly token: string | undefined,
+    readonly world: World,
+  ) {
+    if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol))
+      throw new Refusal(`the API's address ${JSON.stringify(base)} is not one of http or https`, 2);
+    this.#base = base.replace(/\/+$/, '') + '/api/v1';
+  }
+
+  /** One icon with its licence and credit. */
+  async icon(ref: Ref): Promise<Icon> {
+    const { svg, license, metadata } = await this.#get(`/icon/${refText(ref)}`, `no icon ${refText(ref)}`);
+    const more = record(metadata);
+    if (typeof svg !== 'string' || typeof license !== 'string' || typeof more.attribution !== 'string')
+      throw new Refusal('the API answers with something that is not an icon');
+    const url = oneLine(String(record(more.license).url ?? ''));
+    return {
+      ...ref,
+      svg,
+      license: oneLine(license),
+      licenseUrl: /^https?:\/\/\S+$/.test(url) ? url : '',
+      attribution: oneLine(more.attribution),
+      commercial: more.commercial_use === true,
+    };
+  }
+
+  /** All names of a pack, aliases too, in alphabetical order. */
+  async names(pack: string): Promise<string[]> {
+    const names = new Set<string>();
+    for (let page = 1, pages = 1; page <= pages; page++) {
+      const answer = await this.#get(`/packs/${pack}?per_page=1000&page=${page}`, `no pack ${pack}`);
+      if (!Array.isArray(answer.icons)) throw new Refusal('the API answers with something that is not a pack');
+      for (const icon of answer.icons) names.add(String(record(icon).name));
+      Object.keys(record(answer.aliases)).forEach((alias) => names.add(alias));
+      pages = Math.min(Number(answer.pages) || 1, 1000);
+    }
+    return [...names].filter(isKey).sort();
+  }
+
+  async #get(path: string, missing: string): Promise<Record<string, unknown>> {
+    for (let waited = 0; ; waited++) {
+      const answer = await this.#ask(path);
+      if (answer.status === 429 && waited < waits) await this.#wait(answer);
+      else return this.#read(answer, missing);
+    }
+  }
+
+  async #ask(path: string): Promise<Response> {
+    const headers: Record<string, string> = { Accept: 'application/json' };
+    if (this.token) headers.Authorization = `Bearer ${this.token}`;
+    try {
+      return await this.world.fetch(this.#base + path, { headers, signal: AbortSignal.timeout(patience) });
+    } catch (error) {
+      throw this.#silent(error);
+    }
+  }
+
+  #silent(error: unknown): Refusal {
+    const cause = record(record(error).cause).code ?? record(error).name;
+    return new Refusal(`no answer from ${this.#base} (${oneLine(String(cause))})`);
+  }
+
+  async #wait(answer: Response) {
+    await answer.body?.cancel();
+    const after = answer.headers.get('Retry-After') ?? '5';
+    const seconds = /^\d+$/.test(after) ? +after : (Date.parse(after) - Date.now()) / 1000;
+    if (!(seconds <= longestWait)) throw new Refusal('the rate limit of the API is reached; try again later');
+    this.world.say(`rate limit: waiting ${Math.max(1, Math.ceil(seconds))} s`);
+    await this.world.sleep(Math.max(0, seconds) * 1000);
+  }
+
+  async #read(answer: Response, missing: string): Promise<Record<string, unknown>> {
+    if (answer.status === 404) throw new Refusal(`the API has ${missing}`);
+    if (answer.status === 429) throw new Refusal('the rate limit of the API is reached; try again later');
+    if (!answer.ok) throw new Refusal(`the API answers with status ${answer.status}`);
+    const text = await answer.text().catch((error: unknown) => {
+      throw this.#silent(error);
+    });
+    try {
+      return record(JSON.parse(text));
+    } catch {
+      throw new Refusal('the API answers with something that is not JSON');
+    }
+  }
+}
+
+const record = (value: unknown) =>
+  (value !== null && typeof value === 'object' ? value : {}) as Record<string, unknown>;

@@ -1,0 +1,77 @@
+import { refuse } from './check';
+import { Letters } from './letters';
+import { read, type Element } from './read';
+import { allowed, attributes, keywords, rootOmits, styled, texts } from './rules';
+import { classes, sheet } from './sheet';
+import { Declarations } from './style';
+import { quote, quoted, value } from './value';
+
+/** An attribute as JSX writes it: its source is a quoted string, or an expression in braces. */
+export type Prop = [name: string, source: string];
+
+/** An SVG in the words of JSX. */
+export interface Drawing {
+  root: Prop[]; // of the svg element; its size and namespace are the component's to say
+  children: string; // what is inside, each outermost element on a line of its own
+  ids: boolean; // the sources name the variable id, of which each copy has its own
+}
+
+/** Reads a drawing and writes it as JSX, or refuses it. */
+export function render(svg: string): Drawing {
+  const tree = read(svg);
+  const letters = new Letters(new Set(classes(tree)));
+  const root = props({ ...tree, attributes: rootAttributes(tree) }, letters);
+  const lines = tree.children.map((child) => write(child, false, letters)).filter(Boolean);
+  return { root, children: lines.join('\n'), ids: letters.some };
+}
+
+const box = /^[\t\n\f\r ]*-?[\d.]+(?:e-?\d+)?(?:[\t\n\f\r ,]+-?[\d.]+(?:e-?\d+)?){3}[\t\n\f\r ]*$/;
+
+/** The attributes of the outermost svg, less its size and namespaces; it always has a viewBox. */
+function rootAttributes(root: Element): Element['attributes'] {
+  const given = new Map(root.attributes);
+  const kept = root.attributes.filter(([name]) => name !== 'width' && name !== 'height' && !rootOmits.has(name));
+  const viewBox = given.get('viewBox');
+  const sized = ['width', 'height'].map((name) => (given.get(name) ?? '').replace(/px$/, ''));
+  const made = `0 0 ${sized.join(' ')}`;
+  if (!box.test(viewBox ?? made)) refuse('it has no viewBox of four numbers');
+  return viewBox === undefined ? [['viewBox', made], ...kept] : kept;
+}
+
+/** Writes one element, or text where it is shown. Nothing is put between elements: JSX would take it for text. */
+function write(node: Element | string, inText: boolean, letters: Letters): string {
+  if (typeof node === 'string') return inText ? `{${quote(node)}}` : '';
+  const start = '<' + [node.name, ...props(node, letters).map(([name, source]) => `${name}=${source}`)].join(' ');
+  const inside =
+    node.name === 'style'
+      ? sheet(node, letters)
+      : node.children.map((child) => write(child, texts.has(node.name), letters)).join('');
+  return inside ? `${start}>${inside}</${node.name}>` : `${start} />`;
+}
+
+/** An element's attributes in their order, and its style after them. */
+function props(element: Element, letters: Letters): Prop[] {
+  const style = new Declarations();
+  const list: Prop[] = [];
+  for (const [name, written] of element.attributes) {
+    if (styled.has(name)) style.setWeak(name, written);
+    else if (name === 'style') style.read(written);
+    else list.push(...prop(element.name, name, written, letters));
+  }
+  const source = style.source(letters);
+  return source ? [...list, ['style', source]] : list;
+}
+
+/**
+ * Writes one attribute; one that React has no name for, or whose value its types don't have, is left out: browsers take no
+ * notice of it either.
+ */
+function prop(element: string, name: string, written: string, letters: Letters): Prop[] {
+  const known = attributes.get(name);
+  const trimmed = written.trim();
+  if (name === 'tabindex' && /^(?:0|-?[1-9]\d{0,8})$/.test(trimmed)) return [['tabIndex', `{${trimmed}}`]];
+  if (/^data-[a-z][a-z0-9-]*$/.test(name)) return [[name, quoted([written])]];
+  if (!known || !allowed(keywords.get(name), trimmed)) return [];
+  if (element === 'style' && (name === 'type' || name === 'media')) return [];
+  return [[known, quoted(keywords.has(name) ? [trimmed] : value(name, written, letters))]];
+}

@@ -1,0 +1,15 @@
+import data from './rules.json';
+
+/** What drawings may have and what React calls it: the data of mcp/testdata/react.json, which a test holds it against. */
+export const elements = new Set(data.elements);
+export const texts = new Set(data.texts);
+export const rootOmits = new Set(data.rootOmits);
+export const forbiddenTargets = new Set(data.forbiddenTargets);
+export const styled = new Set(data.styled);
+export const cssProperties = new Set(data.cssProperties);
+export const attributes = new Map(Object.entries(data.attributes));
+export const keywords = new Map<string, string[]>(Object.entries(data.keywords));
+export const cssWords = new Map<string, string[]>(Object.entries(data.cssWords));
+
+/** Whether a value is among words, where there are any. */
+export const allowed = (words: string[] | undefined, value: string) => !words || words.includes(value);

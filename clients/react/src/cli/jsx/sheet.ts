@@ -1,0 +1,72 @@
+import { checkValue, refuse } from './check';
+import type { Letters } from './letters';
+import type { Element } from './read';
+import { expression, urls, type Part } from './value';
+
+// A style sheet in a page is the whole page's. So only one is taken in which every rule is for classes and ids, which are made
+// each copy's own; any other is refused.
+const rule = /^[\t\n\f\r ]*([^{}@;]+)\{([^{}@<\\]*)\}/;
+const selector = /^(?:[A-Za-z0-9_.#*-]+(?: ?[>+~] ?| ))*[A-Za-z0-9*-]*[.#][A-Za-z_-][A-Za-z0-9_.#-]*$/;
+const ownName = /[.#][A-Za-z_-][A-Za-z0-9_-]*/g;
+
+interface Rule {
+  selectors: string[];
+  body: string;
+}
+
+/** Reads the sheet in a style element. */
+function rules(style: Element): Rule[] {
+  const foreign = style.attributes.some(
+    ([name, value]) =>
+      (name === 'type' && value && value !== 'text/css') || (name === 'media' && value && value !== 'all'),
+  );
+  if (foreign) refuse("it has a style sheet that can't be made its own");
+  let css = style.children
+    .filter((child) => typeof child === 'string')
+    .join('')
+    .replace(/\/\*[^]*?\*\//g, '');
+  checkValue(css);
+  const list: Rule[] = [];
+  while (css.trim()) {
+    const [all, names, body] = rule.exec(css) ?? refuse("it has a style sheet that can't be made its own");
+    const selectors = names!.split(',').map(collapse);
+    if (!selectors.every((one) => selector.test(one))) refuse("it has a style sheet that can't be made its own");
+    list.push({ selectors, body: collapse(body!) });
+    css = css.slice(all.length);
+  }
+  return list;
+}
+
+const collapse = (text: string) => text.replace(/[\t\n\f\r ]+/g, ' ').trim();
+
+/** The classes that the style sheets of a drawing name. */
+export function classes(element: Element): string[] {
+  const own =
+    element.name === 'style' ? rules(element).flatMap((one) => one.selectors.join(' ').match(ownName) ?? []) : [];
+  const inner = element.children.flatMap((child) => (typeof child === 'string' ? [] : classes(child)));
+  return [...own.filter((name) => name.startsWith('.')).map((name) => name.slice(1)), ...inner];
+}
+
+/** Writes a style sheet with every class and id in it made the copy's own. */
+export function sheet(style: Element, letters: Letters): string {
+  const parts = rules(style).flatMap(({ selectors, body }): Part[] => [
+    ...selectors.flatMap((one, i) => [...(i ? [','] : []), ...renamed(one, letters)]),
+    '{',
+    ...urls(body, letters),
+    '}',
+  ]);
+  return parts.length ? `{${expression(parts)}}` : '';
+}
+
+function renamed(written: string, letters: Letters): Part[] {
+  const parts: Part[] = [];
+  let rest = 0;
+  for (const { 0: name, index } of written.matchAll(ownName)) {
+    parts.push(
+      written.slice(rest, index + 1),
+      name.startsWith('.') ? letters.class(name.slice(1)) : letters.id(name.slice(1)),
+    );
+    rest = index + name.length;
+  }
+  return [...parts, written.slice(rest)];
+}

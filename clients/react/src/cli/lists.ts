@@ -1,0 +1,51 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { copied, standing, write, type Copied } from './files';
+import { componentName } from './jsx/module';
+import { refText } from './ref';
+import { seal, unsealed } from './seal';
+import type { Settings } from './settings';
+import type { Terminal } from './terminal';
+
+/** Writes the lists of what was copied: the credits, and the index file where the config asks for it. */
+export async function keepLists({ out, index, force }: Settings, terminal: Terminal): Promise<void> {
+  const list = await copied(out);
+  await keep(join(out, 'CREDITS.txt'), credits(list), list.length === 0);
+  const components = list.filter(({ format }) => format !== 'svg');
+  for (const extension of index ? (['tsx', 'jsx'] as const) : []) {
+    const own = components.filter(({ format }) => format === extension);
+    await keep(join(out, extension === 'tsx' ? 'index.ts' : 'index.js'), exported(own), own.length === 0);
+  }
+
+  async function keep(path: string, text: string, needless: boolean) {
+    const stands = await standing(path, text);
+    if (needless) return stands === 'old' ? rm(path) : undefined;
+    if (stands === 'changed' && !force)
+      return terminal.say(`kept     ${path} (changed by hand; --force overwrites it)`);
+    if (stands !== 'same') await write(path, text);
+  }
+}
+
+/** The credits of what was copied, a paragraph for each attribution: what most licences ask a product to show. */
+export function credits(list: Copied[]): string {
+  const paragraphs = new Map<string, string[]>();
+  for (const icon of list) {
+    const credit = `${icon.attribution}\nlicense ${icon.license}`;
+    paragraphs.set(credit, [...(paragraphs.get(credit) ?? []), refText(icon)]);
+  }
+  const text = [...paragraphs].map(([credit, names]) => `\n${credit}\n  ${names.join('\n  ')}\n`).join('');
+  return seal(`Icons in this folder\n(${unsealed})\n${text}`);
+}
+
+/** A module that exports every component by its name; two of one name are told apart by a number. */
+export function exported(list: Copied[]): string {
+  const names = new Set<string>();
+  const lines = list.map(({ pack, name }) => {
+    const wanted = componentName(pack, name);
+    let free = wanted;
+    for (let n = 2; names.has(free); n++) free = `${wanted}_${n}`;
+    names.add(free);
+    return `export { default as ${free} } from "./${pack}/${name}";\n`;
+  });
+  return seal(`// ${unsealed}\n${lines.join('')}`);
+}
