@@ -45,6 +45,16 @@ func Freshened(stored, update http.Header) http.Header {
 	return h
 }
 
+// Confirms reports whether a 304 with these fields is about the stored answer that has this entity tag (RFC 9111, section 4.3.4): one
+// that brings a tag of its own is about the answer with that tag, and a strong tag is the same as no weak one.
+func Confirms(stored string, update http.Header) bool {
+	tag := update.Get("Etag")
+	if weak, ok := strings.CutPrefix(tag, "W/"); ok {
+		return weak == strings.TrimPrefix(stored, "W/")
+	}
+	return tag == "" || tag == stored
+}
+
 // A HeadEffect is what the answer to a HEAD does to a stored answer to GET.
 type HeadEffect uint8
 

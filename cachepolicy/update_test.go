@@ -40,6 +40,24 @@ func TestFreshened(t *testing.T) {
 	}
 }
 
+func TestConfirms(t *testing.T) {
+	for _, c := range []struct {
+		stored, update string
+		want           bool
+	}{
+		{`"a"`, "", true}, {"", "", true}, {`"a"`, `"a"`, true}, {`"a"`, `W/"a"`, true}, {`W/"a"`, `W/"a"`, true},
+		{`"a"`, `"b"`, false}, {`"a"`, `W/"b"`, false}, {`W/"a"`, `"a"`, false}, {"", `"a"`, false},
+	} {
+		h := http.Header{}
+		if c.update != "" {
+			h.Set("ETag", c.update)
+		}
+		if got := Confirms(c.stored, h); got != c.want {
+			t.Errorf("a 304 with %s confirms %s: %v, want %v", c.update, c.stored, got, c.want)
+		}
+	}
+}
+
 func TestHeadUpdate(t *testing.T) {
 	both := []string{`ETag: "a"`, "Last-Modified: @0s"}
 	for _, c := range []struct {

@@ -30,6 +30,10 @@ var errStatus = errors.New("the origin answered a failure")
 func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 	asked, missing := h.cache.Now(), h.missing.table.Load() // before the request: what is dropped from here on may concern the answer
 	a, err := h.fetch(q.upstream(stale))
+	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
+		a.Body.Close() // it is about some other answer
+		a, err = h.fetch(q.upstream(nil))
+	}
 	switch {
 	case err != nil:
 		return cache.Landing{Err: err}
@@ -89,10 +93,13 @@ func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, miss
 	if a.Status >= http.StatusBadRequest {
 		body = clientError(a, body)
 	}
+	if a.Endless {
+		uncertain(a.Header)
+	}
 	ok := cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
 	there := h.cache.Get(q.key) != nil
 	l := h.keep(q, newOwn(q.key, a, body), false, asked)
-	switch l.Shared = ok; {
+	switch l.Shared = ok || a.Endless; {
 	case ok && !there && missing.keep(l.Entry):
 		l.Stored = true
 	case ok && (there || h.doors.admits(q.key)):
@@ -100,6 +107,18 @@ func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, miss
 	}
 	return l
 }
+
+// uncertain makes an answer one for those who wait for it now: nobody can tell whether all of it has come, and a drawing that was cut
+// must not stay a day here or in browsers.
+func uncertain(h http.Header) {
+	for _, name := range lives {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "no-store")
+}
+
+// lives are the fields by which caches decide how long they keep an answer, beside Cache-Control.
+var lives = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Expires"}
 
 // landForwarded takes an answer as it is. A short one is held until it is whole, so that a cut one is a clean 502; one that is
 // long, or slow to end, goes out while it comes, and is stored when all of it has, if it may be.

@@ -15,6 +15,7 @@ type Answer struct {
 	Status       int           // 200 to 599
 	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it, which for a HEAD is the only sign of it
 	Length       int64         // of Body, as declared; -1: unknown
+	Endless      bool          // Body ends where the connection does: one that was cut may look whole (RFC 9112, section 8)
 	Body         io.ReadCloser // to be closed; errors are as Do's, and io.EOF means that the answer is whole
 	RequestTime  time.Time     // when it was asked for: before the first try
 	ResponseTime time.Time     // when its header fields had come
@@ -25,13 +26,19 @@ type Answer struct {
 // net/http keeps them apart, and that is where they stay.
 func (c *Client) newAnswer(resp *http.Response, asked time.Time) *Answer {
 	a := &Answer{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body, RequestTime: asked, ResponseTime: time.Now()}
+	a.Endless = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	dropHopByHop(a.Header)
 	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
 	if resp.Body == http.NoBody {
 		a.Length = 0 // for a HEAD net/http says how long a GET's would be
 	}
-	if a.Status == http.StatusNoContent {
+	switch a.Status {
+	case http.StatusNoContent:
 		a.Header.Del("Content-Length") // RFC 9110, section 8.6
+	case http.StatusResetContent: // it has no body, whatever comes (RFC 9110, section 15.3.6)
+		a.Body.Close()
+		a.Body, a.Length, a.Endless = http.NoBody, 0, false
+		a.Header.Set("Content-Length", "0")
 	}
 	return a
 }

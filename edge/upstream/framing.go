@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 var (
@@ -77,6 +79,8 @@ func (h *head) left() int64 {
 
 func (h *head) take(line string) error {
 	switch {
+	case !h.begun && !httpguts.ValidHeaderFieldValue(line):
+		return fmt.Errorf("%w: a control byte in the status line", ErrAnswer)
 	case !h.begun:
 		h.begun = true
 		version, status, _ := strings.Cut(line, " ")

@@ -9,15 +9,15 @@ import (
 )
 
 // checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
-// of 200 to 599 (an unasked 101 among them), a part or a 304 that nobody asked for, a space before a colon, control bytes.
+// of 200 to 599 (an unasked 101 among them), a part, a word about parts or a 304 that nobody asked for, a space before a colon, control bytes.
 func checkHead(resp *http.Response, req *http.Request) error {
 	switch status := resp.StatusCode; {
 	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
 		return fmt.Errorf("%w: not HTTP/1", ErrAnswer)
 	case status < 200 || status > 599:
 		return fmt.Errorf("%w: status %d", ErrAnswer, status)
-	case status == http.StatusPartialContent && req.Header.Get("Range") == "":
-		return fmt.Errorf("%w: 206 without a Range", ErrAnswer)
+	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "":
+		return fmt.Errorf("%w: %d without a Range", ErrAnswer, status)
 	case status == http.StatusNotModified && !conditional(req.Header):
 		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
 	}

@@ -1,0 +1,104 @@
+package edge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A body that ends with its connection may have been cut: on our own routes whoever asked gets it, and it is kept nowhere. What says
+// itself how long it is is kept.
+func TestWallEndless(t *testing.T) {
+	w := newWall(t, true)
+	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nCDN-Cache-Control: max-age=900\r\nExpires: Fri, 01 Jan 2100 00:00:00 GMT\r\n"
+	for target, row := range map[string]struct {
+		origin, cacheControl string
+		stored               bool
+	}{
+		"/mdi/endless.svg": {head + "\r\nfine", "no-store", false},
+		"/mdi/chunked.svg": {head + "Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n0\r\n\r\n", "max-age=600", true},
+		"/mdi/length.svg":  {head + "Content-Length: 4\r\n\r\nfine", "max-age=600", true},
+		"/endless":         {head + "\r\nfine", "max-age=600", true},
+	} {
+		w.origin.lies[target] = wallCase{origin: row.origin, then: "close"}
+		m := w.ask(t, target)
+		if m.status() != 200 || m.body != "fine" || strings.Join(m.fields["cache-control"], ",") != row.cacheControl {
+			t.Errorf("%s: %s %q %q, want Cache-Control: %s", target, m.line, m.body, m.fields, row.cacheControl)
+		}
+		if stored := w.cache.Get(target) != nil; stored != row.stored {
+			t.Errorf("%s is stored: %v, want %v", target, stored, row.stored)
+		}
+		if row.cacheControl == "no-store" && m.fields["expires"] != nil {
+			t.Errorf("%s expires %q", target, m.fields["expires"])
+		}
+	}
+}
+
+// A 304 about another drawing than the stored one gives that no new life (RFC 9111, section 4.3.4): the origin is asked for the
+// whole. Where that fails too there is what is stored, as stale as it was.
+func TestWallConfirmedByAnother(t *testing.T) {
+	for tag, fresh := range map[string]bool{`"e"`: true, `W/"e"`: true, "": true, `"other"`: false, `W/"other"`: false} {
+		t.Run(tag, func(t *testing.T) {
+			w := newWall(t, false)
+			const target = "/mdi/home.svg"
+			w.warm(t, target)
+			w.age(t, target, 700*time.Second)
+			w.origin.take()
+			w.origin.lies[target] = wallCase{origin: "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\nETag: " + tag + "\r\n\r\n"}
+			if tag == "" {
+				w.origin.lies[target] = wallCase{origin: "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\n\r\n"}
+			}
+			m := w.ask(t, target)
+			if m.status() != 200 || m.body != echoed("GET", target, "") {
+				t.Fatalf("%s %q", m.line, m.body)
+			}
+			if e := w.cache.Get(target); e == nil || e.Freshness().Fresh(time.Now()) != fresh {
+				t.Errorf("it is fresh: %v, want %v", !fresh, fresh)
+			}
+			seen, _ := w.origin.take()
+			if last := seen[len(seen)-1]; !fresh && (len(seen) != 2 || last.fields["if-none-match"] != nil) {
+				t.Errorf("the origin was asked %d times, last with %q", len(seen), last.fields)
+			}
+		})
+	}
+}
+
+// Nothing of cookies leaves our own routes, whatever the answer's status.
+func TestWallNoCookies(t *testing.T) {
+	w := newWall(t, false)
+	for i, status := range []string{"200 OK", "404 Not Found", "301 Moved", "403 No", "410 Gone"} {
+		target := fmt.Sprintf("/mdi/cookie-%d.svg", i)
+		w.origin.lies[target] = wallCase{origin: "HTTP/1.1 " + status + "\r\nCache-Control: max-age=600\r\nSet-Cookie: a=b\r\nSet-Cookie2: c=d\r\nVary: Cookie\r\nContent-Length: 4\r\n\r\nfine"}
+		for range 2 {
+			m := w.ask(t, target, "Cookie: session=secret\r\n")
+			if m.fields["set-cookie"] != nil || m.fields["set-cookie2"] != nil || strings.Contains(strings.Join(m.fields["vary"], ","), "Cookie") {
+				t.Errorf("%s: %q", m.line, m.fields)
+			}
+		}
+	}
+	seen, _ := w.origin.take()
+	for _, m := range seen {
+		if m.fields["cookie"] != nil {
+			t.Errorf("the origin saw %q", m.fields["cookie"])
+		}
+	}
+}
+
+// An origin that answers a HEAD with a body answers no other request with it.
+func TestWallBodyOfHead(t *testing.T) {
+	w := newWall(t, true)
+	for i, body := range []string{"evil", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", strings.Repeat("evil", 20_000)} {
+		target := fmt.Sprintf("/head-%d", i)
+		w.origin.lies[target] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
+		if m := w.tell(t, "HEAD "+target+" HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n"); m.status() != 200 {
+			t.Errorf("%s", m.line)
+		}
+		for n := range 3 {
+			next := fmt.Sprintf("/after-%d-%d", i, n)
+			if m := w.ask(t, next); m.body != echoed("GET", next, "") {
+				t.Errorf("the next answer is %s %.80q", m.line, m.body)
+			}
+		}
+	}
+}
