@@ -172,8 +172,16 @@ type forwarded struct {
 func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer, may bool) *forwarded {
 	f := &forwarded{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), answer: a}
 	f.storable = may && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
-	f.shared = f.storable && len(f.header) == len(a.Header) // else some fields are for this client alone
+	f.shared = f.storable && len(f.header) == len(a.Header) || commonFailure(q, a) // else some fields are for this client alone
 	return f
+}
+
+// commonFailure reports whether an answer that is not kept is for all who wait for it nevertheless: that the origin fails. Were it for the first
+// alone, all of them would ask an origin that fails, and at once.
+func commonFailure(q *inquiry, a *upstream.Answer) bool {
+	d := cachepolicy.ParseCacheControl(a.Header["Cache-Control"]...)
+	return failing(a.Status) && !d.NoStore && !d.Private && len(d.PrivateFields) == 0 &&
+		len(a.Header["Set-Cookie"]) == 0 && len(q.header["Authorization"]) == 0
 }
 
 // store keeps the answer with its whole body, if it may be kept.

@@ -1,7 +1,12 @@
 package edge
 
 import (
+	"io"
 	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +46,90 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 			}
 			if kept := e.cache.Get(key); kept == nil || (kept.Status == http.StatusOK) == row.gone {
 				t.Errorf("what is kept is %+v", kept)
+			}
+		})
+	}
+}
+
+// Who has an answer for when the origin fails does not wait for an origin that hangs until that is certain, and the next one does not wait at all.
+func TestStaleWhileTheOriginHangs(t *testing.T) {
+	for _, key := range []string{"/x/y.svg", "/forwarded"} {
+		hang, open := make(chan struct{}), make(chan struct{})
+		var hangs atomic.Bool
+		var asked atomic.Int64
+		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=10, stale-if-error=100")
+			if hangs.Load() {
+				asked.Add(1)
+				close(hang)
+				<-open
+			}
+			io.WriteString(w, "drawing")
+		}), func(c *Config) { c.ProxyAll, c.OriginTimeout = true, 5*time.Second })
+		e.get(t, key)
+		e.age(t, key, 50*time.Second)
+		hangs.Store(true)
+		for range 3 {
+			a := e.get(t, key)
+			if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || a.body != "drawing" || !strings.HasPrefix(got, "iconedge; hit; ttl=-4") {
+				t.Errorf("%s: %d %q, Cache-Status: %s", key, a.StatusCode, a.body, got)
+			}
+		}
+		<-hang
+		if got := e.origin.Stats(); got.Timeouts != 0 || asked.Load() != 1 {
+			t.Errorf("%s: clients waited for %d deadlines, and made %d requests", key, got.Timeouts, asked.Load())
+		}
+		close(open)
+	}
+}
+
+// A failure that is passed on is for all who waited for it, unless it says that it is for one alone.
+func TestThousandClientsOneFailure(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		status int
+		field  [2]string
+		shared bool
+	}{
+		{"500", 500, [2]string{}, true},
+		{"503 with Retry-After", 503, [2]string{"Retry-After", "9"}, true},
+		{"private", 500, [2]string{"Cache-Control", "private"}, false},
+		{"no-store", 500, [2]string{"Cache-Control", "no-store"}, false},
+		{"a cookie", 500, [2]string{"Set-Cookie", "a=b"}, false},
+		{"a 403 is no failure", 403, [2]string{}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			const callers = 20
+			var asked atomic.Int64
+			all := make(chan struct{})
+			e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) == 1 {
+					<-all
+				}
+				if row.field[0] != "" {
+					w.Header().Set(row.field[0], row.field[1])
+				}
+				w.WriteHeader(row.status)
+				io.WriteString(w, "its own words")
+			}), func(c *Config) { c.ProxyAll = true })
+			var wg sync.WaitGroup
+			for range callers {
+				wg.Go(func() {
+					if a := e.get(t, "/forwarded"); a.StatusCode != row.status || a.body != "its own words" {
+						t.Errorf("%d %q", a.StatusCode, a.body)
+					}
+				})
+			}
+			for e.waiting.waiting() < callers { // each has a seat until the flight lands
+				runtime.Gosched()
+			}
+			close(all)
+			wg.Wait()
+			if n := asked.Load(); (n == 1) != row.shared {
+				t.Errorf("%d callers made %d requests, shared should be %v", callers, n, row.shared)
+			}
+			if e.get(t, "/forwarded"); asked.Load() == 1 {
+				t.Error("it was stored")
 			}
 		})
 	}

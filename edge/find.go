@@ -73,7 +73,19 @@ func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cac
 	}
 	defer h.waiting.leave(seat)
 	flight, began := h.fly(q, e, r.now, ask)
-	return flight.Wait(h.patience, seat.left), began
+	return flight.Wait(h.waits(r, q, e, flight), seat.left), began
+}
+
+// hesitation is how long an origin may take before it counts as failing for those who have a stale answer.
+const hesitation = 500 * time.Millisecond
+
+// waits is how long a request waits for a flight. Who has an answer that may be used when the origin fails does not wait for the deadline
+// to learn that it does (RFC 5861, section 4); when the flight lands, what it brings is there for those who ask then.
+func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Flight) time.Duration {
+	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, cachepolicy.FailureStatus, r.now) {
+		return h.patience
+	}
+	return min(h.patience, hesitation-f.Age(r.now))
 }
 
 // notStored answers only-if-cached (RFC 9111, section 5.2.1.7).

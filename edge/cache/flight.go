@@ -39,6 +39,7 @@ type Landing struct {
 
 // A Flight is one request to the origin that all callers of a key wait for. It does not end when a caller goes away.
 type Flight struct {
+	begun   time.Time
 	done    chan struct{}
 	landing Landing
 }
@@ -62,6 +63,9 @@ func (f *Flight) Wait(atMost time.Duration, left <-chan struct{}) Landing {
 		return Landing{Err: ErrLeft}
 	}
 }
+
+// Age is how long ago it began.
+func (f *Flight) Age(now time.Time) time.Duration { return now.Sub(f.begun) }
 
 type flights struct {
 	seed   maphash.Seed
@@ -107,7 +111,7 @@ func (c *Cache) Fly(key string, stale *Entry, now time.Time, find func() *Entry,
 	if e := find(); e != nil && !e.Same(stale) {
 		return landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
 	}
-	f = &Flight{done: make(chan struct{})}
+	f = &Flight{begun: now, done: make(chan struct{})}
 	s.airborne[key] = f
 	go c.fly(s, f, key, ask)
 	return f, true
