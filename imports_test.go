@@ -35,7 +35,7 @@ var rooms = map[string]string{
 	"origin/svg":            "icon",
 	"origin/release":        "icon github.com/klauspost/compress",
 	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
-	"origin/token":          "objectstore",
+	"origin/token":          "icon objectstore",
 	"loadtest":              "icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/objectstore"
 )
 
@@ -22,7 +23,7 @@ type Record struct {
 // nowhere but in what is returned. Errors are ErrPlan, ErrUntil and those of the store.
 func Issue(ctx context.Context, b objectstore.Bucket, plan string, until *time.Time, now time.Time) (token string, err error) {
 	l := License{Plan: plan, Since: second(now)}
-	if !validPlan(plan) {
+	if !icon.ValidPlan(plan) {
 		return "", ErrPlan
 	}
 	if until != nil {
@@ -77,7 +78,7 @@ func revoke(ctx context.Context, b objectstore.Bucket, hash string, now time.Tim
 
 // hashOf is the hash of what may be a token or the hash itself.
 func hashOf(s string) (string, error) {
-	if WellFormed(s) {
+	if icon.WellFormedToken(s) {
 		return Hash(s), nil
 	}
 	if hash := strings.ToLower(s); isHash(hash) {

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/objectstore"
 )
 
@@ -24,7 +24,6 @@ const (
 	folder     = "licenses/"
 	suffix     = ".json"
 	maxLicense = 4 << 10 // bytes
-	maxPlan    = 64      // bytes
 )
 
 // A License is what a token stands for. Times are in UTC, to the second. Until is the moment from which it no longer counts,
@@ -72,18 +71,8 @@ func parse(body []byte) (License, error) {
 	if err := json.Unmarshal(body, &l); err != nil {
 		return License{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if !validPlan(l.Plan) || l.Since.IsZero() {
+	if !icon.ValidPlan(l.Plan) || l.Since.IsZero() {
 		return License{}, fmt.Errorf("%w: it has no plan, or no date", ErrDamaged)
 	}
 	return l, nil
-}
-
-// validPlan reports whether a plan's name can be one of a limit ("lifetime:search=600/1m") and of a metric.
-func validPlan(s string) bool {
-	for part := range strings.SplitSeq(s, "-") {
-		if part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-			return false
-		}
-	}
-	return len(s) <= maxPlan
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/objectstore"
 )
 
@@ -49,7 +50,7 @@ func TestIssue(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
 	local := time.Date(2026, 11, 21, 1, 0, 0, 999, time.FixedZone("", 3600))
 	token, err := Issue(t.Context(), b, "lifetime", nil, local)
-	if err != nil || !WellFormed(token) {
+	if err != nil || !icon.WellFormedToken(token) {
 		t.Fatalf("Issue = %q, %v", token, err)
 	}
 	got, err := objectstore.ReadAll(t.Context(), b, "licenses/"+Hash(token)+".json", 1000)
@@ -198,7 +199,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if !validPlan(l.Plan) || l.Since.IsZero() {
+		if !icon.ValidPlan(l.Plan) || l.Since.IsZero() {
 			t.Fatalf("parse(%q) = %+v", body, l)
 		}
 		once, err := json.Marshal(l)

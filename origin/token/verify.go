@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/objectstore"
 )
 
@@ -48,7 +49,7 @@ func NewVerifier(r objectstore.Reader) *Verifier {
 // Verify reports whether token is valid, and what for. What is not shaped like a token is not valid, and the store is not
 // asked. The error is ErrUnavailable, with its cause, or ErrDamaged.
 func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (License, bool, error) {
-	if !WellFormed(token) {
+	if !icon.WellFormedToken(token) {
 		return License{}, false, nil
 	}
 	id := sha256.Sum256([]byte(token))
