@@ -3,6 +3,7 @@ package edge
 import (
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 )
@@ -27,6 +28,12 @@ func newAdmin(h *handler, token string, ready func() bool) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
+}
+
+// onLoopback reports whether only this machine reaches an address.
+func onLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 func say(w http.ResponseWriter, status int, words string) {

@@ -5,14 +5,17 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/icon"
 )
 
 // Config is everything that an operator can set on an edge; Flags gives the defaults. Listener and AdminListener, where they are
@@ -29,7 +32,8 @@ type Config struct {
 	CacheDiskBytes int64          // ceiling of that folder
 	AdminToken     string         // that a purge must bear; empty: any will do
 	AdminTokenFile string         // where AdminToken is read from
-	Limits         Limits         // by class of calls; what is not in it has its default
+	Limits         Limits         // by class of calls, or by plan and class; a class that is not in it has its default
+	RequireToken   bool           // search, icon and packs want a licence token
 	TrustedProxies []netip.Prefix // whose Forwarded, X-Forwarded-For and PROXY protocol are believed
 	AllowFile      string         // list of addresses that no limit counts; empty: none
 	DenyFile       string         // list of addresses that are not answered; empty: none
@@ -65,7 +69,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` that keeps what falls out of the cache, also over a restart (default none)")
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
-	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn; may be repeated")
+	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
+	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to who bears a licence token (Authorization: Bearer)")
 	fs.Var((*prefixes)(&c.TrustedProxies), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers are believed; may be repeated")
 	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one a line, that no limit counts and no list denies; read again when it changes (default none)")
 	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one a line, that are answered 403; read again when it changes (default none)")
@@ -145,7 +150,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Limits are the limits of the classes of calls, by name.
+// Limits are the limits of the classes of calls, by name, and those of the tokens of a plan, by "plan:class".
 type Limits map[string]ratelimit.Limit
 
 // of is the limit of a class.
@@ -173,18 +178,25 @@ func (l *Limits) String() string {
 	for c := classSearch; c < classes; c++ {
 		fmt.Fprintf(&b, " %s=%s", c, limits.of(c))
 	}
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		if strings.Contains(name, ":") {
+			fmt.Fprintf(&b, " %s=%s", name, limits[name])
+		}
+	}
 	return b.String()[1:]
 }
 
-// Set reads CLASS=LIMIT.
+// Set reads CLASS=LIMIT or PLAN:CLASS=LIMIT.
 func (l *Limits) Set(s string) error {
 	name, value, _ := strings.Cut(s, "=")
-	known := false
-	for c := classSearch; c < classes; c++ {
-		known = known || c.String() == name
-	}
-	if !known {
+	plan, ofPlan, given := strings.Cut(name, ":")
+	switch {
+	case !given && classNamed(name) == classNone:
 		return errors.New("the class must be search, icon, packs, verify or cdn")
+	case given && !icon.ValidPlan(plan):
+		return errors.New("a plan is called by lower-case letters, digits and single hyphens, at most 64 bytes")
+	case given && !classNamed(ofPlan).licensed():
+		return errors.New("a plan's class must be search, icon or packs: tokens are for these alone")
 	}
 	limit, err := ratelimit.ParseLimit(value)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestLimitFlag(t *testing.T) {
-	c, err := parseFlags("--limit", "search=5/10s", "--limit", "icon=off", "--limit", "cdn=1000/1s")
+	c, err := parseFlags("--limit", "search=5/10s", "--limit", "icon=off", "--limit", "cdn=1000/1s", "--limit", "team-2:icon=off", "--limit", "lifetime:search=600/1m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,14 @@ func TestLimitFlag(t *testing.T) {
 			t.Errorf("the limit of %s is %s, want %s", class, got, want)
 		}
 	}
+	const all = "search=5/10s icon=off packs=60/1m0s verify=30/1m0s cdn=1000/1s lifetime:search=600/1m0s team-2:icon=off"
+	if got := c.Limits.String(); got != all {
+		t.Errorf("the limits are %s, want %s", got, all)
+	}
+	p := newPlans(c.Limits)
+	if of := p[planClass{"lifetime", classSearch}]; len(p) != 2 || of == nil || of.Limit().N != 600 || p[planClass{"team-2", classIcon}] != nil {
+		t.Errorf("the limits of plans are %v", p)
+	}
 }
 
 func TestWrongFlags(t *testing.T) {
@@ -57,6 +65,13 @@ func TestWrongFlags(t *testing.T) {
 		"--limit books=1/1m":                   "class",
 		"--limit none=1/1m":                    "class",
 		"--limit search":                       "limit",
+		"--limit lifetime:cdn=1/1m":            "plan",
+		"--limit lifetime:verify=1/1m":         "plan",
+		"--limit lifetime:=1/1m":               "plan",
+		"--limit :search=1/1m":                 "plan",
+		"--limit Lifetime:search=1/1m":         "plan",
+		"--limit a:b:search=1/1m":              "plan",
+		"--limit lifetime:search=1/1s/1m":      "limit",
 		"--limit search=0/1m":                  "limit",
 		"--trusted-proxies 10.0.0.0/x":         "network",
 		"--trusted-proxies ::ffff:1.2.3.4/120": "IPv4",

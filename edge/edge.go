@@ -23,14 +23,18 @@ package edge
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -78,6 +82,9 @@ func Run(ctx context.Context, cfg Config) error {
 	go func() { broken <- server.Serve(listener{public, h}) }()
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
+	if cfg.AdminToken == "" && !onLoopback(admin.Addr()) {
+		cfg.Log.Warn("whoever reaches the admin listener can purge: keep it private, or set --admin-token-file", "address", admin.Addr().String())
+	}
 
 	select {
 	case err := <-broken:
@@ -168,10 +175,19 @@ func (h *handler) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			for _, l := range h.limits {
-				if l != nil {
-					l.Sweep(now)
-				}
+			for l := range h.limiters() {
+				l.Sweep(now)
+			}
+		}
+	}
+}
+
+// limiters are those that are not off.
+func (h *handler) limiters() iter.Seq[*ratelimit.Limiter] {
+	return func(yield func(*ratelimit.Limiter) bool) {
+		for _, l := range slices.AppendSeq(h.limits[:], maps.Values(h.plans)) {
+			if l != nil && !yield(l) {
+				return
 			}
 		}
 	}

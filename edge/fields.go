@@ -149,7 +149,7 @@ func writeLimit(r *request) {
 		return
 	}
 	var buf [64]byte
-	name := r.class.String()
+	name := r.counted.String()
 	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, r.limit))
 	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.decision))
 }

@@ -45,9 +45,23 @@ type metrics struct {
 	originFor prometheus.Observer
 	switches  prometheus.Counter
 	release   *prometheus.GaugeVec
+	checks    [tokenResults]prometheus.Counter
 	listsRead [2]prometheus.Gauge // by list: 1 if its file could be read last time
 	ranges    [2]prometheus.Gauge // by list
 }
+
+// A tokenResult is what came of looking for a licence token.
+type tokenResult uint8
+
+const (
+	tokenMissing tokenResult = iota
+	tokenInvalid
+	tokenValid
+	tokenUnknown // nobody could say
+	tokenResults // how many there are
+)
+
+var tokenResultNames = [tokenResults]string{"missing", "invalid", "valid", "unknown"}
 
 // A listName is one of the operator's lists of addresses.
 type listName uint8
@@ -82,6 +96,10 @@ func newMetrics(version string) *metrics {
 	}
 	m.ofOrigin()
 	m.ofLists()
+	checks := m.counters("token_checks_total", "Calls in which a licence token was looked for, by result.", "result")
+	for result, name := range tokenResultNames {
+		m.checks[result] = checks.WithLabelValues(name)
+	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "iconedge_edge_build_info", Help: "1, by version of the program."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
 	m.registry.MustRegister(build)
@@ -124,6 +142,20 @@ func (m *metrics) ofLists() {
 		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n.String()), ranges.WithLabelValues(n.String())
 		m.listRead(n, 0, true)
 	}
+}
+
+// tokenChecked counts a look for a licence token.
+func (m *metrics) tokenChecked(given, valid bool, err error) {
+	result := tokenInvalid
+	switch {
+	case !given:
+		result = tokenMissing
+	case err != nil:
+		result = tokenUnknown
+	case valid:
+		result = tokenValid
+	}
+	m.checks[result].Inc()
 }
 
 // listRead tells of a list that was read, or could not be.

@@ -26,7 +26,7 @@ const maxReady = 32 << 10
 // give. What it is not sure of it leaves to that.
 func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
 	t, ok := h.shortcut(q.Target)
-	if !ok || !h.knownHosts.has(q.Host) {
+	if !ok || !h.knownHosts.has(q.Host) || h.requireToken && t.class.licensed() {
 		return dst, false
 	}
 	var v cache.View

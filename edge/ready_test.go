@@ -2,10 +2,12 @@ package edge
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,25 +70,56 @@ const last = "GET /healthz HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n"
 
 // Whatever is sent, the short way and the long way give the same answer to the byte.
 func TestShortWayIsTheLongWay(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) {
-		for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
-			c.Limits.Set(limit)
-		}
-	})
-	must(t, e.watch.look())
+	dir := t.TempDir()
+	allow, deny := filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
+	writeList(t, allow, "203.0.113.10")
+	writeList(t, deny, "203.0.113.9")
+	for name, change := range map[string]func(*Config){
+		"as it is":           func(*Config) {},
+		"tokens are wanted":  func(c *Config) { c.RequireToken = true },
+		"tokens have limits": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
+		"lists behind a proxy": func(c *Config) {
+			c.AllowFile, c.DenyFile = allow, deny
+			(*prefixes)(&c.TrustedProxies).Set("127.0.0.1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdgeTest(t, lifetime{newLibrary()}, func(c *Config) {
+				for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
+					c.Limits.Set(limit)
+				}
+				change(c)
+			})
+			must(t, e.watch.look())
+			must(t, e.lists.load())
+			targets := manyTargets
+			if name != "as it is" {
+				targets = hotTargets
+			}
+			e.sameBothWays(t, targets)
+		})
+	}
+}
+
+var hotTargets = []string{"/mdi/home.svg", "/mdi/home.svg?color=%23f00", "/api/v1/icon/mdi/home", "/api/v1/search?q=home", "/api/v1/packs", "/", "/healthz"}
+
+var manyTargets = []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg", "/mdi/home.svg?color=%23f00", "/mdi/home.svg?color=ff000080", "/mdi/home.svg?size=48",
+	"/mdi/home.svg?size=48&color=red", "/fc/apple.svg?color=f00", "/mdi/none.svg", "/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?color=f00", "/api/v1/icon/mdi/home?format=svg",
+	"/api/v1/icon/mdi/home?format=svg&color=0f0", "/api/v1/search?q=home", "/api/v1/search?q=+home&limit=20", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json",
+	"/", "/healthz", "/-/release", "/mdi/home.svg?", "/mdi/home.svg?x", "/mdi%2Fhome.svg", "//mdi/home.svg", "/mdi/home.svg/", "/mdi/./home.svg", "/other/dot.svg?color=f00", "/broken/x.svg"}
+
+// sameBothWays sends everything both ways.
+func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
+	t.Helper()
 	short, long := bothWays(t, e.handler)
-	targets := []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg", "/mdi/home.svg?color=%23f00", "/mdi/home.svg?color=ff000080", "/mdi/home.svg?size=48",
-		"/mdi/home.svg?size=48&color=red", "/fc/apple.svg?color=f00", "/mdi/none.svg", "/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?color=f00", "/api/v1/icon/mdi/home?format=svg",
-		"/api/v1/icon/mdi/home?format=svg&color=0f0", "/api/v1/search?q=home", "/api/v1/search?q=+home&limit=20", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json",
-		"/", "/healthz", "/-/release", "/mdi/home.svg?", "/mdi/home.svg?x", "/mdi%2Fhome.svg", "//mdi/home.svg", "/mdi/home.svg/", "/mdi/./home.svg", "/other/dot.svg?color=f00", "/broken/x.svg"}
 	fields := []string{"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n", "Accept-Encoding: gzip;q=0.5, identity;q=0.9\r\n", "Accept-Encoding: *\r\n", "accept-encoding: GZIP\r\n", "Accept-Encoding:\r\n",
 		"If-None-Match: \"home0123\"\r\n", "If-None-Match: W/\"home0123\"\r\n", "If-None-Match: \"home0123-br\"\r\nAccept-Encoding: br\r\n", "If-None-Match: \"home0123-ff0000\"\r\n",
 		"If-None-Match: \"x\", \"home0123\"\r\n", "If-None-Match: *\r\n", "If-None-Match: home0123\r\n", "If-None-Match: \"x\"\r\n", "If-None-Match:\r\n", "If-Modified-Since: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
-		"Range: bytes=0-3\r\n", "Range: bytes=0-3\r\nIf-Range: \"home0123\"\r\n", "If-Match: \"x\"\r\n", "Cache-Control: no-cache\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Cookie: a=b\r\n", "Authorization: Bearer x\r\n",
-		"X-Forwarded-For: 203.0.113.9\r\n", "Connection: keep-alive\r\n", "Connection: Keep-Alive, X\r\n", "TE: trailers\r\n", "X A: b\r\n", "X: a\tb\r\n", "X:\r\n", "X: \xc3\xa9\r\n", "Expect: 100-continue\r\n", "Upgrade: h2c\r\n", "Content-Length: 0\r\n"}
+		"Range: bytes=0-3\r\n", "Range: bytes=0-3\r\nIf-Range: \"home0123\"\r\n", "If-Match: \"x\"\r\n", "Cache-Control: no-cache\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Cookie: a=b\r\n", "Authorization: Bearer x\r\n", "Authorization: Bearer " + good + "\r\n", "authorization: bearer " + bad + "\r\n",
+		"X-Forwarded-For: 203.0.113.9\r\n", "X-Forwarded-For: 203.0.113.10\r\n", "Connection: keep-alive\r\n", "Connection: Keep-Alive, X\r\n", "TE: trailers\r\n", "X A: b\r\n", "X: a\tb\r\n", "X:\r\n", "X: \xc3\xa9\r\n", "Expect: 100-continue\r\n", "Upgrade: h2c\r\n", "Content-Length: 0\r\n"}
 	for _, target := range targets {
 		for range 2 { // until it is known
-			ask(t, long, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n"+last)
+			ask(t, long, "GET "+target+" HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+good+"\r\n\r\n"+last)
 		}
 		for _, f := range fields {
 			for _, method := range []string{"GET", "HEAD"} {
@@ -171,6 +204,40 @@ func TestShortWayCounts(t *testing.T) {
 		a := readAnswer(t, br)
 		if want := map[bool]int{true: 200, false: 429}[i < 5]; a.StatusCode != want {
 			t.Fatalf("call %d: %d, want %d", i+1, a.StatusCode, want)
+		}
+	}
+}
+
+// So do those of drawings, where the operator limits these.
+func TestShortWayCountsDrawings(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
+	must(t, e.watch.look())
+	e.get(t, "/mdi/home.svg")
+	for i := range 7 {
+		out, ok := e.Answer(nil, ready("/mdi/home.svg"))
+		if want := fmt.Sprintf("\r\nRateLimit-Policy: \"cdn\";q=5;w=3600\r\nRateLimit: \"cdn\";r=%d;t=3600\r\n", 4-i); ok != (i < 5) || ok && !strings.Contains(string(out), want) {
+			t.Errorf("call %d: %v %q", i+1, ok, out)
+		}
+	}
+}
+
+// Who is denied, or lacks a token, gets nothing of what lies ready.
+func TestShortWayIsNotForAll(t *testing.T) {
+	e, _, _ := listed(t)
+	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home"} {
+		e.get(t, target)
+		for client, want := range map[string]bool{"203.0.113.5": true, "192.0.2.1": true, "198.51.100.9": false} {
+			q := ready(target)
+			q.Client = netip.MustParseAddr(client)
+			if out, ok := e.Answer(nil, q); ok != want || ok && client == "192.0.2.1" && strings.Contains(string(out), "RateLimit:") {
+				t.Errorf("%s for %s: %v %q", target, client, ok, out)
+			}
+		}
+	}
+	e.requireToken, e.tokens = true, newTokens(e.askToken)
+	for target, want := range map[string]bool{"/mdi/home.svg": true, "/api/v1/search?q=home": false} {
+		if out, ok := e.Answer(nil, ready(target)); ok != want {
+			t.Errorf("%s without a token: %v %q", target, ok, out)
 		}
 	}
 }

@@ -27,6 +27,19 @@ var classNames = [classes]string{"none", "search", "icon", "packs", "verify", "c
 
 func (c class) String() string { return classNames[c] }
 
+// classNamed is the class of a name; classNone, if none that can be limited is called so.
+func classNamed(name string) class {
+	for c := classSearch; c < classes; c++ {
+		if c.String() == name {
+			return c
+		}
+	}
+	return classNone
+}
+
+// licensed reports whether the calls of c are those that a licence token is for.
+func (c class) licensed() bool { return c == classSearch || c == classIcon || c == classPacks }
+
 // A form says what a colour is put into.
 type form uint8
 

@@ -31,6 +31,8 @@ type handler struct {
 	waiting  *waitingRoom
 	lists    *lists                      // nil: none
 	limits   [classes]*ratelimit.Limiter // nil: off
+	plans    plans
+	tokens   *tokens // nil: nobody looks at any
 	cache    *cache.Cache
 	origin   *upstream.Client
 	watch    *watch
@@ -47,6 +49,8 @@ type handler struct {
 	doors      doorkeeper
 	missing    missing
 
+	requireToken bool
+
 	proxyAll  bool
 	maxObject int64 // bytes of the largest body that is stored
 }
@@ -56,9 +60,10 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject)}
 	for c := classSearch; c < classes; c++ {
-		if limit := cfg.Limits.of(c); !limit.Off() {
-			h.limits[c] = ratelimit.New(limit, ratelimit.Options{})
-		}
+		h.limits[c] = newLimiter(cfg.Limits.of(c))
+	}
+	if h.plans, h.requireToken = newPlans(cfg.Limits), cfg.RequireToken; h.requireToken || len(h.plans) > 0 {
+		h.tokens = newTokens(h.askToken)
 	}
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
 	h.missing.init(cfg.CacheBytes)
@@ -82,6 +87,7 @@ type request struct {
 	forwarded bool                // its path is none of ours
 	forward   cachepolicy.Forward // why the origin is asked
 
+	counted  class           // as what
 	limit    ratelimit.Limit // that it was counted against; off: none
 	decision ratelimit.Decision
 }
@@ -125,13 +131,13 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 	h.end(r, o, err)
 }
 
-// steps are those of every request: preflights are free; then it is counted, understood, and answered.
+// steps are those of every request: preflights are free; then it is admitted, understood, and answered.
 func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
 	if r.ctx.IsOptions() {
 		return h.preflight(r, ep.allow), nil
 	}
-	if err := h.count(r); err != nil {
-		return outcomeLimited, err
+	if o, err := h.admit(r); err != nil {
+		return o, err
 	}
 	var err error
 	if r.target, err = parse(r.ctx, ep); err != nil {
@@ -146,24 +152,6 @@ func (h *handler) end(r *request, o outcome, err error) {
 		h.fail(r, problem.From(err))
 	}
 	h.metrics.answered(r.class, o, r.ctx.Response.StatusCode(), time.Since(r.now))
-}
-
-// count counts a request against its class's limit. The fields say how things stand, also on what is refused.
-func (h *handler) count(r *request) error {
-	l := h.limits[r.class]
-	if l == nil {
-		return nil
-	}
-	client := h.clients.of(r.ctx)
-	if h.lists.of(client) == allowed {
-		return nil
-	}
-	r.limit, r.decision = l.Limit(), l.Allow(client, r.now)
-	h.metrics.counted(r.class, r.decision.OK)
-	if !r.decision.OK {
-		return tooMany(r.decision)
-	}
-	return nil
 }
 
 // nothing answers an address that no endpoint has.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestLists: a running edge denies whom its list names, and reads the list again when it is told to.
+func TestLists(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "deny")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("192.0.2.0/24\n")
+	s := start(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--deny-file", file, "--trusted-proxies", "127.0.0.1")
+	status := func(client string) int {
+		resp, _ := get(t, s.address("public"), "/", "X-Forwarded-For", client)
+		return resp.StatusCode
+	}
+	if status("192.0.2.1") != http.StatusForbidden || status("198.51.100.1") != http.StatusOK {
+		t.Error("the list does not hold")
+	}
+	write("198.51.100.0/24\n")
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.log.wait(regexp.MustCompile(`msg="a list was read" list=deny ranges=1`))
+	if status("192.0.2.1") != http.StatusOK || status("198.51.100.1") != http.StatusForbidden {
+		t.Error("the list was not read again")
+	}
+	write("nobody\n")
+	if _, stderr, code := callProgram(t, home, "edge", "--deny-file", file); code != 2 || !strings.Contains(stderr, "line 1") {
+		t.Errorf("a broken list at the start: %d %s", code, stderr)
+	}
+}
+
+// TestLicences: an edge that wants tokens takes those that are issued, counts them by their plan, and logs none.
+func TestLicences(t *testing.T) {
+	home := t.TempDir()
+	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	token := strings.TrimSpace(must(t, home, "token", "issue", "--plan", "lifetime"))
+	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--require-token", "--limit", "lifetime:search=600/1m", "--log-level", "debug").ready()
+	for _, call := range []struct {
+		path, authorization string
+		code                int
+		policy              string
+	}{
+		{"/api/v1/search?q=dot", "", 401, `"search";q=60;w=60`},
+		{"/api/v1/search?q=dot", "Bearer " + token, 200, `"search";q=600;w=60`},
+		{"/api/v1/search?q=dot", "Bearer " + token, 200, `"search";q=600;w=60`},
+		{"/api/v1/search?q=dot", "Bearer " + token[:43], 401, `"search";q=60;w=60`},
+		{"/api/v1/icon/demo/dot", "Bearer " + token, 200, `"icon";q=120;w=60`},
+		{"/demo/dot.svg", "", 200, ""},
+	} {
+		resp, _ := get(t, s.address("public"), call.path, "Authorization", call.authorization)
+		if resp.StatusCode != call.code || resp.Header.Get("RateLimit-Policy") != call.policy || (call.code == 401) != strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer") {
+			t.Errorf("%s: %d %v, want %d %s", call.path, resp.StatusCode, resp.Header, call.code, call.policy)
+		}
+	}
+	s.stop()
+	if log := s.log.String(); strings.Contains(log, token[4:20]) || !strings.Contains(log, "listening") {
+		t.Errorf("the log has the token, or is empty: %s", log)
+	}
+}
+
+// TestAdminIsPrivate: an edge says so where others could purge.
+func TestAdminIsPrivate(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "token")
+	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		flags string
+		warns bool
+	}{{"--admin-listen 0.0.0.0:0", true}, {"--admin-listen 127.0.0.1:0", false}, {"--admin-listen 0.0.0.0:0 --admin-token-file " + file, false}} {
+		s := start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0"}, strings.Fields(row.flags)...)...)
+		s.address("admin")
+		s.stop()
+		if got := strings.Contains(s.log.String(), "level=WARN"); got != row.warns {
+			t.Errorf("%s: it warns: %v, want %v", row.flags, got, row.warns)
+		}
+	}
+}
