@@ -16,69 +16,69 @@ import (
 // protocol, version 1 or 2 (HAProxy's proxy-protocol.txt); what begins in another way is HTTP. From nobody else such a
 // header is even looked for.
 type proxiedConn struct {
-	net.Conn
+	*net.TCPConn
+	in proxyReader
+}
+
+// proxied makes conn understand a header, if its peer is trusted. Everybody else's connection stays what it is.
+func (c clients) proxied(conn net.Conn) net.Conn {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok || len(c.trusted) == 0 || !c.trusts(addressOf(conn.RemoteAddr())) {
+		return conn
+	}
+	return &proxiedConn{tcp, proxyReader{from: tcp}}
+}
+
+// RemoteAddr is the client that the header names, once it has been read.
+func (c *proxiedConn) RemoteAddr() net.Addr {
+	if c.in.client != nil {
+		return c.in.client
+	}
+	return c.TCPConn.RemoteAddr()
+}
+
+// Read reads what comes behind the header. The header has as long as a connection may be silent: the deadline is the connection's.
+func (c *proxiedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
+
+// A proxyReader takes the header off what a proxy sends.
+type proxyReader struct {
+	from   io.Reader
 	begun  bool
 	err    error    // of the header: there is nothing behind it to be read
 	client net.Addr // as the header has it; nil: the peer itself
 	rest   []byte   // read behind the header
 }
 
-// proxied makes c understand a header, if its peer is trusted. Everybody else's connection stays what it is.
-func (c clients) proxied(conn net.Conn) net.Conn {
-	if len(c.trusted) == 0 || !c.trusts(addressOf(conn.RemoteAddr())) {
-		return conn
+func (r *proxyReader) Read(p []byte) (int, error) {
+	if !r.begun {
+		r.begun, r.err = true, r.begin()
 	}
-	return &proxiedConn{Conn: conn}
-}
-
-// RemoteAddr is the client that the header names, once it has been read.
-func (c *proxiedConn) RemoteAddr() net.Addr {
-	if c.client != nil {
-		return c.client
+	if r.err != nil {
+		return 0, r.err
 	}
-	return c.Conn.RemoteAddr()
-}
-
-// Read reads what comes behind the header. The header has as long as any beginning of a request: the deadline is the connection's.
-func (c *proxiedConn) Read(p []byte) (int, error) {
-	if !c.begun {
-		c.begun, c.err = true, c.begin()
+	if len(r.rest) == 0 {
+		return r.from.Read(p)
 	}
-	if c.err != nil {
-		return 0, c.err
-	}
-	if len(c.rest) == 0 {
-		return c.Conn.Read(p)
-	}
-	n := copy(p, c.rest)
-	if c.rest = c.rest[n:]; len(c.rest) == 0 {
-		c.rest = nil // and with it the buffer
+	n := copy(p, r.rest)
+	if r.rest = r.rest[n:]; len(r.rest) == 0 {
+		r.rest = nil // and with it the buffer
 	}
 	return n, nil
 }
 
-// CloseWrite says that nothing more is sent.
-func (c *proxiedConn) CloseWrite() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	return half.CloseWrite()
-}
-
 // begin reads until it has the whole header, in however many pieces that comes, or bytes that are none.
-func (c *proxiedConn) begin() error {
+func (r *proxyReader) begin() error {
 	var b []byte
 	for in := make([]byte, 512); ; {
-		n, err := c.Conn.Read(in)
+		n, err := r.from.Read(in)
 		b = append(b, in[:n]...)
 		size, wrong := proxyHeaderSize(b)
 		switch {
 		case wrong != nil:
 			return wrong
 		case 0 <= size && size <= len(b):
-			c.client, err = readProxyHeader(b[:size])
-			c.rest = b[size:]
+			r.client, err = readProxyHeader(b[:size])
+			r.rest = b[size:]
 			return err
 		case err == io.EOF && len(b) > 0:
 			return io.ErrUnexpectedEOF

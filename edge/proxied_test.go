@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -164,14 +164,14 @@ func TestProxyHeaderAndFields(t *testing.T) {
 func TestProxyHeaderInPieces(t *testing.T) {
 	for _, tt := range proxyHeaders {
 		for name, read := range map[string]func(io.Reader) io.Reader{"by the byte": iotest.OneByteReader, "with the end": iotest.DataErrReader} {
-			c := &proxiedConn{Conn: fakeConn{Reader: read(strings.NewReader(tt.header + homeCall))}}
+			c := &proxyReader{from: read(strings.NewReader(tt.header + homeCall))}
 			got, err := io.ReadAll(c)
-			if want := tt.client; err != nil || string(got) != homeCall || want != "" && addressOf(c.RemoteAddr()).String() != want {
-				t.Errorf("%s, %s: %q from %v (%v)", tt.name, name, got, c.RemoteAddr(), err)
+			if err != nil || string(got) != homeCall || (c.client == nil) != (tt.client == "") || tt.client != "" && addressOf(c.client).String() != tt.client {
+				t.Errorf("%s, %s: %q from %v (%v)", tt.name, name, got, c.client, err)
 			}
 		}
 		for n := 1; n < len(tt.header); n++ {
-			c := &proxiedConn{Conn: fakeConn{Reader: strings.NewReader(tt.header[:n])}}
+			c := &proxyReader{from: strings.NewReader(tt.header[:n])}
 			if _, err := c.Read(make([]byte, 100)); err != io.ErrUnexpectedEOF {
 				t.Fatalf("%s, cut after %d bytes: %v", tt.name, n, err)
 			}
@@ -198,25 +198,27 @@ func TestProxyHeaderDrips(t *testing.T) {
 	}
 }
 
-// The connections of all others are left as they are.
+// The connections of all others are left as they are; those of proxies can do what others can.
 func TestOnlyTrustedAreProxied(t *testing.T) {
-	c := clients{[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	for peer, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "192.0.2.1": false, "2001:db8::1": false} {
-		conn := fakeConn{remote: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(peer), 1))}
-		if _, got := c.proxied(conn).(*proxiedConn); got != want {
-			t.Errorf("the connection of %s is wrapped: %v", peer, got)
+	ln := listenTest(t)
+	for network, want := range map[string]bool{"127.0.0.0/8": true, "10.0.0.0/8": false, "::/0": false} {
+		client, err := dial(ln)
+		must(t, err)
+		defer client.Close()
+		conn, err := ln.Accept()
+		must(t, err)
+		defer conn.Close()
+		c := (clients{[]netip.Prefix{netip.MustParsePrefix(network)}}).proxied(conn)
+		if _, got := c.(*proxiedConn); got != want || !got && c != conn {
+			t.Errorf("with proxies in %s the connection of %s is wrapped: %v", network, conn.RemoteAddr(), got)
+		}
+		_, closes := c.(interface{ CloseWrite() error })
+		_, cuts := c.(interface{ SetLinger(int) error })
+		if _, tells := c.(syscall.Conn); !closes || !cuts || !tells {
+			t.Errorf("%T can't be closed in halves or cut, or its socket is out of sight", c)
 		}
 	}
 }
-
-type fakeConn struct {
-	net.Conn
-	io.Reader
-	remote net.Addr
-}
-
-func (c fakeConn) Read(p []byte) (int, error) { return c.Reader.Read(p) }
-func (c fakeConn) RemoteAddr() net.Addr       { return c.remote }
 
 // However bytes are cut, they give the same client and the same rest, or are refused; what is no header is passed on untouched.
 func FuzzProxyHeader(f *testing.F) {
@@ -227,8 +229,8 @@ func FuzzProxyHeader(f *testing.F) {
 		f.Add([]byte(tt.header), 7)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, n int) {
-		whole := &proxiedConn{Conn: fakeConn{Reader: bytes.NewReader(b)}}
-		pieces := &proxiedConn{Conn: fakeConn{Reader: iotest.OneByteReader(bytes.NewReader(b))}}
+		whole := &proxyReader{from: bytes.NewReader(b)}
+		pieces := &proxyReader{from: iotest.OneByteReader(bytes.NewReader(b))}
 		got, err := io.ReadAll(whole)
 		again, errAgain := io.ReadAll(pieces)
 		if !bytes.Equal(got, again) || (err == nil) != (errAgain == nil) || fmt.Sprint(whole.client) != fmt.Sprint(pieces.client) {
