@@ -1,16 +1,17 @@
 // Package ratelimit counts clients' calls in sliding windows that are exact: in no window, however cut, do more calls than the
 // limit get through, a client that keeps to the limit is never refused, and a call that was refused does not count.
 //
-// It keeps the moment of every call let through for as long as it counts, in slabs without pointers, and forgets a client
-// when its last moment has left the window. Above a ceiling of clients new ones share the window of their IPv4 /24 or IPv6
-// /48, so that nobody goes uncounted and memory stays bounded. Time is the caller's `now`; who the client is, behind
-// proxies, is the caller's to say too. It imports nothing of ours.
+// It keeps the moment of every call let through, to the nanosecond, for as long as it counts, in tables without pointers, and forgets
+// a client some time after its last moment has left the window. A client is an address (Allow) or a token (AllowKey). Above a ceiling of
+// clients new ones share the window of their IPv4 /24 or IPv6 /48, or of the tokens that begin alike, so that nobody goes uncounted and
+// memory stays bounded. Time is the caller's `now`; who the client is, behind proxies, is the caller's to say too. It imports
+// nothing of ours.
 package ratelimit
 
 import (
 	"hash/maphash"
-	"math"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -41,12 +42,17 @@ type Stats struct {
 
 // A Limiter holds the windows of all clients of one class of calls. It is safe for concurrent use.
 type Limiter struct {
-	limit     Limit
-	base      time.Time // the zero of the windows' clock: monotonic, where now is
-	seed      maphash.Seed
-	max       int64 // ceiling of clients; that of shared windows is a quarter
-	clients   atomic.Int64
-	crowds    atomic.Int64
+	limit Limit
+	base  time.Time // the zero of the windows' clock: monotonic, where now is
+	seed  maphash.Seed
+	max   int64 // ceiling of clients; that of shared windows is a quarter
+
+	_       [64]byte // what changes is in another cache line than what does not
+	clients atomic.Int64
+	crowds  atomic.Int64 // shared windows
+	waiting atomic.Int64 // calls that are about to make a window above the ceiling
+	door    sync.Mutex   // is held by one of them at a time
+
 	shardings [shards]shard
 }
 
@@ -57,8 +63,7 @@ func New(limit Limit, o Options) *Limiter {
 	}
 	l := &Limiter{limit: limit, base: time.Now(), seed: maphash.MakeSeed(), max: int64(o.MaxClients)}
 	for i := range l.shardings {
-		l.shardings[i].clock = math.MinInt64 // an edge's first call may come at any time
-		l.shardings[i].reset()
+		l.shardings[i].init(limit.Window)
 	}
 	return l
 }
@@ -72,85 +77,136 @@ func (l *Limiter) Stats() Stats { return Stats{int(l.clients.Load()), int(l.crow
 // Allow counts a call of client at now, or refuses it. Where calls come with their times out of order, the latest time that
 // was seen stands for the earlier ones: the windows' clock does not go back.
 func (l *Limiter) Allow(client netip.Addr, now time.Time) Decision {
+	return l.allow(keyOf(client), now)
+}
+
+// AllowKey is Allow for a client that is known by something other than its address, such as the first half of the SHA-256 of its
+// token. No key is the same client as an address. Above the ceiling new keys share a window with those that begin with the same
+// 16 bits, so what is given should be spread evenly, as hashes are.
+func (l *Limiter) AllowKey(client [16]byte, now time.Time) Decision {
+	return l.allow(keyOfToken(client), now)
+}
+
+func (l *Limiter) allow(own key, now time.Time) Decision {
 	if l.limit.Off() {
 		return Decision{OK: true}
 	}
-	at := now.Sub(l.base)
-	own := keyOf(client)
-	if d, known := l.take(own, at, l.crowds.Load() == 0); known {
+	at := l.moment(now)
+	if d, ok := l.take(own, at, ifAlone); ok {
 		return d
 	}
-	// Above the ceiling, or not long ago: whoever shares a window goes on sharing it until it is empty, so that
-	// nobody gets a second one within the time of the first.
-	near, wide := own.near(), own.wide()
-	for _, shared := range [...]key{near, wide} {
-		if d, known := l.take(shared, at, false); known {
-			return d
-		}
+	return l.allowCrowded(own, at)
+}
+
+// forever is longer than any two calls are apart. Within it sums of moments do not overflow.
+const forever = moment(1 << 61)
+
+func (l *Limiter) moment(now time.Time) moment {
+	return min(max(now.Sub(l.base), -forever), forever)
+}
+
+// allowCrowded is above the ceiling, or not long ago. Whoever shares a window goes on sharing it until it is empty, so that nobody
+// gets a second one within the time of the first; and as windows are made one after the other here, and nowhere else meanwhile, calls
+// of one client that come at once do not get two either.
+func (l *Limiter) allowCrowded(own key, at moment) Decision {
+	keys := [...]key{own, own.near(), own.wide()}
+	if d, ok := l.takeFirst(keys[:], at, ifKnown); ok {
+		return d
 	}
-	for _, k := range [...]key{own, near} {
-		if d, known := l.take(k, at, true); known {
-			return d
-		}
+	l.waiting.Add(1)
+	defer l.waiting.Add(-1)
+	l.door.Lock()
+	defer l.door.Unlock()
+	if d, ok := l.takeFirst(keys[:], at, ifKnown); ok {
+		return d
 	}
-	d, _ := l.take(wide, at, true)
+	d, _ := l.takeFirst(keys[:], at, ifRoom)
 	return d
 }
 
-// take lets the call into the window of k, or refuses it. It is false where k has no window; add makes one, if there is room.
-func (l *Limiter) take(k key, at time.Duration, add bool) (Decision, bool) {
-	s := &l.shardings[maphash.Comparable(l.seed, k)%shards]
+// takeFirst takes a place in the first of these windows that has one to give.
+func (l *Limiter) takeFirst(keys []key, at moment, when making) (d Decision, ok bool) {
+	for _, k := range keys {
+		if d, ok = l.take(k, at, when); ok {
+			break
+		}
+	}
+	return d, ok
+}
+
+// making says when take makes a window that is not there.
+type making int
+
+const (
+	ifKnown making = iota // never
+	ifAlone               // if there is room, and nobody shares a window
+	ifRoom
+)
+
+// forgetEvery is how many calls of clients that are known come between two looks for others to forget. New ones look each time: what
+// has grown idle goes faster than what is new comes.
+const forgetEvery = 8
+
+// take lets the call into the window of k, or refuses it. It is not ok where k has no window and none was made.
+func (l *Limiter) take(k key, at moment, when making) (d Decision, ok bool) {
+	hash := maphash.Comparable(l.seed, k)
+	s := &l.shardings[hash%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clock = max(s.clock, at)
-	l.forget(s, 2) // two for each that may come: what has grown idle goes faster than what is new comes
-	i, known := s.index[k]
-	if !known {
-		if !add || !l.admit(k) {
-			return Decision{}, false
-		}
-		i = s.add(k)
+	if s.calls++; s.calls%forgetEvery == 0 {
+		l.forgotten(s.forgetSome())
 	}
-	return s.take(i, l.limit), true
+	w := s.table(hash).find(k, hash)
+	if w.kind == 0 {
+		if !l.admits(s, k.kind, when) {
+			return d, false
+		}
+		w = s.add(k, hash)
+	}
+	return w.take(&s.blocks, l.limit, s.clock), true
 }
 
-// admit counts one more window of k's kind, if there is room for it. Wide ones need no ceiling: there are few networks that wide.
-func (l *Limiter) admit(k key) bool {
-	count, ceiling := l.countOf(k.kind)
-	if count.Add(1) > ceiling && !k.kind.wide() {
+// admits counts one more window of k's kind, if one may be made. Wide ones need no ceiling: there are few networks that wide.
+func (l *Limiter) admits(s *shard, k kind, when making) bool {
+	if when == ifKnown || when == ifAlone && l.waiting.Load()+l.crowds.Load() > 0 {
+		return false
+	}
+	l.forgotten(s.forgetSome())
+	count, ceiling := &l.clients, l.max
+	if k.shared() {
+		count, ceiling = &l.crowds, max(1, l.max/4)
+	}
+	if count.Add(1) > ceiling && !k.wide() {
 		count.Add(-1)
 		return false
 	}
 	return true
 }
 
-func (l *Limiter) countOf(kind kind) (count *atomic.Int64, ceiling int64) {
-	if kind.shared() {
-		return &l.crowds, max(1, l.max/4)
-	}
-	return &l.clients, l.max
-}
-
-// forget drops up to n windows of s that are empty by its clock.
-func (l *Limiter) forget(s *shard, n int) {
-	for ; n > 0; n-- {
-		i, ok := s.idle(s.clock - l.limit.Window)
-		if !ok {
-			return
-		}
-		count, _ := l.countOf(s.clients.at(i).key.kind)
-		count.Add(-1)
-		s.remove(i)
+func (l *Limiter) forgotten(gone tally) {
+	if gone != (tally{}) {
+		l.clients.Add(-int64(gone.clients))
+		l.crowds.Add(-int64(gone.shared))
 	}
 }
 
 // Sweep forgets every client that is idle at now. Allow does this bit by bit; Sweep is for limiters that nobody calls any more.
 func (l *Limiter) Sweep(now time.Time) {
+	at := l.moment(now)
 	for i := range l.shardings {
-		s := &l.shardings[i]
-		s.mu.Lock()
-		s.clock = max(s.clock, now.Sub(l.base))
-		l.forget(s, len(s.index))
-		s.mu.Unlock()
+		for next, more := uint32(0), true; more; {
+			next, more = l.sweep(&l.shardings[i], next, at)
+		}
 	}
+}
+
+// sweep sweeps the table that stands at i, and says where the next one does. Calls may come in between.
+func (l *Limiter) sweep(s *shard, i uint32, at moment) (next uint32, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = max(s.clock, at)
+	first, n := s.places(s.tables[i], i)
+	l.forgotten(s.forget(i))
+	return first + n, int(first+n) < len(s.tables)
 }

@@ -1,180 +1,135 @@
 package ratelimit
 
 import (
-	"math"
 	"sync"
-	"time"
 )
 
-// A shard holds a part of the windows. Its clock is the latest time that it was called with, so that moments within it
-// never go back, and the list of its clients by their last call is in order of time.
+// A shard holds a part of the windows, in tables that are found by the first bits of the hash (extendible hashing): one that is full
+// is split in two, so that no call ever waits for more than a table to be moved, and growing leaves no garbage. Its clock is the latest time
+// that it was called with: moments within it never go back.
 type shard struct {
-	mu      sync.Mutex
-	clock   time.Duration
-	index   map[key]uint32
-	clients slab[client]
-	blocks  slab[block]
-	old     uint32 // the client whose last call is the longest ago; none where there is no client
-	young   uint32
-	due     time.Duration // no client's last call is older than this: a look at old costs two cache lines
-	_       [64]byte      // the next shard's mutex is in another cache line
+	mu     sync.Mutex
+	clock  moment
+	length moment   // of the windows
+	tables []*table // by the first bits of the hash; a table that needs fewer bits stands here more than once, side by side
+	shift  uint8    // 64 less the number of these bits
+	hand   uint32   // the table that is looked at next for what can be forgotten
+	calls  uint32
+	blocks blocks
+	_      [64]byte // the next shard's mutex is in another cache line
 }
 
-// A client's calls are a queue of moments, in blocks of a cache line each.
-type client struct {
-	key          key
-	older, newer uint32 // neighbours in the shard's list
-	first, last  uint32 // blocks; none while there are no calls
-	calls        int32
-	from, to     uint8 // of the first block's moments the first that counts; of the last's the next that is free
+// init empties s, before its first call.
+func (s *shard) init(length moment) {
+	s.clock, s.length, s.shift = -forever, length, 64
+	s.tables = []*table{{due: never}}
 }
 
-const blockLen = 7
+func (s *shard) table(hash uint64) *table { return s.tables[hash>>s.shift] }
 
-type block struct {
-	at   [blockLen]time.Duration
-	next uint32
-}
-
-const none = ^uint32(0)
-
-// reset empties s; its clock goes on.
-func (s *shard) reset() {
-	s.index = map[key]uint32{}
-	s.clients, s.blocks = slab[client]{}, slab[block]{}
-	s.old, s.young, s.due = none, none, math.MinInt64
-}
-
-// add makes an empty window for k. Its caller takes a place in it at once: only then is it in the list.
-func (s *shard) add(k key) uint32 {
-	i := s.clients.take()
-	*s.clients.at(i) = client{key: k, older: none, newer: none, first: none, last: none}
-	s.index[k] = i
-	return i
-}
-
-// take lets a call at the shard's clock into window i, or refuses it.
-func (s *shard) take(i uint32, limit Limit) Decision {
-	c := s.clients.at(i)
-	for c.calls > 0 && s.first(c)+limit.Window <= s.clock {
-		s.pop(c) // a full window ago: its place is free
+// add makes an empty window for k.
+func (s *shard) add(k key, hash uint64) *window {
+	for s.table(hash).used >= full {
+		s.split(hash)
 	}
-	d := Decision{OK: int(c.calls) < limit.N}
-	if d.OK {
-		s.push(c, s.clock)
-		s.touch(i, c)
-	}
-	d.Remaining = limit.N - int(c.calls)
-	d.Reset = s.first(c) + limit.Window - s.clock
-	if !d.OK {
-		d.RetryAfter = ceilSeconds(d.Reset)
-	}
-	return d
+	t := s.table(hash)
+	t.used++
+	t.due = min(t.due, s.clock+s.length)
+	w := t.find(k, hash)
+	w.hash, w.bits, w.rest, w.kind = hash, k.bits, k.rest, uint8(k.kind)
+	return w
 }
 
-// first is the moment of the oldest call that is kept of c.
-func (s *shard) first(c *client) time.Duration { return s.blocks.at(c.first).at[c.from] }
+// split makes two tables of that of hash.
+func (s *shard) split(hash uint64) {
+	if s.table(hash).depth == 64-s.shift {
+		s.double()
+	}
+	t := s.table(hash)
+	first, n := s.places(t, uint32(hash>>s.shift))
+	other := t.split()
+	for i := first + n/2; i < first+n; i++ {
+		s.tables[i] = other
+	}
+}
 
-// push adds a moment to c's calls.
-func (s *shard) push(c *client, at time.Duration) {
-	if c.last == none || c.to == blockLen {
-		b := s.blocks.take()
-		s.blocks.at(b).next = none
-		if c.last == none {
-			c.first, c.from = b, 0
-		} else {
-			s.blocks.at(c.last).next = b
+// places are those in s.tables where t stands; i is one of them.
+func (s *shard) places(t *table, i uint32) (first, n uint32) {
+	n = 1 << (64 - s.shift - t.depth)
+	return i &^ (n - 1), n
+}
+
+// double lets one more bit of the hash choose the table.
+func (s *shard) double() {
+	tables := make([]*table, 0, 2*len(s.tables))
+	for _, t := range s.tables {
+		tables = append(tables, t, t)
+	}
+	s.tables, s.hand = tables, s.hand*2
+	s.shift--
+}
+
+// A tally counts windows, by whose they are.
+type tally struct{ clients, shared int }
+
+// forgetSome looks at one table, the next in turn, if it is due.
+func (s *shard) forgetSome() (gone tally) {
+	if t := s.tables[s.hand]; s.clock >= t.due {
+		gone = s.forget(s.hand)
+	}
+	first, n := s.places(s.tables[s.hand], s.hand)
+	s.hand = (first + n) % uint32(len(s.tables))
+	return gone
+}
+
+// forget drops the windows of table i whose moments do not count any more, and joins it to the one before it where hardly anything is left.
+func (s *shard) forget(i uint32) (gone tally) {
+	t := s.tables[i]
+	next := moment(never)
+	for i := 0; t.used > 0 && i < tableLen; {
+		w := &t.windows[i]
+		if w.kind == 0 {
+			i++
+			continue
 		}
-		c.last, c.to = b, 0
+		if ends := w.newest() + s.length; ends > s.clock {
+			next = min(next, ends)
+			i++
+			continue
+		}
+		gone.count(kind(w.kind))
+		w.drop(&s.blocks)
+		t.remove(i) // what moves up to i is looked at next
 	}
-	s.blocks.at(c.last).at[c.to] = at
-	c.to++
-	c.calls++
+	t.due = max(next, s.clock+s.length/lookEvery)
+	s.join(t, i)
+	return gone
 }
 
-// pop takes the oldest of c's calls away.
-func (s *shard) pop(c *client) {
-	c.calls--
-	c.from++
-	if c.calls > 0 && c.from < blockLen {
-		return
-	}
-	b := c.first
-	c.first, c.from = s.blocks.at(b).next, 0
-	if c.calls == 0 {
-		c.first, c.last, c.to = none, none, 0
-	}
-	s.blocks.free(b)
-}
+// lookEvery is how many times within a window's length a table is looked at, at the most: looking costs a walk through all of it.
+const lookEvery = 4
 
-// idle is a client whose last call was at before or earlier, if there is one.
-func (s *shard) idle(before time.Duration) (i uint32, ok bool) {
-	if before < s.due || s.old == none {
-		return 0, false
-	}
-	c := s.clients.at(s.old)
-	s.due = s.blocks.at(c.last).at[c.to-1]
-	return s.old, s.due <= before
-}
-
-// touch moves client i, which has just called, to the young end of the list.
-func (s *shard) touch(i uint32, c *client) {
-	if s.young == i {
-		return
-	}
-	s.unlink(i, c)
-	c.older, c.newer = s.young, none
-	if s.young == none {
-		s.old = i
+func (t *tally) count(k kind) {
+	if k.shared() {
+		t.shared++
 	} else {
-		s.clients.at(s.young).newer = i
-	}
-	s.young = i
-}
-
-// unlink takes client i out of the list, if it is in it.
-func (s *shard) unlink(i uint32, c *client) {
-	if c.older != none {
-		s.clients.at(c.older).newer = c.newer
-	} else if s.old == i {
-		s.old = c.newer
-	}
-	if c.newer != none {
-		s.clients.at(c.newer).older = c.older
-	} else if s.young == i {
-		s.young = c.older
+		t.clients++
 	}
 }
 
-// remove forgets client i. When most of what the slabs hold is free, the rest moves to new ones: after a flood the memory
-// goes back.
-func (s *shard) remove(i uint32) {
-	c := s.clients.at(i)
-	for c.calls > 0 {
-		s.pop(c)
-	}
-	s.unlink(i, c)
-	delete(s.index, c.key)
-	s.clients.free(i)
-	if len(s.index) < s.clients.cap()/8 && s.clients.cap() > 2*chunkLen {
-		s.rehouse()
-	}
-}
-
-// rehouse copies the clients, oldest first, into fresh slabs of their size.
-func (s *shard) rehouse() {
-	was := &shard{clients: s.clients, blocks: s.blocks, old: s.old}
-	s.reset()
-	for i := was.old; i != none; i = was.clients.at(i).newer {
-		from := was.clients.at(i)
-		j := s.add(from.key)
-		to := s.clients.at(j)
-		for b, at := from.first, from.from; to.calls < from.calls; at++ {
-			if at == blockLen {
-				b, at = was.blocks.at(b).next, 0
-			}
-			s.push(to, was.blocks.at(b).at[at])
+// join undoes splits: t, which stands at i, is joined to the table that it was split from, if both together are half full.
+func (s *shard) join(t *table, i uint32) {
+	first, n := s.places(t, i)
+	for first&n != 0 {
+		before := s.tables[first-n]
+		if before.depth != t.depth || before.used+t.used > full/2 {
+			return
 		}
-		s.touch(j, to)
+		before.take(t)
+		for i := first; i < first+n; i++ {
+			s.tables[i] = before
+		}
+		t = before
+		first, n = s.places(t, first)
 	}
 }

@@ -1,0 +1,143 @@
+package ratelimit
+
+import (
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// size is how many tables and chunks of blocks l has.
+func size(l *Limiter) (tables, chunks int) {
+	for i := range l.shardings {
+		s := &l.shardings[i]
+		tables += len(slices.Compact(slices.Clone(s.tables)))
+		for _, c := range s.blocks.chunks {
+			if c.blocks != nil {
+				chunks++
+			}
+		}
+	}
+	return tables, chunks
+}
+
+func TestIdleAreForgotten(t *testing.T) {
+	const n = 100_000
+	l := New(Limit{10, time.Minute}, Options{})
+	for i := range uint32(n) {
+		l.Allow(address(i), t0)
+	}
+	l.Allow(alice, t0.Add(30*time.Second))
+	if got := l.Stats().Clients; got != n+1 {
+		t.Fatalf("%d clients are kept, want %d", got, n+1)
+	}
+	l.Sweep(t0.Add(time.Minute - 1))
+	if got := l.Stats().Clients; got != n+1 {
+		t.Fatalf("a moment too early %d clients are kept, want %d", got, n+1)
+	}
+	l.Sweep(t0.Add(time.Minute))
+	if got := l.Stats().Clients; got != 1 {
+		t.Fatalf("after a window %d clients are kept, want 1", got)
+	}
+	if tables, _ := size(l); tables != shards {
+		t.Errorf("%d tables are kept, want the first %d", tables, shards)
+	}
+	if d := l.Allow(alice, t0.Add(time.Minute)); d.Remaining != 8 {
+		t.Errorf("the one that stays has %d calls left, want 8", d.Remaining)
+	}
+}
+
+// Without a Sweep, calls of others make room bit by bit.
+func TestIdleAreForgottenOnTheWay(t *testing.T) {
+	l := New(Limit{10, time.Minute}, Options{})
+	for i := range uint32(50_000) {
+		l.Allow(address(i), t0)
+	}
+	for i := range uint32(100_000) {
+		l.Allow(address(100_000+i%100), t0.Add(time.Minute))
+	}
+	if got := l.Stats().Clients; got > 50_000/2 {
+		t.Errorf("%d clients are kept of 50,000 idle ones", got)
+	}
+}
+
+// A client that goes on calling does not keep others from being forgotten for long, wherever in the list it stands.
+func TestBusyClientsDoNotKeepIdleOnes(t *testing.T) {
+	l := New(Limit{1000, time.Minute}, Options{})
+	for i := range uint32(10_000) {
+		l.Allow(address(i), t0)
+	}
+	now := t0
+	for ; now.Before(t0.Add(64 * time.Second)); now = now.Add(100 * time.Millisecond) {
+		for i := range uint32(50) {
+			l.Allow(address(i*7), now)
+		}
+	}
+	l.Sweep(now)
+	if got := l.Stats().Clients; got != 50 {
+		t.Errorf("%d clients are kept, want the 50 that call", got)
+	}
+}
+
+// What stays loses no call when tables are joined: the survivors have what they had.
+func TestJoin(t *testing.T) {
+	l := New(Limit{40, time.Minute}, Options{})
+	for i := range uint32(100_000) {
+		l.Allow(address(i), t0)
+	}
+	const survivors = 300
+	for i := range uint32(survivors) {
+		for range i % 40 {
+			l.Allow(address(i), t0.Add(30*time.Second))
+		}
+	}
+	now := t0.Add(time.Minute)
+	for i := range uint32(survivors) {
+		l.Allow(address(i), now) // its first call has left the window
+	}
+	l.Sweep(now)
+	for i := range uint32(survivors) {
+		d := l.Allow(address(i), now)
+		if want := max(0, 38-int(i%40)); d.Remaining != want || d.OK != (i%40 < 39) {
+			t.Fatalf("client %d: %+v, want %d left", i, d, want)
+		}
+		if i%40 > 0 && d.Reset != 30*time.Second {
+			t.Fatalf("client %d: reset in %v, want 30s", i, d.Reset)
+		}
+	}
+}
+
+// The blocks of a flood go back when it is over, though somebody is still there whose calls need some.
+func TestBlocksGoBack(t *testing.T) {
+	l := New(Limit{100, time.Minute}, Options{})
+	for range 50 {
+		for i := range uint32(5000) {
+			l.Allow(address(i), t0)
+		}
+	}
+	_, most := size(l)
+	for i := range 3 * 60 {
+		l.Allow(alice, t0.Add(time.Duration(i)*time.Second))
+	}
+	l.Sweep(t0.Add(3 * time.Minute))
+	if _, left := size(l); most < 500 || left > 2*shards {
+		t.Errorf("%d chunks of blocks are kept of %d", left, most)
+	}
+}
+
+// A shard never has more to move for one call than a table, and a client of ten calls needs no more than its window, of two cache lines.
+func TestSizes(t *testing.T) {
+	if got := unsafe.Sizeof(table{}); got != 32<<10 {
+		t.Errorf("a table is %d bytes, want 32 KiB: the allocator's largest size", got)
+	}
+	if got := unsafe.Sizeof(window{}); got != 128 {
+		t.Errorf("a window is %d bytes, want 128", got)
+	}
+	l := New(Limit{60, time.Minute}, Options{})
+	for range 10 {
+		l.Allow(alice, t0)
+	}
+	if _, chunks := size(l); chunks > 0 {
+		t.Error("a client of ten calls has a block")
+	}
+}

@@ -1,0 +1,52 @@
+package ratelimit
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// A million clients with ten calls each fit into 300 MB; here an eighth of them.
+func TestMemory(t *testing.T) {
+	const n = 125_000
+	if used := memory(t, n); used > 37.5e6 {
+		t.Errorf("%d clients of ten calls take %d MB, want at most 37", n, used/1e6)
+	}
+}
+
+// BenchmarkMillion measures the whole million.
+func BenchmarkMillion(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(float64(memory(b, 1_000_000))/1e6, "MB")
+	}
+}
+
+// memory is what n clients with ten calls each take, in bytes: at the highest, with what growing leaves behind.
+func memory(t testing.TB, n uint32) (most int64) {
+	before := heap(true)
+	l := New(Limit{60, time.Minute}, Options{})
+	for i := range n {
+		for range 10 {
+			l.Allow(address(i), t0)
+		}
+		if i%10_000 == 0 {
+			most = max(most, heap(false)-before)
+		}
+	}
+	most = max(most, heap(false)-before)
+	if got := l.Stats(); got.Clients != int(n) || got.Shared != 0 {
+		t.Fatalf("Stats = %+v, want %d clients", got, n)
+	}
+	runtime.KeepAlive(l)
+	return most
+}
+
+// heap is what lies in the heap, garbage as well where it was not collected first.
+func heap(collected bool) int64 {
+	if collected {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -1,0 +1,208 @@
+package ratelimit
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+)
+
+// naive keeps moments in plain lists and looks at each of them every time.
+type naive struct {
+	limit Limit
+	max   int
+	calls map[key][]moment
+}
+
+// forget drops what does not count at now.
+func (n *naive) forget(k key, now moment) {
+	n.calls[k] = slices.DeleteFunc(n.calls[k], func(at moment) bool { return now-at >= n.limit.Window })
+	if len(n.calls[k]) == 0 {
+		delete(n.calls, k)
+	}
+}
+
+// window is the key of the window in which a client's call belongs.
+func (n *naive) window(own key) key {
+	shared := 0
+	for k := range n.calls {
+		if k.kind.shared() {
+			shared++
+		}
+	}
+	for _, k := range []key{own, own.near(), own.wide()} {
+		if n.calls[k] != nil {
+			return k
+		}
+	}
+	switch {
+	case len(n.calls)-shared < n.max:
+		return own
+	case shared < max(1, n.max/4):
+		return own.near()
+	}
+	return own.wide()
+}
+
+func (n *naive) allow(k key, now moment) Decision {
+	d := Decision{OK: len(n.calls[k]) < n.limit.N}
+	if d.OK {
+		n.calls[k] = append(n.calls[k], now)
+	}
+	d.Remaining, d.Reset = n.limit.N-len(n.calls[k]), n.calls[k][0]+n.limit.Window-now
+	if !d.OK {
+		d.RetryAfter = (d.Reset + time.Second - 1) / time.Second * time.Second
+	}
+	return d
+}
+
+// A pair is a limiter and its model, which do the same at once. Below the ceiling it knows of each shard's clock, above it all
+// that is idle is swept out before each call, so that who gets which window is certain.
+type pair struct {
+	l       *Limiter
+	model   naive
+	clocks  [shards]moment
+	crowded bool
+}
+
+func newPair(limit Limit, ceiling int) *pair {
+	p := &pair{l: New(limit, Options{MaxClients: ceiling}), crowded: ceiling > 0}
+	p.model = naive{limit, int(p.l.max), map[key][]moment{}}
+	for i := range p.clocks {
+		p.clocks[i] = -forever
+	}
+	return p
+}
+
+func (p *pair) sweep(at moment) {
+	p.l.Sweep(p.l.base.Add(at))
+	for i := range p.clocks {
+		p.clocks[i] = max(p.clocks[i], at)
+	}
+}
+
+// call calls both.
+func (p *pair) call(own key, at moment) (got, want Decision) {
+	window := own
+	if p.crowded {
+		p.sweep(at)
+		for k := range p.model.calls {
+			p.model.forget(k, p.clocks[0])
+		}
+		window = p.model.window(own)
+	}
+	clock := &p.clocks[maphash.Comparable(p.l.seed, own)%shards]
+	*clock = max(*clock, at)
+	p.model.forget(window, *clock)
+	return p.l.allow(own, p.l.base.Add(at)), p.model.allow(window, *clock)
+}
+
+// check calls both and compares.
+func (p *pair) check(t *testing.T, own key, at moment) Decision {
+	t.Helper()
+	got, want := p.call(own, at)
+	if got != want {
+		t.Fatalf("limit %v, ceiling %d, %v at %v: %+v, want %+v", p.model.limit, p.model.max, own, at, got, want)
+	}
+	return got
+}
+
+// Any mixture of clients, pauses and late calls gets the verdicts of the naive model, and what Retry-After promises is true: with few
+// clients and with many, below the ceiling and above it.
+func TestAgainstModel(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		limit := Limit{1 + r.IntN(90), time.Duration(1+r.IntN(90)) * time.Second}
+		ceiling, clients := 0, 1+r.IntN(30)
+		if seed%3 == 1 {
+			ceiling = 1 + r.IntN(12)
+		} else if seed%10 == 0 {
+			clients = 20_000
+		}
+		p, now := newPair(limit, ceiling), moment(0)
+		calls := 3000 + 4*clients
+		for range calls {
+			now += pause(r, limit, clients)
+			own := randomKey(r, clients)
+			if d := p.check(t, own, now-late(r)); !d.OK && r.IntN(10) == 0 {
+				now = max(now, p.clocks[maphash.Comparable(p.l.seed, own)%shards]) + d.RetryAfter
+				if d := p.check(t, own, now); !d.OK && ceiling == 0 {
+					t.Fatalf("seed %d: refused after a Retry-After: %+v", seed, d)
+				}
+			}
+			if r.IntN(calls/10) == 0 {
+				p.sweep(now)
+			}
+		}
+	}
+}
+
+// pause is such that the limit is reached now and then.
+func pause(r *rand.Rand, limit Limit, clients int) moment {
+	switch r.IntN(20 * max(1, clients/100)) {
+	case 0: // to the nanosecond at which a place frees, or one before it
+		return limit.Window - moment(r.IntN(2))
+	case 1:
+		return moment(r.Int64N(3 * int64(limit.Window)))
+	}
+	return moment(r.Int64N(int64(limit.Window) / int64(limit.N)))
+}
+
+// late is how much a call is out of order.
+func late(r *rand.Rand) moment {
+	if r.IntN(10) > 0 {
+		return 0
+	}
+	return moment(r.Int64N(int64(100 * time.Second)))
+}
+
+// randomKey is one of n clients, an address in one of the spellings it may come in, or a token.
+func randomKey(r *rand.Rand, n int) key {
+	i := uint32(r.IntN(n)) * 0x3007 // some are neighbours
+	var token [16]byte
+	a := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, i)))
+	switch r.IntN(4) {
+	case 0:
+		return keyOf(a)
+	case 1:
+		return keyOf(netip.AddrFrom16(a.As16())) // ::ffff:192.0.2.n
+	case 2:
+		binary.BigEndian.PutUint32(token[4:], i)
+		binary.BigEndian.PutUint64(token[8:], r.Uint64())
+		return keyOf(netip.AddrFrom16(token))
+	}
+	binary.BigEndian.PutUint32(token[:], i)
+	return keyOfToken(token)
+}
+
+// FuzzAllow holds a limiter against its model for any history: three bytes are a client, what is done, and a pause.
+func FuzzAllow(f *testing.F) {
+	f.Add(uint8(1), uint8(0), []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0})
+	f.Add(uint8(15), uint8(2), []byte{0, 0, 0, 1, 0, 0, 2, 3, 9, 3, 0, 0, 0, 1, 0})
+	f.Fuzz(func(t *testing.T, n, ceiling uint8, history []byte) {
+		limit := Limit{1 + int(n), 10 * time.Second}
+		p, now := newPair(limit, int(ceiling)), moment(0)
+		for ; len(history) >= 3; history = history[3:] {
+			who, how, long := history[0], history[1], moment(history[2])
+			own := keyOf(netip.AddrFrom4([4]byte{1 + who>>7, who >> 4 & 3, who >> 2 & 3, who & 3}))
+			switch how % 5 {
+			case 0:
+				now += long * limit.Window / moment(limit.N) / 16
+			case 1:
+				now += limit.Window - long%2
+			case 2:
+				now -= long * time.Second / 8
+			case 3:
+				own = keyOfToken([16]byte{0: who, 15: who & 1})
+			case 4:
+				p.sweep(now)
+			}
+			for range 1 + how/32 {
+				p.check(t, own, now)
+			}
+		}
+	})
+}
