@@ -40,7 +40,7 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 	case a.Status == http.StatusNotModified && stale != nil: // asked for by nobody else
 		a.Body.Close()
 		return h.keep(q, confirmed(q, stale, a), storable(q, stale, a), asked)
-	case q.own && a.Status >= http.StatusInternalServerError, stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
+	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
 		return cache.Landing{Err: failed(a.Status)}
 	case q.own && spoils(stale, a):
@@ -246,6 +246,12 @@ func (h *handler) fetch(r upstream.Request) (*upstream.Answer, error) {
 		h.reached.Store(true)
 	}
 	return a, err
+}
+
+// originFailed reports whether a status on our own routes tells of the origin, and not of what was asked: to a client it would look as if it
+// were the one who asks too slowly or too often, and not the edge.
+func originFailed(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }
 
 // failing are the statuses for which a stale answer may be sent instead (RFC 5861, section 4).

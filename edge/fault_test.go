@@ -134,3 +134,16 @@ func TestThousandClientsOneFailure(t *testing.T) {
 		})
 	}
 }
+
+// An origin that finds that the edge asks too often, or too slowly, does not find so of its client.
+func TestOriginRefusesTheEdge(t *testing.T) {
+	for _, status := range []int{408, 429} {
+		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(status)
+		}))
+		if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 502 || a.Header.Get("Retry-After") != "1" {
+			t.Errorf("a %d of the origin becomes %d, Retry-After %s", status, a.StatusCode, a.Header.Get("Retry-After"))
+		}
+	}
+}

@@ -3,17 +3,18 @@ package upstream
 import "time"
 
 const (
-	mostFailures = 5           // in a row: then the breaker opens
-	pause        = time.Second // between two probes: who comes back is found within it
+	mostFailures = 5                      // in a row: then the breaker opens
+	firstPause   = 100 * time.Millisecond // before the first probe: an origin may be gone for no longer than it takes to start again
+	longestPause = time.Second            // between two probes: it doubles up to here, and who comes back is found within it
 )
 
 // A breaker keeps requests from an origin that fails, so that callers do not wait for it, and one that starts again is not
 // met by all of them at once. While it is open one request in each pause is let through, the probe, also when the one before it
 // still waits for an answer: of what hangs nobody knows when it will be given up, and the origin may be back by then.
 type breaker struct {
-	failures int       // in a row, while closed
-	open     bool      // a probe that succeeds closes it
-	until    time.Time // the end of the pause
+	failures int           // in a row, while closed
+	pause    time.Duration // after the next probe; zero: it is closed
+	until    time.Time     // the end of the pause
 }
 
 // What became of a try, as far as the origin's health goes.
@@ -25,15 +26,17 @@ const (
 	failure                // no connection, lost, too late
 )
 
+func (b *breaker) open() bool { return b.pause > 0 }
+
 // admit reports whether a request may go out now, and whether it is a probe. Whatever is admitted must be settled.
 func (b *breaker) admit(now time.Time) (probe, ok bool) {
-	if !b.open {
+	if !b.open() {
 		return false, true
 	}
 	if now.Before(b.until) {
 		return false, false
 	}
-	b.until = now.Add(pause)
+	b.until, b.pause = now.Add(b.pause), min(2*b.pause, longestPause)
 	return true, true
 }
 
@@ -41,14 +44,14 @@ func (b *breaker) admit(now time.Time) (probe, ok bool) {
 // it is open only probes count: other requests began before it opened.
 func (b *breaker) settle(probe bool, v verdict, now time.Time) (opened, closed bool) {
 	switch {
-	case !b.open && v == success, b.open && probe && v == success:
-		closed = b.open
+	case !b.open() && v == success, b.open() && probe && v == success:
+		closed = b.open()
 		*b = breaker{}
-	case b.open && probe && v == nothing:
+	case b.open() && probe && v == nothing:
 		b.until = now // it told nothing: the next may go out
-	case !b.open && !probe && v == failure: // what fails behind one that closed it was a probe of the same bad time
+	case !b.open() && !probe && v == failure: // what fails behind one that closed it was a probe of the same bad time
 		if b.failures++; b.failures >= mostFailures {
-			b.open, b.until, opened = true, now.Add(pause), true
+			b.until, b.pause, opened = now.Add(firstPause), 2*firstPause, true
 		}
 	}
 	return opened, closed

@@ -136,5 +136,5 @@ func (o *origin) checked(v verdict, err error) {
 func (o *origin) stats() OriginStats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return OriginStats{URL: o.url.Redacted(), Well: o.health.well() && !o.breaker.open, Failures: o.failures, Opened: o.opened}
+	return OriginStats{URL: o.url.Redacted(), Well: o.health.well() && !o.breaker.open(), Failures: o.failures, Opened: o.opened}
 }

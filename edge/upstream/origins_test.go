@@ -157,7 +157,7 @@ func TestOpen(t *testing.T) {
 		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Well: false, Failures: mostFailures, Opened: 1}) {
 			t.Errorf("Stats = %+v", got)
 		}
-		time.Sleep(pause)
+		time.Sleep(longestPause)
 		for range 3 {
 			if _, err := fetch(t.Context(), c, get("/")); err != nil {
 				t.Fatal(err)
@@ -181,7 +181,7 @@ func TestProbeOfBrokenAnswer(t *testing.T) {
 			for range mostFailures {
 				c.Do(t.Context(), get("/"))
 			}
-			time.Sleep(pause)
+			time.Sleep(longestPause)
 			n["a"] = &server{answer: says(text)}
 			_, err := c.Do(t.Context(), get("/"))
 			wantProblem(t, err, 502, ErrAnswer)
@@ -202,7 +202,7 @@ func TestProbeThatHangs(t *testing.T) {
 		for range mostFailures {
 			c.Do(t.Context(), get("/"))
 		}
-		time.Sleep(pause)
+		time.Sleep(longestPause)
 		hung := &server{answer: hangs}
 		n["a"] = hung
 		first := make(chan error)
@@ -211,7 +211,7 @@ func TestProbeThatHangs(t *testing.T) {
 		_, err := c.Do(t.Context(), get("/"))
 		wantProblem(t, err, 502, ErrOpen)
 		n["a"] = &server{answer: says(ok)}
-		time.Sleep(pause)
+		time.Sleep(longestPause)
 		for range 2 * mostFailures {
 			if _, err := fetch(t.Context(), c, get("/")); err != nil {
 				t.Fatal(err)
