@@ -17,7 +17,7 @@ func creditOf(spdx, attribution string, commercial bool) credit {
 func (c credit) String() string {
 	s := "license " + c.License + "; attribution: " + c.Attribution
 	if !c.CommercialUse {
-		s += "; NON-COMMERCIAL use only"
+		s += "; non-commercial use only"
 	}
 	return s
 }

@@ -32,6 +32,7 @@ var commands = []command{
 	{"origin", "the origin service: answers from a release in an object store", runOrigin},
 	{"edge", "an edge node: the caching reverse proxy in front of an origin", runEdge},
 	{"token", "issue, revoke and list licence tokens", tokens},
+	{"mcp", "icons for agents, over the Model Context Protocol", runMCP},
 	{"version", "print the version", printVersion},
 }
 

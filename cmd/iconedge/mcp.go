@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	"github.com/iconedge/iconedge/mcp"
+)
+
+const mcpHelp = `
+Serves icons to agents over the Model Context Protocol, on stdin and stdout: search_icons, get_icon (svg, react, url, datauri),
+list_packs, get_pack. It asks the public API alone, and needs a licence token of the lifetime plan.
+
+  iconedge token issue --plan lifetime
+  ICONEDGE_LICENSE_TOKEN=iel_… iconedge mcp --api https://icons.example.org --cdn https://icons.example.org
+
+With --http it serves streamable HTTP, without sessions, at /mcp. docs/mcp.md has the configuration of well-known clients.`
+
+func runMCP(ctx context.Context, std streams, args []string) error {
+	fs := newFlags("mcp", "", mcpHelp)
+	cfg := mcp.Config{Version: buildVersion(), Out: std.out}
+	cfg.Flags(fs.FlagSet)
+	logger := fs.logFlags(std)
+	if err := fs.parse(std, args); err != nil {
+		return err
+	}
+	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error { return mcp.Run(ctx, cfg) })
+}

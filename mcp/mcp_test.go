@@ -1,0 +1,233 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const goodToken = "iel_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+const (
+	homeSVG  = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3L2 12h3v8z"/></svg>`
+	appleSVG = `<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32"><g id="a"><path fill="#f00" d="M0 0h9"/></g><path fill="url(#a)" d="M1 1h9"/></svg>`
+)
+
+// A fakeAPI answers as the real one does, keeps what it was asked, and can be told to fail.
+type fakeAPI struct {
+	*httptest.Server
+	mu      sync.Mutex
+	asked   []*http.Request
+	answers map[string]http.HandlerFunc // instead of the usual, by path
+}
+
+func newFakeAPI(t *testing.T) *fakeAPI {
+	a := &fakeAPI{answers: map[string]http.HandlerFunc{}}
+	a.Server = httptest.NewServer(a)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	a.asked = append(a.asked, r)
+	answer := a.answers[r.URL.Path]
+	if answer == nil {
+		answer = a.answers["*"]
+	}
+	a.mu.Unlock()
+	if answer == nil || strings.HasSuffix(r.URL.Path, "/verify") && a.instead(r.URL.Path) == nil {
+		answer = usual
+	}
+	answer(w, r)
+}
+
+// instead is what a path is answered with; with none it is the usual.
+func (a *fakeAPI) instead(path string) http.HandlerFunc {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.answers[path]
+}
+
+func (a *fakeAPI) answer(path string, h http.HandlerFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answers[path] = h
+}
+
+// requests are those of a path so far, or of all but verify.
+func (a *fakeAPI) requests(path string) (list []*http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.asked {
+		if r.URL.Path == path || path == "" && !strings.HasSuffix(r.URL.Path, "/verify") {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func usual(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	body, ok := map[string]string{
+		"/icon/mdi/home":   iconJSON("mdi", "home", colored(homeSVG, r), "Apache-2.0", true, r.FormValue("color") != ""),
+		"/icon/nc/home":    iconJSON("nc", "home", colored(homeSVG, r), "CC-BY-NC-4.0", false, r.FormValue("color") != ""),
+		"/icon/bi/123":     iconJSON("bi", "123", homeSVG, "MIT", true, false),
+		"/icon/fl/apple":   iconJSON("fl", "apple", appleSVG, "MIT", true, false),
+		"/packs":           `{"total":2,"license":"see each result","packs":[` + packJSON("mdi", "Apache-2.0", true) + `,` + packJSON("nc", "CC-BY-NC-4.0", false) + `]}`,
+		"/packs/mdi":       packJSON("mdi", "Apache-2.0", true),
+		"/packs/nc":        packJSON("nc", "CC-BY-NC-4.0", false),
+		"/auth/verify":     `{"valid":true,"plan":"lifetime","since":"2026-11-21T00:00:00Z"}`,
+		"/search":          searchJSON(r),
+		"/icon/mdi/broken": `{"pack":"mdi"`,
+	}[path]
+	if !ok {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"title":"Not Found","status":404,"suggestions":["home","<b>","home-2"]}`)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	io.WriteString(w, body)
+}
+
+func colored(svg string, r *http.Request) string {
+	if c := r.FormValue("color"); c != "" {
+		return strings.ReplaceAll(svg, "currentColor", c)
+	}
+	return svg
+}
+
+func iconJSON(pack, name, svg, spdx string, commercial, recolored bool) string {
+	return fmt.Sprintf(`{"pack":%q,"name":%q,"svg":%q,"license":%q,"metadata":{"license":{"spdx":%q,"url":"https://example.org/l"},"commercial_use":%v,"attribution":"%s by A, %s","recolored":%v}}`,
+		pack, name, svg, spdx, spdx, commercial, pack, spdx, recolored)
+}
+
+func packJSON(key, spdx string, commercial bool) string {
+	return fmt.Sprintf(`{"pack":%q,"name":"The pack","count":3,"categories":[{"name":"Places","count":2}],"license":%q,"attribution":"%s by A, %s","commercial_use":%v,"samples":["home"],"monochrome":true}`,
+		key, spdx, key, spdx, commercial)
+}
+
+func searchJSON(r *http.Request) string {
+	hits := ""
+	if q := r.FormValue("q"); q == "home" {
+		hits = `{"pack":"mdi","name":"home","license":"Apache-2.0","attribution":"mdi by A, Apache-2.0","commercial_use":true,"monochrome":true},` +
+			`{"pack":"nc","name":"home","license":"CC-BY-NC-4.0","attribution":"nc by A, CC-BY-NC-4.0","commercial_use":false,"monochrome":true}`
+	}
+	return `{"query":"home","limit":20,"offset":0,"total":2,"results":[` + hits + `],"suggestions":["house"],"license":"see each result"}`
+}
+
+// dial connects the SDK's own client to a server over one of the transports.
+func dial(t *testing.T, transport string, cfg Config) *sdk.ClientSession {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	var client sdk.Transport
+	if transport == "http" {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Listener = ln
+		client = &sdk.StreamableClientTransport{Endpoint: "http://" + ln.Addr().String() + "/mcp"}
+	} else {
+		theirs, ours := net.Pipe()
+		cfg.In, cfg.Out = ours, ours
+		client = &sdk.IOTransport{Reader: theirs, Writer: theirs}
+	}
+	go func() { done <- Run(ctx, cfg) }()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		session.Close()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+	})
+	return session
+}
+
+// session is one on stdio with an API and a good token.
+func session(t *testing.T, a *fakeAPI) *sdk.ClientSession {
+	return dial(t, "stdio", Config{API: a.URL + "/", CDN: a.URL + "//", Token: goodToken, Version: "1.2"})
+}
+
+// A toolAnswer is what a client sees of a call.
+type toolAnswer struct {
+	texts   []string
+	fields  map[string]any
+	refused bool
+}
+
+// call calls a tool; what it gives must be as C7 and C17 of the clients' contract say.
+func call(t *testing.T, s *sdk.ClientSession, name string, args any) toolAnswer {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s(%v): %v", name, args, err)
+	}
+	a := toolAnswer{refused: r.IsError}
+	for _, c := range r.Content {
+		a.texts = append(a.texts, c.(*sdk.TextContent).Text)
+	}
+	all := strings.Join(a.texts, "\n")
+	if a.refused {
+		if len(all) < 10 || strings.Contains(all, goodToken) || strings.Contains(all, "<html") || strings.Contains(all, "goroutine") {
+			t.Errorf("%s(%v) is refused with %q", name, args, all)
+		}
+		return a
+	}
+	a.fields = r.StructuredContent.(map[string]any)
+	if a.fields["license"] == nil || a.fields["attribution"] == nil || !strings.Contains(strings.ToLower(all), "license") {
+		t.Errorf("%s(%v) names no license and attribution: %s %v", name, args, all, a.fields)
+	}
+	checkOutput(t, name, a.fields)
+	return a
+}
+
+var schemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
+	var list []struct {
+		Name         string
+		OutputSchema *jsonschema.Schema
+	}
+	m := map[string]*jsonschema.Resolved{}
+	if err := json.Unmarshal(described, &list); err != nil {
+		panic(err)
+	}
+	for _, tool := range list {
+		resolved, err := tool.OutputSchema.Resolve(nil)
+		if err != nil {
+			panic(err)
+		}
+		m[tool.Name] = resolved
+	}
+	return m
+})
+
+// checkOutput holds a structured answer against the schema that its tool promises, in which every member is named.
+func checkOutput(t *testing.T, tool string, fields map[string]any) {
+	t.Helper()
+	if err := schemas()[tool].Validate(fields); err != nil {
+		t.Errorf("%s: %v", tool, err)
+	}
+	for name := range maps.Keys(fields) {
+		if schemas()[tool].Schema().Properties[name] == nil {
+			t.Errorf("%s gives %q, which its schema does not name", tool, name)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// reply is a whole answer.
+func reply(status int, body string, fields ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(fields); i += 2 {
+			w.Header().Set(fields[i], fields[i+1])
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+// TestFaults: an API that fails is said so in words, and a failure is not kept (C20).
+func TestFaults(t *testing.T) {
+	half := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5000")
+		io.WriteString(w, iconJSON("mdi", "home", homeSVG, "MIT", true, false))
+	}
+	for _, row := range []struct {
+		about  string
+		answer http.HandlerFunc
+		word   string
+	}{
+		{"429", reply(429, `{}`, "Retry-After", "7"), "rate limit is reached; retry in 7 seconds"},
+		{"429 without a time", reply(429, ``, "Retry-After", "soon"), "retry in a minute"},
+		{"500", reply(500, `<html>panic: goroutine 1`), "status 500"},
+		{"503", reply(503, ``), "try again"},
+		{"401", reply(401, `{}`), "ICONEDGE_LICENSE_TOKEN"},
+		{"400", reply(400, `{}`), "arguments"},
+		{"a redirect", reply(302, ``, "Location", "http://192.0.2.1/"), "status 302"},
+		{"half a JSON", reply(200, `{"pack":"mdi","name":"home","svg":"<svg`), "not one of its own"},
+		{"half an answer", half, "broke its answer off"},
+		{"HTML", reply(200, `<!doctype html><html>`), "not one of its own"},
+		{"JSON of something else", reply(200, `{}`), "not one of its own"},
+		{"no JSON object", reply(200, `[1]`), "not one of its own"},
+		{"hung up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "could not be reached"},
+	} {
+		a := newFakeAPI(t)
+		s := session(t, a)
+		a.answer("*", row.answer)
+		for tool, args := range map[string]map[string]any{"get_icon": {"pack": "mdi", "name": "home"}, "search_icons": {"query": "home"}, "list_packs": {}, "get_pack": {"pack": "mdi"}} {
+			if got := call(t, s, tool, args); !got.refused || !strings.Contains(got.texts[0], row.word) {
+				t.Errorf("%s: %s: %+v, want %q", row.about, tool, got, row.word)
+			}
+		}
+		a.answer("*", nil)
+		if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "home"}); got.refused {
+			t.Errorf("after %s: %+v", row.about, got)
+		}
+	}
+}
+
+// TestKept: an icon is asked for once while it is fresh, in whatever form, and then by its tag (C19).
+func TestKept(t *testing.T) {
+	a := newFakeAPI(t)
+	var plain, revalidated atomic.Int32
+	cacheControl := "max-age=300"
+	a.answer("/api/v1/icon/mdi/home", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"x"`)
+		w.Header().Set("Cache-Control", cacheControl)
+		if r.Header.Get("If-None-Match") == `"x"` {
+			revalidated.Add(1)
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		plain.Add(1)
+		io.WriteString(w, iconJSON("mdi", "home", homeSVG, "MIT", true, false))
+	})
+	s := session(t, a)
+	for _, format := range append(formats, formats...) {
+		if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "home", "format": format}); got.refused {
+			t.Fatal(got)
+		}
+	}
+	if plain.Load() != 1 || revalidated.Load() != 0 {
+		t.Errorf("fresh: %d plain requests, %d by tag", plain.Load(), revalidated.Load())
+	}
+	plain.Store(0)
+	cacheControl = "no-cache"
+	s = session(t, a)
+	for _, format := range formats {
+		if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "home", "format": format}); got.refused || got.fields["format"] != format {
+			t.Fatal(got)
+		}
+	}
+	if plain.Load() != 1 || revalidated.Load() != 3 {
+		t.Errorf("to be asked for each time: %d plain requests, %d by tag", plain.Load(), revalidated.Load())
+	}
+}
+
+func TestFreshness(t *testing.T) {
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	for _, row := range []struct {
+		about, control, age string
+		fresh               time.Duration
+		keep                bool
+	}{
+		{"its own word", "public, max-age=300", "", 300 * time.Second, true},
+		{"what it was kept for before counts", "max-age=300", "100", 200 * time.Second, true},
+		{"too old", "max-age=300", "400", 0, true},
+		{"quoted", `max-age="60"`, "", time.Minute, true},
+		{"not to be kept", "no-store, max-age=300", "", 0, false},
+		{"to be asked for", "no-cache, max-age=300", "", 0, true},
+		{"in any order", "max-age=300, No-Cache", "", 0, true},
+		{"nothing said", "", "", time.Minute, true},
+		{"nothing that can be read", "max-age=x", "", time.Minute, true},
+		{"private is ours", "private, max-age=9", "", 9 * time.Second, true},
+	} {
+		h := http.Header{"Cache-Control": {row.control}, "Age": {row.age}}
+		until, keep := freshness(h, now)
+		if keep != row.keep || keep && until.Sub(now) != row.fresh {
+			t.Errorf("%s: fresh for %s, keep %v, want %s, %v", row.about, until.Sub(now), keep, row.fresh, row.keep)
+		}
+	}
+}
+
+func FuzzFreshness(f *testing.F) {
+	f.Add("public, max-age=300", "5")
+	f.Add("no-cache,,max-age=99999999999999999999", "-1")
+	f.Fuzz(func(t *testing.T, control, age string) {
+		now := time.Unix(1_000_000, 0)
+		until, keep := freshness(http.Header{"Cache-Control": {control}, "Age": {age}}, now)
+		if keep && (until.Before(now) || until.Sub(now) > (1<<31)*time.Second) {
+			t.Errorf("freshness(%q, %q) = %s", control, age, until.Sub(now))
+		}
+	})
+}
+
+// TestCacheBounds: what is kept never passes its bound, and what was used last stays.
+func TestCacheBounds(t *testing.T) {
+	c := newCache()
+	for i := range 100 {
+		c.keep(entry{target: string(rune('a' + i)), size: maxKept / 10})
+		if _, ok := c.find("a"); !ok {
+			t.Fatalf("after %d: the one in use is gone", i)
+		}
+		if c.bytes > maxKept || len(c.kept) != c.order.Len() {
+			t.Fatalf("%d bytes, %d of %d", c.bytes, len(c.kept), c.order.Len())
+		}
+	}
+	c.keep(entry{target: "a", size: maxKept})
+	if _, ok := c.find("a"); ok {
+		t.Error("one that is a quarter of all was kept")
+	}
+}
+
+// A silent API takes a request and never answers.
+type silent struct{ asked atomic.Int32 }
+
+func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.asked.Add(1)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestNoAnswer: a call gives up in time, also where it is verify that does not answer (C20).
+func TestNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
+		l.upstream.http.Transport = &silent{}
+		for _, good := range []bool{false, true} {
+			if good {
+				l.gate.good = time.Now()
+			}
+			began := time.Now()
+			_, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`))
+			if took := time.Since(began); err == nil || took > 15*time.Second {
+				t.Errorf("it took %s: %v", took, err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// TestLeft: a caller who leaves does not take the answer from another who waits for the same.
+func TestLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
+		l.gate.good = time.Now()
+		l.upstream.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-time.After(time.Second):
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(iconJSON("mdi", "home", homeSVG, "MIT", true, false)))}, nil
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); !errors.Is(err, context.Canceled) {
+				t.Errorf("the one who left: %v", err)
+			}
+		}()
+		synctest.Wait()
+		time.AfterFunc(time.Millisecond, leave)
+		if _, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err != nil {
+			t.Errorf("the one who stayed: %v", err)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
