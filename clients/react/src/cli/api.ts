@@ -84,8 +84,9 @@ export class Api {
   }
 
   #silent(error: unknown): Refusal {
-    const cause = record(record(error).cause).code ?? record(error).name;
-    return new Refusal(`no answer from ${this.#base} (${oneLine(String(cause))})`);
+    const cause = record(record(error).cause);
+    const why = cause.code ?? cause.message ?? record(error).name; // ECONNREFUSED, bad port, TimeoutError
+    return new Refusal(`no answer from ${this.#base} (${oneLine(String(why))})`);
   }
 
   async #wait(answer: Response) {

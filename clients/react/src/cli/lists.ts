@@ -12,9 +12,11 @@ export async function keepLists({ out, index, force }: Settings, terminal: Termi
   const list = await copied(out);
   await keep(join(out, 'CREDITS.txt'), credits(list), list.length === 0);
   const components = list.filter(({ format }) => format !== 'svg');
-  for (const extension of index ? (['tsx', 'jsx'] as const) : []) {
-    const own = components.filter(({ format }) => format === extension);
-    await keep(join(out, extension === 'tsx' ? 'index.ts' : 'index.js'), exported(own), own.length === 0);
+  for (const format of ['tsx', 'jsx'] as const) {
+    const own = components.filter((icon) => icon.format === format);
+    const path = join(out, format === 'tsx' ? 'index.ts' : 'index.js');
+    // An index of ours is kept true even by a call that does not ask for one.
+    if (index || (await standing(path, '')) === 'old') await keep(path, exported(own), own.length === 0);
   }
 
   async function keep(path: string, text: string, needless: boolean) {
