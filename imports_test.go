@@ -36,6 +36,8 @@ var rooms = map[string]string{
 	"origin/release":        "icon github.com/klauspost/compress",
 	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
 	"origin/token":          "icon objectstore",
+	"mcp":                   "icon problem github.com/modelcontextprotocol/go-sdk golang.org/x/sync",                                                            // HTTP to the public API: nothing of edge or origin
+	"mcp/react":             "",                                                                                                                                 // anyone can use it alone
 	"loadtest":              "icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
 }
 
@@ -48,6 +50,7 @@ var only = map[string]string{
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
+	"github.com/modelcontextprotocol":     "mcp/",
 }
 
 func TestImports(t *testing.T) {

@@ -87,7 +87,7 @@ func TestRawLines(t *testing.T) {
 // TestParting: calls under way when stdin closes are still answered; one that takes too long holds nobody (C4).
 func TestParting(t *testing.T) {
 	a := newFakeAPI(t)
-	a.answer("/api/v1/icon/mdi/slow", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	a.answer("/api/v1/icon/mdi/slow", func(http.ResponseWriter, *http.Request) { <-t.Context().Done() })
 	ask := func(id, name string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"get_icon","arguments":{"pack":"mdi","name":"` + name + `"}}}` + "\n"
 	}
