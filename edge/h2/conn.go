@@ -1,0 +1,310 @@
+package h2
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// A conn is one connection. What stands above mu belongs to the goroutine that reads; the rest to whoever holds mu.
+type conn struct {
+	srv     *Server
+	rw      net.Conn
+	link    *Link
+	client  netip.Addr
+	decoder decoder
+	plain   plain.Request
+	in      *[]byte // pooled; nil: nothing was read that waits
+	r       int
+	now     time.Time // of the batch of frames at hand
+	renewed time.Time // when the read deadline was moved
+	partial bool      // half a frame, or half a header block, is here: the deadline is its
+	block   block
+
+	mu       sync.Mutex
+	out      *[]byte // pooled; nil: nothing waits to be written
+	dead     error
+	last     uint32 // the highest stream of the client's
+	streams  map[uint32]*stream
+	queue    []*stream // those with a body that waits for a window, in the order in which they are served
+	waiting  int       // bytes of these bodies
+	held     int       // bytes of bodies of requests
+	running  int       // handlers
+	window   int64     // for bodies on all streams
+	initial  int64     // window of a new stream
+	shrunk   bool      // the peer's table became smaller: the next block says so
+	final    uint32    // after GOAWAY: no stream above this one is answered
+	leaving  bool      // GOAWAY was sent
+	settled  bool      // the peer's SETTINGS have come
+	writes   time.Time // when the write deadline was moved
+	calm     flood
+	sweeping bool
+}
+
+func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *conn {
+	c := &conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
+	c.decoder.init()
+	c.plain.Client = client
+	c.calm.begin()
+	return c
+}
+
+const (
+	renew   = 4 * time.Second  // deadlines are moved no more often: timers cost more than a hit
+	halfway = 20 * time.Second // for the rest of a frame or header block
+)
+
+// serve reads until the connection ends.
+func (c *conn) serve() error {
+	defer c.close()
+	c.now = time.Now()
+	if err := c.begin(); err != nil {
+		return err
+	}
+	for {
+		if err := c.batch(); err != nil {
+			return c.leave(err)
+		}
+		for err := c.fill(); err != nil; err = c.fill() {
+			if !c.waits(err) {
+				return c.leave(err)
+			}
+		}
+	}
+}
+
+// begin reads the preface, and sends our settings (RFC 9113, section 3.4).
+func (c *conn) begin() error {
+	if err := c.rw.SetDeadline(c.now.Add(c.srv.config.Idle)); err != nil {
+		return err
+	}
+	c.renewed, c.writes = c.now, c.now
+	for n := 0; n < len(Preface); {
+		if err := c.fill(); err != nil {
+			return err
+		}
+		b := (*c.in)[c.r:]
+		take := min(len(b), len(Preface)-n)
+		if string(b[:take]) != Preface[n:n+take] {
+			c.srv.counts.broken.Add(1)
+			return broken(http2.ErrCodeProtocol, "no preface")
+		}
+		n += take
+		c.r += take
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.append(appendSettings(nil, c.srv.config.MaxList))
+	return c.flush()
+}
+
+// fill reads more, behind what is there of a frame. While nothing is there, no buffer is held.
+func (c *conn) fill() error {
+	if c.in != nil && c.r == len(*c.in) {
+		inBuffers.give(c.in)
+		c.in, c.r = nil, 0
+	}
+	if c.in == nil {
+		if err := c.link.Wait(); err != nil {
+			return err
+		}
+		c.in = inBuffers.take()
+	}
+	b := (*c.in)[:cap(*c.in)]
+	have := copy(b, (*c.in)[c.r:])
+	n, err := c.rw.Read(b[have:])
+	*c.in, c.r = b[:have+n], 0
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}
+
+// batch answers all that is there, and renews the deadlines.
+func (c *conn) batch() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = time.Now()
+	if c.dead != nil {
+		return c.dead
+	}
+	for more := true; more; {
+		var err error
+		if more, err = c.frames(); err != nil {
+			return err
+		}
+		if more || !c.link.Ready() || c.unsent() > outAtOnce {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if c.leaving && c.last >= c.final && len(c.streams) == 0 {
+		return io.EOF
+	}
+	return c.extend()
+}
+
+// extend gives the client time for its next frame. The rest of one that has begun has a time of its own, whatever drips in.
+func (c *conn) extend() error {
+	half := c.in != nil && c.r < len(*c.in) || c.block.open()
+	switch {
+	case half && !c.partial:
+		c.partial, c.renewed = true, time.Time{}
+		return c.rw.SetReadDeadline(c.now.Add(halfway))
+	case !half && (c.partial || c.now.Sub(c.renewed) > renew):
+		c.partial, c.renewed = false, c.now
+		return c.rw.SetReadDeadline(c.now.Add(c.srv.config.Idle + renew))
+	}
+	return nil
+}
+
+// waits reports whether an error of reading is only that a client is silent, which has answers to wait for.
+func (c *conn) waits(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !errors.Is(err, os.ErrDeadlineExceeded) || c.partial || len(c.streams) == 0 || c.dead != nil {
+		return false
+	}
+	c.renewed = time.Now()
+	return c.rw.SetReadDeadline(c.renewed.Add(c.srv.config.Idle)) == nil
+}
+
+// leave ends the connection, and tells the client why where that is its doing.
+func (c *conn) leave(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leaveLocked(err)
+}
+
+func (c *conn) leaveLocked(err error) error {
+	code := http2.ErrCodeNo
+	if ce, ok := errors.AsType[*connError](err); ok {
+		code = ce.code
+		if code == http2.ErrCodeEnhanceYourCalm {
+			c.srv.counts.calmed.Add(1)
+		} else {
+			c.srv.counts.broken.Add(1)
+		}
+	}
+	c.append(appendGoAway(nil, c.last, code))
+	c.flush()
+	c.end(err)
+	return err
+}
+
+// end wakes everybody who writes: there is nobody to write to.
+func (c *conn) end(err error) {
+	if c.dead == nil {
+		c.dead = err
+	}
+	for _, s := range c.streams {
+		s.stop()
+	}
+	c.streams, c.queue = nil, nil
+}
+
+func (c *conn) close() {
+	c.mu.Lock()
+	c.end(errClosed)
+	if c.out != nil {
+		outBuffers.give(c.out)
+		c.out = nil
+	}
+	c.mu.Unlock()
+	if c.in != nil {
+		inBuffers.give(c.in)
+		c.in = nil
+	}
+	c.rw.Close()
+}
+
+// drain announces that no further requests are taken. Those on their way are answered: the number of the last one is told
+// when the client has had the time to hear of it (RFC 9113, section 6.8).
+func (c *conn) drain() {
+	c.mu.Lock()
+	c.append(appendGoAway(nil, maxWindow, http2.ErrCodeNo))
+	c.leaving = true
+	err := c.flush()
+	c.mu.Unlock()
+	if err != nil {
+		return
+	}
+	time.AfterFunc(drainAfter, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.dead != nil {
+			return
+		}
+		c.final = c.last
+		c.append(appendGoAway(nil, c.last, http2.ErrCodeNo))
+		if c.flush() != nil || len(c.streams) == 0 {
+			c.rw.SetReadDeadline(time.Now()) // it reads, and waits for nothing
+		}
+	})
+}
+
+// drainAfter is more than most clients are away, there and back.
+const drainAfter = 500 * time.Millisecond
+
+// append puts frames behind those that wait to be written.
+func (c *conn) append(b []byte) {
+	if c.out == nil {
+		c.out = outBuffers.take()
+	}
+	*c.out = append(*c.out, b...)
+}
+
+func (c *conn) unsent() int {
+	if c.out == nil {
+		return 0
+	}
+	return len(*c.out)
+}
+
+// flush writes what waits, of TLS in as few records as it fits into and in one go.
+func (c *conn) flush() error {
+	if c.out == nil || c.dead != nil {
+		return c.dead
+	}
+	now := time.Now()
+	if now.Sub(c.writes) > renew {
+		c.writes = now
+		if err := c.rw.SetWriteDeadline(now.Add(c.srv.config.Send + renew)); err != nil {
+			return c.failed(err)
+		}
+	}
+	var err error
+	if c.link == c.rw {
+		_, err = c.link.Write(*c.out)
+	} else {
+		c.link.cork()
+		_, err = c.rw.Write(*c.out)
+		if sent := c.link.uncork(); err == nil {
+			err = sent
+		}
+	}
+	outBuffers.give(c.out)
+	c.out = nil
+	return c.failed(err)
+}
+
+// failed ends a connection that can't be written to.
+func (c *conn) failed(err error) error {
+	if err != nil {
+		c.end(err)
+		c.rw.Close() // so that nobody reads on
+	}
+	return err
+}

@@ -1,0 +1,193 @@
+package h2
+
+import (
+	"errors"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// errCompression is an error of the whole connection: its tables are no longer the same on both sides (RFC 9113, section 4.3).
+var errCompression = errors.New("a header block can't be decoded")
+
+// A decoder decodes header blocks (RFC 7541). It allocates nothing for fields that a table has; what it gives out holds until the
+// next block.
+type decoder struct {
+	table  table
+	fields []Field
+	text   []byte // of values that were Huffman coded
+	over   bool   // the list was longer than allowed: what came after is not in fields
+}
+
+const maxFields = 128
+
+func (d *decoder) init() { d.table.most = tableSize }
+
+// decode decodes one block into d.fields. Of a list with more than most bytes, or too many fields, the rest is left out, and d.over says
+// so; its entries of the table are made nevertheless.
+func (d *decoder) decode(b []byte, most int) error {
+	d.fields, d.text, d.over = d.fields[:0], d.text[:0], false
+	if len(b) > 0 && b[0] == 0x3f || len(b) > 0 && b[0]&0xe0 == 0x20 {
+		var err error
+		if b, err = d.sizes(b); err != nil {
+			return err
+		}
+	}
+	total := 0
+	for len(b) > 0 {
+		var f Field
+		var err error
+		switch c := b[0]; {
+		case c&0x80 != 0: // section 6.1
+			f, b, err = d.indexed(b)
+		case c&0xc0 == 0x40: // section 6.2.1
+			if f, b, err = d.literal(b, 6); err == nil {
+				d.table.add(&f)
+			}
+		case c&0xe0 == 0x20: // a new size comes first in a block (section 4.2)
+			return errCompression
+		default: // sections 6.2.2 and 6.2.3
+			f, b, err = d.literal(b, 4)
+		}
+		if err != nil {
+			return err
+		}
+		if d.over {
+			continue
+		}
+		if total += f.size(); total > most || len(d.fields) == maxFields {
+			d.over = true
+			continue
+		}
+		d.fields = append(d.fields, f)
+	}
+	return nil
+}
+
+// sizes reads the sizes that a block begins with: two at most are of use (section 4.2).
+func (d *decoder) sizes(b []byte) ([]byte, error) {
+	for i := 0; len(b) > 0 && b[0]&0xe0 == 0x20; i++ {
+		n, rest, ok := readInt(b, 5)
+		if !ok || n > tableSize || i == 2 {
+			return nil, errCompression
+		}
+		d.table.resize(n)
+		b = rest
+	}
+	return b, nil
+}
+
+func (d *decoder) indexed(b []byte) (Field, []byte, error) {
+	n, rest, ok := readInt(b, 7)
+	if !ok || n == 0 || n > len(static)-1+d.table.count {
+		return Field{}, nil, errCompression
+	}
+	if n < len(static) {
+		return static[n], rest, nil
+	}
+	return *d.table.at(n - len(static) + 1), rest, nil
+}
+
+// literal reads a field whose value, at least, is written out; the index of its name has so many bits.
+func (d *decoder) literal(b []byte, bits uint) (f Field, rest []byte, err error) {
+	n, b, ok := readInt(b, bits)
+	if !ok || n > len(static)-1+d.table.count {
+		return f, nil, errCompression
+	}
+	switch {
+	case n == 0:
+		if f.Name, b, err = d.string(b); err != nil {
+			return f, nil, err
+		}
+		f.bad = !isName(f.Name)
+	case n < len(static):
+		f.Name = static[n].Name
+	default:
+		known := d.table.at(n - len(static) + 1)
+		f.Name, f.bad = known.Name, known.bad && !isName(known.Name)
+	}
+	if f.Value, b, err = d.string(b); err != nil {
+		return f, nil, err
+	}
+	f.bad = f.bad || !isValue(f.Value)
+	return f, b, nil
+}
+
+// string reads a string literal (section 5.2).
+func (d *decoder) string(b []byte) (s, rest []byte, err error) {
+	if len(b) == 0 {
+		return nil, nil, errCompression
+	}
+	coded := b[0]&0x80 != 0
+	n, b, ok := readInt(b, 7)
+	if !ok || n > len(b) {
+		return nil, nil, errCompression
+	}
+	s, rest = b[:n:n], b[n:]
+	if !coded {
+		return s, rest, nil
+	}
+	at := len(d.text)
+	if _, err := hpack.HuffmanDecode((*appender)(&d.text), s); err != nil {
+		return nil, nil, errCompression
+	}
+	return d.text[at:len(d.text):len(d.text)], rest, nil
+}
+
+// An appender is a slice that is written to at its end. When it grows, what was given out of it stays where it was.
+type appender []byte
+
+func (a *appender) Write(p []byte) (int, error) {
+	*a = append(*a, p...)
+	return len(p), nil
+}
+
+// readInt reads an integer with a prefix of so many bits (section 5.1). None that we have a use for takes more than three bytes more.
+func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
+	if len(b) == 0 {
+		return 0, nil, false
+	}
+	most := 1<<bits - 1
+	n = int(b[0]) & most
+	b = b[1:]
+	if n < most {
+		return n, b, true
+	}
+	for i := 0; i < len(b) && i < 4; i++ {
+		n += int(b[i]&0x7f) << (7 * i)
+		if b[i]&0x80 == 0 {
+			return n, b[i+1:], true
+		}
+	}
+	return 0, nil, false
+}
+
+// isName reports whether a name may stand in HTTP/2: a token without capitals, perhaps with a colon before it (RFC 9113, section 8.2.1).
+func isName(name []byte) bool {
+	if len(name) > 0 && name[0] == ':' {
+		name = name[1:]
+	}
+	for _, c := range name {
+		if !isLowerToken[c] {
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+// isValue reports whether a value may stand in HTTP/2: no control byte but tabs, no space at an end.
+func isValue(value []byte) bool {
+	for _, c := range value {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	n := len(value)
+	return n == 0 || value[0] > ' ' && value[n-1] > ' '
+}
+
+var isLowerToken = func() (t [256]bool) {
+	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
+		t[c] = true
+	}
+	return t
+}()

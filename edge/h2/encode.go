@@ -1,0 +1,76 @@
+package h2
+
+import "strconv"
+
+// AppendStatus appends the pseudo field of a status, which a block begins with (RFC 9113, section 8.3.2).
+func AppendStatus(dst []byte, status int) []byte {
+	switch status { // those of the static table
+	case 200:
+		return append(dst, 0x88)
+	case 204:
+		return append(dst, 0x89)
+	case 206:
+		return append(dst, 0x8a)
+	case 304:
+		return append(dst, 0x8b)
+	case 400:
+		return append(dst, 0x8c)
+	case 404:
+		return append(dst, 0x8d)
+	case 500:
+		return append(dst, 0x8e)
+	}
+	dst = append(dst, 0x08, 3)
+	return strconv.AppendInt(dst, int64(status), 10)
+}
+
+// AppendName appends the name of a field as a literal without indexing (RFC 7541, section 6.2.2); its value comes next. Capitals become
+// small letters. What never enters a table costs its reader nothing either, and may be written ahead.
+func AppendName[T string | []byte](dst []byte, name T) []byte {
+	var low [40]byte
+	lower := low[:0]
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		lower = append(lower, c)
+	}
+	if i := staticNames[string(lower)]; i > 0 {
+		return appendInt(dst, 0, 4, i)
+	}
+	dst = appendInt(append(dst, 0), 0, 7, len(lower))
+	return append(dst, lower...)
+}
+
+// AppendValue appends the value of a field.
+func AppendValue[T string | []byte](dst []byte, value T) []byte {
+	return append(appendInt(dst, 0, 7, len(value)), value...)
+}
+
+// AppendField appends a field.
+func AppendField[T string | []byte](dst []byte, name, value T) []byte {
+	return AppendValue(AppendName(dst, name), value)
+}
+
+// appendInt appends an integer with a prefix of so many bits, and what is before it (section 5.1).
+func appendInt(dst []byte, before byte, bits uint, n int) []byte {
+	most := 1<<bits - 1
+	if n < most {
+		return append(dst, before|byte(n))
+	}
+	dst = append(dst, before|byte(most))
+	for n -= most; n >= 0x80; n >>= 7 {
+		dst = append(dst, byte(n)|0x80)
+	}
+	return append(dst, byte(n))
+}
+
+// staticNames are the first places of names in the static table.
+var staticNames = func() map[string]int {
+	m := map[string]int{}
+	for i := len(static) - 1; i > 0; i-- {
+		m[string(static[i].Name)] = i
+	}
+	return m
+}()

@@ -1,0 +1,173 @@
+// Package h2 is the HTTP/2 loop of a server whose answers mostly lie ready (RFC 9113). One goroutine reads a connection, decodes
+// header blocks without allocating, and asks an Answerer for what is plain (package plain): the answer, its header block encoded ahead, is
+// appended to others, and all go out in one write when there is nothing left to read. What is not ready goes to a Handler on a
+// goroutine of its own; it writes to the connection through the same buffer.
+//
+// Whatever a client does, what it costs is bounded: streams, running handlers, header blocks, bodies that are held, answers that
+// wait for a window, control frames for what they bring, and the time for each request and answer as a whole (flood.go, sweep.go).
+//
+// It knows nothing of caches, and imports x/net's HPACK for its Huffman code and static table, and its names of frames and errors.
+package h2
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// Preface is what a client begins a connection with (RFC 9113, section 3.4).
+const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// Gap are the bytes that an Answerer leaves between header block and body, for a frame's head.
+const Gap = frameHead
+
+// An Answerer knows what is ready.
+type Answerer interface {
+	// AnswerH2 appends to dst a header block made with AppendStatus and AppendField, and, where there is a body, Gap bytes and the body. block
+	// is the length of the header block. It is not ok, and dst as it was, where a Handler must answer.
+	AnswerH2(dst []byte, r *plain.Request) (out []byte, block int, ok bool)
+}
+
+// A Request is one for a Handler, whole.
+type Request struct {
+	Method, Scheme, Authority, Path string
+	Fields                          []Field // as they came, the pseudo fields left out
+	Body                            []byte
+	Client                          netip.Addr
+	Began                           time.Time // when its last byte was here
+	Refuse                          int       // status that it must be answered with: 408, 413 or 431; 0: none
+}
+
+// A Handler answers what is not plain.
+type Handler interface {
+	Handle(w *Writer, r *Request)
+}
+
+// Config are the bounds of a Server; the zero value of each is its default.
+type Config struct {
+	Idle    time.Duration // a connection without streams may be silent; 20 s
+	Receive time.Duration // for a request of up to 1 MiB, and each further MiB, from its first byte; 20 s
+	Send    time.Duration // for an answer of up to 1 MiB, and each further MiB; 30 s
+	MaxBody int           // bytes of a request's body; 64 KiB
+	MaxList int           // bytes of a request's header list, as SETTINGS_MAX_HEADER_LIST_SIZE counts them; 16 KiB
+}
+
+const (
+	defaultIdle    = 20 * time.Second
+	defaultReceive = 20 * time.Second
+	defaultSend    = 30 * time.Second
+	defaultMaxBody = 64 << 10
+	defaultMaxList = 16 << 10
+)
+
+func (c Config) filled() Config {
+	fill(&c.Idle, defaultIdle)
+	fill(&c.Receive, defaultReceive)
+	fill(&c.Send, defaultSend)
+	fill(&c.MaxBody, defaultMaxBody)
+	fill(&c.MaxList, defaultMaxList)
+	return c
+}
+
+func fill[T comparable](at *T, value T) {
+	var zero T
+	if *at == zero {
+		*at = value
+	}
+}
+
+// A Server serves connections that speak HTTP/2.
+type Server struct {
+	answerer Answerer
+	handler  Handler
+	config   Config
+
+	mu       sync.Mutex
+	conns    map[*conn]struct{}
+	draining bool
+	gone     sync.WaitGroup
+	counts   counts
+}
+
+// counts are by what became of connections and streams.
+type counts struct{ refused, calmed, broken, stalled atomic.Uint64 }
+
+// Stats are plain counts, for metrics.
+type Stats struct {
+	Connections int    // open now
+	Refused     uint64 // streams: too many at once
+	Calmed      uint64 // connections that were closed for asking too much (ENHANCE_YOUR_CALM)
+	Broken      uint64 // connections that were closed for breaking the protocol
+	Stalled     uint64 // requests and answers that took too long
+}
+
+// New makes a Server.
+func New(a Answerer, h Handler, c Config) *Server {
+	return &Server{answerer: a, handler: h, config: c.filled(), conns: map[*conn]struct{}{}}
+}
+
+// Stats counts what happened so far.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	n := len(s.conns)
+	s.mu.Unlock()
+	return Stats{n, s.counts.refused.Load(), s.counts.calmed.Load(), s.counts.broken.Load(), s.counts.stalled.Load()}
+}
+
+// ErrDraining says that no new connections are served.
+var ErrDraining = errors.New("the server is draining")
+
+// ServeConn serves one connection until it ends, and closes it. rw is the connection itself, or TLS upon it; link is the same below
+// TLS. client is whom it asks for.
+func (s *Server) ServeConn(rw net.Conn, link *Link, client netip.Addr) error {
+	c := newConn(s, rw, link, client)
+	s.mu.Lock()
+	if s.draining {
+		s.mu.Unlock()
+		rw.Close()
+		return ErrDraining
+	}
+	s.conns[c] = struct{}{}
+	s.gone.Add(1)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		s.gone.Done()
+	}()
+	return c.serve()
+}
+
+// Shutdown tells every client to take its further requests elsewhere (RFC 9113, section 6.8), and waits until those under way are
+// answered, or ctx ends: then what is left is closed.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.draining = true
+	for c := range s.conns {
+		go c.drain()
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.gone.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.conns {
+		c.rw.Close()
+	}
+	s.mu.Unlock()
+	return ctx.Err()
+}

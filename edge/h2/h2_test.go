@@ -1,0 +1,661 @@
+package h2
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// An app has /ready/N ready, a body of N bytes, and handles everything else: it says what it was asked, waits for word at /wait, and gives
+// /bytes/N in parts.
+type app struct {
+	wait    chan struct{}
+	started chan struct{}
+}
+
+func text(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('a' + i%26)
+	}
+	return b
+}
+
+func sized(path, prefix string) (int, bool) {
+	rest, ok := strings.CutPrefix(path, prefix)
+	n, err := strconv.Atoi(rest)
+	return n, ok && err == nil && 0 <= n && n <= 1<<20
+}
+
+func (app) AnswerH2(dst []byte, r *plain.Request) ([]byte, int, bool) {
+	n, ok := sized(string(r.Target), "/ready/")
+	if !ok {
+		return dst, 0, false
+	}
+	start := len(dst)
+	dst = AppendField(AppendStatus(dst, 200), "Content-Length", strconv.Itoa(n))
+	size := len(dst) - start
+	if n == 0 {
+		return dst, size, true
+	}
+	return append(append(dst, make([]byte, Gap)...), text(n)...), size, true
+}
+
+func (a app) Handle(w *Writer, r *Request) {
+	head := AppendStatus(nil, 200)
+	if r.Refuse != 0 {
+		w.Header(AppendStatus(nil, r.Refuse), true)
+		return
+	}
+	if n, ok := sized(r.Path, "/bytes/"); ok {
+		w.Header(AppendField(head, "Content-Length", strconv.Itoa(n)), false)
+		w.Write(text(n))
+		w.End()
+		return
+	}
+	if r.Path == "/think" {
+		time.Sleep(4 * time.Minute)
+	}
+	if r.Path == "/wait" && a.wait != nil {
+		a.started <- struct{}{}
+		select {
+		case <-a.wait:
+		case <-w.Gone():
+			<-a.wait // as one that fetches for others too: it goes on
+		}
+	}
+	var says strings.Builder
+	fmt.Fprintf(&says, "%s %s %s", r.Method, r.Authority, r.Path)
+	for _, f := range r.Fields {
+		fmt.Fprintf(&says, " %s=%s", f.Name, f.Value)
+	}
+	fmt.Fprintf(&says, " %d", len(r.Body))
+	w.Header(AppendField(head, "Says", says.String()), true)
+}
+
+func newApp() app { return app{make(chan struct{}), make(chan struct{}, 1000)} }
+
+// listen serves on TCP.
+func listen(t *testing.T, s *Server, config *tls.Config) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() {
+				link := NewLink(c, config != nil, nil)
+				rw := net.Conn(link)
+				if config != nil {
+					rw = tls.Server(link, config)
+				}
+				s.ServeConn(rw, link, netip.Addr{})
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.Shutdown(ctx)
+		served.Wait()
+	})
+	return l.Addr().String()
+}
+
+func get(t *testing.T, c *http.Client, url string) []byte {
+	t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.ProtoMajor != 2 {
+		t.Fatalf("%s: %v, %s", url, err, resp.Proto)
+	}
+	return b
+}
+
+// x/net's client gets what it asks for: over TCP and over TLS, bodies of all sizes, many at once.
+func TestClient(t *testing.T) {
+	cert := certificate(t)
+	for name, config := range map[string]*tls.Config{"h2c": nil, "tls": {Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}} {
+		t.Run(name, func(t *testing.T) {
+			address := listen(t, New(newApp(), newApp(), Config{MaxBody: 1 << 20}), config)
+			scheme, tr := "https://", &http2.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			if config == nil {
+				scheme, tr.AllowHTTP = "http://", true
+				tr.DialTLSContext = func(context.Context, string, string, *tls.Config) (net.Conn, error) { return net.Dial("tcp", address) }
+			}
+			t.Cleanup(tr.CloseIdleConnections)
+			c := &http.Client{Transport: tr}
+			var all sync.WaitGroup
+			for i := range 400 {
+				all.Go(func() {
+					n := []int{0, 1, 1000, 16384, 16385, 40000, 70000, 300000}[i%8]
+					kind := []string{"/ready/", "/bytes/"}[i/8%2]
+					resp, err := c.Get(scheme + address + kind + strconv.Itoa(n))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					if b, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(b, text(n)) {
+						t.Errorf("%s%d: %d bytes, %v", kind, n, len(b), err)
+					}
+				})
+			}
+			all.Wait()
+			resp, err := c.Post(scheme+address+"/post", "text/plain", bytes.NewReader(text(900000)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if says := resp.Header.Get("Says"); !strings.HasPrefix(says, "POST "+address+" /post") || !strings.HasSuffix(says, " 900000") || !strings.Contains(says, "content-type=text/plain") {
+				t.Errorf("it was asked %q", says)
+			}
+			if resp, err := c.Head(scheme + address + "/bytes/77"); err != nil || resp.ContentLength != 77 {
+				t.Errorf("HEAD: %v, %v", resp, err)
+			}
+			if resp, err := c.Post(scheme+address+"/post", "text/plain", bytes.NewReader(text(1<<20+1))); err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("a body that is too long: %v, %v", resp, err)
+			}
+		})
+	}
+}
+
+// A peer is a client by hand.
+type peer struct {
+	t *testing.T
+	net.Conn
+	*http2.Framer
+	block bytes.Buffer
+	enc   *hpack.Encoder
+	next  uint32
+}
+
+// dial begins a connection, its settings exchanged.
+func dial(t *testing.T, c net.Conn, settings ...http2.Setting) *peer {
+	t.Helper()
+	p := &peer{t: t, Conn: c, Framer: http2.NewFramer(c, c), next: 1}
+	p.enc = hpack.NewEncoder(&p.block)
+	p.ReadMetaHeaders = hpack.NewDecoder(tableSize, nil)
+	io.WriteString(c, Preface)
+	p.WriteSettings(settings...)
+	p.WriteSettingsAck()
+	for acked := false; !acked; {
+		f := p.read()
+		s, ok := f.(*http2.SettingsFrame)
+		acked = ok && s.IsAck()
+	}
+	return p
+}
+
+func (p *peer) read() http2.Frame {
+	p.t.Helper()
+	f, err := p.ReadFrame()
+	if err != nil {
+		p.t.Fatalf("reading a frame: %v", err)
+	}
+	return f
+}
+
+// headers is the block of a request.
+func (p *peer) headers(method, path string, fields ...string) []byte {
+	p.block.Reset()
+	for i, v := range append([]string{":method", method, ":scheme", "http", ":authority", "cdn.example", ":path", path}, fields...) {
+		if i%2 == 0 {
+			continue
+		}
+		name := append([]string{":method", method, ":scheme", "http", ":authority", "cdn.example", ":path", path}, fields...)[i-1]
+		p.enc.WriteField(hpack.HeaderField{Name: name, Value: v})
+	}
+	return bytes.Clone(p.block.Bytes())
+}
+
+// ask begins a stream.
+func (p *peer) ask(method, path string, ends bool, fields ...string) uint32 {
+	id := p.next
+	p.next += 2
+	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.headers(method, path, fields...), EndHeaders: true, EndStream: ends})
+	return id
+}
+
+// until reads to the first frame that is wanted.
+func (p *peer) until(wanted func(http2.Frame) bool) http2.Frame {
+	p.t.Helper()
+	for {
+		if f := p.read(); wanted(f) {
+			return f
+		}
+	}
+}
+
+// ended reads to the end of the connection, and gives the code of the GOAWAY before it.
+func (p *peer) ended() (code http2.ErrCode, told bool) {
+	for {
+		f, err := p.ReadFrame()
+		if err != nil {
+			return code, told
+		}
+		if g, ok := f.(*http2.GoAwayFrame); ok {
+			code, told = g.ErrCode, true
+		}
+	}
+}
+
+func connect(t *testing.T, s *Server, settings ...http2.Setting) *peer {
+	t.Helper()
+	c, err := net.Dial("tcp", listen(t, s, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(20 * time.Second)) // a server that says nothing is a failure
+	return dial(t, c, settings...)
+}
+
+// Each of these costs its sender the connection, by the name of what it did.
+func TestFloods(t *testing.T) {
+	for name, tt := range map[string]struct {
+		send func(p *peer)
+		want http2.ErrCode
+	}{
+		"ping":     {func(p *peer) { p.repeat(5000, func(int) error { return p.WritePing(false, [8]byte{}) }) }, http2.ErrCodeEnhanceYourCalm},
+		"settings": {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteSettings() }) }, http2.ErrCodeEnhanceYourCalm},
+		"priority": {func(p *peer) {
+			p.repeat(5000, func(i int) error { return p.WritePriority(uint32(2*i+1), http2.PriorityParam{StreamDep: 0}) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"one-byte windows": {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteWindowUpdate(0, 1) }) }, http2.ErrCodeEnhanceYourCalm},
+		"unknown frames":   {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteRawFrame(0xbe, 0, 0, nil) }) }, http2.ErrCodeEnhanceYourCalm},
+		"empty DATA": {func(p *peer) {
+			id := p.ask("POST", "/post", false)
+			p.repeat(5000, func(int) error { return p.WriteData(id, false, nil) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"rapid reset of what runs": {func(p *peer) {
+			p.repeat(5000, func(int) error { return p.WriteRSTStream(p.ask("GET", "/wait", true), http2.ErrCodeCancel) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"CONTINUATION without end": {func(p *peer) {
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			p.repeat(20, func(int) error { return p.WriteContinuation(1, false, []byte{0x82}) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"CONTINUATION, long": {func(p *peer) {
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: make([]byte, 16000)})
+			p.repeat(5, func(int) error { return p.WriteContinuation(1, false, make([]byte, 16000)) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"two HPACK bombs": {func(p *peer) {
+			p.repeat(2, func(int) error {
+				block := append(p.headers("GET", "/", "bomb", strings.Repeat("b", 3000)), bytes.Repeat([]byte{0xbe}, 10000)...)
+				id := p.next
+				p.next += 2
+				return p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true, EndStream: true})
+			})
+		}, http2.ErrCodeEnhanceYourCalm},
+		"windows up and down": {func(p *peer) {
+			for range 100 {
+				p.ask("GET", "/wait", true)
+			}
+			p.repeat(200, func(i int) error {
+				return p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(i % 2)})
+			})
+		}, http2.ErrCodeEnhanceYourCalm},
+		"a window too large": {func(p *peer) {
+			p.repeat(2, func(int) error { return p.WriteWindowUpdate(0, 1<<31-1) })
+		}, http2.ErrCodeFlowControl},
+		"a table that is no table": {func(p *peer) {
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
+		}, http2.ErrCodeCompression},
+		"a frame too long": {func(p *peer) { p.Conn.Write([]byte{0, 0x40, 1, 0, 0, 0, 0, 0, 1}) }, http2.ErrCodeFrameSize},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp()
+			defer close(a.wait)
+			s := New(a, a, Config{})
+			p := connect(t, s)
+			go tt.send(p)
+			if code, told := p.ended(); !told || code != tt.want {
+				t.Errorf("the end: %v, told %v; want %v", code, told, tt.want)
+			}
+			if got := s.Stats(); tt.want == http2.ErrCodeEnhanceYourCalm && got.Calmed != 1 || tt.want != http2.ErrCodeEnhanceYourCalm && got.Broken != 1 {
+				t.Errorf("counted as %+v", got)
+			}
+		})
+	}
+}
+
+func (p *peer) repeat(n int, send func(i int) error) {
+	for i := range n {
+		if send(i) != nil {
+			return
+		}
+	}
+}
+
+// Who resets his streams has no more handlers at work for him than who does not.
+func TestRunningHandlersAreCounted(t *testing.T) {
+	a := newApp()
+	p := connect(t, New(a, a, Config{}))
+	for range maxStreams {
+		id := p.ask("GET", "/wait", true)
+		<-a.started
+		p.WriteRSTStream(id, http2.ErrCodeCancel)
+	}
+	id := p.ask("GET", "/wait", true)
+	f := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.RSTStreamFrame); return ok }).(*http2.RSTStreamFrame)
+	if f.StreamID != id || f.ErrCode != http2.ErrCodeRefusedStream {
+		t.Errorf("one more: %v", f)
+	}
+	close(a.wait)
+	for { // until one has ended
+		id := p.ask("GET", "/hello", true)
+		f := p.until(func(f http2.Frame) bool { return f.Header().StreamID == id })
+		if _, ok := f.(*http2.MetaHeadersFrame); ok {
+			break
+		}
+	}
+}
+
+// A body that its window does not let through waits, and comes as the window opens, however little.
+func TestShutWindow(t *testing.T) {
+	for _, path := range []string{"/ready/300", "/bytes/300"} {
+		t.Run(path[1:], func(t *testing.T) {
+			p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+			id := p.ask("GET", path, true)
+			p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
+			var got []byte
+			for len(got) < 300 {
+				p.WriteWindowUpdate(id, 7)
+				d := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.DataFrame); return ok }).(*http2.DataFrame)
+				if len(d.Data()) > 7 {
+					t.Fatalf("%d bytes through a window of 7", len(d.Data()))
+				}
+				got = append(got, d.Data()...)
+			}
+			if !bytes.Equal(got, text(300)) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// The most urgent comes first where there is a choice (RFC 9218).
+func TestUrgency(t *testing.T) {
+	p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	p.ask("GET", "/ready/10", true)
+	last := p.ask("GET", "/ready/10", true, "priority", "u=5, i")
+	first := p.ask("GET", "/ready/10", true, "priority", "u=1")
+	p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
+	var order []uint32
+	for len(order) < 3 {
+		order = append(order, p.until(func(f http2.Frame) bool { _, ok := f.(*http2.DataFrame); return ok }).Header().StreamID)
+	}
+	if fmt.Sprint(order) != fmt.Sprint([]uint32{first, 1, last}) {
+		t.Errorf("streams in the order %v", order)
+	}
+}
+
+// A peer whose table has become smaller is told that none is used, once (RFC 7541, section 4.2).
+func TestPeersTable(t *testing.T) {
+	p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
+	p.ReadMetaHeaders = nil
+	for i, path := range []string{"/ready/1", "/hello", "/ready/1"} {
+		p.ask("GET", path, true)
+		h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
+		if told := h.HeaderBlockFragment()[0] == 0x20; told != (i == 0) {
+			t.Errorf("block %d begins with %x", i, h.HeaderBlockFragment()[0])
+		}
+	}
+}
+
+// Requests, answers and connections have their time as a whole.
+func TestDeadlines(t *testing.T) {
+	isHeaders := func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }
+	isReset := func(f http2.Frame) bool { _, ok := f.(*http2.RSTStreamFrame); return ok }
+	for name, tt := range map[string]func(t *testing.T, p *peer){
+		"a body that drips": func(t *testing.T, p *peer) {
+			start := time.Now()
+			id := p.ask("POST", "/post", false)
+			go p.repeat(100, func(int) error {
+				time.Sleep(time.Second)
+				return p.WriteData(id, false, []byte{'x'})
+			})
+			h := p.until(isHeaders).(*http2.MetaHeadersFrame)
+			if took := time.Since(start); h.PseudoValue("status") != "408" || took > 22*time.Second {
+				t.Errorf("%v after %v", h, took)
+			}
+		},
+		"an answer through one byte a second": func(t *testing.T, p *peer) {
+			start := time.Now()
+			p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+			ready, handled := p.ask("GET", "/ready/1000", true), p.ask("GET", "/bytes/1000", true)
+			go p.repeat(100, func(int) error {
+				time.Sleep(time.Second)
+				p.WriteWindowUpdate(ready, 1)
+				return p.WriteWindowUpdate(handled, 1)
+			})
+			for range 2 {
+				f := p.until(isReset).(*http2.RSTStreamFrame)
+				if took := time.Since(start); f.ErrCode != http2.ErrCodeCancel || took > 33*time.Second {
+					t.Errorf("%v after %v", f, took)
+				}
+			}
+		},
+		"silence": func(t *testing.T, p *peer) {
+			start := time.Now()
+			code, told := p.ended()
+			if took := time.Since(start); !told || code != http2.ErrCodeNo || took > 25*time.Second {
+				t.Errorf("%v, told %v, after %v", code, told, took)
+			}
+		},
+		"half a frame, dripping": func(t *testing.T, p *peer) {
+			start := time.Now()
+			go p.repeat(100, func(i int) error {
+				time.Sleep(time.Second)
+				_, err := p.Conn.Write([]byte{0, 0, 200, 1, 5, 0, 0, 0, 1, 0x82, 0x82, 0x82}[min(i, 9):][:1])
+				return err
+			})
+			p.ended()
+			if took := time.Since(start); took > 25*time.Second {
+				t.Errorf("after %v", took)
+			}
+		},
+		"half a header block, dripping": func(t *testing.T, p *peer) {
+			start := time.Now()
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			go p.repeat(8, func(int) error {
+				time.Sleep(5 * time.Second)
+				return p.WriteContinuation(1, false, []byte{0x82})
+			})
+			p.ended()
+			if took := time.Since(start); took > 25*time.Second {
+				t.Errorf("after %v", took)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { piped(t, newApp(), tt) })
+	}
+}
+
+// A queue writes to a pipe in the background: a pipe has no buffer, and both sides may be writing.
+type queue struct {
+	net.Conn
+	writes chan []byte
+	closed chan struct{}
+}
+
+func newQueue(c net.Conn) *queue {
+	q := &queue{c, make(chan []byte, 1000), make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case b := <-q.writes:
+				q.Conn.Write(b)
+			case <-q.closed:
+				return
+			}
+		}
+	}()
+	return q
+}
+
+func (q *queue) Write(p []byte) (int, error) {
+	select {
+	case <-q.closed:
+		return 0, io.ErrClosedPipe
+	default:
+	}
+	q.writes <- bytes.Clone(p)
+	return len(p), nil
+}
+
+// piped runs f with a client on a pipe, in a bubble where time costs nothing.
+func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			link := NewLink(ours, false, nil)
+			New(a, a, Config{}).ServeConn(link, link, netip.Addr{})
+			close(done)
+		}()
+		q := newQueue(theirs)
+		f(t, dial(t, q))
+		theirs.Close()
+		<-done
+		close(q.closed)
+		time.Sleep(time.Minute) // for those who still write
+	})
+}
+
+// While a handler thinks, a silent client is not cut.
+func TestHandlersMayThink(t *testing.T) {
+	piped(t, app{}, func(t *testing.T, p *peer) {
+		p.ask("GET", "/think", true)
+		p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
+	})
+}
+
+// Who is asked to leave has what he asked for before, and may not ask for more.
+func TestShutdown(t *testing.T) {
+	a := newApp()
+	s := New(a, a, Config{})
+	p := connect(t, s)
+	p.ask("GET", "/wait", true)
+	<-a.started
+	down := make(chan error)
+	go func() { down <- s.Shutdown(t.Context()) }()
+	p.until(func(f http2.Frame) bool { _, ok := f.(*http2.GoAwayFrame); return ok })
+	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.GoAwayFrame); return ok && g.LastStreamID == 1 })
+	p.ask("GET", "/hello", true)
+	close(a.wait)
+	if h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }); h.Header().StreamID != 1 {
+		t.Errorf("answered: %v", h)
+	}
+	if code, told := p.ended(); told && code != http2.ErrCodeNo {
+		t.Errorf("the end: %v", code)
+	}
+	if err := <-down; err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	ours, theirs := net.Pipe()
+	go io.Copy(io.Discard, theirs)
+	if err := s.ServeConn(NewLink(ours, false, nil), NewLink(ours, false, nil), netip.Addr{}); !errors.Is(err, ErrDraining) {
+		t.Errorf("a new connection: %v", err)
+	}
+}
+
+// A connection at rest has no buffers.
+func TestAtRest(t *testing.T) {
+	s := New(newApp(), newApp(), Config{})
+	p := connect(t, s)
+	p.ask("GET", "/ready/100", true)
+	p.until(func(f http2.Frame) bool { d, ok := f.(*http2.DataFrame); return ok && d.StreamEnded() })
+	p.WritePing(false, [8]byte{1})
+	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.PingFrame); return ok && g.IsAck() })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.mu.Lock()
+		if c.out != nil || c.link.waiting != nil || len(c.decoder.table.text) > 200 {
+			t.Errorf("it holds %d bytes to write", c.unsent())
+		}
+		c.mu.Unlock()
+	}
+}
+
+// FuzzServe: whatever a client sends, what comes back are frames by the letter, and the connection ends when the client's does.
+func FuzzServe(f *testing.F) {
+	var b bytes.Buffer
+	p := &peer{Framer: http2.NewFramer(&b, nil), next: 1}
+	p.enc = hpack.NewEncoder(&p.block)
+	p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 50})
+	p.ask("GET", "/ready/100", true)
+	p.WriteWindowUpdate(1, 100)
+	p.ask("POST", "/post", false, "content-length", "3")
+	p.WriteDataPadded(3, true, []byte("abc"), []byte{0, 0})
+	p.WritePing(false, [8]byte{})
+	p.ask("GET", "/bytes/20", true)
+	p.WriteRSTStream(5, http2.ErrCodeCancel)
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		c := &script{in: bytes.NewReader([]byte(Preface + string(sent)))}
+		link := NewLink(c, false, nil)
+		New(app{}, app{}, Config{}).ServeConn(link, link, netip.Addr{})
+		fr := http2.NewFramer(nil, &c.out)
+		fr.ReadMetaHeaders = hpack.NewDecoder(tableSize, nil)
+		for {
+			if _, err := fr.ReadFrame(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("what came back is no frame: %v", err)
+			}
+		}
+	})
+}
+
+// A script is a connection whose other side has said all that it says.
+type script struct {
+	in     *bytes.Reader
+	out    bytes.Buffer
+	closed bool
+}
+
+func (s *script) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+func (s *script) Write(p []byte) (int, error) {
+	if s.closed {
+		return 0, io.ErrClosedPipe
+	}
+	return s.out.Write(p)
+}
+
+func (s *script) Close() error                     { s.closed = true; return nil }
+func (s *script) LocalAddr() net.Addr              { return nil }
+func (s *script) RemoteAddr() net.Addr             { return nil }
+func (s *script) SetDeadline(time.Time) error      { return nil }
+func (s *script) SetReadDeadline(time.Time) error  { return nil }
+func (s *script) SetWriteDeadline(time.Time) error { return nil }

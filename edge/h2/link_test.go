@@ -1,0 +1,64 @@
+package h2
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math/big"
+	"net"
+	"testing"
+	"time"
+)
+
+// certificate makes one that signs itself.
+func certificate(t testing.TB) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"cdn.example"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// TLS gets one record at a time, so that a Link knows whether another whole one is there.
+func TestLinkGivesRecords(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	record := func(n int) []byte { return append([]byte{23, 3, 3, byte(n >> 8), byte(n)}, make([]byte, n)...) }
+	go theirs.Write(append(append(append(record(3), record(0)...), record(300)...), record(10)[:7]...))
+	l := NewLink(ours, true, nil)
+	p := make([]byte, 4096)
+	for i, want := range []struct {
+		n     int
+		ready bool // after it
+	}{{5, false}, {3, true}, {5, true}, {5, false}, {300, false}, {5, false}, {2, false}} {
+		n, err := l.Read(p)
+		if n != want.n || err != nil || l.Ready() != want.ready {
+			t.Errorf("read %d: %d bytes, %v, ready %v; want %d, %v", i, n, err, l.Ready(), want.n, want.ready)
+		}
+	}
+	if l.in != nil {
+		t.Error("an empty buffer is kept")
+	}
+}
+
+// What was read before comes first.
+func TestLinkAlready(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go func() {
+		io.WriteString(theirs, "world")
+		theirs.Close()
+	}()
+	b, err := io.ReadAll(NewLink(ours, false, []byte("hello ")))
+	if string(b) != "hello world" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}

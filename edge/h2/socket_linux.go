@@ -1,0 +1,79 @@
+package h2
+
+import (
+	"net"
+	"syscall"
+)
+
+// A socket reads and writes a descriptor that never blocks by system calls that the scheduler is not told of: it would take the
+// processor away from a goroutine that is back at once. Where a connection has no descriptor, its own methods are used.
+type socket struct {
+	raw    syscall.RawConn
+	link   *Link
+	read   int // what reading came to, and sending: they go on at the same time
+	failed error
+	unsent []byte
+	err    error
+	onRead func(fd uintptr) bool // made once: a closure a call would be garbage a call
+	onSend func(fd uintptr) bool
+}
+
+func (s *socket) init(c net.Conn) {
+	if sc, ok := c.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			s.raw = raw
+			s.onRead, s.onSend = s.readSome, s.sendSome
+		}
+	}
+}
+
+// fill reads into a buffer that it takes when there is something to read.
+func (s *socket) fill(l *Link) error {
+	if s.raw == nil {
+		return l.filled(l.Conn.Read(l.take()))
+	}
+	s.link = l
+	if err := s.raw.Read(s.onRead); err != nil {
+		return err
+	}
+	return l.filled(s.read, s.failed)
+}
+
+func (s *socket) readSome(fd uintptr) bool {
+	b := s.link.take()
+	s.read, s.failed = call(syscall.SYS_READ, fd, b)
+	if s.failed == syscall.EAGAIN {
+		s.link.release()
+		return false
+	}
+	return true
+}
+
+// write sends all of p.
+func (s *socket) write(l *Link, p []byte) (int, error) {
+	if s.raw == nil {
+		return l.Conn.Write(p)
+	}
+	s.unsent, s.err = p, nil
+	err := s.raw.Write(s.onSend)
+	if err == nil {
+		err = s.err
+	}
+	n := len(p) - len(s.unsent)
+	s.unsent = nil
+	return n, err
+}
+
+func (s *socket) sendSome(fd uintptr) bool {
+	for len(s.unsent) > 0 {
+		n, err := call(syscall.SYS_WRITE, fd, s.unsent)
+		if err == syscall.EAGAIN {
+			return false
+		}
+		if s.err = err; err != nil {
+			return true
+		}
+		s.unsent = s.unsent[n:]
+	}
+	return true
+}

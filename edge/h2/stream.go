@@ -1,0 +1,275 @@
+package h2
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+const (
+	maxWaiting = 1 << 20  // bytes of ready answers that wait for their windows; beyond, answers wait on their handlers' goroutines
+	maxHeld    = 16 << 20 // bytes of requests' bodies, of all streams of a connection
+)
+
+// A stream is one that is not done with at once: its request has a body, a handler answers it, or its answer waits for a window.
+type stream struct {
+	id     uint32
+	window int64     // for the answer's body
+	began  time.Time // its request; then its answer
+	sent   int64     // bytes of the answer's body
+	gone   chan struct{}
+	open   chan struct{} // a window may have opened; room for one
+
+	request *Request // until its handler has it
+	length  int64    // of its body, as announced; -1: not told
+	came    int64    // bytes of it
+	credit  int64    // bytes of the stream's window that may still come
+	whole   bool     // the client has sent all
+
+	body     []byte // of a ready answer, what is left
+	urgency  byte   // 0 comes first (RFC 9218, section 4.1)
+	ended    bool   // nothing comes after body
+	answered bool   // the head of the answer was sent
+}
+
+func (s *stream) wake() {
+	select {
+	case s.open <- struct{}{}:
+	default:
+	}
+}
+
+// stop tells a handler that nobody waits any more.
+func (s *stream) stop() {
+	select {
+	case <-s.gone:
+	default:
+		close(s.gone)
+	}
+}
+
+// add makes a stream known.
+func (c *conn) add(id uint32) *stream {
+	s := &stream{id: id, window: c.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
+		gone: make(chan struct{}), open: make(chan struct{}, 1)}
+	if c.streams == nil {
+		c.streams = map[uint32]*stream{}
+	}
+	c.streams[id] = s
+	for _, f := range c.decoder.fields {
+		if string(f.Name) == "priority" {
+			s.urgency = urgency(f.Value)
+		}
+	}
+	c.sweep()
+	return s
+}
+
+const defaultUrgency = 3
+
+// urgency reads the u of a Priority field, as far as it has to be (RFC 9218, section 4.1).
+func urgency(field []byte) byte {
+	for part := range bytes.SplitSeq(field, []byte(",")) {
+		if part = bytes.TrimSpace(part); len(part) == 3 && part[0] == 'u' && part[1] == '=' && '0' <= part[2] && part[2] <= '7' {
+			return part[2] - '0'
+		}
+	}
+	return defaultUrgency
+}
+
+// remove ends a stream, whoever still works for it.
+func (c *conn) remove(s *stream) {
+	delete(c.streams, s.id)
+	if i := slices.Index(c.queue, s); i >= 0 {
+		c.queue = slices.Delete(c.queue, i, i+1)
+	}
+	c.waiting -= len(s.body)
+	if s.request != nil {
+		c.held -= len(s.request.Body)
+	}
+	s.body, s.request = nil, nil
+	s.stop()
+}
+
+// open begins a stream whose answer is not ready.
+func (c *conn) open(id uint32, q asked, ends bool) error {
+	if len(c.streams) >= maxStreams || c.running >= maxStreams {
+		c.srv.counts.refused.Add(1)
+		return reset(id, http2.ErrCodeRefusedStream) // it may be asked again (RFC 9113, section 8.7)
+	}
+	s := c.add(id)
+	s.length = q.length
+	s.request = &Request{
+		Method: string(q.method), Scheme: string(q.scheme), Authority: string(q.authority), Path: string(q.path),
+		Fields: cloned(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client,
+	}
+	switch {
+	case c.decoder.over:
+		s.request.Refuse = http.StatusRequestHeaderFieldsTooLarge
+	case q.length > int64(c.srv.config.MaxBody):
+		s.request.Refuse = http.StatusRequestEntityTooLarge
+	case ends:
+	case q.expects:
+		c.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, AppendStatus(nil, http.StatusContinue)...))
+		return nil
+	default:
+		return nil
+	}
+	s.whole = ends
+	c.handle(s)
+	return nil
+}
+
+// cloned are fields that outlast their block, in one piece.
+func cloned(fields []Field) []Field {
+	n := 0
+	for _, f := range fields {
+		n += len(f.Name) + len(f.Value)
+	}
+	text, list := make([]byte, 0, n), make([]Field, len(fields))
+	for i, f := range fields {
+		at := len(text)
+		text = append(append(text, f.Name...), f.Value...)
+		middle := at + len(f.Name)
+		list[i] = Field{Name: text[at:middle:middle], Value: text[middle:len(text):len(text)]}
+	}
+	return list
+}
+
+// data takes a part of a request's body, and lets as much more come, for as long as there is room (RFC 9113, sections 6.1 and 6.9).
+func (c *conn) data(f frame) error {
+	if f.stream == 0 || f.stream > c.last && f.stream <= c.final || f.stream%2 == 0 {
+		return broken(http2.ErrCodeProtocol, "DATA on an idle stream")
+	}
+	size := int64(len(f.payload)) // padding counts
+	if err := f.unpad(); err != nil {
+		return err
+	}
+	s := c.streams[f.stream]
+	if s == nil || s.whole {
+		c.giveBack(0, size)
+		if s == nil && f.stream > c.final {
+			return nil
+		}
+		return reset(f.stream, http2.ErrCodeStreamClosed)
+	}
+	if s.credit -= size; s.credit < 0 {
+		return reset(f.stream, http2.ErrCodeFlowControl)
+	}
+	s.came += int64(len(f.payload))
+	c.giveBack(0, size)
+	if s.length >= 0 && s.came > s.length {
+		return reset(f.stream, http2.ErrCodeProtocol)
+	}
+	ends := f.flags.Has(http2.FlagDataEndStream)
+	if s.request != nil {
+		if s.came > int64(c.srv.config.MaxBody) || c.held+len(f.payload) > maxHeld {
+			s.request.Refuse = http.StatusRequestEntityTooLarge
+			c.handle(s)
+		} else {
+			s.request.Body = append(s.request.Body, f.payload...)
+			c.held += len(f.payload)
+		}
+	}
+	if ends {
+		return c.complete(s)
+	}
+	s.credit += size
+	c.giveBack(f.stream, size)
+	return nil
+}
+
+// giveBack lets as many bytes more come as have come: they are taken in at once, and what is held is bounded otherwise.
+func (c *conn) giveBack(stream uint32, n int64) {
+	if n > 0 {
+		c.append(appendCode(nil, http2.FrameWindowUpdate, stream, uint32(n)))
+	}
+}
+
+// complete ends a request.
+func (c *conn) complete(s *stream) error {
+	s.whole = true
+	if s.length >= 0 && s.came != s.length {
+		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
+	}
+	if s.request != nil {
+		c.handle(s)
+	}
+	return nil
+}
+
+// handle gives a request to a goroutine of its own. Those that run are counted, not the streams: a client that resets its streams
+// ends nobody's work.
+func (c *conn) handle(s *stream) {
+	r := s.request
+	r.Began = c.now
+	c.held -= len(r.Body)
+	s.request, s.began = nil, c.now
+	c.running++
+	go func() {
+		w := &Writer{c: c, s: s, bare: r.Method == http.MethodHead}
+		defer func() {
+			recovered := recover()
+			w.finish(recovered == nil)
+			c.mu.Lock()
+			c.running--
+			c.mu.Unlock()
+			if recovered != nil {
+				panic(recovered)
+			}
+		}()
+		c.srv.handler.Handle(w, r)
+	}()
+}
+
+// enqueue puts a ready answer's body where bodies wait, behind those that are as urgent.
+func (c *conn) enqueue(s *stream) {
+	i, _ := slices.BinarySearchFunc(c.queue, int(s.urgency)+1, func(q *stream, u int) int { return int(q.urgency) - u })
+	c.queue = slices.Insert(c.queue, i, s)
+	c.waiting += len(s.body)
+}
+
+// pump sends of the bodies that wait what the windows allow.
+func (c *conn) pump() error {
+	for i := 0; i < len(c.queue) && c.window > 0; {
+		s := c.queue[i]
+		for len(s.body) > 0 {
+			n := int(min(int64(len(s.body)), maxFrame, c.window, s.window))
+			if n <= 0 {
+				break
+			}
+			c.waiting -= n
+			last := n == len(s.body)
+			c.sendData(s, s.body[:n], last)
+			s.body = s.body[n:]
+		}
+		if len(s.body) == 0 {
+			c.remove(s)
+			continue
+		}
+		i++
+	}
+	if c.unsent() > outAtOnce {
+		return c.flush()
+	}
+	return nil
+}
+
+func (c *conn) sendData(s *stream, b []byte, last bool) {
+	flags := http2.Flags(0)
+	if last {
+		flags = http2.FlagDataEndStream
+	}
+	n := int64(len(b))
+	c.window -= n
+	s.window -= n
+	s.sent += n
+	c.calm.earn(len(b) / bytesForOne)
+	var head [frameHead]byte
+	putHead(head[:], len(b), http2.FrameData, flags, s.id)
+	c.append(head[:])
+	c.append(b)
+}

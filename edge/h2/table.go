@@ -1,0 +1,109 @@
+package h2
+
+import (
+	"golang.org/x/net/http2/hpack"
+)
+
+const (
+	tableSize  = 4096 // bytes of the dynamic table, as RFC 7541 counts them (section 4.1), and as long as we say nothing else
+	perEntry   = 32   // bytes that each entry counts besides its text
+	maxEntries = tableSize / perEntry
+)
+
+// A Field is one header field, or pseudo field, of a request.
+type Field struct {
+	Name, Value []byte
+	bad         bool // no field that HTTP/2 allows: it was judged once, when it came (RFC 9113, section 8.2.1)
+}
+
+// size is what a field counts in a table, or against the limit of a list (RFC 7541, section 4.1; RFC 9113, section 6.5.2).
+func (f *Field) size() int { return len(f.Name) + len(f.Value) + perEntry }
+
+// static is the static table (RFC 7541, appendix A), from 1 on.
+var static = func() (t [62]Field) {
+	for i := 1; i < len(t); i++ {
+		hpack.NewDecoder(0, func(f hpack.HeaderField) {
+			t[i] = Field{Name: []byte(f.Name), Value: []byte(f.Value)}
+		}).Write([]byte{0x80 | byte(i)})
+	}
+	return t
+}()
+
+// A table is the dynamic table of a decoder (RFC 7541, section 2.3.2): a ring of entries, whose text lies in one buffer that is
+// only written at its end. A field that was given out keeps its text: a buffer that is full is replaced, not written over.
+type table struct {
+	ring  []Field
+	next  int // place of the entry to come
+	count int
+	size  int // as RFC 7541 counts
+	most  int // that size may be: what the encoder chose
+	text  []byte
+}
+
+// at is entry i, counted from 1, the newest.
+func (t *table) at(i int) *Field {
+	return &t.ring[(t.next-i+2*len(t.ring))%len(t.ring)]
+}
+
+// add makes an entry, for which older ones may have to go; one that is larger than the table empties it (section 4.4).
+func (t *table) add(f *Field) {
+	size := f.size()
+	t.shrink(t.most - size)
+	if size > t.most {
+		return
+	}
+	if t.count == len(t.ring) {
+		t.grow()
+	}
+	t.makeRoom(len(f.Name) + len(f.Value))
+	n := len(t.text)
+	t.text = append(append(t.text, f.Name...), f.Value...)
+	middle, end := n+len(f.Name), len(t.text)
+	t.ring[t.next] = Field{Name: t.text[n:middle:middle], Value: t.text[middle:end:end], bad: f.bad}
+	t.next = (t.next + 1) % len(t.ring)
+	t.count++
+	t.size += size
+}
+
+// shrink drops the oldest entries until the others have at most so many bytes.
+func (t *table) shrink(most int) {
+	for t.count > 0 && t.size > most {
+		oldest := t.at(t.count)
+		t.size -= oldest.size()
+		*oldest = Field{}
+		t.count--
+	}
+	if t.count == 0 {
+		t.size = 0
+	}
+}
+
+// resize is what an encoder says that it will keep to.
+func (t *table) resize(most int) {
+	t.most = most
+	t.shrink(most)
+}
+
+// grow makes the ring larger: connections with few entries are the rule.
+func (t *table) grow() {
+	ring := make([]Field, min(max(16, 2*len(t.ring)), maxEntries))
+	for i := t.count; i > 0; i-- {
+		ring[t.count-i] = *t.at(i)
+	}
+	t.ring, t.next = ring, t.count%len(ring)
+}
+
+// makeRoom sees to it that so many bytes of text can be appended in place.
+func (t *table) makeRoom(n int) {
+	if cap(t.text)-len(t.text) >= n {
+		return
+	}
+	text := make([]byte, 0, min(max(512, 2*(t.size+n)), tableSize+max(n, tableSize)))
+	for i := t.count; i > 0; i-- {
+		f, at := t.at(i), len(text)
+		text = append(append(text, f.Name...), f.Value...)
+		middle, end := at+len(f.Name), len(text)
+		f.Name, f.Value = text[at:middle:middle], text[middle:end:end]
+	}
+	t.text = text
+}
