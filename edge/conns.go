@@ -47,6 +47,8 @@ type conns struct {
 	clients        clients
 	refused        [refusals]atomic.Int64
 	madeRoom       atomic.Int64
+	overdue        atomic.Int64
+	now            func() time.Time
 
 	mu   sync.Mutex
 	open map[*lingeringConn]struct{}
@@ -54,11 +56,12 @@ type conns struct {
 }
 
 func newConns(cfg Config) *conns {
-	return &conns{
-		limits: h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, Bodies: &h1.Bodies{Max: maxBodies}},
-		max:    cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
+	s := &conns{
+		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: map[netip.Prefix]int{},
 	}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, Bodies: &h1.Bodies{Max: maxBodies}, Overdue: &s.overdue}
+	return s
 }
 
 // admit makes c one of the connections, or closes it at once and returns nil. A proxy that is trusted may have as many as all: it
@@ -70,7 +73,7 @@ func (s *conns) admit(raw net.Conn, h *handler) *lingeringConn {
 	}
 	c := &lingeringConn{Conn: h1.NewConn(s.clients.proxied(raw), h, s.limits)}
 	c.ended = func() { s.leave(c, client) }
-	if why, ok := s.enter(c, client, time.Now()); !ok {
+	if why, ok := s.enter(c, client); !ok {
 		s.refused[why].Add(1)
 		c.plainly().Cut()
 		return nil
@@ -79,8 +82,9 @@ func (s *conns) admit(raw net.Conn, h *handler) *lingeringConn {
 }
 
 // enter counts c, where there is room for it or room can be made.
-func (s *conns) enter(c *lingeringConn, client netip.Prefix, now time.Time) (refusal, bool) {
+func (s *conns) enter(c *lingeringConn, client netip.Prefix) (refusal, bool) {
 	s.mu.Lock()
+	now := s.now()
 	if client.IsValid() && s.of[client] >= s.perClient {
 		s.mu.Unlock()
 		return refusedClient, false
@@ -97,7 +101,7 @@ func (s *conns) enter(c *lingeringConn, client netip.Prefix, now time.Time) (ref
 		s.of[client]++
 	}
 	s.mu.Unlock()
-	s.close(oldest)
+	s.close(oldest, now)
 	return 0, true
 }
 
@@ -121,9 +125,10 @@ func (s *conns) leave(c *lingeringConn, client netip.Prefix) {
 func (s *conns) relieve() bool {
 	s.refused[refusedDescriptors].Add(1)
 	s.mu.Lock()
-	oldest := s.oldest(time.Now())
+	now := s.now()
+	oldest := s.oldest(now)
 	s.mu.Unlock()
-	s.close(oldest)
+	s.close(oldest, now)
 	return len(oldest) > 0
 }
 
@@ -154,10 +159,10 @@ func (s *conns) oldest(now time.Time) []holder {
 }
 
 // close closes connections, but for those that have just begun to be used.
-func (s *conns) close(list []holder) {
+func (s *conns) close(list []holder, now time.Time) {
 	for _, h := range list {
 		if c := h.c.plainly(); !c.CloseIdle() {
-			if _, since := c.Phase(); time.Since(since) < slowFor {
+			if _, since := c.Phase(); now.Sub(since) < slowFor {
 				continue
 			}
 			c.Cut()
@@ -167,6 +172,8 @@ func (s *conns) close(list []holder) {
 		s.madeRoom.Add(1)
 	}
 }
+
+var phaseNames = [h1.Writing + 1]string{"idle", "reading", "busy", "writing"}
 
 // phases counts the connections by what they do.
 func (s *conns) phases() (n [h1.Writing + 1]int) {

@@ -66,6 +66,7 @@ func Run(ctx context.Context, cfg Config) error {
 	var draining atomic.Bool
 	ready := func() bool { return h.reached.Load() && !draining.Load() }
 	m.watches(store, asked, ready)
+	m.watchesClients(h.conns, h.waiting)
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
 	}

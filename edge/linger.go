@@ -106,7 +106,7 @@ func (c *lingeringConn) linger(slow bool) {
 	h := c.plainly()
 	for tick := time.NewTicker(lingerPoll); c.unread() > lingerUnread; <-tick.C {
 		if !time.Now().Before(h.Due()) {
-			h.Cut()
+			h.GiveUp()
 			return
 		}
 	}

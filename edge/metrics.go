@@ -193,6 +193,36 @@ func (m *metrics) watches(c *cache.Cache, o *upstream.Client, ready func() bool)
 	})
 }
 
+// watchesClients adds what is counted of connections and of requests that wait.
+func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
+	name := func(what string) prometheus.Opts { return prometheus.Opts{Name: "iconedge_edge_" + what} }
+	gauge := func(o prometheus.Opts, help string, f func() float64) {
+		o.Help = help
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(o), f))
+	}
+	counter := func(o prometheus.Opts, help string, f func() int64) {
+		o.Help = help
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(o), func() float64 { return float64(f()) }))
+	}
+	for phase, label := range phaseNames {
+		o := name("connections")
+		o.ConstLabels = prometheus.Labels{"state": label}
+		gauge(o, "Connections on the public listener, by what they do: idle, reading a request, busy with it, writing a part of its answer.",
+			func() float64 { return float64(s.phases()[phase]) })
+	}
+	for why, label := range refusalNames {
+		o := name("connections_refused_total")
+		o.ConstLabels = prometheus.Labels{"reason": label}
+		counter(o, "Connections that were not taken, by reason: all are in use, the client has as many as it may, no descriptors are left.", s.refused[why].Load)
+	}
+	gauge(name("connections_max"), "Connections that there may be at a time.", func() float64 { return float64(s.max) })
+	counter(name("connections_reclaimed_total"), "Connections that were closed to make room, those first that had been idle longest.", s.madeRoom.Load)
+	counter(name("connections_overdue_total"), "Connections that were cut because their client did not take its answers in time.", s.overdue.Load)
+	gauge(name("bodies_bytes"), "Bytes of long bodies of requests that are being read.", func() float64 { return float64(s.limits.Bodies.Used()) })
+	gauge(name("waiting"), "Requests that wait for the origin.", func() float64 { return float64(w.waiting()) })
+	counter(name("shed_total"), "Requests that were refused because too many waited for the origin.", w.shed.Load)
+}
+
 // origins tells of each origin, by its URL: there are as many as the operator named.
 type origins struct{ *upstream.Client }
 

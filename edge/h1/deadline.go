@@ -53,7 +53,7 @@ func (c *Conn) wait(now time.Time) error {
 	c.reads = now
 	c.enter(Idle, now)
 	if c.sent > 0 && c.overdue(now) {
-		c.Cut()
+		c.GiveUp()
 		return errOverdue
 	}
 	return c.Conn.SetReadDeadline(now.Add(c.limits.Idle + renew))
@@ -94,7 +94,7 @@ func (c *Conn) first(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		if c.overdue(now) {
-			c.Cut()
+			c.GiveUp()
 			return 0, io.EOF
 		}
 		c.reads = time.Time{}
@@ -141,7 +141,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	o.written, o.waited = o.written+int64(n), o.waited+time.Since(now)
 	c.owe(n)
 	if timedOut(err) {
-		c.Cut()
+		c.GiveUp()
 	}
 	return n, err
 }
@@ -184,6 +184,14 @@ func (c *Conn) owe(n int) {
 	if c.owed.upTo == 0 {
 		c.owed = debt{c.sent, c.due}
 	}
+}
+
+// GiveUp cuts off a client that has not taken its answers in time.
+func (c *Conn) GiveUp() {
+	if c.limits.Overdue != nil {
+		c.limits.Overdue.Add(1)
+	}
+	c.Cut()
 }
 
 // Cut ends the connection at once. What the client has not taken is lost.

@@ -52,6 +52,7 @@ type Limits struct {
 	Request time.Duration // from its first byte to its last
 	Answer  time.Duration // until the client has taken it
 	Bodies  *Bodies       // of all connections together; nil: no bound
+	Overdue *atomic.Int64 // counts the clients that have not taken their answers; nil: nothing does
 }
 
 // A Conn answers plain requests in its Read, and returns there when a request comes that is not plain.
@@ -254,7 +255,7 @@ func (c *Conn) send(out []byte, now time.Time) error {
 	c.owe(len(out))
 	if _, err := c.Conn.Write(out); err != nil {
 		if timedOut(err) {
-			c.Cut()
+			c.GiveUp()
 		}
 		return err
 	}

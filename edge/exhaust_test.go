@@ -1,0 +1,349 @@
+package edge
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/h1"
+)
+
+// from opens a connection to a wall from a loopback address of its own.
+func (w *wall) from(t *testing.T, address string) *net.TCPConn {
+	t.Helper()
+	c, err := w.dialFrom(t, address)
+	must(t, err)
+	return c
+}
+
+func (w *wall) dialFrom(t *testing.T, address string) (*net.TCPConn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	c, err := d.DialContext(t.Context(), "tcp", w.public)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(20 * time.Second))
+}
+
+// answers reports whether a request on c is answered.
+func answers(c net.Conn) bool {
+	_, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n")
+	if err != nil {
+		return false
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	return err == nil && resp.StatusCode == http.StatusOK
+}
+
+// admitted reports whether a new connection from an address is answered. One that is refused may end while it is made.
+func (w *wall) admitted(t *testing.T, address string) bool {
+	t.Helper()
+	c, err := w.dialFrom(t, address)
+	if errors.Is(err, syscall.ECONNRESET) {
+		return false
+	}
+	must(t, err)
+	return answers(c)
+}
+
+// settled waits until f is so: the edge accepts behind the client's back.
+func settled(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for range 2000 {
+		if f() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// later moves the clock of the connections on.
+func (s *conns) later(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = func() time.Time { return time.Now().Add(by) }
+}
+
+// One client has so many connections and no more; others have theirs, a trusted proxy as many as it likes, and who closes one may open
+// another.
+func TestConnectionsPerClient(t *testing.T) {
+	w := newWall(t, false, func(c *Config) {
+		c.MaxConnectionsPerClient, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}
+	})
+	var mine []*net.TCPConn
+	for range 3 {
+		mine = append(mine, w.from(t, "127.0.0.2"))
+		if !answers(mine[len(mine)-1]) {
+			t.Fatal("a connection within the limit is not answered")
+		}
+	}
+	if w.admitted(t, "127.0.0.2") {
+		t.Error("a fourth connection is answered")
+	}
+	if !w.admitted(t, "127.0.0.3") {
+		t.Error("another client is refused")
+	}
+	for range 10 {
+		if !w.admitted(t, "127.0.0.9") {
+			t.Error("a trusted proxy is refused")
+		}
+	}
+	if n := w.conns.refused[refusedClient].Load(); n != 1 {
+		t.Errorf("%d refused connections are counted, want 1", n)
+	}
+	mine[0].Close()
+	settled(t, "a connection that is closed makes room", func() bool { return w.admitted(t, "127.0.0.2") })
+}
+
+// When there is no room the connections go that have been idle longest, and none that is in use; when all are, the new one is refused.
+func TestRoomForNewConnections(t *testing.T) {
+	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
+	w.ask(t, "/mdi/hot.svg")
+	var open []*net.TCPConn
+	for i := range 4 {
+		open = append(open, w.from(t, fmt.Sprintf("127.0.0.%d", i+2)))
+		if !answers(open[i]) {
+			t.Fatal("not answered")
+		}
+		time.Sleep(2 * time.Millisecond) // so that one is older than another
+	}
+	if w.admitted(t, "127.0.0.6") {
+		t.Error("it is answered although all connections have just been used")
+	}
+	if !answers(open[0]) { // now the second has been idle longest
+		t.Fatal("not answered")
+	}
+	w.conns.later(idleFor)
+	if !w.admitted(t, "127.0.0.7") {
+		t.Error("idle connections shut another out")
+	}
+	if !answers(open[0]) || answers(open[1]) || !answers(open[2]) || !answers(open[3]) {
+		t.Error("not the one that was idle longest made room")
+	}
+	if made, refused := w.conns.madeRoom.Load(), w.conns.refused[refusedTotal].Load(); made != 1 || refused != 1 {
+		t.Errorf("%d made room, %d were refused, want 1 and 1", made, refused)
+	}
+}
+
+// Where none is idle, a request that has been coming for long makes room.
+func TestSlowOnesMakeRoom(t *testing.T) {
+	w := newWall(t, false, func(c *Config) { c.MaxConnections = 2 })
+	slow := []*net.TCPConn{w.from(t, "127.0.0.2"), w.from(t, "127.0.0.3")}
+	for _, c := range slow {
+		io.WriteString(c, "GET /mdi/ho")
+	}
+	settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
+	if w.admitted(t, "127.0.0.4") {
+		t.Error("a request that has just begun made room")
+	}
+	w.conns.later(slowFor)
+	if !w.admitted(t, "127.0.0.4") {
+		t.Error("slow requests shut another out")
+	}
+}
+
+// A scarceListener has no descriptors left, so many times.
+type scarceListener struct {
+	net.Listener
+	times int
+}
+
+func (l *scarceListener) Accept() (net.Conn, error) {
+	if l.times > 0 {
+		l.times--
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// An edge that is out of descriptors goes on when there are some again.
+func TestOutOfDescriptors(t *testing.T) {
+	w := newWall(t, false)
+	ln := &scarceListener{listenTest(t), 3}
+	go func() {
+		if c, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+			t.Cleanup(func() { c.Close() })
+		}
+	}()
+	c, err := listener{ln, w.handler}.Accept()
+	if err != nil {
+		t.Fatalf("it gave up: %v", err)
+	}
+	c.Close()
+	if n := w.conns.refused[refusedDescriptors].Load(); n != 3 {
+		t.Errorf("%d failures are counted, want 3", n)
+	}
+	ln.Close()
+	if _, err := (listener{ln, w.handler}).Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a closed listener: %v", err)
+	}
+}
+
+// A request that drips is answered 408 when its time is over, and cut.
+func TestDrips(t *testing.T) {
+	w := newWall(t, true, func(c *Config) { c.RequestTimeout = 150 * time.Millisecond })
+	for name, head := range map[string]string{
+		"a head":           "GET /x HTTP/1.1\r\nX: ",
+		"a body":           "POST /x HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 1000\r\n\r\n",
+		"a body, long":     "POST /x HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 8000000\r\n\r\n",
+		"chunks":           "POST /x HTTP/1.1\r\nHost: edge.test\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n",
+		"behind an answer": "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\nGET /x HTTP/1.1\r\nX: ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := w.from(t, "127.0.0.2")
+			io.WriteString(c, head)
+			go func() {
+				for range 100 {
+					if _, err := io.WriteString(c, "a"); err != nil {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			}()
+			got, _ := io.ReadAll(c)
+			if !bytes.Contains(got, []byte("HTTP/1.1 408 ")) || !bytes.Contains(got, []byte("application/problem+json")) {
+				t.Errorf("%.300q, want a 408", got)
+			}
+		})
+	}
+}
+
+// largeWall is before an origin with one long body, and has so much time for each MiB of its answers.
+func largeWall(t *testing.T, each time.Duration) (*wall, int) {
+	w := newWall(t, true, func(c *Config) { c.AnswerTimeout = each })
+	body := strings.Repeat("0123456789abcdef", 512<<10) // 8 MiB
+	w.origin.lies["/large"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
+	return w, len(body)
+}
+
+// A client that does not take its answer is cut, whether the answer comes from the origin or the cache, is the last on its connection or
+// not, and whether the client has closed its own direction.
+func TestSlowReaders(t *testing.T) {
+	w, length := largeWall(t, 40*time.Millisecond)
+	for i, row := range []struct {
+		fields string
+		half   bool
+	}{{}, {"Connection: close\r\n", false}, {"", true}, {"Range: bytes=100-7000000\r\n", false}} {
+		c := w.from(t, fmt.Sprintf("127.0.1.%d", i+1))
+		must(t, c.SetReadBuffer(4<<10))
+		io.WriteString(c, "GET /large HTTP/1.1\r\nHost: edge.test\r\n"+row.fields+"\r\n")
+		if row.half {
+			must(t, c.CloseWrite())
+		}
+		settled(t, "it is cut", func() bool { return w.conns.overdue.Load() == int64(i+1) })
+		got, err := io.Copy(io.Discard, c)
+		if err == nil || got >= int64(length) {
+			t.Errorf("%+v: %d bytes, %v", row, got, err)
+		}
+	}
+	settled(t, "nothing of them is left", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+}
+
+// One that is slow but in time gets all of it.
+func TestSlowReaderInTime(t *testing.T) {
+	w, length := largeWall(t, 300*time.Millisecond)
+	c := w.from(t, "127.0.0.2")
+	must(t, c.SetReadBuffer(64<<10))
+	io.WriteString(c, "GET /large HTTP/1.1\r\nHost: edge.test\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	must(t, err)
+	got := 0
+	for p := make([]byte, 1<<20); got < length; time.Sleep(100 * time.Millisecond) { // it has 300 for each
+		n, err := io.ReadFull(resp.Body, p[:min(len(p), length-got)])
+		if got += n; err != nil {
+			t.Fatalf("%v after %d bytes", err, got)
+		}
+	}
+}
+
+// A client that asks and asks and takes no answer is cut, and costs no memory meanwhile.
+func TestPipelineFlood(t *testing.T) {
+	w, _ := largeWall(t, 300*time.Millisecond)
+	w.ask(t, "/mdi/hot.svg")
+	for _, method := range []string{"GET", "HEAD"} { // the short way and the long one
+		before := w.conns.overdue.Load()
+		c := w.from(t, "127.0.0.2")
+		must(t, c.SetReadBuffer(4<<10))
+		many := []byte(strings.Repeat(method+" /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 1000))
+		for range 1000 {
+			if _, err := c.Write(many); err != nil {
+				break
+			}
+		}
+		settled(t, method+": it is cut", func() bool { return w.conns.overdue.Load() > before })
+	}
+}
+
+// A request has at most 100 fields, and an address that is longer than all of a head may be is too long an address.
+func TestManyFields(t *testing.T) {
+	w := newWall(t, false)
+	for lines, want := range map[int]int{99: 200, 100: 431, 1000: 431} { // and Host
+		if m := w.tell(t, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n"+strings.Repeat("X: y\r\n", lines-1)+"Connection: close\r\n\r\n"); m.status() != want {
+			t.Errorf("%d fields and Host: %d, want %d", lines, m.status(), want)
+		}
+		c := w.from(t, "127.0.0.2")
+		io.WriteString(c, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n"+strings.Repeat("X: y\r\n", lines)+"\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || resp.StatusCode != want {
+			t.Errorf("%d fields and Host, stored: %v, %v, want %d", lines, resp, err, want)
+		}
+	}
+}
+
+// When every place before the origin is taken what is cached is still answered, on both ways, and what is not is refused at once. Who
+// leaves frees a place.
+func TestStuckOrigin(t *testing.T) {
+	const places = 5
+	w := newWall(t, true, func(c *Config) { c.MaxWaiting, c.OriginTimeout = places, 5*time.Second })
+	w.ask(t, "/mdi/hot.svg")
+	w.ask(t, "/page")
+	w.origin.mu.Lock()
+	for i := range places + 2 {
+		w.origin.lies[fmt.Sprintf("/mdi/stuck-%d.svg", i)] = wallCase{} // it says nothing
+	}
+	w.origin.mu.Unlock()
+	stuck := func(i int) *net.TCPConn {
+		c := w.from(t, fmt.Sprintf("127.0.2.%d", i+1))
+		fmt.Fprintf(c, "GET /mdi/stuck-%d.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", i)
+		return c
+	}
+	var waiting []*net.TCPConn
+	for i := range places {
+		waiting = append(waiting, stuck(i))
+	}
+	settled(t, "all places are taken", func() bool { return w.waiting.waiting() == places })
+	refused := w.ask(t, "/mdi/stuck-5.svg")
+	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
+		t.Errorf("beyond the places: %s %v", refused.line, refused.fields)
+	}
+	for name, request := range map[string]string{
+		"a hit":                "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a hit, the long way":  "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n",
+		"a hit of a HEAD":      "HEAD /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a hit that is passed": "GET /page HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"health":               "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+	} {
+		if m := w.tell(t, request); m.status() != 200 {
+			t.Errorf("%s: %s", name, m.line)
+		}
+	}
+	waiting[2].Close()
+	settled(t, "the place of who has left is another's", func() bool {
+		c := stuck(6)
+		must(t, c.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+		_, err := c.Read(make([]byte, 1))
+		return errors.Is(err, os.ErrDeadlineExceeded) // it waits
+	})
+}
