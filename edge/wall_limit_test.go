@@ -184,13 +184,13 @@ func TestWallWhatCounts(t *testing.T) {
 		{"GET " + packs + " HTTP/1.1\r\nIf-None-Match: W/\"x\", \"e\"", 304, 4}, // not on the short way
 		{"GET /healthz", 200, -1},
 		{"GET /mdi/home.svg", 200, -1},
-		{"GET " + packs + "?page=1&page=1", 400, 3},
+		{"GET " + packs + "?category=a&category=a", 400, 3},
 		{"GET " + packs + "?x=1", 200, 2},
 		{"GET " + packs + " HTTP/1.1\r\nRange: bytes=0-1", 206, 1},
 		{"GET " + packs + "/missing", 404, 0},
 		{"GET " + packs, 429, 0},
 		{"HEAD " + packs, 429, 0},
-		{"GET " + packs + "?page=1&page=1", 429, 0},
+		{"GET " + packs + "?category=a&category=a", 429, 0},
 		{"OPTIONS " + packs + " HTTP/1.1\r\nOrigin: https://a.test\r\nAccess-Control-Request-Method: GET", 204, -1},
 		{"GET /healthz", 200, -1},
 	} {
