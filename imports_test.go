@@ -25,7 +25,11 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",                                                                                                                                        // the contract of every store
 	"edge":                  "icon problem cachepolicy github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/pires/go-proxyproto", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
-	"edge/h1":               "", // it knows nothing of caches
+	"edge/certs":            "edge/files",
+	"edge/files":            "",
+	"edge/h1":               "",                                  // it knows nothing of caches
+	"edge/h2":               "edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
+	"edge/plain":            "",
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem golang.org/x/net/http/httpguts",
 	"origin":                "icon problem objectstore github.com/prometheus/client_golang",

@@ -1,0 +1,160 @@
+// Package certs keeps the certificates that an edge shows: pairs of PEM files, read again when they change. A pair that can't be
+// used never takes the place of one that can. Which certificate a client gets the name decides that it asks for (SNI, RFC 6066, section 3).
+package certs
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/files"
+)
+
+// A Pair names the PEM files of a certificate, with what it is signed by behind it, and of its key.
+type Pair struct{ Cert, Key string }
+
+// A Store holds the certificates of its pairs.
+type Store struct {
+	mu      sync.Mutex
+	pairs   []watched
+	current atomic.Pointer[set]
+}
+
+type watched struct{ cert, key files.File }
+
+// A set is what is shown at one time.
+type set struct {
+	all    []*tls.Certificate
+	byName map[string]*tls.Certificate // exact names, and *.example.org
+}
+
+// Open reads all pairs. The error names every one that can't be used: files that can't be read, a key that does not match, a
+// certificate that is not valid yet or no more at now.
+func Open(pairs []Pair, now time.Time) (*Store, error) {
+	s := &Store{}
+	for _, p := range pairs {
+		s.pairs = append(s.pairs, watched{files.File{Path: p.Cert}, files.File{Path: p.Key}})
+	}
+	return s, s.Reload(now)
+}
+
+// Look reads the pairs again if a file of theirs has changed; did reports whether it tried to.
+func (s *Store) Look(now time.Time) (did bool, err error) {
+	s.mu.Lock()
+	changed := false
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		cert, key := p.cert.Changed(), p.key.Changed() // both are to be looked at
+		changed = changed || cert || key
+	}
+	s.mu.Unlock()
+	if !changed {
+		return false, nil
+	}
+	return true, s.Reload(now)
+}
+
+// Reload reads all pairs, and shows them if all can be used: else what was shown stays.
+func (s *Store) Reload(now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := &set{byName: map[string]*tls.Certificate{}}
+	var errs []error
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		p.cert.Reading()
+		p.key.Reading()
+		c, err := load(p, now)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		next.add(c)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s.current.Store(next)
+	return nil
+}
+
+func load(p *watched, now time.Time) (*tls.Certificate, error) {
+	c, err := tls.LoadX509KeyPair(p.cert.Path, p.key.Path)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s with key %s: %w", p.cert.Path, p.key.Path, err)
+	}
+	switch {
+	case now.Before(c.Leaf.NotBefore):
+		return nil, fmt.Errorf("certificate %s is not valid before %s", p.cert.Path, c.Leaf.NotBefore.Format(time.RFC3339))
+	case now.After(c.Leaf.NotAfter):
+		return nil, fmt.Errorf("certificate %s is not valid after %s", p.cert.Path, c.Leaf.NotAfter.Format(time.RFC3339))
+	}
+	return &c, nil
+}
+
+// add makes a certificate known by its names. Where two have one name, the first is shown.
+func (s *set) add(c *tls.Certificate) {
+	s.all = append(s.all, c)
+	names := c.Leaf.DNSNames
+	for _, ip := range c.Leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	for _, name := range names {
+		if name = lower(name); s.byName[name] == nil {
+			s.byName[name] = c
+		}
+	}
+}
+
+// Certificate is what a client is shown: the certificate for the name that it asks for, or for the names one level up, or the
+// first: it tells the person in front of a browser more than a handshake that fails.
+func (s *Store) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	set := s.current.Load()
+	name := lower(hello.ServerName)
+	if name == "" && hello.Conn != nil { // an address is no name: it is not asked for (RFC 6066, section 3)
+		if host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String()); err == nil {
+			name = host
+		}
+	}
+	if c := set.byName[name]; c != nil {
+		return c, nil
+	}
+	for i := range name {
+		if name[i] == '.' {
+			if c := set.byName["*"+name[i:]]; c != nil {
+				return c, nil
+			}
+			break
+		}
+	}
+	return set.all[0], nil
+}
+
+// Ends is when the first of the certificates will be valid no more.
+func (s *Store) Ends() time.Time {
+	var first time.Time
+	for _, c := range s.current.Load().all {
+		if first.IsZero() || c.Leaf.NotAfter.Before(first) {
+			first = c.Leaf.NotAfter
+		}
+	}
+	return first
+}
+
+// lower is a name in small letters, without the dot of the root.
+func lower(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	if n := len(b); n > 0 && b[n-1] == '.' {
+		b = b[:n-1]
+	}
+	return string(b)
+}

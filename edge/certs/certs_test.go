@@ -1,0 +1,135 @@
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// write makes a pair whose certificate is for these names and ends at a time.
+func write(t *testing.T, dir, file, subject string, ends time.Time, names ...string) Pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: subject}, NotBefore: now.Add(-time.Hour), NotAfter: ends, DNSNames: names}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Pair{filepath.Join(dir, file+".crt"), filepath.Join(dir, file+".key")}
+	for path, block := range map[string]*pem.Block{p.Cert: {Type: "CERTIFICATE", Bytes: der}, p.Key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func shown(t *testing.T, s *Store, name string) string {
+	t.Helper()
+	c, err := s.Certificate(&tls.ClientHelloInfo{ServerName: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Leaf.Subject.CommonName
+}
+
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open([]Pair{
+		write(t, dir, "a", "first", now.Add(time.Hour), "cdn.example.org"),
+		write(t, dir, "b", "wild", now.Add(30*time.Minute), "*.example.net", "example.net"),
+		write(t, dir, "c", "second", now.Add(time.Hour), "icons.example.net", "cdn.example.org"),
+	}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"cdn.example.org": "first", "CDN.example.org.": "first", "icons.example.net": "second", "other.example.net": "wild", "example.net": "wild",
+		"a.b.example.net": "first", "": "first", "nobody": "first", ".example.net": "wild",
+	} {
+		if got := shown(t, s, name); got != want {
+			t.Errorf("%q gets %s, want %s", name, got, want)
+		}
+	}
+	if !s.Ends().Equal(now.Add(30 * time.Minute)) {
+		t.Errorf("Ends = %v", s.Ends())
+	}
+}
+
+// What can't be used is an error that says which file and why, for all of them together.
+func TestUnusable(t *testing.T) {
+	dir := t.TempDir()
+	good := write(t, dir, "good", "good", now.Add(time.Hour), "a.example")
+	other := write(t, dir, "other", "other", now.Add(time.Hour), "a.example")
+	old := write(t, dir, "old", "old", now.Add(-time.Minute), "a.example")
+	junk := filepath.Join(dir, "junk.crt")
+	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		pair Pair
+		want string
+	}{
+		"absent":            {Pair{filepath.Join(dir, "none.crt"), good.Key}, "no such file"},
+		"no certificate":    {Pair{junk, good.Key}, "failed to find any PEM data"},
+		"another's key":     {Pair{good.Cert, other.Key}, "private key does not match"},
+		"expired":           {old, "not valid after 2026-11-21T11:59:00Z"},
+		"the wrong way":     {Pair{good.Key, good.Cert}, "failed to find"},
+		"key is no file":    {Pair{good.Cert, dir}, "is a directory"},
+		"not yet, by hours": {write(t, dir, "later", "later", now.Add(time.Hour)), ""},
+	} {
+		_, err := Open([]Pair{good, tt.pair}, now)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.pair.Cert)) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+	if _, err := Open([]Pair{good}, now.Add(-2*time.Hour)); err == nil || !strings.Contains(err.Error(), "not valid before") {
+		t.Errorf("too early: %v", err)
+	}
+}
+
+// A changed pair is shown once it can be used; until then what was shown stays.
+func TestLook(t *testing.T) {
+	dir := t.TempDir()
+	pair := write(t, dir, "a", "old", now.Add(time.Hour), "a.example")
+	s, err := Open([]Pair{pair}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(what string, did bool, fails bool, want string) {
+		t.Helper()
+		got, err := s.Look(now)
+		if got != did || (err != nil) != fails || shown(t, s, "a.example") != want {
+			t.Errorf("%s: %v, %v, shown %s", what, got, err, shown(t, s, "a.example"))
+		}
+	}
+	look("unchanged", false, false, "old")
+	if err := os.WriteFile(pair.Cert, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	look("being written", false, false, "old")
+	look("broken", true, true, "old")
+	look("still broken, and told", false, false, "old")
+	write(t, dir, "a", "new", now.Add(time.Hour), "a.example")
+	look("being replaced", false, false, "old")
+	look("replaced", true, false, "new")
+}
