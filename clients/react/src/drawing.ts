@@ -12,7 +12,7 @@ const drawn =
   /^(svg|g|path|rect|circle|ellipse|line|poly\w+|use|symbol|defs|clipPath|mask|marker|filter|pattern|stop|\w+Gradient|fe(?!I)\w+|animate\w*|set|mpath|switch|text(Path)?|tspan|image)$/;
 
 // Attributes that are left out: those that run, or mean something to the page around; and all with a prefix.
-const foreign = /^(on|class|role|aria|tab|auto|xml)|:/;
+const foreign = /^(on|class|role|aria|tab|auto|xml)|:/i;
 
 // What an animation may not change: a target, an event, an identity, declarations.
 const still = /href|^(on|style|class|id)/i;

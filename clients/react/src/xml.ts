@@ -39,7 +39,7 @@ export function scan(
         Array.from(attributes!.matchAll(attribute), ([, key, , value]) => [key!, decode(value!)]),
       );
       if (empty) end();
-      else open.push(name);
+      else if (open.push(name) > 100) refuse(); // nobody draws so deep, and browsers are slow to
     } else if (close) {
       if (open.pop() !== close) refuse();
       end();

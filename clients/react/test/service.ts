@@ -13,11 +13,12 @@ declare module 'vitest' {
 
 const repository = resolve(import.meta.dirname, '../../..');
 
-/** Builds the service, publishes the icons in test/library and serves them while the tests run. */
+/** Builds the service (or takes the program that ICONEDGE names), and serves the icons in test/library while the tests run. */
 export default async function setup(project: TestProject) {
   const home = mkdtempSync(join(tmpdir(), 'iconedge-react-'));
-  const program = join(home, 'iconedge');
-  execFileSync('go', ['build', '-o', program, './cmd/iconedge'], { cwd: repository, stdio: 'inherit' });
+  const program = process.env.ICONEDGE ?? join(home, 'iconedge');
+  if (!process.env.ICONEDGE)
+    execFileSync('go', ['build', '-o', program, './cmd/iconedge'], { cwd: repository, stdio: 'inherit' });
   const library = join(import.meta.dirname, 'library');
   execFileSync(program, ['publish', '--store', `dir:${home}/store`, library], { stdio: 'pipe' });
   const limits = ['--limit', 'icon=100000/1m', '--limit', 'packs=100000/1m'];
