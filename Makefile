@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance attacks help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -51,6 +51,9 @@ bench-go: ## the Go benchmarks of every package
 conformance: build library/node_modules tools/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/...
+
+attacks: ## floods, slow clients and a stuck origin; what becomes of a client that behaves, and what they cost the edge
+	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge
 
 golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
