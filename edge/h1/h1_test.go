@@ -275,3 +275,35 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+// An endless connection brings the same request again and again, and takes every answer.
+type endless struct {
+	net.Conn
+	request []byte
+	left    int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left--; e.left < 0 {
+		return 0, io.EOF
+	}
+	return copy(p, e.request), nil
+}
+
+func (*endless) Write(p []byte) (int, error)      { return len(p), nil }
+func (*endless) SetReadDeadline(time.Time) error  { return nil }
+func (*endless) SetWriteDeadline(time.Time) error { return nil }
+func (*endless) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
+func (*endless) Close() error                     { return nil }
+
+// BenchmarkHit is a request on a connection, but for the system and for what is answered.
+func BenchmarkHit(b *testing.B) {
+	e := &endless{request: []byte("GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"), left: b.N}
+	conn := NewConn(e, ready{}, Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second})
+	p := make([]byte, 16<<10)
+	b.ReportAllocs()
+	b.ResetTimer()
+	if _, err := conn.Read(p); err != io.EOF {
+		b.Fatal(err)
+	}
+}
