@@ -48,8 +48,8 @@ bench-search: library/node_modules ## relevance and cost of search, beside SQLit
 bench-go: ## the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer
-	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
+conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer; the MCP Inspector and suite
+	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/...
 
 attacks: ## floods, slow clients and a stuck origin; what becomes of a client that behaves, and what they cost the edge
@@ -68,6 +68,10 @@ library/node_modules: library/package-lock.json
 tools/node_modules: tools/package-lock.json
 	@echo "installing what the tests take from npm (pinned by tools/package-lock.json)"
 	cd tools && npm ci --no-progress && touch node_modules
+
+tools/mcp/node_modules: tools/mcp/package-lock.json
+	@echo "installing the MCP Inspector and suite, and the Node they want (pinned by tools/mcp/package-lock.json)"
+	cd tools/mcp && npm ci --no-progress && touch node_modules
 
 .PHONY: chromium
 chromium: # the browser tests want one: from Debian's packages where there is none and we may

@@ -134,10 +134,15 @@ func screenshot(t *testing.T, browser, address, selector string) (shot image.Ima
 	see(t, ctx, chromedp.WaitReady(selector))
 	title = see(t, ctx, chromedp.Title())
 	class = see(t, ctx, chromedp.Evaluate[string](`document.body.className`))
-	data := see(t, ctx, chromedp.CaptureScreenshot())
+	return picture(t, see(t, ctx, chromedp.CaptureScreenshot())), title, class
+}
+
+// picture reads what a browser has shown.
+func picture(t *testing.T, data []byte) image.Image {
+	t.Helper()
 	shot, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shot, title, class
+	return shot
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
 )
 
@@ -40,6 +41,9 @@ func TestCalls(t *testing.T) {
 		{"edge --listen nonsense", 2, "listen"},
 		{"origin --store nonsense", 2, "store"},
 		{"origin --store dir:" + home + "/s --mirror " + home + "/m --cdn-url nonsense", 2, "cdn-url"},
+		{"mcp --api nonsense --cdn ftp://x", 2, "--api"},
+		{"mcp --http nonsense", 2, "--http"},
+		{"mcp extra", 2, "no arguments"},
 		{"publish", 2, "SOURCE"},
 		{"publish --keep 0 x", 2, "keep"},
 		{"publish --rollback x", 2, "rollback"},
@@ -104,13 +108,14 @@ func TestEnvironment(t *testing.T) {
 // TestConfigDocs: docs/config.md lists every flag of the servers as they are defined.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nEvery flag has an environment variable; a flag wins. Values of a repeatable flag are separated by spaces there.\nThis page is made from the flags themselves (`make golden`). `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` has them all. `edge`, `origin` and `run` also take `--log-format text|json` and `--log-level`.\n")
+	b.WriteString("# Configuration\n\nEvery flag has an environment variable; a flag wins. Values of a repeatable flag are separated by spaces there.\nThis page is made from the flags themselves (`make golden`). `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` has them all. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
 	var e edge.Config
 	var o origin.Config
+	var m mcp.Config
 	for _, part := range []struct {
 		title string
 		flags func(*flag.FlagSet)
-	}{{"iconedge edge", e.Flags}, {"iconedge origin", o.Flags}} {
+	}{{"iconedge edge", e.Flags}, {"iconedge origin", o.Flags}, {"iconedge mcp", m.Flags}} {
 		fs := flag.NewFlagSet(part.title, flag.ContinueOnError)
 		part.flags(fs)
 		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | is |\n|---|---|---|---|\n", part.title)

@@ -10,8 +10,8 @@ const mcpHelp = `
 Serves icons to agents over the Model Context Protocol, on stdin and stdout: search_icons, get_icon (svg, react, url, datauri),
 list_packs, get_pack. It asks the public API alone, and needs a licence token of the lifetime plan.
 
-  iconedge token issue --plan lifetime
-  ICONEDGE_LICENSE_TOKEN=iel_… iconedge mcp --api https://icons.example.org --cdn https://icons.example.org
+  export ICONEDGE_LICENSE_TOKEN=$(iconedge token issue --plan lifetime)
+  iconedge mcp --api https://icons.example.org --cdn https://icons.example.org
 
 With --http it serves streamable HTTP, without sessions, at /mcp. docs/mcp.md has the configuration of well-known clients.`
 
