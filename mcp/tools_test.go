@@ -62,7 +62,7 @@ func TestToolsList(t *testing.T) {
 		t.Errorf("tools %s, %d characters", names, size)
 	}
 	init := s.InitializeResult()
-	if len(init.Instructions) < 40 || init.ServerInfo.Version == "" || init.Capabilities.Logging != nil {
+	if len(init.Instructions) < 40 || init.ServerInfo.Version == "" || init.Capabilities.Tools == nil || init.Capabilities.Completions != nil {
 		t.Errorf("initialize: %+v", init)
 	}
 }
