@@ -8,6 +8,7 @@
 //	GET  /api/v1/openapi.json          the API, described
 //	POST /api/v1/auth/verify           a licence token's validity; never cached
 //	GET  /-/release                    what changed, for other edges
+//	GET  /-/names                      which icons there are, for them too
 //	GET  /, /healthz                   a page; whether the process lives
 //
 // and on its admin listener /healthz, /readyz, /metrics and POST /purge. Everything else is a problem (RFC 9457), or, with

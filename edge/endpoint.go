@@ -37,6 +37,7 @@ var endpoints = []endpoint{
 	{verifyPath, classVerify, posting, parsePlain, (*handler).verify, nil},
 	{openAPIPath, classNone, reading, parsePlain, (*handler).cached, nil},
 	{releasePath, classNone, reading, parseRelease, (*handler).tellRelease, nil},
+	{namesPath, classPacks, reading, parseNames, (*handler).cached, nil},
 	{healthPath, classNone, reading, parsePlain, (*handler).healthz, nil},
 	{"/", classNone, reading, parsePlain, (*handler).start, func(string) bool { return true }},
 }

@@ -38,6 +38,11 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 		if e != nil {
 			verdict = cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now)
 		}
+		if e == nil {
+			if p := h.absent(q.name); p != nil {
+				return found{outcome: outcomeRefused}, p
+			}
+		}
 		switch {
 		case verdict == cachepolicy.Fresh:
 			return r.hit(e, outcomeHit), nil

@@ -14,6 +14,7 @@ import (
 type inquiry struct {
 	key    string              // path and query that the origin is asked for, and the name of what is stored
 	own    bool                // of one of our routes: the answer is made ours before it is kept
+	name   string              // of the icon or the pack that it is about, as it is in the list of names; empty: none that the list tells of
 	asks   cachepolicy.Request // what decides about storing and reusing
 	header http.Header         // sent to the origin; not changed
 	client netip.Addr          // told to the origin; zero: nothing is
@@ -27,7 +28,7 @@ var plain = http.Header{"Accept-Encoding": {"identity"}}
 // ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
 // origin at will.
 func ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, header: plain, asks: cachepolicy.Request{
+	return &inquiry{key: key, own: true, name: r.target.name, header: plain, asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }

@@ -44,6 +44,8 @@ type metrics struct {
 	origin    [2]prometheus.Counter          // error, ok
 	originFor prometheus.Observer
 	switches  prometheus.Counter
+	absent    prometheus.Counter
+	names     prometheus.Gauge
 	release   *prometheus.GaugeVec
 	checks    [tokenResults]prometheus.Counter
 	listsRead [2]prometheus.Gauge // by list: 1 if its file could be read last time
@@ -126,7 +128,13 @@ func (m *metrics) ofOrigin() {
 	m.release = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "iconedge_edge_release_info", Help: "1, by the release of the origin that the edge knows.",
 	}, []string{"release"})
-	m.registry.MustRegister(seconds, m.switches, m.release)
+	m.absent = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "iconedge_edge_absent_total", Help: "Requests for icons and packs that are not in the release's list of names: the origin was not asked.",
+	})
+	m.names = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "iconedge_edge_names", Help: "Packs and icons in the list of names that was fetched last; 0 where the origin has none.",
+	})
+	m.registry.MustRegister(seconds, m.switches, m.release, m.absent, m.names)
 }
 
 // ofLists are those of the operator's lists of addresses.

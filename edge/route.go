@@ -54,6 +54,7 @@ type target struct {
 	key   string     // the address that the origin is asked for, and the name of the entry; without the colour
 	color icon.Color // put in on the way out, where the origin says that it can be
 	form  form
+	name  string // of the icon in the current release, or of the pack; empty: neither
 }
 
 // colored is the address by which the origin itself is asked for the colour, for origins that are not ours.
@@ -116,6 +117,7 @@ func parseCDN(path, query string) (target, error) {
 	if !releaseID(release) {
 		return target{}, problem.NotFound("no release of that id is kept; without release you get the current drawing")
 	}
+	t.name = "" // the list tells of the current release alone
 	if strings.Contains(t.key, "?") {
 		t.key += "&release=" + release
 	} else {
@@ -175,7 +177,7 @@ func drawing(ref icon.Ref, p icon.Params) (target, error) {
 	if q := v.Query(); q != "" {
 		key += "?" + q
 	}
-	return target{key, color, formDrawing}, nil
+	return target{key: key, color: color, form: formDrawing, name: ref.String()}, nil
 }
 
 const (
@@ -186,6 +188,7 @@ const (
 	openAPIPath   = "/api/v1/openapi.json"
 	verifyPath    = "/api/v1/auth/verify"
 	releasePath   = "/-/release"
+	namesPath     = "/-/names"
 	healthPath    = "/healthz"
 	maxVerifyBody = 4 << 10 // bytes
 )
@@ -263,7 +266,8 @@ func parsePacks(_, query string) (target, error) {
 
 // parsePack reads /api/v1/packs/{pack}.
 func parsePack(path, query string) (target, error) {
-	if !icon.ValidKey(strings.TrimPrefix(path, packsPath+"/")) {
+	pack := strings.TrimPrefix(path, packsPath+"/")
+	if !icon.ValidKey(pack) {
 		return target{}, problem.NotFound("no such pack: a pack's key is of lower-case letters, digits and single hyphens")
 	}
 	p, err := icon.ParseQuery(query, "page", "per_page")
@@ -281,7 +285,7 @@ func parsePack(path, query string) (target, error) {
 	var b address
 	b.addInt("page", page, icon.DefaultPage)
 	b.addInt("per_page", perPage, icon.DefaultOnPage)
-	return target{key: b.of(path)}, nil
+	return target{key: b.of(path), name: pack}, nil
 }
 
 // parseRelease reads /-/release, by which other edges ask what has changed.
@@ -295,6 +299,20 @@ func parseRelease(_, query string) (target, error) {
 		b.add("since", since)
 	}
 	return target{key: b.of(releasePath)}, nil
+}
+
+// parseNames reads /-/names, by which other edges learn which icons there are in a release.
+func parseNames(_, query string) (target, error) {
+	p, err := icon.ParseQuery(query, "release")
+	if err != nil {
+		return target{}, err
+	}
+	if !releaseID(p["release"]) {
+		return target{}, problem.BadParameter("release", "release must be the id that /-/release tells")
+	}
+	var b address
+	b.add("release", p["release"])
+	return target{key: b.of(namesPath)}, nil
 }
 
 // parsePlain reads a route without parameters.

@@ -33,27 +33,28 @@ func TestTargets(t *testing.T) {
 		class class
 		want  target
 	}{
-		{"/mdi/home.svg", classCDN, target{"/mdi/home.svg", "", formDrawing}},
-		{"/mdi/home.svg?", classCDN, target{"/mdi/home.svg", "", formDrawing}},
-		{"/mdi/home.svg?foo=bar&color=ABC", classCDN, target{"/mdi/home.svg", "#aabbcc", formDrawing}},
-		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", classCDN, target{"/mdi/home.svg?height=20&rotate=180&width=10", "", formDrawing}},
-		{"/mdi/home.svg?release=" + releaseA, classCDN, target{"/mdi/home.svg?release=" + releaseA, "", formDrawing}},
-		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", classCDN, target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", formDrawing}},
-		{"/api/v1/icon/mdi/home", classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer}},
-		{"/api/v1/icon/mdi/home?size=7&format=json", classIcon, target{"/api/v1/icon/mdi/home?height=7", "", formAnswer}},
-		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", classIcon, target{"/mdi/home.svg?height=7", "#ff0000", formDrawing}},
-		{"/api/v1/icon/mdi/home?release=" + releaseA, classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer}}, // unknown here
+		{"/mdi/home.svg", classCDN, target{"/mdi/home.svg", "", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?", classCDN, target{"/mdi/home.svg", "", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?foo=bar&color=ABC", classCDN, target{"/mdi/home.svg", "#aabbcc", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", classCDN, target{"/mdi/home.svg?height=20&rotate=180&width=10", "", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?release=" + releaseA, classCDN, target{"/mdi/home.svg?release=" + releaseA, "", formDrawing, ""}},
+		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", classCDN, target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", formDrawing, ""}},
+		{"/api/v1/icon/mdi/home", classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=json", classIcon, target{"/api/v1/icon/mdi/home?height=7", "", formAnswer, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", classIcon, target{"/mdi/home.svg?height=7", "#ff0000", formDrawing, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?release=" + releaseA, classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer, "mdi/home"}}, // unknown here
 		{"/api/v1/search?q=a+b", classSearch, target{key: "/api/v1/search?q=a+b"}},
 		{"/api/v1/search?q=%E2%82%AC", classSearch, target{key: "/api/v1/search?q=%E2%82%AC"}},
 		{"/api/v1/packs", classPacks, target{key: "/api/v1/packs"}},
 		{"/api/v1/packs?commercial=false&category=", classPacks, target{key: "/api/v1/packs"}},
-		{"/api/v1/packs/mdi?page=1&per_page=5", classPacks, target{key: "/api/v1/packs/mdi?per_page=5"}},
+		{"/api/v1/packs/mdi?page=1&per_page=5", classPacks, target{key: "/api/v1/packs/mdi?per_page=5", name: "mdi"}},
 		{"/api/v1/openapi.json?x", classNone, target{key: "/api/v1/openapi.json"}},
 		{"/-/release?since=" + releaseA, classNone, target{key: "/-/release?since=" + releaseA}},
+		{"/-/names?x=y&release=" + releaseA, classPacks, target{key: "/-/names?release=" + releaseA}},
 		{"/-/release?since=x", classNone, target{key: "/-/release"}},
 		{"/api/v1/auth/verify", classVerify, target{key: "/api/v1/auth/verify"}},
-		{"/api/home.svg", classCDN, target{"/api/home.svg", "", formDrawing}}, // a pack may be called so
-		{"/healthz/home.svg", classCDN, target{"/healthz/home.svg", "", formDrawing}},
+		{"/api/home.svg", classCDN, target{"/api/home.svg", "", formDrawing, "api/home"}}, // a pack may be called so
+		{"/healthz/home.svg", classCDN, target{"/healthz/home.svg", "", formDrawing, "healthz/home"}},
 	}
 	for _, tt := range tests {
 		got, ep, err := route(tt.uri)

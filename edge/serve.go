@@ -36,8 +36,9 @@ type handler struct {
 	cache    *cache.Cache
 	origin   *upstream.Client
 	watch    *watch
-	release  atomic.Pointer[string] // of the origin, as far as is known; nil: unknown, or the origin is not ours
-	reached  atomic.Bool            // the origin has answered something other than a failure
+	release  atomic.Pointer[string]   // of the origin, as far as is known; nil: unknown, or the origin is not ours
+	names    atomic.Pointer[nameList] // of that release; nil: there is no list, or not yet
+	reached  atomic.Bool              // the origin has answered something other than a failure
 	routes   *router.Router
 	page     *cache.Entry
 	metrics  *metrics
@@ -181,7 +182,7 @@ func (h *handler) cached(r *request) (outcome, error) {
 		f, err = h.find(r, ownInquiry(r, r.target.key), h.ask)
 	}
 	if err != nil {
-		return outcomeError, err
+		return f.outcome, err
 	}
 	h.remember(r)
 	h.finish(r, f)

@@ -27,8 +27,10 @@ const (
 // then header fields alone decide what is kept.
 type watch struct {
 	h       *handler
-	mu      sync.Mutex // one question at a time
-	failing bool       // logged, until it is over
+	mu      sync.Mutex    // one question at a time
+	failing bool          // logged, until it is over
+	sum     string        // of the list of names that goes with the release; empty: there is none
+	news    chan struct{} // the list is to be asked for
 }
 
 var errNoReleases = errors.New("the origin tells of no releases")
@@ -38,11 +40,12 @@ func newWatch(h *handler) *watch {
 	if label := h.cache.Label(); releaseID(label) {
 		h.release.Store(&label)
 	}
-	return &watch{h: h}
+	return &watch{h: h, news: make(chan struct{}, 1)}
 }
 
 // run asks until ctx ends.
 func (w *watch) run(ctx context.Context) {
+	go w.followNames(ctx)
 	wait := watchEvery
 	for {
 		switch err := w.look(); {
@@ -92,8 +95,12 @@ func (w *watch) learn() error {
 		key += "?since=" + known
 	}
 	told, _, err := w.h.askRelease(key)
-	if err != nil || told.Release == known {
+	if err != nil {
 		return err
+	}
+	defer w.hear(told.Names) // when the release is known
+	if told.Release == known {
+		return nil
 	}
 	if told.All || known == "" || told.Since != known {
 		w.h.cache.DropAll()
@@ -106,6 +113,18 @@ func (w *watch) learn() error {
 	w.h.metrics.switched(told.Release)
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil
+}
+
+// hear takes the sum of the list of names that goes with the release, and has the list asked for where it is not here.
+func (w *watch) hear(sum string) {
+	w.sum = sum
+	if n := w.h.currentNames(); sum == "" || n != nil && n.sum == sum {
+		return
+	}
+	select {
+	case w.news <- struct{}{}:
+	default: // it is being asked for
+	}
 }
 
 // known is the release that the edge knows; empty, if none.

@@ -115,6 +115,7 @@ type ReleaseAnswer struct {
 	Since   string   `json:"since,omitempty"`
 	All     bool     `json:"all"`
 	Changed []string `json:"changed"` // surrogate keys: icon/PACK/NAME, pack/PACK, library
+	Names   string   `json:"names"`   // SHA-256 of GET /-/names?release=ID, in hexadecimal; empty: there is none
 }
 
 // LibraryKey is the surrogate key of every answer that a release switch may change whatever it was about: searches and lists.

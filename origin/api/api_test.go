@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -371,16 +373,55 @@ func TestRelease(t *testing.T) {
 	first := w.publish(t0)
 	w.library.Add("mdi", catalogtest.Square("home", "M0 0h9z", 24))
 	second := w.publish(t0.Add(time.Hour))
+	list := sha256.Sum256([]byte(body(t, w.do("GET", "/-/names", ""))))
+	names := `,"names":"` + hex.EncodeToString(list[:]) + `"}`
 	for _, row := range []struct{ query, want string }{
-		{"", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]}`},
-		{"?since=" + first, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + first + `","all":false,"changed":["icon/mdi/home","library"]}`},
-		{"?since=" + second, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + second + `","all":false,"changed":[]}`},
-		{"?since=whatever", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]}`},
+		{"", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]` + names},
+		{"?since=" + first, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + first + `","all":false,"changed":["icon/mdi/home","library"]` + names},
+		{"?since=" + second, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + second + `","all":false,"changed":[]` + names},
+		{"?since=whatever", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]` + names},
 	} {
 		resp := w.do("GET", "/-/release"+row.query, "")
 		if got := body(t, resp); got != row.want+"\n" || resp.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("GET /-/release%s = %s %v, want %s", row.query, got, resp.Header, row.want)
 		}
+	}
+}
+
+// The list of names has every drawing that is served, aliases and hidden ones too, and nothing else.
+func TestNames(t *testing.T) {
+	w := newWorld(t)
+	first := w.publish(t0)
+	w.library.Add("mdi", catalogtest.Square("brand-new", "M0 0h9z", 24))
+	second := w.publish(t0.Add(time.Hour))
+	resp := w.do("GET", "/-/names?release="+second, "", "Accept-Encoding", "gzip")
+	if got := resp.Header; got.Get("Content-Type") != "application/octet-stream" || got.Get("Content-Encoding") != "" || got.Get("Cache-Control") != "public, max-age=31536000, immutable, no-transform" {
+		t.Errorf("%v", got)
+	}
+	names, err := icon.ParseNames([]byte(body(t, resp)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for key, p := range w.library {
+		count += 1 + len(p.Drawings)
+		if !names.Has(key) {
+			t.Errorf("no pack %s", key)
+		}
+		for name := range p.Drawings {
+			if !names.Has(key + "/" + name) {
+				t.Errorf("no %s/%s", key, name)
+			}
+		}
+	}
+	if names.Len() != count || names.Has("mdi/nothing") {
+		t.Errorf("%d names, want %d", names.Len(), count)
+	}
+	if resp := w.do("GET", "/-/names?release="+first, ""); resp.StatusCode != 404 {
+		t.Errorf("the names of an earlier release: %d", resp.StatusCode)
+	}
+	if resp := w.do("GET", "/-/names", ""); resp.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the names of whatever release is current: %v", resp.Header)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // apiVersion is that of the description: a change that a client could notice needs another.
-const apiVersion = "1.1.0"
+const apiVersion = "1.2.0"
 
 // The parts of an OpenAPI 3.1 document that ours uses.
 type (
@@ -148,6 +148,12 @@ func Document(address string) any {
 				Description: "For caches in front of this service.",
 				Parameters:  []parameter{query("since", "Id of the release to compare with.", schema{Type: "string"})},
 				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{}), "400"),
+			}},
+			"/-/names": {Get: &operation{
+				OperationID: "names", Summary: "Which packs and icons a release has, as hashes", Tags: []string{"service"},
+				Description: "For caches in front of this service. After `names/1` and a line feed come 8 bytes a pack and an icon, sorted: the first ones of the SHA-256 of `mdi` or `mdi/home`.",
+				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", schema{Type: "string"})},
+				Responses:   answers("The names.", typeNames, schema{Type: "string", Format: "binary"}, "400", "404"),
 			}},
 			"/healthz": {Get: &operation{
 				OperationID: "health", Summary: "Whether the service lives", Tags: []string{"service"},

@@ -93,7 +93,7 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 		return ic, problem.NotFound("the pack has no such icon: names have lower-case letters, digits and single hyphens")
 	case errors.Is(err, catalog.ErrNoIcon):
 		p, _ := r.Pack(ref.Pack)
-		return ic, problem.NotFound("the pack has no icon of that name; /api/v1/search finds names by words", p.Near(ref.Name)...)
+		return ic, problem.NotFound(icon.NoIcon, p.Near(ref.Name)...)
 	case err != nil && r.Whole():
 		return ic, err
 	case err != nil:
@@ -106,7 +106,7 @@ func noPack(r *catalog.Release, key string) error {
 	if !icon.ValidKey(key) {
 		return problem.NotFound("there is no such pack: keys have lower-case letters, digits and single hyphens")
 	}
-	return problem.NotFound("there is no pack of that key; /api/v1/packs lists them", r.Near(key)...)
+	return problem.NotFound(icon.NoPack, r.Near(key)...)
 }
 
 // shown is a drawing as it was asked for.

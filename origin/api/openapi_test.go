@@ -89,7 +89,7 @@ func TestDocumentIsWhole(t *testing.T) {
 	}
 	for path, e := range map[string]*endpoint{
 		"/{pack}/{name}.svg": cdnPath, "/api/v1/icon/{pack}/{name}": iconPath, "/api/v1/search": searchPath, "/api/v1/suggest": suggestPath, "/api/v1/packs": packsPath,
-		"/api/v1/packs/{pack}": packPath, "/api/v1/auth/verify": verifyPath, "/api/v1/openapi.json": openapiPath, "/-/release": releasePath, "/healthz": healthPath,
+		"/api/v1/packs/{pack}": packPath, "/api/v1/auth/verify": verifyPath, "/api/v1/openapi.json": openapiPath, "/-/release": releasePath, "/-/names": namesPath, "/healthz": healthPath,
 	} {
 		op := d.Paths[path][strings.ToLower(e.methods[0])]
 		got := map[string]bool{}

@@ -12,6 +12,8 @@ import (
 type prepared struct {
 	index *search.Index
 	packs *entity // the list of all packs
+	names *entity // icon.Names, for edges
+	sum   string  // SHA-256 of those, in hexadecimal
 }
 
 // Prepare is catalog.Options.Prepare: it opens the search index and writes the list of packs, which is asked for most. An
@@ -21,8 +23,9 @@ func Prepare(r *catalog.Release) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the search index: %w", err)
 	}
-	p := &prepared{index, newEntity(listed(r, func(*icon.Pack) bool { return true }))}
+	p := &prepared{index: index, packs: newEntity(listed(r, func(*icon.Pack) bool { return true }))}
 	p.packs.gzip() // now, while nobody waits
+	p.names, p.sum = namesOf(r)
 	return p, nil
 }
 

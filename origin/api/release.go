@@ -10,7 +10,7 @@ import (
 // tellRelease answers GET /-/release, by which edges learn what to drop.
 func (a *API) tellRelease(_ http.ResponseWriter, c *call) (*answer, error) {
 	r := c.release
-	ans := icon.ReleaseAnswer{Release: r.ID(), Created: r.Created().UTC().Format(time.RFC3339), All: true, Changed: []string{}}
+	ans := icon.ReleaseAnswer{Release: r.ID(), Created: r.Created().UTC().Format(time.RFC3339), All: true, Changed: []string{}, Names: preparedOf(r).sum}
 	if since, given := c.params["since"]; given {
 		changes := a.Catalog.Since(c.Context(), r, since)
 		ans.All, ans.Changed = changes.All, list(changes.Keys)

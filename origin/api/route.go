@@ -30,6 +30,7 @@ var (
 	verifyPath   = &endpoint{"verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
 	openapiPath  = &endpoint{"openapi", get, nil, false, (*API).describe}
 	releasePath  = &endpoint{"release", get, []string{"since"}, true, (*API).tellRelease}
+	namesPath    = &endpoint{"release", get, []string{"release"}, true, (*API).names}
 	healthPath   = &endpoint{"health", get, nil, false, (*API).health}
 	unknownClass = "other"
 )
@@ -88,6 +89,8 @@ func findRoute(path string) (route, bool) {
 		return route{endpoint: healthPath}, true
 	case "/-/release":
 		return route{endpoint: releasePath}, true
+	case "/-/names":
+		return route{endpoint: namesPath}, true
 	}
 	if call, ok := strings.CutPrefix(path, "/api/v1/"); ok {
 		return findCall(call)

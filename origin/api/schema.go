@@ -117,7 +117,7 @@ var described = map[string]string{
 	"license_title": "The licence's name.", "license_url": "The page with the licence's text.", "author": "Who drew it.", "author_url": "The author's page.",
 	"version": "The pack's own version.", "category": "What kind of pack it is.", "samples": "Names of a few icons that show its style.",
 
-	"Pack.name": "Its name for people.", "Category.name": "Its name.", "License.url": "The page with its text.", "ReleaseAnswer.since": "The release compared with.",
+	"Pack.name": "Its name for people.", "Category.name": "Its name.", "License.url": "The page with its text.", "ReleaseAnswer.since": "The release compared with.", "ReleaseAnswer.names": "SHA-256 of the names of the release, in hexadecimal.",
 	"Pack.categories": "Groups of its icons.", "PackAnswer.name": "Its name for people.", "PackAnswer.categories": "Groups of its icons.",
 	"Pack.height": "The heights that its icons are drawn for, in pixels.", "PackAnswer.height": "The heights that its icons are drawn for, in pixels.",
 	"Pack.monochrome": "Whether every icon of it is.", "PackAnswer.monochrome": "Whether every icon of it is.",

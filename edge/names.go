@@ -1,0 +1,116 @@
+package edge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// maxNames bounds a list of names, in bytes: two million icons.
+const maxNames = 16 << 20
+
+// A nameList has the names of one release. It counts while that is the release that the edge knows: with the next one every name is asked
+// for until the list of that one is here.
+type nameList struct {
+	release string
+	sum     string // SHA-256, in hexadecimal
+	icon.Names
+}
+
+// currentNames is the list of the release that the edge knows; nil: there is none.
+func (h *handler) currentNames() *nameList {
+	n, known := h.names.Load(), h.release.Load()
+	if n == nil || known == nil || n.release != *known {
+		return nil
+	}
+	return n
+}
+
+// absent is the answer to a question about an icon or a pack that is not in the list; nil: the origin is to be asked. A pack that our
+// origin does not have may be somebody else's path, where paths of others are served at all.
+func (h *handler) absent(name string) *problem.Problem {
+	n := h.currentNames()
+	if name == "" || n == nil || n.Has(name) {
+		return nil
+	}
+	pack, _, isIcon := strings.Cut(name, "/")
+	detail := icon.NoPack
+	switch {
+	case isIcon && n.Has(pack):
+		detail = icon.NoIcon
+	case h.proxyAll:
+		return nil
+	}
+	h.metrics.absent.Inc()
+	return problem.NotFound(detail)
+}
+
+// followNames gets the list of each release that the watch learns of, until ctx ends. It holds nobody up: without a list every name is
+// asked for.
+func (w *watch) followNames(ctx context.Context) {
+	failing := "" // release whose failure is logged
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.news:
+		}
+		if release, err := w.learnNames(ctx); err != nil && release != failing && ctx.Err() == nil {
+			failing = release
+			w.h.log.Warn("the names of a release can't be had; until they are here every name is asked for", "release", release, "err", err)
+		}
+	}
+}
+
+// learnNames gets the list that goes with the release that is known. Where only drawings have changed it is the last one.
+func (w *watch) learnNames(ctx context.Context) (release string, err error) {
+	w.mu.Lock()
+	n := nameList{release: w.known(), sum: w.sum}
+	w.mu.Unlock()
+	if last := w.h.names.Load(); last != nil && last.sum == n.sum {
+		n.Names = last.Names
+	} else if n.Names, err = w.h.askNames(ctx, n.release, n.sum); err != nil {
+		return n.release, err
+	}
+	w.h.names.Store(&n)
+	w.h.metrics.names.Set(float64(n.Len()))
+	w.h.log.Info("names", "release", n.release, "count", n.Len())
+	return n.release, nil
+}
+
+var errSum = errors.New("it is not the list that the release names")
+
+// askNames gets a list, and checks that it is the one with that SHA-256.
+func (h *handler) askNames(ctx context.Context, release, sum string) (icon.Names, error) {
+	ctx, cancel := context.WithTimeout(ctx, namesIn)
+	defer cancel()
+	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: plain})
+	if err != nil {
+		return icon.Names{}, err
+	}
+	defer a.Body.Close()
+	if a.Status != http.StatusOK || a.Length < 0 || a.Length > maxNames {
+		return icon.Names{}, fmt.Errorf("the origin answered %d with %d bytes", a.Status, a.Length)
+	}
+	b := make([]byte, a.Length)
+	if _, err := io.ReadFull(a.Body, b); err != nil {
+		return icon.Names{}, err
+	}
+	if got := sha256.Sum256(b); hex.EncodeToString(got[:]) != sum {
+		return icon.Names{}, errSum
+	}
+	return icon.ParseNames(b)
+}
+
+// namesIn is how long a list may take; then it is asked for anew.
+const namesIn = time.Minute

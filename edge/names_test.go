@@ -1,0 +1,221 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// A listing is an origin of ours with a list of names.
+type listing struct {
+	*library
+	list   atomic.Pointer[[]byte]
+	sum    atomic.Pointer[string] // told; nil: that of the list
+	lists  atomic.Int64           // times that it was asked for
+	others atomic.Int64           // questions but for the release and its names
+}
+
+func newListing(names ...string) *listing {
+	l := &listing{library: newLibrary()}
+	l.has(names...)
+	return l
+}
+
+func (l *listing) has(names ...string) {
+	list := icon.NewNames(slices.Values(names)).Append(nil)
+	l.list.Store(&list)
+}
+
+func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	release := l.release
+	l.mu.Unlock()
+	list := *l.list.Load()
+	switch r.URL.Path {
+	case releasePath:
+		sum := sha256.Sum256(list)
+		told := icon.ReleaseAnswer{Release: release, Since: r.URL.Query().Get("since"), Changed: []string{}, Names: hex.EncodeToString(sum[:])}
+		if s := l.sum.Load(); s != nil {
+			told.Names = *s
+		}
+		json.NewEncoder(w).Encode(told)
+	case namesPath:
+		l.lists.Add(1)
+		if r.URL.Query().Get("release") != release {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable, no-transform")
+		w.Header().Set("Content-Length", fmt.Sprint(len(list)))
+		w.Write(list)
+	default:
+		l.others.Add(1)
+		l.library.ServeHTTP(w, r)
+	}
+}
+
+// learnAll lets an edge learn the release, and its names.
+func (e *edgeTest) learnAll(t *testing.T) {
+	t.Helper()
+	must(t, e.watch.look())
+	select {
+	case <-e.watch.news:
+		if _, err := e.watch.learnNames(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	default:
+	}
+}
+
+var ourNames = []string{"mdi", "mdi/home", "mdi/account", "fc", "fc/apple"}
+
+// Names that the release does not have reach no origin, in whatever form they are asked for. Those that it has do.
+func TestAbsent(t *testing.T) {
+	l := newListing(ourNames...)
+	e := newEdgeTest(t, l, func(c *Config) { must(t, c.Limits.Set("icon=off")); must(t, c.Limits.Set("packs=off")) })
+	e.learnAll(t)
+	for i := range 500 {
+		for _, target := range []string{"/mdi/name-%d.svg", "/pack-%d/home.svg", "/mdi/name-%d.svg?size=24&color=f00", "/api/v1/icon/mdi/name-%d", "/api/v1/icon/mdi/name-%d?format=svg", "/api/v1/packs/pack-%d"} {
+			a := e.get(t, fmt.Sprintf(target, i))
+			want := icon.NoIcon
+			if strings.Contains(target, "pack-") {
+				want = icon.NoPack
+			}
+			var p problem.Problem
+			if err := json.Unmarshal([]byte(a.body), &p); err != nil || a.StatusCode != 404 || p.Status != 404 || p.Detail != want {
+				t.Fatalf("%s: %d %s, want %s", fmt.Sprintf(target, i), a.StatusCode, a.body, want)
+			}
+			if h := a.Header; h.Get("Cache-Status") != "" || h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Cache-Control") == "" {
+				t.Fatalf("%s: %v", target, h)
+			}
+		}
+	}
+	if n := l.others.Load(); n != 0 {
+		t.Errorf("3000 questions about what is not there reached the origin %d times", n)
+	}
+	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?size=24", "/fc/apple.svg", "/api/v1/icon/mdi/home", "/api/v1/packs/mdi"} {
+		if a := e.get(t, target); a.StatusCode != 200 {
+			t.Errorf("%s: %d", target, a.StatusCode)
+		}
+	}
+}
+
+// What a pinned release has, the list of the current one does not tell.
+func TestAbsentOfAnotherRelease(t *testing.T) {
+	l := newListing(ourNames...)
+	e := newEdgeTest(t, l)
+	e.learnAll(t)
+	e.get(t, "/mdi/former.svg?release="+releaseB)
+	if l.others.Load() != 1 {
+		t.Error("the origin was not asked for a drawing of another release")
+	}
+}
+
+// A name that is published is asked for as soon as its release is known, whether or not the new list is here.
+func TestPublishedIsPresent(t *testing.T) {
+	l := newListing("mdi", "mdi/account")
+	e := newEdgeTest(t, l)
+	e.learnAll(t)
+	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 404 || l.others.Load() != 0 {
+		t.Fatalf("before: %d", a.StatusCode)
+	}
+	l.set(func() { l.release = releaseB })
+	l.has(ourNames...)
+	must(t, e.watch.look())
+	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
+		t.Errorf("while the list is being fetched: %d %s", a.StatusCode, a.body)
+	}
+	e.get(t, "/mdi/nothing.svg")
+	asked := l.others.Load()
+	e.learnAll(t)
+	if a := e.get(t, "/mdi/nothing-else.svg"); a.StatusCode != 404 || l.others.Load() != asked {
+		t.Errorf("with the new list the origin is asked for what is not there: %d", a.StatusCode)
+	}
+	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
+		t.Errorf("with the list: %d", a.StatusCode)
+	}
+}
+
+// Where only drawings changed the list is kept; nobody fetches it again.
+func TestSameNames(t *testing.T) {
+	l := newListing(ourNames...)
+	e := newEdgeTest(t, l)
+	e.learnAll(t)
+	l.set(func() { l.release = releaseB })
+	e.learnAll(t)
+	e.learnAll(t)
+	if n := l.lists.Load(); n != 1 || e.currentNames() == nil {
+		t.Errorf("the list was fetched %d times", n)
+	}
+}
+
+// Without a list, and with one that is not what the release says, every name is asked for.
+func TestNoNames(t *testing.T) {
+	for name, spoil := range map[string]func(l *listing){
+		"an origin that has none": func(l *listing) { none := ""; l.sum.Store(&none) },
+		"another list":            func(l *listing) { sum := strings.Repeat("0", 64); l.sum.Store(&sum) },
+		"no list at all": func(l *listing) {
+			page := []byte("<!doctype html>")
+			l.list.Store(&page)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newListing(ourNames...)
+			spoil(l)
+			e := newEdgeTest(t, l)
+			must(t, e.watch.look())
+			e.watch.learnNames(t.Context())
+			if e.get(t, "/mdi/nothing.svg"); l.others.Load() != 1 {
+				t.Errorf("the origin was asked %d times", l.others.Load())
+			}
+		})
+	}
+}
+
+// With --proxy-all a pack that our origin does not have may be somebody else's folder.
+func TestAbsentBesideOthers(t *testing.T) {
+	l := newListing(ourNames...)
+	e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll = true })
+	e.learnAll(t)
+	if a := e.get(t, "/other/dot.svg"); a.StatusCode != 200 {
+		t.Errorf("another's drawing: %d", a.StatusCode)
+	}
+	asked := l.others.Load()
+	if a := e.get(t, "/mdi/nothing.svg"); a.StatusCode != 404 || l.others.Load() != asked {
+		t.Errorf("an icon that is not there: %d", a.StatusCode)
+	}
+}
+
+// An edge behind this one gets the list here; this one asks its origin for it once.
+func TestNamesForOthers(t *testing.T) {
+	l := newListing(ourNames...)
+	inner := newEdgeTest(t, l)
+	inner.learnAll(t)
+	outer := newEdgeTest(t, inner)
+	outer.learnAll(t)
+	if n := outer.currentNames(); n == nil || n.Len() != len(ourNames) {
+		t.Fatal("the edge behind has no names")
+	}
+	for range 3 {
+		if a := inner.get(t, "/-/names?release="+releaseA); a.StatusCode != 200 || a.Header.Get("Content-Encoding") != "" {
+			t.Fatalf("%d %v", a.StatusCode, a.Header)
+		}
+	}
+	if n := l.lists.Load(); n != 2 { // for itself, and for all others
+		t.Errorf("the origin was asked for its list %d times", n)
+	}
+	for target, want := range map[string]int{"/-/names": 400, "/-/names?release=x": 400, "/-/names?release=" + releaseB: 404} {
+		if a := inner.get(t, target); a.StatusCode != want {
+			t.Errorf("%s: %d, want %d", target, a.StatusCode, want)
+		}
+	}
+}
