@@ -100,11 +100,12 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tab opens a headless browser of the test's own.
-func tab(t *testing.T, browser string) context.Context {
+// tab opens a headless browser of the test's own. Its folder is chromedp's, which tries again where the browser still writes
+// while the folder is removed.
+func tab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+	options := append(append(chromedp.DefaultExecAllocatorOptions[:], more...), chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(time.Minute))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)

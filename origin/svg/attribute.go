@@ -161,7 +161,8 @@ func mayAnimate(name []byte) bool {
 	return !strings.HasPrefix(s, "on") && !strings.HasPrefix(s, "xlink") && !strings.HasPrefix(s, "xml")
 }
 
-// harmlessValues reports whether what an animation sets is nothing that could be followed or run.
+// harmlessValues reports whether what an animation sets is nothing that could be followed or run. That goes for references
+// inside of the drawing too: what a drawing draws for its references is counted as it stands, not as it will.
 func harmlessValues(v []byte) bool {
 	if bytes.IndexByte(v, '\\') >= 0 { // nobody writes a value so who means well
 		return false
@@ -180,5 +181,7 @@ func harmlessValues(v []byte) bool {
 			return false
 		}
 	}
-	return true
+	refers := false
+	eachURL(v, func([]byte) { refers = true })
+	return !refers
 }

@@ -2,6 +2,7 @@ package svg
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -152,7 +153,8 @@ func harmlessPrelude(list []token) bool {
 	return true
 }
 
-// readFrames reads the rules of an animation: from, to, and percentages.
+// readFrames reads the rules of an animation: from, to, and percentages. As with animations by elements, what they set
+// refers to nothing.
 func readFrames(list []token) (items []item) {
 	for len(list) > 0 {
 		if list[0].kind == tokSpace {
@@ -166,7 +168,8 @@ func readFrames(list []token) (items []item) {
 			ok = ok && t.harmless() && (t.kind == tokIdent || t.kind == tokNumber || t.kind == tokSpace || t.is(","))
 		}
 		selector, spelt := spell(trim(prelude))
-		if decls := readDecls(block); ok && spelt && len(decls) > 0 {
+		decls := slices.DeleteFunc(readDecls(block), func(d decl) bool { return bytes.Contains(d.value, []byte("url(")) })
+		if ok && spelt && len(decls) > 0 {
 			items = append(items, item{rule: rule{selector: selector, decls: decls}})
 		}
 	}

@@ -24,7 +24,7 @@ func CleanDocument(doc []byte, palette bool) (Drawing, error) {
 	if err != nil {
 		return Drawing{}, err
 	}
-	p.wrap(top)
+	p.wrap(top, box, width)
 	verdict := p.judge()
 	monochrome := verdict.monochrome()
 	if !monochrome && !palette {
@@ -98,12 +98,13 @@ func length(s string) float64 {
 }
 
 // wrap puts what a root says of paint on a group around all that is in it.
-func (p *parser) wrap(top int32) {
+func (p *parser) wrap(top int32, box Box, width float64) {
 	attrs := p.moved(p.nodes[top].attrs)
 	p.nodes[top].attrs = nil
 	if len(attrs) == 0 {
 		return
 	}
+	centre(attrs, box, width)
 	first, last := p.nodes[top].first, p.nodes[top].last
 	p.nodes[top].first, p.nodes[top].last = none, none
 	g := p.add(node{elem: elements["g"], attrs: attrs}, top)
@@ -130,6 +131,24 @@ func (p *parser) moved(attrs []attr) []attr {
 		kept = append(kept, a)
 	}
 	return kept
+}
+
+// centre makes a root's transform that of a group: a root turns about its middle and moves by pixels, having a CSS box, a
+// group about the origin and by units of the viewBox (CSS Transforms 1, section 5).
+func centre(attrs []attr, box Box, width float64) {
+	x, y, unit := box.Left+box.Width/2, box.Top+box.Height/2, box.Width/width
+	for i := range attrs {
+		a := &attrs[i]
+		if a.info != attributes["transform"] || slices.ContainsFunc(attrs, func(o attr) bool { return o.info == attributes["transform-origin"] }) {
+			continue
+		}
+		if unit != 1 {
+			a.value = bytes.Join([][]byte{operation("scale", unit), a.value, operation("scale", 1/unit)}, []byte{' '})
+		}
+		if x != 0 || y != 0 {
+			a.value = bytes.Join([][]byte{operation("translate", x, y), a.value, operation("translate", 0-x, 0-y)}, []byte{' '})
+		}
+	}
 }
 
 func (p *parser) hasText() bool {

@@ -84,6 +84,13 @@ func TestBounds(t *testing.T) {
 		{"a chain without end", chain(5000), false},
 		{"many elements", strings.Repeat("<path/>", 40_000), true},
 		{"many elements with a reference", `<path id="a"/>` + strings.Repeat(`<use href="#a"/>`, 40_000), false},
+		{"a marker at some vertices", `<marker id="m"><path d="M0 0h1"/></marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
+		{"a marker at many vertices", `<marker id="m">` + strings.Repeat("<path/>", 100) + `</marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, false},
+		{"at those that CSS gives", `<style>path{d:path("M0 0` + strings.Repeat("h1", 1000) + `")}</style><marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"/>`, false},
+		{"at those that an animation gives", `<marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"><set attributeName="d" to="M0 0` + strings.Repeat("h1", 1000) + `"/></path>`, false},
+		{"a marker at the ends of a long path", `<marker id="m">` + strings.Repeat("<path/>", 100) + `</marker><path marker-start="url(#m)" marker-end="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
+		{"a pattern within what it paints", `<g fill="url(#p)"><pattern id="p" width="1" height="1"><path fill="red" d="M0 0h1"/></pattern><path d="M0 0h9v9z"/></g>`, true},
+		{"groups with a clip path, in each other", `<clipPath id="c">` + strings.Repeat("<path/>", 5) + `</clipPath>` + strings.Repeat(`<g clip-path="url(#c)">`, 50) + strings.Repeat("</g>", 50), true},
 		{"attributes", "<path " + strings.Repeat("a", maxAttrs) + `="" />`, true},
 	} {
 		d, err := Clean([]byte(c.body), Box{0, 0, 24, 24})

@@ -60,7 +60,7 @@ func (p *parser) keep(o *open) error {
 	if !svg || elem == nil || parent == none || parent > 0 && p.nodes[parent].elem.words {
 		return p.checkNames() // still to be well-formed
 	}
-	first := len(p.attrs)
+	first, xlink := len(p.attrs), p.xlink
 	ok, err := p.keepAttrs(elem)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *parser) keep(o *open) error {
 		if p.outside() { // nothing is left to show
 			return unclean("its root has an attribute that no drawing may be kept with")
 		}
-		p.attrs = p.attrs[:first]
+		p.attrs, p.xlink = p.attrs[:first], xlink
 		return nil
 	}
 	attrs := p.attrs[first:len(p.attrs):len(p.attrs)]

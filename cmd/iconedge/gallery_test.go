@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"image"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A gallery hangs drawings as they came and then, in the same places, as the cleaner leaves them, so that what a browser
+// paints for both can be compared by their pixels.
+type gallery struct {
+	list []drawing
+}
+
+const (
+	pictureSide = 48  // pixels
+	column      = 12  // pictures of a row
+	wall        = 192 // of a page
+)
+
+// calibration is a drawing of which the two forms differ by little: a gallery that does not see that sees nothing.
+var calibration = drawing{
+	name:  "calibration",
+	raw:   []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path fill="#d02020" d="M2 2h20v20H2z"/><path d="M3 3h1v1H3z"/></svg>`),
+	clean: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path fill="#d02020" d="M2 2h20v20H2z"/></svg>`),
+}
+
+func newGallery(list []drawing) *gallery { return &gallery{append([]drawing{calibration}, list...)} }
+
+func (g *gallery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var set string
+	var n int
+	if _, err := fmt.Sscanf(r.URL.Path, "/%d/%s", &n, &set); err != nil || n >= len(g.list) {
+		g.room(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	if set == "raw" {
+		w.Write(g.list[n].raw)
+	} else {
+		w.Write(g.list[n].clean)
+	}
+}
+
+// still fits each drawing to its frame, and stops it 0.7 s after its start.
+const still = `Promise.all(Array.from(frames, async frame => {
+	const root = frame.document.documentElement, box = root.viewBox?.baseVal;
+	if (!box) return;
+	if (!root.hasAttribute("viewBox")) root.setAttribute("viewBox", "0 0 " + root.width.baseVal.value + " " + root.height.baseVal.value);
+	root.setAttribute("width", "100%");
+	root.setAttribute("height", "100%");
+	root.pauseAnimations();
+	root.setCurrentTime(0.7);
+	for (const a of frame.document.getAnimations()) { a.pause(); a.currentTime = 700 }
+})).then(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(frames.length)))))`
+
+// room is a page with a wall of pictures.
+func (g *gallery) room(w http.ResponseWriter, r *http.Request) {
+	var from int
+	fmt.Sscan(r.FormValue("from"), &from)
+	w.Header().Set("Content-Type", "text/html")
+	fmt.Fprint(w, `<!doctype html><title>gallery</title><link rel="icon" href="data:,"><style>body{margin:0;background:#fff}iframe{position:absolute;border:0}</style>`)
+	for i := from; i < min(from+wall, len(g.list)); i++ {
+		at := place(i - from)
+		fmt.Fprintf(w, `<iframe src="/%d/%s" width="%d" height="%d" style="left:%dpx;top:%dpx"></iframe>`, i, r.FormValue("set"), pictureSide, pictureSide, at.Min.X, at.Min.Y)
+	}
+}
+
+// place is where a picture hangs on its wall.
+func place(i int) image.Rectangle {
+	const step = pictureSide + 2
+	at := image.Pt(i%column*step, i/column*step)
+	return image.Rectangle{at, at.Add(image.Pt(pictureSide, pictureSide))}
+}
+
+// compare fails for each drawing of which the two forms do not look the same.
+func (g *gallery) compare(t *testing.T, browser string) {
+	t.Helper()
+	server := httptest.NewServer(g)
+	defer server.Close()
+	ctx := tab(t, browser)
+	see(t, ctx, chromedp.EmulateViewport(600, 800))
+	shot := func(set string, from int) image.Image {
+		see(t, ctx, chromedp.Navigate(fmt.Sprintf("%s/?set=%s&from=%d", server.URL, set, from)))
+		see(t, ctx, chromedp.Evaluate[int](still, chromedp.EvalAwaitPromise))
+		return picture(t, see(t, ctx, chromedp.CaptureScreenshot()))
+	}
+	var differ []int
+	blank := 0
+	for from := 0; from < len(g.list); from += wall {
+		hung := make([]int, min(wall, len(g.list)-from))
+		for i := range hung {
+			hung[i] = from + i
+		}
+		for looks := 0; looks < 3 && len(hung) > 0; looks++ { // a busy browser errs at an edge now and then
+			before, after := shot("raw", from), shot("clean", from)
+			hung = slices.DeleteFunc(hung, func(i int) bool {
+				if looks == 0 && differing(before, image.White, place(i-from)) == 0 {
+					blank++
+				}
+				return differing(before, after, place(i-from)) == 0
+			})
+		}
+		differ = append(differ, hung...)
+	}
+	if len(differ) == 0 || differ[0] != 0 {
+		t.Fatal("the gallery does not see a difference that is there")
+	}
+	for _, i := range differ[1:] {
+		t.Errorf("%s looks otherwise once it is cleaned", g.list[i].name)
+	}
+	if blank > len(g.list)/20 {
+		t.Errorf("%d of %d pictures are blank", blank, len(g.list))
+	}
+}
+
+// smoothing is by how much of 255 a channel may be off: a browser does not paint the same edge twice in the same way.
+const smoothing = 8
+
+// differing counts the pixels within a rectangle in which two images differ.
+func differing(a, b image.Image, within image.Rectangle) (pixels int) {
+	for y := within.Min.Y; y < within.Max.Y; y++ {
+		for x := within.Min.X; x < within.Max.X; x++ {
+			r1, g1, b1, _ := a.At(x, y).RGBA()
+			r2, g2, b2, _ := b.At(x, y).RGBA()
+			if off := max(max(r1, r2)-min(r1, r2), max(g1, g2)-min(g1, g2), max(b1, b2)-min(b1, b2)); off>>8 > smoothing {
+				pixels++
+			}
+		}
+	}
+	return pixels
+}
