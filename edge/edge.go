@@ -65,7 +65,8 @@ func Run(ctx context.Context, cfg Config) error {
 	m := newMetrics(cfg.Version)
 	h := newHandler(life, cfg, store, asked, m)
 	var draining atomic.Bool
-	ready := func() bool { return h.reached.Load() && !draining.Load() }
+	warm := store.Stats().DiskEntries > 0 // it can answer something without its origin, and may be needed to
+	ready := func() bool { return (warm || h.reached.Load()) && !draining.Load() }
 	m.watches(store, asked, ready)
 	m.watchesClients(h.conns, h.waiting)
 	if err := h.lists.load(); err != nil {

@@ -230,7 +230,7 @@ func TestRequestBodyIsCopied(t *testing.T) {
 	answered, got := make(chan struct{}), make(chan []byte, 1)
 	s := &server{answer: says(ok)}
 	c := network{}.client(Config{}, "a")
-	c.transport.DialContext = c.watch(func(context.Context, string, string) (net.Conn, error) {
+	c.dialWith(func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go func() {
 			io.ReadFull(far, make([]byte, 20))

@@ -130,7 +130,7 @@ func TestDeadlineGrowsWithTheBody(t *testing.T) {
 func TestDeadlineOfWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := network{}.client(Config{}, "a")
-		c.transport.DialContext = c.watch(func(context.Context, string, string) (net.Conn, error) {
+		c.dialWith(func(context.Context, string, string) (net.Conn, error) {
 			near, _ := net.Pipe()
 			return near, nil
 		})

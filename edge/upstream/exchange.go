@@ -46,14 +46,15 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 }
 
 // send tries an origin, and where that can do no harm a second time: where nothing was sent, and after a safe request that was
-// lost (RFC 9110, section 9.2.2). Then it is the next in order, or the same if there is no other and it can be connected to.
+// lost (RFC 9110, section 9.2.2). Then it is the next in order, or the same if there is no other and it can be connected to; and on a
+// new connection, as one that is kept may be lost in the same way.
 func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	header := c.requestHeader(r)
 	first, probe := c.choose(r.path(), nil, time.Now())
 	if first == nil {
 		return nil, ErrOpen
 	}
-	resp, err := c.ask(ctx, first, probe, r, header)
+	resp, err := c.ask(ctx, c.transport, first, probe, r, header)
 	if err == nil || !errors.Is(err, errUnsent) && !(errors.Is(err, errLost) && safe(r.Method)) {
 		return resp, err
 	}
@@ -65,7 +66,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.stats.retries.Add(1)
-	return c.ask(ctx, second, probe, r, header)
+	return c.ask(ctx, c.again, second, probe, r, header)
 }
 
 // safe names the methods that this package sends twice.
@@ -74,20 +75,20 @@ func safe(method string) bool {
 }
 
 // ask is one try that o's breaker has admitted.
-func (c *Client) ask(ctx context.Context, o *origin, probe bool, r Request, header http.Header) (*http.Response, error) {
-	resp, v, err := c.try(ctx, o, r, header)
+func (c *Client) ask(ctx context.Context, by *http.Transport, o *origin, probe bool, r Request, header http.Header) (*http.Response, error) {
+	resp, v, err := c.try(ctx, by, o, r, header)
 	o.settle(probe, v, err, time.Now())
 	return resp, err
 }
 
 // try sends r to o once. Its verdict is about o, not about the answer: that an answer came says that o is there.
-func (c *Client) try(ctx context.Context, o *origin, r Request, header http.Header) (*http.Response, verdict, error) {
+func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, r Request, header http.Header) (*http.Response, verdict, error) {
 	ctx, t := newAttempt(ctx, r.Method)
 	req, err := o.request(ctx, r, header)
 	if err != nil {
 		return nil, nothing, err
 	}
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := by.RoundTrip(req)
 	if err != nil {
 		v, err := t.explain(ctx, err)
 		return nil, v, err

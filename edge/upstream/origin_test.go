@@ -147,8 +147,13 @@ func (n network) client(cfg Config, origins string) *Client {
 		cfg.Origins = append(cfg.Origins, urls)
 	}
 	c := New(cfg)
-	c.transport.DialContext = c.watch(n.dial)
+	c.dialWith(n.dial)
 	return c
+}
+
+// dialWith makes c connect as a test says.
+func (c *Client) dialWith(d dial) {
+	c.transport.DialContext, c.again.DialContext = c.watch(d), c.watch(d)
 }
 
 // fetched is an answer that has been read.

@@ -74,6 +74,37 @@ func TestLostConnectionIsMended(t *testing.T) {
 	}
 }
 
+// An origin that closes what it has kept open, and only then, loses no GET, however many of its connections are left.
+func TestSecondTryIsOnANewConnection(t *testing.T) {
+	const idle = 10
+	var mu sync.Mutex
+	var warm sync.WaitGroup
+	warm.Add(idle)
+	served := map[net.Conn]bool{}
+	o := serve(t, func(c net.Conn, head string) bool {
+		mu.Lock()
+		before := served[c]
+		served[c] = true
+		mu.Unlock()
+		if strings.Contains(head, " /warm ") {
+			warm.Done()
+			warm.Wait()
+		}
+		return !before && says(ok)(c, head)
+	})
+	c := o.client(t, Config{})
+	var wg sync.WaitGroup
+	for range idle {
+		wg.Go(func() { fetch(t.Context(), c, get("/warm")) })
+	}
+	wg.Wait()
+	for range idle {
+		if a, err := fetch(t.Context(), c, get("/")); err != nil || a.body != "ok" {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+}
+
 // An answer that has begun is not asked for again.
 func TestBegunAnswerIsNotMended(t *testing.T) {
 	for _, text := range []string{"H", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"} {
@@ -121,7 +152,7 @@ func TestNothingWasWritten(t *testing.T) {
 			c := n.client(Config{}, row.origins)
 			defer c.Close()
 			var dials atomic.Int32
-			c.transport.DialContext = c.watch(func(ctx context.Context, network, address string) (net.Conn, error) {
+			c.dialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
 				raw, err := n.dial(ctx, network, address)
 				if dials.Add(1) <= row.dead {
 					raw = unwritable{raw}

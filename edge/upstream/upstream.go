@@ -42,6 +42,7 @@ type Client struct {
 	name, id                      string
 	log                           *slog.Logger
 	transport                     *http.Transport
+	again                         *http.Transport // of second tries: each on a new connection
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -59,6 +60,8 @@ func New(cfg Config) *Client {
 		c.origins[0].alone = true
 	}
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
+	c.again = c.transport.Clone()
+	c.again.DisableKeepAlives = true
 	return c
 }
 
