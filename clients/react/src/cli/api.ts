@@ -58,11 +58,11 @@ export class Api {
     for (let page = 1, pages = 1; page <= pages; page++) {
       const answer = await this.#get(`/packs/${pack}?per_page=1000&page=${page}`, `no pack ${pack}`);
       if (!Array.isArray(answer.icons)) throw new Refusal('the API answers with something that is not a pack');
-      for (const icon of answer.icons) names.add(String(record(icon).name));
-      Object.keys(record(answer.aliases)).forEach((alias) => names.add(alias));
+      const listed = [...answer.icons.map((icon) => record(icon).name), ...Object.keys(record(answer.aliases))];
+      listed.filter(isKey).forEach((name) => names.add(name));
       pages = Math.min(Number(answer.pages) || 1, 1000);
     }
-    return [...names].filter(isKey).sort();
+    return [...names].sort();
   }
 
   async #get(path: string, missing: string): Promise<Record<string, unknown>> {

@@ -12,4 +12,4 @@ export class Refusal extends Error {
 }
 
 /** Makes foreign words fit for one line of a terminal, a text or a comment: what controls those is a space. */
-export const oneLine = (words: string) => words.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
+export const oneLine = (words: string) => words.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ').trim();

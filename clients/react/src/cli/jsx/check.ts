@@ -36,6 +36,7 @@ const mayAnimate = (name: string) => !name.startsWith('on') && !/[: \\]/.test(na
 
 /** Looks for addresses in a value, whatever it is the value of: no reader is trusted to know where those are followed. */
 export function checkValue(value: string): void {
+  if (value.includes('\\') && value.includes('(')) refuse('it has an escape where a function is named');
   const tight = value.replace(/\s+/g, '').toLowerCase();
   if (/script:|expression\(|@import|data:text|image-set\(|src\(/.test(tight))
     refuse('it has a value that could run, or be fetched');

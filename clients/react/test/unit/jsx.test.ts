@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { transform } from 'esbuild';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { componentName, module } from '../../src/cli/jsx/module';
+import { render } from '../../src/cli/jsx/render';
+import rules from '../../src/cli/jsx/rules.json';
+import { Refusal } from '../../src/cli/refusal';
+
+interface Table {
+  module: string;
+  moduleWithIds: string;
+  names: { pack: string; name: string; component: string }[];
+  cases: { about: string; svg: string; root: [string, string][]; children: string; ids: boolean }[];
+  refused: { about: string; svg: string }[];
+}
+
+// The rules of the MCP server's renderer are the same: one table holds both.
+const path = new URL('../../../../mcp/testdata/react.json', import.meta.url);
+const alone = !existsSync(path);
+if (alone) console.warn('SKIPPED: mcp/testdata/react.json is not there, the table of the rules for JSX');
+
+describe.skipIf(alone)('the table of rules', () => {
+  const table = (alone ? { names: [], cases: [], refused: [] } : JSON.parse(readFileSync(path, 'utf8'))) as Table;
+
+  test('has the data that is copied here', () => expect(table).toMatchObject(rules));
+
+  test.each(table.cases)('$about', ({ svg, root, children, ids }) => {
+    expect(render(svg)).toEqual({ root, children, ids });
+  });
+
+  test.each(table.refused)('refuses $about', ({ svg }) => {
+    expect(() => render(svg)).toThrow(Refusal);
+  });
+
+  test.each(table.names)('$pack/$name is $component', ({ pack, name, component }) => {
+    expect(componentName(pack, name)).toBe(component);
+  });
+
+  test('modules are written as it says, less the credit', () => {
+    const plain = render('<svg viewBox="0 0 24 24"><path d="M0 0h24"/><path d="M0 9h24"/></svg>');
+    expect(module('MdiHome', plain, 'tsx')).toBe(table.module.replace(/^.*\n/, ''));
+    const withIds = render('<svg viewBox="0 0 24 24"><path id="x" d="M0 0h24"/></svg>');
+    expect(module('MdiHome', withIds, 'tsx')).toBe(table.moduleWithIds.replace(/^.*\n/, ''));
+  });
+});
+
+test('a JSX module has no types, and imports useId alone', () => {
+  const plain = render('<svg viewBox="0 0 1 1"/>');
+  expect(module('A', plain, 'jsx')).toMatch(/^export default function A\(props\) \{\n/);
+  const withIds = render('<svg viewBox="0 0 1 1"><g id="a"/></svg>');
+  expect(module('A', withIds, 'jsx')).toMatch(/^import \{ useId \} from "react";\n/);
+});
+
+// Pieces that mean something to XML, CSS, JSX or JavaScript, put together at random.
+const piece = fc.constantFrom(
+  '<g>', '</g>', '<path d="M0 0"/>', '<text>', '</text>', '<style>.a{fill:red}</style>', '<title>', '</title>', ' id="a"', ' href="#a"',
+  ' style="', ' fill="url(#a)"', '"', "'", '{', '}', '`', '${x}', '*/', '//', '\u2028', '\\', '&amp;', '&#123;', '&quot;', '<', '>', '/>', ']]>', '<![CDATA[',
+  '<!--', '-->', '<script>', 'onload="x"', 'javascript:', '=', ' ', '\n', '<rect ', '<animate begin="a.end"/>', 'é', '😀',
+); // prettier-ignore
+const drawing = fc.array(fc.oneof(piece, fc.string({ maxLength: 5 })), { maxLength: 12 });
+
+test('whatever is taken compiles, to one function that is nothing but elements and strings', async () => {
+  await fc.assert(
+    fc.asyncProperty(drawing, async (pieces) => {
+      const svg = `<svg viewBox="0 0 1 1">${pieces.join('')}</svg>`;
+      let taken;
+      try {
+        taken = render(svg);
+      } catch (error) {
+        expect(error).toBeInstanceOf(Refusal);
+        return;
+      }
+      const { code } = await transform(module('A', taken, 'tsx'), { loader: 'tsx', jsx: 'automatic' });
+      const strings = code.replace('useId().replace(/\\W/g, "")', 'useId()').replace(/"(?:[^"\\]|\\.)*"/g, '""');
+      expect(strings).not.toMatch(/[`'\\]|\/\*(?! @__PURE__)|script|=>|\bon\w+:/);
+    }),
+    { numRuns: 2000 },
+  );
+});
