@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,6 +109,49 @@ func inside(let map[netip.Addr][]time.Time, limit Limit, now time.Time) (n int) 
 		}
 	}
 	return n
+}
+
+// While a call is about to make a window above the ceiling, its client gets none in another way, though there is room again.
+func TestOneDoor(t *testing.T) {
+	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
+	l.Allow(alice, t0)
+	l.door.Lock()
+	decisions := make(chan Decision, 2)
+	allowAtDoor(l, decisions, 1)
+	l.Sweep(t0.Add(70 * time.Second))
+	allowAtDoor(l, decisions, 2)
+	if len(decisions) > 0 {
+		t.Error("a call did not wait for the one before it")
+	}
+	l.door.Unlock()
+	if a, b := <-decisions, <-decisions; a.OK == b.OK || l.Stats() != (Stats{Clients: 1}) {
+		t.Errorf("%+v and %+v with one place left, %+v", a, b, l.Stats())
+	}
+}
+
+// A window that was made for a client while he stood at the door is his, though there is room for another.
+func TestMadeMeanwhile(t *testing.T) {
+	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
+	l.Allow(alice, t0)
+	l.door.Lock()
+	decisions := make(chan Decision, 1)
+	allowAtDoor(l, decisions, 1)
+	l.take(keyOf(carol).near(), l.moment(t0.Add(30*time.Second)), ifRoom)
+	l.Sweep(t0.Add(70 * time.Second))
+	l.door.Unlock()
+	if d := <-decisions; d.OK || l.Stats() != (Stats{Shared: 1}) {
+		t.Errorf("%+v where the shared window is full, %+v", d, l.Stats())
+	}
+}
+
+var carol = netip.MustParseAddr("198.51.100.1")
+
+// allowAtDoor calls for carol, and returns when n calls wait, or one did not.
+func allowAtDoor(l *Limiter, decisions chan Decision, n int64) {
+	go func() { decisions <- l.Allow(carol, t0.Add(70*time.Second)) }()
+	for l.waiting.Load() < n && len(decisions) == 0 {
+		runtime.Gosched()
+	}
 }
 
 // While windows are made and forgotten at the ceiling, a client whose calls come at once gets one: exactly the limit.

@@ -79,6 +79,22 @@ func TestBusyClientsDoNotKeepIdleOnes(t *testing.T) {
 	}
 }
 
+// A table whose clients are busy is not walked through at each look.
+func TestLooksAreFew(t *testing.T) {
+	l := New(Limit{10, time.Minute}, Options{})
+	for i := range uint32(10_000) {
+		l.Allow(address(i), t0.Add(time.Duration(i)*time.Millisecond))
+	}
+	at := l.moment(t0.Add(61 * time.Second))
+	for i := range l.shardings {
+		s := &l.shardings[i]
+		l.sweep(s, 0, at)
+		if due := s.tables[0].due - at; due != 15*time.Second {
+			t.Fatalf("the next look is due in %v, want a quarter of the window", due)
+		}
+	}
+}
+
 // What stays loses no call when tables are joined: the survivors have what they had.
 func TestJoin(t *testing.T) {
 	l := New(Limit{40, time.Minute}, Options{})

@@ -143,8 +143,8 @@ const (
 	ifRoom
 )
 
-// forgetEvery is how many calls of clients that are known come between two looks for others to forget. New ones look each time: what
-// has grown idle goes faster than what is new comes.
+// forgetEvery is how many calls come between two looks for clients to forget. A look is at a table, which holds many more than so many:
+// what has grown idle goes faster than what is new comes.
 const forgetEvery = 8
 
 // take lets the call into the window of k, or refuses it. It is not ok where k has no window and none was made.
@@ -159,7 +159,7 @@ func (l *Limiter) take(k key, at moment, when making) (d Decision, ok bool) {
 	}
 	w := s.table(hash).find(k, hash)
 	if w.kind == 0 {
-		if !l.admits(s, k.kind, when) {
+		if !l.admits(k.kind, when) {
 			return d, false
 		}
 		w = s.add(k, hash)
@@ -168,11 +168,10 @@ func (l *Limiter) take(k key, at moment, when making) (d Decision, ok bool) {
 }
 
 // admits counts one more window of k's kind, if one may be made. Wide ones need no ceiling: there are few networks that wide.
-func (l *Limiter) admits(s *shard, k kind, when making) bool {
+func (l *Limiter) admits(k kind, when making) bool {
 	if when == ifKnown || when == ifAlone && l.waiting.Load()+l.crowds.Load() > 0 {
 		return false
 	}
-	l.forgotten(s.forgetSome())
 	count, ceiling := &l.clients, l.max
 	if k.shared() {
 		count, ceiling = &l.crowds, max(1, l.max/4)

@@ -46,6 +46,16 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// Times that are nobody's clock do not lift the limit.
+func TestFarTimes(t *testing.T) {
+	for _, now := range []time.Time{{}, time.Unix(1<<40, 0), time.Unix(-1<<40, 0), time.Unix(0, 0)} {
+		l := New(Limit{1, time.Minute}, Options{})
+		if a, b := l.Allow(alice, now), l.Allow(alice, now); !a.OK || b.OK || b.RetryAfter != time.Minute {
+			t.Errorf("at %v: %+v, then %+v", now, a, b)
+		}
+	}
+}
+
 func TestOff(t *testing.T) {
 	l := New(Limit{}, Options{})
 	for range 1000 {
@@ -74,7 +84,8 @@ func TestNoWindowHoldsMore(t *testing.T) {
 			t.Fatalf("%d calls within %v", limit.N+1, d)
 		}
 	}
-	for i := range 1000 { // ten at once, a full window apart
+	l = New(limit, Options{}) // whose clock is not yet where alice was
+	for i := range 1000 {     // ten at once, a full window apart
 		if !l.Allow(bob, t0.Add(time.Duration(i/limit.N)*limit.Window)).OK {
 			t.Fatalf("call %d of one who keeps to the limit is refused", i)
 		}

@@ -1,0 +1,48 @@
+package ratelimit
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// A block that is in use is nobody else's, and no more chunks are kept than blocks need at the most, however they come and go.
+func TestBlocks(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		var b blocks
+		var taken []uint32
+		marks := map[uint32]moment{}
+		most := 0
+		for i := range 5000 {
+			growing := i/300%2 == 0
+			if len(taken) == 0 || growing == (r.IntN(10) > 0) {
+				n := b.take()
+				if _, ok := marks[n]; ok || n == 0 || b.at(n).next != 0 {
+					t.Fatalf("seed %d: block %d is handed out, next %d", seed, n, b.at(n).next)
+				}
+				marks[n], taken = moment(i), append(taken, n)
+				b.at(n).at[0], b.at(n).next = moment(i), n
+			} else {
+				j := r.IntN(len(taken))
+				n := taken[j]
+				taken[j] = taken[len(taken)-1]
+				taken = taken[:len(taken)-1]
+				if b.at(n).at[0] != marks[n] || b.free(n) != n {
+					t.Fatalf("seed %d: block %d was written to", seed, n)
+				}
+				delete(marks, n)
+			}
+			if most = max(most, len(taken)); len(b.chunks) > most/chunkLen+1 {
+				t.Fatalf("seed %d: %d chunks for %d blocks", seed, len(b.chunks), most)
+			}
+		}
+	}
+}
+
+// One who takes a block and gives it back, again and again, costs no chunk each time.
+func TestBlockInTurn(t *testing.T) {
+	var b blocks
+	if n := testing.AllocsPerRun(100, func() { b.free(b.take()) }); n != 0 {
+		t.Errorf("a block taken and freed allocates %v times", n)
+	}
+}
