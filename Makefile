@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance attacks help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance attacks faults help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -55,6 +55,9 @@ conformance: build library/node_modules tools/node_modules tools/mcp/node_module
 
 attacks: ## floods, slow clients and a stuck origin; what becomes of a client that behaves, and what they cost the edge
 	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge
+
+faults: ## what clients see when origins, processes, stores and disks fail; the same for the proxies that are installed; writes docs/faults.md
+	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
 
 golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update

@@ -86,7 +86,13 @@ type server struct {
 
 func start(t *testing.T, home string, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, cmd: program(t, home, args...), log: newLogBuffer(), done: make(chan struct{})}
+	return startCommand(t, program(t, home, args...))
+}
+
+// startCommand starts what program made.
+func startCommand(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{t: t, cmd: cmd, log: newLogBuffer(), done: make(chan struct{})}
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -100,7 +106,7 @@ func start(t *testing.T, home string, args ...string) *server {
 		s.cmd.Process.Kill()
 		<-s.done
 		if t.Failed() {
-			t.Logf("iconedge %s:\n%s", strings.Join(args, " "), s.log)
+			t.Logf("iconedge %s:\n%s", strings.Join(cmd.Args[1:], " "), s.log)
 		}
 	})
 	return s
