@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// idleFor is how long a connection must have been idle to be closed for another's sake; what is used is not.
-	idleFor = time.Second
+	// idleFor is how long a connection must have been idle to be closed for another's sake. A client whose connection is closed
+	// between two requests makes another (RFC 9112, section 9.3.1); one that is refused may not come back.
+	idleFor = 100 * time.Millisecond
 	// slowFor is how long a request may have been coming, or an answer going, before its connection is, where none is idle.
 	slowFor = 5 * time.Second
 	// roomPart is what part of all connections is closed together: looking for the oldest costs a look at each.
@@ -60,7 +61,7 @@ func newConns(cfg Config) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: map[netip.Prefix]int{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, Bodies: &h1.Bodies{Max: maxBodies}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &h1.Bodies{Max: maxBodies}, Overdue: &s.overdue}
 	return s
 }
 

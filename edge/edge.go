@@ -29,6 +29,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -154,9 +155,10 @@ func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 	}
 }
 
-// received takes an expectation out of a request in HTTP/1.0: who sends that does not know a 100 (RFC 9110, section 10.1.1).
+// received takes an expectation out of a request in HTTP/1.0: who sends that does not know a 100 (RFC 9110, section 10.1.1). It takes one
+// out of a request with a long body too: that has been met by the connection (h1).
 func received(h *fasthttp.RequestHeader) (defaults fasthttp.RequestConfig) {
-	if !h.IsHTTP11() {
+	if !h.IsHTTP11() || h.ContentLength() > maxBody && strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), "100-continue") {
 		h.Del(fasthttp.HeaderExpect)
 	}
 	return defaults

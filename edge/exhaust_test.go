@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +120,7 @@ func TestRoomForNewConnections(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond) // so that one is older than another
 	}
+	w.conns.later(-time.Minute)
 	if w.admitted(t, "127.0.0.6") {
 		t.Error("it is answered although all connections have just been used")
 	}
@@ -145,6 +147,7 @@ func TestSlowOnesMakeRoom(t *testing.T) {
 		io.WriteString(c, "GET /mdi/ho")
 	}
 	settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
+	w.conns.later(-time.Minute)
 	if w.admitted(t, "127.0.0.4") {
 		t.Error("a request that has just begun made room")
 	}
@@ -346,4 +349,34 @@ func TestStuckOrigin(t *testing.T) {
 		_, err := c.Read(make([]byte, 1))
 		return errors.Is(err, os.ErrDeadlineExceeded) // it waits
 	})
+}
+
+// Announcing a long body costs the edge nothing; a body that came costs it nothing when it has been used, though its connection stays.
+func TestAnnouncedBodies(t *testing.T) {
+	w := newWall(t, true)
+	allocated := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	before := allocated()
+	for range 50 {
+		c := w.from(t, "127.0.0.2")
+		io.WriteString(c, "POST /x HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 8000000\r\n\r\na")
+	}
+	settled(t, "all are being read", func() bool { return w.conns.phases()[h1.Reading] == 50 })
+	if n := (allocated() - before) / 50; n > 1<<20 {
+		t.Errorf("a body that is announced costs %d bytes", n)
+	}
+	body := strings.Repeat("a", 4<<20)
+	for _, c := range []*caller{w.call(t), w.call(t)} {
+		defer c.Close()
+		c.send("POST /x HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 4194304\r\nExpect: 100-continue\r\n\r\n" + body)
+		if m, err := c.answer("POST", true); err != nil || m.body != echoed("POST", "/x", body) {
+			t.Errorf("%v, %d bytes of %s", err, len(m.body), m.line)
+		}
+	}
+	if n := w.conns.limits.Bodies.Used(); n > 8<<20 {
+		t.Errorf("%d bytes are still counted", n)
+	}
 }

@@ -63,9 +63,10 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.asks.Target = q.key
 	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
-		q.body = bytes.Clone(r.ctx.PostBody())
-		if cap(q.body) > maxBody {
-			r.ctx.Request.SwapBody(nil) // or the connection would keep it while it is idle
+		if q.body = r.ctx.PostBody(); len(q.body) > maxBody {
+			q.body = r.ctx.Request.SwapBody(nil) // else the connection would keep its memory while it is idle
+		} else {
+			q.body = bytes.Clone(q.body)
 		}
 	}
 	return q

@@ -3,7 +3,6 @@ package h1
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -48,7 +47,7 @@ func TestGranted(t *testing.T) {
 }
 
 // limits are those of the tests here.
-var limits = Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second}
+var limits = Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second, MaxBody: 8 << 20}
 
 // pair runs a server that answers each request with a body of so many bytes. Within a bubble.
 func pair(t *testing.T, answer int) (net.Conn, *Conn) {
@@ -290,40 +289,3 @@ func TestUnreadIsNotIdle(t *testing.T) {
 	}
 }
 
-// All long bodies together have so much room; short ones need none, and who is done gives his back.
-func TestBodies(t *testing.T) {
-	bodies := &Bodies{Max: 3 << 20}
-	post := func(length int) (*Conn, net.Conn) {
-		client, server := net.Pipe()
-		l := limits
-		l.Bodies = bodies
-		conn := NewConn(server, ready{}, l)
-		go io.WriteString(client, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: "+itoa(length)+"\r\n\r\n"+strings.Repeat("a", min(length, 100_000)))
-		return conn, client
-	}
-	read := func(c *Conn) error {
-		if _, err := c.Read(make([]byte, 16<<10)); err != nil {
-			return err
-		}
-		_, err := c.Read(make([]byte, 16<<10))
-		return err
-	}
-	first, _ := post(2 << 20)
-	if err := read(first); err != nil {
-		t.Fatal(err)
-	}
-	second, client := post(2 << 20)
-	if err := read(second); !errors.Is(err, ErrCrowded) {
-		t.Errorf("a second long body: %v", err)
-	}
-	client.Close()
-	short, client := post(60_000)
-	if err := read(short); err != nil {
-		t.Errorf("a short body: %v", err)
-	}
-	client.Close()
-	first.Close()
-	if n := bodies.Used(); n != 0 {
-		t.Errorf("%d bytes are still taken", n)
-	}
-}

@@ -37,6 +37,7 @@ type Request struct {
 	Now            time.Time
 
 	length   int64 // of its body
+	expects  bool  // a 100, before it sends that
 	measured bool  // it says so
 }
 
@@ -51,6 +52,7 @@ type Limits struct {
 	Idle    time.Duration // before a request, and between two
 	Request time.Duration // from its first byte to its last
 	Answer  time.Duration // until the client has taken it
+	MaxBody int64         // bytes of a body that the server takes
 	Bodies  *Bodies       // of all connections together; nil: no bound
 	Overdue *atomic.Int64 // counts the clients that have not taken their answers; nil: nothing does
 }
@@ -67,7 +69,7 @@ type Conn struct {
 	through  bool   // where one request ends and another begins is no longer known: everything is the server's
 	unsound  bool   // and it is not by the letter
 	bare     bool   // the request that the server has been given is a HEAD
-	long     bool   // nor does its first line end where any must
+	endless  bool   // nor does its first line end where any must
 
 	reads, writes time.Time // when their deadlines were moved last; zero: they must be
 	in            incoming
@@ -78,6 +80,7 @@ type Conn struct {
 	owed          debt
 	queued        func(net.Conn) int64
 	held          atomic.Int64 // of Limits.Bodies
+	failure       error        // of the request; nil: none
 	phase         atomic.Int64
 
 	mu      sync.Mutex // held while requests are being answered
@@ -135,9 +138,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return c.handOver(p[:n], next)
 		default:
 			c.through, c.unsound, c.bare = true, next.state == unsound, isHead(p[:n])
-			c.long = n == len(p) && longLine(p)
+			c.endless = n == len(p) && longLine(p)
 			c.in.received = int64(n)
-			return n, c.begin(c.request.Now)
+			return c.handOn(p[:n])
 		}
 	}
 }
@@ -154,7 +157,25 @@ func (c *Conn) handOver(p []byte, next verdict) (int, error) {
 		c.in.began = c.request.Now // no deadline is needed
 		return int(given), nil
 	}
-	return int(given), c.begin(c.request.Now)
+	if err := c.begin(c.request.Now); err != nil || !c.long(c.request.length) {
+		return int(given), err
+	}
+	if err := c.hold(p, given > int64(next.size-next.blank)); err != nil {
+		return c.fail(err)
+	}
+	return int(given), nil
+}
+
+// handOn gives the server something whose end is not known. What could become a long body has its room before the server sees the
+// first chunk of it.
+func (c *Conn) handOn(p []byte) (int, error) {
+	if err := c.begin(c.request.Now); err != nil {
+		return 0, err
+	}
+	if err := c.limits.Bodies.take(&c.held, c.limits.MaxBody); err != nil && bytes.Contains(p, endOfHead) {
+		return c.fail(err)
+	}
+	return len(p), nil
 }
 
 // readOn gives the server more of a request that it has begun to read.
@@ -162,8 +183,8 @@ func (c *Conn) readOn(p []byte) (n int, err error) {
 	if !c.through {
 		p = p[:min(int64(len(p)), c.body)]
 	}
-	if err := c.limits.Bodies.take(&c.held, max(c.in.declared, c.in.received)); err != nil {
-		return 0, err
+	if c.failure != nil {
+		return 0, c.failure
 	}
 	if n = c.takeRest(p); n == 0 {
 		n, err = c.further(p)
@@ -180,7 +201,7 @@ func (c *Conn) readOn(p []byte) (n int, err error) {
 func (c *Conn) Sound() bool { return !c.unsound }
 
 // LongLine reports whether the target of that request alone is longer than the server's buffer.
-func (c *Conn) LongLine() bool { return c.long }
+func (c *Conn) LongLine() bool { return c.endless }
 
 // longLine reports whether b is of a first line whose method has ended.
 func longLine(b []byte) bool {
@@ -197,6 +218,12 @@ func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD 
 // takeRest gives out what was read already.
 func (c *Conn) takeRest(p []byte) int {
 	n := copy(p, c.rest)
+	if cap(c.rest) > freeBody {
+		if c.rest = c.rest[n:]; len(c.rest) == 0 {
+			c.rest = nil // else its memory would stay
+		}
+		return n
+	}
 	c.rest = c.rest[:copy(c.rest, c.rest[n:])]
 	return n
 }

@@ -51,7 +51,7 @@ func parse(b []byte, r *Request) verdict {
 		return verdict{state: unsound}
 	}
 	v.state = requestLine(line, r)
-	r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.length, r.measured = nil, nil, nil, false, 0, false
+	r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.length, r.measured, r.expects = nil, nil, nil, false, 0, false, false
 	for lines := 0; len(head) > 0; lines++ {
 		if lines == maxFields {
 			v.state = max(v.state, other)
@@ -160,7 +160,10 @@ func field(line []byte, r *Request) state {
 	case 5:
 		return ifName(name, "range", other)
 	case 6:
-		return ifName(name, "expect", other)
+		if is(name, "expect") {
+			r.expects = is(trim(value), "100-continue")
+			return other
+		}
 	case 7:
 		return max(ifName(name, "upgrade", opaque), ifName(name, "trailer", other))
 	case 8:

@@ -1,0 +1,58 @@
+package h1
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"time"
+)
+
+const (
+	continued = "HTTP/1.1 100 Continue\r\n\r\n"
+	leastHeld = 64 << 10 // bytes that are made room for at a time, and then as many as have come
+)
+
+// long reports whether a body of that length is held here until it is whole. Of one that is longer than any may be the server has to
+// say so.
+func (c *Conn) long(length int64) bool { return freeBody < length && length <= c.limits.MaxBody }
+
+// hold reads the rest of a long body before the server hears of the request. The server makes room for as much as is announced,
+// and announcing costs nothing.
+func (c *Conn) hold(head []byte, begun bool) error {
+	if c.request.expects && !begun && bytes.HasSuffix(head[:bytes.IndexByte(head, '\n')], []byte(" HTTP/1.1\r")) {
+		if err := c.proceed(); err != nil {
+			return err
+		}
+	}
+	for have := int64(len(c.rest)); have < c.body; have = int64(len(c.rest)) {
+		room := min(c.body-have, max(have, leastHeld))
+		if err := c.limits.Bodies.take(&c.held, have+room); err != nil {
+			return err
+		}
+		c.rest = slices.Grow(c.rest, int(room))
+		n, err := c.further(c.rest[have : have+room])
+		if c.rest = c.rest[:have+int64(n)]; err == io.EOF {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proceed tells a client that waits to be told so that its body is expected (RFC 9110, section 10.1.1).
+func (c *Conn) proceed() error {
+	c.writes = time.Time{}
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.limits.Answer)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.Conn, continued)
+	return err
+}
+
+// fail gives the server the first byte of a request, and with its next Read the reason why there will be no more.
+func (c *Conn) fail(err error) (int, error) {
+	c.failure, c.rest, c.body = err, nil, 1
+	return 1, nil
+}

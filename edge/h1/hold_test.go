@@ -1,0 +1,133 @@
+package h1
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const long = 1 << 20
+
+var (
+	longBody = strings.Repeat("0123456789abcdef", long/16)
+	longHead = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: " + itoa(long) + "\r\n"
+)
+
+// The server hears of a request with a long body when that has come, and then gets all of it, and nothing of what follows.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		defer client.Close()
+		conn := NewConn(server, ready{}, limits)
+		heard := false
+		bodies := make(chan string)
+		go func() {
+			for br := bufio.NewReaderSize(conn, 16<<10); ; {
+				r, err := http.ReadRequest(br)
+				if err != nil {
+					close(bodies)
+					return
+				}
+				heard = true
+				b, _ := io.ReadAll(r.Body)
+				bodies <- string(b)
+			}
+		}()
+		io.WriteString(client, longHead+"\r\n"+longBody[:len(longBody)-1])
+		if synctest.Wait(); heard {
+			t.Error("the server hears of a request whose body has not come")
+		}
+		go io.WriteString(client, longBody[:1]+longHead+"\r\n"+longBody)
+		for i := range 2 {
+			want := longBody
+			if i == 0 {
+				want = longBody[:len(longBody)-1] + "0"
+			}
+			if got := <-bodies; got != want {
+				t.Errorf("body %d has %d bytes, and not those that were sent", i, len(got))
+			}
+		}
+		client.Close()
+		<-bodies
+		if len(conn.rest) > 0 || cap(conn.rest) > freeBody {
+			t.Error("the memory of a body stays when it has been used up")
+		}
+	})
+}
+
+// A client that waits for a 100 is told to go on, one in HTTP/1.0 is not, nor one that has begun.
+func TestHoldExpected(t *testing.T) {
+	for head, want := range map[string]bool{
+		longHead + "Expect: 100-Continue\r\n\r\n":                                     true,
+		longHead + "Expect: a miracle\r\n\r\n":                                        false,
+		longHead + "\r\n":                                                             false,
+		longHead + "Expect: 100-continue\r\n\r\n0":                                    false,
+		strings.Replace(longHead, "/1.1", "/1.0", 1) + "Expect: 100-continue\r\n\r\n": false,
+	} {
+		client, server := net.Pipe()
+		conn := NewConn(server, ready{}, limits)
+		go func() {
+			conn.Read(make([]byte, 16<<10))
+			conn.Close()
+		}()
+		io.WriteString(client, head)
+		client.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		b := make([]byte, len(continued))
+		n, _ := io.ReadFull(client, b)
+		if got := string(b[:n]) == continued; got != want || n > 0 && !got {
+			t.Errorf("%q: %q, want a 100: %v", head, b[:n], want)
+		}
+		client.Close()
+	}
+}
+
+// All long bodies together have so much room; short ones need none, and who is done gives his back.
+func TestBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limits
+		l.Bodies = &Bodies{Max: 600 << 10}
+		post := func(sent string) (*Conn, chan error) {
+			client, server := net.Pipe()
+			conn, end := NewConn(server, ready{}, l), make(chan error, 1)
+			go io.WriteString(client, sent)
+			go func() {
+				p := make([]byte, 16<<10)
+				n, err := conn.Read(p)
+				if n == 1 {
+					_, err = conn.Read(p)
+				}
+				end <- err
+			}()
+			synctest.Wait()
+			return conn, end
+		}
+		first, one := post(longHead + "\r\n" + longBody[:400<<10])
+		if n := l.Bodies.Used(); n < 400<<10 || n > l.Bodies.Max {
+			t.Errorf("400 KiB that have come take %d bytes", n)
+		}
+		second, two := post(longHead + "\r\n" + longBody[:400<<10])
+		chunked, three := post("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+		for name, end := range map[string]chan error{"long": two, "in chunks": three} {
+			if err := <-end; !errors.Is(err, ErrCrowded) {
+				t.Errorf("a second body, %s: %v", name, err)
+			}
+		}
+		short, four := post("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+		if err := <-four; err != nil {
+			t.Errorf("a short body: %v", err)
+		}
+		for _, c := range []*Conn{first, second, chunked, short} {
+			c.Close()
+		}
+		<-one
+		if n := l.Bodies.Used(); n != 0 {
+			t.Errorf("%d bytes are still taken", n)
+		}
+	})
+}
