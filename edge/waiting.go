@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// searchPause is between two searches for clients that have left: each costs a look at every one that waits.
+	// searchPause is between two searches for clients that have left, searched how many are looked at each time: any, not always the same.
 	searchPause = 50 * time.Millisecond
+	searched    = 200
 	// orphans is how many questions to the origin there may be for each place: those that nobody waits for any more go on as well.
 	orphans = 2
 )
@@ -20,12 +21,12 @@ const (
 // A waitingRoom has so many places for requests that wait for the origin. When all are taken, what the cache can't answer is refused at
 // once, so that a stuck origin costs neither memory nor the time of those whom the cache can answer.
 type waitingRoom struct {
-	max      int
-	shed     atomic.Int64
-	asking   atomic.Int64 // questions to the origin under way
-	mu       sync.Mutex
-	taken    map[*seat]struct{}
-	searched time.Time
+	max    int
+	shed   atomic.Int64
+	asking atomic.Int64 // questions to the origin under way
+	mu     sync.Mutex
+	taken  map[*seat]struct{}
+	last   time.Time // search
 }
 
 // A seat is one place, taken by a request.
@@ -42,8 +43,8 @@ func newWaitingRoom(places int) *waitingRoom {
 func (w *waitingRoom) enter(conn *h1.Conn, now time.Time) (*seat, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.taken) >= w.max && now.Sub(w.searched) >= searchPause {
-		w.searched = now
+	if len(w.taken) >= w.max && now.Sub(w.last) >= searchPause {
+		w.last = now
 		w.clear()
 	}
 	if len(w.taken) >= w.max {
@@ -57,7 +58,11 @@ func (w *waitingRoom) enter(conn *h1.Conn, now time.Time) (*seat, error) {
 
 // clear frees the places of clients that have left.
 func (w *waitingRoom) clear() {
+	looked := 0
 	for p := range w.taken {
+		if looked++; looked > searched {
+			return
+		}
 		if p.conn != nil && p.conn.Left() {
 			delete(w.taken, p)
 			close(p.left)

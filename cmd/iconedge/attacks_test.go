@@ -282,9 +282,9 @@ func (a attack) small(t *testing.T, e *server) {
 }
 
 const (
-	quietFor  = 5 * time.Second
-	gathering = 5 * time.Second // until all of an attack's connections are there
-	attackFor = 30 * time.Second
+	quietFor  = 3 * time.Second // before, and after
+	gathering = 3 * time.Second // until all of an attack's connections are there
+	attackFor = 20 * time.Second
 
 	leastAnswered = 0.999
 	mostSlower    = 2

@@ -71,14 +71,14 @@ func (c *Conn) await() error {
 	return c.wait(now)
 }
 
-// begin gives a request its time, from its first byte on.
-func (c *Conn) begin(now time.Time) error {
+// begin gives a request its time, from its first byte on. Where that fails the connection is closed, and the next read says so.
+func (c *Conn) begin(now time.Time) {
 	if !c.in.began.IsZero() {
-		return nil
+		return
 	}
 	c.in.began, c.reads = now, time.Time{}
 	c.enter(Reading, now)
-	return c.Conn.SetReadDeadline(now.Add(c.limits.Request))
+	c.Conn.SetReadDeadline(now.Add(c.limits.Request))
 }
 
 // first reads the first bytes of a request. A connection that stays silent has ended; as long as its client still takes the last answer

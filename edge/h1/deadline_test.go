@@ -288,4 +288,3 @@ func TestUnreadIsNotIdle(t *testing.T) {
 		})
 	}
 }
-

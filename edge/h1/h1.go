@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +126,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		if answered > 0 && n == len(p) {
+			runtime.Gosched() // whoever sends without a pause must not keep others waiting
+		}
 		n = copy(p, p[answered:n])
 		switch {
 		case n == 0:
@@ -157,8 +161,8 @@ func (c *Conn) handOver(p []byte, next verdict) (int, error) {
 		c.in.began = c.request.Now // no deadline is needed
 		return int(given), nil
 	}
-	if err := c.begin(c.request.Now); err != nil || !c.long(c.request.length) {
-		return int(given), err
+	if c.begin(c.request.Now); !c.long(c.request.length) {
+		return int(given), nil
 	}
 	if err := c.hold(p, given > int64(next.size-next.blank)); err != nil {
 		return c.fail(err)
@@ -169,9 +173,7 @@ func (c *Conn) handOver(p []byte, next verdict) (int, error) {
 // handOn gives the server something whose end is not known. What could become a long body has its room before the server sees the
 // first chunk of it.
 func (c *Conn) handOn(p []byte) (int, error) {
-	if err := c.begin(c.request.Now); err != nil {
-		return 0, err
-	}
+	c.begin(c.request.Now)
 	if err := c.limits.Bodies.take(&c.held, c.limits.MaxBody); err != nil && bytes.Contains(p, endOfHead) {
 		return c.fail(err)
 	}
@@ -230,9 +232,7 @@ func (c *Conn) takeRest(p []byte) int {
 
 // more reads on in the middle of a head.
 func (c *Conn) more(p []byte) (int, error) {
-	if err := c.begin(c.request.Now); err != nil {
-		return 0, err
-	}
+	c.begin(c.request.Now)
 	return c.further(p)
 }
 
