@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// maxNames bounds a list of names, in bytes: two million icons.
+// maxNames bounds a list of names, in bytes: some two million icons.
 const maxNames = 16 << 20
 
 // A nameList has the names of one release. It counts while that is the release that the edge knows: with the next one every name is asked
@@ -24,7 +24,7 @@ const maxNames = 16 << 20
 type nameList struct {
 	release string
 	sum     string // SHA-256, in hexadecimal
-	icon.Names
+	*icon.Names
 }
 
 // currentNames is the list of the release that the edge knows; nil: there is none.
@@ -36,23 +36,24 @@ func (h *handler) currentNames() *nameList {
 	return n
 }
 
-// absent is the answer to a question about an icon or a pack that is not in the list; nil: the origin is to be asked. A pack that our
-// origin does not have may be somebody else's path, where paths of others are served at all.
+// absent is the answer to a question about an icon or a pack that is not in the list, the same as the origin's; nil: the origin is to be
+// asked. A pack that our origin does not have may be somebody else's path, where paths of others are served at all.
 func (h *handler) absent(name string) *problem.Problem {
 	n := h.currentNames()
-	if name == "" || n == nil || n.Has(name) {
+	if name == "" || n == nil {
 		return nil
 	}
-	pack, _, isIcon := strings.Cut(name, "/")
-	detail := icon.NoPack
+	pack, name, isIcon := strings.Cut(name, "/")
+	hasPack, hasIcon := n.Has(pack, name)
 	switch {
-	case isIcon && n.Has(pack):
-		detail = icon.NoIcon
-	case h.proxyAll:
+	case hasIcon, hasPack && !isIcon, !hasPack && h.proxyAll:
 		return nil
+	case hasPack:
+		h.metrics.absent.Inc()
+		return problem.NotFound(icon.NoIcon, n.Near(pack, name)...)
 	}
 	h.metrics.absent.Inc()
-	return problem.NotFound(detail)
+	return problem.NotFound(icon.NoPack, n.NearPacks(pack)...)
 }
 
 // followNames gets the list of each release that the watch learns of, until ctx ends. It holds nobody up: without a list every name is
@@ -91,23 +92,23 @@ func (w *watch) learnNames(ctx context.Context) (release string, err error) {
 var errSum = errors.New("it is not the list that the release names")
 
 // askNames gets a list, and checks that it is the one with that SHA-256.
-func (h *handler) askNames(ctx context.Context, release, sum string) (icon.Names, error) {
+func (h *handler) askNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
 	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: plain})
 	if err != nil {
-		return icon.Names{}, err
+		return nil, err
 	}
 	defer a.Body.Close()
 	if a.Status != http.StatusOK || a.Length < 0 || a.Length > maxNames {
-		return icon.Names{}, fmt.Errorf("the origin answered %d with %d bytes", a.Status, a.Length)
+		return nil, fmt.Errorf("the origin answered %d with %d bytes", a.Status, a.Length)
 	}
 	b := make([]byte, a.Length)
 	if _, err := io.ReadFull(a.Body, b); err != nil {
-		return icon.Names{}, err
+		return nil, err
 	}
 	if got := sha256.Sum256(b); hex.EncodeToString(got[:]) != sum {
-		return icon.Names{}, errSum
+		return nil, errSum
 	}
 	return icon.ParseNames(b)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,14 +23,28 @@ type listing struct {
 	others atomic.Int64           // questions but for the release and its names
 }
 
-func newListing(names ...string) *listing {
+func newListing(packs ...string) *listing {
 	l := &listing{library: newLibrary()}
-	l.has(names...)
+	l.has(packs...)
 	return l
 }
 
-func (l *listing) has(names ...string) {
-	list := icon.NewNames(slices.Values(names)).Append(nil)
+// has makes it the list of these packs, such as "mdi account home".
+func (l *listing) has(packs ...string) {
+	list := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
+		for _, p := range packs {
+			names := strings.Fields(p)
+			if !yield(icon.PackNames{Key: names[0], Names: func(yield func(string, bool) bool) {
+				for _, name := range names[1:] {
+					if !yield(name, false) {
+						return
+					}
+				}
+			}}) {
+				return
+			}
+		}
+	})
 	l.list.Store(&list)
 }
 
@@ -76,7 +89,7 @@ func (e *edgeTest) learnAll(t *testing.T) {
 	}
 }
 
-var ourNames = []string{"mdi", "mdi/home", "mdi/account", "fc", "fc/apple"}
+var ourNames = []string{"fc apple", "mdi account home"} // five, with those of the packs
 
 // Names that the release does not have reach no origin, in whatever form they are asked for. Those that it has do.
 func TestAbsent(t *testing.T) {
@@ -102,6 +115,12 @@ func TestAbsent(t *testing.T) {
 	if n := l.others.Load(); n != 0 {
 		t.Errorf("3000 questions about what is not there reached the origin %d times", n)
 	}
+	if a := e.get(t, "/mdi/hoem.svg"); !strings.Contains(a.body, `"suggestions":["home"]`) {
+		t.Errorf("nothing is suggested for a slip: %s", a.body)
+	}
+	if a := e.get(t, "/mdl/home.svg"); !strings.Contains(a.body, `"suggestions":["mdi"]`) {
+		t.Errorf("nothing is suggested for the slip of a pack: %s", a.body)
+	}
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?size=24", "/fc/apple.svg", "/api/v1/icon/mdi/home", "/api/v1/packs/mdi"} {
 		if a := e.get(t, target); a.StatusCode != 200 {
 			t.Errorf("%s: %d", target, a.StatusCode)
@@ -122,7 +141,7 @@ func TestAbsentOfAnotherRelease(t *testing.T) {
 
 // A name that is published is asked for as soon as its release is known, whether or not the new list is here.
 func TestPublishedIsPresent(t *testing.T) {
-	l := newListing("mdi", "mdi/account")
+	l := newListing("mdi account")
 	e := newEdgeTest(t, l)
 	e.learnAll(t)
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 404 || l.others.Load() != 0 {
@@ -202,7 +221,7 @@ func TestNamesForOthers(t *testing.T) {
 	inner.learnAll(t)
 	outer := newEdgeTest(t, inner)
 	outer.learnAll(t)
-	if n := outer.currentNames(); n == nil || n.Len() != len(ourNames) {
+	if n := outer.currentNames(); n == nil || n.Len() != 5 {
 		t.Fatal("the edge behind has no names")
 	}
 	for range 3 {

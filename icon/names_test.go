@@ -5,62 +5,131 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 )
 
-func TestNames(t *testing.T) {
-	n := NewNames(slices.Values([]string{"mdi", "mdi/home", "mdi/account", "fc", "fc/apple", "mdi/home"}))
-	read, err := ParseNames(n.Append(nil))
-	if err != nil || n.Len() != 5 || read.Len() != 5 {
-		t.Fatalf("%d names, %d read again, %v", n.Len(), read.Len(), err)
-	}
-	for name, want := range map[string]bool{"mdi": true, "mdi/home": true, "fc/apple": true, "fc/home": false, "mdi/": false, "home": false, "": false, "MDI/home": false} {
-		if n.Has(name) != want || read.Has(name) != want {
-			t.Errorf("%q is there: %v, read again %v, want %v", name, n.Has(name), read.Has(name), want)
-		}
-	}
-	if (Names{}).Has("mdi") {
-		t.Error("an empty list has a name")
-	}
-}
-
-func TestParseNames(t *testing.T) {
-	whole := NewNames(slices.Values([]string{"a", "b", "c"})).Append(nil)
-	unsorted := append(append(bytes.Clone(whole[:8]), whole[16:]...), whole[8:16]...)
-	for name, b := range map[string][]byte{"nothing": nil, "half of its form": whole[:5], "another form": append([]byte("names/2\n"), whole[8:]...),
-		"cut": whole[:len(whole)-1], "unsorted": unsorted, "a name twice": append(bytes.Clone(whole[:16]), whole[8:16]...), "a page": []byte("<!doctype html>\n")} {
-		if _, err := ParseNames(b); err == nil {
-			t.Errorf("%s is read", name)
-		}
-	}
-	if _, err := ParseNames(whole[:8]); err != nil {
-		t.Errorf("an empty list: %v", err)
-	}
-}
-
-// What is read is written again to the byte, and looking something up in it is safe.
-func FuzzParseNames(f *testing.F) {
-	f.Add(NewNames(slices.Values([]string{"mdi", "mdi/home"})).Append(nil), "mdi/home")
-	f.Add([]byte("names/1\n"), "")
-	f.Fuzz(func(t *testing.T, b []byte, name string) {
-		n, err := ParseNames(b)
-		if err != nil {
-			return
-		}
-		if again := n.Append(nil); !bytes.Equal(again, b) {
-			t.Errorf("%x became %x", b, again)
-		}
-		if n.Has(name) && !bytes.Contains(b, NewNames(slices.Values([]string{name})).hashes) {
-			t.Errorf("%q is not in %x", name, b)
+// listOf makes a list of packs, such as "mdi: home account -secret": a dash is before what is hidden.
+func listOf(packs ...string) []byte {
+	return AppendNames(nil, func(yield func(PackNames) bool) {
+		for _, p := range packs {
+			key, names, _ := strings.Cut(p, ":")
+			key, hidden := strings.CutPrefix(key, "-")
+			if !yield(PackNames{key, hidden, func(yield func(string, bool) bool) {
+				for name := range strings.FieldsSeq(names) {
+					name, hidden := strings.CutPrefix(name, "-")
+					if !yield(name, hidden) {
+						return
+					}
+				}
+			}}) {
+				return
+			}
 		}
 	})
 }
 
+func TestNames(t *testing.T) {
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("arrow-%03d", i))
+	}
+	long := strings.Repeat("a", MaxKey)
+	n, err := ParseNames(listOf("empty", "fc: apple", "-internal: x", "many: "+strings.Join(many, " "), "mdi: "+long+" account account-outline home -homes house"))
+	if err != nil || n.Len() != 5+1+1+100+6 {
+		t.Fatalf("%v, %v", n, err)
+	}
+	for _, row := range []struct {
+		pack, name       string
+		hasPack, hasIcon bool
+	}{
+		{"mdi", "home", true, true}, {"mdi", "homes", true, true}, {"mdi", "account", true, true}, {"mdi", "account-outline", true, true}, {"mdi", long, true, true},
+		{"mdi", "accoun", true, false}, {"mdi", "account-", true, false}, {"mdi", "zzz", true, false}, {"mdi", "", true, false}, {"mdi", "0", true, false},
+		{"fc", "apple", true, true}, {"fc", "home", true, false}, {"empty", "x", true, false}, {"internal", "x", true, true},
+		{"md", "home", false, false}, {"", "", false, false}, {"mdi-light", "home", false, false},
+	} {
+		if p, i := n.Has(row.pack, row.name); p != row.hasPack || i != row.hasIcon {
+			t.Errorf("%s/%.20s: %v, %v", row.pack, row.name, p, i)
+		}
+	}
+	for i, name := range many {
+		if _, has := n.Has("many", name); !has || n.pack("many").name(i) != name {
+			t.Errorf("%s is not there", name)
+		}
+		if _, has := n.Has("many", name+"x"); has {
+			t.Errorf("%sx is there", name)
+		}
+	}
+	if got := n.Near("mdi", "homs"); !slices.Contains(got, "home") || slices.Contains(got, "homes") {
+		t.Errorf("near homs are %v", got)
+	}
+	if got := n.NearPacks("internl"); len(got) != 0 {
+		t.Errorf("a hidden pack is near: %v", got)
+	}
+	if got := n.NearPacks("mdl"); !slices.Equal(got, []string{"mdi"}) || n.Near("nothing", "x") != nil {
+		t.Errorf("near mdl are %v", got)
+	}
+}
+
+func TestParseNames(t *testing.T) {
+	good := listOf("fc: apple", "mdi: account home")
+	for name, b := range map[string][]byte{
+		"nothing": nil, "half of its form": good[:5], "another form": append([]byte("names/2\n"), good[8:]...), "a page": []byte("<!doctype html>\n"),
+		"cut in a name": good[:len(good)-1], "cut in a pack": good[:12], "packs that are not sorted": listOf("mdi", "fc"), "a pack twice": listOf("fc", "fc"),
+		"names that are not sorted": listOf("mdi: home account"), "a name twice": listOf("mdi: home home"), "a name that is none": listOf("mdi: Home"), "a key that is none": listOf("MDI: home"),
+		"one name too few":                    bytes.Replace(good, []byte("mdi\x00\x00\x00\x00\x02"), []byte("mdi\x00\x00\x00\x00\x03"), 1),
+		"more letters shared than there were": bytes.Replace(good, []byte("\x00\x04home"), []byte("\x7f\x04home"), 1),
+	} {
+		if _, err := ParseNames(b); err == nil {
+			t.Errorf("%s: it is read", name)
+		}
+	}
+	if n, err := ParseNames(listOf()); err != nil || n.Len() != 0 {
+		t.Errorf("an empty list: %v", err)
+	}
+}
+
+// What is read holds the names that it says, and looking something up in it is safe.
+func FuzzParseNames(f *testing.F) {
+	f.Add(listOf("fc: apple", "-mdi: account account-outline home -homes"), "mdi", "home")
+	f.Add([]byte("names/1\n"), "", "")
+	f.Fuzz(func(t *testing.T, b []byte, pack, name string) {
+		n, err := ParseNames(b)
+		if err != nil {
+			return
+		}
+		count := len(n.packs)
+		for i := range n.packs {
+			p := &n.packs[i]
+			count += p.count
+			for k := range p.count {
+				if at, found, _ := p.search(p.name(k)); !found || at != k {
+					t.Fatalf("%s/%s is not where it is", p.key, p.name(k))
+				}
+			}
+		}
+		if count != n.Len() {
+			t.Errorf("%d names, %d are said", count, n.Len())
+		}
+		if hasPack, hasIcon := n.Has(pack, name); (hasPack || hasIcon) && !bytes.Contains(b, []byte(pack)) {
+			t.Errorf("%s/%s is there", pack, name)
+		}
+		n.Near(pack, name)
+		n.NearPacks(pack)
+	})
+}
+
 // many are as many names as the largest library has.
-func many() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range 390_629 {
-			if !yield(fmt.Sprintf("pack-%d/icon-%d", i%222, i)) {
+func many() iter.Seq[PackNames] {
+	return func(yield func(PackNames) bool) {
+		for p := range 222 {
+			if !yield(PackNames{Key: fmt.Sprintf("pack-%03d", p), Names: func(yield func(string, bool) bool) {
+				for i := range 1760 {
+					if !yield(fmt.Sprintf("account-%04d-outline", i), false) {
+						return
+					}
+				}
+			}}) {
 				return
 			}
 		}
@@ -68,31 +137,35 @@ func many() iter.Seq[string] {
 }
 
 func BenchmarkNames(b *testing.B) {
-	n := NewNames(many())
+	wire := AppendNames(nil, many())
+	n, err := ParseNames(wire)
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.Run("made", func(b *testing.B) {
 		for b.Loop() {
-			NewNames(many())
+			AppendNames(nil, many())
 		}
 	})
 	b.Run("read", func(b *testing.B) {
-		wire := n.Append(nil)
 		b.SetBytes(int64(len(wire)))
+		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := ParseNames(wire); err != nil {
-				b.Fatal(err)
-			}
+			ParseNames(wire)
 		}
 	})
 	b.Run("asked", func(b *testing.B) {
-		var names []string
-		for name := range many() {
-			names = append(names, name+"x")
-		}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if n.Has(names[i%len(names)]) {
+			if _, there := n.Has(n.packs[i%222].key, "account-0500-outlinex"); there {
 				b.Fatal("it is there")
 			}
+		}
+	})
+	b.Run("near", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			n.Near(n.packs[i%222].key, "account-0500-outlien")
 		}
 	})
 }

@@ -150,8 +150,8 @@ func Document(address string) any {
 				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{}), "400"),
 			}},
 			"/-/names": {Get: &operation{
-				OperationID: "names", Summary: "Which packs and icons a release has, as hashes", Tags: []string{"service"},
-				Description: "For caches in front of this service. After `names/1` and a line feed come 8 bytes a pack and an icon, sorted: the first ones of the SHA-256 of `mdi` or `mdi/home`.",
+				OperationID: "names", Summary: "Which packs and icons a release has", Tags: []string{"service"},
+				Description: "For caches in front of this service, in a form of its own.",
 				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", schema{Type: "string"})},
 				Responses:   answers("The names.", typeNames, schema{Type: "string", Format: "binary"}, "400", "404"),
 			}},

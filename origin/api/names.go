@@ -20,27 +20,20 @@ func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 	case given && id != c.release.ID():
 		return nil, problem.NotFound("the names of that release are not at hand; /-/release tells which one is current")
 	case given:
-		ans.cacheControl = forever + ", no-transform" // hashes can't be compressed
+		ans.cacheControl = forever + ", no-transform" // an edge need not make codings of it: the few that ask take it as it is
 	}
 	return ans, nil
 }
 
 // namesOf lists a release, and gives the SHA-256 of the list.
 func namesOf(r *catalog.Release) (*entity, string) {
-	body := icon.NewNames(func(yield func(string) bool) {
+	body := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
 		for _, p := range r.Packs() {
-			if !yield(p.Pack.Pack) {
+			if !yield(icon.PackNames{Key: p.Pack.Pack, Hidden: p.Hidden, Names: p.Names}) {
 				return
 			}
-			for name := range p.Names {
-				if !yield(p.Pack.Pack + "/" + name) {
-					return
-				}
-			}
 		}
-	}).Append(nil)
+	})
 	sum := sha256.Sum256(body)
-	e := newContent(typeNames, body)
-	e.gzip = func() []byte { return body } // no shorter
-	return e, hex.EncodeToString(sum[:])
+	return newContent(typeNames, body), hex.EncodeToString(sum[:])
 }

@@ -58,14 +58,9 @@ func (i Icon) Deflated() (data []byte, crc, size uint32, err error) {
 	return data, crc, size, err
 }
 
-// Names calls yield with the name of each drawing of a pack of the current release, sorted, aliases and hidden ones included.
-func (p *Pack) Names(yield func(name string) bool) {
-	a := p.archive.Load()
-	for e := range a.All() {
-		if !yield(a.Name(e)) {
-			return
-		}
-	}
+// Names calls yield with the name of each drawing of a pack of the current release, sorted, and whether it is hidden.
+func (p *Pack) Names(yield func(name string, hidden bool) bool) {
+	p.Icons(func(m release.Meta) bool { return yield(m.Name, m.Hidden) })
 }
 
 // Icons calls yield with each drawing of a pack of the current release, sorted by name: what a list says of it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
 )
 
@@ -41,7 +42,7 @@ func TestNear(t *testing.T) {
 		if first, _, _ := strings.Cut(row.want, " "); !strings.HasPrefix(got, first) || row.want == "" && got != "" || strings.Contains(got, "homes") {
 			t.Errorf("Near(%s) = %q, want %q", row.name, got, row.want)
 		}
-		if n := len(p.Near(row.name)); n > MaxNear {
+		if n := len(p.Near(row.name)); n > icon.MaxNear {
 			t.Errorf("Near(%s) gives %d names", row.name, n)
 		}
 	}
@@ -50,16 +51,6 @@ func TestNear(t *testing.T) {
 			t.Errorf("Near(%s) = %q, want %q first", row.key, got, row.want)
 		}
 	}
-}
-
-func FuzzDistance(f *testing.F) {
-	f.Add("home", "hoem")
-	f.Add("", "abc")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		if d, back := distance(a, b), distance(b, a); d != back || (d == 0) != (a == b) && len(a) <= 64 && len(b) <= 64 {
-			t.Fatalf("distance(%q, %q) = %d, and %d the other way round", a, b, d, back)
-		}
-	})
 }
 
 // The contract gives close names 200 µs; the largest packs have some 15,000 names, many of them alike.
@@ -80,7 +71,7 @@ func BenchmarkNear(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if n := len(p.Near(name)); n > MaxNear {
+				if n := len(p.Near(name)); n > icon.MaxNear {
 					b.Fatal(n)
 				}
 			}

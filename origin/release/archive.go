@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 // An Archive is the archive of a pack, open for reading. It holds the names and where each drawing lies, about 50 bytes an
@@ -75,19 +77,9 @@ func (a *Archive) name(i int) []byte {
 // Near gives up to n names that stand next to where name stands or would stand, in turn after and before it.
 func (a *Archive) Near(name string, n int) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		after, found := a.search(name)
-		before := after - 1
-		if found {
-			after++
-		}
-		for turn := range n {
-			next := -1
-			if after < len(a.records) && (turn%2 == 0 || before < 0) {
-				next, after = after, after+1
-			} else if before >= 0 {
-				next, before = before, before-1
-			}
-			if next < 0 || !yield(string(a.name(next))) {
+		at, found := a.search(name)
+		for i := range icon.Around(at, found, len(a.records), n) {
+			if !yield(string(a.name(i))) {
 				return
 			}
 		}
