@@ -45,6 +45,14 @@ type load struct {
 	points   int64 // bytes of outlines: there are no more vertices than that, and a marker may stand at each
 }
 
+// known reports whether a load is counted, or, which is an error, being counted.
+func (l load) known() (bool, error) {
+	if l.elements < 0 {
+		return true, unclean("it refers to itself")
+	}
+	return l.elements > 0, nil
+}
+
 // maxPoints keeps the product of a load's numbers far from overflowing.
 const maxPoints = 1 << 30
 
@@ -72,7 +80,7 @@ const (
 // expansion counts what each node draws, with what it refers to.
 type expansion struct {
 	p         *parser
-	own       []load // per node, as it is drawn where it stands; no elements: not yet known, -1: being counted
+	own       []load // per node, as it is drawn where it stands; no elements: not counted yet, -1: being counted
 	referred  []load // per node, as it is drawn through a reference
 	referrals [][]referral
 	known     []bool  // per node, whether its referrals are
@@ -124,11 +132,8 @@ func eachRule(items []item, f func(*rule)) {
 
 // of is what a node draws where it stands.
 func (e *expansion) of(i int32, depth int) (load, error) {
-	switch l := e.own[i]; {
-	case l.elements > 0:
-		return l, nil
-	case l.elements < 0:
-		return load{}, errLoop
+	if known, err := e.own[i].known(); known {
+		return e.own[i], err
 	}
 	if depth > 2*maxDepth {
 		return load{}, unclean("its references follow each other more than %d deep", 2*maxDepth)
@@ -150,8 +155,6 @@ func (e *expansion) of(i int32, depth int) (load, error) {
 	return l, nil
 }
 
-var errLoop = unclean("it refers to itself")
-
 // outline is the length of what a shape's vertices are given by.
 func (e *expansion) outline(n *node) int64 {
 	if n.elem == nil || n.elem.role != roleShape && n.elem.role != roleLine {
@@ -168,11 +171,8 @@ func (e *expansion) outline(n *node) int64 {
 
 // through is what a node draws that is drawn through a reference: it takes after its ancestors where it stands.
 func (e *expansion) through(i int32, depth int) (load, error) {
-	switch l := e.referred[i]; {
-	case l.elements > 0:
-		return l, nil
-	case l.elements < 0:
-		return load{}, errLoop
+	if known, err := e.referred[i].known(); known {
+		return e.referred[i], err
 	}
 	l, err := e.of(i, depth)
 	if err != nil {
