@@ -25,7 +25,7 @@ const (
 	defaultPerClient = 1000
 	defaultWaiting   = 2000
 
-	mostConnections  = 16384 // by default: each costs some 30 kB
+	mostConnections  = 16384 // by default: each costs up to some 70 kB
 	leastConnections = 64    // by default
 	otherDescriptors = 4     // one in so many is left for the origin, the disk and the admin
 )

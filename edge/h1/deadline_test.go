@@ -220,6 +220,32 @@ func take(c net.Conn, step int, pause time.Duration, all int) (got int, err erro
 	return got, nil
 }
 
+// However many writes an answer takes, they have the time of one answer together.
+func TestAnswerInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		conn, done := NewConn(server, ready{}, limits), make(chan struct{})
+		go func() {
+			defer close(done)
+			for p := make([]byte, 1); ; time.Sleep(7 * time.Second) {
+				if _, err := client.Read(p); err != nil {
+					return
+				}
+			}
+		}()
+		start := time.Now()
+		for {
+			if _, err := conn.Write([]byte("a")); err != nil {
+				break
+			}
+		}
+		if lived := time.Since(start); lived != 30*time.Second {
+			t.Errorf("it is cut after %v", lived)
+		}
+		<-done
+	})
+}
+
 // An answer that comes slowly itself does not use up the client's time.
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
