@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,21 +67,13 @@ func pair(t *testing.T, answer int) (net.Conn, *Conn) {
 				return
 			}
 			conn.Answer(int64(answer))
-			head := "HTTP/1.1 200 OK\r\nContent-Length: " + itoa(answer) + "\r\n\r\n"
+			head := "HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(answer) + "\r\n\r\n"
 			if _, err := conn.Write(append([]byte(head), body...)); err != nil {
 				return
 			}
 		}
 	}()
 	return client, conn
-}
-
-func itoa(n int) string {
-	b := []byte{}
-	for ; n > 0 || len(b) == 0; n /= 10 {
-		b = append([]byte{byte('0' + n%10)}, b...)
-	}
-	return string(b)
 }
 
 // drip sends piece after piece, a pause between two, until it is cut off, and says how long that took.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,7 @@ const long = 1 << 20
 
 var (
 	longBody = strings.Repeat("0123456789abcdef", long/16)
-	longHead = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: " + itoa(long) + "\r\n"
+	longHead = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: " + strconv.Itoa(long) + "\r\n"
 )
 
 // The server hears of a request with a long body when that has come, and then gets all of it, and nothing of what follows.

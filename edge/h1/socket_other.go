@@ -6,3 +6,6 @@ import "net"
 
 // queued is not known on this system: there the deadlines of writes are all.
 func queued(net.Conn) int64 { return 0 }
+
+// Left is not known on this system.
+func (c *Conn) Left() bool { return false }

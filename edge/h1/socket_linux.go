@@ -1,0 +1,38 @@
+package h1
+
+import (
+	"net"
+	"syscall"
+	"unsafe"
+)
+
+// onSocket calls f with the descriptor of c, and reports whether c has one that is open.
+func onSocket(c net.Conn, f func(fd uintptr)) bool {
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := sc.SyscallConn()
+	return err == nil && raw.Control(f) == nil
+}
+
+// queued is how many bytes that were written to c its client's system has not acknowledged (SIOCOUTQ, tcp(7)).
+func queued(c net.Conn) int64 {
+	var n int32
+	onSocket(c, func(fd uintptr) {
+		if _, _, no := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n))); no != 0 {
+			n = 0
+		}
+	})
+	return int64(n)
+}
+
+// Left reports whether the client has closed its end, or broken the connection. A client that has closed one direction alone looks the
+// same.
+func (c *Conn) Left() (left bool) {
+	onSocket(c.Conn, func(fd uintptr) {
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		left = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
+	})
+	return left
+}
