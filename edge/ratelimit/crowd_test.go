@@ -113,11 +113,7 @@ func inside(let map[netip.Addr][]time.Time, limit Limit, now time.Time) (n int) 
 
 // While a call is about to make a window above the ceiling, its client gets none in another way, though there is room again.
 func TestOneDoor(t *testing.T) {
-	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
-	l.Allow(alice, t0)
-	l.door.Lock()
-	decisions := make(chan Decision, 2)
-	allowAtDoor(l, decisions, 1)
+	l, decisions := heldDoor()
 	l.Sweep(t0.Add(70 * time.Second))
 	allowAtDoor(l, decisions, 2)
 	if len(decisions) > 0 {
@@ -131,11 +127,7 @@ func TestOneDoor(t *testing.T) {
 
 // A window that was made for a client while he stood at the door is his, though there is room for another.
 func TestMadeMeanwhile(t *testing.T) {
-	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
-	l.Allow(alice, t0)
-	l.door.Lock()
-	decisions := make(chan Decision, 1)
-	allowAtDoor(l, decisions, 1)
+	l, decisions := heldDoor()
 	l.take(keyOf(carol).near(), l.moment(t0.Add(30*time.Second)), ifRoom)
 	l.Sweep(t0.Add(70 * time.Second))
 	l.door.Unlock()
@@ -145,6 +137,16 @@ func TestMadeMeanwhile(t *testing.T) {
 }
 
 var carol = netip.MustParseAddr("198.51.100.1")
+
+// heldDoor is a limiter with room for alice alone, and a call for carol that waits at its door, which the caller opens.
+func heldDoor() (*Limiter, chan Decision) {
+	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
+	l.Allow(alice, t0)
+	l.door.Lock()
+	decisions := make(chan Decision, 2)
+	allowAtDoor(l, decisions, 1)
+	return l, decisions
+}
 
 // allowAtDoor calls for carol, and returns when n calls wait, or one did not.
 func allowAtDoor(l *Limiter, decisions chan Decision, n int64) {
