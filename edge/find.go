@@ -39,7 +39,7 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 			verdict = cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now)
 		}
 		if e == nil {
-			if p := h.absent(q.name); p != nil {
+			if p := h.absent(q.name, r.now); p != nil {
 				return found{outcome: outcomeRefused}, p
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -36,9 +37,24 @@ func (h *handler) currentNames() *nameList {
 	return n
 }
 
+// mostHints is for how many answers a second close names are looked for: that takes some 80 µs, a hundred times as long as to know that a
+// name is not there, and who floods an edge with names is not looking for one.
+const mostHints = 1000
+
+// hints counts the answers of a second.
+type hints struct{ second, given atomic.Int64 }
+
+// spare reports whether there is time for one more.
+func (h *hints) spare(now time.Time) bool {
+	if second := now.Unix(); h.second.Swap(second) != second {
+		h.given.Store(0)
+	}
+	return h.given.Add(1) <= mostHints
+}
+
 // absent is the answer to a question about an icon or a pack that is not in the list, the same as the origin's; nil: the origin is to be
 // asked. A pack that our origin does not have may be somebody else's path, where paths of others are served at all.
-func (h *handler) absent(name string) *problem.Problem {
+func (h *handler) absent(name string, now time.Time) *problem.Problem {
 	n := h.currentNames()
 	if name == "" || n == nil {
 		return nil
@@ -48,12 +64,24 @@ func (h *handler) absent(name string) *problem.Problem {
 	switch {
 	case hasIcon, hasPack && !isIcon, !hasPack && h.proxyAll:
 		return nil
-	case hasPack:
-		h.metrics.absent.Inc()
-		return problem.NotFound(icon.NoIcon, n.Near(pack, name)...)
 	}
 	h.metrics.absent.Inc()
-	return problem.NotFound(icon.NoPack, n.NearPacks(pack)...)
+	detail, near := icon.NoPack, []string(nil)
+	if hasPack {
+		detail = icon.NoIcon
+	}
+	if h.hints.spare(now) {
+		near = n.close(pack, name, hasPack)
+	}
+	return problem.NotFound(detail, near...)
+}
+
+// close are names in the pack that are close to one that it has not, or packs, if there is no such pack.
+func (n *nameList) close(pack, name string, hasPack bool) []string {
+	if hasPack {
+		return n.Near(pack, name)
+	}
+	return n.NearPacks(pack)
 }
 
 // followNames gets the list of each release that the watch learns of, until ctx ends. It holds nobody up: without a list every name is

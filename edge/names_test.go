@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -96,6 +97,12 @@ func TestAbsent(t *testing.T) {
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l, func(c *Config) { must(t, c.Limits.Set("icon=off")); must(t, c.Limits.Set("packs=off")) })
 	e.learnAll(t)
+	if a := e.get(t, "/mdi/hoem.svg"); !strings.Contains(a.body, `"suggestions":["home"]`) {
+		t.Errorf("nothing is suggested for a slip: %s", a.body)
+	}
+	if a := e.get(t, "/mdl/home.svg"); !strings.Contains(a.body, `"suggestions":["mdi"]`) {
+		t.Errorf("nothing is suggested for the slip of a pack: %s", a.body)
+	}
 	for i := range 500 {
 		for _, target := range []string{"/mdi/name-%d.svg", "/pack-%d/home.svg", "/mdi/name-%d.svg?size=24&color=f00", "/api/v1/icon/mdi/name-%d", "/api/v1/icon/mdi/name-%d?format=svg", "/api/v1/packs/pack-%d"} {
 			a := e.get(t, fmt.Sprintf(target, i))
@@ -115,15 +122,20 @@ func TestAbsent(t *testing.T) {
 	if n := l.others.Load(); n != 0 {
 		t.Errorf("3000 questions about what is not there reached the origin %d times", n)
 	}
-	if a := e.get(t, "/mdi/hoem.svg"); !strings.Contains(a.body, `"suggestions":["home"]`) {
-		t.Errorf("nothing is suggested for a slip: %s", a.body)
-	}
-	if a := e.get(t, "/mdl/home.svg"); !strings.Contains(a.body, `"suggestions":["mdi"]`) {
-		t.Errorf("nothing is suggested for the slip of a pack: %s", a.body)
-	}
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?size=24", "/fc/apple.svg", "/api/v1/icon/mdi/home", "/api/v1/packs/mdi"} {
 		if a := e.get(t, target); a.StatusCode != 200 {
 			t.Errorf("%s: %d", target, a.StatusCode)
+		}
+	}
+}
+
+// Close names are looked for while there is time: a flood of names gets an answer without them, and the next second has them again.
+func TestHints(t *testing.T) {
+	var h hints
+	for i := range 3 * mostHints {
+		second := i / (mostHints + mostHints/2)
+		if spare, want := h.spare(time.Unix(int64(second), 0)), i%(mostHints+mostHints/2) < mostHints; spare != want {
+			t.Fatalf("answer %d: %v, want %v", i, spare, want)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type handler struct {
 	codings    codings
 	doors      doorkeeper
 	missing    missing
+	hints      hints
 
 	requireToken bool
 
