@@ -21,7 +21,7 @@ func TestAddresses(t *testing.T) {
 		"::ffff:198.51.100.7": true, // an IPv4 address, written as IPv6
 		"2001:db8::1":         true, "2001:db9::": false, "2001:db8::1%eth0": true,
 		"10.0.0.0": true, "10.127.255.255": true, "10.128.0.0": true, "10.255.255.255": true, "11.0.0.0": false, "9.255.255.255": false,
-		"::1": true, "::2": false, "0.0.0.0": false, "0.0.0.1": false,
+		"::1": true, "::1%eth0": true, "::2": false, "0.0.0.0": false, "0.0.0.1": false,
 	} {
 		if got := set.has(netip.MustParseAddr(client)); got != want {
 			t.Errorf("%s is in the set: %v, want %v", client, got, want)

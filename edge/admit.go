@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -105,15 +104,11 @@ func (h *handler) guess(r *request, client netip.Addr) error {
 	if l == nil {
 		return nil
 	}
-	d := l.Allow(client, r.now)
-	h.metrics.counted(classVerify, d.OK)
-	if !d.OK && h.requireToken {
-		r.counted, r.limit, r.decision = classVerify, l.Limit(), d
+	err := h.counted(r, classVerify, l.Limit(), l.Allow(client, r.now))
+	if err == nil || !h.requireToken {
+		r.limit = ratelimit.Limit{} // the fields are for what ends the call, or for its own class
 	}
-	if !d.OK {
-		return tooMany(d)
-	}
-	return nil
+	return err
 }
 
 // unlicensed is the 401 of who bears no token that counts; nil, where nobody has to. Where one was given its answer says what is wrong
@@ -146,30 +141,25 @@ func bearer(ctx *fasthttp.RequestCtx) (token string, given bool) {
 // count counts a request against the limit of its token's plan, if that has one, else of its class for its address. The fields say
 // how things stand, also on what is refused.
 func (h *handler) count(r *request, client netip.Addr, l *license) error {
-	limiter, ofPlan := (*ratelimit.Limiter)(nil), false
 	if l != nil {
-		limiter, ofPlan = h.plans[planClass{l.plan, r.class}]
+		if of, ok := h.plans[planClass{l.plan, r.class}]; ok && of == nil {
+			return nil
+		} else if ok {
+			return h.counted(r, r.class, of.Limit(), of.AllowKey([16]byte(l.sum[:16]), r.now))
+		}
 	}
-	if !ofPlan {
-		limiter = h.limits[r.class]
-	}
-	if limiter == nil {
-		return nil
-	}
-	if ofPlan {
-		r.decision = allowToken(limiter, l, r.now)
-	} else {
-		r.decision = limiter.Allow(client, r.now)
-	}
-	r.counted, r.limit = r.class, limiter.Limit()
-	h.metrics.counted(r.class, r.decision.OK)
-	if !r.decision.OK {
-		return tooMany(r.decision)
+	if of := h.limits[r.class]; of != nil {
+		return h.counted(r, r.class, of.Limit(), of.Allow(client, r.now))
 	}
 	return nil
 }
 
-// allowToken counts a call of a token: its hash stands for an address. A plan's limiter counts no others.
-func allowToken(limiter *ratelimit.Limiter, l *license, now time.Time) ratelimit.Decision {
-	return limiter.Allow(netip.AddrFrom16([16]byte(l.sum[:16])), now)
+// counted notes what a limit decided about a request that was counted as one of some class.
+func (h *handler) counted(r *request, as class, limit ratelimit.Limit, d ratelimit.Decision) error {
+	r.counted, r.limit, r.decision = as, limit, d
+	h.metrics.counted(as, d.OK)
+	if !d.OK {
+		return tooMany(d)
+	}
+	return nil
 }

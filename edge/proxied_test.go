@@ -179,6 +179,35 @@ func TestProxyHeaderInPieces(t *testing.T) {
 	}
 }
 
+// What a header says of its length is believed only so far.
+func TestProxyHeaderSize(t *testing.T) {
+	fixed := func(length uint16) []byte {
+		return binary.BigEndian.AppendUint16([]byte(headerV2(1, 0x11)[:14]), length)
+	}
+	for _, tt := range []struct {
+		name  string
+		b     []byte
+		size  int
+		wrong bool
+	}{
+		{"nothing", nil, unknownSize, false},
+		{"HTTP", []byte("GET "), 0, false},
+		{"a blank line before HTTP", []byte("\r\nGET "), 0, false},
+		{"another word that begins alike", []byte("PROXYING "), 0, false},
+		{"the beginning of v1", []byte("PRO"), unknownSize, false},
+		{"the beginning of v2", []byte("\r\n\r"), unknownSize, false},
+		{"v1 without its end", []byte("PROXY UNKNOWN"), unknownSize, false},
+		{"v1", []byte("PROXY UNKNOWN\r\nGET "), 15, false},
+		{"v2 of 12 bytes, none of which has come", fixed(12), 28, false},
+		{"v2 of as many as may be", fixed(maxProxyV2 - fixedProxyV2), maxProxyV2, false},
+		{"v2 of one more", fixed(maxProxyV2 - fixedProxyV2 + 1), 0, true},
+	} {
+		if size, err := proxyHeaderSize(tt.b); size != tt.size || (err != nil) != tt.wrong {
+			t.Errorf("%s: %d, %v, want %d", tt.name, size, err, tt.size)
+		}
+	}
+}
+
 // A header that drips ends with the time of the connection, as a request does that drips, and is answered so.
 func TestProxyHeaderDrips(t *testing.T) {
 	e, _ := newProxied(t, "127.0.0.0/8")
