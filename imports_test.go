@@ -27,7 +27,7 @@ var rooms = map[string]string{
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/certs":            "edge/files",
 	"edge/files":            "",
-	"edge/h1":               "",                                  // it knows nothing of caches
+	"edge/h1":               "edge/plain",                        // it knows nothing of caches
 	"edge/h2":               "edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
 	"edge/ratelimit":        "",

@@ -40,7 +40,7 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 			e.get(t, key)
 			e.age(t, key, 25*time.Hour)
 			status, release = http.StatusNotFound, row.after
-			q := &inquiry{key: key, own: true, header: plain, asks: cachepolicy.Request{Method: http.MethodGet, Target: key}}
+			q := &inquiry{key: key, own: true, header: uncoded, asks: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 			if l := e.ask(q, e.cache.Get(key)); (l.Err == nil) != row.gone {
 				t.Errorf("the 404 is believed: %v, want %v", l.Err == nil, row.gone)
 			}

@@ -22,13 +22,13 @@ type inquiry struct {
 	proto  string
 }
 
-// plain is all that our own routes ask an origin for: codings are made here.
-var plain = http.Header{"Accept-Encoding": {"identity"}}
+// uncoded is all that our own routes ask an origin for: codings are made here.
+var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 
 // ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
 // origin at will.
 func ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, name: r.target.name, header: plain, asks: cachepolicy.Request{
+	return &inquiry{key: key, own: true, name: r.target.name, header: uncoded, asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
-	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -22,95 +22,132 @@ import (
 // maxReady is how long a body may be to be written in one piece with its head, in bytes.
 const maxReady = 32 << 10
 
-// Answer is the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
-// give. What it is not sure of it leaves to that.
-func (h *handler) Answer(dst []byte, q *h1.Request) ([]byte, bool) {
-	t, ok := h.shortcut(q.Target)
-	if !ok || !h.knownHosts.has(q.Host) || h.requireToken && t.class.licensed() {
-		return dst, false
+// A meeting is a request that a fresh entry answers, and the answer: whole, or a 304.
+type meeting struct {
+	view   cache.View
+	target shortcut
+	policy cachepolicy.Entry
+	status int
+	body   []byte
+	etag   []byte
+	coding cache.Coding
+
+	limiter  *ratelimit.Limiter // that it was counted by; nil: none
+	decision ratelimit.Decision
+}
+
+// meet finds the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
+// give. What it is not sure of it leaves to that. Where it is ok, the view is to be released.
+func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
+	if m.target, ok = h.shortcut(q.Target); !ok || !h.knownHosts.has(q.Host) || h.requireToken && m.target.class.licensed() {
+		return false
 	}
-	var v cache.View
-	if !h.cache.View(t.key, &v) {
-		return dst, false
+	if !h.cache.View(m.target.key, &m.view) {
+		return false
 	}
-	defer v.Release()
-	p := v.Freshness()
-	if !p.Fresh(q.Now) {
-		return dst, false
+	if h.choose(m, q) && h.counts(m, q) {
+		m.view.Hit()
+		return true
 	}
-	coding := cache.Identity
-	if t.color == "" {
-		coding = h.codings.choose(&v, q.AcceptEncoding)
+	m.view.Release()
+	return false
+}
+
+// choose is what of an entry the client gets.
+func (h *handler) choose(m *meeting, q *plain.Request) bool {
+	v, color := &m.view, m.target.color
+	if m.policy = v.Freshness(); !m.policy.Fresh(q.Now) {
+		return false
+	}
+	m.coding = cache.Identity
+	if color == "" {
+		m.coding = h.codings.choose(v, q.AcceptEncoding)
 	} else if v.Head().Paints < 0 {
-		return dst, false
+		return false
 	}
-	body, etag := v.Body(coding), v.ETag(coding)
-	if len(body) > maxReady {
-		return dst, false
-	}
-	bare := false
+	m.body, m.etag, m.status = v.Body(m.coding), v.ETag(m.coding), http.StatusOK
 	if q.IfNoneMatch != nil {
-		same, sure := sameTag(q.IfNoneMatch, etag, t.color)
+		same, sure := sameTag(q.IfNoneMatch, m.etag, color)
 		if !sure {
-			return dst, false
+			return false
 		}
-		bare = same
+		if same {
+			m.status = http.StatusNotModified
+		}
 	}
-	var d ratelimit.Decision
-	l := h.limits[t.class]
+	return len(m.body) <= maxReady
+}
+
+// counts counts the request, if it must be. One that is refused does not count, so that it may be asked for again on the long way.
+func (h *handler) counts(m *meeting, q *plain.Request) bool {
+	l := h.limits[m.target.class]
 	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
-		return dst, false // for whom it is the long way knows
+		return false // for whom it is the long way knows
 	}
 	switch h.lists.of(q.Client) {
 	case denied:
-		return dst, false
+		return false
 	case allowed:
 		l = nil
 	}
-	if l != nil {
-		if d = l.Allow(q.Client, q.Now); !d.OK {
-			return dst, false // it does not count, so that it may be asked for again
-		}
-		h.metrics.counted(t.class, true)
+	if m.limiter = l; l == nil {
+		return true
 	}
-	v.Hit()
-	if bare {
-		dst = appendBare(dst, v.Head(), etag, &t)
+	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
+		h.metrics.counted(m.target.class, true)
+	}
+	return m.decision.OK
+}
+
+// Answer is the short way of HTTP/1.1.
+func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
+	var m meeting
+	if !h.meet(&m, q) {
+		return dst, false
+	}
+	defer m.view.Release()
+	if m.status == http.StatusOK {
+		dst = m.appendHead(dst)
 	} else {
-		dst = appendHead(dst, v.Head(), len(body), etag, coding, &t)
+		dst = appendBare(dst, m.view.Head(), m.etag, &m.target)
 	}
-	dst = appendTold(dst, p, q.Now)
-	if l != nil {
-		dst = appendLimit(dst, t.class, l.Limit(), d)
-	}
-	dst = append(dst, "\r\n"...)
-	status := http.StatusOK
-	switch {
-	case bare:
-		status = http.StatusNotModified
-	case t.color != "":
-		dst = icon.AppendRecoloured(dst, body, t.color)
-	default:
-		dst = append(dst, body...)
-	}
-	h.metrics.answered(t.class, outcomeHit, status, time.Since(q.Now))
+	dst = append(m.appendTold(dst, q.Now), "\r\n"...)
+	dst = m.appendBody(dst)
+	h.metrics.answered(m.target.class, outcomeHit, m.status, time.Since(q.Now))
 	return dst, true
 }
 
-// appendHead writes status line and fields of an answer with a body of so many bytes.
-func appendHead(dst []byte, head *cache.Head, length int, etag []byte, coding cache.Coding, t *shortcut) []byte {
-	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), head.Type...)
-	switch {
-	case coding != cache.Identity:
-		dst = append(append(append(dst, "Content-Encoding: "...), coding.String()...), "\r\n"...)
-	case t.color != "":
-		length = icon.RecolouredLen(length, head.Paints, t.color)
+// length is that of the body, with the colour in it.
+func (m *meeting) length() int {
+	if m.target.color != "" {
+		return icon.RecolouredLen(len(m.body), m.view.Head().Paints, m.target.color)
 	}
-	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(length), 10), "\r\n"...)
+	return len(m.body)
+}
+
+// appendBody writes the body, if there is to be one.
+func (m *meeting) appendBody(dst []byte) []byte {
+	switch {
+	case m.status != http.StatusOK:
+		return dst
+	case m.target.color != "":
+		return icon.AppendRecoloured(dst, m.body, m.target.color)
+	}
+	return append(dst, m.body...)
+}
+
+// appendHead writes status line and fields of an answer with a body.
+func (m *meeting) appendHead(dst []byte) []byte {
+	head := m.view.Head()
+	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), head.Type...)
+	if m.coding != cache.Identity {
+		dst = append(append(append(dst, "Content-Encoding: "...), m.coding.String()...), "\r\n"...)
+	}
+	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(m.length()), 10), "\r\n"...)
 	dst = append(append(dst, head.Always...), head.WithBody...)
-	dst = appendTag(dst, etag, t.color)
+	dst = appendTagLine(dst, m.etag, m.target.color)
 	dst = append(append(dst, head.Own...), head.OwnBody...)
-	if coding == cache.Identity {
+	if m.coding == cache.Identity {
 		dst = append(dst, "Accept-Ranges: bytes\r\n"...)
 	}
 	return dst
@@ -119,24 +156,31 @@ func appendHead(dst []byte, head *cache.Head, length int, etag []byte, coding ca
 // appendBare writes those of a 304.
 func appendBare(dst []byte, head *cache.Head, etag []byte, t *shortcut) []byte {
 	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), head.Always...)
-	return append(appendTag(dst, etag, t.color), head.Own...)
+	return append(appendTagLine(dst, etag, t.color), head.Own...)
+}
+
+func appendTagLine(dst, etag []byte, color icon.Color) []byte {
+	return append(appendTag(append(dst, "ETag: "...), etag, color), "\r\n"...)
 }
 
 func appendTag(dst, etag []byte, color icon.Color) []byte {
-	dst = append(dst, "ETag: "...)
 	if color == "" {
-		return append(append(dst, etag...), "\r\n"...)
+		return append(dst, etag...)
 	}
 	dst = append(append(dst, etag[:len(etag)-1]...), '-') // as cache.Suffixed
-	return append(append(dst, color[1:]...), "\"\r\n"...)
+	return append(append(dst, color[1:]...), '"')
 }
 
 // appendTold writes what depends on the moment.
-func appendTold(dst []byte, p cachepolicy.Entry, now time.Time) []byte {
-	dst = strconv.AppendInt(append(dst, "Age: "...), int64(p.AgeAt(now)/time.Second), 10)
+func (m *meeting) appendTold(dst []byte, now time.Time) []byte {
+	dst = strconv.AppendInt(append(dst, "Age: "...), int64(m.policy.AgeAt(now)/time.Second), 10)
 	dst = append(dst, "\r\nCache-Status: "...)
-	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: p.TTL(now)})
-	return append(dst, "\r\n"...)
+	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(now)})
+	dst = append(dst, "\r\n"...)
+	if m.limiter != nil {
+		dst = appendLimit(dst, m.target.class, m.limiter.Limit(), m.decision)
+	}
+	return dst
 }
 
 func appendLimit(dst []byte, c class, l ratelimit.Limit, d ratelimit.Decision) []byte {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // longWay is a listener whose connections answer nothing by themselves.
@@ -242,8 +242,8 @@ func TestShortWayIsNotForAll(t *testing.T) {
 	}
 }
 
-func ready(target string) *h1.Request {
-	return &h1.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
+func ready(target string) *plain.Request {
+	return &plain.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
 		Client: netip.MustParseAddr("192.0.2.1"), Now: time.Now()}
 }
 

@@ -16,10 +16,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 const (
-	maxTarget = 512         // bytes of a plain request's target
 	maxFields = 100         // of a plain request
 	maxMethod = 32          // bytes
 	renew     = time.Second // deadlines are moved no more often: the timers cost more than a hit
@@ -27,16 +28,9 @@ const (
 	outAtOnce = 128 << 10   // bytes of answers that are gathered before they are written
 )
 
-// A Request is a plain one. Its slices are parts of the buffer that it was read into, and hold until Answer returns.
-type Request struct {
-	Target         []byte // path and query; visible ASCII that begins with a slash
-	Host           []byte // not yet judged
-	AcceptEncoding []byte // nil: none
-	IfNoneMatch    []byte // nil: none
-	Forwarded      bool   // some proxy says for whom it asks
-	Client         netip.Addr
-	Now            time.Time
-
+// A request is one that has been read, and what it says of its body.
+type request struct {
+	plain.Request
 	length   int64 // of its body
 	expects  bool  // a 100, before it sends that
 	measured bool  // it says so
@@ -45,7 +39,7 @@ type Request struct {
 // An Answerer knows what is ready.
 type Answerer interface {
 	// Answer appends the whole answer to dst: status line, fields, body. It is false, and dst as it was, where it is the server that must answer.
-	Answer(dst []byte, r *Request) (out []byte, ok bool)
+	Answer(dst []byte, r *plain.Request) (out []byte, ok bool)
 }
 
 // Limits of a connection. Those of requests and answers are for each MiB of the whole.
@@ -64,7 +58,7 @@ type Conn struct {
 	answerer Answerer
 	limits   Limits
 	client   netip.Addr
-	request  Request
+	request  request
 	rest     []byte // read from the socket, behind a request that the server has been given
 	body     int64  // bytes of that request that it has not been given yet
 	through  bool   // where one request ends and another begins is no longer known: everything is the server's
@@ -249,10 +243,10 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	r := &c.request
 	r.Client, r.Now = c.client, now
 	for answered < len(b) && len(out) < outAtOnce {
-		if next = parse(b[answered:], r); next.state != plain {
+		if next = parse(b[answered:], r); next.state != answerable {
 			break
 		}
-		more, ok := c.answerer.Answer(out, r)
+		more, ok := c.answerer.Answer(out, &r.Request)
 		if !ok {
 			next.state = other
 			break

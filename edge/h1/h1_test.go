@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 func TestParse(t *testing.T) {
@@ -17,10 +19,10 @@ func TestParse(t *testing.T) {
 		name, head string
 		want       state
 	}{
-		{"plain", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", plain},
-		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", plain},
-		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", plain},
-		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", plain},
+		{"plain", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", answerable},
+		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", answerable},
+		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", answerable},
+		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", answerable},
 		{"half a head", "GET /a HTTP/1.1\r\n" + host, partial},
 		{"half a line", "GET /a HT", partial},
 		{"another method", "POST /a HTTP/1.1\r\n" + host + "\r\n", other},
@@ -30,7 +32,7 @@ func TestParse(t *testing.T) {
 		{"an absolute target", "GET http://a/ HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a fragment", "GET /a#b HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a space in the target", "GET /a b HTTP/1.1\r\n" + host + "\r\n", other},
-		{"a long target", "GET /" + strings.Repeat("a", maxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a long target", "GET /" + strings.Repeat("a", plain.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", other},
 		{"to be closed", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
 		{"a token", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
@@ -58,7 +60,7 @@ func TestParse(t *testing.T) {
 		{"a length beyond all", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 18446744073709551617\r\n\r\n", opaque},
 		{"a length and a coding", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
 		{"a bare LF behind the first line", "GET /a HTTP/1.1\n" + host + "\r\n", unsound},
-		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", plain},
+		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", answerable},
 		{"empty lines first", "\r\n\r\n\r\n\r\nPOST /a HTTP/1.1\r\n" + host + "\r\n", other},
 		{"an empty line alone", "\r\n", partial},
 		{"half of an empty line", "\r\n\r", partial},
@@ -69,7 +71,7 @@ func TestParse(t *testing.T) {
 		{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", opaque},
 		{"HTTP/0.9", "GET /a\r\n\r\n", opaque},
 	} {
-		var r Request
+		var r request
 		if got := parse([]byte(row.head), &r); got.state != row.want || got.state <= other && got.state != partial && got.size != len(row.head) {
 			t.Errorf("%s: %+v, want %v", row.name, got, row.want)
 		}
@@ -77,9 +79,9 @@ func TestParse(t *testing.T) {
 }
 
 func TestParsed(t *testing.T) {
-	var r Request
+	var r request
 	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"
-	if v := parse([]byte(head), &r); v.state != plain || v.size != len(head)-3 {
+	if v := parse([]byte(head), &r); v.state != answerable || v.size != len(head)-3 {
 		t.Fatalf("%+v", v)
 	}
 	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil || len(r.AcceptEncoding) != 0 || string(r.IfNoneMatch) != `"x"` || !r.Forwarded {
@@ -96,9 +98,9 @@ func FuzzParse(f *testing.F) {
 		if len(b) == 0 {
 			return
 		}
-		var r Request
+		var r request
 		v := parse(b, &r)
-		if v.state != plain && v.state != other {
+		if v.state != answerable && v.state != other {
 			return
 		}
 		rest := strings.NewReader(string(b[v.blank:v.size]))
@@ -131,7 +133,7 @@ type ready struct{}
 
 const answered = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
 
-func (ready) Answer(dst []byte, r *Request) ([]byte, bool) {
+func (ready) Answer(dst []byte, r *plain.Request) ([]byte, bool) {
 	if !strings.HasPrefix(string(r.Target), "/hit") {
 		return dst, false
 	}
@@ -264,11 +266,11 @@ func BenchmarkParse(b *testing.B) {
 			"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\nReferer: https://example.org/\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n",
 	} {
 		b.Run(name, func(b *testing.B) {
-			var r Request
+			var r request
 			data := []byte(head)
 			b.ReportAllocs()
 			for b.Loop() {
-				if parse(data, &r).state != plain {
+				if parse(data, &r).state != answerable {
 					b.Fatal("not plain")
 				}
 			}

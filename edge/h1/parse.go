@@ -3,17 +3,19 @@ package h1
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // A state says what stands at the beginning of some bytes.
 type state uint8
 
 const (
-	plain   state = iota
-	partial       // the beginning of a head
-	other         // one whole request, with a body of the length that it says, that the server must judge
-	opaque        // it is not certain where it ends
-	unsound       // nor is it by the letter
+	answerable state = iota // it is plain
+	partial                 // the beginning of a head
+	other                   // one whole request, with a body of the length that it says, that the server must judge
+	opaque                  // it is not certain where it ends
+	unsound                 // nor is it by the letter
 )
 
 // blankLines is how many empty lines may come before a request (RFC 9112, section 2.2: one should be overlooked).
@@ -31,7 +33,7 @@ var endOfHead = []byte("\r\n\r\n")
 // parse looks at the request that b begins with, and fills r where it is plain. It is strict where parsers have been known to differ: a line ends with
 // CR LF, a name is a token with its colon at once behind it, no line is folded, no byte is a control byte
 // (RFC 9112, sections 2.2, 5 and 5.2). Anything with a body in chunks, or that could become another protocol, is opaque.
-func parse(b []byte, r *Request) verdict {
+func parse(b []byte, r *request) verdict {
 	if b[0] == '\r' {
 		return behindBlanks(b, r)
 	}
@@ -45,13 +47,14 @@ func parse(b []byte, r *Request) verdict {
 		}
 		return verdict{state: partial}
 	}
-	v := verdict{state: plain, size: end + len(endOfHead)}
+	v := verdict{state: answerable, size: end + len(endOfHead)}
 	line, head, ok := cutLine(b[:end+2])
 	if !ok {
 		return verdict{state: unsound}
 	}
+	r.Begin()
+	r.length, r.measured, r.expects = 0, false, false
 	v.state = requestLine(line, r)
-	r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.length, r.measured, r.expects = nil, nil, nil, false, 0, false, false
 	for lines := 0; len(head) > 0; lines++ {
 		if lines == maxFields {
 			v.state = max(v.state, other)
@@ -70,7 +73,7 @@ func parse(b []byte, r *Request) verdict {
 }
 
 // behindBlanks looks at a request that empty lines come before.
-func behindBlanks(b []byte, r *Request) verdict {
+func behindBlanks(b []byte, r *request) verdict {
 	lines := 0
 	for bytes.HasPrefix(b[2*lines:], endOfHead[:2]) {
 		lines++
@@ -112,7 +115,7 @@ func bareLF(b []byte) bool {
 
 // requestLine reads "GET /target HTTP/1.1". Another method is for the server, as is HTTP/1.0; another version makes everything
 // after it uncertain.
-func requestLine(line []byte, r *Request) state {
+func requestLine(line []byte, r *request) state {
 	const before, after, old = "GET ", " HTTP/1.1", " HTTP/1.0"
 	n := len(line) - len(after)
 	if n < 0 || string(line[n:]) != after {
@@ -125,21 +128,19 @@ func requestLine(line []byte, r *Request) state {
 	if len(line) <= len(before) || string(line[:len(before)]) != before {
 		return other
 	}
-	target := line[len(before):]
-	if target[0] != '/' || len(target) > maxTarget {
-		return other
+	return stateOf(r.Aim(line[len(before):]))
+}
+
+// stateOf is what a part of a request that makes it plain, or not, makes of it here.
+func stateOf(s plain.State) state {
+	if s == plain.Plain {
+		return answerable
 	}
-	for _, c := range target {
-		if c <= ' ' || c >= 0x7f || c == '#' {
-			return other
-		}
-	}
-	r.Target = target
-	return plain
+	return other
 }
 
 // field reads one line. Fields that a hit does not depend on may say what they like.
-func field(line []byte, r *Request) state {
+func field(line []byte, r *request) state {
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 {
 		return unsound
@@ -150,58 +151,29 @@ func field(line []byte, r *Request) state {
 			return unsound
 		}
 	}
-	switch len(name) {
-	case 2:
-		return ifName(name, "te", other)
-	case 4:
-		if is(name, "host") {
-			return once(&r.Host, value)
+	switch len(name) { // what says how the request goes on
+	case len("expect"):
+		if plain.Is(name, "expect") {
+			r.expects = plain.Is(plain.Trim(value), "100-continue")
 		}
-	case 5:
-		return ifName(name, "range", other)
-	case 6:
-		if is(name, "expect") {
-			r.expects = is(trim(value), "100-continue")
-			return other
+	case len("upgrade"):
+		if plain.Is(name, "upgrade") {
+			return opaque
 		}
-	case 7:
-		return max(ifName(name, "upgrade", opaque), ifName(name, "trailer", other))
-	case 8:
-		return max(ifName(name, "if-match", other), ifName(name, "if-range", other), ifName(name, "cdn-loop", other))
-	case 9:
-		if is(name, "forwarded") {
-			r.Forwarded = true
+	case len("content-length"):
+		if plain.Is(name, "content-length") {
+			return r.measure(plain.Trim(value))
 		}
-	case 10:
-		if is(name, "connection") && !is(trim(value), "keep-alive") {
-			return other
+	case len("transfer-encoding"):
+		if plain.Is(name, "transfer-encoding") {
+			return opaque
 		}
-	case 13:
-		if is(name, "if-none-match") {
-			return once(&r.IfNoneMatch, value)
-		}
-		return ifName(name, "authorization", other)
-	case 14:
-		if is(name, "content-length") {
-			return r.measure(trim(value))
-		}
-	case 15:
-		switch {
-		case is(name, "accept-encoding"):
-			return once(&r.AcceptEncoding, value)
-		case is(name, "x-forwarded-for"):
-			r.Forwarded = true
-		}
-	case 17:
-		return max(ifName(name, "transfer-encoding", opaque), ifName(name, "if-modified-since", other))
-	case 19:
-		return ifName(name, "if-unmodified-since", other)
 	}
-	return plain
+	return stateOf(r.Field(name, value))
 }
 
 // measure takes the length of a body: one number, of digits alone (RFC 9112, section 6.3). No server reads as many as 10^18 bytes.
-func (r *Request) measure(digits []byte) state {
+func (r *request) measure(digits []byte) state {
 	if r.measured || len(digits) == 0 {
 		return opaque
 	}
@@ -213,54 +185,6 @@ func (r *Request) measure(digits []byte) state {
 		r.length = r.length*10 + int64(c-'0')
 	}
 	return other
-}
-
-// ifName is the state that a field of that name makes of its request.
-func ifName(name []byte, lower string, s state) state {
-	if is(name, lower) {
-		return s
-	}
-	return plain
-}
-
-// once keeps the value of a field that a plain request has at most once.
-func once(at *[]byte, value []byte) state {
-	if *at != nil {
-		return other
-	}
-	*at = trim(value)
-	return plain
-}
-
-// is compares a name, without case, with one in lower case.
-func is(name []byte, lower string) bool {
-	if len(name) != len(lower) {
-		return false
-	}
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// trim takes spaces and tabs off both ends. It is never nil.
-func trim(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
-		b = b[:len(b)-1]
-	}
-	if b == nil {
-		b = []byte{}
-	}
-	return b
 }
 
 // isToken holds the bytes of a token (RFC 9110, section 5.6.2).

@@ -23,9 +23,8 @@ type Request struct {
 type State uint8
 
 const (
-	Plain  State = iota
-	Other        // one whole request, without a body, that the server must judge
-	Opaque       // it may have a body, or be the beginning of another protocol
+	Plain State = iota
+	Other       // the server must judge it
 )
 
 // MaxTarget is how long the target of a plain request may be, in bytes.
@@ -54,53 +53,55 @@ func (r *Request) Aim(target []byte) State {
 func (r *Request) Field(name, value []byte) State {
 	switch len(name) {
 	case 2:
-		return ifName(name, "te", Other)
+		return ifName(name, "te")
 	case 4:
-		if is(name, "host") {
+		if Is(name, "host") {
 			return once(&r.Host, value)
 		}
 	case 5:
-		return ifName(name, "range", Other)
+		return ifName(name, "range")
 	case 6:
-		return ifName(name, "expect", Opaque)
+		return ifName(name, "expect")
 	case 7:
-		return max(ifName(name, "upgrade", Opaque), ifName(name, "trailer", Opaque))
+		return ifName(name, "upgrade", "trailer")
 	case 8:
-		return max(ifName(name, "if-match", Other), ifName(name, "if-range", Other), ifName(name, "cdn-loop", Other))
+		return ifName(name, "if-match", "if-range", "cdn-loop")
 	case 9:
-		if is(name, "forwarded") {
+		if Is(name, "forwarded") {
 			r.Forwarded = true
 		}
 	case 10:
-		if is(name, "connection") && !is(trim(value), "keep-alive") {
+		if Is(name, "connection") && !Is(Trim(value), "keep-alive") {
 			return Other
 		}
 	case 13:
-		if is(name, "if-none-match") {
+		if Is(name, "if-none-match") {
 			return once(&r.IfNoneMatch, value)
 		}
-		return ifName(name, "authorization", Other)
+		return ifName(name, "authorization")
 	case 14:
-		return ifName(name, "content-length", Opaque)
+		return ifName(name, "content-length")
 	case 15:
 		switch {
-		case is(name, "accept-encoding"):
+		case Is(name, "accept-encoding"):
 			return once(&r.AcceptEncoding, value)
-		case is(name, "x-forwarded-for"):
+		case Is(name, "x-forwarded-for"):
 			r.Forwarded = true
 		}
 	case 17:
-		return max(ifName(name, "transfer-encoding", Opaque), ifName(name, "if-modified-since", Other))
+		return ifName(name, "transfer-encoding", "if-modified-since")
 	case 19:
-		return ifName(name, "if-unmodified-since", Other)
+		return ifName(name, "if-unmodified-since")
 	}
 	return Plain
 }
 
-// ifName is the state that a field of that name makes of its request.
-func ifName(name []byte, lower string, s State) State {
-	if is(name, lower) {
-		return s
+// ifName is the state that a field with one of these names makes of its request.
+func ifName(name []byte, lower ...string) State {
+	for _, l := range lower {
+		if Is(name, l) {
+			return Other
+		}
 	}
 	return Plain
 }
@@ -110,12 +111,12 @@ func once(at *[]byte, value []byte) State {
 	if *at != nil {
 		return Other
 	}
-	*at = trim(value)
+	*at = Trim(value)
 	return Plain
 }
 
-// is compares a name, without case, with one in lower case.
-func is(name []byte, lower string) bool {
+// Is compares a name, without case, with one in lower case.
+func Is(name []byte, lower string) bool {
 	if len(name) != len(lower) {
 		return false
 	}
@@ -131,8 +132,8 @@ func is(name []byte, lower string) bool {
 	return true
 }
 
-// trim takes spaces and tabs off both ends. It is never nil.
-func trim(b []byte) []byte {
+// Trim takes spaces and tabs off both ends. It is never nil.
+func Trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
 	}
