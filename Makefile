@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance attacks faults help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance attacks faults react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -13,6 +13,7 @@ run: build library/node_modules ## publish the real library into a local folder,
 
 test: lint tools/node_modules chromium ## pass every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race ./...
+	$(MAKE) react
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge
@@ -62,12 +63,22 @@ faults: ## what clients see when origins, processes, stores and disks fail; the 
 golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
 
+react: build clients/react/node_modules chromium ## the React package: build, lint, its tests in Node and a browser
+	cd clients/react && ICONEDGE=$(CURDIR)/iconedge npm test
+
+example-react: clients/react/node_modules ## a page of icons in React, from the service that make run serves
+	cd clients/react && npm run example
+
 help: ## list these words
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 library/node_modules: library/package-lock.json
 	@echo "installing the icon library (@iconify/json, pinned by library/package-lock.json)"
 	cd library && npm ci --no-progress && touch node_modules
+
+clients/react/node_modules: clients/react/package-lock.json
+	@echo "installing what the React package is built and tested with (pinned by its package-lock.json)"
+	cd clients/react && npm ci --no-progress && touch node_modules
 
 tools/node_modules: tools/package-lock.json
 	@echo "installing what the tests take from npm (pinned by tools/package-lock.json)"
