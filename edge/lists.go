@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/edge/files"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -89,38 +90,30 @@ func (l *lists) run(ctx context.Context, told <-chan os.Signal) {
 // A list is the addresses of a file, as it was when it was last read and all of it understood.
 type list struct {
 	name    listName
-	file    string // empty: nobody is on it
+	file    files.File // without a path nobody is on it
 	log     *slog.Logger
 	metrics *metrics
 	set     atomic.Pointer[addresses]
-	seen    os.FileInfo // at the last look
-	read    os.FileInfo // when it was last read, well or not; nil: it was not there
 }
 
 func newList(name listName, file string, log *slog.Logger, m *metrics) *list {
-	l := &list{name: name, file: file, log: log, metrics: m}
+	l := &list{name: name, file: files.File{Path: file}, log: log, metrics: m}
 	l.set.Store(new(addresses))
 	return l
 }
 
 func (l *list) has(client netip.Addr) bool { return l.set.Load().has(client) }
 
-// look reads the file if it is another than the one that was read. While it is still being written it changes from look to
-// look, and is let be.
+// look reads the file if it is another than the one that was read.
 func (l *list) look() {
-	if l.file == "" {
-		return
-	}
-	now := statOf(l.file)
-	settled := same(now, l.seen)
-	if l.seen = now; settled && !same(now, l.read) {
+	if l.file.Path != "" && l.file.Changed() {
 		l.reload()
 	}
 }
 
 // reload reads the file. What can't be used changes nothing, and is told.
 func (l *list) reload() {
-	if l.file == "" {
+	if l.file.Path == "" {
 		return
 	}
 	err := l.load()
@@ -134,12 +127,11 @@ func (l *list) reload() {
 
 // load puts the addresses of the file in place of those before.
 func (l *list) load() error {
-	if l.file == "" {
+	if l.file.Path == "" {
 		return nil
 	}
-	l.read = statOf(l.file) // before reading: what is written meanwhile is seen at the next look
-	l.seen = l.read
-	set, err := readAddresses(l.file)
+	l.file.Reading()
+	set, err := readAddresses(l.file.Path)
 	if err != nil {
 		return fmt.Errorf("--%s-file: %w", l.name, err)
 	}
@@ -166,23 +158,6 @@ func readAddresses(file string) (addresses, error) {
 		return nil, fmt.Errorf("%s, %w", file, err)
 	}
 	return set, nil
-}
-
-// statOf is what is known of a file without reading it; nil: it is not there.
-func statOf(file string) os.FileInfo {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil
-	}
-	return info
-}
-
-// same reports whether nobody has changed a file between two looks, or put another in its place.
-func same(a, b os.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // barred is the answer to a client on the deny list; nil, if it is not there. Whether the process lives is told to everybody:
