@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -14,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// A conn is one connection. What stands above mu belongs to the goroutine that reads; the rest to whoever holds mu.
-type conn struct {
+// A Conn is one connection. What stands above mu belongs to the goroutine that reads; the rest to whoever holds mu.
+type Conn struct {
 	srv     *Server
 	rw      net.Conn
 	link    *Link
@@ -28,6 +29,7 @@ type conn struct {
 	renewed time.Time // when the read deadline was moved
 	partial bool      // half a frame, or half a header block, is here: the deadline is its
 	block   block
+	state   atomic.Int64 // milliseconds since 1970, and in the lowest bit whether a stream is open
 
 	mu       sync.Mutex
 	out      *[]byte // pooled; nil: nothing waits to be written
@@ -49,11 +51,12 @@ type conn struct {
 	sweeping bool
 }
 
-func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *conn {
-	c := &conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
+func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
+	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
 	c.decoder.init()
 	c.plain.Client = client
 	c.calm.begin()
+	c.tell(time.Now())
 	return c
 }
 
@@ -63,7 +66,7 @@ const (
 )
 
 // serve reads until the connection ends.
-func (c *conn) serve() error {
+func (c *Conn) serve() error {
 	defer c.close()
 	c.now = time.Now()
 	if err := c.begin(); err != nil {
@@ -82,7 +85,7 @@ func (c *conn) serve() error {
 }
 
 // begin reads the preface, and sends our settings (RFC 9113, section 3.4).
-func (c *conn) begin() error {
+func (c *Conn) begin() error {
 	if err := c.rw.SetDeadline(c.now.Add(c.srv.config.Idle)); err != nil {
 		return err
 	}
@@ -107,7 +110,7 @@ func (c *conn) begin() error {
 }
 
 // fill reads more, behind what is there of a frame. While nothing is there, no buffer is held.
-func (c *conn) fill() error {
+func (c *Conn) fill() error {
 	if c.in != nil && c.r == len(*c.in) {
 		inBuffers.give(c.in)
 		c.in, c.r = nil, 0
@@ -132,7 +135,7 @@ func (c *conn) fill() error {
 }
 
 // batch answers all that is there, and renews the deadlines.
-func (c *conn) batch() error {
+func (c *Conn) batch() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = time.Now()
@@ -153,11 +156,21 @@ func (c *conn) batch() error {
 	if c.leaving && c.last >= c.final && len(c.streams) == 0 {
 		return io.EOF
 	}
+	c.tell(c.now)
 	return c.extend()
 }
 
+// tell says to those who look from outside whether a stream is open.
+func (c *Conn) tell(now time.Time) {
+	busy := int64(0)
+	if len(c.streams) > 0 {
+		busy = 1
+	}
+	c.state.Store(now.UnixMilli()<<1 | busy)
+}
+
 // extend gives the client time for its next frame. The rest of one that has begun has a time of its own, whatever drips in.
-func (c *conn) extend() error {
+func (c *Conn) extend() error {
 	half := c.in != nil && c.r < len(*c.in) || c.block.open()
 	switch {
 	case half && !c.partial:
@@ -171,7 +184,7 @@ func (c *conn) extend() error {
 }
 
 // waits reports whether an error of reading is only that a client is silent, which has answers to wait for.
-func (c *conn) waits(err error) bool {
+func (c *Conn) waits(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !errors.Is(err, os.ErrDeadlineExceeded) || c.partial || len(c.streams) == 0 || c.dead != nil {
@@ -182,13 +195,13 @@ func (c *conn) waits(err error) bool {
 }
 
 // leave ends the connection, and tells the client why where that is its doing.
-func (c *conn) leave(err error) error {
+func (c *Conn) leave(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.leaveLocked(err)
 }
 
-func (c *conn) leaveLocked(err error) error {
+func (c *Conn) leaveLocked(err error) error {
 	code := http2.ErrCodeNo
 	if ce, ok := errors.AsType[*connError](err); ok {
 		code = ce.code
@@ -205,7 +218,7 @@ func (c *conn) leaveLocked(err error) error {
 }
 
 // end wakes everybody who writes: there is nobody to write to.
-func (c *conn) end(err error) {
+func (c *Conn) end(err error) {
 	if c.dead == nil {
 		c.dead = err
 	}
@@ -215,7 +228,7 @@ func (c *conn) end(err error) {
 	c.streams, c.queue = nil, nil
 }
 
-func (c *conn) close() {
+func (c *Conn) close() {
 	c.mu.Lock()
 	c.end(errClosed)
 	if c.out != nil {
@@ -232,7 +245,7 @@ func (c *conn) close() {
 
 // drain announces that no further requests are taken. Those on their way are answered: the number of the last one is told
 // when the client has had the time to hear of it (RFC 9113, section 6.8).
-func (c *conn) drain() {
+func (c *Conn) drain() {
 	c.mu.Lock()
 	c.append(appendGoAway(nil, maxWindow, http2.ErrCodeNo))
 	c.leaving = true
@@ -259,14 +272,14 @@ func (c *conn) drain() {
 const drainAfter = 500 * time.Millisecond
 
 // append puts frames behind those that wait to be written.
-func (c *conn) append(b []byte) {
+func (c *Conn) append(b []byte) {
 	if c.out == nil {
 		c.out = outBuffers.take()
 	}
 	*c.out = append(*c.out, b...)
 }
 
-func (c *conn) unsent() int {
+func (c *Conn) unsent() int {
 	if c.out == nil {
 		return 0
 	}
@@ -274,7 +287,7 @@ func (c *conn) unsent() int {
 }
 
 // flush writes what waits, of TLS in as few records as it fits into and in one go.
-func (c *conn) flush() error {
+func (c *Conn) flush() error {
 	if c.out == nil || c.dead != nil {
 		return c.dead
 	}
@@ -301,7 +314,7 @@ func (c *conn) flush() error {
 }
 
 // failed ends a connection that can't be written to.
-func (c *conn) failed(err error) error {
+func (c *Conn) failed(err error) error {
 	if err != nil {
 		c.end(err)
 		c.rw.Close() // so that nobody reads on

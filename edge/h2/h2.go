@@ -89,7 +89,7 @@ type Server struct {
 	config   Config
 
 	mu       sync.Mutex
-	conns    map[*conn]struct{}
+	conns    map[*Conn]struct{}
 	draining bool
 	gone     sync.WaitGroup
 	counts   counts
@@ -109,7 +109,7 @@ type Stats struct {
 
 // New makes a Server.
 func New(a Answerer, h Handler, c Config) *Server {
-	return &Server{answerer: a, handler: h, config: c.filled(), conns: map[*conn]struct{}{}}
+	return &Server{answerer: a, handler: h, config: c.filled(), conns: map[*Conn]struct{}{}}
 }
 
 // Stats counts what happened so far.
@@ -123,14 +123,19 @@ func (s *Server) Stats() Stats {
 // ErrDraining says that no new connections are served.
 var ErrDraining = errors.New("the server is draining")
 
-// ServeConn serves one connection until it ends, and closes it. rw is the connection itself, or TLS upon it; link is the same below
-// TLS. client is whom it asks for.
-func (s *Server) ServeConn(rw net.Conn, link *Link, client netip.Addr) error {
-	c := newConn(s, rw, link, client)
+// NewConn makes a connection known that speaks HTTP/2. rw is the connection itself, or TLS upon it; link is the same below TLS. client
+// is whom it asks for. It must be served.
+func (s *Server) NewConn(rw net.Conn, link *Link, client netip.Addr) *Conn {
+	return newConn(s, rw, link, client)
+}
+
+// Serve serves a connection until it ends, and closes it.
+func (c *Conn) Serve() error {
+	s := c.srv
 	s.mu.Lock()
 	if s.draining {
 		s.mu.Unlock()
-		rw.Close()
+		c.rw.Close()
 		return ErrDraining
 	}
 	s.conns[c] = struct{}{}
@@ -144,6 +149,15 @@ func (s *Server) ServeConn(rw net.Conn, link *Link, client netip.Addr) error {
 	}()
 	return c.serve()
 }
+
+// Idle reports whether no stream is open, and since when the connection is as it is.
+func (c *Conn) Idle() (idle bool, since time.Time) {
+	v := c.state.Load()
+	return v&1 == 0, time.UnixMilli(v >> 1)
+}
+
+// Close ends the connection, whatever it is doing.
+func (c *Conn) Close() error { return c.rw.Close() }
 
 // Shutdown tells every client to take its further requests elsewhere (RFC 9113, section 6.8), and waits until those under way are
 // answered, or ctx ends: then what is left is closed.

@@ -112,7 +112,7 @@ func listen(t *testing.T, s *Server, config *tls.Config) string {
 				if config != nil {
 					rw = tls.Server(link, config)
 				}
-				s.ServeConn(rw, link, netip.Addr{})
+				s.NewConn(rw, link, netip.Addr{}).Serve()
 			})
 		}
 	})
@@ -539,7 +539,7 @@ func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
 		done := make(chan struct{})
 		go func() {
 			link := NewLink(ours, false, nil)
-			New(a, a, Config{}).ServeConn(link, link, netip.Addr{})
+			New(a, a, Config{}).NewConn(link, link, netip.Addr{}).Serve()
 			close(done)
 		}()
 		q := newQueue(theirs)
@@ -583,7 +583,7 @@ func TestShutdown(t *testing.T) {
 	}
 	ours, theirs := net.Pipe()
 	go io.Copy(io.Discard, theirs)
-	if err := s.ServeConn(NewLink(ours, false, nil), NewLink(ours, false, nil), netip.Addr{}); !errors.Is(err, ErrDraining) {
+	if err := s.NewConn(NewLink(ours, false, nil), NewLink(ours, false, nil), netip.Addr{}).Serve(); !errors.Is(err, ErrDraining) {
 		t.Errorf("a new connection: %v", err)
 	}
 }
@@ -624,7 +624,7 @@ func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		c := &script{in: bytes.NewReader([]byte(Preface + string(sent)))}
 		link := NewLink(c, false, nil)
-		New(app{}, app{}, Config{}).ServeConn(link, link, netip.Addr{})
+		New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{}).Serve()
 		fr := http2.NewFramer(nil, &c.out)
 		fr.ReadMetaHeaders = hpack.NewDecoder(tableSize, nil)
 		for {

@@ -29,7 +29,7 @@ type block struct {
 func (b *block) open() bool { return b.stream != 0 }
 
 // headers begins a stream, or brings the trailers of one (RFC 9113, sections 6.2 and 8.1).
-func (c *conn) headers(f frame) error {
+func (c *Conn) headers(f frame) error {
 	if f.stream%2 == 0 {
 		return broken(http2.ErrCodeProtocol, "a client's streams have odd numbers")
 	}
@@ -54,7 +54,7 @@ func (c *conn) headers(f frame) error {
 	return c.decoded(f.stream, f.payload, ends)
 }
 
-func (c *conn) continuation(f frame) error {
+func (c *Conn) continuation(f frame) error {
 	b := &c.block
 	if !b.open() {
 		return broken(http2.ErrCodeProtocol, "CONTINUATION of nothing")
@@ -74,7 +74,7 @@ func (c *conn) continuation(f frame) error {
 }
 
 // decoded takes a whole header block. It is decoded whatever becomes of its stream: the tables of both sides are to stay the same.
-func (c *conn) decoded(stream uint32, payload []byte, ends bool) error {
+func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 	if err := c.decoder.decode(payload, c.srv.config.MaxList); err != nil {
 		return broken(http2.ErrCodeCompression, err.Error())
 	}
@@ -105,7 +105,7 @@ func (c *conn) decoded(stream uint32, payload []byte, ends bool) error {
 }
 
 // trailers end a request's body. They are dropped: no route of ours has a use for them.
-func (c *conn) trailers(stream uint32, ends bool) error {
+func (c *Conn) trailers(stream uint32, ends bool) error {
 	s := c.streams[stream]
 	switch {
 	case s == nil || s.whole:
@@ -126,7 +126,7 @@ type asked struct {
 }
 
 // request reads the fields (RFC 9113, section 8.3). What is malformed is an error of its stream.
-func (c *conn) request(stream uint32) (q asked, err error) {
+func (c *Conn) request(stream uint32) (q asked, err error) {
 	c.plain.Begin()
 	q.length = -1
 	fields := c.decoder.fields
@@ -207,7 +207,7 @@ func (q *asked) field(f *Field) bool {
 }
 
 // ready answers a stream at once, if its answer is ready.
-func (c *conn) ready(stream uint32) (bool, error) {
+func (c *Conn) ready(stream uint32) (bool, error) {
 	if c.out == nil {
 		c.out = outBuffers.take()
 	}

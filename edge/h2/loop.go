@@ -8,7 +8,7 @@ import (
 )
 
 // frames takes the whole frames that are there; more: there may be others, when what their answers wait with is written.
-func (c *conn) frames() (more bool, err error) {
+func (c *Conn) frames() (more bool, err error) {
 	for c.in != nil {
 		if c.unsent() > 2*outAtOnce {
 			return true, nil
@@ -30,7 +30,7 @@ func (c *conn) frames() (more bool, err error) {
 }
 
 // frame takes one. The order of what is looked at is that of what goes wrong first.
-func (c *conn) frame(f frame) error {
+func (c *Conn) frame(f frame) error {
 	if !c.settled && f.kind != http2.FrameSettings {
 		return broken(http2.ErrCodeProtocol, "a connection begins with SETTINGS")
 	}
@@ -68,7 +68,7 @@ func (c *conn) frame(f frame) error {
 	return nil // of a kind that is not known: ignored (RFC 9113, section 5.5)
 }
 
-func (c *conn) ping(f frame) error {
+func (c *Conn) ping(f frame) error {
 	switch {
 	case f.stream != 0:
 		return broken(http2.ErrCodeProtocol, "PING on a stream")
@@ -82,7 +82,7 @@ func (c *conn) ping(f frame) error {
 }
 
 // priority is no longer of use (RFC 9113, section 5.3), but has a form.
-func (c *conn) priority(f frame) error {
+func (c *Conn) priority(f frame) error {
 	switch {
 	case f.stream == 0:
 		return broken(http2.ErrCodeProtocol, "PRIORITY of no stream")
@@ -94,7 +94,7 @@ func (c *conn) priority(f frame) error {
 	return nil
 }
 
-func (c *conn) rstStream(f frame) error {
+func (c *Conn) rstStream(f frame) error {
 	switch {
 	case f.stream == 0 || f.stream > c.last || f.stream%2 == 0:
 		return broken(http2.ErrCodeProtocol, "RST_STREAM of an idle stream")
@@ -108,7 +108,7 @@ func (c *conn) rstStream(f frame) error {
 }
 
 // resetStream ends a stream with an error of the client's.
-func (c *conn) resetStream(stream uint32, code http2.ErrCode) error {
+func (c *Conn) resetStream(stream uint32, code http2.ErrCode) error {
 	if s := c.streams[stream]; s != nil {
 		c.remove(s)
 	}

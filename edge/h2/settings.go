@@ -26,7 +26,7 @@ func appendGoAway(dst []byte, last uint32, code http2.ErrCode) []byte {
 }
 
 // settings takes the peer's (RFC 9113, section 6.5).
-func (c *conn) settings(f frame) error {
+func (c *Conn) settings(f frame) error {
 	switch ack := f.flags.Has(http2.FlagSettingsAck); {
 	case f.stream != 0:
 		return broken(http2.ErrCodeProtocol, "SETTINGS on a stream")
@@ -45,7 +45,7 @@ func (c *conn) settings(f frame) error {
 	return c.pump()
 }
 
-func (c *conn) setting(id http2.SettingID, value uint32) error {
+func (c *Conn) setting(id http2.SettingID, value uint32) error {
 	switch id {
 	case http2.SettingHeaderTableSize:
 		c.shrunk = c.shrunk || value < tableSize // our blocks use no table, and say so where that is news
@@ -64,7 +64,7 @@ func (c *conn) setting(id http2.SettingID, value uint32) error {
 }
 
 // resize changes the windows of all streams by as much as that of a new one changes (section 6.9.2). They may become negative.
-func (c *conn) resize(value uint32) error {
+func (c *Conn) resize(value uint32) error {
 	if value > maxWindow {
 		return broken(http2.ErrCodeFlowControl, "SETTINGS_INITIAL_WINDOW_SIZE is out of its range")
 	}
@@ -80,7 +80,7 @@ func (c *conn) resize(value uint32) error {
 }
 
 // windowUpdate opens a window (section 6.9).
-func (c *conn) windowUpdate(f frame) error {
+func (c *Conn) windowUpdate(f frame) error {
 	if len(f.payload) != 4 {
 		return broken(http2.ErrCodeFrameSize, "WINDOW_UPDATE of an odd length")
 	}

@@ -52,7 +52,7 @@ func (s *stream) stop() {
 }
 
 // add makes a stream known.
-func (c *conn) add(id uint32) *stream {
+func (c *Conn) add(id uint32) *stream {
 	s := &stream{id: id, window: c.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
 		gone: make(chan struct{}), open: make(chan struct{}, 1)}
 	if c.streams == nil {
@@ -81,7 +81,7 @@ func urgency(field []byte) byte {
 }
 
 // remove ends a stream, whoever still works for it.
-func (c *conn) remove(s *stream) {
+func (c *Conn) remove(s *stream) {
 	delete(c.streams, s.id)
 	if i := slices.Index(c.queue, s); i >= 0 {
 		c.queue = slices.Delete(c.queue, i, i+1)
@@ -95,7 +95,7 @@ func (c *conn) remove(s *stream) {
 }
 
 // open begins a stream whose answer is not ready.
-func (c *conn) open(id uint32, q asked, ends bool) error {
+func (c *Conn) open(id uint32, q asked, ends bool) error {
 	if len(c.streams) >= maxStreams || c.running >= maxStreams {
 		c.srv.counts.refused.Add(1)
 		return reset(id, http2.ErrCodeRefusedStream) // it may be asked again (RFC 9113, section 8.7)
@@ -140,7 +140,7 @@ func cloned(fields []Field) []Field {
 }
 
 // data takes a part of a request's body, and lets as much more come, for as long as there is room (RFC 9113, sections 6.1 and 6.9).
-func (c *conn) data(f frame) error {
+func (c *Conn) data(f frame) error {
 	if f.stream == 0 || f.stream > c.last && f.stream <= c.final || f.stream%2 == 0 {
 		return broken(http2.ErrCodeProtocol, "DATA on an idle stream")
 	}
@@ -183,14 +183,14 @@ func (c *conn) data(f frame) error {
 }
 
 // giveBack lets as many bytes more come as have come: they are taken in at once, and what is held is bounded otherwise.
-func (c *conn) giveBack(stream uint32, n int64) {
+func (c *Conn) giveBack(stream uint32, n int64) {
 	if n > 0 {
 		c.append(appendCode(nil, http2.FrameWindowUpdate, stream, uint32(n)))
 	}
 }
 
 // complete ends a request.
-func (c *conn) complete(s *stream) error {
+func (c *Conn) complete(s *stream) error {
 	s.whole = true
 	if s.length >= 0 && s.came != s.length {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
@@ -203,7 +203,7 @@ func (c *conn) complete(s *stream) error {
 
 // handle gives a request to a goroutine of its own. Those that run are counted, not the streams: a client that resets its streams
 // ends nobody's work.
-func (c *conn) handle(s *stream) {
+func (c *Conn) handle(s *stream) {
 	r := s.request
 	r.Began = c.now
 	c.held -= len(r.Body)
@@ -226,14 +226,14 @@ func (c *conn) handle(s *stream) {
 }
 
 // enqueue puts a ready answer's body where bodies wait, behind those that are as urgent.
-func (c *conn) enqueue(s *stream) {
+func (c *Conn) enqueue(s *stream) {
 	i, _ := slices.BinarySearchFunc(c.queue, int(s.urgency)+1, func(q *stream, u int) int { return int(q.urgency) - u })
 	c.queue = slices.Insert(c.queue, i, s)
 	c.waiting += len(s.body)
 }
 
 // pump sends of the bodies that wait what the windows allow.
-func (c *conn) pump() error {
+func (c *Conn) pump() error {
 	for i := 0; i < len(c.queue) && c.window > 0; {
 		s := c.queue[i]
 		for len(s.body) > 0 {
@@ -258,7 +258,7 @@ func (c *conn) pump() error {
 	return nil
 }
 
-func (c *conn) sendData(s *stream, b []byte, last bool) {
+func (c *Conn) sendData(s *stream, b []byte, last bool) {
 	flags := http2.Flags(0)
 	if last {
 		flags = http2.FlagDataEndStream

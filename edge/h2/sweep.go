@@ -13,7 +13,7 @@ const (
 
 // sweep looks after the streams of a connection, for as long as it has any: each request and each answer has a time as a
 // whole, however many bytes of it keep coming, or going.
-func (c *conn) sweep() {
+func (c *Conn) sweep() {
 	if c.sweeping {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *conn) sweep() {
 }
 
 // overdue ends the streams whose time is over.
-func (c *conn) overdue(now time.Time) {
+func (c *Conn) overdue(now time.Time) {
 	ended := false
 	for _, s := range c.streams {
 		if !s.late(c.srv.config, now) {

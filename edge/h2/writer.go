@@ -8,7 +8,7 @@ import (
 
 // A Writer is where a Handler writes one answer. Its methods fail once nobody waits for it any more.
 type Writer struct {
-	c    *conn
+	c    *Conn
 	s    *stream
 	bare bool // the answer to a HEAD
 	over bool
@@ -116,6 +116,7 @@ func (w *Writer) end() error {
 		c.append(appendCode(nil, http2.FrameRSTStream, w.s.id, uint32(http2.ErrCodeNo)))
 	}
 	c.remove(w.s)
+	c.tell(time.Now())
 	err := c.flush()
 	if c.leaving && c.final < maxWindow && len(c.streams) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // it waits for nothing
