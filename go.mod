@@ -71,3 +71,6 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
+
+// npm's packages are none of ours, though some have Go in them (flatted, which eslint takes).
+ignore node_modules
