@@ -24,11 +24,17 @@ var wallLeads = []struct {
 	{"behind a body", "POST /first HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 2\r\n\r\nhi", "POST", "/first", true},
 }
 
-// wallRuns are what each case goes through: its answer stored or not, behind the lead of that number.
-var wallRuns = []struct {
+// A wallRun is what a case goes through: its answer stored or not, behind the lead of that number.
+type wallRun struct {
 	warm bool
 	lead int
-}{{false, 0}, {false, 1}, {false, 2}, {false, 3}, {true, 0}, {true, 2}}
+}
+
+// wallRuns are all of them, by whether what is none of ours is forwarded: where it is not there is less to get wrong.
+var wallRuns = map[bool][]wallRun{
+	true:  {{false, 0}, {false, 1}, {false, 2}, {false, 3}, {true, 0}, {true, 2}},
+	false: {{false, 0}, {false, 3}, {true, 2}},
+}
 
 // Every request of the corpus is one request or none, wherever it comes: first on its connection, after another, with its
 // answer stored and without. What it hides is never answered and never reaches the origin.
@@ -43,7 +49,7 @@ func TestWallClients(t *testing.T) {
 			w := newWall(t, proxyAll)
 			for _, c := range corpus {
 				t.Run(c.file+"/"+c.name, func(t *testing.T) {
-					for _, run := range wallRuns {
+					for _, run := range wallRuns[proxyAll] {
 						if w.hold(t, c, run.warm, run.lead); t.Failed() {
 							return
 						}

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -44,5 +45,31 @@ func TestWallTrailers(t *testing.T) {
 	m := w.tell(t, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n"+chunks+"If-None-Match: \"e\"\r\n\r\n")
 	if m.status() != 200 {
 		t.Errorf("a condition behind the chunks: %s", m.line)
+	}
+}
+
+// The body of a request over its limit is read past, and is no request.
+func TestWallBodyOverTheLimit(t *testing.T) {
+	w := newWall(t, false, func(c *Config) { must(t, c.Limits.Set("verify=1/1m")) })
+	conn := w.call(t)
+	defer conn.Close()
+	for i, want := range []int{200, 429, 429} {
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: edge.test\r\nContent-Length: %d\r\n\r\n%s", verifyPath, len(hiddenRequest), hiddenRequest)
+		if m, err := conn.answer("POST", false); err != nil || m.status() != want {
+			t.Fatalf("call %d: %s, %v, want %d", i+1, m.line, err, want)
+		}
+	}
+	conn.send("GET /mdi/last.svg HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n")
+	if err := conn.expect(wanted{200, "GET", "/mdi/last.svg", ""}, false); err != nil {
+		t.Error(err)
+	}
+	if err := conn.ended(); err != nil {
+		t.Error(err)
+	}
+	seen, _ := w.origin.take()
+	for _, m := range seen {
+		if strings.Contains(m.line, "hidden") {
+			t.Errorf("the origin saw %s", m.line)
+		}
 	}
 }
