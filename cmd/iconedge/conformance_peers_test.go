@@ -53,15 +53,23 @@ func TestConformancePeers(t *testing.T) {
 	t.Logf("docs/conformance.md:\n%s", conformancePage(t, readFigures(t)))
 }
 
-// find looks where Debian puts servers as well: /usr/sbin is not on everybody's path.
+// find is installed for a test that is about this one alone.
 func (p peer) find(t *testing.T) string {
 	t.Helper()
+	path := p.installed()
+	if path == "" {
+		t.Skipf("%s is not installed", p.program)
+	}
+	return path
+}
+
+// installed is where the program is; empty: nowhere. It looks where Debian puts servers as well: /usr/sbin is not on everybody's path.
+func (p peer) installed() string {
 	for _, name := range []string{p.program, "/usr/sbin/" + p.program} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	t.Skipf("%s is not installed", p.program)
 	return ""
 }
 

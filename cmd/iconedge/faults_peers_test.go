@@ -1,9 +1,8 @@
+//go:build linux
+
 package main
 
-import (
-	"os/exec"
-	"testing"
-)
+import "testing"
 
 // faultProxies are the peers of these tests, with configurations of their own: what a careful operator would say about failing origins.
 var faultProxies = []peer{
@@ -25,14 +24,4 @@ func faultPeers(t *testing.T) (list []contender) {
 		list = append(list, contender{name: p.name, version: p.versionOf(t, path), start: func(s *scene) { s.address = p.start(s.t, path, s.origin) }})
 	}
 	return list
-}
-
-// installed is where the program is; empty: nowhere.
-func (p peer) installed() string {
-	for _, name := range []string{p.program, "/usr/sbin/" + p.program} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -139,21 +141,20 @@ func TestFaults(t *testing.T) {
 		t.Skip("real processes that fail take a while")
 	}
 	w := newWorld(t)
-	ours := contender{name: "iconedge", start: startEdge, ours: true}
-	table := faultTable{columns: []string{ours.name}}
-	results := playAll(t, w, ours, faultPhases())
-	table.add(ours.name, results)
-	if !withTimes() {
-		return
+	contenders := []contender{{name: "iconedge", start: startEdge, ours: true}}
+	if withTimes() {
+		contenders = append(contenders, faultPeers(t)...)
 	}
-	for _, c := range faultPeers(t) {
-		table.columns = append(table.columns, c.name+" "+c.version)
-		t.Run(c.name, func(t *testing.T) { table.add(c.name+" "+c.version, playAll(t, w, c, faultPhases())) })
+	for _, c := range contenders {
+		t.Run(c.name, func(t *testing.T) {
+			results := playAll(t, w, c, faultPhases())
+			if withTimes() {
+				updateFaults(t, c, results)
+			}
+		})
 	}
-	page := table.page()
-	t.Logf("docs/faults.md:\n%s", page)
-	if err := os.WriteFile(filepath.Join("..", "..", "docs", "faults.md"), []byte(page), 0o644); err != nil {
-		t.Fatal(err)
+	if withTimes() {
+		t.Logf("docs/faults.md:\n%s", faultsPage(readFaults(t)))
 	}
 }
 
@@ -170,10 +171,9 @@ func playAll(t *testing.T, w *world, c contender, phases []*phase) (results []*r
 	var all sync.WaitGroup
 	for _, p := range phases {
 		if p.only && !c.ours {
-			results = append(results, &result{phase: p})
 			continue
 		}
-		r := &result{phase: p, played: true}
+		r := &result{phase: p}
 		results = append(results, r)
 		slots <- struct{}{}
 		all.Go(func() {
@@ -188,11 +188,9 @@ func playAll(t *testing.T, w *world, c contender, phases []*phase) (results []*r
 // A result is what came of a phase.
 type result struct {
 	phase    *phase
-	played   bool
-	tally    *tally
+	tally    *tally // nil: it was not played
 	recovery time.Duration
 	faults   []string // what should not have been
-	skipped  string
 }
 
 func (r *result) fault(format string, args ...any) {
@@ -201,11 +199,6 @@ func (r *result) fault(format string, args ...any) {
 
 // play warms the proxy, lets clients ask, begins the fault, ends it, and waits for the first good answer to a cold path.
 func (r *result) play(t *testing.T, w *world, c contender) {
-	defer func() {
-		if r.tally == nil {
-			r.skipped = "not played"
-		}
-	}()
 	s := &scene{t: t, world: w, phase: r.phase, ours: c.ours, timeout: 10 * time.Second}
 	if r.phase.hangs && !withTimes() {
 		s.timeout = time.Second
@@ -293,13 +286,7 @@ func (s *scene) recover() time.Duration {
 	begun := time.Now()
 	probe := newLoad(s)
 	defer probe.end()
-	eventually(s.t, "what is not in the cache is answered again", func() bool {
-		a := probe.ask(ofCold, s.coldPath())
-		if a.status == http.StatusOK && a.err == nil && !a.right {
-			s.load.tally.add(a)
-		}
-		return a.right
-	})
+	s.within("what is not in the cache is answered again", func() bool { return probe.right(s.coldPath()) })
 	return time.Since(begun)
 }
 
@@ -308,14 +295,31 @@ func (s *scene) settled() {
 	l := newLoad(s)
 	defer l.end()
 	for _, path := range append(s.warmPaths(), s.coldPath(), s.coldPath()) {
-		eventually(s.t, path+" is right again", func() bool {
-			a := l.ask(ofCold, path)
-			if a.status == http.StatusOK && a.err == nil && !a.right {
-				s.load.tally.add(a)
-			}
-			return a.right
-		})
+		if !s.within(path+" is right again", func() bool { return l.right(path) }) {
+			return
+		}
 	}
+}
+
+// within waits for what comes true within half a minute, or is a fault.
+func (s *scene) within(what string, is func() bool) bool {
+	for range 600 {
+		if is() {
+			return true
+		}
+		wait(50 * time.Millisecond)
+	}
+	s.fault("never: %s", what)
+	return false
+}
+
+// right asks once more; bytes that are wrong count here too.
+func (l *load) right(path string) bool {
+	a := l.ask(ofCold, path)
+	if a.status == http.StatusOK && a.err == nil && !a.right {
+		l.s.load.tally.add(a)
+	}
+	return a.right
 }
 
 // judgeAnswers says what clients should not have seen.
@@ -347,6 +351,10 @@ func (r *result) judgeAnswers() {
 	}
 }
 
+// waited is how long a warm answer takes that waits for an origin: the quickest of those that are slow takes two seconds. A busy machine takes
+// its time too.
+const waited = 1900 * time.Millisecond
+
 // slack is what an answer may take beyond the deadline for the origin, and how soon a fault is to be forgotten.
 const slack = 2 * time.Second
 
@@ -354,7 +362,7 @@ func (r *result) judgeTimes(s *scene) {
 	if took := r.tally.slowest[ofCold]; took > s.timeout+slack {
 		r.fault("a cold answer took %v", took)
 	}
-	if took := r.tally.slowest[ofWarm]; took > time.Second && !r.phase.loses {
+	if took := r.tally.slowest[ofWarm]; took > waited && !r.phase.loses {
 		r.fault("a warm answer took %v", took)
 	}
 	if r.recovery > slack {

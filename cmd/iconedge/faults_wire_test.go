@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -27,7 +29,6 @@ type wire struct {
 	conns  map[net.Conn]struct{}
 	fault  fault
 	asked  map[string]int // by path, however they were answered
-	extra  io.Closer      // listens in the server's place
 }
 
 // A fault answers a request in its own way.
@@ -78,14 +79,11 @@ func (w *wire) note(c net.Conn, state http.ConnState) {
 // cut stops listening and resets every connection.
 func (w *wire) cut() {
 	w.mu.Lock()
-	server, conns, extra := w.server, w.conns, w.extra
-	w.server, w.conns, w.extra = nil, map[net.Conn]struct{}{}, nil
+	server, conns := w.server, w.conns
+	w.server, w.conns = nil, map[net.Conn]struct{}{}
 	w.mu.Unlock()
 	if server != nil {
 		server.Close()
-	}
-	if extra != nil {
-		extra.Close()
 	}
 	for c := range conns {
 		reset(c)
@@ -228,34 +226,13 @@ func status(code int, field ...string) fault {
 var (
 	// saysNothing takes a request and says nothing, also when the fault is over.
 	saysNothing = raw(func(*wire, net.Conn, *whole) {})
-	// drips sends an answer byte by byte, one a second.
+	// drips sends an answer byte by byte, dripsBody the body alone.
 	drips = raw(func(w *wire, c net.Conn, a *whole) {
-		defer c.Close()
-		for text, tick := append(a.head(len(a.body)), a.body...), time.NewTicker(time.Second); len(text) > 0; text = text[1:] {
-			if _, err := c.Write(text[:1]); err != nil {
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-w.ended:
-				return
-			}
-		}
+		w.drip(c, append(a.head(len(a.body)), a.body...))
 	})
-	// dripsBody does so with the body alone.
 	dripsBody = raw(func(w *wire, c net.Conn, a *whole) {
-		defer c.Close()
 		c.Write(a.head(len(a.body)))
-		for i, tick := 0, time.NewTicker(time.Second); i < len(a.body); i++ {
-			if _, err := c.Write(a.body[i : i+1]); err != nil {
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-w.ended:
-				return
-			}
-		}
+		w.drip(c, a.body)
 	})
 	// halves sends half of a body and resets the connection.
 	halves = raw(func(_ *wire, c net.Conn, a *whole) {
@@ -284,6 +261,23 @@ var (
 		c.Close()
 	})
 )
+
+// drip sends a byte a second.
+func (w *wire) drip(c net.Conn, text []byte) {
+	defer c.Close()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for i := range text {
+		if _, err := c.Write(text[i : i+1]); err != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-w.ended:
+			return
+		}
+	}
+}
 
 // slow answers as the origin does, but so much later.
 func slow(by time.Duration) fault {

@@ -21,6 +21,10 @@ sub vcl_backend_response {
 		set beresp.grace = 0s;
 		return (deliver);
 	}
+	if (beresp.status >= 400) {
+		set beresp.ttl = 5s;
+		set beresp.grace = 0s;
+	}
 }
 
 sub vcl_backend_error {
