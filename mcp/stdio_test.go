@@ -69,12 +69,12 @@ func TestStateless(t *testing.T) {
 // TestRawLines: what is no message is answered, and the session goes on (JSON-RPC 2.0, section 5.1); so is a batch.
 func TestRawLines(t *testing.T) {
 	for line, want := range map[string]string{
-		"nonsense":                               "-32700",
-		`{"jsonrpc":"2.0"`:                       "-32700",
-		`[]`:                                     "-32600",
-		`{"a":1}`:                                "-32600",
-		`7`:                                      "-32600",
-		`"` + strings.Repeat("a", maxLine) + `"`: "-32600",
+		"nonsense":         "-32700",
+		`{"jsonrpc":"2.0"`: "-32700",
+		`[]`:               "-32600",
+		`{"a":1}`:          "-32600",
+		`7`:                "-32600",
+		`{"jsonrpc":"2.0","id":"` + strings.Repeat("a", maxLine) + `","method":"ping"}`: "-32600",
 	} {
 		answers := raw(t, Config{}, initialize("2025-03-26")+line+"\r\n\n"+`[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]`)
 		refused, _ := json.Marshal(answers["null"])

@@ -64,6 +64,15 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestEndless: no more of an answer is read than one may have.
+func TestEndless(t *testing.T) {
+	a := newFakeAPI(t)
+	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT", true, false)+strings.Repeat(" ", maxAnswer)))
+	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused || !strings.Contains(got.texts[0], "broke") {
+		t.Errorf("%.200v", got)
+	}
+}
+
 // TestKept: an icon is asked for once while it is fresh, in whatever form, and then by its tag (C19).
 func TestKept(t *testing.T) {
 	a := newFakeAPI(t)
