@@ -196,8 +196,9 @@ func (c *Conn) GiveUp() {
 
 // Cut ends the connection at once. What the client has not taken is lost.
 func (c *Conn) Cut() {
-	if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
+	beneath := socket(c.Conn)
+	if tcp, ok := beneath.(interface{ SetLinger(seconds int) error }); ok {
 		tcp.SetLinger(0)
 	}
-	c.Conn.Close()
+	beneath.Close()
 }

@@ -85,6 +85,7 @@ type Conn struct {
 // NewConn makes c answer by itself what a has ready.
 func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
 	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued}
+	bound(c)
 	w.wait(time.Now()) // should it fail, so does the first Read
 	return w
 }

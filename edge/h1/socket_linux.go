@@ -6,14 +6,24 @@ import (
 	"unsafe"
 )
 
-// onSocket calls f with the descriptor of c, and reports whether c has one that is open.
+// onSocket calls f with the descriptor that lies beneath c, and reports whether c has one that is open.
 func onSocket(c net.Conn, f func(fd uintptr)) bool {
-	sc, ok := c.(syscall.Conn)
+	sc, ok := socket(c).(syscall.Conn)
 	if !ok {
 		return false
 	}
 	raw, err := sc.SyscallConn()
 	return err == nil && raw.Control(f) == nil
+}
+
+const (
+	tcpNotSentLowat = 25        // TCP_NOTSENT_LOWAT (linux/tcp.h)
+	mostUnsent      = 128 << 10 // bytes
+)
+
+// bound lets the system take no more from us than it can soon send: it would else hold megabytes for each client that does not read.
+func bound(c net.Conn) {
+	onSocket(c, func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, mostUnsent) })
 }
 
 // queued is how many bytes that were written to c its client's system has not acknowledged (SIOCOUTQ, tcp(7)).
