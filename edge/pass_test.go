@@ -406,7 +406,7 @@ func TestCutOff(t *testing.T) {
 	}})
 	r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 	if resp, err := e.RoundTrip(r); err == nil {
-		if got, err := io.ReadAll(resp.Body); err == nil {
+		if got, err := io.ReadAll(resp.Body); err == nil && resp.StatusCode == http.StatusOK { // a clean 502 is as good
 			t.Fatalf("half a body of %d bytes came as a whole one", len(got))
 		}
 		resp.Body.Close()

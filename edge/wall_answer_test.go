@@ -87,6 +87,7 @@ func TestWallNoCookies(t *testing.T) {
 
 // An origin that answers a HEAD with a body answers no other request with it.
 func TestWallBodyOfHead(t *testing.T) {
+	quiet(t)
 	w := newWall(t, true)
 	for i, body := range []string{"evil", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", strings.Repeat("evil", 20_000)} {
 		target := fmt.Sprintf("/head-%d", i)

@@ -19,8 +19,7 @@ func TestWallOrigins(t *testing.T) {
 	if len(corpus) < 510 {
 		t.Fatalf("%d cases, want 510 or more", len(corpus))
 	}
-	log.SetOutput(io.Discard) // net/http tells of unasked bytes: here they are sent on purpose
-	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	quiet(t)
 	for _, proxyAll := range []bool{true, false} {
 		t.Run(fmt.Sprint("proxy all ", proxyAll), func(t *testing.T) {
 			t.Parallel()
@@ -30,6 +29,13 @@ func TestWallOrigins(t *testing.T) {
 			}
 		})
 	}
+}
+
+// quiet hides what net/http tells of unasked bytes: here they are sent on purpose.
+func quiet(t *testing.T) {
+	t.Helper()
+	log.SetOutput(io.Discard)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 }
 
 // A liar is a wall before an origin that answers a case at one address each time.
