@@ -32,6 +32,9 @@ func serveHTTP(ctx context.Context, cfg Config, s *sdk.Server) error {
 	})))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
 	cfg.Log.Info("listening", "address", ln.Addr().String(), "for", "mcp")
+	if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		cfg.Log.Warn("whoever can reach this address uses your licence", "address", a.String())
+	}
 	stop := context.AfterFunc(ctx, func() {
 		late, cancel := context.WithTimeout(context.Background(), drain)
 		defer cancel()

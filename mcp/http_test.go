@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -61,6 +63,25 @@ func TestHTTP(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOpen: an address that others can reach is warned of, one of this machine alone is not.
+func TestOpen(t *testing.T) {
+	for address, warned := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
+		ln, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var log bytes.Buffer
+		if err := Run(ctx, Config{Listener: ln, Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(log.String(), "level=WARN") != warned {
+			t.Errorf("%s: %s", address, log.String())
+		}
 	}
 }
 
