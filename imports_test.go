@@ -20,10 +20,10 @@ var rooms = map[string]string{
 		"golang.org/x/term",
 	"icon":                  "",
 	"problem":               "",
-	"cachepolicy":           "github.com/dunglas/httpsfv",                                                                                                                         // anyone can use it alone
-	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                       // in s3.go alone
-	"objectstore/storetest": "objectstore",                                                                                                                                        // the contract of every store
-	"edge":                  "icon problem cachepolicy github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/pires/go-proxyproto", // never origin: they meet over HTTP
+	"cachepolicy":           "github.com/dunglas/httpsfv",                                                                                                                                                                             // anyone can use it alone
+	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                           // in s3.go alone
+	"objectstore/storetest": "objectstore",                                                                                                                                                                                            // the contract of every store
+	"edge":                  "icon problem cachepolicy github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/certs":            "edge/files",
 	"edge/files":            "",

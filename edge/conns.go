@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
@@ -66,18 +68,38 @@ func newConns(cfg Config) *conns {
 }
 
 // admit makes c one of the connections, or closes it at once and returns nil. A proxy that is trusted may have as many as all: it
-// speaks for many clients.
-func (s *conns) admit(raw net.Conn, h *handler) *lingeringConn {
+// speaks for many clients. With a config it is one of TLS, whose handshake is to come; without, it may begin with HTTP/2's preface.
+func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
 	peer, client := addressOf(raw.RemoteAddr()), netip.Prefix{}
 	if !s.clients.trusts(peer) {
 		client = ratelimit.ClientKey(peer)
 	}
-	c := &lingeringConn{Conn: h1.NewConn(s.clients.proxied(raw), h, s.limits)}
+	c := &lingeringConn{}
+	conn := s.clients.proxied(raw)
+	if config != nil {
+		c.link = h2.NewLink(below(conn), true, nil)
+		c.Conn = h1.NewConn(tls.Server(c.link, config), h, s.limits)
+	} else {
+		plainly := h1.NewConn(conn, h.inClear(), s.limits)
+		plainly.TakeOver(h2.Preface, func(already []byte) {
+			link := h2.NewLink(below(conn), false, already)
+			c.serveStreams(h.streams, link, link)
+		})
+		c.Conn = plainly
+	}
 	c.ended = func() { s.leave(c, client) }
 	if why, ok := s.enter(c, client); !ok {
 		s.refused[why].Add(1)
 		c.plainly().Cut()
 		return nil
+	}
+	return c
+}
+
+// below is a connection to read from straight, if nothing has to be read from it in another way first.
+func below(c net.Conn) net.Conn {
+	if p, ok := c.(*proxiedConn); ok {
+		return struct{ net.Conn }{p}
 	}
 	return c
 }
@@ -143,7 +165,7 @@ type holder struct {
 func (s *conns) oldest(now time.Time) []holder {
 	var idle, slow []holder
 	for c := range s.open {
-		phase, since := c.plainly().Phase()
+		phase, since := c.phase()
 		switch age := now.Sub(since); {
 		case phase == h1.Idle && age >= idleFor:
 			idle = append(idle, holder{c, since})
@@ -162,11 +184,11 @@ func (s *conns) oldest(now time.Time) []holder {
 // close closes connections, but for those that have just begun to be used.
 func (s *conns) close(list []holder, now time.Time) {
 	for _, h := range list {
-		if c := h.c.plainly(); !c.CloseIdle() {
-			if _, since := c.Phase(); now.Sub(since) < slowFor {
+		if !h.c.closeIdle() {
+			if _, since := h.c.phase(); now.Sub(since) < slowFor {
 				continue
 			}
-			c.Cut()
+			h.c.plainly().Cut()
 		}
 		h.c.closing.Store(true)
 		h.c.end()
@@ -181,7 +203,7 @@ func (s *conns) phases() (n [h1.Writing + 1]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.open {
-		phase, _ := c.plainly().Phase()
+		phase, _ := c.phase()
 		n[phase]++
 	}
 	return n

@@ -28,8 +28,10 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -70,20 +72,29 @@ func Run(ctx context.Context, cfg Config) error {
 	ready := func() bool { return (warm || h.reached.Load()) && !draining.Load() }
 	m.watches(store, asked, ready)
 	m.watchesClients(h.conns, h.waiting)
+	m.watchesStreams(h.streams)
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
 	}
 	go asked.Run(life)
 	go h.watch.run(life)
 	go h.sweep(life)
-	go h.lists.run(life, cfg.Reload)
+	secured, err := openSecure(ctx, h, cfg)
+	if err != nil {
+		return err
+	}
+	defer secured.Close()
+	told := spread(life, cfg.Reload, 2)
+	go h.lists.run(life, told[0])
+	go secured.run(life, told[1])
 
-	broken := make(chan error, 2)
+	broken := make(chan error, 4)
 	adminServer := newAdmin(h, cfg.AdminToken, ready)
 	go func() { broken <- adminServer.Serve(admin) }()
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
-	go func() { broken <- server.Serve(listener{public, h}) }()
+	go func() { broken <- server.Serve(listener{public, h, nil}) }()
+	secured.serve(server, broken)
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
 	if cfg.AdminToken == "" && !onLoopback(admin.Addr()) {
@@ -96,7 +107,7 @@ func Run(ctx context.Context, cfg Config) error {
 	case <-ctx.Done():
 	}
 	draining.Store(true)
-	drain(server, cfg.Drain, cfg.Log)
+	drain(cfg.Drain, cfg.Log, server.ShutdownWithContext, h.streams.Shutdown, secured.shutdown)
 	return nil
 }
 
@@ -117,14 +128,44 @@ func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err er
 	return public, admin, nil
 }
 
-// drain takes no new connections, closes those that are idle, and waits for the requests under way.
-func drain(s *fasthttp.Server, atMost time.Duration, log *slog.Logger) {
+// drain has every server take no new connections, close those that are idle, and wait for the requests under way.
+func drain(atMost time.Duration, log *slog.Logger, shutdown ...func(context.Context) error) {
 	log.Info("draining", "at_most", atMost)
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
 	defer cancel()
-	if err := s.ShutdownWithContext(ctx); err != nil {
-		log.Warn("drained no further", "err", err, "connections", s.GetOpenConnectionsCount())
+	var all sync.WaitGroup
+	for _, f := range shutdown {
+		all.Go(func() {
+			if err := f(ctx); err != nil {
+				log.Warn("drained no further", "err", err)
+			}
+		})
 	}
+	all.Wait()
+}
+
+// spread gives everybody who waits for a signal one of his own.
+func spread(ctx context.Context, told <-chan os.Signal, n int) []chan os.Signal {
+	all := make([]chan os.Signal, n)
+	for i := range all {
+		all[i] = make(chan os.Signal, 1)
+	}
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-told:
+				for _, c := range all {
+					select {
+					case c <- s:
+					default: // it has one to look at already
+					}
+				}
+			}
+		}
+	}()
+	return all
 }
 
 // maxRequestBody is how long a request's body may be: to our own routes nobody sends much.

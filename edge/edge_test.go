@@ -490,7 +490,7 @@ func TestRun(t *testing.T) {
 	}
 	_, metrics := code(adminURL + "/metrics")
 	for _, want := range []string{
-		`iconedge_edge_requests_total{class="cdn",code="2xx",outcome="miss"} 1`,
+		`iconedge_edge_requests_total{class="cdn",code="2xx",outcome="miss",protocol="h1"} 1`,
 		`iconedge_edge_build_info{version="v1.2.3"} 1`, "iconedge_edge_ready 1",
 		`iconedge_edge_limit_decisions_total{class="search",decision="refused"} 0`,
 	} {

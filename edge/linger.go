@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/h2"
 )
 
 const (
@@ -21,7 +23,8 @@ const (
 // A listener's connections answer by themselves what is ready, and linger.
 type listener struct {
 	net.Listener
-	h *handler
+	h      *handler
+	config *tls.Config // nil: they are not of TLS
 }
 
 // Accept takes the next connection that there is room for.
@@ -30,7 +33,7 @@ func (l listener) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		switch {
 		case err == nil:
-			if conn := l.h.conns.admit(c, l.h); conn != nil {
+			if conn := l.h.conns.admit(c, l.h, l.config); conn != nil {
 				return conn, nil
 			}
 		case !scarce(err):
@@ -49,6 +52,39 @@ type lingeringConn struct {
 	refused atomic.Bool
 	closing atomic.Bool
 	ended   func() // called once, when it is closed; nil: nothing is
+
+	link    *h2.Link                // below TLS; nil: it is not of TLS
+	streams atomic.Pointer[h2.Conn] // what serves it, where it speaks HTTP/2; nil: it does not
+}
+
+// phase is what c does, and since when.
+func (c *lingeringConn) phase() (h1.Phase, time.Time) {
+	s := c.streams.Load()
+	if s == nil {
+		return c.plainly().Phase()
+	}
+	idle, since := s.Idle()
+	if idle {
+		return h1.Idle, since
+	}
+	return h1.Busy, since
+}
+
+// closeIdle closes c if it is idle.
+func (c *lingeringConn) closeIdle() bool {
+	s := c.streams.Load()
+	if s == nil {
+		return c.plainly().CloseIdle()
+	}
+	idle, _ := s.Idle()
+	return idle && s.Close() == nil
+}
+
+// serveStreams serves c by HTTP/2, until it ends.
+func (c *lingeringConn) serveStreams(s *h2.Server, rw net.Conn, link *h2.Link) {
+	conn := s.NewConn(rw, link, addressOf(rw.RemoteAddr()))
+	c.streams.Store(conn)
+	conn.Serve()
 }
 
 // plainly is the connection that knows where requests begin and end. It is nil for one that is not of our listener.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -38,7 +39,7 @@ const statusClasses = 6 // "0xx" is never used: it makes the index plain
 // one is kept. Counters are bound ahead: looking a label up costs more than a hit.
 type metrics struct {
 	registry  *prometheus.Registry
-	requests  [classes][outcomes][statusClasses]prometheus.Counter
+	requests  [protocols][classes][outcomes][statusClasses]prometheus.Counter
 	seconds   [classes]prometheus.Observer
 	decisions [classes][2]prometheus.Counter // refused, accepted
 	origin    [2]prometheus.Counter          // error, ok
@@ -48,6 +49,9 @@ type metrics struct {
 	names     prometheus.Gauge
 	release   *prometheus.GaugeVec
 	checks    [tokenResults]prometheus.Counter
+	shakes    [2]prometheus.Counter // handshakes of TLS: failed, well
+	certsRead prometheus.Gauge      // 1 if the certificates could be read last time
+	certsEnd  prometheus.Gauge
 	listsRead [2]prometheus.Gauge // by list: 1 if its file could be read last time
 	ranges    [2]prometheus.Gauge // by list
 }
@@ -78,7 +82,7 @@ func (n listName) String() string { return [...]string{"allow", "deny"}[n] }
 func newMetrics(version string) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	requests := m.counters("requests_total", "Requests on the public listener, by class of limit, outcome and class of status.", "class", "outcome", "code")
+	requests := m.counters("requests_total", "Requests on the public listeners, by class of limit, outcome, class of status and protocol.", "class", "outcome", "code", "protocol")
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "iconedge_edge_request_seconds", Help: "Time from a request's last byte to its answer, by class of limit.",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
@@ -87,9 +91,11 @@ func newMetrics(version string) *metrics {
 	decisions := m.counters("limit_decisions_total", "Requests counted against a limit, by class and decision.", "class", "decision")
 	for c := range classes {
 		m.seconds[c] = seconds.WithLabelValues(c.String())
-		for o := range outcomes {
-			for s := 1; s < statusClasses; s++ {
-				m.requests[c][o][s] = requests.WithLabelValues(c.String(), outcomeNames[o], strconv.Itoa(s)+"xx")
+		for p := range protocols {
+			for o := range outcomes {
+				for s := 1; s < statusClasses; s++ {
+					m.requests[p][c][o][s] = requests.WithLabelValues(c.String(), outcomeNames[o], strconv.Itoa(s)+"xx", protocolNames[p])
+				}
 			}
 		}
 		if c != classNone {
@@ -98,6 +104,7 @@ func newMetrics(version string) *metrics {
 	}
 	m.ofOrigin()
 	m.ofLists()
+	m.ofTLS()
 	checks := m.counters("token_checks_total", "Calls in which a licence token was looked for, by result.", "result")
 	for result, name := range tokenResultNames {
 		m.checks[result] = checks.WithLabelValues(name)
@@ -150,6 +157,28 @@ func (m *metrics) ofLists() {
 		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n.String()), ranges.WithLabelValues(n.String())
 		m.listRead(n, 0, true)
 	}
+}
+
+func (m *metrics) ofTLS() {
+	shakes := m.counters("tls_handshakes_total", "Handshakes of TLS over TCP, by result.", "result")
+	m.shakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
+	m.certsRead = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "iconedge_edge_tls_last_reload_successful", Help: "1 while the certificates in use are what their files say, 0 while those can't be used and the ones before stay.",
+	})
+	m.certsEnd = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "iconedge_edge_tls_certificate_end_timestamp_seconds", Help: "When the first of the certificates from files will be valid no more, in seconds since 1970; 0: there are none.",
+	})
+	m.registry.MustRegister(m.certsRead, m.certsEnd)
+	m.certsRead.Set(1)
+}
+
+// shook counts a handshake.
+func (m *metrics) shook(err error) { m.shakes[index(err == nil)].Inc() }
+
+// certificates tells what became of reading them, and when the first of those in use ends.
+func (m *metrics) certificates(end time.Time, ok bool) {
+	m.certsRead.Set(float64(index(ok)))
+	m.certsEnd.Set(float64(end.Unix()))
 }
 
 // tokenChecked counts a look for a licence token.
@@ -231,6 +260,24 @@ func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
 	counter(name("shed_total"), "Requests that were refused because too many waited for the origin.", w.shed.Load)
 }
 
+// watchesStreams adds what connections of HTTP/2 come to.
+func (m *metrics) watchesStreams(s *h2.Server) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "iconedge_edge_h2_connections", Help: "Connections that speak HTTP/2.",
+	}, func() float64 { return float64(s.Stats().Connections) }))
+	for reason, count := range map[string]func(h2.Stats) uint64{
+		"calm":    func(s h2.Stats) uint64 { return s.Calmed },
+		"broken":  func(s h2.Stats) uint64 { return s.Broken },
+		"stalled": func(s h2.Stats) uint64 { return s.Stalled },
+		"refused": func(s h2.Stats) uint64 { return s.Refused },
+	} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "iconedge_edge_h2_ended_total", ConstLabels: prometheus.Labels{"reason": reason},
+			Help: "Connections of HTTP/2 that were closed for floods (calm) or for breaking the protocol (broken), and streams that took too long (stalled) or were too many (refused), by reason.",
+		}, func() float64 { return float64(count(s.Stats())) }))
+	}
+}
+
 // origins tells of each origin, by its URL: there are as many as the operator named.
 type origins struct{ *upstream.Client }
 
@@ -260,9 +307,9 @@ func (m *metrics) handler() http.Handler {
 }
 
 // answered counts a request.
-func (m *metrics) answered(c class, o outcome, status int, took time.Duration) {
+func (m *metrics) answered(p protocol, c class, o outcome, status int, took time.Duration) {
 	if s := status / 100; 1 <= s && s < statusClasses {
-		m.requests[c][o][s].Inc()
+		m.requests[p][c][o][s].Inc()
 	}
 	m.seconds[c].Observe(took.Seconds())
 }

@@ -19,7 +19,7 @@ import (
 // pass answers a request for a path that is none of ours (--proxy-all): from the cache by the letter of RFC 9111, or from the
 // origin.
 func (h *handler) pass(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, now: ctx.Time(), forwarded: true}
+	r := &request{ctx: ctx, now: arrived(ctx), forwarded: true}
 	q := h.forwardedInquiry(r)
 	var o outcome
 	var err error
@@ -52,7 +52,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 		key := http.CanonicalHeaderKey(string(name))
 		head[key] = append(head[key], string(value))
 	}
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: "http"}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx)}
 	q := &inquiry{
 		key: rawTarget(r.ctx), header: sent.Fields(), client: sent.Client, proto: sent.Proto,
 		asks: cachepolicy.Request{

@@ -215,7 +215,7 @@ func TestProxyHeaderDrips(t *testing.T) {
 	e.conns.limits.Idle = 50 * time.Millisecond
 	ln := listenTest(t)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, e.handler}) }()
+	go func() { defer close(done); s.Serve(listener{ln, e.handler, nil}) }()
 	defer func() { ln.Close(); <-done }()
 	c, err := dial(ln)
 	must(t, err)

@@ -116,7 +116,7 @@ func TestAnswerIsNotLost(t *testing.T) {
 	ln := listenTest(t)
 	s := newServer(h, h.log)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, h}) }()
+	go func() { defer close(done); s.Serve(listener{ln, h, nil}) }()
 	defer func() { ln.Close(); <-done }()
 	for range 20 {
 		c, err := dial(ln)

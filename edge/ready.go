@@ -29,7 +29,6 @@ type meeting struct {
 	policy cachepolicy.Entry
 	status int
 	body   []byte
-	etag   []byte
 	coding cache.Coding
 
 	limiter  *ratelimit.Limiter // that it was counted by; nil: none
@@ -65,9 +64,9 @@ func (h *handler) choose(m *meeting, q *plain.Request) bool {
 	} else if v.Head().Paints < 0 {
 		return false
 	}
-	m.body, m.etag, m.status = v.Body(m.coding), v.ETag(m.coding), http.StatusOK
+	m.body, m.status = v.Body(m.coding), http.StatusOK
 	if q.IfNoneMatch != nil {
-		same, sure := sameTag(q.IfNoneMatch, m.etag, color)
+		same, sure := sameTag(q.IfNoneMatch, v.ETag(m.coding), color)
 		if !sure {
 			return false
 		}
@@ -109,11 +108,11 @@ func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 	if m.status == http.StatusOK {
 		dst = m.appendHead(dst)
 	} else {
-		dst = appendBare(dst, m.view.Head(), m.etag, &m.target)
+		dst = appendBare(dst, m.view.Head(), m.view.ETag(m.coding), &m.target)
 	}
-	dst = append(m.appendTold(dst, q.Now), "\r\n"...)
+	dst = append(h.appendTold(dst, &m, q), "\r\n"...)
 	dst = m.appendBody(dst)
-	h.metrics.answered(m.target.class, outcomeHit, m.status, time.Since(q.Now))
+	h.metrics.answered(protocolH1, m.target.class, outcomeHit, m.status, time.Since(q.Now))
 	return dst, true
 }
 
@@ -145,7 +144,7 @@ func (m *meeting) appendHead(dst []byte) []byte {
 	}
 	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(m.length()), 10), "\r\n"...)
 	dst = append(append(dst, head.Always...), head.WithBody...)
-	dst = appendTagLine(dst, m.etag, m.target.color)
+	dst = appendTagLine(dst, m.view.ETag(m.coding), m.target.color)
 	dst = append(append(dst, head.Own...), head.OwnBody...)
 	if m.coding == cache.Identity {
 		dst = append(dst, "Accept-Ranges: bytes\r\n"...)
@@ -171,14 +170,17 @@ func appendTag(dst, etag []byte, color icon.Color) []byte {
 	return append(append(dst, color[1:]...), '"')
 }
 
-// appendTold writes what depends on the moment.
-func (m *meeting) appendTold(dst []byte, now time.Time) []byte {
-	dst = strconv.AppendInt(append(dst, "Age: "...), int64(m.policy.AgeAt(now)/time.Second), 10)
+// appendTold writes what depends on the moment, and on the connection.
+func (h *handler) appendTold(dst []byte, m *meeting, q *plain.Request) []byte {
+	dst = strconv.AppendInt(append(dst, "Age: "...), int64(m.policy.AgeAt(q.Now)/time.Second), 10)
 	dst = append(dst, "\r\nCache-Status: "...)
-	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(now)})
+	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)})
 	dst = append(dst, "\r\n"...)
 	if m.limiter != nil {
 		dst = appendLimit(dst, m.target.class, m.limiter.Limit(), m.decision)
+	}
+	if q.Secure && h.altSvc != "" {
+		dst = append(append(append(dst, "Alt-Svc: "...), h.altSvc...), "\r\n"...)
 	}
 	return dst
 }

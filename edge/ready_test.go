@@ -40,10 +40,10 @@ func bothWays(t testing.TB, h *handler) (short, long string) {
 		s := newServer(h, h.log)
 		done := make(chan struct{})
 		go func() { defer close(done); s.Serve(wrap(ln)) }()
-		t.Cleanup(func() { drain(s, 10*time.Second, h.log); ln.Close(); <-done })
+		t.Cleanup(func() { drain(10*time.Second, h.log, s.ShutdownWithContext); ln.Close(); <-done })
 		return ln.Addr().String()
 	}
-	return serve(func(l net.Listener) net.Listener { return listener{l, h} }), serve(func(l net.Listener) net.Listener { return longWay{l, h.clients} })
+	return serve(func(l net.Listener) net.Listener { return listener{l, h, nil} }), serve(func(l net.Listener) net.Listener { return longWay{l, h.clients} })
 }
 
 // ask sends bytes over a connection of its own and reads everything until the server closes it.

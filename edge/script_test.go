@@ -66,7 +66,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(e.ln) }()
 	t.Cleanup(func() {
-		drain(s, 10*time.Second, cfg.Log)
+		drain(10*time.Second, cfg.Log, s.ShutdownWithContext)
 		e.ln.Close() // had it not begun to serve yet
 		<-done
 		end()

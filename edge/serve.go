@@ -15,6 +15,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
@@ -47,6 +48,10 @@ type handler struct {
 	shortcuts  shortcuts
 	knownHosts knownHosts
 	codings    codings
+	blocks     blocks
+	streams    *h2.Server
+	redirect   string // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
+	altSvc     string // tells of HTTP/3 (RFC 7838); empty: there is none
 	doors      doorkeeper
 	missing    missing
 	hints      hints
@@ -70,6 +75,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
 	h.missing.init(cfg.CacheBytes)
 	h.routes = newRoutes(h.answer, h.nothing)
+	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead})
 	return h
 }
 
@@ -96,7 +102,7 @@ type request struct {
 
 // ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
 func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, now: ctx.Time()}
+	r := &request{ctx: ctx, now: arrived(ctx)}
 	defer func() {
 		if p := recover(); p != nil {
 			h.log.Error("panic while answering", "panic", p, "stack", string(debug.Stack()))
@@ -108,6 +114,10 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 	}
 	if p := refuse(ctx, h.hosts); p != nil {
 		h.end(r, outcomeRefused, p)
+		return
+	}
+	if h.toSecure(r) {
+		h.end(r, outcomeOwn, nil)
 		return
 	}
 	if p := h.barred(ctx); p != nil {
@@ -128,7 +138,7 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, class: ep.class, now: ctx.Time()}
+	r := &request{ctx: ctx, class: ep.class, now: arrived(ctx)}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
 }
@@ -153,7 +163,10 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}
-	h.metrics.answered(r.class, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+	if h.altSvc != "" && secure(r.ctx) {
+		r.ctx.Response.Header.Set("Alt-Svc", h.altSvc)
+	}
+	h.metrics.answered(protocolOf(r.ctx), r.class, o, r.ctx.Response.StatusCode(), time.Since(r.now))
 }
 
 // nothing answers an address that no endpoint has.
@@ -163,7 +176,7 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, now: ctx.Time()}
+	r := &request{ctx: ctx, now: arrived(ctx)}
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		h.end(r, h.preflight(r, allMethods), nil) // so that a page can read the 404 that follows

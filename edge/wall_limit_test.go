@@ -242,7 +242,7 @@ func TestWallMappedPeer(t *testing.T) {
 		t.Skip("no IPv6 here")
 	}
 	s := newServer(w.handler, slog.New(slog.DiscardHandler))
-	go s.Serve(listener{ln, w.handler})
+	go s.Serve(listener{ln, w.handler, nil})
 	t.Cleanup(func() { ln.Close() })
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for i, address := range []string{w.public, "127.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, w.public} {

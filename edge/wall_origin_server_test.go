@@ -147,9 +147,9 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	must(t, err)
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, h}) }()
+	go func() { defer close(done); s.Serve(listener{ln, h, nil}) }()
 	t.Cleanup(func() {
-		drain(s, 10*time.Second, cfg.Log)
+		drain(10*time.Second, cfg.Log, s.ShutdownWithContext)
 		ln.Close()
 		<-done
 		end()

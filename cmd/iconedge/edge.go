@@ -16,7 +16,7 @@ origin it learns what a new release changed, and forgets only that.
   iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
 
 GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.
-SIGHUP has --allow-file and --deny-file read at once; else they are read within seconds of a change.`
+SIGHUP has --allow-file, --deny-file and the certificates read at once; else they are read within seconds of a change.`
 
 func runEdge(ctx context.Context, std streams, args []string) error {
 	fs := newFlags("edge", "", edgeHelp)
@@ -32,10 +32,10 @@ func runEdge(ctx context.Context, std streams, args []string) error {
 	})
 }
 
-// reloads are the signals by which an operator has an edge read its lists again. Where it has none, SIGHUP ends it, as it should when
+// reloads are the signals by which an operator has an edge read its lists and certificates again. Where it has none, SIGHUP ends it, as it should when
 // a terminal is closed.
 func reloads(cfg edge.Config) <-chan os.Signal {
-	if cfg.AllowFile == "" && cfg.DenyFile == "" {
+	if cfg.AllowFile == "" && cfg.DenyFile == "" && len(cfg.TLSCerts) == 0 {
 		return nil
 	}
 	c := make(chan os.Signal, 1)

@@ -8,11 +8,13 @@ package h1
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,6 +80,9 @@ type Conn struct {
 	failure       error        // of the request; nil: none
 	phase         atomic.Int64
 
+	preface  string               // of another protocol that a connection may begin with; empty: none, or it has begun
+	takeOver func(already []byte) // serves that protocol, until the connection ends
+
 	mu      sync.Mutex // held while requests are being answered
 	closing atomic.Bool
 }
@@ -85,6 +90,7 @@ type Conn struct {
 // NewConn makes c answer by itself what a has ready.
 func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
 	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued}
+	_, w.request.Secure = c.(*tls.Conn)
 	bound(c)
 	w.wait(time.Now()) // should it fail, so does the first Read
 	return w
@@ -117,6 +123,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 				return n, err
 			}
 		}
+		if c.preface != "" {
+			var err error
+			if n, err = c.precede(p, n); err != nil {
+				return n, err
+			}
+		}
 		answered, next, err := c.answer(p[:n])
 		if err != nil {
 			return 0, err
@@ -142,6 +154,27 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return c.handOn(p[:n])
 		}
 	}
+}
+
+// TakeOver has f serve a connection that begins with a preface, which it is given with what was read behind it.
+func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.preface, c.takeOver = preface, f }
+
+// precede reads on while what has come may be the beginning of the preface. Where it is all of it, the connection is taken over, and has
+// ended when that is done.
+func (c *Conn) precede(p []byte, n int) (int, error) {
+	for n < len(c.preface) && string(p[:n]) == c.preface[:n] {
+		m, err := c.more(p[n:])
+		if n += m; err != nil {
+			return n, err
+		}
+	}
+	preface := c.preface
+	c.preface = ""
+	if !strings.HasPrefix(string(p[:n]), preface) {
+		return n, nil
+	}
+	c.takeOver(bytes.Clone(p[:n]))
+	return 0, io.EOF
 }
 
 // handOver gives the server a request that it must answer, as far as it has come.

@@ -54,7 +54,7 @@ type Conn struct {
 func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
 	c.decoder.init()
-	c.plain.Client = client
+	c.plain.Client, c.plain.Secure = client, rw != net.Conn(link)
 	c.calm.begin()
 	c.tell(time.Now())
 	return c

@@ -39,6 +39,7 @@ type Request struct {
 	Method, Scheme, Authority, Path string
 	Fields                          []Field // as they came, the pseudo fields left out
 	Body                            []byte
+	Secure                          bool // it came by TLS
 	Client                          netip.Addr
 	Began                           time.Time // when its last byte was here
 	Refuse                          int       // status that it must be answered with: 408, 413 or 431; 0: none

@@ -39,6 +39,9 @@ func NewLink(c net.Conn, tls bool, already []byte) *Link {
 	return l
 }
 
+// NetConn is the connection beneath.
+func (l *Link) NetConn() net.Conn { return l.Conn }
+
 // Read gives out what is buffered, of a TLS connection no more than one record.
 func (l *Link) Read(p []byte) (int, error) {
 	if err := l.Wait(); err != nil {

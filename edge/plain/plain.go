@@ -15,6 +15,7 @@ type Request struct {
 	AcceptEncoding []byte // nil: none
 	IfNoneMatch    []byte // nil: none
 	Forwarded      bool   // some proxy says for whom it asks
+	Secure         bool   // it came by TLS
 	Client         netip.Addr
 	Now            time.Time
 }
@@ -30,7 +31,7 @@ const (
 // MaxTarget is how long the target of a plain request may be, in bytes.
 const MaxTarget = 512
 
-// Begin forgets the request before. Client and Now stay.
+// Begin forgets the request before. Secure, Client and Now stay.
 func (r *Request) Begin() {
 	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded = nil, nil, nil, nil, false
 }

@@ -1,0 +1,115 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/crypto/acme"
+
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// A secureListener shakes hands. Connections that choose HTTP/2 are served by themselves; Accept gives the others to the server of
+// HTTP/1.1.
+type secureListener struct {
+	listener
+	plainer chan net.Conn
+	closed  chan struct{}
+}
+
+func newSecureListener(l net.Listener, h *handler, config *tls.Config) *secureListener {
+	s := &secureListener{listener{l, h, config}, make(chan net.Conn), make(chan struct{})}
+	go s.run()
+	return s
+}
+
+// run accepts until the listener is closed.
+func (l *secureListener) run() {
+	defer close(l.closed)
+	for {
+		c, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		go l.shake(c.(*lingeringConn))
+	}
+}
+
+func (l *secureListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.plainer:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// shake does the handshake of one connection, for which it has a time as a whole.
+func (l *secureListener) shake(c *lingeringConn) {
+	t := c.plainly().Conn.(*tls.Conn)
+	ctx, cancel := context.WithTimeout(l.h.life, handshakeTimeout)
+	err := t.HandshakeContext(ctx)
+	cancel()
+	l.h.metrics.shook(err)
+	switch chosen := t.ConnectionState().NegotiatedProtocol; {
+	case err != nil, chosen == acme.ALPNProto:
+		c.end()
+	case chosen == "h2":
+		c.serveStreams(l.h.streams, t, c.link)
+		c.end()
+	default:
+		select {
+		case l.plainer <- c:
+		case <-l.closed:
+			c.end()
+		}
+	}
+}
+
+// inClear answers what is ready on the plain listener: nothing, where all are sent to TLS.
+func (h *handler) inClear() answerer {
+	if h.redirect != "" {
+		return noneReady{}
+	}
+	return h
+}
+
+type answerer interface {
+	Answer(dst []byte, q *plain.Request) ([]byte, bool)
+}
+
+type noneReady struct{}
+
+func (noneReady) Answer(dst []byte, _ *plain.Request) ([]byte, bool) { return dst, false }
+
+// toSecure sends a request that came in the clear to TLS, and reports whether it did. Whether the process lives is told in the clear.
+func (h *handler) toSecure(r *request) bool {
+	if h.redirect == "" || secure(r.ctx) || string(r.ctx.URI().PathOriginal()) == healthPath {
+		return false
+	}
+	host, _ := splitHost(string(r.ctx.Host()))
+	if host == "" {
+		return false
+	}
+	resp := &r.ctx.Response
+	writeFields(resp, everyAnswer)
+	setDate(resp, h.clock.date(r.now))
+	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	resp.Header.Set(fasthttp.HeaderLocation, fmt.Sprintf(h.redirect, host)+rawTarget(r.ctx))
+	resp.SetStatusCode(http.StatusPermanentRedirect)
+	resp.Header.SetContentLength(0)
+	return true
+}
+
+// portOf is the port of a listener as it stands in an address; that of https is left out.
+func portOf(a net.Addr) string {
+	_, port, err := net.SplitHostPort(a.String())
+	if err != nil || port == "443" {
+		return ""
+	}
+	return ":" + port
+}

@@ -1,0 +1,124 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+
+	"github.com/iconedge/iconedge/edge/h2"
+)
+
+const (
+	maxStreamsH3    = 128
+	unvalidatedEach = 200 // handshakes a second from addresses that nobody has checked; beyond, the address is checked first (RFC 9000, section 8.1)
+)
+
+// A quicServer speaks HTTP/3 (RFC 9114).
+type quicServer struct {
+	http      *http3.Server
+	transport *quic.Transport
+	listener  *quic.EarlyListener
+}
+
+// newQUIC listens for HTTP/3 on a socket. There is no 0-RTT: what is replayed counts against limits.
+func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) (*quicServer, error) {
+	var handshakes rate
+	t := &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return !handshakes.allow(time.Now(), unvalidatedEach) }}
+	l, err := t.ListenEarly(http3.ConfigureTLSConfig(config), &quic.Config{
+		Allow0RTT:             false,
+		HandshakeIdleTimeout:  handshakeTimeout,
+		MaxIdleTimeout:        cfg.IdleTimeout,
+		MaxIncomingStreams:    maxStreamsH3,
+		MaxIncomingUniStreams: 8,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &quicServer{transport: t, listener: l}
+	s.http = &http3.Server{Handler: streams{h, maxRequestBody(h.proxyAll)}, MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
+	return s, nil
+}
+
+// Serve serves until Shutdown.
+func (s *quicServer) Serve() error {
+	if err := s.http.ServeListener(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, quic.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown takes no new connections, and waits for the requests under way.
+func (s *quicServer) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	return errors.Join(err, s.listener.Close(), s.transport.Close())
+}
+
+// Close ends all at once.
+func (s *quicServer) Close() error {
+	return errors.Join(s.http.Close(), s.listener.Close(), s.transport.Close())
+}
+
+// streams answers requests that net/http's interfaces bring, by the same steps as all others.
+type streams struct {
+	h       *handler
+	maxBody int
+}
+
+func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := requestOf(r)
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(s.maxBody)+1))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if q.Body = body; len(body) > s.maxBody {
+		q.Refuse = http.StatusRequestEntityTooLarge
+	}
+	ctx := newContext(q, protocolH3)
+	s.h.ServeStream(ctx, q.Refuse)
+	defer ctx.Response.CloseBodyStream()
+	a := replyOf(ctx)
+	for name, value := range a.fields {
+		w.Header().Add(string(name), string(value))
+	}
+	w.WriteHeader(a.status)
+	if a.bare {
+		return
+	}
+	flush := http.NewResponseController(w).Flush
+	if a.copy(w, flush) != nil {
+		panic(http.ErrAbortHandler) // so that what was cut does not look whole
+	}
+}
+
+// requestOf is a request as a stream of HTTP/2 has it.
+func requestOf(r *http.Request) *h2.Request {
+	q := &h2.Request{Method: r.Method, Scheme: "https", Secure: true, Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		q.Client = peer.Addr().Unmap()
+	}
+	for name, values := range r.Header {
+		for _, v := range values {
+			q.Fields = append(q.Fields, h2.Field{Name: []byte(name), Value: []byte(v)})
+		}
+	}
+	return q
+}
+
+// A rate counts what happens in a second.
+type rate struct{ second, count atomic.Int64 }
+
+func (r *rate) allow(now time.Time, most int64) bool {
+	if s := now.Unix(); r.second.Swap(s) != s {
+		r.count.Store(0)
+	}
+	return r.count.Add(1) <= most
+}

@@ -1,0 +1,286 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+
+	"github.com/iconedge/iconedge/edge/certs"
+)
+
+const (
+	handshakeTimeout = 10 * time.Second
+	certsEvery       = 2 * time.Second // between two looks at the files
+)
+
+// Secure is what an operator can set about TLS. Without TLSListen there is none.
+type Secure struct {
+	TLSListen     string   // address for TLS over TCP (HTTP/1.1 and 2), and for QUIC over UDP (HTTP/3)
+	TLSCerts      []string // PEM files of certificates, and in the same order
+	TLSKeys       []string // of their keys
+	TLSRedirect   bool     // the plain listener sends clients to the address of TLS
+	ACMEHosts     []string // names for which certificates are got, instead of files
+	ACMEDir       string   // folder that keeps them
+	ACMEDirectory string   // URL of the authority; empty: Let's Encrypt
+	ACMEEmail     string   // that the authority may write to
+
+	TLSListener net.Listener   // used instead of listening on TLSListen, with
+	QUICSocket  net.PacketConn // nil: no HTTP/3
+}
+
+func (c *Secure) flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2, and on UDP HTTP/3 (default none)")
+	fs.Var((*paths)(&c.TLSCerts), "tls-cert", "`file` of a certificate (PEM, what it is signed by behind it); may be repeated; read again when it changes")
+	fs.Var((*paths)(&c.TLSKeys), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
+	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "send who comes to the plain listener to TLS, health checks apart")
+	fs.Var((*names)(&c.ACMEHosts), "acme-host", "`NAME` for which a certificate is got from an authority (ACME, by TLS-ALPN), instead of --tls-cert; may be repeated")
+	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that keeps these certificates")
+	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
+	fs.StringVar(&c.ACMEEmail, "acme-email", "", "`address` that the authority may write to")
+}
+
+// secured reports whether there is to be TLS.
+func (c *Secure) secured() bool { return c.TLSListen != "" || c.TLSListener != nil }
+
+// validate reports what is wrong, certificates that can't be used among it.
+func (c *Secure) validate(now time.Time) error {
+	if !c.secured() {
+		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect {
+			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host want --tls-listen")
+		}
+		return nil
+	}
+	var errs []error
+	if _, _, err := net.SplitHostPort(c.TLSListen); c.TLSListen != "" && err != nil {
+		errs = append(errs, errors.New("--tls-listen must be HOST:PORT"))
+	}
+	switch acme := len(c.ACMEHosts) > 0; {
+	case len(c.TLSCerts) != len(c.TLSKeys):
+		errs = append(errs, fmt.Errorf("there are %d --tls-cert and %d --tls-key: they come in pairs", len(c.TLSCerts), len(c.TLSKeys)))
+	case acme == (len(c.TLSCerts) > 0):
+		errs = append(errs, errors.New("--tls-listen wants --tls-cert and --tls-key, or --acme-host"))
+	case acme && c.ACMEDir == "":
+		errs = append(errs, errors.New("--acme-host wants --acme-dir: authorities give only so many certificates a week"))
+	case !acme:
+		_, err := certs.Open(c.pairs(), now)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Secure) pairs() (all []certs.Pair) {
+	for i := range c.TLSCerts {
+		all = append(all, certs.Pair{Cert: c.TLSCerts[i], Key: c.TLSKeys[i]})
+	}
+	return all
+}
+
+// paths is a flag that may be repeated.
+type paths []string
+
+func (p *paths) String() string {
+	if p == nil {
+		return ""
+	}
+	return strings.Join(*p, " ")
+}
+
+func (p *paths) Set(s string) error {
+	*p = append(*p, s)
+	return nil
+}
+
+func (p *paths) Repeatable() bool { return true }
+
+// A secureSource gives the certificates: of files, or of an authority.
+type secureSource struct {
+	files *certs.Store // nil: the authority's
+	acme  *autocert.Manager
+	log   *slog.Logger
+	m     *metrics
+}
+
+func newSecureSource(c Secure, log *slog.Logger, m *metrics, now time.Time) (*secureSource, error) {
+	s := &secureSource{log: log, m: m}
+	if len(c.ACMEHosts) == 0 {
+		var err error
+		if s.files, err = certs.Open(c.pairs(), now); err == nil {
+			m.certificates(s.files.Ends(), true)
+		}
+		return s, err
+	}
+	s.acme = &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.ACMEDir), HostPolicy: autocert.HostWhitelist(c.ACMEHosts...), Email: c.ACMEEmail}
+	if c.ACMEDirectory != "" {
+		s.acme.Client = &acme.Client{DirectoryURL: c.ACMEDirectory}
+	}
+	return s, nil
+}
+
+// run reads the files again when they change, and at once when told to. What can't be used changes nothing, and is told.
+func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
+	if s.files == nil {
+		return
+	}
+	tick := time.NewTicker(certsEvery)
+	defer tick.Stop()
+	for {
+		did, err := true, error(nil)
+		select {
+		case <-ctx.Done():
+			return
+		case <-told:
+			err = s.files.Reload(time.Now())
+		case <-tick.C:
+			did, err = s.files.Look(time.Now())
+		}
+		if !did {
+			continue
+		}
+		s.m.certificates(s.files.Ends(), err == nil)
+		if err != nil {
+			s.log.Error("certificates can't be read; the ones before stay", "err", err)
+			continue
+		}
+		s.log.Info("certificates were read", "end", s.files.Ends())
+	}
+}
+
+// config is TLS as it is spoken over TCP: 1.2 with ciphers that nobody has broken, and 1.3; tickets are the library's, whose keys
+// it changes each day.
+func (s *secureSource) config() *tls.Config {
+	c := &tls.Config{
+		MinVersion:                  tls.VersionTLS12,
+		NextProtos:                  []string{"h2", "http/1.1"},
+		DynamicRecordSizingDisabled: true, // answers are short: small records cost calls and save nothing
+		CipherSuites: []uint16{ // of TLS 1.2; those of 1.3 are not to be chosen
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		},
+	}
+	if s.files != nil {
+		c.GetCertificate = s.files.Certificate
+		return c
+	}
+	c.GetCertificate = s.acme.GetCertificate
+	c.NextProtos = append(c.NextProtos, acme.ALPNProto)
+	return c
+}
+
+// A secured is all that TLS adds to an edge. A nil one adds nothing.
+type secured struct {
+	source *secureSource
+	tls    *secureListener
+	quic   *quicServer // nil: no HTTP/3
+	log    *slog.Logger
+}
+
+// openSecure reads the certificates and listens, if cfg says so: on TCP, and on UDP at the same port.
+func openSecure(ctx context.Context, h *handler, cfg Config) (*secured, error) {
+	if !cfg.secured() {
+		return nil, nil
+	}
+	source, err := newSecureSource(cfg.Secure, cfg.Log, h.metrics, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("opening TLS: %w", err)
+	}
+	ln, socket := cfg.TLSListener, cfg.QUICSocket
+	if ln == nil {
+		if ln, socket, err = listenBoth(ctx, cfg.TLSListen); err != nil {
+			return nil, fmt.Errorf("listening for TLS: %w", err)
+		}
+	}
+	s := &secured{source: source, log: cfg.Log}
+	config := source.config()
+	if socket != nil {
+		if s.quic, err = newQUIC(h, socket, config.Clone(), cfg); err != nil {
+			ln.Close()
+			return nil, fmt.Errorf("listening for QUIC: %w", err)
+		}
+		_, port, _ := net.SplitHostPort(socket.LocalAddr().String())
+		h.altSvc = fmt.Sprintf(`h3=":%s"; ma=86400`, port)
+	}
+	if cfg.TLSRedirect {
+		h.redirect = "https://%s" + portOf(ln.Addr())
+	}
+	s.tls = newSecureListener(ln, h, config)
+	return s, nil
+}
+
+// listenTries is how often a free port is looked for that is free on UDP as well.
+const listenTries = 20
+
+// listenBoth listens on TCP and on UDP at one address.
+func listenBoth(ctx context.Context, address string) (net.Listener, net.PacketConn, error) {
+	var lc net.ListenConfig
+	for try := 1; ; try++ {
+		ln, err := lc.Listen(ctx, "tcp", address)
+		if err != nil {
+			return nil, nil, err
+		}
+		host, _, _ := net.SplitHostPort(address)
+		_, port, _ := net.SplitHostPort(ln.Addr().String())
+		socket, err := lc.ListenPacket(ctx, "udp", net.JoinHostPort(host, port))
+		if err == nil {
+			return ln, socket, nil
+		}
+		ln.Close()
+		if !strings.HasSuffix(address, ":0") || try == listenTries {
+			return nil, nil, err
+		}
+	}
+}
+
+// serve begins to serve; what ends it goes to broken.
+func (s *secured) serve(server *fasthttp.Server, broken chan<- error) {
+	if s == nil {
+		return
+	}
+	s.log.Info("listening", "address", s.tls.Addr().String(), "for", "tls")
+	go func() { broken <- server.Serve(s.tls) }()
+	if s.quic != nil {
+		go func() { broken <- s.quic.Serve() }()
+	}
+}
+
+// shutdown ends HTTP/3; the connections of TCP belong to their servers.
+func (s *secured) shutdown(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.tls.Close()
+	if s.quic == nil {
+		return nil
+	}
+	return s.quic.Shutdown(ctx)
+}
+
+// Close closes the listeners.
+func (s *secured) Close() error {
+	if s == nil {
+		return nil
+	}
+	err := s.tls.Close()
+	if s.quic != nil {
+		err = errors.Join(err, s.quic.Close())
+	}
+	return err
+}
+
+// run keeps the certificates new.
+func (s *secured) run(ctx context.Context, told <-chan os.Signal) {
+	if s != nil {
+		s.source.run(ctx, told)
+	}
+}

@@ -1,0 +1,214 @@
+package edge
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// Handle answers a request of an HTTP/2 stream that is not ready, by the same steps as all others.
+func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
+	ctx := newContext(q, protocolH2)
+	h.ServeStream(ctx, q.Refuse)
+	defer ctx.Response.CloseBodyStream()
+	a := replyOf(ctx)
+	head := h2.AppendStatus(nil, a.status)
+	for name, value := range a.fields {
+		head = h2.AppendField(head, name, value)
+	}
+	if w.Header(head, a.bare) != nil || a.bare {
+		return
+	}
+	if a.copy(w, w.Flush) == nil {
+		w.End()
+	}
+}
+
+// ServeStream is ServeRequest for a stream whose request must be refused with a status; 0: it need not.
+func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, refuse int) {
+	if refuse == 0 {
+		h.ServeRequest(ctx)
+		return
+	}
+	h.end(&request{ctx: ctx, now: arrived(ctx)}, outcomeRefused, problem.New(refuse, refusedStreams[refuse]))
+}
+
+// refusedStreams are the words for requests of streams that are refused as such.
+var refusedStreams = map[int]string{
+	http.StatusRequestTimeout:              "the request did not come in time",
+	http.StatusRequestEntityTooLarge:       "the body is too large",
+	http.StatusRequestHeaderFieldsTooLarge: "the request's fields have at most 16384 bytes",
+}
+
+// arrived is when a request was here. Of one that came by a stream it is when its context was made.
+func arrived(ctx *fasthttp.RequestCtx) time.Time {
+	if now := ctx.Time(); !now.IsZero() {
+		return now
+	}
+	return ctx.ConnTime()
+}
+
+// A protocol is what a request came by.
+type protocol uint8
+
+const (
+	protocolH1 protocol = iota
+	protocolH2
+	protocolH3
+	protocols // how many there are
+)
+
+var protocolNames = [protocols]string{"h1", "h2", "h3"}
+
+// protocolOf is what a request came by.
+func protocolOf(ctx *fasthttp.RequestCtx) protocol {
+	if c, ok := ctx.Conn().(*streamConn); ok {
+		return c.protocol
+	}
+	return protocolH1
+}
+
+// secure reports whether a request came by TLS.
+func secure(ctx *fasthttp.RequestCtx) bool {
+	switch c := ctx.Conn().(type) {
+	case *streamConn:
+		return c.secure
+	case *lingeringConn:
+		return c.link != nil
+	}
+	return false
+}
+
+// schemeOf is the scheme of the address that a request is for.
+func schemeOf(ctx *fasthttp.RequestCtx) string {
+	if secure(ctx) {
+		return "https"
+	}
+	return "http"
+}
+
+// A streamConn stands for the connection of a stream: it says who asks, and by which protocol.
+type streamConn struct {
+	net.Conn // nil: nobody reads or writes here
+	client   net.TCPAddr
+	protocol protocol
+	secure   bool
+}
+
+func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
+func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
+
+// newContext is a request as the server of HTTP/1.1 would have read it.
+func newContext(q *h2.Request, p protocol) *fasthttp.RequestCtx {
+	ctx := &fasthttp.RequestCtx{}
+	ctx.Init2(&streamConn{client: net.TCPAddr{IP: q.Client.AsSlice()}, protocol: p, secure: q.Secure}, nil, true)
+	r := &ctx.Request
+	r.Header.SetMethod(q.Method)
+	r.SetRequestURI(q.Path)
+	r.Header.SetHost(q.Authority)
+	var cookies []byte
+	for _, f := range q.Fields {
+		switch string(f.Name) {
+		case "cookie": // in crumbs, perhaps (RFC 9113, section 8.2.3)
+			if len(cookies) > 0 {
+				cookies = append(cookies, "; "...)
+			}
+			cookies = append(cookies, f.Value...)
+		case "host":
+			if q.Authority == "" || !bytes.EqualFold(f.Value, []byte(q.Authority)) {
+				r.Header.SetHostBytes(f.Value)
+			}
+		case "expect", "te": // met already
+		default:
+			r.Header.AddBytesKV(f.Name, f.Value)
+		}
+	}
+	if len(cookies) > 0 {
+		r.Header.SetBytesV(fasthttp.HeaderCookie, cookies)
+	}
+	if len(q.Body) > 0 {
+		r.SetBodyRaw(q.Body)
+		r.Header.SetContentLength(len(q.Body))
+	}
+	ctx.Response.Header.SetNoDefaultContentType(true)
+	return ctx
+}
+
+// A reply is what a context holds, for a protocol that frames bodies itself.
+type reply struct {
+	status int
+	bare   bool // no body follows
+	body   []byte
+	stream io.Reader // instead of body
+	flush  bool      // each part at once
+	fields func(yield func(name, value []byte) bool)
+}
+
+// replyOf reads the answer of a context. Lengths are as the server of HTTP/1.1 tells them: of a HEAD, what the body would have.
+func replyOf(ctx *fasthttp.RequestCtx) reply {
+	resp := &ctx.Response
+	a := reply{status: resp.StatusCode(), stream: resp.BodyStream(), flush: resp.ImmediateHeaderFlush}
+	if a.stream == nil {
+		a.body = resp.Body()
+	}
+	without := a.status == http.StatusNoContent || a.status == http.StatusNotModified
+	length := resp.Header.ContentLength()
+	if a.stream == nil && (len(a.body) > 0 || !ctx.IsHead() || length < 0) {
+		length = len(a.body)
+	}
+	a.bare = without || ctx.IsHead() || resp.SkipBody || a.stream == nil && len(a.body) == 0
+	a.fields = func(yield func(name, value []byte) bool) {
+		for name, value := range resp.Header.All() {
+			if hopByHop[string(name)] || string(name) == fasthttp.HeaderContentLength {
+				continue
+			}
+			if !yield(name, value) {
+				return
+			}
+		}
+		if !without && length >= 0 {
+			yield([]byte(fasthttp.HeaderContentLength), fasthttp.AppendUint(nil, length))
+		}
+	}
+	return a
+}
+
+// hopByHop are the fields of a connection of HTTP/1.1, which other protocols have no use for (RFC 9113, section 8.2.2).
+var hopByHop = map[string]bool{"Connection": true, "Keep-Alive": true, "Transfer-Encoding": true, "Upgrade": true, "Trailer": true}
+
+// copy writes the body.
+func (a *reply) copy(w io.Writer, flush func() error) error {
+	if a.stream == nil {
+		_, err := w.Write(a.body)
+		return err
+	}
+	if !a.flush {
+		_, err := io.Copy(w, a.stream)
+		return err
+	}
+	part := make([]byte, 32<<10)
+	for {
+		n, err := a.stream.Read(part)
+		if n > 0 {
+			if _, err := w.Write(part[:n]); err != nil {
+				return err
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
