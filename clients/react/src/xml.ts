@@ -1,8 +1,8 @@
 // One token of XML 1.0: what is passed over (comment, declaration), CDATA, an end, a start, or text. It is sticky: where it
 // does not match there is no XML, and nothing is ever skipped to find the next tag. A DOCTYPE is refused with the rest.
 const token =
-  /<(?:!--[^]*?--|\?xml\s[^]*?\?)>|<!\[CDATA\[([^]*?)]]>|<\/([^\s<>]+)\s*>|<([^\s<>/!?]+)((?:\s+[^\s<>=/]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|([^<]+)/y;
-const attribute = /([^\s=]+)\s*=\s*(["'])(.*?)\2/gs;
+  /<(?:!--[^]*?--|\?xml[ \t\r\n][^]*?\?)>|<!\[CDATA\[([^]*?)]]>|<\/([^ \t\r\n<>]+)[ \t\r\n]*>|<([^ \t\r\n<>/!?]+)((?:[ \t\r\n]+[^ \t\r\n<>=/]+[ \t\r\n]*=[ \t\r\n]*(?:"[^"<]*"|'[^'<]*'))*)[ \t\r\n]*(\/?)>|((?:(?!]]>)[^<])+)/y;
+const attribute = /([^ \t\r\n=]+)[ \t\r\n]*=[ \t\r\n]*(["'])(.*?)\2/gs;
 const entities = { __proto__: null, amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" } as unknown as Record<
   string,
   string

@@ -28,7 +28,7 @@ test.each([
 
 test.each([
   '<a>', '</a>', '<a></b>', '<a b></a>', '<a b=c/>', '<a b="<"/>', '<a b="1"c="2"/>', '<a>&nbsp;</a>', '<a>&</a>', '<a>&#xg;</a>', '<a>&#1e3;</a>',
-  '<a>&#x110000;</a>', '<a>&constructor;</a>', '<a>&__proto__;</a>', '<!DOCTYPE a><a/>', '<?x y?><a/>', '<a><!-- </a>', '<a><![CDATA[ </a>', '<', '<a', '< a/>',
+  '<a>&#x110000;</a>', '<a>&constructor;</a>', '<a>&__proto__;</a>', '<!DOCTYPE a><a/>', '<?x y?><a/>', '<a><!-- </a>', '<a><![CDATA[ </a>', '<', '<a', '< a/>', '<a>]]></a>',
   '<a>'.repeat(101) + '</a>'.repeat(101),
 ])('%j is refused', (xml) => expect(() => told(xml)).toThrow()); // prettier-ignore
 
