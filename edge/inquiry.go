@@ -63,7 +63,7 @@ func (q *inquiry) matches(e *cache.Entry) bool {
 
 // upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1).
 func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto}
+	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Exact: q.own}
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r
 	}

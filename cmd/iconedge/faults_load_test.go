@@ -149,7 +149,7 @@ func (l *load) cold() {
 	for range 3 {
 		l.every(20*time.Millisecond, func() { l.tally.add(l.ask(ofCold, l.s.coldPath())) })
 	}
-	if !l.s.phase.direct {
+	if !l.s.phase.direct && !l.s.phase.own {
 		l.every(50*time.Millisecond, func() { l.tally.add(l.ask(ofBig, fmt.Sprintf("/big/%d", l.s.next.Add(1)))) })
 	}
 }

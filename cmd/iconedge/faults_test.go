@@ -46,6 +46,7 @@ type phase struct {
 	hangs  bool                         // it lasts until deadlines are over
 	mild   bool                         // what is not in the cache may all be answered
 	loses  bool                         // clients may lose their connections: the proxy itself is gone
+	own    bool                         // it is about paths of our own alone
 	gone   bool                         // the origin says that warm paths are not there
 	only   bool                         // makes sense for our own edge alone
 	direct bool                         // the proxy asks a real origin, with no wire between

@@ -17,8 +17,8 @@ type attempt struct {
 	head head // of the answer; conn fills it
 }
 
-func newAttempt(ctx context.Context, method string) (context.Context, *attempt) {
-	t := &attempt{head: head{bodiless: method == http.MethodHead}}
+func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
+	t := &attempt{head: head{bodiless: r.Method == http.MethodHead, exact: r.Exact}}
 	ctx, t.end = context.WithCancelCause(ctx)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		t.conn = info.Conn.(*conn)

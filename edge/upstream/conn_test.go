@@ -55,7 +55,7 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 func TestGreetingIsNoAnswer(t *testing.T) {
 	near, far := net.Pipe()
 	c := newConn(near, func() {})
-	_, at := newAttempt(t.Context(), "GET")
+	_, at := newAttempt(t.Context(), get("/"))
 	go func() { io.WriteString(far, evil); io.Copy(io.Discard, far) }()
 	if n, err := c.Read(make([]byte, 99)); n != 0 || err != errUnasked {
 		t.Errorf("Read before any Write = %d, %v; want none, errUnasked", n, err)
@@ -77,7 +77,7 @@ func TestBeginWaits(t *testing.T) {
 			defer far.Close()
 			c := newConn(near, func() {})
 			defer c.Close()
-			_, at := newAttempt(t.Context(), "GET")
+			_, at := newAttempt(t.Context(), get("/"))
 			begun := make(chan struct{})
 			go func() { c.begin(at); close(begun) }()
 			synctest.Wait()

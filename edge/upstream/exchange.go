@@ -83,7 +83,7 @@ func (c *Client) ask(ctx context.Context, by *http.Transport, o *origin, probe b
 
 // try sends r to o once. Its verdict is about o, not about the answer: that an answer came says that o is there.
 func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, r Request, header http.Header) (*http.Response, verdict, error) {
-	ctx, t := newAttempt(ctx, r.Method)
+	ctx, t := newAttempt(ctx, r)
 	req, err := o.request(ctx, r, header)
 	if err != nil {
 		return nil, nothing, err

@@ -22,6 +22,7 @@ type head struct {
 	line              []byte // as far as it has come
 	begun, done       bool
 	interim, old      bool
+	exact             bool     // the body is no longer than its length
 	bodiless          bool     // whatever its Content-Length says: the answer to a HEAD, a 204, a 304
 	encoded, measured bool     // Transfer-Encoding, Content-Length
 	length, came      int64    // of the body, as declared and so far
@@ -69,9 +70,9 @@ func beginsAnswer(p []byte) bool {
 	return p[0] == '\r' || p[0] == '\n' || strings.HasPrefix(statusLine, string(p[:min(len(p), len(statusLine))]))
 }
 
-// left is how much of the body is to come; of one whose length is not declared no end is known.
+// left is how much of the body is to come; of one whose length is not declared, or nobody checks, no end is known.
 func (h *head) left() int64 {
-	if !h.done || !h.measured || h.bodiless {
+	if !h.done || !h.measured || h.bodiless || !h.exact {
 		return math.MaxInt64
 	}
 	return h.length - h.came
@@ -89,7 +90,7 @@ func (h *head) take(line string) error {
 		h.interim = strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101")
 		h.bodiless = h.bodiless || strings.HasPrefix(status, "204") || strings.HasPrefix(status, "304")
 	case line == "" && h.interim: // a 1xx: the answer is yet to come
-		*h = head{line: h.line, bodiless: h.bodiless}
+		*h = head{line: h.line, bodiless: h.bodiless, exact: h.exact}
 	case line == "":
 		h.done = true
 		if h.encoded && (h.old || h.measured) {

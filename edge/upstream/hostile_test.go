@@ -93,7 +93,7 @@ func TestHostileOrigins(t *testing.T) {
 				return says(ok)(c, head)
 			})
 			c := origin.client(t, Config{})
-			_, err := fetch(t.Context(), c, get("/bad"))
+			_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/bad", Exact: true})
 			wantProblem(t, err, 502, o.want)
 			for range 3 {
 				if a, err := fetch(t.Context(), c, get("/good")); err != nil || a.Status != 200 || a.body != "ok" {
@@ -130,7 +130,7 @@ func TestOddOrigins(t *testing.T) {
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			origin := serve(t, func(c net.Conn, _ string) bool { io.WriteString(c, o.text); return false })
-			a, err := fetch(t.Context(), origin.client(t, Config{}), get("/"))
+			a, err := fetch(t.Context(), origin.client(t, Config{}), Request{Method: "GET", Target: "/", Exact: true})
 			if err != nil || a.body != o.body || a.Length != o.length {
 				t.Fatalf("answer is %+v, %v; want %q of %d", a, err, o.body, o.length)
 			}
@@ -146,6 +146,14 @@ func TestOddOrigins(t *testing.T) {
 				t.Errorf("Via is %q, want %q", a.Header.Get("Via"), want)
 			}
 		})
+	}
+}
+
+// Who does not ask for more takes a length at its word, as other proxies do.
+func TestLengthAtItsWord(t *testing.T) {
+	o := serve(t, says(ok+"!"))
+	if a, err := fetch(t.Context(), o.client(t, Config{}), get("/")); err != nil || a.body != "ok" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 

@@ -19,6 +19,7 @@ type Request struct {
 	Body   []byte
 	Client netip.Addr // told to the origin in Forwarded and X-Forwarded-For, with Proto; zero: nothing is told
 	Proto  string     // http or https
+	Exact  bool       // an answer that goes on behind its Content-Length is none; else its length is taken at its word
 }
 
 // Fit reports whether r can be sent; what is not is its sender's fault, not the origin's. CONNECT is no request for a resource, and its answer has a framing of its own.
