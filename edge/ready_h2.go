@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/plain"
@@ -21,24 +22,21 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request) (out []byte, block int,
 	}
 	defer m.view.Release()
 	start := len(dst)
+	var value [128]byte
 	head := m.view.Head()
 	dst = h2.AppendStatus(dst, m.status)
 	if m.status == http.StatusOK {
 		dst = append(dst, h.blocks.of(head.Type)...)
 		if m.coding != cache.Identity {
-			dst = h2.AppendField(dst, "content-encoding", m.coding.String())
+			dst = h2.AppendValue(append(dst, encodedNames.coding...), m.coding.String())
 		}
-		dst = h2.AppendName(dst, "content-length")
-		var digits [20]byte
-		dst = h2.AppendValue(dst, strconv.AppendInt(digits[:0], int64(m.length()), 10))
+		dst = h2.AppendValue(append(dst, encodedNames.length...), strconv.AppendInt(value[:0], int64(m.length()), 10))
 	}
 	dst = append(dst, h.blocks.of(head.Always)...)
 	if m.status == http.StatusOK {
 		dst = append(dst, h.blocks.of(head.WithBody)...)
 	}
-	dst = h2.AppendName(dst, "etag")
-	var value [384]byte
-	dst = h2.AppendValue(dst, appendTag(value[:0], m.view.ETag(m.coding), m.target.color))
+	dst = h2.AppendValue(append(dst, encodedNames.etag...), appendTag(value[:0], m.view.ETag(m.coding), m.target.color))
 	dst = appendBlock(dst, head.Own)
 	if m.status == http.StatusOK {
 		dst = appendBlock(dst, head.OwnBody)
@@ -46,7 +44,7 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request) (out []byte, block int,
 			dst = append(dst, acceptsRangeBlock...)
 		}
 	}
-	dst = appendBlock(dst, h.appendTold(value[:0], &m, q))
+	dst = h.appendToldH2(dst, &m, q)
 	block = len(dst) - start
 	if m.status == http.StatusOK {
 		dst = append(dst, make([]byte, h2.Gap)...)
@@ -54,6 +52,27 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request) (out []byte, block int,
 	}
 	h.metrics.answered(protocolH2, m.target.class, outcomeHit, m.status, time.Since(q.Now))
 	return dst, block, true
+}
+
+// appendToldH2 is appendTold for HTTP/2.
+func (h *handler) appendToldH2(dst []byte, m *meeting, q *plain.Request) []byte {
+	var value [128]byte
+	dst = h2.AppendValue(append(dst, encodedNames.age...), strconv.AppendInt(value[:0], int64(m.policy.AgeAt(q.Now)/time.Second), 10))
+	status := cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)}
+	dst = h2.AppendValue(append(dst, encodedNames.status...), cachepolicy.AppendCacheStatus(value[:0], status))
+	if m.limiter != nil {
+		dst = appendBlock(dst, appendLimit(value[:0], m.target.class, m.limiter.Limit(), m.decision))
+	}
+	if q.Secure && h.altSvc != "" {
+		dst = h2.AppendValue(append(dst, encodedNames.altSvc...), h.altSvc)
+	}
+	return dst
+}
+
+// encodedNames are names of fields, encoded ahead.
+var encodedNames = struct{ coding, length, etag, age, status, altSvc []byte }{
+	h2.AppendName(nil, "content-encoding"), h2.AppendName(nil, "content-length"), h2.AppendName(nil, "etag"),
+	h2.AppendName(nil, "age"), h2.AppendName(nil, "cache-status"), h2.AppendName(nil, "alt-svc"),
 }
 
 var acceptsRangeBlock = h2.AppendField(nil, acceptsRange.Name, acceptsRange.Value)
