@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance attacks faults react example-react help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance security attacks faults react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -59,6 +59,9 @@ attacks: ## floods, slow clients and a stuck origin; what becomes of a client th
 
 faults: ## what clients see when origins, processes, stores and disks fail; the same for the proxies that are installed; writes docs/faults.md
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
+
+security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
+	go test -json -timeout 30m ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
 
 golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
