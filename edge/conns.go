@@ -83,7 +83,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 		plainly := h1.NewConn(conn, h.inClear(), s.limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
 			link := h2.NewLink(below(conn), false, already)
-			c.serveStreams(h.streams, link, link)
+			c.serveStreams(h, link, link)
 		})
 		c.Conn = plainly
 	}

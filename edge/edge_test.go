@@ -538,7 +538,7 @@ func listenTest(t *testing.T) net.Listener {
 	return ln
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func (l *secureListener) shake(c *lingeringConn) {
 	case err != nil, chosen == acme.ALPNProto:
 		c.end()
 	case chosen == "h2":
-		c.serveStreams(l.h.streams, t, c.link)
+		c.serveStreams(l.h, t, c.link)
 		c.end()
 	default:
 		select {

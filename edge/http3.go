@@ -44,7 +44,7 @@ func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) 
 		return nil, err
 	}
 	s := &quicServer{transport: t, listener: l}
-	s.http = &http3.Server{Handler: streams{h, maxRequestBody(h.proxyAll)}, MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
+	s.http = &http3.Server{Handler: newStreams(h, cfg, protocolH3), MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
 	return s, nil
 }
 
@@ -69,8 +69,13 @@ func (s *quicServer) Close() error {
 
 // streams answers requests that net/http's interfaces bring, by the same steps as all others.
 type streams struct {
-	h       *handler
-	maxBody int
+	h        *handler
+	protocol protocol
+	maxBody  int
+}
+
+func newStreams(h *handler, cfg Config, p protocol) streams {
+	return streams{h, p, maxRequestBody(cfg.ProxyAll)}
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +87,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if q.Body = body; len(body) > s.maxBody {
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
-	ctx := newContext(q, protocolH3)
+	ctx := newContext(q, s.protocol)
 	s.h.ServeStream(ctx, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
@@ -101,7 +106,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // requestOf is a request as a stream of HTTP/2 has it.
 func requestOf(r *http.Request) *h2.Request {
-	q := &h2.Request{Method: r.Method, Scheme: "https", Secure: true, Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.Client = peer.Addr().Unmap()
 	}

@@ -81,8 +81,12 @@ func (c *lingeringConn) closeIdle() bool {
 }
 
 // serveStreams serves c by HTTP/2, until it ends.
-func (c *lingeringConn) serveStreams(s *h2.Server, rw net.Conn, link *h2.Link) {
-	conn := s.NewConn(rw, link, addressOf(rw.RemoteAddr()))
+func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
+	if h.reference != nil {
+		h.reference.serve(rw)
+		return
+	}
+	conn := h.streams.NewConn(rw, link, addressOf(rw.RemoteAddr()))
 	c.streams.Store(conn)
 	conn.Serve()
 }

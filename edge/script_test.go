@@ -36,7 +36,11 @@ const (
 // release by itself.
 type edgeTest struct {
 	*handler
-	ln *fasthttputil.InmemoryListener
+	cfg Config
+	ln  *fasthttputil.InmemoryListener
+	via http.RoundTripper // instead of ln; nil: through that
+
+	plainly bool // via is without TLS
 }
 
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
@@ -61,7 +65,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	life, end := context.WithCancel(context.Background())
 	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
 	h := newHandler(life, cfg, store, up, newMetrics("test"))
-	e := &edgeTest{handler: h, ln: fasthttputil.NewInmemoryListener()}
+	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener()}
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(e.ln) }()
@@ -78,6 +82,13 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 
 // RoundTrip sends a request through the edge.
 func (e *edgeTest) RoundTrip(r *http.Request) (*http.Response, error) {
+	if e.via != nil {
+		r = r.Clone(r.Context())
+		if r.URL.Scheme = "https"; e.plainly {
+			r.URL.Scheme = "http"
+		}
+		return e.via.RoundTrip(r)
+	}
 	rt := &http.Transport{DisableCompression: true, DisableKeepAlives: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return e.ln.Dial() }}
 	return rt.RoundTrip(r)
@@ -237,6 +248,7 @@ func (l *library) tell(w http.ResponseWriter, since, release string) {
 	json.NewEncoder(w).Encode(a)
 }
 
+// The scripts hold over every protocol, and calls are counted by it.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -250,5 +262,12 @@ func TestScripts(t *testing.T) {
 			}
 			webtest.TestHandler(t, file, e)
 		})
+		for way, of := range wayOf {
+			t.Run(filepath.Base(file)+" by "+way, func(t *testing.T) {
+				s := newSecured(t, newLibrary(), of.changes()...).by(t, way)
+				webtest.TestHandler(t, file, s)
+				s.onlyBy(t, of.protocol)
+			})
+		}
 	}
 }

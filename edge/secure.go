@@ -35,6 +35,8 @@ type Secure struct {
 	ACMEDirectory string   // URL of the authority; empty: Let's Encrypt
 	ACMEEmail     string   // that the authority may write to
 
+	HTTP2Reference bool // HTTP/2 by net/http's server instead of our own
+
 	TLSListener net.Listener   // used instead of listening on TLSListen, with
 	QUICSocket  net.PacketConn // nil: no HTTP/3
 }
@@ -48,6 +50,7 @@ func (c *Secure) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that keeps these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "`address` that the authority may write to")
+	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 by the server of Go's library, to compare with: it costs more, and stands no floods")
 }
 
 // secured reports whether there is to be TLS.

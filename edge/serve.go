@@ -50,8 +50,9 @@ type handler struct {
 	codings    codings
 	blocks     blocks
 	streams    *h2.Server
-	redirect   string // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
-	altSvc     string // tells of HTTP/3 (RFC 7838); empty: there is none
+	reference  *reference // serves HTTP/2 instead; nil: streams does
+	redirect   string     // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
+	altSvc     string     // tells of HTTP/3 (RFC 7838); empty: there is none
 	doors      doorkeeper
 	missing    missing
 	hints      hints
@@ -76,6 +77,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	h.missing.init(cfg.CacheBytes)
 	h.routes = newRoutes(h.answer, h.nothing)
 	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead})
+	h.reference = newReference(h, cfg)
 	return h
 }
 

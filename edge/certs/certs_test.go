@@ -1,19 +1,14 @@
 package certs
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/certs/certstest"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -21,26 +16,8 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // write makes a pair whose certificate is for these names and ends at a time.
 func write(t *testing.T, dir, file, subject string, ends time.Time, names ...string) Pair {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: subject}, NotBefore: now.Add(-time.Hour), NotAfter: ends, DNSNames: names}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := Pair{filepath.Join(dir, file+".crt"), filepath.Join(dir, file+".key")}
-	for path, block := range map[string]*pem.Block{p.Cert: {Type: "CERTIFICATE", Bytes: der}, p.Key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p
+	cert, key := certstest.Pair(t, dir, file, subject, now.Add(-time.Hour), ends, names...)
+	return Pair{cert, key}
 }
 
 func shown(t *testing.T, s *Store, name string) string {

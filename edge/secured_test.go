@@ -1,0 +1,160 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+
+	"github.com/iconedge/iconedge/edge/certs/certstest"
+)
+
+// A securedTest is an edge that is spoken to over real sockets, by every protocol.
+type securedTest struct {
+	*edgeTest
+	plain, tls string // addresses; of QUIC it is that of TLS
+	stop       func() // ends it: requests under way are answered
+}
+
+// A wayIn is how a client may speak to an edge.
+type wayIn struct {
+	protocol  protocol
+	secure    bool
+	speak     func(*http.Protocols, bool) // nil: QUIC
+	reference bool                        // the edge serves it by another server
+}
+
+var wayOf = map[string]wayIn{
+	"h1":               {protocolH1, false, (*http.Protocols).SetHTTP1, false},
+	"h1 over TLS":      {protocolH1, true, (*http.Protocols).SetHTTP1, false},
+	"h2":               {protocolH2, true, (*http.Protocols).SetHTTP2, false},
+	"h2c":              {protocolH2, false, (*http.Protocols).SetUnencryptedHTTP2, false},
+	"h3":               {protocolH3, true, nil, false},
+	"reference of h2":  {protocolH2, true, (*http.Protocols).SetHTTP2, true},
+	"reference of h2c": {protocolH2, false, (*http.Protocols).SetUnencryptedHTTP2, true},
+}
+
+// changes make an edge that can be spoken to so.
+func (w wayIn) changes() []func(*Config) {
+	return []func(*Config){func(c *Config) { c.HTTP2Reference = w.reference }}
+}
+
+// newSecured is an edge with a plain listener, one of TLS and one of QUIC.
+func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *securedTest {
+	t.Helper()
+	e := newEdgeTest(t, origin, append([]func(*Config){func(c *Config) {
+		cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test", "127.0.0.1")
+		c.TLSListen, c.TLSCerts, c.TLSKeys = "127.0.0.1:0", []string{cert}, []string{key}
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
+	}}, change...)...)
+	must(t, e.watch.look())
+	secured, err := openSecure(t.Context(), e.handler, e.cfg)
+	must(t, err)
+	public, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	server, broken, done := newServer(e.handler, e.cfg.Log), make(chan error, 4), make(chan struct{})
+	go func() { defer close(done); server.Serve(listener{public, e.handler, nil}) }()
+	secured.serve(server, broken)
+	life, end := context.WithCancel(context.Background())
+	go secured.run(life, e.cfg.Reload)
+	stopped := make(chan struct{})
+	s := &securedTest{e, public.Addr().String(), secured.tls.Addr().String(), func() {}}
+	s.stop = func() {
+		select {
+		case <-stopped:
+			return
+		default:
+			close(stopped)
+		}
+		drain(10*time.Second, e.cfg.Log, server.ShutdownWithContext, e.streams.Shutdown, e.reference.shutdown, secured.shutdown)
+		end()
+		secured.Close()
+		<-done
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// by is a client that speaks in one way, over as few connections as it can.
+func (s *securedTest) by(t testing.TB, name string) *securedTest {
+	t.Helper()
+	e, w := *s.edgeTest, wayOf[name]
+	switch e.plainly = !w.secure; {
+	case w.speak == nil:
+		e.via = s.overQUIC()
+	case w.secure:
+		e.via = s.over(s.tls, w.speak)
+	default:
+		e.via = s.over(s.plain, w.speak)
+	}
+	t.Cleanup(func() {
+		if c, ok := e.via.(io.Closer); ok {
+			c.Close()
+			return
+		}
+		e.via.(*http.Transport).CloseIdleConnections()
+	})
+	return &securedTest{&e, s.plain, s.tls, s.stop}
+}
+
+var trusting = &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test"}
+
+// over is a client over TCP.
+func (s *securedTest) over(address string, speak func(*http.Protocols, bool)) http.RoundTripper {
+	var speaks http.Protocols
+	speak(&speaks, true)
+	return &http.Transport{
+		DisableCompression: true, Protocols: &speaks, TLSClientConfig: trusting.Clone(),
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		},
+	}
+}
+
+// overQUIC is a client of HTTP/3.
+func (s *securedTest) overQUIC() http.RoundTripper {
+	return &http3.Transport{
+		DisableCompression: true, TLSClientConfig: trusting.Clone(),
+		Dial: func(ctx context.Context, _ string, config *tls.Config, q *quic.Config) (*quic.Conn, error) {
+			return quic.DialAddrEarly(ctx, s.tls, config, q)
+		},
+	}
+}
+
+// counted are the requests that the edge has counted, by protocol.
+func (s *securedTest) counted(t testing.TB) (n [protocols]int) {
+	t.Helper()
+	families, err := s.metrics.registry.Gather()
+	must(t, err)
+	for _, f := range families {
+		if f.GetName() != "iconedge_edge_requests_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if p := slices.Index(protocolNames[:], l.GetValue()); l.GetName() == "protocol" {
+					n[p] += int(m.GetCounter().GetValue())
+				}
+			}
+		}
+	}
+	return n
+}
+
+// onlyBy holds that requests came by one protocol alone.
+func (s *securedTest) onlyBy(t testing.TB, p protocol) {
+	t.Helper()
+	for q, n := range s.counted(t) {
+		if (n > 0) != (protocol(q) == p) {
+			t.Errorf("%d requests were counted by %s", n, protocolNames[q])
+		}
+	}
+}
