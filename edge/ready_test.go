@@ -108,20 +108,22 @@ var manyTargets = []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg",
 	"/api/v1/icon/mdi/home?format=svg&color=0f0", "/api/v1/search?q=home", "/api/v1/search?q=+home&limit=20", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json",
 	"/", "/healthz", "/-/release", "/mdi/home.svg?", "/mdi/home.svg?x", "/mdi%2Fhome.svg", "//mdi/home.svg", "/mdi/home.svg/", "/mdi/./home.svg", "/other/dot.svg?color=f00", "/broken/x.svg"}
 
+// manyFields are lines that a request may have.
+var manyFields = []string{"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n", "Accept-Encoding: gzip;q=0.5, identity;q=0.9\r\n", "Accept-Encoding: *\r\n", "accept-encoding: GZIP\r\n", "Accept-Encoding:\r\n",
+	"If-None-Match: \"home0123\"\r\n", "If-None-Match: W/\"home0123\"\r\n", "If-None-Match: \"home0123-br\"\r\nAccept-Encoding: br\r\n", "If-None-Match: \"home0123-ff0000\"\r\n",
+	"If-None-Match: \"x\", \"home0123\"\r\n", "If-None-Match: *\r\n", "If-None-Match: home0123\r\n", "If-None-Match: \"x\"\r\n", "If-None-Match:\r\n", "If-Modified-Since: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
+	"Range: bytes=0-3\r\n", "Range: bytes=0-3\r\nIf-Range: \"home0123\"\r\n", "If-Match: \"x\"\r\n", "Cache-Control: no-cache\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Cookie: a=b\r\n", "Authorization: Bearer x\r\n", "Authorization: Bearer " + good + "\r\n", "authorization: bearer " + bad + "\r\n",
+	"X-Forwarded-For: 203.0.113.9\r\n", "X-Forwarded-For: 203.0.113.10\r\n", "Connection: keep-alive\r\n", "Connection: Keep-Alive, X\r\n", "TE: trailers\r\n", "X A: b\r\n", "X: a\tb\r\n", "X:\r\n", "X: \xc3\xa9\r\n", "Expect: 100-continue\r\n", "Upgrade: h2c\r\n", "Content-Length: 0\r\n"}
+
 // sameBothWays sends everything both ways.
 func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
 	t.Helper()
 	short, long := bothWays(t, e.handler)
-	fields := []string{"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n", "Accept-Encoding: gzip;q=0.5, identity;q=0.9\r\n", "Accept-Encoding: *\r\n", "accept-encoding: GZIP\r\n", "Accept-Encoding:\r\n",
-		"If-None-Match: \"home0123\"\r\n", "If-None-Match: W/\"home0123\"\r\n", "If-None-Match: \"home0123-br\"\r\nAccept-Encoding: br\r\n", "If-None-Match: \"home0123-ff0000\"\r\n",
-		"If-None-Match: \"x\", \"home0123\"\r\n", "If-None-Match: *\r\n", "If-None-Match: home0123\r\n", "If-None-Match: \"x\"\r\n", "If-None-Match:\r\n", "If-Modified-Since: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
-		"Range: bytes=0-3\r\n", "Range: bytes=0-3\r\nIf-Range: \"home0123\"\r\n", "If-Match: \"x\"\r\n", "Cache-Control: no-cache\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Cookie: a=b\r\n", "Authorization: Bearer x\r\n", "Authorization: Bearer " + good + "\r\n", "authorization: bearer " + bad + "\r\n",
-		"X-Forwarded-For: 203.0.113.9\r\n", "X-Forwarded-For: 203.0.113.10\r\n", "Connection: keep-alive\r\n", "Connection: Keep-Alive, X\r\n", "TE: trailers\r\n", "X A: b\r\n", "X: a\tb\r\n", "X:\r\n", "X: \xc3\xa9\r\n", "Expect: 100-continue\r\n", "Upgrade: h2c\r\n", "Content-Length: 0\r\n"}
 	for _, target := range targets {
 		for range 2 { // until it is known
 			ask(t, long, "GET "+target+" HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+good+"\r\n\r\n"+last)
 		}
-		for _, f := range fields {
+		for _, f := range manyFields {
 			for _, method := range []string{"GET", "HEAD"} {
 				request := method + " " + target + " HTTP/1.1\r\nHost: a\r\n" + f + "\r\n" + last
 				now := time.Now()

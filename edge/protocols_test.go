@@ -1,0 +1,179 @@
+package edge
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// told is an answer as text, without what differs from one moment to the next, and without what only TLS has.
+func told(resp *http.Response, body string) string {
+	resp.Header.Del("Alt-Svc")
+	resp.Header.Del("Connection")
+	var b strings.Builder
+	fmt.Fprintf(&b, "HTTP/1.1 %d\r\n", resp.StatusCode)
+	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
+		fmt.Fprintf(&b, "%s: %s\r\n", strings.Replace(name, "Ratelimit", "RateLimit", 1), strings.Join(resp.Header[name], "|"))
+	}
+	return timeless(b.String() + "\r\n" + body)
+}
+
+// differing are the first lines in which an answer is not what it should be.
+func differing(got, want string) string {
+	a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("%.200q, want %.200q", a[i], b[i])
+		}
+	}
+	return "one is longer"
+}
+
+// call sends a request with the fields of a line of HTTP/1.1, and tells the answer.
+func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reader) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "https://edge.test", body)
+	must(t, err)
+	path, query, asks := strings.Cut(target, "?")
+	r.URL.Opaque, r.URL.RawQuery, r.URL.ForceQuery = "//edge.test"+path, query, asks && query == ""
+	fields, err := textproto.NewReader(bufio.NewReader(strings.NewReader(line + "\r\n"))).ReadMIMEHeader()
+	must(t, err)
+	r.Header = http.Header(fields)
+	resp, err := e.RoundTrip(r)
+	if err != nil {
+		t.Fatalf("%s %s %q: %v", method, target, line, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s %q: %v", method, target, line, err)
+	}
+	return told(resp, string(b))
+}
+
+// unready knows no answer.
+type unready struct{}
+
+func (unready) AnswerH2(dst []byte, _ *plain.Request) ([]byte, int, bool) { return dst, 0, false }
+
+// aside is a client of HTTP/2 whose connections, in the clear, are served in another way than the edge would.
+func (s *securedTest) aside(t testing.TB, serve func(net.Conn)) *edgeTest {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go serve(c)
+		}
+	}()
+	t.Cleanup(func() { ln.Close() })
+	e := *s.edgeTest
+	client := s.over(ln.Addr().String(), (*http.Protocols).SetUnencryptedHTTP2)
+	t.Cleanup(client.(*http.Transport).CloseIdleConnections)
+	e.via, e.plainly = client, true
+	return &e
+}
+
+// longH2 serves a connection by our own loop, on which every request takes the long way.
+func (e *edgeTest) longH2() func(net.Conn) {
+	server := h2.New(unready{}, e.handler, h2.Config{})
+	return func(c net.Conn) {
+		link := h2.NewLink(c, false, nil)
+		server.NewConn(link, link, addressOf(c.RemoteAddr())).Serve()
+	}
+}
+
+// ofStreams are those of manyFields that any protocol can carry.
+func ofStreams() []string {
+	return slices.DeleteFunc(slices.Clone(manyFields), func(line string) bool {
+		name, _, _ := strings.Cut(line, ":")
+		return slices.Contains([]string{"Connection", "Upgrade", "TE", "Expect", "Content-Length", "X A"}, name)
+	})
+}
+
+// Whatever is asked, the answer is the same by HTTP/1.1, by HTTP/2 on the short way and on the long way, by the reference, and by HTTP/3.
+func TestSameByEveryProtocol(t *testing.T) {
+	s := newSecured(t, lifetime{newLibrary()}, func(c *Config) {
+		for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
+			c.Limits.Set(limit)
+		}
+	})
+	cfg := s.cfg
+	cfg.HTTP2Reference = true
+	reference := newReference(s.handler, cfg)
+	defer reference.http.Close()
+	want := s.aside(t, reference.serve)
+	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, s.longH2()), "h3": s.by(t, "h3").edgeTest}
+	for _, target := range manyTargets {
+		for range 2 { // until it is known
+			want.call(t, http.MethodGet, target, "Authorization: Bearer "+good+"\r\n", nil)
+		}
+		for _, line := range ofStreams() {
+			for _, method := range []string{http.MethodGet, http.MethodHead} {
+				now := time.Now()
+				a := want.call(t, method, target, line, nil)
+				for by, e := range got {
+					if b := e.call(t, method, target, line, nil); a != b && time.Since(now) < time.Minute {
+						t.Errorf("%s %s %q\n%s: %s", method, target, line, by, differing(b, a))
+					}
+				}
+			}
+		}
+	}
+	if n := s.streams.Stats().Broken; n != 0 {
+		t.Errorf("%d connections of HTTP/2 were broken", n)
+	}
+}
+
+// The short way of HTTP/2 is taken: else nothing above would have been compared.
+func TestShortWayOfH2IsTaken(t *testing.T) {
+	e := newEdgeTest(t, newLibrary())
+	must(t, e.watch.look())
+	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
+		e.get(t, target)
+		e.get(t, target) // else no variant is stored
+		if out, block, ok := e.AnswerH2(nil, ready(target)); !ok || block == 0 || len(out) <= block+h2.Gap {
+			t.Errorf("%s took the long way: %q", target, out)
+		}
+	}
+}
+
+// A client has one window, by whatever protocols it asks.
+func TestOneWindow(t *testing.T) {
+	s := newSecured(t, newLibrary(), func(c *Config) { c.Limits.Set("search=10/1h") })
+	ways := map[string]*securedTest{}
+	for name, w := range wayOf {
+		if !w.reference {
+			ways[name] = s.by(t, name)
+		}
+	}
+	for left := 9; left >= 0; {
+		for name, e := range ways {
+			a := e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.77")
+			if got, want := a.Header.Get("RateLimit"), fmt.Sprintf(`"search";r=%d;`, max(left, 0)); !strings.HasPrefix(got, want) || (a.StatusCode == 200) != (left >= 0) {
+				t.Errorf("by %s: %d, %q, want %s", name, a.StatusCode, got, want)
+			}
+			left--
+		}
+	}
+	for name, e := range ways {
+		if a := e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.77"); a.StatusCode != 429 || a.Header.Get("Retry-After") == "" {
+			t.Errorf("by %s, over the limit: %d", name, a.StatusCode)
+		}
+	}
+}
