@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -91,6 +92,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.h.ServeStream(ctx, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
+	w.Header()["Content-Type"] = nil // else the server would guess one
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
@@ -112,7 +114,7 @@ func requestOf(r *http.Request) *h2.Request {
 	}
 	for name, values := range r.Header {
 		for _, v := range values {
-			q.Fields = append(q.Fields, h2.Field{Name: []byte(name), Value: []byte(v)})
+			q.Fields = append(q.Fields, h2.Field{Name: []byte(strings.ToLower(name)), Value: []byte(v)})
 		}
 	}
 	return q

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"strconv"
@@ -48,7 +47,7 @@ var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
 // forwardedInquiry is a client's own request, as the origin will see it.
 func (h *handler) forwardedInquiry(r *request) *inquiry {
 	head := make(http.Header, 16)
-	for name, value := range r.ctx.Request.Header.AllInOrder() {
+	for name, value := range linesOf(r.ctx) {
 		key := http.CanonicalHeaderKey(string(name))
 		head[key] = append(head[key], string(value))
 	}
@@ -63,11 +62,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.asks.Target = q.key
 	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
-		if q.body = r.ctx.PostBody(); len(q.body) > maxBody {
-			q.body = r.ctx.Request.SwapBody(nil) // else the connection would keep its memory while it is idle
-		} else {
-			q.body = bytes.Clone(q.body)
-		}
+		q.body = takeBody(r.ctx)
 	}
 	return q
 }

@@ -48,16 +48,18 @@ func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reade
 	path, query, asks := strings.Cut(target, "?")
 	r.URL.Opaque, r.URL.RawQuery, r.URL.ForceQuery = "//edge.test"+path, query, asks && query == ""
 	fields, err := textproto.NewReader(bufio.NewReader(strings.NewReader(line + "\r\n"))).ReadMIMEHeader()
-	must(t, err)
+	if err != nil {
+		t.Fatalf("%.100q: %v", line, err)
+	}
 	r.Header = http.Header(fields)
 	resp, err := e.RoundTrip(r)
 	if err != nil {
-		t.Fatalf("%s %s %q: %v", method, target, line, err)
+		t.Fatalf("%s %.100s %.100q: %v", method, target, line, err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("%s %s %q: %v", method, target, line, err)
+		t.Fatalf("%s %.100s %.100q: %v", method, target, line, err)
 	}
 	return told(resp, string(b))
 }

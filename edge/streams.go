@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"time"
@@ -97,6 +98,7 @@ func schemeOf(ctx *fasthttp.RequestCtx) string {
 // A streamConn stands for the connection of a stream: it says who asks, and by which protocol.
 type streamConn struct {
 	net.Conn // nil: nobody reads or writes here
+	request  *h2.Request
 	client   net.TCPAddr
 	protocol protocol
 	secure   bool
@@ -108,30 +110,17 @@ func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 // newContext is a request as the server of HTTP/1.1 would have read it.
 func newContext(q *h2.Request, p protocol) *fasthttp.RequestCtx {
 	ctx := &fasthttp.RequestCtx{}
-	ctx.Init2(&streamConn{client: net.TCPAddr{IP: q.Client.AsSlice()}, protocol: p, secure: q.Secure}, nil, true)
+	ctx.Init2(&streamConn{request: q, client: net.TCPAddr{IP: q.Client.AsSlice()}, protocol: p, secure: q.Secure}, nil, true)
 	r := &ctx.Request
 	r.Header.SetMethod(q.Method)
 	r.SetRequestURI(q.Path)
 	r.Header.SetHost(q.Authority)
-	var cookies []byte
-	for _, f := range q.Fields {
-		switch string(f.Name) {
-		case "cookie": // in crumbs, perhaps (RFC 9113, section 8.2.3)
-			if len(cookies) > 0 {
-				cookies = append(cookies, "; "...)
-			}
-			cookies = append(cookies, f.Value...)
-		case "host":
-			if q.Authority == "" || !bytes.EqualFold(f.Value, []byte(q.Authority)) {
-				r.Header.SetHostBytes(f.Value)
-			}
-		case "expect", "te": // met already
-		default:
-			r.Header.AddBytesKV(f.Name, f.Value)
+	for name, value := range fieldsOf(q) {
+		if string(name) != "host" {
+			r.Header.AddBytesKV(name, value)
+		} else if q.Authority == "" || !bytes.EqualFold(value, []byte(q.Authority)) {
+			r.Header.SetHostBytes(value)
 		}
-	}
-	if len(cookies) > 0 {
-		r.Header.SetBytesV(fasthttp.HeaderCookie, cookies)
 	}
 	if len(q.Body) > 0 {
 		r.SetBodyRaw(q.Body)
@@ -139,6 +128,42 @@ func newContext(q *h2.Request, p protocol) *fasthttp.RequestCtx {
 	}
 	ctx.Response.Header.SetNoDefaultContentType(true)
 	return ctx
+}
+
+// fieldsOf are the fields of a stream's request. Its cookies may have come in crumbs (RFC 9113, section 8.2.3).
+func fieldsOf(q *h2.Request) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		var cookies [][]byte
+		for _, f := range q.Fields {
+			if string(f.Name) == "cookie" {
+				cookies = append(cookies, f.Value)
+			} else if !yield(f.Name, f.Value) {
+				return
+			}
+		}
+		if len(cookies) > 0 {
+			yield([]byte("cookie"), bytes.Join(cookies, []byte("; ")))
+		}
+	}
+}
+
+// linesOf are the fields of a request as they came.
+func linesOf(ctx *fasthttp.RequestCtx) iter.Seq2[[]byte, []byte] {
+	if c, ok := ctx.Conn().(*streamConn); ok {
+		return fieldsOf(c.request)
+	}
+	return ctx.Request.Header.AllInOrder()
+}
+
+// takeBody is the body of a request, which nobody else has or keeps: the connection of a long one would keep its memory while it is idle.
+func takeBody(ctx *fasthttp.RequestCtx) []byte {
+	if c, ok := ctx.Conn().(*streamConn); ok {
+		return c.request.Body
+	}
+	if body := ctx.PostBody(); len(body) <= maxBody {
+		return bytes.Clone(body)
+	}
+	return ctx.Request.SwapBody(nil)
 }
 
 // A reply is what a context holds, for a protocol that frames bodies itself.

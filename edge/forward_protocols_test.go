@@ -1,0 +1,89 @@
+package edge
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What is forwarded reaches the origin alike by every protocol, which is told of in Forwarded alone; and what it answers reaches the client.
+func TestForwardedByEveryProtocol(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]string{} // by way
+	var now string
+	large := random(20 << 20)
+	origin := newSite(map[string]http.HandlerFunc{
+		"/echo": func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			mu.Lock()
+			r.Header.Del("CDN-Loop") // each edge has a name of its own
+			seen[now] = fmt.Sprint(r.Method, " ", r.Header, " ", r.ContentLength, " ", r.TransferEncoding, " ", err)
+			mu.Unlock()
+			w.Header()["Content-Type"] = nil
+			w.Header()["X-Twice"] = []string{"a", "b"}
+			w.Header().Set("Connection", "X-Hop")
+			w.Header().Set("X-Hop", "1")
+			w.Write(b)
+		},
+		"/large": func(w http.ResponseWriter, r *http.Request) { w.Write(large) },
+	})
+	body := random(3 << 20)
+	answers := map[string]string{}
+	for name, of := range wayOf {
+		s := newSecured(t, origin, append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, name)
+		mu.Lock()
+		now = name
+		mu.Unlock()
+		answers[name] = s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body))
+		if got := s.get(t, "/large"); got.body != string(large) {
+			t.Errorf("%s: %d bytes of a large answer, or others", name, len(got.body))
+		}
+	}
+	for name, of := range wayOf {
+		if d := answers[name]; d != answers["h1"] {
+			t.Errorf("the answer by %s: %s", name, differing(d, answers["h1"]))
+		}
+		want := seen["h1"]
+		if of.secure {
+			want = strings.Replace(want, "proto=http]", "proto=https]", 1)
+			want = strings.Replace(want, "Proto:[http]", "Proto:[https]", 1)
+		}
+		if seen[name] != want {
+			t.Errorf("the origin saw by %s:\n%s\nwant\n%s", name, seen[name], want)
+		}
+	}
+}
+
+// What is refused as HTTP is refused alike by every protocol.
+func TestRefusedByEveryProtocol(t *testing.T) {
+	for name, of := range wayOf {
+		s := newSecured(t, newLibrary(), of.changes()...).by(t, name)
+		for _, row := range []struct {
+			method, target, lines, body string
+			status                      int
+		}{
+			{"GET", "/mdi/home.svg", strings.Repeat("Cookie: a=b\r\n", 2), "", 200},
+			{"GET", "/mdi/home.svg", "Expect: something\r\n", "", 417},
+			{"GET", "/mdi/home.svg?" + strings.Repeat("x", maxTarget), "", "", 414},
+			{"POST", "/mdi/home.svg", "", "x", 405},
+			{"DELETE", "/mdi/home.svg", "", "", 405},
+			{"PATCH", "/nowhere", "", "", 404},
+			{"POST", "/api/v1/auth/verify", "Content-Type: application/json\r\n", `{"token":"good"}`, 200},
+			{"POST", "/api/v1/auth/verify", "Content-Type: application/json\r\n", strings.Repeat("x", 5<<10), 413},
+			{"POST", "/api/v1/auth/verify", "Content-Type: application/json\r\n", strings.Repeat("x", 100<<10), 413},
+		} {
+			var body io.Reader
+			if row.body != "" {
+				body = strings.NewReader(row.body)
+			}
+			got := s.call(t, row.method, row.target, row.lines, body)
+			if !strings.HasPrefix(got, fmt.Sprintf("HTTP/1.1 %d\r\n", row.status)) {
+				t.Errorf("%s: %s %.100s %.100q: %.300q, want %d", name, row.method, row.target, row.lines, got, row.status)
+			}
+		}
+	}
+}
