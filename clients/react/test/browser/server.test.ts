@@ -55,6 +55,32 @@ describe.each(reacts)('React %s, on a server', (react) => {
   });
 });
 
+test.each(reacts)('React %s hydrates the box also when the icon is in memory already', async (react) => {
+  const browser = await chromium();
+  const cdn = await fakeCDN({ '/a/b.svg': square });
+  const box = '<svg width="48" height="48" aria-hidden="true" class="c"></svg>';
+  const pages = await site(
+    await bundle('test/browser/kit.ts', react),
+    `<div id="other"></div><div id="root">${box}</div>`,
+  );
+  const { page, said } = await open(browser, pages.address);
+  const icon = { pack: 'a', name: 'b', size: 48, className: 'c' };
+  await page.evaluate(
+    (base, icon) => {
+      kit.configureIcons({ base });
+      kit.createRoot(document.getElementById('other')!).render(kit.h(kit.Icon, icon));
+    },
+    cdn.address,
+    icon,
+  );
+  await page.waitForSelector('#other path');
+  await page.evaluate((icon) => void kit.hydrateRoot(document.getElementById('root')!, kit.h(kit.Icon, icon)), icon);
+  await page.waitForSelector('#root path');
+  expect(said).toEqual([]);
+  await browser.close();
+  for (const one of [cdn, pages]) one.close();
+});
+
 test('in production nothing is said', async () => {
   const browser = await chromium();
   const cdn = await fakeCDN({});
