@@ -1,0 +1,238 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/iconedge/iconedge/edge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/h2"
+)
+
+// shake shakes hands with an edge and returns what was agreed.
+func (s *securedTest) shake(config *tls.Config) (tls.ConnectionState, error) {
+	c, err := tls.Dial("tcp", s.tls, config)
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n"); err != nil {
+		return c.ConnectionState(), err
+	}
+	_, err = io.ReadAll(c) // tickets of TLS 1.3 come with the answer
+	return c.ConnectionState(), err
+}
+
+// subject is whose certificate is shown to who asks for name.
+func (s *securedTest) subject(t testing.TB, name string) string {
+	t.Helper()
+	state, err := s.shake(&tls.Config{InsecureSkipVerify: true, ServerName: name})
+	must(t, err)
+	return state.PeerCertificates[0].Subject.CommonName
+}
+
+func pairIn(t testing.TB, dir, file, subject string, names ...string) (cert, key string) {
+	t.Helper()
+	return certstest.Pair(t, dir, file, subject, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), names...)
+}
+
+// value is what a metric without labels says.
+func value(t testing.TB, m prometheus.Metric) float64 {
+	t.Helper()
+	var d dto.Metric
+	must(t, m.Write(&d))
+	return d.GetGauge().GetValue() + d.GetCounter().GetValue()
+}
+
+// A lockedBuffer may be written and read at the same time.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Each name has its certificate; new files are shown within seconds, or at once when the edge is told; those that can't be used never are.
+func TestCertificates(t *testing.T) {
+	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &lockedBuffer{}
+	certA, keyA := pairIn(t, dir, "a", "first", "a.test")
+	certB, keyB := pairIn(t, dir, "b", "second", "b.test", "*.b.test")
+	s := newSecured(t, newLibrary(), func(c *Config) {
+		c.TLSCerts, c.TLSKeys, c.Reload = []string{certA, certB}, []string{keyA, keyB}, told
+		c.Log = slog.New(slog.NewTextHandler(log, nil))
+	})
+	for name, want := range map[string]string{"a.test": "first", "b.test": "second", "B.TEST": "second", "x.b.test": "second", "x.y.b.test": "first", "other.test": "first", "": "first"} {
+		if got := s.subject(t, name); got != want {
+			t.Errorf("%q is shown the certificate of %q, want %q", name, got, want)
+		}
+	}
+	pairIn(t, dir, "b", "third", "b.test")
+	settled(t, "a pair that has changed is shown by itself", func() bool { return s.subject(t, "b.test") == "third" })
+
+	must(t, os.WriteFile(keyB, []byte("no key"), 0o600))
+	told <- syscall.SIGHUP
+	settled(t, "a pair that can't be used is told of", func() bool { return value(t, s.metrics.certsRead) == 0 })
+	if got := s.subject(t, "b.test"); got != "third" {
+		t.Errorf("a broken pair took the place of a good one: %q", got)
+	}
+	if line := log.String(); !strings.Contains(line, "the ones before stay") || strings.Contains(line, "no key") {
+		t.Errorf("the log says %s", line)
+	}
+	pairIn(t, dir, "b", "fourth", "b.test")
+	told <- syscall.SIGHUP
+	settled(t, "a pair that was mended is shown", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.certsRead) == 1 })
+}
+
+// TLS 1.2 and 1.3 are spoken, nothing older, and who comes again need not begin anew.
+func TestVersionsOfTLS(t *testing.T) {
+	s := newSecured(t, newLibrary())
+	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
+		config := trusting.Clone()
+		config.MinVersion, config.MaxVersion, config.ClientSessionCache = version, version, tls.NewLRUClientSessionCache(4)
+		first, err := s.shake(config)
+		if old := version < tls.VersionTLS12; old != (err != nil) {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+			continue
+		} else if old {
+			continue
+		}
+		again, err := s.shake(config)
+		if err != nil || first.DidResume || !again.DidResume || again.Version != version {
+			t.Errorf("%s: resumed %v, then %v (%v)", tls.VersionName(version), first.DidResume, again.DidResume, err)
+		}
+	}
+	weak := trusting.Clone()
+	weak.MaxVersion, weak.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_128_GCM_SHA256}
+	if _, err := s.shake(weak); err == nil {
+		t.Error("a weak cipher was taken")
+	}
+	for _, row := range []struct{ offered, chosen string }{{"h2 http/1.1", "h2"}, {"http/1.1 h2", "h2"}, {"http/1.1", "http/1.1"}, {"", ""}} {
+		config := trusting.Clone()
+		config.NextProtos = strings.Fields(row.offered)
+		c, err := tls.Dial("tcp", s.tls, config)
+		must(t, err)
+		if got := c.ConnectionState().NegotiatedProtocol; got != row.chosen {
+			t.Errorf("of %q %q was chosen, want %q", row.offered, got, row.chosen)
+		}
+		c.Close()
+	}
+	config := trusting.Clone()
+	config.NextProtos = []string{"spdy/3"}
+	if _, err := s.shake(config); err == nil {
+		t.Error("a client that speaks no HTTP was not refused")
+	}
+}
+
+// What is no handshake is cut, and counted; who stops in the middle of one, after ten seconds. Others notice nothing.
+func TestNoHandshake(t *testing.T) {
+	t.Parallel() // it waits for the ten seconds
+	s := newSecured(t, newLibrary())
+	hello := helloOf(t)
+	sent := map[string]string{
+		"garbage": strings.Repeat("\x00\xff garbage", 100), "HTTP": "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/2 in the clear": h2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+		"nothing": "", "one byte": hello[:1], "half a hello": hello[:len(hello)/2], "a hello and no more": hello, "a record that is too long": "\x16\x03\x01\xff\xff" + strings.Repeat("x", 1000),
+	}
+	var all sync.WaitGroup
+	for name, what := range sent {
+		all.Go(func() {
+			c, err := net.Dial("tcp", s.tls)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			began := time.Now()
+			io.WriteString(c, what)
+			c.SetReadDeadline(time.Now().Add(handshakeTimeout + 5*time.Second))
+			_, err = io.Copy(io.Discard, c)
+			took := time.Since(began)
+			if waits := what == hello[:min(len(what), len(hello))]; os.IsTimeout(err) || waits != (took > handshakeTimeout-time.Second) {
+				t.Errorf("%s: cut after %v (%v)", name, took, err)
+			}
+		})
+	}
+	for range 20 {
+		if a := s.by(t, "h2").get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
+			t.Errorf("meanwhile: %d", a.StatusCode)
+		}
+	}
+	all.Wait()
+	if n := value(t, s.metrics.shakes[0]); n != float64(len(sent)) {
+		t.Errorf("%v failed handshakes are counted, want %d", n, len(sent))
+	}
+	if n := value(t, s.metrics.shakes[1]); n != 20 {
+		t.Errorf("%v good handshakes are counted, want 20", n)
+	}
+	settled(t, "their connections are gone", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.open) <= 20 })
+}
+
+// helloOf is what a client begins a handshake with.
+func helloOf(t testing.TB) string {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go tls.Client(theirs, trusting).HandshakeContext(ctx)
+	b := make([]byte, 4<<10)
+	n, err := ours.Read(b)
+	must(t, err)
+	return string(b[:n])
+}
+
+// Who comes in the clear is sent to TLS, method and all; health checks are not.
+func TestRedirect(t *testing.T) {
+	s := newSecured(t, newLibrary(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
+	for _, way := range []string{"h1", "h2c"} {
+		e := s.by(t, way)
+		for range 2 { // the second could be answered on the short way
+			for _, method := range []string{"GET", "HEAD", "POST"} {
+				a := e.do(t, method, "/mdi/home.svg?color=%23f00&x")
+				if want := "https://edge.test" + portOf(addrOf(s.tls)) + "/mdi/home.svg?color=%23f00&x"; a.StatusCode != 308 || a.Header.Get("Location") != want || a.body != "" {
+					t.Errorf("%s %s: %d to %q, want %q", way, method, a.StatusCode, a.Header.Get("Location"), want)
+				}
+			}
+			if a := e.get(t, healthPath); a.StatusCode != http.StatusOK {
+				t.Errorf("%s: health: %d", way, a.StatusCode)
+			}
+		}
+		for name := range map[string]bool{"h1 over TLS": true, "h2": true, "h3": true} {
+			if a := s.by(t, name).get(t, "/mdi/home.svg"); a.StatusCode != 200 || !strings.HasPrefix(a.Header.Get("Alt-Svc"), `h3=":`) {
+				t.Errorf("%s: %d, Alt-Svc %q", name, a.StatusCode, a.Header.Get("Alt-Svc"))
+			}
+		}
+	}
+	r, _ := http.NewRequest("GET", "http://evil.test/mdi/home.svg", nil)
+	resp, err := s.by(t, "h1").RoundTrip(r)
+	must(t, err)
+	if resp.StatusCode != http.StatusMisdirectedRequest || resp.Header.Get("Location") != "" {
+		t.Errorf("a host that is none of ours: %d to %q", resp.StatusCode, resp.Header.Get("Location"))
+	}
+}
+
+func addrOf(address string) net.Addr {
+	a, _ := net.ResolveTCPAddr("tcp", address)
+	return a
+}
