@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/edge/certs/certstest"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
 )
@@ -141,5 +143,52 @@ func golden(t *testing.T, path string, got []byte) {
 	want, err := os.ReadFile(path)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%s is not up to date (%v): run make golden and read the difference", path, err)
+	}
+}
+
+// TestCertificatesAtStart: certificates that can't be used are one line that names the file, and exit status 2.
+func TestCertificatesAtStart(t *testing.T) {
+	home, now := t.TempDir(), time.Now()
+	good, key := certstest.Pair(t, home, "good", "edge", now.Add(-time.Hour), now.Add(time.Hour), "edge.test")
+	old, oldKey := certstest.Pair(t, home, "old", "edge", now.Add(-2*time.Hour), now.Add(-time.Hour), "edge.test")
+	early, earlyKey := certstest.Pair(t, home, "early", "edge", now.Add(time.Hour), now.Add(2*time.Hour), "edge.test")
+	broken := filepath.Join(home, "broken.crt")
+	if err := os.WriteFile(broken, []byte("-----BEGIN CERTIFICATE-----\nnonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pair := func(cert, key string) []string {
+		return []string{"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key}
+	}
+	for _, row := range []struct {
+		what   string
+		args   []string
+		stderr []string
+	}{
+		{"expired", pair(old, oldKey), []string{old, "not valid after"}},
+		{"not valid yet", pair(early, earlyKey), []string{early, "not valid before"}},
+		{"a key of another", pair(good, oldKey), []string{good, oldKey, "private key does not match"}},
+		{"no certificate", pair(broken, key), []string{broken}},
+		{"no key", pair(good, broken), []string{broken}},
+		{"a file that is not there", pair(home+"/nowhere.crt", key), []string{"nowhere.crt", "no such file"}},
+		{"a folder", pair(home, key), []string{home, "is a directory"}},
+		{"two that are wrong", append(pair(old, oldKey), pair(home+"/nowhere.crt", key)[2:]...), []string{old, "nowhere.crt"}},
+		{"more certificates than keys", append(pair(good, key), "--tls-cert", old), []string{"2 --tls-cert and 1 --tls-key"}},
+		{"more keys than certificates", append(pair(good, key), "--tls-key", oldKey), []string{"1 --tls-cert and 2 --tls-key"}},
+		{"no certificate at all", []string{"--tls-listen", "127.0.0.1:0"}, []string{"wants --tls-cert"}},
+		{"nowhere to listen", pair(good, key)[2:], []string{"want --tls-listen"}},
+		{"a redirect to nowhere", []string{"--tls-redirect"}, []string{"want --tls-listen"}},
+		{"a wrong address", append([]string{"--tls-listen", "nonsense"}, pair(good, key)[2:]...), []string{"--tls-listen must be HOST:PORT"}},
+		{"files and an authority", append(pair(good, key), "--acme-host", "edge.test", "--acme-dir", home), []string{"or --acme-host"}},
+		{"an authority without a folder", []string{"--tls-listen", "127.0.0.1:0", "--acme-host", "edge.test"}, []string{"--acme-dir"}},
+	} {
+		stdout, stderr, status := callProgram(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
+		if status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, want 2; stdout %q; stderr %q, want one line", row.what, status, stdout, stderr)
+		}
+		for _, want := range row.stderr {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s: stderr %q has no %q", row.what, stderr, want)
+			}
+		}
 	}
 }
