@@ -31,6 +31,7 @@ func TestFaultsAreSeen(t *testing.T) {
 	} {
 		row.phase.mild = true
 		y := newTally()
+		y.requests[ofWarm], y.requests[ofCold] = leastWarm, leastCold
 		y.add(row.asked)
 		r := &result{phase: &row.phase, tally: y}
 		r.judgeAnswers()
@@ -39,7 +40,10 @@ func TestFaultsAreSeen(t *testing.T) {
 		}
 	}
 	r := &result{phase: &phase{}, tally: newTally()}
-	if r.judgeAnswers(); len(r.faults) == 0 {
-		t.Error("a fault by which nothing goes wrong is none")
+	r.judgeAnswers()
+	for i, want := range []string{"too few", "the fault was none"} {
+		if len(r.faults) != 2 || !strings.Contains(r.faults[i], want) {
+			t.Errorf("of no answers at all: %q, want one of %q", r.faults, want)
+		}
 	}
 }

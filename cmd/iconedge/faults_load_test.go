@@ -82,10 +82,11 @@ func (y *tally) add(a reply) {
 	}
 }
 
-func (y *tally) answered() (ofWarm, ofCold int) {
+// enough reports whether there is enough to judge by.
+func (y *tally) enough() bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return y.requests[ofWarm], y.requests[ofCold]
+	return y.requests[ofWarm] >= leastWarm && y.requests[ofCold] >= leastCold
 }
 
 func (y *tally) example(what string, a reply) {

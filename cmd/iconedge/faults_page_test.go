@@ -40,7 +40,12 @@ type faultRow struct {
 
 func (r *result) row() faultRow {
 	y := r.tally
-	return faultRow{y.requests[ofWarm], y.requests[ofCold], y.wrong, y.warmRefused, y.statuses(), y.slowest[ofWarm], y.slowest[ofCold], r.recovery, r.faults}
+	f := faultRow{y.requests[ofWarm], y.requests[ofCold], y.wrong, y.warmRefused, y.statuses(), y.slowest[ofWarm], y.slowest[ofCold], r.recovery, nil}
+	for _, text := range r.faults {
+		text, _, _ = strings.Cut(text, ", such as ") // an example is for the log
+		f.Faults = append(f.Faults, text)
+	}
+	return f
 }
 
 func (f faultRow) verdict() string {

@@ -254,13 +254,10 @@ func (s *scene) lasts() time.Duration {
 	return time.Second
 }
 
-// last waits for the fault's time to be over, and for enough answers to judge by, however busy the machine is.
+// last waits for the fault's time to be over, and, for half a minute, for enough answers to judge by: the machine may be busy.
 func (s *scene) last() {
 	wait(s.lasts())
-	eventually(s.t, "enough has been answered", func() bool {
-		warm, cold := s.load.tally.answered()
-		return warm >= leastWarm && cold >= leastCold
-	})
+	comes(func() bool { return s.load.tally.enough() })
 }
 
 const leastWarm, leastCold = 50, 6
@@ -304,13 +301,20 @@ func (s *scene) settled() {
 
 // within waits for what comes true within half a minute, or is a fault.
 func (s *scene) within(what string, is func() bool) bool {
-	for range 600 {
+	if comes(is) {
+		return true
+	}
+	s.fault("never: %s", what)
+	return false
+}
+
+// comes waits for it for half a minute.
+func comes(is func() bool) bool {
+	for begun := time.Now(); time.Since(begun) < 30*time.Second; wait(50 * time.Millisecond) {
 		if is() {
 			return true
 		}
-		wait(50 * time.Millisecond)
 	}
-	s.fault("never: %s", what)
 	return false
 }
 
@@ -326,6 +330,9 @@ func (l *load) right(path string) bool {
 // judgeAnswers says what clients should not have seen.
 func (r *result) judgeAnswers() {
 	y := r.tally
+	if !y.enough() {
+		r.fault("too few answers to judge by: %v", y.requests)
+	}
 	if y.wrong > 0 {
 		r.fault("%d wrong bodies, such as %s", y.wrong, y.first["wrong bytes"])
 	}
