@@ -108,13 +108,7 @@ func (f *figures) measured(p product) {
 
 func readFigures(t *testing.T) (f figures) {
 	t.Helper()
-	text, err := os.ReadFile(figuresFile)
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	if err != nil {
-		t.Fatalf("reading the figures: %v", err)
-	}
+	readJSON(t, figuresFile, &f)
 	return f
 }
 
@@ -123,12 +117,29 @@ func updateFigures(t *testing.T, change func(*figures)) {
 	t.Helper()
 	f := readFigures(t)
 	change(&f)
-	text, err := json.MarshalIndent(f, "", "\t")
+	writePage(t, figuresFile, f, pageFile, conformancePage(t, f))
+}
+
+func readJSON(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err == nil {
-		err = os.WriteFile(figuresFile, append(text, '\n'), 0o644)
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatalf("reading the figures: %v", err)
+	}
+}
+
+// writePage writes figures and the page that is made from them.
+func writePage(t *testing.T, figuresPath string, figures any, pagePath string, page []byte) {
+	t.Helper()
+	text, err := json.MarshalIndent(figures, "", "\t")
+	if err == nil {
+		err = os.WriteFile(figuresPath, append(text, '\n'), 0o644)
 	}
 	if err == nil {
-		err = os.WriteFile(pageFile, conformancePage(t, f), 0o644)
+		err = os.WriteFile(pagePath, page, 0o644)
 	}
 	if err != nil {
 		t.Fatalf("writing the figures: %v", err)

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,13 +55,7 @@ func (f faultRow) verdict() string {
 
 func readFaults(t *testing.T) (columns []faultColumn) {
 	t.Helper()
-	text, err := os.ReadFile(faultFigures)
-	if err == nil {
-		err = json.Unmarshal(text, &columns)
-	}
-	if err != nil {
-		t.Fatalf("reading the figures: %v", err)
-	}
+	readJSON(t, faultFigures, &columns)
 	return columns
 }
 
@@ -81,16 +73,7 @@ func updateFaults(t *testing.T, c contender, results []*result) {
 			columns[i].Phases[r.phase.name] = r.row()
 		}
 	}
-	text, err := json.MarshalIndent(columns, "", "\t")
-	if err == nil {
-		err = os.WriteFile(faultFigures, append(text, '\n'), 0o644)
-	}
-	if err == nil {
-		err = os.WriteFile(faultsFile, []byte(faultsPage(columns)), 0o644)
-	}
-	if err != nil {
-		t.Fatalf("writing the figures: %v", err)
-	}
+	writePage(t, faultFigures, columns, faultsFile, []byte(faultsPage(columns)))
 }
 
 const faultsHead = `# Faults
