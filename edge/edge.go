@@ -107,7 +107,7 @@ func Run(ctx context.Context, cfg Config) error {
 	case <-ctx.Done():
 	}
 	draining.Store(true)
-	drain(cfg.Drain, cfg.Log, server.ShutdownWithContext, h.streams.Shutdown, h.reference.shutdown, secured.shutdown)
+	drain(cfg.Drain, cfg.Log, server.ShutdownWithContext, h.conns.shutdown, h.streams.Shutdown, h.reference.shutdown, secured.shutdown)
 	return nil
 }
 

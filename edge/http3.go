@@ -27,7 +27,8 @@ const (
 type quicServer struct {
 	http      *http3.Server
 	transport *quic.Transport
-	listener  *quic.EarlyListener
+	listener  *quicListener
+	busy      *busy
 }
 
 // newQUIC listens for HTTP/3 on a socket. There is no 0-RTT: what is replayed counts against limits.
@@ -44,8 +45,8 @@ func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) 
 	if err != nil {
 		return nil, err
 	}
-	s := &quicServer{transport: t, listener: l}
-	s.http = &http3.Server{Handler: newStreams(h, cfg, protocolH3), MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
+	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, of: map[netip.Prefix]int{}}, busy: &busy{Handler: newStreams(h, cfg, protocolH3)}}
+	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
 	return s, nil
 }
 
@@ -57,9 +58,14 @@ func (s *quicServer) Serve() error {
 	return nil
 }
 
-// Shutdown takes no new connections, and waits for the requests under way.
+// Shutdown tells clients to take their further requests elsewhere, and waits for the requests under way. It does not wait for clients to go.
 func (s *quicServer) Shutdown(ctx context.Context) error {
-	err := s.http.Shutdown(ctx)
+	waits, done := context.WithCancel(ctx)
+	go func() { s.busy.quiet(ctx); done() }()
+	err := s.http.Shutdown(waits)
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		err = nil
+	}
 	return errors.Join(err, s.listener.Close(), s.transport.Close())
 }
 

@@ -83,6 +83,7 @@ func (c *lingeringConn) closeIdle() bool {
 // serveStreams serves c by HTTP/2, until it ends.
 func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 	if h.reference != nil {
+		c.plainly().Serve(time.Now()) // it is never idle: nobody here knows when it is
 		h.reference.serve(rw)
 		return
 	}

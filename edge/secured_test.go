@@ -22,6 +22,7 @@ type securedTest struct {
 	*edgeTest
 	plain, tls string // addresses; of QUIC it is that of TLS
 	stop       func() // ends it: requests under way are answered
+	quicConns  func() int
 }
 
 // A wayIn is how a client may speak to an edge.
@@ -68,7 +69,12 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 	life, end := context.WithCancel(context.Background())
 	go secured.run(life, e.cfg.Reload)
 	stopped := make(chan struct{})
-	s := &securedTest{e, public.Addr().String(), secured.tls.Addr().String(), func() {}}
+	s := &securedTest{edgeTest: e, plain: public.Addr().String(), tls: secured.tls.Addr().String()}
+	s.quicConns = func() int {
+		secured.quic.listener.mu.Lock()
+		defer secured.quic.listener.mu.Unlock()
+		return secured.quic.listener.open
+	}
 	s.stop = func() {
 		select {
 		case <-stopped:
@@ -76,7 +82,7 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 		default:
 			close(stopped)
 		}
-		drain(10*time.Second, e.cfg.Log, server.ShutdownWithContext, e.streams.Shutdown, e.reference.shutdown, secured.shutdown)
+		drain(10*time.Second, e.cfg.Log, server.ShutdownWithContext, e.conns.shutdown, e.streams.Shutdown, e.reference.shutdown, secured.shutdown)
 		end()
 		secured.Close()
 		<-done
@@ -104,7 +110,9 @@ func (s *securedTest) by(t testing.TB, name string) *securedTest {
 		}
 		e.via.(*http.Transport).CloseIdleConnections()
 	})
-	return &securedTest{&e, s.plain, s.tls, s.stop}
+	other := *s
+	other.edgeTest = &e
+	return &other
 }
 
 var trusting = &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test"}
