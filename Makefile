@@ -36,7 +36,7 @@ fuzz: ## every fuzz target for FUZZ (10s)
 	@set -e; for pkg in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done
 
-bench: build library/node_modules ## an edge against nginx, Varnish, HAProxy and bare fasthttp; writes docs/performance.md
+bench: build library/node_modules ## an edge against nginx, Varnish, HAProxy and bare fasthttp, in the clear and over TLS; writes docs/performance.md
 	go run ./loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs
 
 bench-grow: build ## how an edge's cost grows with entries, connections, cores and bodies

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/iconedge/iconedge/loadtest/peers"
@@ -16,21 +18,22 @@ import (
 
 const benchHelp = `
 Measures what a cache hit costs: this program's edge, nginx, Varnish, HAProxy and a bare fasthttp, pinned to one core and in turn, in
-front of the same origin with the real library. It prints CPU time an answer and its ratios, and with --docs writes
-docs/performance.md. It refuses to print where an answer was wrong.
+front of the same origin with the real library; then the same over TLS, with HTTP/1.1 and HTTP/2, as h2load asks. It prints CPU time an
+answer and its ratios, and with --docs writes docs/performance.md. It refuses to print where an answer was wrong.
 
   go build ./cmd/iconedge && go run ./loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
   go run ./loadtest bench --rounds 7 --round 4s --install --docs docs
+  go run ./loadtest bench --only tls --rounds 7 --docs docs
 
 Nothing else should run meanwhile. --install takes from Debian what is missing (root and apt-get), --servers leaves some out.`
 
 // A bench is what `loadtest bench` was told, and what it runs.
 type bench struct {
 	iconedge, library, store string
-	docs, work               string
+	docs, work, only         string
 	servers                  texts
 	install                  bool
-	icons, misses            int
+	icons, misses, resting   int
 	connections, clients     int
 	rounds                   int
 	round, warmUp            time.Duration
@@ -55,9 +58,11 @@ func (b *bench) flags(fs *flagSet) {
 	fs.StringVar(&b.docs, "docs", "", "`folder` that performance.md and performance/ are written to (default they are not)")
 	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
 	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
-	fs.BoolVar(&b.install, "install", false, "take missing servers from Debian's packages")
+	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, or tls (default both)")
+	fs.BoolVar(&b.install, "install", false, "take missing servers, and h2load, from Debian's packages")
 	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons of the library")
 	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons that each round of misses takes; 0 for no such rounds")
+	fs.IntVar(&b.resting, "resting", 2000, "`number` of connections over TLS that are weighed at rest; 0 for none")
 	fs.IntVar(&b.connections, "connections", 64, "`number` of keep-alive connections")
 	fs.IntVar(&b.clients, "clients", 16, "`number` of loopback addresses that they come from")
 	fs.IntVar(&b.rounds, "rounds", 3, "`number` of rounds")
@@ -76,13 +81,14 @@ func (b *bench) validate() error {
 			errs = append(errs, errors.New(words))
 		}
 	}
-	check(b.icons >= 1 && b.misses >= 0, "--icons must be 1 at least, --misses not negative")
+	check(b.only == "" || b.only == inClear || b.only == overTLS, "--only must be clear or tls")
+	check(b.icons >= 1 && b.misses >= 0 && b.resting >= 0, "--icons must be 1 at least, --misses and --resting not negative")
 	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be 1 at least")
 	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be 1 at least, --round more than 0, --warm-up not negative")
 	check(b.rate > 0, "--rate must be more than 0")
 	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU, "--server-cpu and --client-cpu must be two cores: servers are measured on one of their own")
 	for _, name := range b.servers {
-		check(isContender(name), "--servers "+name+": there is no such server")
+		check(slices.Contains(slices.Concat(contenders, secureContenders), name), "--servers "+name+": there is no such server")
 	}
 	return errors.Join(errs...)
 }
@@ -108,15 +114,48 @@ func runBench(ctx context.Context, std streams, args []string) (err error) {
 	}
 	defer done()
 	defer b.stop()
-	err = b.measureAll(ctx)
-	if errors.Is(err, errWrong) {
+	return b.measureParts(ctx)
+}
+
+// The parts of a bench.
+const (
+	inClear = "clear"
+	overTLS = "tls"
+)
+
+// measureParts measures the parts that are wanted, and writes down each as soon as it has been measured.
+func (b *bench) measureParts(ctx context.Context) error {
+	if err := b.startOrigin(ctx); err != nil {
 		return err
 	}
-	b.show()
-	if err != nil || b.docs == "" {
+	if b.only != overTLS {
+		err := b.measureAll(ctx)
+		if errors.Is(err, errWrong) {
+			return err
+		}
+		b.show()
+		if err := errors.Join(err, b.write(report.Page{Bench: &b.result})); err != nil {
+			return err
+		}
+		b.stopContenders()
+	}
+	if b.only == inClear {
+		return nil
+	}
+	result, err := b.measureSecure(ctx)
+	if err != nil {
 		return err
 	}
-	return writeDocs(b.docs, &b.result, nil)
+	b.showSecure(result)
+	return b.write(report.Page{Secure: result})
+}
+
+// write writes the page, where that was asked for.
+func (b *bench) write(measured report.Page) error {
+	if b.docs == "" {
+		return nil
+	}
+	return writeDocs(b.docs, measured)
 }
 
 // show prints what there is.
@@ -140,6 +179,13 @@ func (b *bench) show() {
 	}
 }
 
+func (b *bench) showSecure(s *report.Secure) {
+	for _, t := range []report.Table{s.CPUTable(0), s.TargetTable(), s.PaceTable(0), s.RestTable()} {
+		fmt.Fprintln(b.std.out)
+		report.Text(b.std.out, t)
+	}
+}
+
 // weigh reads the servers' memory.
 func (b *bench) weigh() error {
 	for i, c := range b.contenders {
@@ -152,10 +198,15 @@ func (b *bench) weigh() error {
 	return nil
 }
 
-func (b *bench) stop() {
+func (b *bench) stopContenders() {
 	for _, c := range b.contenders {
 		c.server.Stop()
 	}
+	b.contenders = nil
+}
+
+func (b *bench) stop() {
+	b.stopContenders()
 	if b.origin != nil {
 		b.origin.Stop()
 	}
@@ -169,14 +220,29 @@ func (b *bench) prepare() (done func(), err error) {
 	if b.iconedge, err = filepath.Abs(b.iconedge); err != nil {
 		return nil, err
 	}
-	b.result = report.Bench{
-		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: b.rounds, Seconds: b.round.Seconds(), Rate: b.rate, Icons: b.icons,
+	if _, err := exec.LookPath("h2load"); err != nil && b.only != inClear {
+		return nil, fmt.Errorf("the part over TLS: %w (--install takes it from Debian, --only clear leaves it out)", err)
 	}
+	var names []string
 	for _, c := range columns {
-		b.result.Columns = append(b.result.Columns, c.name)
+		names = append(names, c.name)
 	}
+	b.result = b.header(names)
 	b.work, done, err = workFolder(b.work)
 	return done, err
+}
+
+// header is what is known of a part before it is measured.
+func (b *bench) header(columns []string) report.Bench {
+	r := report.Bench{
+		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: b.rounds, Seconds: b.round.Seconds(), Rate: b.rate, Icons: b.icons, Columns: columns,
+	}
+	for _, p := range peers.Packages {
+		if version, err := p.Version(); err == nil {
+			r.Versions = append(r.Versions, version)
+		}
+	}
+	return r
 }
 
 // workFolder is the folder that was asked for, or a new one in memory where there is a file system for that.

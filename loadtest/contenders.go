@@ -28,7 +28,13 @@ type contender struct {
 
 var contenders = []string{report.Ours, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
 
-func isContender(name string) bool { return slices.Contains(contenders, name) }
+// wants reports whether a server is to be measured.
+func (b *bench) wants(name string) bool {
+	return len(b.servers) == 0 || slices.Contains(b.servers, name)
+}
+
+// isOurs reports whether a server is one whose targets are judged.
+func isOurs(name string) bool { return name == report.Ours || name == report.Limited }
 
 // startOrigin publishes the library, starts an origin over it, picks icons, and asks for them all.
 func (b *bench) startOrigin(ctx context.Context) error {
@@ -84,18 +90,13 @@ func ready(ctx context.Context, origin target) (err error) {
 // startContenders starts every server that is to be measured, and sees what it answers: that fills its cache. One that is not installed
 // is left out. Our own edge comes first, since the ceiling copies it.
 func (b *bench) startContenders(ctx context.Context) error {
-	for _, p := range peers.Packages {
-		if version, err := p.Version(); err == nil {
-			b.result.Versions = append(b.result.Versions, version)
-		}
-	}
 	for _, name := range contenders {
-		if len(b.servers) > 0 && !slices.Contains(b.servers, name) {
+		if !b.wants(name) {
 			continue
 		}
 		c, err := b.startContender(ctx, name)
 		if errors.Is(err, peers.ErrMissing) {
-			b.leaveOut("%s: %v", name, err)
+			b.leaveOut(&b.result, "%s: %v", name, err)
 			continue
 		}
 		if err != nil {
@@ -113,32 +114,42 @@ func (b *bench) startContenders(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) leaveOut(format string, args ...any) {
+func (b *bench) leaveOut(of *report.Bench, format string, args ...any) {
 	words := fmt.Sprintf(format, args...)
 	fmt.Fprintln(b.std.err, "left out:", words)
-	b.result.Left = append(b.result.Left, words)
+	of.Left = append(of.Left, words)
 }
 
 func (b *bench) startContender(ctx context.Context, name string) (*contender, error) {
-	spec, err := b.specOf(name)
+	server, err := b.startServer(ctx, name, b.place(inClear, name))
 	if err != nil {
 		return nil, err
 	}
-	server, err := peers.Start(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return &contender{name: name, ours: name == report.Ours || name == report.Limited, server: server, plans: map[string]*load.Plan{}}, nil
+	return &contender{name: name, ours: isOurs(name), server: server, plans: map[string]*load.Plan{}}, nil
 }
 
-func (b *bench) specOf(name string) (peers.Spec, error) {
-	place := peers.Place{Dir: filepath.Join(b.work, name), Origin: b.origin.Listen, CPUs: strconv.Itoa(b.serverCPU), Cores: 1}
+func (b *bench) startServer(ctx context.Context, name string, place peers.Place) (*peers.Server, error) {
+	spec, err := b.specOf(name, place)
+	if err != nil {
+		return nil, err
+	}
+	return peers.Start(ctx, spec)
+}
+
+// place is where a server of a part of the bench runs.
+func (b *bench) place(part, name string) peers.Place {
+	return peers.Place{Dir: filepath.Join(b.work, part, name), Origin: b.origin.Listen, CPUs: strconv.Itoa(b.serverCPU), Cores: 1}
+}
+
+func (b *bench) specOf(name string, place peers.Place) (peers.Spec, error) {
 	off := []string{"--limit", "icon=off", "--limit", "search=off", "--limit", "packs=off", "--limit", "verify=off"}
 	switch name {
 	case report.Ours:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off")...)
 	case report.Limited: // a limit that nobody comes near, but for which everything is counted
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=1000000/1s")...)
+	case report.Reference:
+		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off", "--http2-reference")...)
 	case report.Nginx:
 		return peers.Nginx(place, true)
 	case report.Varnish:
@@ -181,7 +192,7 @@ func (b *bench) acquaint(ctx context.Context, c *contender) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", column.name, err)
 		case why != "":
-			b.leaveOut("%s, %s: %s", c.name, column.name, why)
+			b.leaveOut(&b.result, "%s, %s: %s", c.name, column.name, why)
 		default:
 			c.plans[column.name] = plan
 		}

@@ -28,18 +28,17 @@ func runReport(_ context.Context, std streams, args []string) error {
 	if err := fs.parse(std, args); err != nil {
 		return err
 	}
-	return writeDocs(*docs, nil, nil)
+	return writeDocs(*docs, report.Page{})
 }
 
-// writeDocs writes performance.md of the figures given; of what is not given, those are taken that are kept from before.
-func writeDocs(docs string, bench *report.Bench, grow *report.Grow) error {
+// writeDocs writes performance.md of the figures on page; what is not on it is taken from where it is kept from before.
+func writeDocs(docs string, page report.Page) error {
 	dir := filepath.Join(docs, "performance")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	var page report.Page
 	err := errors.Join(
-		figures(filepath.Join(dir, "bench.json"), bench, &page.Bench), figures(filepath.Join(dir, "grow.json"), grow, &page.Grow),
+		figures(filepath.Join(dir, "bench.json"), &page.Bench), figures(filepath.Join(dir, "tls.json"), &page.Secure), figures(filepath.Join(dir, "grow.json"), &page.Grow),
 		words(filepath.Join(dir, "tried.md"), &page.Tried), words(filepath.Join(dir, "knees.md"), &page.Knees),
 	)
 	if err != nil {
@@ -58,10 +57,9 @@ func writeDocs(docs string, bench *report.Bench, grow *report.Grow) error {
 }
 
 // figures keeps those that were just measured, or reads those that were kept.
-func figures[T any](name string, measured *T, into **T) error {
-	if measured != nil {
-		*into = measured
-		b, err := json.MarshalIndent(measured, "", " ")
+func figures[T any](name string, measured **T) error {
+	if *measured != nil {
+		b, err := json.MarshalIndent(*measured, "", " ")
 		if err != nil {
 			return err
 		}
@@ -74,8 +72,8 @@ func figures[T any](name string, measured *T, into **T) error {
 	if err != nil {
 		return err
 	}
-	*into = new(T)
-	return json.Unmarshal(b, *into)
+	*measured = new(T)
+	return json.Unmarshal(b, *measured)
 }
 
 func words(name string, into *string) error {

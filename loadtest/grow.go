@@ -113,7 +113,7 @@ func (g *grow) run(ctx context.Context) (err error) {
 	if err != nil || g.docs == "" {
 		return err
 	}
-	return writeDocs(g.docs, nil, &g.result)
+	return writeDocs(g.docs, report.Page{Grow: &g.result})
 }
 
 func (g *grow) show() {

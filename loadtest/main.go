@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command loadtest loads HTTP servers and measures them: `loadtest run` any server, `loadtest bench` an edge of this program against
-// nginx, Varnish, HAProxy and a bare fasthttp on one core of this machine, `loadtest grow` how an edge's cost grows with what it
+// nginx, Varnish, HAProxy and a bare fasthttp on one core of this machine, in the clear and over TLS, `loadtest grow` how an edge's cost grows with what it
 // holds and whom it serves. It is for those who build iconedge. Errors are one line on stderr: exit status 2 for a wrong call, 1 for
 // a failure, wrong answers among them.
 package main
@@ -32,6 +32,7 @@ var commands = []command{
 	{"report", "write docs/performance.md again from the figures kept beside it", runReport},
 	{"origin", "an origin of made-up icons, for grow", runOrigin},
 	{"ceiling", "bare fasthttp, answering from memory what another server answered, for bench", runCeiling},
+	{"hold", "TLS connections that are kept and no more, for bench", runHold},
 }
 
 func main() {

@@ -59,6 +59,10 @@ func TestWrongCalls(t *testing.T) {
 		{"grow --most 10", "--most must be"},
 		{"origin --body 3", "--body must be"},
 		{"ceiling", "--copy: "},
+		{"hold", "--pem: "},
+		{"hold --body -1", "--body must be"},
+		{"bench --only http", "--only must be"},
+		{"bench --resting -1", "--resting"},
 	} {
 		status, out, errs := loadtest(t, strings.Fields(row.args)...)
 		if status != 2 || out != "" || !strings.Contains(errs, row.want) || strings.Count(errs, "\n") != 1 {
@@ -371,14 +375,14 @@ func TestDecode(t *testing.T) {
 func TestDocs(t *testing.T) {
 	docs := t.TempDir()
 	bench := report.Bench{Machine: report.Machine{CPU: "Testium 9000"}}
-	if err := writeDocs(docs, &bench, nil); err != nil {
+	if err := writeDocs(docs, report.Page{Bench: &bench}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(docs, "performance", "tried.md"), []byte("Much was tried.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	grow := report.Grow{Points: []report.GrowPoint{{Series: report.ByCores, Cores: 1, Entries: 1, CPUMicros: 9.25}}}
-	if err := writeDocs(docs, nil, &grow); err != nil {
+	if err := writeDocs(docs, report.Page{Grow: &grow}); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, errs := loadtest(t, "report", "--docs", docs); status != 0 {

@@ -12,11 +12,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// measureAll starts everything and goes through the rounds.
+// measureAll starts all servers of the part in the clear and goes through the rounds.
 func (b *bench) measureAll(ctx context.Context) error {
-	if err := b.startOrigin(ctx); err != nil {
-		return err
-	}
 	if err := b.startContenders(ctx); err != nil {
 		return err
 	}

@@ -13,14 +13,17 @@ import (
 	"strings"
 )
 
-// A Package is what Debian calls a server, and how it tells its version.
+// A Package is what Debian calls a program, and how it tells its version.
 type Package struct {
 	Name, Program string
 	version       []string // its arguments
 }
 
-// Packages are the servers that are taken from Debian.
-var Packages = []Package{{"nginx", "nginx", []string{"-v"}}, {"varnish", "varnishd", []string{"-V"}}, {"haproxy", "haproxy", []string{"-v"}}}
+// Packages are the programs that are taken from Debian: servers, and the load tester for TLS.
+var Packages = []Package{
+	{"nginx", "nginx", []string{"-v"}}, {"varnish", "varnishd", []string{"-V"}}, {"haproxy", "haproxy", []string{"-v"}},
+	{"nghttp2-client", "h2load", []string{"--version"}},
+}
 
 // Version is the first line of what the program says of itself.
 func (p Package) Version() (string, error) {

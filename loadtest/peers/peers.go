@@ -40,6 +40,7 @@ type Spec struct {
 	Listen  netip.AddrPort //
 	Origin  netip.AddrPort
 	Cores   int
+	PEM     string // file of a certificate and its key: Listen is for TLS, with HTTP/1.1 and 2; empty: for HTTP/1.1 in the clear
 	Store   bool   // nginx: keep answers; without, it forwards
 	Memory  string // folder whose files are memory that the server's processes do not show: a cache in a tmpfs
 }

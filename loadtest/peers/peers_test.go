@@ -85,7 +85,10 @@ func TestTemplates(t *testing.T) {
 	forwarding, err2 := Nginx(place, false)
 	varnish, err3 := Varnish(place)
 	haproxy, err4 := HAProxy(place)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	place.PEM = "/tmp/x.pem"
+	secureNginx, err5 := Nginx(place, true)
+	secureHAProxy, err6 := HAProxy(place)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []struct {
@@ -94,6 +97,8 @@ func TestTemplates(t *testing.T) {
 	}{
 		{nginx, []string{"sendfile off;", "proxy_cache icons;", "server 127.0.0.1:8081;", "listen " + nginx.Listen.String(), "worker_processes 1;"}},
 		{forwarding, []string{"proxy_cache off;"}},
+		{secureNginx, []string{"listen " + secureNginx.Listen.String() + " ssl http2 backlog", "ssl_certificate_key /tmp/x.pem;", "ssl_protocols TLSv1.3;"}},
+		{secureHAProxy, []string{"bind " + secureHAProxy.Listen.String() + " backlog 4096 ssl crt /tmp/x.pem alpn h2,http/1.1 "}},
 		{varnish, []string{`.host = "127.0.0.1";`, `.port = "8081";`}},
 		{haproxy, []string{"process-vary on", "nbthread 1", "bind " + haproxy.Listen.String(), "server origin 127.0.0.1:8081"}},
 	} {
@@ -105,10 +110,29 @@ func TestTemplates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if row.spec.PEM == "" && bytes.Contains(b, []byte("ssl")) {
+			t.Errorf("%s has TLS without a certificate:\n%s", row.spec.File, b)
+		}
 		for _, want := range row.want {
 			if !bytes.Contains(b, []byte(want)) {
 				t.Errorf("%s has no %q:\n%s", row.spec.File, want, b)
 			}
+		}
+	}
+}
+
+// An edge with a certificate listens for TLS where the others do, and in the clear elsewhere.
+func TestEdge(t *testing.T) {
+	for _, row := range []struct{ pem, want string }{
+		{"", "--listen ADDRESS --x"},
+		{"/tmp/x.pem", "--listen 127.0.0.1:0 --tls-listen ADDRESS --tls-cert /tmp/x.pem --tls-key /tmp/x.pem --x"},
+	} {
+		s, err := Edge("edge", "iconedge", Place{PEM: row.pem, Cores: 1}, "--x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Args, " "); !strings.HasSuffix(got, " "+strings.Replace(row.want, "ADDRESS", s.Listen.String(), 1)) {
+			t.Errorf("with certificate %q: %s, want %s", row.pem, got, row.want)
 		}
 	}
 }

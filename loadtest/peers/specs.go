@@ -17,12 +17,13 @@ type Place struct {
 	Origin netip.AddrPort
 	CPUs   string
 	Cores  int
+	PEM    string // file of a certificate and its key, for TLS
 }
 
 // spec fills in what all servers have, and takes a free port.
 func (p Place) spec(name, program string, args ...string) (Spec, error) {
 	listen, err := FreePort()
-	s := Spec{Name: name, Program: program, Dir: p.Dir, CPUs: p.CPUs, Cores: p.Cores, Listen: listen, Origin: p.Origin, Store: true}
+	s := Spec{Name: name, Program: program, Dir: p.Dir, CPUs: p.CPUs, Cores: p.Cores, Listen: listen, Origin: p.Origin, PEM: p.PEM, Store: true}
 	s.Args = args
 	return s, err
 }
@@ -65,9 +66,13 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 	if err == nil {
 		err = adminErr
 	}
-	s.Args = append([]string{
-		"edge", "--listen", s.Listen.String(), "--admin-listen", admin.String(), "--origin", "http://" + p.Origin.String(), "--log-level", "warn",
-	}, args...)
+	s.Args = []string{"edge", "--admin-listen", admin.String(), "--origin", "http://" + p.Origin.String(), "--log-level", "warn", "--listen"}
+	if p.PEM == "" {
+		s.Args = append(s.Args, s.Listen.String())
+	} else {
+		s.Args = append(s.Args, "127.0.0.1:0", "--tls-listen", s.Listen.String(), "--tls-cert", p.PEM, "--tls-key", p.PEM)
+	}
+	s.Args = append(s.Args, args...)
 	s.Env = []string{"GOMAXPROCS=" + strconv.Itoa(p.Cores)}
 	return s, err
 }

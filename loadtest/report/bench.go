@@ -100,6 +100,8 @@ func (c Cell) typical() load.Result {
 
 func cpu(r load.Result) float64 { return r.CPUMicros }
 
+func perSecond(r load.Result) float64 { return r.PerSecond }
+
 // busy is how much of its core a server used, in per cent: near 100 at saturation, or the client was too slow.
 func busy(r load.Result) float64 { return r.CPUMicros * r.PerSecond / 1e4 }
 

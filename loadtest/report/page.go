@@ -13,6 +13,7 @@ import (
 // A Page is docs/performance.md: what was measured, and what people wrote about it.
 type Page struct {
 	Bench        *Bench // nil: not measured yet
+	Secure       *Secure
 	Grow         *Grow
 	Tried, Knees string // Markdown
 }

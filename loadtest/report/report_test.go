@@ -106,6 +106,52 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// secured is a bench over TLS: nginx takes 10 and 20 µs for a request of one stream and of ten, we 8 and 6, a browser's fields 1 more.
+func secured() *Secure {
+	s := &Secure{Cipher: "TLS_AES_128_GCM_SHA256", Body: 1001.2}
+	s.Rounds, s.Servers = 1, []Peer{{Name: Ours, Ours: true}, {Name: Nginx}}
+	s.Columns = []string{Secure1, Streams1, Streams10, Browsing(Streams1)}
+	for column, us := range map[string][2]float64{Streams1: {8, 10}, Streams10: {6, 20}, Browsing(Streams1): {9, 10}} {
+		s.Add(Ours, column, 0, load.Result{CPUMicros: us[0], PerSecond: 50_000})
+		s.Add(Nginx, column, 0, load.Result{CPUMicros: us[1], PerSecond: 40_000})
+	}
+	s.Rests = []Rest{
+		{TLSAlone, 2000, 10e6, 60e6}, {Ours, 2000, 100e6, 166e6}, {Nginx, 2000, 10e6, 40e6},
+	}
+	return s
+}
+
+func TestSecureTables(t *testing.T) {
+	s := secured()
+	for _, row := range []struct {
+		table Table
+		want  []string
+	}{
+		{s.TargetTable(), []string{
+			"| HTTP/2, 64 × 1 : nginx | ≤ 0.80 | 0.800 | reached |", "| HTTP/2, 16 × 10 : nginx | ≤ 0.26 | 0.300 | missed by 15.4 % |",
+			"| HTTP/2, 64 × 1, a browser's fields : nginx | ≤ 0.88 | 0.900 | missed by 2.3 % |",
+			"| HTTP/2, 64 × 1, a browser's fields : HTTP/2, 64 × 1 | ≤ 1.10 | 1.125 | missed by 2.3 % |",
+		}},
+		{s.PaceTable(0), []string{"| iconedge | 50,000 (40) | 50,000 (30) | 50,000 (45) |"}},
+		{s.RestTable(), []string{"| TLS alone | 25.0 | – |  |", "| iconedge | 33.0 | 8.0 | ≤ 12: reached |", "| nginx | 15.0 | – |  |"}},
+	} {
+		got := row.table.Markdown()
+		for _, want := range row.want {
+			if !strings.Contains(got, want+"\n") {
+				t.Errorf("no line %s in\n%s", want, got)
+			}
+		}
+	}
+	s.Rests[1].After += 10e6
+	if got := s.RestTable().Markdown(); !strings.Contains(got, "| iconedge | 38.0 | 13.0 | ≤ 12: missed by 8.3 % |") {
+		t.Errorf("13 kB beyond TLS:\n%s", got)
+	}
+	s.Rests = s.Rests[1:]
+	if got := s.RestTable().Markdown(); !strings.Contains(got, "| iconedge | 38.0 | – |  |") {
+		t.Errorf("without TLS alone:\n%s", got)
+	}
+}
+
 func TestRunTable(t *testing.T) {
 	var b bytes.Buffer
 	Text(&b, RunTable([]Run{{Name: "edge", Result: load.Result{Answers: 1234567, PerSecond: 98765.4, Statuses: map[string]int64{"304": 3, "200": 4}}}}))
@@ -197,7 +243,7 @@ func polylines(svg []byte) (all []string, err error) {
 
 func TestPage(t *testing.T) {
 	p := Page{
-		Bench: sample(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
+		Bench: sample(), Secure: secured(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
 		Grow: &Grow{Points: []GrowPoint{{Series: ByBody, Entries: 10_000, Body: 200, CPUMicros: 9, PerSecond: 100_000, Memory: 2e7}}},
 	}
 	b, err := p.Markdown()
@@ -206,7 +252,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
-		"## What was tried\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
+		"## What was tried\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)

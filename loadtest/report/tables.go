@@ -10,17 +10,26 @@ import (
 
 // CPUTable is CPU time for an answer by server and column: of the cheapest round, with the median of all in brackets.
 func (b *Bench) CPUTable(rate float64) Table {
-	t := Table{Head: []string{"CPU µs an answer"}}
+	return b.table("CPU µs an answer", rate, func(c Cell) string { return fmt.Sprintf("%s (%s)", micros(c.cheapest()), micros(c.median(cpu))) })
+}
+
+// PaceTable is how many answers a server gave in a second, and in brackets how much of its core that took, in per cent: medians.
+func (b *Bench) PaceTable(rate float64) Table {
+	return b.table("answers/s (core %)", rate, func(c Cell) string { return fmt.Sprintf("%s (%.0f)", grouped(c.median(perSecond)), c.median(busy)) })
+}
+
+// table has a row for each server, and a figure for each column that was measured.
+func (b *Bench) table(what string, rate float64, figure func(Cell) string) Table {
 	columns := b.measured(rate)
-	t.Head = append(t.Head, columns...)
+	t := Table{Head: append([]string{what}, columns...)}
 	for _, p := range b.Servers {
 		row := []string{p.Name}
 		for _, column := range columns {
-			figure := none
 			if c, ok := b.cell(p.Name, column, rate); ok {
-				figure = fmt.Sprintf("%s (%s)", micros(c.cheapest()), micros(c.median(cpu)))
+				row = append(row, figure(c))
+			} else {
+				row = append(row, none)
 			}
-			row = append(row, figure)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -89,7 +98,7 @@ func (b *Bench) ColumnTable(column string, rate float64) Table {
 		}
 		median := func(figure func(load.Result) float64) float64 { return c.median(figure) }
 		t.Rows = append(t.Rows, []string{
-			p.Name, micros(median(cpu)), fixed(median(busy), 0), grouped(median(func(r load.Result) float64 { return r.PerSecond })),
+			p.Name, micros(median(cpu)), fixed(median(busy), 0), grouped(median(perSecond)),
 			fixed(median(func(r load.Result) float64 { return r.Latency.P50 }), 0),
 			fixed(median(func(r load.Result) float64 { return r.Latency.P99 }), 0),
 			fixed(median(func(r load.Result) float64 { return r.Latency.P999 }), 0),

@@ -51,6 +51,13 @@ var Targets = []Target{
 	{Column: Hot, Against: Nginx, Rated: true, Most: 1.15}, {Column: Zipf, Against: Nginx, Rated: true, Most: 1.15},
 	{Column: Gzip, Than: GzipTwin, Most: 1.02}, {Column: Brotli, Than: BrotliTwin, Most: 1.02},
 	{Column: Coloured, Than: ColouredTwin, Most: 1.15},
+
+	{Column: Secure1, Against: Nginx, Most: 0.85}, {Column: Streams1, Against: Nginx, Most: 0.80},
+	{Column: Streams10, Against: Nginx, Most: 0.26}, {Column: Streams50, Against: Nginx, Most: 0.20},
+	{Column: Browsing(Streams1), Against: Nginx, Most: 0.88}, {Column: Browsing(Streams10), Against: Nginx, Most: 0.28},
+	{Column: Browsing(Streams50), Against: Nginx, Most: 0.22},
+	{Column: Browsing(Secure1), Than: Secure1, Most: 1.10}, {Column: Browsing(Streams1), Than: Streams1, Most: 1.10},
+	{Column: Browsing(Streams10), Than: Streams10, Most: 1.10}, {Column: Browsing(Streams50), Than: Streams50, Most: 1.10},
 }
 
 // reached is the ratio that a server of ours reached, and false where it or the other was not measured.

@@ -1,0 +1,126 @@
+//go:build linux
+
+package h2load
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Result is what h2load counted, and what the clocks showed meanwhile.
+type Result struct {
+	Protocol, TLS, Cipher string // that were agreed on: h2, TLSv1.3, TLS_AES_128_GCM_SHA256
+
+	Total, Started, Done, Succeeded, Failed, Errored, TimedOut int64
+	OK                                                         int64 // answers 2xx
+	Data                                                       int64 // bytes of all bodies
+	Mean, Max                                                  time.Duration
+
+	Measured  int64         // answers that are measured: all but the first tenth
+	Time, CPU time.Duration // that these took, and took of the server
+}
+
+// Parse reads what h2load prints.
+func Parse(printed []byte) (*Result, error) {
+	r := &Result{}
+	missing := map[string]bool{requests: true, codes: true, traffic: true, times: true}
+	for line := range bytes.Lines(printed) {
+		name, value, ok := strings.Cut(string(line), ":")
+		if !ok {
+			continue
+		}
+		name = strings.TrimSpace(name)
+		if err := r.line(name, strings.TrimSpace(value)); err != nil {
+			return nil, fmt.Errorf("reading h2load's line %q: %w", bytes.TrimSpace(line), err)
+		}
+		delete(missing, name)
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("h2load printed no summary: %s", last(printed))
+	}
+	return r, nil
+}
+
+// The lines of h2load's summary that count.
+const (
+	requests = "requests"
+	codes    = "status codes"
+	traffic  = "traffic"
+	times    = "time for request"
+)
+
+// line takes one line, if it is one of those that say something.
+func (r *Result) line(name, value string) (err error) {
+	switch name {
+	case "Application protocol":
+		r.Protocol = value
+	case "TLS Protocol":
+		r.TLS = value
+	case "Cipher":
+		r.Cipher = value
+	case requests:
+		_, err = fmt.Sscanf(value, "%d total, %d started, %d done, %d succeeded, %d failed, %d errored, %d timeout",
+			&r.Total, &r.Started, &r.Done, &r.Succeeded, &r.Failed, &r.Errored, &r.TimedOut)
+	case codes:
+		_, err = fmt.Sscanf(value, "%d 2xx,", &r.OK)
+	case traffic:
+		r.Data, err = dataOf(value)
+	case times:
+		err = r.times(value)
+	}
+	return err
+}
+
+// dataOf takes the bytes of bodies out of "1.55MB (1626196) total, 105.47KB (108000) headers (space savings 39.66%), 1.43MB (1500000) data".
+func dataOf(value string) (n int64, err error) {
+	_, data, _ := strings.Cut(value, "%), ")
+	var rounded string
+	_, err = fmt.Sscanf(data, "%s (%d) data", &rounded, &n)
+	return n, err
+}
+
+// times takes the row of a table: the least, the most, the mean and two more.
+func (r *Result) times(row string) (err error) {
+	columns := strings.Fields(row)
+	if len(columns) < 3 {
+		return fmt.Errorf("%d columns", len(columns))
+	}
+	if r.Max, err = time.ParseDuration(columns[1]); err != nil {
+		return err
+	}
+	r.Mean, err = time.ParseDuration(columns[2])
+	return err
+}
+
+// last is the end of what was printed, in one line.
+func last(printed []byte) string {
+	return strings.Join(strings.Fields(string(printed[max(0, len(printed)-300):])), " ")
+}
+
+// Wrong says what is not as wanted, or nothing: all of the requests that c asks for answered with 2xx, in its protocol and over TLS 1.3,
+// in bodies of so many bytes together.
+func (r *Result) Wrong(c *Config, data int64) string {
+	protocol, n := "h2", int64(c.Requests)
+	if c.HTTP1 {
+		protocol = "http/1.1"
+	}
+	switch {
+	case r.Done != n || r.Succeeded != n || r.OK != n || r.Failed+r.Errored+r.TimedOut != 0:
+		return fmt.Sprintf("of %d requests %d were answered, %d with 2xx; %d failed, %d errors, %d too late", n, r.Done, r.OK, r.Failed, r.Errored, r.TimedOut)
+	case r.Protocol != protocol || r.TLS != "TLSv1.3":
+		return fmt.Sprintf("%s over %s was spoken, not %s over TLSv1.3", r.Protocol, r.TLS, protocol)
+	case r.Data != data:
+		return fmt.Sprintf("the bodies have %d bytes together, not %d", r.Data, data)
+	}
+	return ""
+}
+
+// CPUMicros is the server's CPU time for each of the measured answers, in microseconds.
+func (r *Result) CPUMicros() float64 {
+	return float64(r.CPU) / float64(time.Microsecond) / float64(max(1, r.Measured))
+}
+
+// PerSecond is how many answers came in a second.
+func (r *Result) PerSecond() float64 { return float64(r.Measured) / max(r.Time.Seconds(), 1e-9) }

@@ -1,0 +1,227 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/loadtest/h2load"
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/peers"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+// A secureBench is the part of a bench that is spoken over TLS. h2load asks, since loadtest's own loader speaks HTTP/1.1 in the clear.
+type secureBench struct {
+	b       *bench
+	pem     string // file of the servers' certificate and key
+	pool    *x509.CertPool
+	paths   []string
+	servers []*secureServer
+	result  report.Secure
+}
+
+// A secureServer is one that is measured, with what h2load is told in each column.
+type secureServer struct {
+	name   string
+	server *peers.Server
+	loads  map[string]*secureLoad
+}
+
+// A secureLoad is what h2load is told, and how long all bodies of one turn through the paths are.
+type secureLoad struct {
+	config h2load.Config
+	turn   int64
+}
+
+var secureContenders = []string{report.Ours, report.Limited, report.Reference, report.Nginx, report.HAProxy}
+
+// measureSecure measures every server in every column over TLS, and connections at rest.
+func (b *bench) measureSecure(ctx context.Context) (result *report.Secure, err error) {
+	s := &secureBench{b: b, pem: filepath.Join(b.work, "pair.pem"), result: report.Secure{Bench: b.header(secureNames())}}
+	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
+		return nil, err
+	}
+	if err := s.pick(); err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	for round := range b.rounds {
+		if err := s.round(ctx, round); err != nil {
+			return nil, err
+		}
+	}
+	s.stop()
+	return &s.result, s.measureRest(ctx)
+}
+
+// About so many icons are asked for over TLS, of about so many bytes: a page's, and as long as most.
+const (
+	securePaths = 100
+	secureBody  = 1000
+)
+
+// pick takes the icons whose length is nearest to what is wanted.
+func (s *secureBench) pick() error {
+	far := func(p string) float64 { return math.Abs(float64(s.b.reference.of[p].Length - secureBody)) }
+	s.paths = slices.DeleteFunc(slices.Clone(s.b.paths), func(p string) bool { return len(p) > maxLiteral })
+	if len(s.paths) < securePaths {
+		return fmt.Errorf("there are %d icons for the part over TLS, which asks for %d: see --icons", len(s.paths), securePaths)
+	}
+	slices.SortStableFunc(s.paths, func(p, q string) int { return int(far(p) - far(q)) })
+	s.paths = s.paths[:securePaths]
+	for _, p := range s.paths {
+		s.result.Body += float64(s.b.reference.of[p].Length) / securePaths
+	}
+	return nil
+}
+
+// start starts the servers, compares what they answer, and finds out how long they take.
+func (s *secureBench) start(ctx context.Context) error {
+	for _, name := range secureContenders {
+		if !s.b.wants(name) {
+			continue
+		}
+		server, err := s.b.startServer(ctx, name, s.place(overTLS, name))
+		if errors.Is(err, peers.ErrMissing) {
+			s.b.leaveOut(&s.result.Bench, "%s: %v", name, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c := &secureServer{name, server, map[string]*secureLoad{}}
+		s.servers = append(s.servers, c)
+		s.result.Servers = append(s.result.Servers, report.Peer{Name: name, Ours: isOurs(name)})
+		if err := s.acquaint(ctx, c); err != nil {
+			return fmt.Errorf("%s over TLS: %w", name, err)
+		}
+	}
+	if len(s.servers) == 0 {
+		return errors.New("no server is left to measure over TLS")
+	}
+	return nil
+}
+
+// place is where a server runs that speaks TLS.
+func (s *secureBench) place(part, name string) peers.Place {
+	p := s.b.place(part, name)
+	p.PEM = s.pem
+	return p
+}
+
+func (s *secureBench) stop() {
+	for _, c := range s.servers {
+		c.server.Stop()
+	}
+	s.servers = nil
+}
+
+// acquaint compares all answers with the origin's, which fills the cache, and sees how fast they come.
+func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
+	fmt.Fprintf(s.b.std.err, "%s over TLS: filling its cache, comparing its answers\n", c.name)
+	urls, tree, err := s.urlsOf(c)
+	if err != nil {
+		return err
+	}
+	for _, column := range secureColumns {
+		if c.name == report.Reference && column.http1 { // it differs in HTTP/2 alone
+			continue
+		}
+		turn, err := s.compare(ctx, c, column)
+		if err != nil {
+			return fmt.Errorf("%s: %w", column.name, err)
+		}
+		l := &secureLoad{column.config(urls), turn}
+		l.config.Meter = tree.CPU
+		l.config.Requests = leastSecure
+		r, err := s.measure(ctx, c, l)
+		if err != nil {
+			return fmt.Errorf("%s: %w", column.name, err)
+		}
+		l.config.Requests = l.requestsFor(r.PerSecond * s.b.round.Seconds())
+		c.loads[column.name] = l
+	}
+	return nil
+}
+
+// urlsOf writes the list that h2load reads.
+func (s *secureBench) urlsOf(c *secureServer) (file string, tree peers.Tree, err error) {
+	var list strings.Builder
+	for _, p := range s.paths {
+		fmt.Fprintf(&list, "https://%s%s\n", c.server.Listen, p)
+	}
+	file = filepath.Join(c.server.Dir, "urls")
+	if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
+		return "", nil, err
+	}
+	tree, err = c.server.Tree()
+	return file, tree, err
+}
+
+// leastSecure is enough requests for each connection of any column to go through the paths a whole number of times: then it is known
+// how many bytes come back.
+const leastSecure = 64 * securePaths
+
+// requestsFor is about n requests, in whole turns.
+func (l *secureLoad) requestsFor(n float64) int {
+	turn := l.config.Conns * securePaths
+	return max(1, int(n)/turn) * turn
+}
+
+// round measures every server in every column once; they take turns as they do in the clear.
+func (s *secureBench) round(ctx context.Context, round int) error {
+	for _, column := range secureColumns {
+		for i := range s.servers {
+			c := s.servers[(i+round)%len(s.servers)]
+			l := c.loads[column.name]
+			if l == nil {
+				continue
+			}
+			r, err := s.measure(ctx, c, l)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
+			}
+			s.result.Add(c.name, column.name, 0, *r)
+			fmt.Fprintf(s.b.std.err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name, c.name, r.CPUMicros, r.PerSecond)
+		}
+	}
+	return nil
+}
+
+// measure runs h2load once. Anything that it or the origin shows to be wrong is an error.
+func (s *secureBench) measure(ctx context.Context, c *secureServer, l *secureLoad) (*load.Result, error) {
+	before, err := s.b.originCPU()
+	if err != nil {
+		return nil, err
+	}
+	h, err := h2load.Run(ctx, l.config)
+	if err != nil {
+		return nil, errors.Join(err, c.server.Ended())
+	}
+	if wrong := h.Wrong(&l.config, l.turn*int64(l.config.Requests/securePaths)); wrong != "" {
+		return nil, errors.Join(fmt.Errorf("%s: %w", wrong, errWrong), c.server.Ended())
+	}
+	after, err := s.b.originCPU()
+	if err != nil {
+		return nil, err
+	}
+	s.result.Cipher = h.Cipher
+	r := &load.Result{
+		Seconds: h.Time.Seconds(), Answers: h.Measured, PerSecond: h.PerSecond(), Bytes: h.Data, CPUMicros: h.CPUMicros(),
+		Latency: load.Latency{Mean: float64(h.Mean) / float64(time.Microsecond), Max: float64(h.Max) / float64(time.Microsecond)},
+	}
+	return r, errors.Join(ctx.Err(), judge(r, after-before))
+}

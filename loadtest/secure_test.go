@@ -1,0 +1,220 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/peers"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+// secured is a bench whose certificate is made, and a server of Go's library that has it and speaks HTTP/1.1 and HTTP/2.
+func secured(t *testing.T, handler http.HandlerFunc) (*secureBench, *httptest.Server) {
+	t.Helper()
+	s := &secureBench{b: &bench{std: streams{io.Discard, io.Discard}}, pem: filepath.Join(t.TempDir(), "pair.pem")}
+	var err error
+	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(s.pem, s.pem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return s, server
+}
+
+func addressOf(server *httptest.Server) netip.AddrPort {
+	return netip.MustParseAddrPort(server.Listener.Addr().String())
+}
+
+func TestMakePEM(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pair.pem")
+	pool, err := makePEM(name, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(name, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: "127.0.0.1", Roots: pool}); err != nil || pair.Leaf.PublicKeyAlgorithm != x509.ECDSA {
+		t.Errorf("%v, with a key of %s", err, pair.Leaf.PublicKeyAlgorithm)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a key that others can read: %v (%v)", info.Mode(), err)
+	}
+}
+
+// Each column is in its protocol, a browser's with its fields; answers are compared with the origin's, and their bytes counted.
+func TestCompare(t *testing.T) {
+	var columns []string
+	wrong := ""
+	s, server := secured(t, func(w http.ResponseWriter, r *http.Request) {
+		columns = append(columns, fmt.Sprintf("%d %s %t", r.ProtoMajor, r.Header.Get("Sec-Fetch-Dest"), r.TLS.Version == tls.VersionTLS13))
+		fmt.Fprint(w, "<svg>", r.URL.Path, "</svg>", wrong)
+	})
+	s.paths = []string{"/a/b.svg", "/a/long.svg"}
+	s.b.reference = &reference{of: map[string]load.Want{}}
+	want := int64(0)
+	for _, p := range s.paths {
+		body := []byte("<svg>" + p + "</svg>")
+		s.b.reference.of[p] = load.Want{Status: 200, Length: int64(len(body)), Sum: load.Checksum(body)}
+		want += int64(len(body))
+	}
+	c := &secureServer{"test", &peers.Server{Spec: peers.Spec{Listen: addressOf(server)}}, nil}
+	for _, row := range []struct {
+		column secureColumn
+		seen   string
+	}{
+		{secureColumns[0], "1  true"}, {secureColumns[1], "2  true"}, {secureColumns[4], "1 image true"}, {secureColumns[7], "2 image true"},
+	} {
+		columns = nil
+		got, err := s.compare(t.Context(), c, row.column)
+		if err != nil || got != want {
+			t.Errorf("%s: %d bytes (%v), want %d", row.column.name, got, err, want)
+		}
+		if !slices.Equal(columns, slices.Repeat([]string{row.seen}, 4)) {
+			t.Errorf("%s: it was asked %q, want each path twice as %q", row.column.name, columns, row.seen)
+		}
+	}
+	wrong = "<!-- more -->"
+	if _, err := s.compare(t.Context(), c, secureColumns[1]); !errors.Is(err, errWrong) {
+		t.Errorf("a longer answer: %v, want %v", err, errWrong)
+	}
+}
+
+func TestSecureColumns(t *testing.T) {
+	if len(secureColumns) != 8 {
+		t.Fatalf("%d columns", len(secureColumns))
+	}
+	for _, c := range secureColumns {
+		if strings.Contains(strings.Join(c.fields, "\n"), "Connection") {
+			t.Errorf("%s sends Connection, which HTTP/2 has not", c.name)
+		}
+		// Only where all connections together go through the paths a whole number of times are the bytes of all answers known; and
+		// h2load says when a tenth is through only where that is a whole number.
+		l := secureLoad{config: c.config("urls")}
+		for _, n := range []int{0, leastSecure, 123_456} {
+			if r := l.requestsFor(float64(n)); r <= 0 || r%(c.conns*securePaths) != 0 || r%10 != 0 || n >= leastSecure && (r > n || n-r > leastSecure) {
+				t.Errorf("%s: %d requests for about %d", c.name, r, n)
+			}
+		}
+		if leastSecure%(c.conns*securePaths) != 0 {
+			t.Errorf("%s: %d requests are not whole turns", c.name, leastSecure)
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	s := &secureBench{b: &bench{reference: &reference{of: map[string]load.Want{}}}}
+	for i := range 300 {
+		p := fmt.Sprintf("/pack/%d.svg", i)
+		s.b.paths = append(s.b.paths, p)
+		s.b.reference.of[p] = load.Want{Length: int64(10 * i)}
+	}
+	tooLong := "/pack/" + strings.Repeat("x", maxLiteral) + ".svg"
+	s.b.paths = append(s.b.paths, tooLong)
+	s.b.reference.of[tooLong] = load.Want{Length: secureBody}
+	if err := s.pick(); err != nil {
+		t.Fatal(err)
+	}
+	if s.paths[0] != "/pack/100.svg" || len(s.paths) != securePaths || s.result.Body < 990 || s.result.Body > 1010 {
+		t.Errorf("%d paths of %v bytes, %s first", len(s.paths), s.result.Body, s.paths[0])
+	}
+	s.b.paths = s.b.paths[:securePaths-1]
+	if err := s.pick(); err == nil {
+		t.Error("too few icons were taken")
+	}
+}
+
+// A resting client is understood by a server that knows HTTP/2, and by one that knows TLS alone.
+func TestResting(t *testing.T) {
+	body := strings.Repeat("x", 1000)
+	asked := 0
+	s, server := secured(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if r.Host != r.Context().Value(http.LocalAddrContextKey).(fmt.Stringer).String() || r.URL.Path != "/a/b.svg" || r.ProtoMajor != 2 {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		if r.URL.Path == "/a/b.svg" {
+			io.WriteString(w, body)
+		}
+	})
+	client := &resting{target: addressOf(server), path: "/a/b.svg", want: 1000, config: &tls.Config{RootCAs: s.pool, NextProtos: []string{"h2"}}}
+	defer client.close()
+	if err := client.open(t.Context(), 3); err != nil || asked != 3 || len(client.conns) != 3 {
+		t.Errorf("%v, %d connections, asked %d times", err, len(client.conns), asked)
+	}
+	client.want++
+	if err := client.open(t.Context(), 1); !errors.Is(err, errWrong) {
+		t.Errorf("a shorter answer: %v, want %v", err, errWrong)
+	}
+	client.path, client.want = "/other", 0
+	if err := client.open(t.Context(), 1); err != nil { // an answer that ends with its head
+		t.Error(err)
+	}
+	client.target, client.want = listening(t, "hold", "--pem", s.pem, "--body", "77"), 77
+	if err := client.open(t.Context(), 2); err != nil {
+		t.Error(err)
+	}
+	if err := client.ask(client.conns[len(client.conns)-1]); err != nil { // and it answers again
+		t.Error(err)
+	}
+}
+
+// What a frame's reader takes is what its writer wrote.
+func FuzzReadFrame(f *testing.F) {
+	f.Add(append(frame(frameSettings, flagAck, 0, 0), "next"...))
+	f.Add(append(frame(frameData, flagEndStream, firstStream, 3), "abc"...))
+	f.Add(frame(frameData, 0, firstStream, maxFrame+1))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		kind, flags, payload, err := readFrame(r)
+		if err != nil {
+			return
+		}
+		read := b[:len(b)-r.Len()]
+		if !bytes.Equal(read[:5], frame(kind, flags, 0, len(payload))[:5]) || !bytes.Equal(read[frameHead:], payload) || len(payload) > maxFrame {
+			t.Fatalf("%x is read as type %d, flags %d, %x", read, kind, flags, payload)
+		}
+	})
+}
+
+// The part over TLS is kept beside the others, and shown.
+func TestSecureDocs(t *testing.T) {
+	docs := t.TempDir()
+	s := &report.Secure{Cipher: "TEST_CIPHER", Rests: []report.Rest{{Server: report.TLSAlone, Connections: 10, After: 250_000}}}
+	if err := writeDocs(docs, report.Page{Secure: s}); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeDocs(docs, report.Page{Bench: &report.Bench{Machine: report.Machine{CPU: "Testium 9000"}}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	for _, want := range []string{"Testium 9000", "TEST_CIPHER", "| TLS alone | 25.0 |"} {
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("no %q in what was written (%v):\n%s", want, err, b)
+		}
+	}
+}

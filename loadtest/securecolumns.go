@@ -1,0 +1,110 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/iconedge/iconedge/loadtest/h2load"
+	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/mix"
+	"github.com/iconedge/iconedge/loadtest/report"
+)
+
+// A secureColumn is a way in which servers are asked over TLS.
+type secureColumn struct {
+	name           string
+	http1          bool
+	conns, streams int
+	fields         []string // header lines
+}
+
+// secureColumns are the ways in which there are targets: without more fields than h2load sends, then with a browser's.
+var secureColumns = withBrowser([]secureColumn{
+	{name: report.Secure1, http1: true, conns: 64, streams: 1},
+	{name: report.Streams1, conns: 64, streams: 1},
+	{name: report.Streams10, conns: 16, streams: 10},
+	{name: report.Streams50, conns: 4, streams: 50},
+})
+
+func withBrowser(columns []secureColumn) []secureColumn {
+	for _, c := range slices.Clone(columns) {
+		c.name = report.Browsing(c.name)
+		c.fields = slices.DeleteFunc(slices.Clone(mix.Browser), func(line string) bool {
+			return strings.HasPrefix(line, "Connection:") // there is none in HTTP/2 (RFC 9113, section 8.2.2)
+		})
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+func secureNames() (names []string) {
+	for _, c := range secureColumns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// config is what h2load is told, but for how much.
+func (c secureColumn) config(urls string) h2load.Config {
+	return h2load.Config{URLs: urls, HTTP1: c.http1, Conns: c.conns, Streams: c.streams, Fields: c.fields}
+}
+
+// compare asks for every path twice, by Go's own client, and compares what comes, decoded, with the origin's answers. The first time
+// fills the cache; of the second it counts the bytes of all bodies.
+func (s *secureBench) compare(ctx context.Context, c *secureServer, column secureColumn) (bytes int64, err error) {
+	client := s.client(column.http1)
+	defer client.CloseIdleConnections()
+	for range 2 {
+		bytes = 0
+		for _, p := range s.paths {
+			a, err := askSecure(ctx, client, "https://"+c.server.Listen.String()+p, column)
+			if err == nil {
+				err = s.b.reference.check(p, a)
+			}
+			if err != nil {
+				return 0, fmt.Errorf("GET %s: %w", p, err)
+			}
+			bytes += int64(len(a.Body))
+		}
+	}
+	return bytes, nil
+}
+
+// client speaks one protocol alone, and believes the certificate that was made.
+func (s *secureBench) client(http1 bool) *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(http1)
+	protocols.SetHTTP2(!http1)
+	return &http.Client{Timeout: restTime, Transport: &http.Transport{
+		Protocols: protocols, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: s.pool, MinVersion: tls.VersionTLS13},
+	}}
+}
+
+func askSecure(ctx context.Context, client *http.Client, url string, column secureColumn) (a load.Answer, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return a, err
+	}
+	for _, line := range column.fields {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	if column.http1 != (resp.ProtoMajor == 1) {
+		return a, fmt.Errorf("it is answered in %s: %w", resp.Proto, errWrong)
+	}
+	a = load.Answer{Status: resp.StatusCode, Header: resp.Header}
+	a.Body, err = io.ReadAll(resp.Body)
+	return a, err
+}
