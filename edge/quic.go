@@ -25,7 +25,7 @@ type quicListener struct {
 	of   map[netip.Prefix]int
 }
 
-// Accept takes the next connection that there is room for; the others are closed, and told why (RFC 9114, section 8.1).
+// Accept takes the next connection that there is room for; the others are closed.
 func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 	for {
 		c, err := l.EarlyListener.Accept(ctx)

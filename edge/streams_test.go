@@ -1,0 +1,285 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/h2"
+)
+
+// from is a client whose connections come from an address of their own, and begin with a lead.
+func (s *securedTest) from(t testing.TB, way, address, lead string) *securedTest {
+	t.Helper()
+	e := s.by(t, way)
+	e.via.(*http.Transport).DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+		at := s.plain
+		if !e.plainly {
+			at = s.tls
+		}
+		c, err := d.DialContext(ctx, network, at)
+		if err == nil {
+			_, err = io.WriteString(c, lead)
+		}
+		return c, err
+	}
+	return e
+}
+
+// overTCP are the ways that a proxy in front may speak.
+var overTCP = []string{"h1", "h1 over TLS", "h2", "h2c", "reference of h2", "reference of h2c"}
+
+// The client whom a trusted proxy names before TLS, or before HTTP/2, is the one that counts; nobody else is believed.
+func TestProxyHeaderOfEveryProtocol(t *testing.T) {
+	for _, way := range overTCP {
+		s := newSecured(t, newLibrary(), append(wayOf[way].changes(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })...)
+		for _, tt := range proxyHeaders {
+			client := tt.client
+			if client == "" {
+				client = "127.0.0.1"
+			}
+			before := s.used(client)
+			e := s.from(t, way, "127.0.0.1", tt.header)
+			for range 2 {
+				if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
+					t.Errorf("%s, %s: %d", way, tt.name, a.StatusCode)
+				}
+			}
+			if got := s.used(client) - before - 1; got != 2 { // one for having asked
+				t.Errorf("%s, %s: %d calls of %s are counted, want 2", way, tt.name, got, client)
+			}
+		}
+		for _, tt := range proxyHeaders[1:] {
+			r, _ := http.NewRequest("GET", "https://edge.test/mdi/home.svg", nil)
+			if resp, err := s.from(t, way, "127.0.0.2", tt.header).RoundTrip(r); err == nil && resp.StatusCode == http.StatusOK {
+				t.Errorf("%s, %s: a stranger is answered %d", way, tt.name, resp.StatusCode)
+			}
+		}
+	}
+}
+
+const haproxyConf = `global
+	maxconn 100
+defaults
+	timeout connect 5s
+	timeout client 5s
+	timeout server 5s
+	mode http
+frontend one
+	bind 127.0.0.1:%[1]d
+	default_backend h1
+frontend two
+	bind 127.0.0.1:%[2]d
+	default_backend h2c
+frontend three
+	mode tcp
+	bind 127.0.0.1:%[3]d
+	default_backend tls
+backend h1
+	server edge %[4]s send-proxy-v2
+backend h2c
+	server edge %[4]s proto h2 send-proxy-v2
+backend tls
+	mode tcp
+	server edge %[5]s send-proxy-v2
+`
+
+// freePorts are ports of loopback that nobody listens on.
+func freePorts(t testing.TB, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		defer ln.Close()
+		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// A real HAProxy in front tells who the client is, over HTTP/1.1, over h2c, and before TLS that it does not look into.
+func TestBehindHAProxy(t *testing.T) {
+	program, err := exec.LookPath("haproxy")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("no HAProxy")
+		}
+		t.Skip("SKIPPED: no HAProxy on this machine")
+	}
+	s := newSecured(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })
+	dir, ports := t.TempDir(), freePorts(t, 3)
+	file := filepath.Join(dir, "haproxy.cfg")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, haproxyConf, ports[0], ports[1], ports[2], s.plain, s.tls), 0o600))
+	cmd := exec.Command(program, "-db", "-f", file)
+	var said lockedBuffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	must(t, cmd.Start())
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	for i, way := range []string{"h1", "h1", "h2"} {
+		client := fmt.Sprintf("127.0.0.%d", 10+i)
+		proxy := *s
+		proxy.plain = fmt.Sprintf("127.0.0.1:%d", ports[i])
+		proxy.tls = proxy.plain
+		e := proxy.from(t, way, client, "")
+		settled(t, "HAProxy listens", func() bool {
+			c, err := net.Dial("tcp", proxy.plain)
+			if err == nil {
+				c.Close()
+			}
+			return err == nil
+		})
+		before := s.counted(t)
+		for range 3 {
+			if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK || a.body != drawn(releaseA) {
+				t.Fatalf("through HAProxy, %d: %d\n%s", i, a.StatusCode, said.String())
+			}
+		}
+		if got := s.used(client); got != 3 {
+			t.Errorf("through HAProxy, %d: %d calls of the client are counted, want 3", i, got)
+		}
+		if now, p := s.counted(t), []protocol{protocolH1, protocolH2, protocolH2}[i]; now[p]-before[p] != 3 {
+			t.Errorf("through HAProxy, %d: %v, then %v; want 3 by %s", i, before, now, protocolNames[p])
+		}
+	}
+}
+
+// Connections of HTTP/2 that are idle make room; those in use do not.
+func TestIdleStreamsMakeRoom(t *testing.T) {
+	for _, way := range []string{"h2", "h2c"} {
+		l := newLibrary()
+		s := newSecured(t, l, func(c *Config) { c.MaxConnections = 3 })
+		held := s.by(t, way)
+		asked, open := make(chan struct{}, 1), make(chan struct{})
+		l.set(func() {
+			l.hold = func(target string) {
+				if target == "/mdi/account.svg" {
+					asked <- struct{}{}
+					<-open
+				}
+			}
+		})
+		done := make(chan int)
+		go func() { done <- held.get(t, "/mdi/account.svg").StatusCode }()
+		<-asked
+		s.by(t, way).get(t, "/mdi/home.svg")
+		s.by(t, way).get(t, "/mdi/home.svg")
+		s.conns.later(time.Second)
+		if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
+			t.Errorf("%s: a fourth connection: %d", way, a.StatusCode)
+		}
+		if n := s.conns.madeRoom.Load(); n != 1 {
+			t.Errorf("%s: %d connections made room, want 1", way, n)
+		}
+		close(open)
+		if code := <-done; code != http.StatusOK {
+			t.Errorf("%s: the connection in use: %d", way, code)
+		}
+	}
+}
+
+// Who asks again and again for what is not stored, and takes it back at once, has the origin asked so many times and no more.
+func TestResetStreams(t *testing.T) {
+	open := make(chan struct{})
+	var asked atomic.Int64
+	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); <-open }), func(c *Config) { c.ProxyAll = true })
+	defer close(open)
+	config := trusting.Clone()
+	config.NextProtos = []string{"h2"}
+	c, err := tls.Dial("tcp", s.tls, config)
+	must(t, err)
+	defer c.Close()
+	io.WriteString(c, h2.Preface)
+	f := http2.NewFramer(c, c)
+	go io.Copy(io.Discard, c)
+	must(t, f.WriteSettings())
+	const tries = 5000
+	for i := range tries {
+		var block bytes.Buffer
+		enc := hpack.NewEncoder(&block)
+		for _, field := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "edge.test"}, {Name: ":path", Value: fmt.Sprintf("/cold/%d", i)}} {
+			enc.WriteField(field)
+		}
+		id := uint32(2*i + 1)
+		if f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}) != nil || f.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+			break // it was told to be calm
+		}
+	}
+	settled(t, "the connection is closed for it", func() bool { return s.streams.Stats().Calmed == 1 })
+	if n := asked.Load(); n == 0 || n > 128 {
+		t.Errorf("the origin was asked %d times for %d requests that were taken back", n, tries)
+	}
+	if a := s.by(t, "h2").get(t, "/healthz"); a.StatusCode != http.StatusOK {
+		t.Errorf("another client: %d", a.StatusCode)
+	}
+}
+
+// A large answer goes out while it comes, to a client with small windows too.
+func TestStreamedByEveryProtocol(t *testing.T) {
+	body := random(20 << 20)
+	for way, of := range wayOf {
+		more := make(chan struct{})
+		s := newSecured(t, newSite(map[string]http.HandlerFunc{"/file": func(w http.ResponseWriter, r *http.Request) {
+			w.Write(body[:held+100])
+			w.(http.Flusher).Flush()
+			<-more
+			w.Write(body[held+100:])
+		}}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
+		if small, ok := s.via.(*http.Transport); ok && of.protocol == protocolH2 {
+			small.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10}
+		}
+		r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
+		resp, err := s.RoundTrip(r) // its head is here before the origin has sent all
+		must(t, err)
+		part := make([]byte, held)
+		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:held]) {
+			t.Errorf("%s: the first part: %v", way, err)
+		}
+		close(more)
+		rest, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !bytes.Equal(rest, body[held:]) {
+			t.Errorf("%s: %d bytes behind the first part, %v", way, len(rest), err)
+		}
+	}
+}
+
+// Lists and tokens hold over every protocol.
+func TestListsAndTokensOfEveryProtocol(t *testing.T) {
+	deny := filepath.Join(t.TempDir(), "deny")
+	writeList(t, deny, "203.0.113.9")
+	for way, of := range wayOf {
+		s := newSecured(t, lifetime{newLibrary()}, append(of.changes(), func(c *Config) { c.DenyFile, c.RequireToken = deny, true })...).by(t, way)
+		must(t, s.lists.load())
+		for range 2 {
+			for _, row := range []struct {
+				target string
+				fields []string
+				status int
+			}{
+				{"/mdi/home.svg", nil, 200},
+				{"/mdi/home.svg", []string{"X-Forwarded-For", "203.0.113.9"}, 403},
+				{"/mdi/home.svg", []string{"Forwarded", "for=203.0.113.9"}, 403},
+				{"/api/v1/search?q=home", nil, 401},
+				{"/api/v1/search?q=home", []string{"Authorization", "Bearer " + bad}, 401},
+				{"/api/v1/search?q=home", []string{"Authorization", "Bearer " + good}, 200},
+			} {
+				if a := s.get(t, row.target, row.fields...); a.StatusCode != row.status {
+					t.Errorf("%s: %s %v: %d, want %d", way, row.target, row.fields, a.StatusCode, row.status)
+				}
+			}
+		}
+	}
+}
