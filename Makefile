@@ -49,10 +49,11 @@ bench-search: library/node_modules ## relevance and cost of search, beside SQLit
 bench-go: ## the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer; the MCP Inspector and suite
+conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer; the MCP Inspector and suite; h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
 	  go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
+	go test -count=1 -v -run TestH2Spec ./edge
 
 attacks: ## floods, slow clients and a stuck origin; what becomes of a client that behaves, and what they cost the edge
 	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge

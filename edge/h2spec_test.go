@@ -1,0 +1,56 @@
+package edge
+
+import (
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// h2specPassed is how many tests h2spec has, all of which are passed. In the clear one is not: it begins a connection with another preface, and wants
+// that closed without a word; our listener speaks HTTP/1.1 as well, in which those bytes are a request that is malformed, and answered so.
+const (
+	h2specPassed    = "145 passed"
+	h2specInClear   = "144 passed"
+	h2specException = "Sends invalid connection preface"
+)
+
+var h2specResult = regexp.MustCompile(`\d+ tests, (\d+ passed), \d+ skipped, \d+ failed`)
+
+// TestH2Spec: the public suite for HTTP/2 finds nothing, whether the answer is ready or comes from the origin, with TLS and in the clear.
+func TestH2Spec(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "h2spec")
+	if out, err := exec.Command("go", "build", "-modfile=../tools/go.mod", "-o", program, "github.com/summerwind/h2spec/cmd/h2spec").CombinedOutput(); err != nil {
+		t.Fatalf("building h2spec: %v\n%s", err, out)
+	}
+	s := newSecured(t, newSite(map[string]http.HandlerFunc{
+		"/mdi/home.svg": says(drawn(releaseA), "Cache-Control", "max-age=600", "Content-Type", "image/svg+xml"),
+		"/fresh":        says("made for you", "Cache-Control", "no-store", "Content-Type", "text/plain"),
+	}), func(c *Config) { c.ProxyAll = true })
+	for range 3 {
+		s.by(t, "h1").get(t, "/mdi/home.svg")
+	}
+	for _, target := range []string{"/mdi/home.svg", "/fresh"} {
+		for want, args := range map[string][]string{h2specPassed: {"--tls", "--insecure", "--port", port(s.tls)}, h2specInClear: {"--port", port(s.plain)}} {
+			t.Run(target+" "+want, func(t *testing.T) {
+				out, err := exec.Command(program, append(args, "--path", target, "--timeout", "5")...).CombinedOutput()
+				m := h2specResult.FindStringSubmatch(string(out))
+				if m == nil {
+					t.Fatalf("it ended without a result: %v\n%s", err, out)
+				}
+				_, failures, _ := strings.Cut(string(out), "Failures:")
+				if t.Log(m[0]); m[1] != want || want == h2specInClear && !strings.Contains(failures, h2specException) {
+					t.Errorf("want %s:\n%s", want, failures)
+				}
+			})
+		}
+	}
+}
+
+func port(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
+}
