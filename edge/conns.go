@@ -53,6 +53,7 @@ type conns struct {
 	refused        [refusals]atomic.Int64
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
+	overQUIC       atomic.Int64 // open now, besides the others
 	now            func() time.Time
 
 	mu   sync.Mutex

@@ -98,7 +98,7 @@ func TestIdleTimeout(t *testing.T) {
 		e := s.by(t, name)
 		e.get(t, "/healthz")
 		if of.protocol == protocolH3 {
-			settled(t, "an idle connection of QUIC ends", func() bool { return s.quicConns() == 0 })
+			settled(t, "an idle connection of QUIC ends", func() bool { return s.conns.overQUIC.Load() == 0 })
 			continue
 		}
 		settled(t, name+": an idle connection ends", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.open) == 0 })

@@ -255,6 +255,7 @@ func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
 	gauge(name("connections_max"), "Connections that there may be at a time.", func() float64 { return float64(s.max) })
 	counter(name("connections_reclaimed_total"), "Connections that were closed to make room, those first that had been idle longest.", s.madeRoom.Load)
 	counter(name("connections_overdue_total"), "Connections that were cut because their client did not take its answers in time.", s.overdue.Load)
+	gauge(name("h3_connections"), "Connections that speak HTTP/3; they are not among the others.", func() float64 { return float64(s.overQUIC.Load()) })
 	gauge(name("bodies_bytes"), "Bytes of long bodies of requests that are being read.", func() float64 { return float64(s.limits.Bodies.Used()) })
 	gauge(name("waiting"), "Requests that wait for the origin.", func() float64 { return float64(w.waiting()) })
 	counter(name("shed_total"), "Requests that were refused because too many waited for the origin.", w.shed.Load)

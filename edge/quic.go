@@ -20,9 +20,8 @@ type quicListener struct {
 	*quic.EarlyListener
 	conns *conns // whose bounds hold, and who counts what is refused
 
-	mu   sync.Mutex
-	open int
-	of   map[netip.Prefix]int
+	mu sync.Mutex
+	of map[netip.Prefix]int
 }
 
 // Accept takes the next connection that there is room for; the others are closed.
@@ -49,10 +48,10 @@ func (l *quicListener) enter(client netip.Prefix) (refusal, bool) {
 	switch {
 	case l.of[client] >= l.conns.perClient:
 		return refusedClient, false
-	case l.open >= l.conns.max:
+	case l.conns.overQUIC.Load() >= int64(l.conns.max):
 		return refusedTotal, false
 	}
-	l.open++
+	l.conns.overQUIC.Add(1)
 	l.of[client]++
 	return 0, true
 }
@@ -60,7 +59,7 @@ func (l *quicListener) enter(client netip.Prefix) (refusal, bool) {
 func (l *quicListener) leave(client netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open--
+	l.conns.overQUIC.Add(-1)
 	if l.of[client]--; l.of[client] == 0 {
 		delete(l.of, client)
 	}

@@ -27,14 +27,14 @@ func TestConnectionsOfQUIC(t *testing.T) {
 		first := s.silent(t)
 		s.silent(t)
 		s.silent(t)
-		settled(t, "three are open", func() bool { return s.quicConns() == 3 })
+		settled(t, "three are open", func() bool { return s.conns.overQUIC.Load() == 3 })
 		fourth := s.silent(t)
 		<-fourth.Context().Done()
 		if n := s.conns.refused[refusedClient].Load() + s.conns.refused[refusedTotal].Load(); n != 1 {
 			t.Errorf("%s: %d refused connections are counted, want 1", name, n)
 		}
 		first.CloseWithError(0, "")
-		settled(t, "there is room again", func() bool { return s.quicConns() == 2 })
+		settled(t, "there is room again", func() bool { return s.conns.overQUIC.Load() == 2 })
 		if a := s.by(t, "h3").get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
 			t.Errorf("%s: with room: %d", name, a.StatusCode)
 		}
@@ -45,7 +45,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 func TestEndsWithoutSilentClients(t *testing.T) {
 	s := newSecured(t, newLibrary())
 	s.silent(t)
-	settled(t, "it is open", func() bool { return s.quicConns() == 1 })
+	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
 	began := time.Now()
 	s.stop()
 	if took := time.Since(began); took > endsAtOnce {

@@ -22,7 +22,6 @@ type securedTest struct {
 	*edgeTest
 	plain, tls string // addresses; of QUIC it is that of TLS
 	stop       func() // ends it: requests under way are answered
-	quicConns  func() int
 }
 
 // A wayIn is how a client may speak to an edge.
@@ -70,11 +69,6 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 	go secured.run(life, e.cfg.Reload)
 	stopped := make(chan struct{})
 	s := &securedTest{edgeTest: e, plain: public.Addr().String(), tls: secured.tls.Addr().String()}
-	s.quicConns = func() int {
-		secured.quic.listener.mu.Lock()
-		defer secured.quic.listener.mu.Unlock()
-		return secured.quic.listener.open
-	}
 	s.stop = func() {
 		select {
 		case <-stopped:
