@@ -104,9 +104,9 @@ func chromium(t *testing.T) string {
 // while the folder is removed.
 func tab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	options := append(append(chromedp.DefaultExecAllocatorOptions[:], more...), chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
+	options := append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(time.Minute)), more...)
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

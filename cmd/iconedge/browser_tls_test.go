@@ -1,0 +1,154 @@
+package main
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/iconedge/iconedge/edge/certs/certstest"
+)
+
+// wallPage hangs icons behind one another. The first is there before the others are asked for: until then a browser can't know that one
+// connection is enough. It tells how many were drawn, and by which protocol they came.
+const wallPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link rel="icon" href="data:,"><body>
+<script>
+	const edge = %q, names = %s;
+	const draw = name => new Promise((ok, no) => { const i = new Image(); i.onload = () => ok(i.naturalWidth > 0); i.onerror = () => no(name); i.src = edge + "/mdi/" + name + ".svg"; document.body.append(i) });
+	draw(names[0]).then(() => Promise.all(names.slice(1).map(draw))).then(all => {
+		const by = new Set(performance.getEntriesByType("resource").map(e => e.nextHopProtocol));
+		document.body.className = all.filter(Boolean).length + 1 + " by " + [...by].join();
+	}, name => document.body.className = "failed " + name);
+</script>`
+
+// TestBrowserOverTLS: a page of 40 icons and one of 400 come over one connection of HTTP/2, or of HTTP/3, and the browser has nothing to complain of.
+func TestBrowserOverTLS(t *testing.T) {
+	browser := chromium(t)
+	home := t.TempDir()
+	must(t, home, "publish", npm(t, "@iconify-json/mdi"))
+	cert, key := certstest.Pair(t, home, "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour), "127.0.0.1")
+	names := iconNames(t, 400)
+	for _, protocol := range []string{"h2", "h3"} {
+		for _, n := range []int{40, 400} {
+			t.Run(fmt.Sprint(n, " by ", protocol), func(t *testing.T) {
+				edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).ready()
+				list, _ := json.Marshal(names[:n])
+				site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/html")
+					fmt.Fprintf(w, wallPage, "https://"+edge.address("tls"), list)
+				}))
+				defer site.Close()
+				flags := []chromedp.ExecAllocatorOption{chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key))}
+				if protocol == "h3" {
+					flags = append(flags, chromedp.Flag("disable-quic", false), chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.address("tls")))
+				}
+				ctx := tab(t, browser, flags...)
+				var mu sync.Mutex
+				var said []string
+				if err := chromedp.Listen(ctx, func(event any) {
+					mu.Lock()
+					defer mu.Unlock()
+					switch e := event.(type) {
+					case *log.EventEntryAdded:
+						said = append(said, e.Entry.Text)
+					case *runtime.EventConsoleAPICalled, *runtime.EventExceptionThrown:
+						said = append(said, fmt.Sprintf("%+v", e))
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				see(t, ctx, chromedp.Navigate(site.URL))
+				see(t, ctx, chromedp.WaitReady("body[class]"))
+				if got, want := see(t, ctx, chromedp.Evaluate[string](`document.body.className`)), fmt.Sprint(n, " by ", protocol); got != want {
+					t.Errorf("the page says %q, want %q", got, want)
+				}
+				counted := edge.metrics(t)
+				if got := sum(counted, `iconedge_edge_requests_total{.*protocol="`+protocol+`"} `); got != n {
+					t.Errorf("%d requests by %s are counted, want %d", got, protocol, n)
+				}
+				if got := sum(counted, `iconedge_edge_`+protocol+`_connections `); got != 1 {
+					t.Errorf("%d connections by %s, want 1", got, protocol)
+				}
+				if got := sum(counted, `iconedge_edge_tls_handshakes_total{result="ok"} `); protocol == "h2" && got != 1 {
+					t.Errorf("%d handshakes, want 1", got)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if len(said) > 0 {
+					t.Errorf("the console has %q", said)
+				}
+			})
+		}
+	}
+}
+
+// keyHash is how a browser is told to trust the key of a certificate.
+func keyHash(t *testing.T, cert, key string) string {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(pair.Leaf.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(hash[:])
+}
+
+// iconNames are n names of mdi, in order.
+func iconNames(t *testing.T, n int) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(npm(t, "@iconify-json/mdi"), "icons.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pack struct{ Icons map[string]json.RawMessage }
+	if err := json.Unmarshal(b, &pack); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for name := range pack.Icons {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names[:n]
+}
+
+// metrics are what the admin listener tells.
+func (s *server) metrics(t *testing.T) string {
+	t.Helper()
+	resp, err := http.Get("http://" + s.address("admin") + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// sum adds the values of the metrics whose lines begin so.
+func sum(metrics, line string) (n int) {
+	for _, m := range regexp.MustCompile(`(?m)^`+line+`(\S+)$`).FindAllStringSubmatch(metrics, -1) {
+		v, _ := strconv.ParseFloat(strings.TrimSpace(m[1]), 64)
+		n += int(v)
+	}
+	return n
+}
