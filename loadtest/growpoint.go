@@ -36,7 +36,7 @@ func (g *grow) measure(ctx context.Context, dir string, p *report.GrowPoint) err
 		return fmt.Errorf("filling the cache: %w", errors.Join(err, edge.Ended()))
 	}
 	cfg := load.Config{
-		Target: edge.Listen, Plan: plan, Connections: p.Connections, Threads: 1, Sources: sources(16), Spin: p.Cores == 1, Meter: tree.CPU,
+		Target: edge.Listen, Plan: plan, Connections: p.Connections, Threads: 1, Sources: sources(16), Spin: p.Cores == 1, Meter: tree.Meter(),
 		WarmUp: g.round / 4, Duration: g.round,
 	}
 	for range g.rounds {

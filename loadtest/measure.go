@@ -90,7 +90,7 @@ func (b *bench) measure(ctx context.Context, c *contender, plan load.Plan, rate 
 	}
 	r, err := load.Run(ctx, load.Config{
 		Target: c.server.Listen, Plan: plan, Connections: b.connections, Threads: 1, Sources: sources(b.clients), Rate: rate,
-		WarmUp: b.warmUp, Duration: duration, Spin: true, Meter: tree.CPU,
+		WarmUp: b.warmUp, Duration: duration, Spin: true, Meter: tree.Meter(),
 	})
 	if err != nil {
 		return nil, errors.Join(err, c.server.Ended())

@@ -163,7 +163,7 @@ func (b *bench) once(ctx context.Context, addr netip.AddrPort, plan load.Plan, s
 	if err != nil {
 		return nil, err
 	}
-	r, err := load.Run(ctx, load.Config{Target: addr, Plan: plan, Connections: missConnections, Threads: 1, Meter: tree.CPU})
+	r, err := load.Run(ctx, load.Config{Target: addr, Plan: plan, Connections: missConnections, Threads: 1, Meter: tree.Meter()})
 	switch {
 	case err != nil:
 		return nil, err

@@ -150,7 +150,7 @@ func (c *runConfig) one(ctx context.Context, std streams, t target) (*load.Resul
 		if err != nil {
 			return nil, err
 		}
-		cfg.Meter = tree.CPU
+		cfg.Meter = tree.Meter()
 	}
 	return load.Run(ctx, cfg)
 }

@@ -37,10 +37,10 @@ type secureServer struct {
 	loads  map[string]*secureLoad
 }
 
-// A secureLoad is what h2load is told, and how long all bodies of one turn through the paths are.
+// A secureLoad is what h2load is told, and how long the body of each path is as it comes.
 type secureLoad struct {
-	config h2load.Config
-	turn   int64
+	config  h2load.Config
+	lengths []int64
 }
 
 var secureContenders = []string{report.Ours, report.Limited, report.Reference, report.Nginx, report.HAProxy}
@@ -132,7 +132,7 @@ func (s *secureBench) stop() {
 // acquaint compares all answers with the origin's, which fills the cache, and sees how fast they come.
 func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 	fmt.Fprintf(s.b.std.err, "%s over TLS: filling its cache, comparing its answers\n", c.name)
-	urls, tree, err := s.urlsOf(c)
+	urls, err := s.urlsOf(c)
 	if err != nil {
 		return err
 	}
@@ -140,12 +140,11 @@ func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 		if c.name == report.Reference && column.http1 { // it differs in HTTP/2 alone
 			continue
 		}
-		turn, err := s.compare(ctx, c, column)
+		lengths, err := s.compare(ctx, c, column)
 		if err != nil {
 			return fmt.Errorf("%s: %w", column.name, err)
 		}
-		l := &secureLoad{column.config(urls), turn}
-		l.config.Meter = tree.CPU
+		l := &secureLoad{column.config(urls), lengths}
 		l.config.Requests = leastSecure
 		r, err := s.measure(ctx, c, l)
 		if err != nil {
@@ -158,27 +157,21 @@ func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 }
 
 // urlsOf writes the list that h2load reads.
-func (s *secureBench) urlsOf(c *secureServer) (file string, tree peers.Tree, err error) {
+func (s *secureBench) urlsOf(c *secureServer) (string, error) {
 	var list strings.Builder
 	for _, p := range s.paths {
 		fmt.Fprintf(&list, "https://%s%s\n", c.server.Listen, p)
 	}
-	file = filepath.Join(c.server.Dir, "urls")
-	if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
-		return "", nil, err
-	}
-	tree, err = c.server.Tree()
-	return file, tree, err
+	file := filepath.Join(c.server.Dir, "urls")
+	return file, os.WriteFile(file, []byte(list.String()), 0o644)
 }
 
-// leastSecure is enough requests for each connection of any column to go through the paths a whole number of times: then it is known
-// how many bytes come back.
+// leastSecure is as many requests as show how fast a server is: each connection of any column goes through the paths once at least.
 const leastSecure = 64 * securePaths
 
-// requestsFor is about n requests, in whole turns.
+// requestsFor is about n requests, and as many on each connection.
 func (l *secureLoad) requestsFor(n float64) int {
-	turn := l.config.Conns * securePaths
-	return max(1, int(n)/turn) * turn
+	return max(leastSecure, int(n)/l.config.Conns*l.config.Conns)
 }
 
 // round measures every server in every column once; they take turns as they do in the clear.
@@ -201,27 +194,65 @@ func (s *secureBench) round(ctx context.Context, round int) error {
 	return nil
 }
 
-// measure runs h2load once. Anything that it or the origin shows to be wrong is an error.
+// measure runs h2load twice: for a few requests on each connection, and for all. What the second run costs more is the price of its
+// answers: making the connections costs the same in both.
 func (s *secureBench) measure(ctx context.Context, c *secureServer, l *secureLoad) (*load.Result, error) {
 	before, err := s.b.originCPU()
 	if err != nil {
 		return nil, err
 	}
-	h, err := h2load.Run(ctx, l.config)
+	few, err := l.run(ctx, c.server, l.config.Conns*fewRequests)
 	if err != nil {
-		return nil, errors.Join(err, c.server.Ended())
+		return nil, err
 	}
-	if wrong := h.Wrong(&l.config, l.turn*int64(l.config.Requests/securePaths)); wrong != "" {
-		return nil, errors.Join(fmt.Errorf("%s: %w", wrong, errWrong), c.server.Ended())
+	all, err := l.run(ctx, c.server, l.config.Requests)
+	if err != nil {
+		return nil, err
 	}
 	after, err := s.b.originCPU()
 	if err != nil {
 		return nil, err
 	}
-	s.result.Cipher = h.Cipher
-	r := &load.Result{
-		Seconds: h.Time.Seconds(), Answers: h.Measured, PerSecond: h.PerSecond(), Bytes: h.Data, CPUMicros: h.CPUMicros(),
-		Latency: load.Latency{Mean: float64(h.Mean) / float64(time.Microsecond), Max: float64(h.Max) / float64(time.Microsecond)},
-	}
+	s.result.Cipher = all.Cipher
+	r := resultOf(few, all)
 	return r, errors.Join(ctx.Err(), judge(r, after-before))
+}
+
+// fewRequests is how many each connection makes in the run that costs little else than making connections.
+const fewRequests = 10
+
+// run runs h2load once. Anything that it shows to be wrong is an error.
+func (l *secureLoad) run(ctx context.Context, server *peers.Server, requests int) (*h2load.Result, error) {
+	tree, err := server.Tree()
+	if err != nil {
+		return nil, err
+	}
+	c := l.config
+	c.Meter, c.Requests = tree.Meter(), requests
+	r, err := h2load.Run(ctx, c)
+	if err != nil {
+		return nil, errors.Join(err, server.Ended())
+	}
+	if wrong := r.Wrong(&c, l.bytes(requests)); wrong != "" {
+		return nil, errors.Join(fmt.Errorf("%s: %w", wrong, errWrong), server.Ended())
+	}
+	return r, nil
+}
+
+// bytes is how many come back for so many requests, a whole number on each connection: each goes through the paths from the first.
+func (l *secureLoad) bytes(requests int) (total int64) {
+	for i := range requests / l.config.Conns {
+		total += l.lengths[i%len(l.lengths)]
+	}
+	return total * int64(l.config.Conns)
+}
+
+// resultOf is what all requests took beyond a few.
+func resultOf(few, all *h2load.Result) *load.Result {
+	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+	return &load.Result{
+		Seconds: all.Time.Seconds(), Answers: all.Done, PerSecond: float64(all.Done) / all.Time.Seconds(), Bytes: all.Data,
+		Statuses: map[string]int64{"200": all.OK}, CPUMicros: micros(all.CPU-few.CPU) / float64(max(1, all.Done-few.Done)),
+		Latency: load.Latency{Mean: micros(all.Mean), Max: micros(all.Max)},
+	}
 }

@@ -5,11 +5,11 @@
 package h2load
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"strconv"
 	"time"
@@ -29,35 +29,31 @@ type Config struct {
 }
 
 // Run loads a server until all requests have been answered. The error is about h2load itself; what became of the requests is in the
-// Result. The first tenth of them warms connections and is not measured.
+// Result. What is measured begins before the connections are made and ends when they are closed: h2load tells what it counted for its
+// requests as a whole alone.
 func Run(ctx context.Context, c Config) (*Result, error) {
-	program := c.Program
-	if program == "" {
-		program = "h2load"
-	}
-	cmd := exec.CommandContext(ctx, program, c.args()...)
+	cmd := exec.CommandContext(ctx, cmp.Or(c.Program, "h2load"), c.args()...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
-	out, err := cmd.StdoutPipe()
+	before, err := c.Meter()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting h2load: %w", err)
+	began := time.Now()
+	printed, err := cmd.Output()
+	if err != nil {
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("running h2load: %w: %s", err, bytes.TrimSpace(complaints.Bytes())))
 	}
-	w := watch{meter: c.Meter}
-	printed, readErr := w.read(out)
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("running h2load: %w: %s", err, bytes.TrimSpace(complaints.Bytes()))
-	}
-	if readErr != nil {
-		return nil, readErr
+	took := time.Since(began)
+	after, err := c.Meter()
+	if err != nil {
+		return nil, err
 	}
 	r, err := Parse(printed)
 	if err != nil {
 		return nil, err
 	}
-	w.fill(r)
+	r.Time, r.CPU = took, after-before
 	return r, nil
 }
 
@@ -71,62 +67,4 @@ func (c *Config) args() []string {
 		args = append(args, "-H", line)
 	}
 	return args
-}
-
-// A watch reads the clocks when a tenth of the answers is there, and when all are: h2load says so as it goes.
-type watch struct {
-	meter    func() (time.Duration, error)
-	from, to moment
-}
-
-type moment struct {
-	at  time.Time
-	cpu time.Duration
-}
-
-// The lines that h2load prints on its way.
-const (
-	tenth = "progress: 10% done"
-	whole = "progress: 100% done"
-)
-
-// read returns all that is printed.
-func (w *watch) read(out io.Reader) (printed []byte, err error) {
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		var seen error
-		switch lines.Text() {
-		case tenth:
-			w.from, seen = w.now()
-		case whole:
-			w.to, seen = w.now()
-		}
-		if err == nil { // it is read on all the same: h2load must not be held up
-			err = seen
-		}
-		printed = append(append(printed, lines.Bytes()...), '\n')
-	}
-	if err == nil {
-		err = lines.Err()
-	}
-	return printed, err
-}
-
-func (w *watch) now() (moment, error) {
-	m := moment{at: time.Now()}
-	if w.meter == nil {
-		return m, nil
-	}
-	var err error
-	m.cpu, err = w.meter()
-	return m, err
-}
-
-// fill adds what the clocks showed. Where not all was answered there is nothing to show.
-func (w *watch) fill(r *Result) {
-	if w.from.at.IsZero() || w.to.at.IsZero() || r.Done == 0 {
-		return
-	}
-	r.Measured = r.Done - r.Done/10
-	r.Time, r.CPU = w.to.at.Sub(w.from.at), w.to.cpu-w.from.cpu
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Result is what h2load counted, and what the clocks showed meanwhile.
+// A Result is what h2load counted, and what the clocks showed before and after.
 type Result struct {
 	Protocol, TLS, Cipher string // that were agreed on: h2, TLSv1.3, TLS_AES_128_GCM_SHA256
 
@@ -18,8 +18,7 @@ type Result struct {
 	Data                                                       int64 // bytes of all bodies
 	Mean, Max                                                  time.Duration
 
-	Measured  int64         // answers that are measured: all but the first tenth
-	Time, CPU time.Duration // that these took, and took of the server
+	Time, CPU time.Duration // that all of it took, and took of the server
 }
 
 // Parse reads what h2load prints.
@@ -116,11 +115,3 @@ func (r *Result) Wrong(c *Config, data int64) string {
 	}
 	return ""
 }
-
-// CPUMicros is the server's CPU time for each of the measured answers, in microseconds.
-func (r *Result) CPUMicros() float64 {
-	return float64(r.CPU) / float64(time.Microsecond) / float64(max(1, r.Measured))
-}
-
-// PerSecond is how many answers came in a second.
-func (r *Result) PerSecond() float64 { return float64(r.Measured) / max(r.Time.Seconds(), 1e-9) }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,6 +43,27 @@ func TestCPU(t *testing.T) {
 	}
 	if rss, err := tree.RSS(); err != nil || rss < 1<<20 {
 		t.Errorf("a memory of %d bytes (%v)", rss, err)
+	}
+}
+
+// A process that ends meanwhile, as nginx's cache loader does after a minute, takes nothing back; but the first one must live.
+func TestMeter(t *testing.T) {
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	meter, alone := Tree{os.Getpid(), child.Process.Pid}.Meter(), Tree{child.Process.Pid}.Meter()
+	before, err := meter()
+	if _, err2 := alone(); err != nil || err2 != nil {
+		t.Error(err, err2)
+	}
+	child.Process.Kill()
+	child.Wait()
+	if after, err := meter(); err != nil || after < before {
+		t.Errorf("%v after %v (%v)", after, before, err)
+	}
+	if spent, err := alone(); err == nil {
+		t.Errorf("a server that has ended spent %v", spent)
 	}
 }
 

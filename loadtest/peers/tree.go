@@ -48,22 +48,39 @@ func TreeOf(pid int) (Tree, error) {
 	return tree, nil
 }
 
-// CPU is the time that all processes of the tree have spent so far, in user and kernel mode, with threads that have ended. The clock of
-// another process counts nanoseconds, where utime and stime of /proc/PID/stat count hundredths of a second.
-func (t Tree) CPU() (total time.Duration, err error) {
-	for _, pid := range t {
-		var spent unix.Timespec
-		if err := unix.ClockGettime(clockOf(pid), &spent); err != nil {
-			return 0, fmt.Errorf("reading the CPU time of process %d: %w", pid, err)
+// CPU is the time that all processes of the tree have spent so far, in user and kernel mode, with threads that have ended.
+func (t Tree) CPU() (time.Duration, error) { return t.Meter()() }
+
+// Meter reads that time again and again. A process that has ended meanwhile counts with what it had spent when it was last read: so it
+// takes nothing from what the others spend. The first one, which all others come from, must not end.
+func (t Tree) Meter() func() (time.Duration, error) {
+	spent := make([]time.Duration, len(t))
+	return func() (total time.Duration, err error) {
+		for i, pid := range t {
+			now, err := cpuOf(pid)
+			switch {
+			case err == nil:
+				spent[i] = now
+			case i == 0:
+				return 0, fmt.Errorf("reading the CPU time of process %d: %w", pid, err)
+			}
+			total += spent[i]
 		}
-		total += time.Duration(spent.Nano())
+		return total, nil
 	}
-	return total, nil
+}
+
+// cpuOf reads one process's clock. It counts nanoseconds, where utime and stime of /proc/PID/stat count hundredths of a second.
+func cpuOf(pid int) (time.Duration, error) {
+	var spent unix.Timespec
+	err := unix.ClockGettime(clockOf(pid), &spent)
+	return time.Duration(spent.Nano()), err
 }
 
 // Calm waits until the tree does next to nothing any more: until what it does after its answers, such as coding them, is done.
 func (t Tree) Calm(ctx context.Context) error {
-	last, err := t.CPU()
+	meter := t.Meter()
+	last, err := meter()
 	for err == nil {
 		select {
 		case <-ctx.Done():
@@ -71,7 +88,7 @@ func (t Tree) Calm(ctx context.Context) error {
 		case <-time.After(calmTime):
 		}
 		var now time.Duration
-		if now, err = t.CPU(); now-last < calmTime/50 {
+		if now, err = meter(); now-last < calmTime/50 {
 			return err
 		}
 		last = now
