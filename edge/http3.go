@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -79,19 +79,23 @@ type streams struct {
 	h        *handler
 	protocol protocol
 	maxBody  int
+	receive  time.Duration // a request's time
+	send     time.Duration // an answer's
 }
 
 func newStreams(h *handler, cfg Config, p protocol) streams {
-	return streams{h, p, maxRequestBody(cfg.ProxyAll)}
+	return streams{h, p, maxRequestBody(cfg.ProxyAll), cfg.RequestTimeout, cfg.AnswerTimeout}
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(s.maxBody)+1))
-	if err != nil {
+	body, err := newPaced(w, s.receive).read(r.Body, s.maxBody+1)
+	switch q.Body = body; {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		q.Refuse = http.StatusRequestTimeout
+	case err != nil:
 		panic(http.ErrAbortHandler)
-	}
-	if q.Body = body; len(body) > s.maxBody {
+	case len(body) > s.maxBody:
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
 	ctx := newContext(q, s.protocol)
@@ -107,7 +111,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
-	if a.copy(w, flush) != nil {
+	if a.copy(newPaced(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that what was cut does not look whole
 	}
 }

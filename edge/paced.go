@@ -1,0 +1,58 @@
+package edge
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// paced keeps the time of a request, and of its answer, where the server keeps none: each MiB has so long, from the first byte of the first. Only the time
+// in which the client is waited for counts.
+type paced struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	each    time.Duration
+	moved   int64 // bytes
+	waited  time.Duration
+}
+
+const pacedPart = 1 << 20
+
+func newPaced(w http.ResponseWriter, each time.Duration) *paced {
+	return &paced{ResponseWriter: w, control: http.NewResponseController(w), each: each}
+}
+
+// due is when the part that is moved next has to be there.
+func (p *paced) due(now time.Time) time.Time {
+	return now.Add(p.each*time.Duration(1+p.moved/pacedPart) - p.waited)
+}
+
+// read reads up to most bytes of a body.
+func (p *paced) read(from io.Reader, most int) ([]byte, error) {
+	var all []byte
+	for now := time.Now(); ; now = time.Now() {
+		if err := p.control.SetReadDeadline(p.due(now)); err != nil {
+			return nil, err
+		}
+		part, err := io.ReadAll(io.LimitReader(from, int64(min(pacedPart, most-len(all)))))
+		all = append(all, part...)
+		p.moved, p.waited = int64(len(all)), p.waited+time.Since(now)
+		if err != nil || len(part) == 0 || len(all) >= most {
+			return all, err
+		}
+	}
+}
+
+// Write writes part after part.
+func (p *paced) Write(b []byte) (n int, err error) {
+	for len(b) > 0 && err == nil {
+		now, m := time.Now(), 0
+		if err = p.control.SetWriteDeadline(p.due(now)); err != nil {
+			break
+		}
+		m, err = p.ResponseWriter.Write(b[:min(len(b), pacedPart)])
+		n, b = n+m, b[m:]
+		p.moved, p.waited = p.moved+int64(m), p.waited+time.Since(now)
+	}
+	return n, err
+}
