@@ -95,7 +95,7 @@ func (g *got) fill(svg, cdn string, color icon.Color) error {
 		g.Content = d.Component(g.Component, g.ref()+": "+g.credit.String())
 	case "url":
 		g.Content = cdn + "/" + g.ref() + ".svg"
-		if color != "" {
+		if g.Recolored {
 			g.Content += "?" + url.Values{"color": {string(color)}}.Encode()
 		}
 	case "datauri":

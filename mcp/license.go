@@ -16,6 +16,7 @@ const (
 	plan      = "lifetime" // the one that the tools are for
 	goodFor   = time.Hour  // that a good answer is taken for the truth
 	graceFor  = 24 * time.Hour
+	maxToken  = 2 << 10 // bytes: verify takes 4 KiB, and says of more that it is too large
 	unsureFix = "The license token could not be verified; try again"
 )
 
@@ -35,23 +36,17 @@ func (g *gate) open(ctx context.Context) error {
 	if token == "" {
 		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN in the environment of this server.")
 	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) { // no token of ours, and none that a header could carry
+	if len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) { // none of ours, and none that a header could carry
 		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
 	}
 	if age := g.age(time.Now()); age < goodFor {
 		return nil
 	}
-	flight := g.flights.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
-		return nil, g.verify(ctx)
-	})
-	select {
-	case r := <-flight:
-		return r.Err
-	case <-ctx.Done():
-		return &refusal{unsureFix + ".", ctx.Err()}
+	_, err := together(ctx, &g.flights, "", func(ctx context.Context) (any, error) { return nil, g.verify(ctx) })
+	if ctx.Err() != nil && err != nil {
+		return &refusal{unsureFix + ".", err}
 	}
+	return err
 }
 
 // age says how long ago the token was called valid.
@@ -64,7 +59,7 @@ func (g *gate) age(now time.Time) time.Duration {
 	return now.Sub(g.good)
 }
 
-// verify asks the API. Where that can't say, a token that was good within a day still is.
+// verify asks the API. Where that can't say, a token that was good within a day, and not refused since, still is.
 func (g *gate) verify(ctx context.Context) error {
 	answer, err := g.ask(ctx)
 	now := time.Now()
@@ -74,14 +69,21 @@ func (g *gate) verify(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !*answer.Valid:
+		g.judged(time.Time{})
 		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
 	case answer.Plan != plan:
+		g.judged(time.Time{})
 		return refusef("The license token is not of the lifetime plan, which this server needs.")
 	}
+	g.judged(now)
+	return nil
+}
+
+// judged keeps what the API said of the token: when that was good, or the zero time.
+func (g *gate) judged(good time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.good = now
-	return nil
+	g.good = good
 }
 
 // verdict is what the API says of a token. Valid is nil where it says nothing.

@@ -19,6 +19,7 @@ func TestLicense(t *testing.T) {
 		{"no token", "", nil, "ICONEDGE_LICENSE_TOKEN"},
 		{"an empty token", " \n", nil, "ICONEDGE_LICENSE_TOKEN"},
 		{"one that no header can carry", "a\r\nb", nil, "not valid"},
+		{"one that no body of verify could carry", strings.Repeat("x", 9000), reply(413, `{}`), "not valid"},
 		{"a wrong one", "iel_wrong", reply(200, `{"valid":false}`), "not valid"},
 		{"valid:false with the plan", "iel_wrong", reply(200, `{"valid":false,"plan":"lifetime"}`), "not valid"},
 		{"another plan", "iel_other", reply(200, `{"valid":true,"plan":"monthly"}`), "lifetime"},
@@ -91,6 +92,7 @@ func TestGood(t *testing.T) {
 			{"for a day", "rubbish", 25 * time.Hour, 4, false},
 			{"good again", answer, time.Minute, 5, true},
 			{"revoked", `{"valid":false}`, time.Hour, 6, false},
+			{"revoked, and then nothing can be said", "rubbish", time.Minute, 7, false},
 		} {
 			answer = step.answer
 			time.Sleep(step.after)

@@ -23,9 +23,9 @@ type listedPack struct {
 	credit
 }
 
-// packsPage is about how many characters of text one page of packs has: with its structured form it stays below what an answer
-// may have. The whole library is one page.
-const packsPage = maxContent / 2
+// packsPage is how many characters one page of packs has, text and structured form together: with what stands around them it
+// stays below what an answer may have. The whole library is one page.
+const packsPage = maxContent - 1000
 
 func listPacks(l *library, args arguments) (func(context.Context) (output, error), error) {
 	after, given, err := args.text("cursor")
@@ -47,10 +47,11 @@ func page(packs []icon.Pack, after string) (listed, string) {
 	list := listed{Total: len(packs), Packs: []listedPack{}, License: eachPack, Attribution: eachPack}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d icon packs, each with its license and attribution:\n", len(packs))
+	size := 0
 	for i, p := range from(packs, after) {
 		one := listedPack{p.Pack, line(p.Name), p.Count, creditOf(p.License, p.Attribution, p.CommercialUse)}
 		words := fmt.Sprintf("- %s (%d icons): %s\n", p.Pack, p.Count, one.credit)
-		if i > 0 && b.Len()+len(words) > packsPage {
+		if size += len(words) + len(marshal(one)) + 1; i > 0 && size > packsPage {
 			list.NextCursor = list.Packs[len(list.Packs)-1].Pack
 			fmt.Fprintf(&b, "There are more: call again with cursor %s.\n", list.NextCursor)
 			break

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -64,6 +65,23 @@ func addTools(s *sdk.Server, l *library) {
 			out, err := l.call(ctx, req.Params.Name, req.Params.Arguments)
 			return l.result(out, err), nil
 		})
+	}
+	s.AddReceivingMiddleware(inOrder(list))
+}
+
+// inOrder lists the tools as they are described, in the order of use; the SDK has them by name.
+func inOrder(described []*sdk.Tool) sdk.Middleware {
+	place := func(t *sdk.Tool) int {
+		return slices.IndexFunc(described, func(d *sdk.Tool) bool { return d.Name == t.Name })
+	}
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			r, err := next(ctx, method, req)
+			if list, ok := r.(*sdk.ListToolsResult); ok && err == nil {
+				slices.SortFunc(list.Tools, func(a, b *sdk.Tool) int { return place(a) - place(b) })
+			}
+			return r, err
+		}
 	}
 }
 

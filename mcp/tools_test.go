@@ -58,7 +58,7 @@ func TestToolsList(t *testing.T) {
 			t.Errorf("%s: annotations %+v", tool.Name, h)
 		}
 	}
-	if names != "get_icon get_pack list_packs search_icons " || size > 6000 {
+	if names != "search_icons get_icon list_packs get_pack " || size > 6000 {
 		t.Errorf("tools %s, %d characters", names, size)
 	}
 	init := s.InitializeResult()
@@ -176,6 +176,7 @@ func TestGetIcon(t *testing.T) {
 		{"a palette stays as it is", `{"pack":"fl","name":"apple","color":"#ff0000"}`, appleSVG, "color was not applied"},
 		{"an address", `{"pack":"mdi","name":"home","format":"url"}`, a.URL + "/mdi/home.svg", "license"},
 		{"an address in a colour", `{"pack":"mdi","name":"home","format":"url","color":"0f0"}`, a.URL + "/mdi/home.svg?color=%2300ff00", "license"},
+		{"an address of a palette has no colour that would do nothing", `{"pack":"fl","name":"apple","format":"url","color":"#0f0"}`, a.URL + "/fl/apple.svg", "color was not applied"},
 		{"pixels of text", `{"pack":"mdi","name":"home","format":"datauri"}`, "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(homeSVG)), "license"},
 		{"what may not be sold", `{"pack":"nc","name":"home"}`, homeSVG, "non-commercial"},
 	} {
@@ -249,7 +250,7 @@ func TestPages(t *testing.T) {
 	seen, pages := 0, 0
 	for args := map[string]any{}; ; pages++ {
 		got := call(t, s, "list_packs", args)
-		if len(got.texts[0]) > maxContent || got.fields["total"] != 2000.0 {
+		if len(got.texts[0])+len(marshal(got.fields)) > maxContent || got.fields["total"] != 2000.0 {
 			t.Fatalf("%d characters, total %v", len(got.texts[0]), got.fields["total"])
 		}
 		for _, p := range got.fields["packs"].([]any) {

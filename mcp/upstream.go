@@ -72,18 +72,26 @@ func ask[T any](ctx context.Context, u *upstream, target, what string, whole fun
 	if e, ok := u.cache.find(target); ok && time.Now().Before(e.until) {
 		return e.answer.(*T), nil
 	}
-	flight := u.flights.DoChan(target, func() (any, error) {
+	answer, err := together(ctx, &u.flights, target, func(ctx context.Context) (any, error) { return fetch(ctx, u, target, what, whole) })
+	if err != nil {
+		return nil, err
+	}
+	return answer.(*T), nil
+}
+
+// together asks once for all who ask the same at a time. Who comes after a caller has given up is asked for anew: what the
+// others still wait for may never be answered.
+func together(ctx context.Context, flights *singleflight.Group, question string, ask func(context.Context) (any, error)) (any, error) {
+	flight := flights.DoChan(question, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
-		return fetch(ctx, u, target, what, whole)
+		return ask(ctx)
 	})
 	select {
 	case r := <-flight:
-		if r.Err != nil {
-			return nil, r.Err
-		}
-		return r.Val.(*T), nil
+		return r.Val, r.Err
 	case <-ctx.Done():
+		flights.Forget(question)
 		return nil, &refusal{"The icon service did not answer in time; try again.", ctx.Err()}
 	}
 }

@@ -222,6 +222,38 @@ func TestLeft(t *testing.T) {
 	})
 }
 
+// TestAskedAgain: who asks again after a caller gave up is asked for anew, and does not wait for what will never be answered (C20).
+func TestAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
+		answers := map[string]string{
+			"/api/v1/auth/verify":   `{"valid":true,"plan":"lifetime"}`,
+			"/api/v1/icon/mdi/home": iconJSON("mdi", "home", homeSVG, "MIT", true, false),
+		}
+		for _, mute := range []string{"/api/v1/auth/verify", "/api/v1/icon/mdi/home"} {
+			l.upstream.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == mute {
+					return (&silent{}).RoundTrip(r)
+				}
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answers[r.URL.Path]))}, nil
+			})
+			ctx, leave := context.WithTimeout(t.Context(), time.Second)
+			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err == nil {
+				t.Errorf("%s did not answer, and the call did", mute)
+			}
+			leave()
+			synctest.Wait()
+			path, began := mute, time.Now()
+			mute = ""
+			if _, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err != nil || time.Since(began) > 0 {
+				t.Errorf("after %s did not answer: %s, %v", path, time.Since(began), err)
+			}
+			time.Sleep(patience) // what hung gives up
+			l.upstream.cache = newCache()
+		}
+	})
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
