@@ -1,0 +1,137 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/iconedge/iconedge/edge/certs/certstest"
+)
+
+const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %d}}`
+
+// TestACME: an edge gets the certificate of its name from an authority, which is Let's Encrypt's own for tests, by TLS-ALPN on the port that it serves; and
+// shows it after a restart without asking again.
+func TestACME(t *testing.T) {
+	home := t.TempDir()
+	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
+	ports := freePorts(t, 3)
+	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	conf := filepath.Join(home, "pebble.json")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, address(0), address(1), cert, key, ports[2]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pebble := startPebble(t, conf)
+	edge := func() *server {
+		cmd := program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", address(2), "--origin", "http://127.0.0.1:1",
+			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://"+address(0)+"/dir")
+		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+cert)
+		s := startCommand(t, cmd)
+		s.address("tls")
+		return s
+	}
+	first := edge()
+	serial := issued(t, address(2))
+	if c, err := tls.Dial("tcp", address(2), &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
+		c.Close()
+		t.Error("a name that the operator did not give was served")
+	}
+	first.stop()
+	pebble.Kill()
+	edge()
+	if again := issued(t, address(2)); again != serial {
+		t.Errorf("after a restart without the authority: certificate %s, want %s", again, serial)
+	}
+}
+
+// issued shakes hands with an edge and returns the number of its certificate.
+func issued(t *testing.T, address string) string {
+	t.Helper()
+	c, err := tls.DialWithDialer(&net.Dialer{Timeout: 20 * time.Second}, "tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	leaf := c.ConnectionState().PeerCertificates[0]
+	if !regexp.MustCompile(`^Pebble `).MatchString(leaf.Issuer.CommonName) || leaf.VerifyHostname("cdn.edge.test") != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
+		t.Errorf("a certificate of %q for %v, over %q", leaf.Issuer.CommonName, leaf.DNSNames, c.ConnectionState().NegotiatedProtocol)
+	}
+	return leaf.SerialNumber.String()
+}
+
+// startPebble builds and starts an authority that takes every name to be on this machine.
+func startPebble(t *testing.T, conf string) *os.Process {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pebble")
+	if out, err := exec.Command("go", "build", "-modfile=../../tools/go.mod", "-o", file, "github.com/letsencrypt/pebble/v2/cmd/pebble").CombinedOutput(); err != nil {
+		t.Fatalf("building pebble: %v\n%s", err, out)
+	}
+	said := newLogBuffer()
+	cmd := exec.Command(file, "-config", conf, "-dnsserver", serveNames(t))
+	cmd.Env = []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("pebble:\n%s", said)
+		}
+	})
+	said.wait(regexp.MustCompile("ACME directory available"))
+	return cmd.Process
+}
+
+// serveNames answers questions for any name with 127.0.0.1.
+func serveNames(t *testing.T) string {
+	t.Helper()
+	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { socket.Close() })
+	go func() {
+		for b := make([]byte, 4<<10); ; {
+			n, from, err := socket.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(b[:n]) != nil || len(m.Questions) == 0 {
+				continue
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}}}}
+			}
+			if answer, err := m.Pack(); err == nil {
+				socket.WriteTo(answer, from)
+			}
+		}
+	}()
+	return socket.LocalAddr().String()
+}
+
+// freePorts are ports of loopback that nobody listens on.
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
