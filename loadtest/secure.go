@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -213,9 +214,17 @@ func (s *secureBench) measure(ctx context.Context, c *secureServer, l *secureLoa
 	if err != nil {
 		return nil, err
 	}
-	s.result.Cipher = all.Cipher
 	r := resultOf(few, all)
-	return r, errors.Join(ctx.Err(), judge(r, after-before))
+	return r, errors.Join(ctx.Err(), judge(r, after-before), s.agree(all.Cipher))
+}
+
+// agree is an error where a server encrypts otherwise than those before it: then they are not compared alike.
+func (s *secureBench) agree(cipher string) error {
+	s.result.Cipher = cmp.Or(s.result.Cipher, cipher)
+	if s.result.Cipher != cipher {
+		return fmt.Errorf("the cipher is %s, and was %s: %w", cipher, s.result.Cipher, errWrong)
+	}
+	return nil
 }
 
 // fewRequests is how many each connection makes in the run that costs little else than making connections.

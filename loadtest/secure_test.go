@@ -116,7 +116,7 @@ func TestSecureColumns(t *testing.T) {
 		}
 		// Only where each connection asks as often as the others are the bytes of all answers known.
 		l := secureLoad{config: c.config("urls")}
-		for _, n := range []int{0, leastSecure, 123_456} {
+		for _, n := range []int{0, leastSecure, 123_457} {
 			if r := l.requestsFor(float64(n)); r < leastSecure || r%c.conns != 0 || n >= leastSecure && (r > n || n-r >= c.conns) {
 				t.Errorf("%s: %d requests for about %d", c.name, r, n)
 			}
@@ -135,6 +135,18 @@ func TestResultOf(t *testing.T) {
 	for requests, want := range map[int]int64{4: 4, 12: 444, 20: 488} {
 		if got := l.bytes(requests); got != want {
 			t.Errorf("%d bytes for %d requests, want %d", got, requests, want)
+		}
+	}
+}
+
+func TestAgree(t *testing.T) {
+	var s secureBench
+	for _, row := range []struct {
+		cipher string
+		want   error
+	}{{"AES", nil}, {"AES", nil}, {"ChaCha", errWrong}} {
+		if err := s.agree(row.cipher); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v", row.cipher, err, row.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -142,9 +143,21 @@ func TestRunFails(t *testing.T) {
 			t.Errorf("%s: %v, want %q", row.name, err, row.want)
 		}
 	}
+}
+
+// One that is stopped on its way says so, not that it was killed.
+func TestRunStops(t *testing.T) {
+	begun := filepath.Join(t.TempDir(), "begun")
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if _, err := Run(ctx, Config{Program: script(t, "sleep 60"), Meter: still}); !errors.Is(err, context.Canceled) {
-		t.Errorf("stopped: %v", err)
+	go func() {
+		os.ReadFile(begun) // returns when the script has written
+		stop()
+	}()
+	c := Config{Program: script(t, "echo > "+begun+"; exec sleep 60"), Meter: func() (time.Duration, error) { return 0, nil }}
+	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
