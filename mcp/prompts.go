@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -18,6 +19,9 @@ func addPrompts(s *sdk.Server) {
 			{Name: "color", Title: "Color", Description: "Hex color, such as #ff0000"},
 		},
 	}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		if line(req.Params.Arguments["what"]) == "" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "what is required: what the icon shows or means, such as: trash can"}
+		}
 		return &sdk.GetPromptResult{Description: "Find, use and credit an icon",
 			Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: wish(req.Params.Arguments)}}}}, nil
 	})

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -58,6 +60,17 @@ func TestPrompt(t *testing.T) {
 	for _, word := range []string{"for: trash can.", "with pack mdi", "color #f00", "into App.tsx", "attribution"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("no %q in %s", word, text)
+		}
+	}
+}
+
+// TestPromptWithoutWish: an argument that is required is asked for, not left blank in what the model reads.
+func TestPromptWithoutWish(t *testing.T) {
+	s := session(t, newFakeAPI(t))
+	for _, args := range []map[string]string{nil, {"what": " \n"}, {"pack": "lucide"}} {
+		got, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "use_icon", Arguments: args})
+		if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != jsonrpc.CodeInvalidParams || !strings.Contains(e.Message, "what") {
+			t.Errorf("%v: %+v, %v", args, got, err)
 		}
 	}
 }
