@@ -75,6 +75,7 @@ func TestDrainsEveryProtocol(t *testing.T) {
 
 // With nothing under way, it ends although every client keeps its connection.
 func TestIdleEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	for name := range wayOf {
 		s := newSecured(t, newLibrary(), wayOf[name].changes()...)
 		e := s.by(t, name)
@@ -93,6 +94,7 @@ func TestIdleEndsAtOnce(t *testing.T) {
 
 // A connection on which nobody asks anything ends after its time.
 func TestIdleTimeout(t *testing.T) {
+	t.Parallel()
 	for name, of := range wayOf {
 		s := newSecured(t, newLibrary(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
 		e := s.by(t, name)

@@ -22,6 +22,7 @@ var h2specResult = regexp.MustCompile(`\d+ tests, (\d+ passed), \d+ skipped, \d+
 
 // TestH2Spec: the public suite for HTTP/2 finds nothing, whether the answer is ready or comes from the origin, with TLS and in the clear.
 func TestH2Spec(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "h2spec")
 	if out, err := exec.Command("go", "build", "-modfile=../tools/go.mod", "-o", program, "github.com/summerwind/h2spec/cmd/h2spec").CombinedOutput(); err != nil {
 		t.Fatalf("building h2spec: %v\n%s", err, out)

@@ -77,6 +77,7 @@ func (b *lockedBuffer) String() string {
 
 // Each name has its certificate; new files are shown within seconds, or at once when the edge is told; those that can't be used never are.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &lockedBuffer{}
 	certA, keyA := pairIn(t, dir, "a", "first", "a.test")
 	certB, keyB := pairIn(t, dir, "b", "second", "b.test", "*.b.test")

@@ -264,6 +264,7 @@ func TestScripts(t *testing.T) {
 		})
 		for way, of := range wayOf {
 			t.Run(filepath.Base(file)+" by "+way, func(t *testing.T) {
+				t.Parallel()
 				s := newSecured(t, newLibrary(), of.changes()...).by(t, way)
 				webtest.TestHandler(t, file, s)
 				s.onlyBy(t, of.protocol)
