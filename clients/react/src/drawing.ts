@@ -1,9 +1,9 @@
 import { refuse, scan } from './xml';
 
-/** A drawing that a CDN answered: what it says of its svg, in React's words, and the text every copy is drawn from. */
+/** One copy of a drawing that a CDN answered: what it says of its svg, in React's words, and what is in that. */
 export interface Drawing {
   root: Record<string, string>;
-  text: string;
+  shapes: ChildNode[];
 }
 
 // What is drawn: SVG's shapes, paints, effects and animations. Not in it, and left out with all they hold: script, style,
@@ -11,8 +11,9 @@ export interface Drawing {
 const drawn =
   /^(svg|g|path|rect|circle|ellipse|line|poly\w+|use|symbol|defs|clipPath|mask|marker|filter|pattern|stop|\w+Gradient|fe(?!I)\w+|animate\w*|set|mpath|switch|text(Path)?|tspan|image)$/;
 
-// Attributes that are left out: those that run, or mean something to the page around; and all with a prefix.
-const foreign = /^(on|class|role|aria|tab|auto|xml)|:/i;
+// Attributes that are left out: those that run, or mean something to the page around and the frameworks in it (Alpine's x-init
+// is a program); and all with a prefix.
+const foreign = /^(on|class|role|aria|tab|auto|xml|data|hx|ng|[vx]-)|[:@]/i;
 
 // What an animation may not change: a target, an event, an identity, declarations.
 const still = /href|^(on|style|class|id)/i;
@@ -26,18 +27,8 @@ places.end = places.begin!;
 
 let copies = 0;
 
-/** Reads what a CDN answered; throws when it is no SVG. */
-export function read(text: string): Drawing {
-  const root: Drawing['root'] = {};
-  for (const { name, value } of (draw(text) as Element).attributes)
-    // The root's paint is inherited by what is in it, and the page's own attributes win over it.
-    if (/^(viewBox|preserveA|fill|stroke|clip-r)/.test(name))
-      root[name.replace(/-./g, (c) => c[1]!.toUpperCase())] = value;
-  return { root, text };
-}
-
-/** Builds one copy, an svg of what is known to be harmless alone, with ids of the copy's own. */
-export function draw(text: string): Node {
+/** Builds one copy of what is known to be harmless alone, with ids of the copy's own; throws when it is no SVG. */
+export function draw(text: string): Drawing {
   const prefix = `i${++copies}-`;
   const open: ParentNode[] = [new DocumentFragment()];
   scan(
@@ -62,5 +53,14 @@ export function draw(text: string): Node {
     (words) => open[0]!.append(words),
   );
   const svg = open[0]!.firstElementChild;
-  return svg?.nodeName === 'svg' ? svg : refuse();
+  return svg?.nodeName === 'svg' ? { root: paint(svg), shapes: [...svg.childNodes] } : refuse();
+}
+
+/** The root's paint is inherited by what is in it, and the page's own attributes win over it. */
+function paint(svg: Element) {
+  const root: Drawing['root'] = {};
+  for (const { name, value } of svg.attributes)
+    if (/^(viewBox|preserveA|fill|stroke|clip-r)/.test(name))
+      root[name.replace(/-./g, (c) => c[1]!.toUpperCase())] = value;
+  return root;
 }

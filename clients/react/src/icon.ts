@@ -11,7 +11,7 @@ import {
   type RefAttributes,
   type SVGAttributes,
 } from 'react';
-import { draw, type Drawing } from './drawing';
+import { draw } from './drawing';
 import { known, subscribe } from './store';
 
 /**
@@ -57,11 +57,11 @@ export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGEle
     onServer, // what is hydrated is the empty box that the server sent
   );
   const failed = typeof state === 'number';
-  const drawing = failed ? undefined : state;
+  const drawing = useMemo(() => (typeof state === 'string' ? draw(state) : undefined), [state]);
   const svg = useRef<SVGSVGElement>(null);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- a fallback takes the svg away, and what stands in a ref is no dependency
   useImperativeHandle(ref, () => svg.current!, [failed]);
-  const hold = useMemo(() => holder(svg, drawing), [drawing]);
+  const hold = useMemo(() => holder(svg, drawing?.shapes ?? []), [drawing]);
 
   if (failed && fallback !== undefined) return fallback;
   const named = title || rest['aria-label'] || rest['aria-labelledby'];
@@ -83,11 +83,9 @@ export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGEle
  * A ref that puts the shapes into the svg when it is mounted and takes them out again. React does not know of them: it need
  * not compare them, and their attributes need no names of React's.
  */
-function holder(svg: { current: SVGSVGElement | null }, drawing: Drawing | undefined) {
-  let shapes: ChildNode[] = [];
+function holder(svg: { current: SVGSVGElement | null }, shapes: ChildNode[]) {
   return (node: SVGSVGElement | null) => {
     shapes.forEach((shape) => shape.remove());
-    shapes = node && drawing ? [...draw(drawing.text).childNodes] : [];
     svg.current = node;
     node?.append(...shapes);
     node?.setCurrentTime(0); // an animation begins when it is seen, not when its box was

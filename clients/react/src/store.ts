@@ -1,7 +1,7 @@
-import { read, type Drawing } from './drawing';
+import { draw } from './drawing';
 
-/** What is known of an icon: its drawing, or the status of an answer that had none (0: no answer, or no SVG). */
-export type Known = Drawing | number | undefined;
+/** What is known of an icon: the text of its drawing, or the status of an answer that had none (0: no answer, or no SVG). */
+export type Known = string | number | undefined;
 
 interface Entry {
   known?: Known;
@@ -54,7 +54,7 @@ function tell(entry: Entry, known: Known) {
 async function fly(key: string, entry: Entry) {
   if (process.env.NODE_ENV !== 'production')
     setTimeout(() => base ?? notice('configureIcons({ base }) was not called'));
-  if (base == null || entry.flight || typeof entry.known === 'object' || entry.known === 404) return;
+  if (base == null || entry.flight || typeof entry.known === 'string' || entry.known === 404) return;
   const flight = (entry.flight = new AbortController());
   const known = await ask(key, flight.signal).catch(() => 0);
   if (entry.flight !== flight) return; // nobody waits for this answer any more
@@ -68,7 +68,10 @@ async function ask(key: string, signal: AbortSignal) {
   // Pack and name go into an address, and must not lead anywhere else.
   if (!/^[a-z\d-]+\/[a-z\d-]+$/.test(key)) return 404;
   const answer = await fetch(`${base}/${key}.svg`, { signal, credentials: 'omit' });
-  return answer.ok ? read(await answer.text()) : answer.status;
+  if (!answer.ok) return answer.status;
+  const text = await answer.text();
+  draw(text); // throws what no copy could be drawn from
+  return text;
 }
 
 const said = /* @__PURE__ */ new Set<string>();

@@ -5,7 +5,7 @@ import { bundle, chromium, fakeCDN, open, pixels, reacts, site } from './harness
 const square =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path fill="currentColor" d="M0 0h24v24H0z"/></svg>';
 const gradient =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20"><linearGradient id="a"><stop stop-color="red"/></linearGradient>' +
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" stroke="url(#a)"><linearGradient id="a"><stop stop-color="red"/></linearGradient>' +
   '<path id="b" fill="url(#a)" d="M0 0h10v20H0z"/><use xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="#b" x="10"/>' +
   '<animate id="c" attributeName="x" begin="0;c.end" dur="9s" values="0;0"/></svg>';
 
@@ -146,7 +146,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
       const loose = await page.evaluate(() => {
         const ids = [...document.querySelectorAll('svg [id]')].map((node) => node.id);
         const out = [...document.querySelectorAll('svg')].flatMap((svg) =>
-          [...svg.querySelectorAll('*')].flatMap((node) =>
+          [svg, ...svg.querySelectorAll('*')].flatMap((node) =>
             [...node.attributes]
               .flatMap(({ value }) => [...value.matchAll(/(?:^|url\()#([^)]+)|([^;]+)(?=\.end)/g)])
               .map(([, reference, moment]) => reference ?? moment!)

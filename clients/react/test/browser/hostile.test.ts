@@ -21,6 +21,9 @@ const hostile = [
   svg('<path onclick="pwned = 1" onmouseover="pwned = 1" d="M0 0h9v9"/>', 'onload="pwned = 1"'),
   svg('<path oNfOcus="pwned = 1" tabindex="0" autofocus="" d="M0 0"/>'),
   svg('<path x:onclick="pwned = 1" d="M0 0"/>'),
+  svg(
+    '<path x-init="pwned = 1" data-hx-get="EVIL/h" hx-get="EVIL/h" v-html="pwned" ng-init="pwned = 1" @click="pwned = 1" d="M0 0"/>',
+  ),
   svg('<a href="javascript:pwned=1"><text>x</text></a>'),
   svg('<a xlink:href="java&#10;script:pwned=1"><text>x</text></a>'),
   svg('<use href="data:image/svg+xml,%3Csvg%20id=%27a%27%20xmlns=%27http://www.w3.org/2000/svg%27/%3E#a"/>'),
@@ -92,7 +95,10 @@ test.each(reacts)('React %s: nothing of a hostile drawing, or of a hostile name,
       elements: nodes.map((node) => node.localName).filter((name) => !plain.test(name)),
       attributes: nodes
         .flatMap((node) => [...node.attributes])
-        .filter(({ name, value }) => /^on|:on/i.test(name) || /javascript:|http:|url\((?!"?#)/i.test(value))
+        .filter(
+          ({ name, value }) =>
+            /^on|:on|^(data|hx|ng|[vx]-|@)/i.test(name) || /javascript:|http:|url\((?!"?#)/i.test(value),
+        )
         .map(({ name, value }) => `${name}=${value}`),
       links: document.querySelectorAll('[href]:not([href^="#"])').length - 1, // the page's own icon and sheet
       pwned: 'pwned' in globalThis,
