@@ -24,6 +24,7 @@ const waits = 5; // a limit that still holds after so many is not this client's
 /** Asks an edge. Whatever it answers is foreign: it is checked here, and none of its words are shown raw. */
 export class Api {
   readonly #base: string;
+  #away: Refusal | undefined; // set once a call waited in vain: twenty icons must not wait for it one after the other
 
   constructor(
     base: string,
@@ -74,6 +75,7 @@ export class Api {
   }
 
   async #ask(path: string): Promise<Response> {
+    if (this.#away) throw this.#away;
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
     try {
@@ -86,7 +88,9 @@ export class Api {
   #silent(error: unknown): Refusal {
     const cause = record(record(error).cause);
     const why = cause.code ?? cause.message ?? record(error).name; // ECONNREFUSED, bad port, TimeoutError
-    return new Refusal(`no answer from ${this.#base} (${oneLine(String(why))})`);
+    const refusal = new Refusal(`no answer from ${this.#base} (${oneLine(String(why))})`);
+    if (record(error).name === 'TimeoutError') this.#away = refusal;
+    return refusal;
   }
 
   async #wait(answer: Response) {

@@ -76,6 +76,21 @@ test.each([
   await expect(asking).rejects.toThrow(words);
 });
 
+test('one that lets a call wait in vain is not waited for again', async () => {
+  const { world, asked } = answering(new DOMException('', 'TimeoutError'), Response.json(icon));
+  const api = new Api('http://127.0.0.1:1', '', world);
+  await expect(api.icon(ref)).rejects.toThrow(/TimeoutError/);
+  await expect(api.icon(ref)).rejects.toThrow(/TimeoutError/);
+  expect(asked).toHaveLength(1);
+});
+
+test('one that refused a call is asked again', async () => {
+  const { world } = answering(new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }), Response.json(icon));
+  const api = new Api('http://127.0.0.1:1', '', world);
+  await expect(api.icon(ref)).rejects.toThrow(/ECONNRESET/);
+  expect(await api.icon(ref)).toMatchObject(ref);
+});
+
 test.each(['icons.example.org', 'ftp://x', 'file:///etc', ''])('%j is no address', (base) => {
   expect(() => new Api(base, '', answering().world)).toThrow(Refusal);
 });
