@@ -150,6 +150,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 		default:
 			c.through, c.unsound, c.bare = true, next.state == unsound, isHead(p[:n])
 			c.endless = n == len(p) && longLine(p)
+			if c.unsound {
+				return c.refuse(p[:n])
+			}
 			c.in.received = int64(n)
 			return c.handOn(p[:n])
 		}

@@ -70,6 +70,9 @@ func TestParse(t *testing.T) {
 		{"a handshake of TLS", "\x16\x03\x01\x02", unsound},
 		{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", opaque},
 		{"HTTP/0.9", "GET /a\r\n\r\n", opaque},
+		{"HTTP/0.9, a line", "GET /a\r\n", unsound},
+		{"no HTTP, a line", "HELP\r\n", unsound},
+		{"a line of HTTP/1.1", "GET /a HTTP/1.1\r\n", partial},
 	} {
 		var r request
 		if got := parse([]byte(row.head), &r); got.state != row.want || got.state <= other && got.state != partial && got.size != len(row.head) {

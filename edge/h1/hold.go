@@ -2,6 +2,7 @@ package h1
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -55,4 +56,16 @@ func (c *Conn) proceed() error {
 func (c *Conn) fail(err error) (int, error) {
 	c.failure, c.rest, c.body = err, nil, 1
 	return 1, nil
+}
+
+var errUnsound = errors.New("the request is malformed")
+
+// refuse gives the server what is no request by the letter, and nothing more: whatever is missing, it is refused at once. Empty lines alone
+// the server would take for the end of the connection, which is no answer to those who send too many.
+func (c *Conn) refuse(p []byte) (int, error) {
+	c.failure = errUnsound
+	if len(bytes.Trim(p, "\r\n")) == 0 {
+		p[0] = 0
+	}
+	return len(p), nil
 }

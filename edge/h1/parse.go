@@ -42,7 +42,7 @@ func parse(b []byte, r *request) verdict {
 	}
 	end := bytes.Index(b, endOfHead)
 	if end < 0 {
-		if bareLF(b) {
+		if bareLF(b) || unversioned(b) {
 			return verdict{state: unsound}
 		}
 		return verdict{state: partial}
@@ -111,6 +111,14 @@ func bareLF(b []byte) bool {
 		}
 		i++
 	}
+}
+
+// unversioned reports whether the first line has ended, and not with a version: who speaks HTTP/0.9 (GET and a path, no more),
+// or no HTTP, waits for an answer now.
+func unversioned(b []byte) bool {
+	line, _, ended := bytes.Cut(b, endOfHead[:2])
+	n := len(line) - len("HTTP/1.1")
+	return ended && (n < 0 || string(line[n:n+len("HTTP/")]) != "HTTP/")
 }
 
 // requestLine reads "GET /target HTTP/1.1". Another method is for the server, as is HTTP/1.0; another version makes everything
