@@ -107,7 +107,7 @@ func Run(ctx context.Context, cfg Config) error {
 	case <-ctx.Done():
 	}
 	draining.Store(true)
-	drain(cfg.Drain, cfg.Log, server.ShutdownWithContext, h.conns.shutdown, h.streams.Shutdown, h.reference.shutdown, secured.shutdown)
+	drain(cfg.Drain, cfg.Log, h.shutdowns(server, secured)...)
 	return nil
 }
 
@@ -126,6 +126,11 @@ func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err er
 		}
 	}
 	return public, admin, nil
+}
+
+// shutdowns end what speaks each protocol.
+func (h *handler) shutdowns(server *fasthttp.Server, secured *secured) []func(context.Context) error {
+	return []func(context.Context) error{server.ShutdownWithContext, h.conns.shutdown, h.streams.Shutdown, h.reference.shutdown, secured.shutdown}
 }
 
 // drain has every server take no new connections, close those that are idle, and wait for the requests under way.

@@ -30,6 +30,7 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 			w.Write(b)
 		},
 	})
+	origin.pages["/long"] = says("", "Content-Length", "12345", "Cache-Control", "no-store")
 	body := random(3 << 20)
 	answers := map[string]string{}
 	for name, of := range wayOf {
@@ -38,6 +39,9 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 		now = name
 		mu.Unlock()
 		answers[name] = s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body))
+		if a := s.do(t, http.MethodHead, "/long"); a.Header.Get("Content-Length") != "12345" {
+			t.Errorf("%s: the length of a HEAD is %q", name, a.Header.Get("Content-Length"))
+		}
 	}
 	for name, of := range wayOf {
 		if d := answers[name]; d != answers["h1"] {

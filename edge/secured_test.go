@@ -76,7 +76,7 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 		default:
 			close(stopped)
 		}
-		drain(10*time.Second, e.cfg.Log, server.ShutdownWithContext, e.conns.shutdown, e.streams.Shutdown, e.reference.shutdown, secured.shutdown)
+		drain(10*time.Second, e.cfg.Log, e.shutdowns(server, secured)...)
 		end()
 		secured.Close()
 		<-done
