@@ -9,7 +9,7 @@ export interface Drawing {
 // What is drawn: SVG's shapes, paints, effects and animations. Not in it, and left out with all they hold: script, style,
 // foreignObject, feImage, a, title, metadata. All are made in SVG's namespace, where a name nobody knows does nothing.
 const drawn =
-  /^(svg|g|path|rect|circle|ellipse|line|poly\w+|use|symbol|defs|clipPath|mask|marker|filter|pattern|stop|\w+Gradient|fe(?!I)\w+|animate\w*|set|mpath|switch|text(Path)?|tspan|image)$/;
+  /^(svg|g|path|rect|circle|ellipse|line|poly\w+|use|symbol|defs|clipPath|ma(sk|rker)|filter|pattern|stop|\w+Gradient|fe(?!I)\w+|animate\w*|set|mpath|switch|t(ext(Path)?|span)|image)$/;
 
 // Attributes that are left out: those that run, or mean something to the page around and the frameworks in it (Alpine's x-init
 // is a program); and all with a prefix.
@@ -40,7 +40,7 @@ export function draw(text: string): Drawing {
         const name = written.replace('xlink:', '');
         if (name === 'attributeName' && still.test(value)) kept = false;
         if (foreign.test(name) || loads.test(value)) continue;
-        if (name === 'href' && !/^(#|data:image\/(png|jpeg|gif|webp)[;,])/.test(value)) continue;
+        if (name === 'href' && !/^(#|data:image\/(?!svg))/i.test(value)) continue;
         const own = value.replace(places[name] ?? /url\(\s*["']?#/gi, '$&' + prefix);
         // style-src 'self' refuses a style attribute wherever it comes from, but not the same declarations by the CSSOM.
         if (name === 'style') node.style.cssText = own;

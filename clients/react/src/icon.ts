@@ -1,10 +1,8 @@
 import {
   createElement,
   forwardRef,
-  useCallback,
   useImperativeHandle,
   useMemo,
-  useRef,
   useSyncExternalStore,
   type ForwardRefExoticComponent,
   type ReactNode,
@@ -12,7 +10,7 @@ import {
   type SVGAttributes,
 } from 'react';
 import { draw } from './drawing';
-import { known, subscribe } from './store';
+import { entryOf } from './store';
 
 /**
  * The packs and names that {@link Icon} takes: any, until a declaration adds to it. `iconedge-react types mdi` writes one.
@@ -43,25 +41,33 @@ export interface IconOptions extends Omit<
 /** The props of {@link Icon}. */
 export type IconProps = IconName & IconOptions;
 
-const onServer = () => undefined;
-
 /** An icon from the CDN, as an inline svg. Its box is there from the first render on, the drawing as soon as it is known. */
 export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGElement>> = /* @__PURE__ */ forwardRef<
   SVGSVGElement,
   IconProps
 >(function Icon({ pack, name, size = '1em', title, fallback, ...rest }, ref) {
-  const key = `${pack}/${name}`;
+  const entry = entryOf(`${pack}/${name}`);
   const state = useSyncExternalStore(
-    useCallback((copy: () => void) => subscribe(key, copy), [key]),
-    () => known(key),
-    onServer, // what is hydrated is the empty box that the server sent
+    entry.join,
+    () => entry.known,
+    () => undefined, // what is hydrated is the empty box that the server sent
   );
   const failed = typeof state === 'number';
   const drawing = useMemo(() => (typeof state === 'string' ? draw(state) : undefined), [state]);
-  const svg = useRef<SVGSVGElement>(null);
+  const svg = useMemo((): { current: SVGSVGElement | null } => ({ current: null }), []); // as useRef, which is bytes more
   // eslint-disable-next-line react-hooks/exhaustive-deps -- a fallback takes the svg away, and what stands in a ref is no dependency
   useImperativeHandle(ref, () => svg.current!, [failed]);
-  const hold = useMemo(() => holder(svg, drawing?.shapes ?? []), [drawing]);
+  // Puts the shapes into the svg when it is mounted, and takes them out again. React does not know of them: it need not compare
+  // them, and their attributes need no names of React's.
+  const hold = useMemo(() => {
+    const shapes = drawing?.shapes ?? [];
+    return (node: SVGSVGElement | null) => {
+      shapes.forEach((shape) => shape.remove());
+      svg.current = node;
+      node?.append(...shapes);
+      node?.setCurrentTime(0); // an animation begins when it is seen, not when its box was
+    };
+  }, [drawing, svg]);
 
   if (failed && fallback !== undefined) return fallback;
   const named = title || rest['aria-label'] || rest['aria-labelledby'];
@@ -78,16 +84,3 @@ export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGEle
     title && createElement('title', null, title),
   );
 });
-
-/**
- * A ref that puts the shapes into the svg when it is mounted and takes them out again. React does not know of them: it need
- * not compare them, and their attributes need no names of React's.
- */
-function holder(svg: { current: SVGSVGElement | null }, shapes: ChildNode[]) {
-  return (node: SVGSVGElement | null) => {
-    shapes.forEach((shape) => shape.remove());
-    svg.current = node;
-    node?.append(...shapes);
-    node?.setCurrentTime(0); // an animation begins when it is seen, not when its box was
-  };
-}

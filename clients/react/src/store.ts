@@ -3,10 +3,13 @@ import { draw } from './drawing';
 /** What is known of an icon: the text of its drawing, or the status of an answer that had none (0: no answer, or no SVG). */
 export type Known = string | number | undefined;
 
-interface Entry {
+/** An icon that was asked for. */
+export interface Entry {
   known?: Known;
   flight?: AbortController | undefined;
   readonly copies: Set<() => void>;
+  /** Keeps a copy up to date until what it returns is called; the first copy of an icon asks the CDN for it. */
+  join(copy: () => void): () => void;
 }
 
 const entries = new Map<string, Entry>();
@@ -24,20 +27,26 @@ export function configureIcons(options: { base: string }): void {
   });
 }
 
-/** What is known of an icon now. */
-export const known = (key: string): Known => entries.get(key)?.known;
-
-/** Keeps a copy up to date until what it returns is called; the first copy of an icon asks the CDN for it. */
-export function subscribe(key: string, copy: () => void): () => void {
+/** What there is about an icon; it is the same for all copies. */
+export function entryOf(key: string): Entry {
   let entry = entries.get(key)!;
-  if (!entry) entries.set(key, (entry = { copies: new Set() }));
-  entry.copies.add(copy);
-  fly(key, entry);
-  return () => {
-    entry.copies.delete(copy);
-    // Not at once: StrictMode unmounts and mounts again, and so does a list that is put in another order.
-    setTimeout(() => entry.copies.size || stop(entry));
-  };
+  if (!entry)
+    entries.set(
+      key,
+      (entry = {
+        copies: new Set(),
+        join(copy) {
+          entry.copies.add(copy);
+          fly(key, entry);
+          return () => {
+            entry.copies.delete(copy);
+            // Not at once: StrictMode unmounts and mounts again, and so does a list that is put in another order.
+            setTimeout(() => entry.copies.size || stop(entry));
+          };
+        },
+      }),
+    );
+  return entry;
 }
 
 function stop(entry: Entry) {

@@ -10,7 +10,7 @@ const entities = { __proto__: null, amp: '&', lt: '<', gt: '>', quot: '"', apos:
 
 /** Says that a text is no XML: all errors of a reading are this one, or the engine's own of a character beyond Unicode. */
 export function refuse(): never {
-  throw Error('not an SVG');
+  throw Error('no SVG');
 }
 
 /** Puts in what XML's own references stand for; an entity that a DOCTYPE would have to declare is refused. */
