@@ -83,7 +83,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 		c.link = h2.NewLink(below(conn), true, nil)
 		c.Conn = h1.NewConn(tls.Server(c.link, config), h, s.limits)
 	} else {
-		plainly := h1.NewConn(conn, h.inClear(), s.limits)
+		plainly := h1.NewConn(conn, h, s.limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
 			link := h2.NewLink(below(conn), false, already)
 			c.serveStreams(h, link, link)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"golang.org/x/crypto/acme"
-
-	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // A secureListener shakes hands. Connections that choose HTTP/2 are served by themselves; Accept gives the others to the server of
@@ -69,22 +67,6 @@ func (l *secureListener) shake(c *lingeringConn) {
 		}
 	}
 }
-
-// inClear answers what is ready on the plain listener: nothing, where all are sent to TLS.
-func (h *handler) inClear() answerer {
-	if h.redirect != "" {
-		return noneReady{}
-	}
-	return h
-}
-
-type answerer interface {
-	Answer(dst []byte, q *plain.Request) ([]byte, bool)
-}
-
-type noneReady struct{}
-
-func (noneReady) Answer(dst []byte, _ *plain.Request) ([]byte, bool) { return dst, false }
 
 // toSecure sends a request that came in the clear to TLS, and reports whether it did. Whether the process lives is told in the clear.
 func (h *handler) toSecure(r *request) bool {

@@ -38,6 +38,9 @@ type meeting struct {
 // meet finds the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
 // give. What it is not sure of it leaves to that. Where it is ok, the view is to be released.
 func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
+	if h.redirect != "" && !q.Secure {
+		return false
+	}
 	if m.target, ok = h.shortcut(q.Target); !ok || !h.knownHosts.has(q.Host) || h.requireToken && m.target.class.licensed() {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 // AnswerH2 is Answer for HTTP/2: the same fields in the same order, in a header block.
 func (h *handler) AnswerH2(dst []byte, q *plain.Request) (out []byte, block int, ok bool) {
 	var m meeting
-	if h.redirect != "" && !q.Secure || !h.meet(&m, q) {
+	if !h.meet(&m, q) {
 		return dst, 0, false
 	}
 	defer m.view.Release()

@@ -13,7 +13,6 @@ import (
 type oracle struct {
 	d      *hpack.Decoder
 	fields []string
-	failed bool
 }
 
 func newOracle() *oracle {

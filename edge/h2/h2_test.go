@@ -126,30 +126,17 @@ func listen(t *testing.T, s *Server, config *tls.Config) string {
 	return l.Addr().String()
 }
 
-func get(t *testing.T, c *http.Client, url string) []byte {
-	t.Helper()
-	resp, err := c.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.ProtoMajor != 2 {
-		t.Fatalf("%s: %v, %s", url, err, resp.Proto)
-	}
-	return b
-}
-
-// x/net's client gets what it asks for: over TCP and over TLS, bodies of all sizes, many at once.
+// Go's own client gets what it asks for: over TCP and over TLS, bodies of all sizes, many at once.
 func TestClient(t *testing.T) {
 	cert := certificate(t)
 	for name, config := range map[string]*tls.Config{"h2c": nil, "tls": {Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}} {
 		t.Run(name, func(t *testing.T) {
 			address := listen(t, New(newApp(), newApp(), Config{MaxBody: 1 << 20}), config)
-			scheme, tr := "https://", &http2.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			scheme, tr := "https://", &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, Protocols: new(http.Protocols)}
+			tr.Protocols.SetHTTP2(true)
 			if config == nil {
-				scheme, tr.AllowHTTP = "http://", true
-				tr.DialTLSContext = func(context.Context, string, string, *tls.Config) (net.Conn, error) { return net.Dial("tcp", address) }
+				scheme = "http://"
+				tr.Protocols.SetUnencryptedHTTP2(true)
 			}
 			t.Cleanup(tr.CloseIdleConnections)
 			c := &http.Client{Transport: tr}
