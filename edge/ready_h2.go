@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -89,15 +88,6 @@ func appendBlock(dst, lines []byte) []byte {
 	return dst
 }
 
-// shortBlock is appendBlock for what is written often.
-func shortBlock(lines []byte) (block []byte) {
-	for line := range bytes.Lines(lines) {
-		name, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\r\n"), ": ")
-		block = h2.AppendShort(block, name, value)
-	}
-	return block
-}
-
 // blocks are the header blocks of lines that many entries have in common, by where these lie.
 type blocks [256]atomic.Pointer[struct{ lines, block []byte }]
 
@@ -110,7 +100,7 @@ func (b *blocks) of(lines []byte) []byte {
 	at := &b[uintptr(unsafe.Pointer(first))>>4%uintptr(len(b))]
 	known := at.Load()
 	if known == nil || unsafe.SliceData(known.lines) != first || len(known.lines) != len(lines) {
-		known = &struct{ lines, block []byte }{lines, shortBlock(lines)}
+		known = &struct{ lines, block []byte }{lines, appendBlock(nil, lines)}
 		at.Store(known)
 	}
 	return known.block

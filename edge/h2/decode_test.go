@@ -137,17 +137,16 @@ func FuzzAppendField(f *testing.F) {
 		if status < 100 || status > 999 {
 			return
 		}
-		for _, b := range [][]byte{AppendField(AppendStatus(nil, status), name, value), AppendShort(AppendStatus(nil, status), name, value)} {
-			got, ok := newOracle().decode(b)
-			lower := []byte(name)
-			for i, c := range lower {
-				if 'A' <= c && c <= 'Z' {
-					lower[i] = c | 0x20
-				}
+		b := AppendField(AppendStatus(nil, status), name, value)
+		got, ok := newOracle().decode(b)
+		lower := []byte(name)
+		for i, c := range lower {
+			if 'A' <= c && c <= 'Z' {
+				lower[i] = c | 0x20
 			}
-			if want := []string{fmt.Sprint(":status: ", status), string(lower) + ": " + value}; !ok || fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("%q, %v; want %q", got, ok, want)
-			}
+		}
+		if want := []string{fmt.Sprint(":status: ", status), string(lower) + ": " + value}; !ok || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%q, %v; want %q", got, ok, want)
 		}
 	})
 }

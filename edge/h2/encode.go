@@ -1,10 +1,6 @@
 package h2
 
-import (
-	"strconv"
-
-	"golang.org/x/net/http2/hpack"
-)
+import "strconv"
 
 // AppendStatus appends the pseudo field of a status, which a block begins with (RFC 9113, section 8.3.2).
 func AppendStatus(dst []byte, status int) []byte {
@@ -32,7 +28,14 @@ func AppendStatus(dst []byte, status int) []byte {
 // small letters. What never enters a table costs its reader nothing either, and may be written ahead.
 func AppendName[T string | []byte](dst []byte, name T) []byte {
 	var low [40]byte
-	lower := appendLower(low[:0], name)
+	lower := low[:0]
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		lower = append(lower, c)
+	}
 	if i := staticNames[string(lower)]; i > 0 {
 		return appendInt(dst, 0, 4, i)
 	}
@@ -40,41 +43,9 @@ func AppendName[T string | []byte](dst []byte, name T) []byte {
 	return append(dst, lower...)
 }
 
-// appendLower appends a name in small letters.
-func appendLower[T string | []byte](dst []byte, name T) []byte {
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		dst = append(dst, c)
-	}
-	return dst
-}
-
 // AppendValue appends the value of a field.
 func AppendValue[T string | []byte](dst []byte, value T) []byte {
 	return append(appendInt(dst, 0, 7, len(value)), value...)
-}
-
-// AppendShort appends a field in as few bytes as it takes without a table: Huffman coded where that is shorter (RFC 7541, section
-// 5.2). It costs more than AppendField, and is for what is written many times.
-func AppendShort(dst []byte, name, value string) []byte {
-	name = string(appendLower(nil, name))
-	if i := staticNames[name]; i > 0 {
-		dst = appendInt(dst, 0, 4, i)
-	} else {
-		dst = appendShort(append(dst, 0), name)
-	}
-	return appendShort(dst, value)
-}
-
-func appendShort(dst []byte, s string) []byte {
-	n := int(hpack.HuffmanEncodeLength(s))
-	if n >= len(s) {
-		return AppendValue(dst, s)
-	}
-	return hpack.AppendHuffmanString(appendInt(dst, 0x80, 7, n), s)
 }
 
 // AppendField appends a field.
