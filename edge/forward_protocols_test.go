@@ -38,7 +38,7 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 		mu.Lock()
 		now = name
 		mu.Unlock()
-		answers[name] = s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body))
+		answers[name] = strings.Replace(s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body)), "Age: \r\n", "", 1) // it has one where the exchange took a second
 		if a := s.do(t, http.MethodHead, "/long"); a.Header.Get("Content-Length") != "12345" {
 			t.Errorf("%s: the length of a HEAD is %q", name, a.Header.Get("Content-Length"))
 		}
