@@ -392,5 +392,7 @@ func (s *scene) startEdge() {
 		cmd = limited(cmd, s.descriptors)
 	}
 	s.edge = startCommand(s.t, cmd)
-	s.address = s.edge.address("public")
+	if address := s.edge.address("public"); address != s.address { // one that is started again has the address that it had: others read it
+		s.address = address
+	}
 }

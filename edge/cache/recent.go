@@ -45,6 +45,9 @@ func (s *shelf) lose(hash, id uint64) {
 
 // unpack makes an entry of a cell on a shelf.
 func (c *Cache) unpack(s *shelf, l *cell, hash uint64) *Entry {
+	if l.shape&large != 0 {
+		return l.entry() // it is what was put there, and others read it
+	}
 	e := l.unpack(&c.commons)
 	e.home, e.hash, e.origin = c, hash, s.origins[hash]
 	return e
