@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -318,9 +317,9 @@ func TestOriginWithoutReleases(t *testing.T) {
 }
 
 func TestWatchLogsTroubleOnce(t *testing.T) {
-	var log bytes.Buffer
+	log := new(lockedBuffer)
 	l := newLibrary()
-	e := newEdgeTest(t, l, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	e := newEdgeTest(t, l, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	l.set(func() { l.broken = true })
 	if err := e.watch.look(); err == nil || e.reached.Load() {
 		t.Errorf("look = %v of an origin that fails; it counts as reached: %v", err, e.reached.Load())
@@ -399,10 +398,10 @@ func TestPreflight(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	var log bytes.Buffer
+	log := new(lockedBuffer)
 	l := newLibrary()
 	e := newEdgeTest(t, l, func(c *Config) {
-		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	post := func(body string) answer {
 		r, _ := http.NewRequest(http.MethodPost, "http://edge.test/api/v1/auth/verify", strings.NewReader(body))
