@@ -11,7 +11,7 @@ run: build library/node_modules ## publish the real library into a local folder,
 	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) library/node_modules/@iconify/json
 	./iconedge run $(FLAGS)
 
-test: lint tools/node_modules chromium ## pass every test: lint, unit and behaviour tests under the race detector, a browser
+test: lint tools/node_modules chromium engines ## pass every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race ./...
 	$(MAKE) react
 
@@ -97,3 +97,9 @@ chromium: # the browser tests want one: from Debian's packages where there is no
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "installing chromium (Debian package) for the browser tests"; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	  elif [ -n "$$CI" ]; then echo "no chromium, and it can't be installed"; exit 1; else echo "it can't be installed here: the browser tests will be SKIPPED"; fi; }
+
+.PHONY: engines
+engines: # the tests of a fleet want a Redis and a Prometheus: from Debian's packages where there are none and we may
+	@for e in redis-server prometheus; do command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests of a fleet"; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$e >/dev/null; \
+	  elif [ -n "$$CI" ]; then echo "no $$e, and it can't be installed"; exit 1; else echo "it can't be installed here: tests that want it will be SKIPPED"; fi; } || exit 1; done

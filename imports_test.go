@@ -17,7 +17,7 @@ const module = "github.com/iconedge/iconedge/"
 // module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
 var rooms = map[string]string{
 	"cmd/iconedge": "icon problem objectstore edge origin " + // the one program: any room
-		"golang.org/x/term",
+		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
 	"icon":                  "",
 	"problem":               "",
 	"cachepolicy":           "github.com/dunglas/httpsfv",                                                                                                                                                                             // anyone can use it alone
@@ -27,6 +27,9 @@ var rooms = map[string]string{
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/certs":            "edge/files",
 	"edge/files":            "",
+	"edge/accesslog":        "",
+	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
+	"edge/trace":            "go.opentelemetry.io",
 	"edge/h1":               "edge/plain",                        // it knows nothing of caches
 	"edge/h2":               "edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
@@ -50,6 +53,8 @@ var only = map[string]string{
 	"github.com/minio/minio-go/v7":        "objectstore/s3.go",
 	"github.com/prometheus/client_golang": "edge/metrics.go origin/metrics.go",
 	"github.com/dgraph-io/ristretto/v2":   "edge/cache/",
+	"github.com/redis/go-redis":           "edge/fleet/",
+	"go.opentelemetry.io":                 "edge/trace/",
 	"github.com/valyala/fasthttp":         "edge/ loadtest/", // its ceiling is bare fasthttp
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
