@@ -58,13 +58,13 @@ type conns struct {
 
 	mu   sync.Mutex
 	open map[*lingeringConn]struct{}
-	of   map[netip.Prefix]int
+	of   perClient
 }
 
 func newConns(cfg Config) *conns {
 	s := &conns{
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
-		open: map[*lingeringConn]struct{}{}, of: map[netip.Prefix]int{},
+		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
 	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &h1.Bodies{Max: maxBodies}, Overdue: &s.overdue}
 	return s
@@ -111,7 +111,7 @@ func below(c net.Conn) net.Conn {
 func (s *conns) enter(c *lingeringConn, client netip.Prefix) (refusal, bool) {
 	s.mu.Lock()
 	now := s.now()
-	if client.IsValid() && s.of[client] >= s.perClient {
+	if s.of[client] >= s.perClient {
 		s.mu.Unlock()
 		return refusedClient, false
 	}
@@ -123,9 +123,7 @@ func (s *conns) enter(c *lingeringConn, client netip.Prefix) (refusal, bool) {
 		}
 	}
 	s.open[c] = struct{}{}
-	if client.IsValid() {
-		s.of[client]++
-	}
+	s.of.enter(client)
 	s.mu.Unlock()
 	s.close(oldest, now)
 	return 0, true
@@ -139,11 +137,21 @@ func (s *conns) leave(c *lingeringConn, client netip.Prefix) {
 		return
 	}
 	delete(s.open, c)
-	if !client.IsValid() {
-		return
+	s.of.leave(client)
+}
+
+// perClient counts connections by client; those of nobody in particular, the zero Prefix, are not counted.
+type perClient map[netip.Prefix]int
+
+func (n perClient) enter(client netip.Prefix) {
+	if client.IsValid() {
+		n[client]++
 	}
-	if s.of[client]--; s.of[client] == 0 {
-		delete(s.of, client)
+}
+
+func (n perClient) leave(client netip.Prefix) {
+	if n[client]--; n[client] <= 0 {
+		delete(n, client)
 	}
 }
 

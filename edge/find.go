@@ -195,8 +195,7 @@ func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) 
 	}
 	r.status = cachepolicy.CacheStatus{Forward: r.forward}
 	if errors.Is(err, cache.ErrLate) {
-		err = problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").
-			With("Retry-After", "1").Because(err)
+		err = late().Because(err)
 	}
 	if errors.Is(err, cache.ErrLeft) {
 		err = crowded() // it may have closed one direction alone

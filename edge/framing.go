@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // A framed is what the lines of a message's fields say about the message as a whole. The server's parser keeps one framing field of
@@ -23,7 +25,7 @@ func framing(fields []byte) framed {
 	for len(fields) > 0 {
 		line, rest, ended := bytes.Cut(fields, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
-		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !isToken(name) || !isText(value)) {
+		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !plain.IsToken(name) || plain.Controls(value)) {
 			m.sound = false
 			return m
 		}
@@ -56,24 +58,4 @@ func asksToClose(options string) bool {
 		}
 	}
 	return false
-}
-
-// isToken reports whether a name is a token (RFC 9110, section 5.6.2).
-func isToken(name []byte) bool {
-	for _, c := range name {
-		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
-			return false
-		}
-	}
-	return len(name) > 0
-}
-
-// isText reports whether a value has no control bytes but tabs (RFC 9110, section 5.5).
-func isText(value []byte) bool {
-	for _, c := range value {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }

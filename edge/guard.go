@@ -169,14 +169,23 @@ func unreadable(err error) *problem.Problem {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &small):
-		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "the request's line and fields have at most 16384 bytes")
+		return refusedAs(fasthttp.StatusRequestHeaderFieldsTooLarge)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return problem.New(fasthttp.StatusRequestEntityTooLarge, "the body is too large")
+		return refusedAs(fasthttp.StatusRequestEntityTooLarge)
 	case errors.Is(err, h1.ErrCrowded):
 		return problem.New(fasthttp.StatusServiceUnavailable, "too many long requests are being read; trying again in a moment may help").
 			With("Retry-After", "1")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return problem.New(fasthttp.StatusRequestTimeout, "the request did not come in time")
+		return refusedAs(fasthttp.StatusRequestTimeout)
 	}
 	return problem.New(fasthttp.StatusBadRequest, "the request is malformed")
+}
+
+// refusedAs is the answer to a request that can't be read to its end, whatever protocol it comes by.
+func refusedAs(status int) *problem.Problem {
+	return problem.New(status, map[int]string{
+		fasthttp.StatusRequestTimeout:              "the request did not come in time",
+		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
+		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request's line and fields have at most 16384 bytes",
+	}[status])
 }

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -18,10 +17,7 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-const (
-	maxStreamsH3    = 128
-	unvalidatedEach = 200 // handshakes a second from addresses that nobody has checked; beyond, the address is checked first (RFC 9000, section 8.1)
-)
+const unvalidatedEach = 200 // handshakes a second from addresses that nobody has checked; beyond, the address is checked first (RFC 9000, section 8.1)
 
 // A quicServer speaks HTTP/3 (RFC 9114).
 type quicServer struct {
@@ -39,13 +35,13 @@ func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) 
 		Allow0RTT:             false,
 		HandshakeIdleTimeout:  handshakeTimeout,
 		MaxIdleTimeout:        cfg.IdleTimeout,
-		MaxIncomingStreams:    maxStreamsH3,
+		MaxIncomingStreams:    h2.MaxStreams,
 		MaxIncomingUniStreams: 8,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, of: map[netip.Prefix]int{}}, busy: &busy{Handler: newStreams(h, cfg, protocolH3)}}
+	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, of: perClient{}}, busy: &busy{Handler: newStreams(h, cfg, protocolH3)}}
 	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
 	return s, nil
 }
@@ -128,14 +124,4 @@ func requestOf(r *http.Request) *h2.Request {
 		}
 	}
 	return q
-}
-
-// A rate counts what happens in a second.
-type rate struct{ second, count atomic.Int64 }
-
-func (r *rate) allow(now time.Time, most int64) bool {
-	if s := now.Unix(); r.second.Swap(s) != s {
-		r.count.Store(0)
-	}
-	return r.count.Add(1) <= most
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -41,17 +40,6 @@ func (h *handler) currentNames() *nameList {
 // name is not there, and who floods an edge with names is not looking for one.
 const mostHints = 1000
 
-// hints counts the answers of a second.
-type hints struct{ second, given atomic.Int64 }
-
-// spare reports whether there is time for one more.
-func (h *hints) spare(now time.Time) bool {
-	if second := now.Unix(); h.second.Swap(second) != second {
-		h.given.Store(0)
-	}
-	return h.given.Add(1) <= mostHints
-}
-
 // absent is the answer to a question about an icon or a pack that is not in the list, the same as the origin's; nil: the origin is to be
 // asked. A pack that our origin does not have may be somebody else's path, where paths of others are served at all.
 func (h *handler) absent(name string, now time.Time) *problem.Problem {
@@ -70,7 +58,7 @@ func (h *handler) absent(name string, now time.Time) *problem.Problem {
 	if hasPack {
 		detail = icon.NoIcon
 	}
-	if h.hints.spare(now) {
+	if h.hints.allow(now, mostHints) {
 		near = n.close(pack, name, hasPack)
 	}
 	return problem.NotFound(detail, near...)

@@ -130,11 +130,11 @@ func TestAbsent(t *testing.T) {
 }
 
 // Close names are looked for while there is time: a flood of names gets an answer without them, and the next second has them again.
-func TestHints(t *testing.T) {
-	var h hints
+func TestRate(t *testing.T) {
+	var h rate
 	for i := range 3 * mostHints {
 		second := i / (mostHints + mostHints/2)
-		if spare, want := h.spare(time.Unix(int64(second), 0)), i%(mostHints+mostHints/2) < mostHints; spare != want {
+		if spare, want := h.allow(time.Unix(int64(second), 0), mostHints), i%(mostHints+mostHints/2) < mostHints; spare != want {
 			t.Fatalf("answer %d: %v, want %v", i, spare, want)
 		}
 	}

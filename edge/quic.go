@@ -21,7 +21,7 @@ type quicListener struct {
 	conns *conns // whose bounds hold, and who counts what is refused
 
 	mu sync.Mutex
-	of map[netip.Prefix]int
+	of perClient
 }
 
 // Accept takes the next connection that there is room for; the others are closed.
@@ -52,7 +52,7 @@ func (l *quicListener) enter(client netip.Prefix) (refusal, bool) {
 		return refusedTotal, false
 	}
 	l.conns.overQUIC.Add(1)
-	l.of[client]++
+	l.of.enter(client)
 	return 0, true
 }
 
@@ -60,9 +60,7 @@ func (l *quicListener) leave(client netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conns.overQUIC.Add(-1)
-	if l.of[client]--; l.of[client] == 0 {
-		delete(l.of, client)
-	}
+	l.of.leave(client)
 }
 
 // busy counts the requests under way.

@@ -6,10 +6,9 @@ import (
 	"net"
 	"net/http"
 	"sync"
-)
 
-// maxStreamsReference is as many as the loop of our own gives a client.
-const maxStreamsReference = 128
+	"github.com/iconedge/iconedge/edge/h2"
+)
 
 // A reference serves HTTP/2 by net/http's server, which is x/net's: what the loop of our own is compared with. It answers by the same steps, and
 // is no match for floods.
@@ -31,7 +30,7 @@ func newReference(h *handler, cfg Config) *reference {
 	speaks.SetUnencryptedHTTP2(true)
 	r := &reference{conns: make(chan net.Conn), done: make(chan struct{})}
 	r.http = &http.Server{
-		Handler: newStreams(h, cfg, protocolH2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreamsReference},
+		Handler: newStreams(h, cfg, protocolH2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: h2.MaxStreams},
 		MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout, ConnState: r.state, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
 	go r.http.Serve(r)

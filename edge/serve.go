@@ -55,7 +55,7 @@ type handler struct {
 	altSvc     string     // tells of HTTP/3 (RFC 7838); empty: there is none
 	doors      doorkeeper
 	missing    missing
-	hints      hints
+	hints      rate
 
 	requireToken bool
 

@@ -11,7 +11,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // Handle answers a request of an HTTP/2 stream that is not ready, by the same steps as all others.
@@ -38,14 +37,7 @@ func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, refuse int) {
 		h.ServeRequest(ctx)
 		return
 	}
-	h.end(&request{ctx: ctx, now: arrived(ctx)}, outcomeRefused, problem.New(refuse, refusedStreams[refuse]))
-}
-
-// refusedStreams are the words for requests of streams that are refused as such.
-var refusedStreams = map[int]string{
-	http.StatusRequestTimeout:              "the request did not come in time",
-	http.StatusRequestEntityTooLarge:       "the body is too large",
-	http.StatusRequestHeaderFieldsTooLarge: "the request's fields have at most 16384 bytes",
+	h.end(&request{ctx: ctx, now: arrived(ctx)}, outcomeRefused, refusedAs(refuse))
 }
 
 // arrived is when a request was here. Of one that came by a stream it is when its context was made.
@@ -80,7 +72,7 @@ func protocolOf(ctx *fasthttp.RequestCtx) protocol {
 func secure(ctx *fasthttp.RequestCtx) bool {
 	switch c := ctx.Conn().(type) {
 	case *streamConn:
-		return c.secure
+		return c.request.Secure
 	case *lingeringConn:
 		return c.link != nil
 	}
@@ -101,7 +93,6 @@ type streamConn struct {
 	request  *h2.Request
 	client   net.TCPAddr
 	protocol protocol
-	secure   bool
 }
 
 func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
@@ -110,7 +101,7 @@ func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 // newContext is a request as the server of HTTP/1.1 would have read it.
 func newContext(q *h2.Request, p protocol) *fasthttp.RequestCtx {
 	ctx := &fasthttp.RequestCtx{}
-	ctx.Init2(&streamConn{request: q, client: net.TCPAddr{IP: q.Client.AsSlice()}, protocol: p, secure: q.Secure}, nil, true)
+	ctx.Init2(&streamConn{request: q, client: net.TCPAddr{IP: q.Client.AsSlice()}, protocol: p}, nil, true)
 	r := &ctx.Request
 	r.Header.SetMethod(q.Method)
 	r.SetRequestURI(q.Path)
@@ -214,26 +205,23 @@ func (a *reply) copy(w io.Writer, flush func() error) error {
 		_, err := w.Write(a.body)
 		return err
 	}
-	if !a.flush {
-		_, err := io.Copy(w, a.stream)
-		return err
+	if a.flush {
+		w = flushing{w, flush}
 	}
-	part := make([]byte, 32<<10)
-	for {
-		n, err := a.stream.Read(part)
-		if n > 0 {
-			if _, err := w.Write(part[:n]); err != nil {
-				return err
-			}
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	_, err := io.Copy(w, a.stream)
+	return err
+}
+
+// A flushing writer sends each part at once.
+type flushing struct {
+	io.Writer
+	flush func() error
+}
+
+func (f flushing) Write(p []byte) (int, error) {
+	n, err := f.Writer.Write(p)
+	if err != nil {
+		return n, err
 	}
+	return n, f.flush()
 }

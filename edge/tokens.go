@@ -84,7 +84,7 @@ func (t *tokens) verify(token string, now time.Time, patience time.Duration, gue
 }
 
 // late is the answer where the origin takes longer than anybody would wait.
-func late() error {
+func late() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").With("Retry-After", "1")
 }
 

@@ -2,7 +2,6 @@ package h1
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"github.com/iconedge/iconedge/edge/plain"
 )
@@ -37,7 +36,7 @@ func parse(b []byte, r *request) verdict {
 	if b[0] == '\r' {
 		return behindBlanks(b, r)
 	}
-	if !isToken[b[0]] {
+	if !plain.Token[b[0]] {
 		return verdict{state: unsound}
 	}
 	end := bytes.Index(b, endOfHead)
@@ -93,7 +92,7 @@ func behindBlanks(b []byte, r *request) verdict {
 // cutLine cuts the first line off, without its CR LF. It is not ok where the line has any other control byte but a tab.
 func cutLine(b []byte) (line, rest []byte, ok bool) {
 	i := bytes.IndexByte(b, '\n')
-	if i < 1 || b[i-1] != '\r' || controls(b[:i-1]) {
+	if i < 1 || b[i-1] != '\r' || plain.Controls(b[:i-1]) {
 		return nil, nil, false
 	}
 	return b[:i-1], b[i+1:], true
@@ -150,15 +149,10 @@ func stateOf(s plain.State) state {
 // field reads one line. Fields that a hit does not depend on may say what they like.
 func field(line []byte, r *request) state {
 	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 {
+	if colon < 0 || !plain.IsToken(line[:colon]) {
 		return unsound
 	}
 	name, value := line[:colon], line[colon+1:]
-	for _, c := range name {
-		if !isToken[c] {
-			return unsound
-		}
-	}
 	switch len(name) { // what says how the request goes on
 	case len("expect"):
 		if plain.Is(name, "expect") {
@@ -193,34 +187,4 @@ func (r *request) measure(digits []byte) state {
 		r.length = r.length*10 + int64(c-'0')
 	}
 	return other
-}
-
-// isToken holds the bytes of a token (RFC 9110, section 5.6.2).
-var isToken = func() (t [256]bool) {
-	for c := range t {
-		t[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c < 0x80 && bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
-	}
-	return t
-}()
-
-// controls reports whether a line has a control byte other than a tab. Eight bytes are looked at together.
-func controls(b []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		del := w ^ 0x7f*ones
-		if (w-0x20*ones)&^w&highs|(del-ones)&^del&highs != 0 && anyControl(b[:8]) {
-			return true // of what the arithmetic takes for one, some are none: it borrows
-		}
-	}
-	return anyControl(b)
-}
-
-func anyControl(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // errCompression is an error of the whole connection: its tables are no longer the same on both sides (RFC 9113, section 4.3).
@@ -176,18 +178,13 @@ func isName(name []byte) bool {
 
 // isValue reports whether a value may stand in HTTP/2: no control byte but tabs, no space at an end.
 func isValue(value []byte) bool {
-	for _, c := range value {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
 	n := len(value)
-	return n == 0 || value[0] > ' ' && value[n-1] > ' '
+	return !plain.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')
 }
 
 var isLowerToken = func() (t [256]bool) {
-	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
-		t[c] = true
+	for c := range t {
+		t[c] = plain.Token[c] && !('A' <= c && c <= 'Z')
 	}
 	return t
 }()

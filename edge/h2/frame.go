@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	frameHead  = 9
-	maxFrame   = 16384 // bytes of a frame's payload: the least that both sides must take, and as much as we take (RFC 9113, section 4.2)
-	maxWindow  = 1<<31 - 1
-	ourWindow  = 65535 // of each stream that a request's body comes on, and of the connection at its beginning
-	maxStreams = 128   // at once
+	frameHead = 9
+	maxFrame  = 16384 // bytes of a frame's payload: the least that both sides must take, and as much as we take (RFC 9113, section 4.2)
+	maxWindow = 1<<31 - 1
+	ourWindow = 65535 // of each stream that a request's body comes on, and of the connection at its beginning
 )
 
 // A frame is one as it came; its payload holds until more is read.

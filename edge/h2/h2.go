@@ -10,6 +10,7 @@
 package h2
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -24,6 +25,9 @@ import (
 // Preface is what a client begins a connection with (RFC 9113, section 3.4).
 const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
+// MaxStreams is how many streams a client may have open at a time.
+const MaxStreams = 128
+
 // Gap are the bytes that an Answerer leaves between header block and body, for a frame's head.
 const Gap = frameHead
 
@@ -36,13 +40,13 @@ type Answerer interface {
 
 // A Request is one for a Handler, whole.
 type Request struct {
-	Method, Scheme, Authority, Path string
-	Fields                          []Field // as they came, the pseudo fields left out
-	Body                            []byte
-	Secure                          bool // it came by TLS
-	Client                          netip.Addr
-	Began                           time.Time // when its last byte was here
-	Refuse                          int       // status that it must be answered with: 408, 413 or 431; 0: none
+	Method, Authority, Path string
+	Fields                  []Field // as they came, the pseudo fields left out
+	Body                    []byte
+	Secure                  bool // it came by TLS
+	Client                  netip.Addr
+	Began                   time.Time // when its last byte was here
+	Refuse                  int       // status that it must be answered with: 408, 413 or 431; 0: none
 }
 
 // A Handler answers what is not plain.
@@ -68,18 +72,9 @@ const (
 )
 
 func (c Config) filled() Config {
-	fill(&c.Idle, defaultIdle)
-	fill(&c.Receive, defaultReceive)
-	fill(&c.Send, defaultSend)
-	fill(&c.MaxBody, defaultMaxBody)
-	fill(&c.MaxList, defaultMaxList)
-	return c
-}
-
-func fill[T comparable](at *T, value T) {
-	var zero T
-	if *at == zero {
-		*at = value
+	return Config{
+		Idle: cmp.Or(c.Idle, defaultIdle), Receive: cmp.Or(c.Receive, defaultReceive), Send: cmp.Or(c.Send, defaultSend),
+		MaxBody: cmp.Or(c.MaxBody, defaultMaxBody), MaxList: cmp.Or(c.MaxList, defaultMaxList),
 	}
 }
 

@@ -346,7 +346,7 @@ func (p *peer) repeat(n int, send func(i int) error) {
 func TestRunningHandlersAreCounted(t *testing.T) {
 	a := newApp()
 	p := connect(t, New(a, a, Config{}))
-	for range maxStreams {
+	for range MaxStreams {
 		id := p.ask("GET", "/wait", true)
 		<-a.started
 		p.WriteRSTStream(id, http2.ErrCodeCancel)

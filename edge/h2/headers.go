@@ -96,7 +96,7 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 		return err
 	case ends && q.length > 0:
 		return reset(stream, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
-	case ends && q.plain == plain.Plain && !c.decoder.over && c.waiting < maxWaiting && len(c.streams) < maxStreams:
+	case ends && q.plain == plain.Plain && !c.decoder.over && c.waiting < maxWaiting && len(c.streams) < MaxStreams:
 		if done, err := c.ready(stream); done || err != nil {
 			return err
 		}

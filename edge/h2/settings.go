@@ -10,7 +10,7 @@ import (
 func appendSettings(dst []byte, maxList int) []byte {
 	var payload []byte
 	for _, s := range [...]http2.Setting{
-		{ID: http2.SettingMaxConcurrentStreams, Val: maxStreams},
+		{ID: http2.SettingMaxConcurrentStreams, Val: MaxStreams},
 		{ID: http2.SettingMaxHeaderListSize, Val: uint32(maxList)},
 		{ID: http2.SettingNoRFC7540Priorities, Val: 1}, // RFC 9218, section 2.1
 	} {

@@ -96,14 +96,14 @@ func (c *Conn) remove(s *stream) {
 
 // open begins a stream whose answer is not ready.
 func (c *Conn) open(id uint32, q asked, ends bool) error {
-	if len(c.streams) >= maxStreams || c.running >= maxStreams {
+	if len(c.streams) >= MaxStreams || c.running >= MaxStreams {
 		c.srv.counts.refused.Add(1)
 		return reset(id, http2.ErrCodeRefusedStream) // it may be asked again (RFC 9113, section 8.7)
 	}
 	s := c.add(id)
 	s.length = q.length
 	s.request = &Request{
-		Method: string(q.method), Scheme: string(q.scheme), Authority: string(q.authority), Path: string(q.path),
+		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
 		Fields: cloned(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure,
 	}
 	switch {

@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"net/http"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -42,7 +43,7 @@ func (c *Conn) overdue(now time.Time) {
 		ended = true
 		c.srv.counts.stalled.Add(1)
 		if s.request != nil {
-			s.request.Refuse = 408
+			s.request.Refuse = http.StatusRequestTimeout
 			c.now = now
 			c.handle(s)
 			continue

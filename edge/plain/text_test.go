@@ -1,0 +1,31 @@
+package plain
+
+import (
+	"bytes"
+	"testing"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+func TestToken(t *testing.T) {
+	for c := range Token {
+		if want := httpguts.IsTokenRune(rune(c)); Token[c] != want {
+			t.Errorf("Token[%#x] = %v", c, Token[c])
+		}
+	}
+	if IsToken(nil) || IsToken([]byte("a b")) || !IsToken([]byte("X-Name")) {
+		t.Error("a token has one byte of a token at least, and no other")
+	}
+}
+
+// Looking at eight bytes together finds what looking at each finds, wherever it stands.
+func FuzzControls(f *testing.F) {
+	for _, s := range []string{"", "plain text", "a\tb", "\x00", "seven77\x1f", "eight888\x7f", "\x80\xff caf\u00e9 \u00a0", "\x20\x1f\x20\x1f\x20\x1f\x20\x1f\x20"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if got, want := Controls(b), bytes.ContainsFunc(bytes.ReplaceAll(b, []byte{'\t'}, nil), func(r rune) bool { return r < ' ' || r == 0x7f }); got != want {
+			t.Fatalf("Controls(%q) = %v", b, got)
+		}
+	})
+}
