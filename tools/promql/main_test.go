@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestLook: each metric with the labels that it is chosen by, summed by, matched on, or shown with.
+func TestLook(t *testing.T) {
+	type uses = map[string][]string
+	for _, row := range []struct {
+		expr   string
+		labels []string
+		uses   uses
+		lost   []string
+	}{
+		{`up`, nil, uses{"up": nil}, nil},
+		{`1`, nil, uses{}, nil},
+		{`{__name__="up", job="a"}`, nil, uses{"up": {"job"}}, nil},
+		{`up{job="a"} or up{region="eu"}`, nil, uses{"up": {"job", "region"}}, nil},
+		{`sum by (region) (rate(a_total{code!="5xx"}[5m]))`, nil, uses{"a_total": {"code", "region"}}, nil},
+		{`sum without (instance) (a)`, nil, uses{"a": {"instance"}}, nil},
+		{`sum without (instance) (a)`, []string{"instance"}, uses{"a": {"instance"}}, []string{"instance"}},
+		{`sum by (region) (a)`, []string{"instance"}, uses{"a": {"region"}}, []string{"instance"}},
+		{`sum(a)`, []string{"region"}, uses{"a": nil}, []string{"region"}},
+		{`topk(3, a)`, []string{"route"}, uses{"a": {"route"}}, nil},
+		{`topk by (region) (3, a)`, []string{"route"}, uses{"a": {"region", "route"}}, nil},
+		{`count_values("value", a)`, []string{"value"}, uses{"a": nil}, nil},
+		{`histogram_quantile(.99, sum by (le, region) (rate(a_bucket[5m])))`, []string{"region"}, uses{"a_bucket": {"le", "region"}}, nil},
+		{`histogram_quantile(.99, sum by (region) (rate(a_bucket[5m])))`, nil, uses{"a_bucket": {"region"}}, []string{"le"}}, // the usual slip
+		{`a / on (x) b`, nil, uses{"a": {"x"}, "b": {"x"}}, nil},
+		{`sum by (y) (a) / on (x) b`, nil, uses{"a": {"y"}, "b": {"x"}}, []string{"x"}}, // matches nothing, ever
+		{`a * on (x) group_left (release) b`, []string{"release", "route"}, uses{"a": {"route", "x"}, "b": {"release", "x"}}, nil},
+		{`a * on (x) group_right (release) b`, []string{"route"}, uses{"a": {"release", "x"}, "b": {"route", "x"}}, nil},
+		{`a unless on (release) b`, []string{"region"}, uses{"a": {"region", "release"}, "b": {"release"}}, nil},
+		{`a or b`, []string{"region"}, uses{"a": {"region"}, "b": {"region"}}, nil},
+		{`label_replace(a, "to", "$1", "from", "(.*)")`, []string{"to"}, uses{"a": {"from"}}, nil},
+		{`label_join(a, "to", "-", "x", "y")`, []string{"to"}, uses{"a": {"x", "y"}}, nil},
+		{`max_over_time((-a{x="1"})[1h:1m])`, nil, uses{"a": {"x"}}, nil},
+		{`absent(up{job="a"})`, []string{"job"}, uses{"up": {"job"}}, nil},
+	} {
+		got := look(question{row.expr, row.labels})
+		if got.Error != "" || !reflect.DeepEqual(got.Uses, row.uses) || !reflect.DeepEqual(got.Lost, row.lost) {
+			t.Errorf("%s with %v: %+v, want uses %v, lost %v", row.expr, row.labels, got, row.uses, row.lost)
+		}
+	}
+}
+
+// TestAnswerAll: an answer a question, in order; what can't be read says why.
+func TestAnswerAll(t *testing.T) {
+	var out strings.Builder
+	if err := answerAll(strings.NewReader(`[{"expr":"up"},{"expr":"sum("}]`), &out); err != nil {
+		t.Fatal(err)
+	}
+	var got []answer
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || len(got) != 2 || got[0].Error != "" || !strings.Contains(got[1].Error, "parse error") {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+	if err := answerAll(strings.NewReader("up"), &out); err == nil {
+		t.Error("no JSON is no error")
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// labelSet are names of labels that something around an expression wants of its result.
+type labelSet map[string]bool
+
+// with is s and some names.
+func (s labelSet) with(names ...string) labelSet {
+	all := maps.Clone(s)
+	for _, n := range names {
+		all[n] = true
+	}
+	return all
+}
+
+// without is s less a name.
+func (s labelSet) without(name string) labelSet {
+	all := maps.Clone(s)
+	delete(all, name)
+	return all
+}
+
+// A reading collects what one expression uses.
+type reading struct {
+	uses map[string]labelSet // by metric
+	lost labelSet
+}
+
+func look(q question) answer {
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(q.Expr)
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	r := reading{uses: map[string]labelSet{}, lost: labelSet{}}
+	r.walk(expr, labelSet{}.with(q.Labels...))
+	a := answer{Uses: map[string][]string{}, Lost: slices.Sorted(maps.Keys(r.lost))}
+	for metric, names := range r.uses {
+		a.Uses[metric] = slices.Sorted(maps.Keys(names))
+	}
+	return a
+}
+
+// walk goes down to the selectors of e, and takes along which labels are wanted of it.
+func (r *reading) walk(e parser.Expr, wanted labelSet) {
+	switch e := e.(type) {
+	case *parser.VectorSelector:
+		r.selects(e, wanted)
+	case *parser.MatrixSelector:
+		r.walk(e.VectorSelector, wanted)
+	case *parser.AggregateExpr:
+		r.aggregate(e, wanted)
+	case *parser.BinaryExpr:
+		r.binary(e, wanted)
+	case *parser.Call:
+		r.call(e, wanted)
+	case *parser.ParenExpr:
+		r.walk(e.Expr, wanted)
+	case *parser.UnaryExpr:
+		r.walk(e.Expr, wanted)
+	case *parser.SubqueryExpr:
+		r.walk(e.Expr, wanted)
+	case *parser.StepInvariantExpr:
+		r.walk(e.Expr, wanted)
+	}
+}
+
+// selects notes a selector: its metric has to have the labels that it is chosen by, and those that are wanted.
+func (r *reading) selects(e *parser.VectorSelector, wanted labelSet) {
+	name, has := e.Name, wanted
+	for _, m := range e.LabelMatchers {
+		if m.Name == labels.MetricName {
+			name = m.Value
+		} else {
+			has = has.with(m.Name)
+		}
+	}
+	if before := r.uses[name]; before != nil {
+		has = has.with(slices.Collect(maps.Keys(before))...)
+	}
+	r.uses[name] = has
+}
+
+// aggregate: what is summed `by` some labels has no others; but topk and its like choose, and lose none.
+func (r *reading) aggregate(e *parser.AggregateExpr, wanted labelSet) {
+	chooses := e.Op == parser.TOPK || e.Op == parser.BOTTOMK || e.Op == parser.LIMITK || e.Op == parser.LIMIT_RATIO
+	if made, ok := e.Param.(*parser.StringLiteral); ok && e.Op == parser.COUNT_VALUES {
+		wanted = wanted.without(made.Val)
+	}
+	for label := range wanted {
+		if !chooses && slices.Contains(e.Grouping, label) == e.Without {
+			r.lost[label] = true
+			wanted = wanted.without(label)
+		}
+	}
+	r.walk(e.Expr, wanted.with(e.Grouping...))
+}
+
+// binary: the labels that sides are matched on are wanted of both, those of group_left of the one side; the result has the labels
+// of the other, the many. Of `or` both sides reach the result.
+func (r *reading) binary(e *parser.BinaryExpr, wanted labelSet) {
+	m := e.VectorMatching
+	if m == nil { // a number on one side
+		r.walk(e.LHS, wanted)
+		r.walk(e.RHS, wanted)
+		return
+	}
+	both := labelSet{}.with(m.MatchingLabels...)
+	many, one := e.LHS, e.RHS
+	if m.Card == parser.CardOneToMany {
+		many, one = one, many
+	}
+	ofMany := wanted
+	for _, brought := range m.Include {
+		ofMany = ofMany.without(brought)
+	}
+	r.walk(many, ofMany.with(m.MatchingLabels...))
+	if e.Op == parser.LOR {
+		both = both.with(slices.Collect(maps.Keys(wanted))...)
+	}
+	r.walk(one, both.with(m.Include...))
+}
+
+// call: some functions make labels, some want one.
+func (r *reading) call(e *parser.Call, wanted labelSet) {
+	text := func(i int) string {
+		if s, ok := e.Args[i].(*parser.StringLiteral); ok {
+			return s.Val
+		}
+		return ""
+	}
+	switch e.Func.Name {
+	case "histogram_quantile":
+		wanted = wanted.with("le")
+	case "label_replace":
+		wanted = wanted.without(text(1)).with(text(3))
+	case "label_join":
+		wanted = wanted.without(text(1))
+		for i := 3; i < len(e.Args); i++ {
+			wanted = wanted.with(text(i))
+		}
+	}
+	for _, arg := range e.Args {
+		r.walk(arg, wanted)
+	}
+}
