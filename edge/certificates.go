@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
-	"github.com/iconedge/iconedge/edge/certs"
+	"github.com/iconedge/iconedge/certs"
 )
 
 // A secureSource gives the certificates: of files, or of an authority.

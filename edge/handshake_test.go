@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/iconedge/iconedge/edge/certs/certstest"
+	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 

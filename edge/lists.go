@@ -13,7 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/files"
+	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/problem"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/certs"
+	"github.com/iconedge/iconedge/certs"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"github.com/iconedge/iconedge/edge/certs/certstest"
+	"github.com/iconedge/iconedge/certs/certstest"
 )
 
 const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %d}}`

@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/iconedge/iconedge/edge/certs/certstest"
+	"github.com/iconedge/iconedge/certs/certstest"
 )
 
 // wallPage hangs icons behind one another. The first is there before the others are asked for: until then a browser can't know that one

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge"
-	"github.com/iconedge/iconedge/edge/certs/certstest"
+	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
 )

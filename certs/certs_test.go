@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/certs/certstest"
+	"github.com/iconedge/iconedge/certs/certstest"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/files"
+	"github.com/iconedge/iconedge/files"
 )
 
 // A Pair names the PEM files of a certificate, with what it is signed by behind it, and of its key.
