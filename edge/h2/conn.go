@@ -42,6 +42,7 @@ type Conn struct {
 	running  int       // handlers
 	window   int64     // for bodies on all streams
 	initial  int64     // window of a new stream
+	memory   Memory    // of the peer's decoder
 	shrunk   bool      // the peer's table became smaller: the next block says so
 	final    uint32    // after GOAWAY: no stream above this one is answered
 	leaving  bool      // GOAWAY was sent
@@ -54,6 +55,7 @@ type Conn struct {
 func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
 	c.decoder.init()
+	c.memory.open()
 	c.plain.Client, c.plain.Secure = client, rw != net.Conn(link)
 	c.calm.begin()
 	c.tell(time.Now())

@@ -27,20 +27,23 @@ func AppendStatus(dst []byte, status int) []byte {
 // AppendName appends the name of a field as a literal without indexing (RFC 7541, section 6.2.2); its value comes next. Capitals become
 // small letters. What never enters a table costs its reader nothing either, and may be written ahead.
 func AppendName[T string | []byte](dst []byte, name T) []byte {
-	var low [40]byte
-	lower := low[:0]
+	var buf [40]byte
+	low := appendLower(buf[:0], name)
+	if i := staticNames[string(low)]; i > 0 {
+		return appendInt(dst, 0, 4, i)
+	}
+	return AppendValue(append(dst, 0), low)
+}
+
+func appendLower[T string | []byte](dst []byte, name T) []byte {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		if 'A' <= c && c <= 'Z' {
 			c |= 0x20
 		}
-		lower = append(lower, c)
+		dst = append(dst, c)
 	}
-	if i := staticNames[string(lower)]; i > 0 {
-		return appendInt(dst, 0, 4, i)
-	}
-	dst = appendInt(append(dst, 0), 0, 7, len(lower))
-	return append(dst, lower...)
+	return dst
 }
 
 // AppendValue appends the value of a field.

@@ -33,9 +33,9 @@ const Gap = frameHead
 
 // An Answerer knows what is ready.
 type Answerer interface {
-	// AnswerH2 appends to dst a header block made with AppendStatus and AppendField, and, where there is a body, Gap bytes and the body. block
+	// AnswerH2 appends to dst a header block made with AppendStatus, AppendField and m, and, where there is a body, Gap bytes and the body. block
 	// is the length of the header block. It is not ok, and dst as it was, where a Handler must answer.
-	AnswerH2(dst []byte, r *plain.Request) (out []byte, block int, ok bool)
+	AnswerH2(dst []byte, r *plain.Request, m *Memory) (out []byte, block int, ok bool)
 }
 
 // A Request is one for a Handler, whole.

@@ -44,13 +44,15 @@ func sized(path, prefix string) (int, bool) {
 	return n, ok && err == nil && 0 <= n && n <= 1<<20
 }
 
-func (app) AnswerH2(dst []byte, r *plain.Request) ([]byte, int, bool) {
+var shared = Share([]byte("Vary"), []byte("Accept-Encoding"))
+
+func (app) AnswerH2(dst []byte, r *plain.Request, m *Memory) ([]byte, int, bool) {
 	n, ok := sized(string(r.Target), "/ready/")
 	if !ok {
 		return dst, 0, false
 	}
 	start := len(dst)
-	dst = AppendField(AppendStatus(dst, 200), "Content-Length", strconv.Itoa(n))
+	dst = AppendField(m.Append(AppendStatus(dst, 200), shared), "Content-Length", strconv.Itoa(n))
 	size := len(dst) - start
 	if n == 0 {
 		return dst, size, true
@@ -405,16 +407,46 @@ func TestUrgency(t *testing.T) {
 	}
 }
 
-// A peer whose table has become smaller is told that none is used, once (RFC 7541, section 4.2).
+// What answers share is written out once. A peer whose table is smaller than we count on is told that none is used, once (RFC 7541, section 4.2), whether it says
+// so at the beginning or later.
 func TestPeersTable(t *testing.T) {
-	p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
-	p.ReadMetaHeaders = nil
-	for i, path := range []string{"/ready/1", "/hello", "/ready/1"} {
-		p.ask("GET", path, true)
-		h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
-		if told := h.HeaderBlockFragment()[0] == 0x20; told != (i == 0) {
-			t.Errorf("block %d begins with %x", i, h.HeaderBlockFragment()[0])
-		}
+	for _, tt := range []struct {
+		name  string
+		begin []http2.Setting
+		later bool
+		long  []bool // the shared field is written out
+		told  int    // block that says so; -1: none
+	}{
+		{"as it is", nil, false, []bool{true, false, false, false}, -1},
+		{"none from the beginning", []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: 0}}, false, []bool{true, true, true, true}, 0},
+		{"none from the third on", nil, true, []bool{true, false, true, true}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := connect(t, New(newApp(), newApp(), Config{}), tt.begin...)
+			p.ReadMetaHeaders = nil
+			d := hpack.NewDecoder(tableSize, nil)
+			for i, path := range []string{"/ready/1", "/ready/2", "/hello", "/ready/1", "/ready/1"} {
+				if i == 2 && tt.later {
+					p.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
+				}
+				p.ask("GET", path, true)
+				h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
+				block := h.HeaderBlockFragment()
+				if told := block[0] == 0x20; told != (i == tt.told) {
+					t.Errorf("block %d begins with %x", i, block[0])
+				}
+				if fields, err := d.DecodeFull(block); err != nil || len(fields) == 0 {
+					t.Fatalf("block %d: %v, %v", i, fields, err)
+				}
+				if path == "/hello" {
+					continue
+				}
+				if long := bytes.Contains(block, []byte("Accept-Encoding")); long != tt.long[0] {
+					t.Errorf("block %d: %q", i, block)
+				}
+				tt.long = tt.long[1:]
+			}
+		})
 	}
 }
 

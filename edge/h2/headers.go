@@ -216,9 +216,9 @@ func (c *Conn) ready(stream uint32) (bool, error) {
 	c.plain.Now = c.now
 	dst := append(*c.out, make([]byte, frameHead)...)
 	if c.shrunk {
-		dst, head = append(dst, 0x20), head+1 // the table has no place: none is used (RFC 7541, section 4.2)
+		dst, head = append(dst, 0x20), head+1 // the table has no place (RFC 7541, section 4.2)
 	}
-	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.plain)
+	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.plain, &c.memory)
 	if !ok {
 		*c.out = (*c.out)[:start]
 		return false, nil

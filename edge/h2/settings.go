@@ -48,7 +48,10 @@ func (c *Conn) settings(f frame) error {
 func (c *Conn) setting(id http2.SettingID, value uint32) error {
 	switch id {
 	case http2.SettingHeaderTableSize:
-		c.shrunk = c.shrunk || value < tableSize // our blocks use no table, and say so where that is news
+		if value < tableSize { // few do so: they get blocks that use no table, and are told
+			c.shrunk = true
+			c.memory.close()
+		}
 	case http2.SettingEnablePush:
 		if value > 1 {
 			return broken(http2.ErrCodeProtocol, "SETTINGS_ENABLE_PUSH is 0 or 1")

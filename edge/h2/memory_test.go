@@ -1,0 +1,61 @@
+package h2
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// A client understands every block, whatever its table has room for, and however often it forgets all of it.
+func TestMemory(t *testing.T) {
+	var all []*Shared
+	var want []hpack.HeaderField
+	for i := range 2 * maxShared { // more than have numbers, and more than a table has room for
+		f := hpack.HeaderField{Name: fmt.Sprintf("x-test-%d", i), Value: fmt.Sprintf("%0*d", 1+i*3, i)}
+		all, want = append(all, Share([]byte("X-Test-"+fmt.Sprint(i)), []byte(f.Value))), append(want, f)
+	}
+	for range 200 {
+		var m Memory
+		m.open()
+		d := hpack.NewDecoder(tableSize, nil)
+		literal, indexed := 0, 0
+		for n := range 50 {
+			var block []byte
+			if n == 40 && rand.N(2) == 0 {
+				m.close()
+				block = append(block, 0x20)
+			}
+			var picked []int
+			for range 1 + rand.N(20) {
+				i := rand.N(len(all))
+				picked = append(picked, i)
+				before := len(block)
+				if block = m.Append(block, all[i]); len(block) == before+1 {
+					indexed++
+				} else {
+					literal++
+				}
+			}
+			got, err := d.DecodeFull(block)
+			if err != nil || len(got) != len(picked) {
+				t.Fatalf("block %d: %d fields of %d, %v", n, len(got), len(picked), err)
+			}
+			for i, f := range got {
+				if f != want[picked[i]] {
+					t.Fatalf("block %d: %v, want %v", n, f, want[picked[i]])
+				}
+			}
+		}
+		if indexed == 0 || literal == 0 {
+			t.Fatalf("%d fields were remembered, %d written out: not both were tried", indexed, literal)
+		}
+	}
+}
+
+func TestShareIsTheSame(t *testing.T) {
+	if a, b := Share([]byte("Vary"), []byte("Origin")), Share([]byte("vary"), []byte("Origin")); a.number > 0 && a != b {
+		t.Error("a field has two numbers")
+	}
+}
