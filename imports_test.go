@@ -20,12 +20,12 @@ var rooms = map[string]string{
 		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
 	"icon":                  "",
 	"problem":               "",
-	"cachepolicy":           "github.com/dunglas/httpsfv",                                                                                                                                                                             // anyone can use it alone
-	"certs":                 "files", // edge and origin show them, and ask for them
+	"cachepolicy":           "github.com/dunglas/httpsfv", // anyone can use it alone
+	"certs":                 "files",                      // edge and origin show them, and ask for them
 	"files":                 "",
-	"tier":                  "files", // the form of what edges and origins prove themselves by
-	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                           // in s3.go alone
-	"objectstore/storetest": "objectstore",                                                                                                                                                                                            // the contract of every store
+	"tier":                  "files problem",                                                                                                                                                                                                                                                      // the form of what edges and origins prove themselves by
+	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                               // in s3.go alone
+	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                // the contract of every store
 	"edge":                  "icon problem cachepolicy certs files tier github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/accesslog":        "",
@@ -113,7 +113,9 @@ func forbidden(path, imported string) string {
 		return "" // the standard library, or a test's own tools
 	case !isOurs:
 		for restricted, where := range only {
-			if within(imported, restricted) && !slices.ContainsFunc(strings.Fields(where), func(w string) bool { return path == w || strings.ContainsAny(w[len(w)-1:], "/_") && strings.HasPrefix(path, w) }) {
+			if within(imported, restricted) && !slices.ContainsFunc(strings.Fields(where), func(w string) bool {
+				return path == w || strings.ContainsAny(w[len(w)-1:], "/_") && strings.HasPrefix(path, w)
+			}) {
 				return "only " + where + " may"
 			}
 		}

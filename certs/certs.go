@@ -1,5 +1,5 @@
-// Package certs keeps the certificates that an edge shows: pairs of PEM files, read again when they change. A pair that can't be
-// used never takes the place of one that can. Which certificate a client gets the name decides that it asks for (SNI, RFC 6066, section 3).
+// Package certs keeps the certificates that an edge or an origin shows, and those of the authorities that it believes: PEM files, read again
+// when they change. What can't be used never takes the place of what can. Which certificate a client gets the name decides that it asks for (SNI, RFC 6066, section 3).
 package certs
 
 import (
@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,12 +18,10 @@ type Pair struct{ Cert, Key string }
 
 // A Store holds the certificates of its pairs.
 type Store struct {
-	mu      sync.Mutex
-	pairs   []watched
+	*files.Kept
+	pairs   []Pair
 	current atomic.Pointer[set]
 }
-
-type watched struct{ cert, key files.File }
 
 // A set is what is shown at one time.
 type set struct {
@@ -35,39 +32,20 @@ type set struct {
 // Open reads all pairs. The error names every one that can't be used: files that can't be read, a key that does not match, a
 // certificate that is not valid yet or no more at now.
 func Open(pairs []Pair, now time.Time) (*Store, error) {
-	s := &Store{}
+	s := &Store{pairs: pairs}
+	var paths []string
 	for _, p := range pairs {
-		s.pairs = append(s.pairs, watched{files.File{Path: p.Cert}, files.File{Path: p.Key}})
+		paths = append(paths, p.Cert, p.Key)
 	}
+	s.Kept = files.NewKept(s.read, paths...)
 	return s, s.Reload(now)
 }
 
-// Look reads the pairs again if a file of theirs has changed; did reports whether it tried to.
-func (s *Store) Look(now time.Time) (did bool, err error) {
-	s.mu.Lock()
-	changed := false
-	for i := range s.pairs {
-		p := &s.pairs[i]
-		cert, key := p.cert.Changed(), p.key.Changed() // both are to be looked at
-		changed = changed || cert || key
-	}
-	s.mu.Unlock()
-	if !changed {
-		return false, nil
-	}
-	return true, s.Reload(now)
-}
-
-// Reload reads all pairs, and shows them if all can be used: else what was shown stays.
-func (s *Store) Reload(now time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// read reads all pairs, and shows them if all can be used: else what was shown stays.
+func (s *Store) read(now time.Time) error {
 	next := &set{byName: map[string]*tls.Certificate{}}
 	var errs []error
-	for i := range s.pairs {
-		p := &s.pairs[i]
-		p.cert.Reading()
-		p.key.Reading()
+	for _, p := range s.pairs {
 		c, err := load(p, now)
 		if err != nil {
 			errs = append(errs, err)
@@ -82,16 +60,16 @@ func (s *Store) Reload(now time.Time) error {
 	return nil
 }
 
-func load(p *watched, now time.Time) (*tls.Certificate, error) {
-	c, err := tls.LoadX509KeyPair(p.cert.Path, p.key.Path)
+func load(p Pair, now time.Time) (*tls.Certificate, error) {
+	c, err := tls.LoadX509KeyPair(p.Cert, p.Key)
 	if err != nil {
-		return nil, fmt.Errorf("certificate %s with key %s: %w", p.cert.Path, p.key.Path, err)
+		return nil, fmt.Errorf("certificate %s with key %s: %w", p.Cert, p.Key, err)
 	}
 	switch {
 	case now.Before(c.Leaf.NotBefore):
-		return nil, fmt.Errorf("certificate %s is not valid before %s", p.cert.Path, c.Leaf.NotBefore.Format(time.RFC3339))
+		return nil, fmt.Errorf("certificate %s is not valid before %s", p.Cert, c.Leaf.NotBefore.Format(time.RFC3339))
 	case now.After(c.Leaf.NotAfter):
-		return nil, fmt.Errorf("certificate %s is not valid after %s", p.cert.Path, c.Leaf.NotAfter.Format(time.RFC3339))
+		return nil, fmt.Errorf("certificate %s is not valid after %s", p.Cert, c.Leaf.NotAfter.Format(time.RFC3339))
 	}
 	return &c, nil
 }
@@ -132,6 +110,11 @@ func (s *Store) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 		}
 	}
 	return set.all[0], nil
+}
+
+// ClientCertificate is what a server is shown that asks for a certificate: the first. Whether it will do is for the server to say.
+func (s *Store) ClientCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return s.current.Load().all[0], nil
 }
 
 // Ends is when the first of the certificates will be valid no more.

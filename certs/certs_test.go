@@ -110,3 +110,61 @@ func TestLook(t *testing.T) {
 	look("being replaced", false, false, "old")
 	look("replaced", true, false, "new")
 }
+
+// What a file of authorities may hold, and that a broken one takes no good one's place.
+func TestAuthorities(t *testing.T) {
+	dir := t.TempDir()
+	good := write(t, dir, "good", "good", now.Add(time.Hour))
+	old := write(t, dir, "old", "old", now.Add(-time.Minute))
+	text := func(files ...string) (all string) {
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(b)
+		}
+		return all
+	}
+	path := filepath.Join(dir, "ca.crt")
+	for _, row := range []struct{ name, text, wrong string }{
+		{"one, with words before it", "our authority\n" + text(good.Cert), ""},
+		{"two", text(good.Cert, good.Cert), ""},
+		{"nothing", "words", "no certificate"},
+		{"a key as well", text(good.Cert, good.Key), `"PRIVATE KEY"`},
+		{"no more valid", text(good.Cert, old.Cert), "certificate 2 is not valid after 2026-11-21T11:59:00Z"},
+		{"damaged", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", "certificate 1 can't be read"},
+	} {
+		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a, err := OpenAuthorities(path, now)
+		if row.wrong == "" && err != nil || row.wrong != "" && (err == nil || !strings.Contains(err.Error(), row.wrong) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%s: %v, want %q", row.name, err, row.wrong)
+		}
+		if row.wrong == "" {
+			pool := a.Pool()
+			os.WriteFile(path, []byte("broken"), 0o600)
+			if a.Reload(now) == nil || a.Pool() != pool {
+				t.Errorf("%s: a broken file took its place", row.name)
+			}
+		}
+	}
+	if _, err := OpenAuthorities(filepath.Join(dir, "none"), now); err == nil {
+		t.Error("a file that is not there was read")
+	}
+	if (*Authorities)(nil).Pool() != nil {
+		t.Error("none are not the system's")
+	}
+}
+
+// What an operator puts into a file is believed or an error, and breaks nothing.
+func FuzzAuthorities(f *testing.F) {
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"))
+	f.Add([]byte("words"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if pool, err := parseAuthorities(text, now); (pool == nil) != (err != nil) {
+			t.Errorf("%v, %v", pool, err)
+		}
+	})
+}

@@ -42,28 +42,14 @@ func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
 	if s.files == nil {
 		return
 	}
-	tick := time.NewTicker(certsEvery)
-	defer tick.Stop()
-	for {
-		did, err := true, error(nil)
-		select {
-		case <-ctx.Done():
-			return
-		case <-told:
-			err = s.files.Reload(time.Now())
-		case <-tick.C:
-			did, err = s.files.Look(time.Now())
-		}
-		if !did {
-			continue
-		}
+	s.files.Run(ctx, told, func(err error) {
 		s.m.certificates(s.files.Ends(), err == nil)
 		if err != nil {
 			s.log.Error("certificates can't be read; the ones before stay", "err", err)
-			continue
+			return
 		}
 		s.log.Info("certificates were read", "end", s.files.Ends())
-	}
+	})
 }
 
 // config is TLS as it is spoken over TCP: 1.2 with ciphers that nobody has broken, and 1.3; tickets are the library's, whose keys

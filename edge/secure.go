@@ -16,10 +16,7 @@ import (
 	"github.com/iconedge/iconedge/certs"
 )
 
-const (
-	handshakeTimeout = 10 * time.Second
-	certsEvery       = 2 * time.Second // between two looks at the files
-)
+const handshakeTimeout = 10 * time.Second
 
 // Secure is what an operator can set about TLS. Without TLSListen there is none.
 type Secure struct {

@@ -1,0 +1,142 @@
+package tier
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	first  = "first-secret-0123456789"
+	second = "second-secret-0123456789"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	for _, row := range []struct {
+		name, text, sent string
+		takes            []string
+		wrong            string
+	}{
+		{"one", first, first, []string{first}, ""},
+		{"one with its line's end", first + "\r\n", first, []string{first}, ""},
+		{"new and old", second + "\n" + first + "\n", second, []string{second, first}, ""},
+		{"a blank line", "\n" + first + "\n\n", first, []string{first}, ""},
+		{"nothing", " \n", "", nil, "there is no secret"},
+		{"three", first + "\n" + second + "\n" + first + "3", "", nil, "more than two lines"},
+		{"short", "fifteen-bytes-1", "", nil, "at least 16 bytes"},
+		{"a short old one", first + "\nshort", "", nil, "at least 16 bytes"},
+		{"a space in it", "two words of a secret", "", nil, "visible ASCII"},
+		{"no ASCII", "zwölf Boxkämpfer-jagen", "", nil, "visible ASCII"},
+		{"long", strings.Repeat("x", 1025), "", nil, "at most 1024 bytes"},
+		{"not a file of secrets", strings.Repeat("x\n", 5000), "", nil, "at most 1024 bytes"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "secret")
+			write(t, path, row.text)
+			s, err := Open(path)
+			if row.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), row.wrong) || !strings.Contains(err.Error(), path) {
+					t.Fatalf("error is %v, want one that says %q", err, row.wrong)
+				}
+				if text := strings.TrimSpace(row.text); len(text) > 4 && strings.Contains(err.Error(), text[:5]) {
+					t.Errorf("the error has the secret in it: %v", err)
+				}
+				return
+			}
+			if err != nil || s.Sent() != row.sent {
+				t.Fatalf("%v; sent is %q, want %q", err, s.Sent(), row.sent)
+			}
+			for _, secret := range row.takes {
+				if !s.Prove(secret) {
+					t.Errorf("%q is not taken", secret)
+				}
+			}
+		})
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+func TestProve(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	write(t, path, second+"\n"+first)
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lines := range [][]string{nil, {""}, {"other-secret-0123456789"}, {first, first}, {first + " "}, {first[:len(first)-1]}, {second + "\n" + first}} {
+		if s.Prove(lines...) {
+			t.Errorf("%q proves a tier", lines)
+		}
+	}
+	var none *Secrets
+	if none.Prove("") || none.Prove(first) || none.Sent() != "" {
+		t.Error("without secrets there is a proof")
+	}
+}
+
+// A secret is replaced without a moment in which neither is taken; a file that can't be used changes nothing.
+func TestRotation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	write(t, path, first)
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() (did bool, err error) { // a change is taken when it has settled
+		for range 3 {
+			if did, err = s.Look(time.Time{}); did {
+				break
+			}
+		}
+		return did, err
+	}
+	if did, _ := look(); did {
+		t.Error("a file that nobody changed was read again")
+	}
+	for _, step := range []struct {
+		text, sent   string
+		first, other bool // are taken
+		fails        bool
+	}{
+		{second + "\n" + first, second, true, true, false},
+		{"short", second, true, true, true},
+		{second + "\n", second, false, true, false},
+	} {
+		write(t, path, step.text)
+		if did, err := look(); !did || (err != nil) != step.fails {
+			t.Fatalf("%q: looked: %v, %v", step.text, did, err)
+		}
+		if s.Sent() != step.sent || s.Prove(first) != step.first || s.Prove(second) != step.other {
+			t.Errorf("after %q: sent %q, first %v, second %v", step.text, s.Sent(), s.Prove(first), s.Prove(second))
+		}
+	}
+}
+
+// Whatever a file says, what is read of it can be sent in a field, is long enough, and stands in the file.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", first, second + "\r\n" + first, "a\x00b", "ä", strings.Repeat("z", 5000)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		lines, err := parse(text)
+		if (err == nil) != (len(lines) == 1 || len(lines) == 2) {
+			t.Fatalf("%d secrets, %v", len(lines), err)
+		}
+		for _, line := range lines {
+			if check(line) != nil || !strings.Contains(string(text), line) {
+				t.Errorf("secret %q", line)
+			}
+		}
+	})
+}
