@@ -41,7 +41,7 @@ func newLimiter(limit ratelimit.Limit) *ratelimit.Limiter {
 
 // admit says whether a request may go on: by its token, where one is wanted, and within the limit of whoever asks.
 func (h *handler) admit(r *request) (outcome, error) {
-	if h.limits[r.class] == nil && h.tokens == nil {
+	if h.limits[r.route.class()] == nil && h.tokens == nil {
 		return outcomeOwn, nil
 	}
 	client := h.clients.of(r.ctx)
@@ -59,7 +59,7 @@ func (h *handler) admit(r *request) (outcome, error) {
 // licensed is the licence of the token that a request bears, nil if it bears none that counts, and what is to be answered where
 // one must.
 func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license, outcome, error) {
-	if h.tokens == nil || !r.class.licensed() {
+	if h.tokens == nil || !r.route.class().licensed() {
 		return nil, outcomeOwn, nil
 	}
 	token, given := bearer(r.ctx)
@@ -142,14 +142,14 @@ func bearer(ctx *fasthttp.RequestCtx) (token string, given bool) {
 // how things stand, also on what is refused.
 func (h *handler) count(r *request, client netip.Addr, l *license) error {
 	if l != nil {
-		if of, ok := h.plans[planClass{l.plan, r.class}]; ok && of == nil {
+		if of, ok := h.plans[planClass{l.plan, r.route.class()}]; ok && of == nil {
 			return nil
 		} else if ok {
-			return h.counted(r, r.class, of.Limit(), of.AllowKey([16]byte(l.sum[:16]), r.now))
+			return h.counted(r, r.route.class(), of.Limit(), of.AllowKey([16]byte(l.sum[:16]), r.now))
 		}
 	}
-	if of := h.limits[r.class]; of != nil {
-		return h.counted(r, r.class, of.Limit(), of.Allow(client, r.now))
+	if of := h.limits[r.route.class()]; of != nil {
+		return h.counted(r, r.route.class(), of.Limit(), of.Allow(client, r.now))
 	}
 	return nil
 }

@@ -70,9 +70,10 @@ func Run(ctx context.Context, cfg Config) error {
 	var draining atomic.Bool
 	warm := store.Stats().DiskEntries > 0 // it can answer something without its origin, and may be needed to
 	ready := func() bool { return (warm || h.reached.Load()) && !draining.Load() }
-	m.watches(store, asked, ready)
+	m.watches(store, cfg.CacheBytes, asked, ready)
 	m.watchesClients(h.conns, h.waiting)
 	m.watchesStreams(h.streams)
+	m.watchesLimits(h.limiters())
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -489,8 +490,8 @@ func TestRun(t *testing.T) {
 	}
 	_, metrics := code(adminURL + "/metrics")
 	for _, want := range []string{
-		`iconedge_edge_requests_total{class="cdn",code="2xx",outcome="miss",protocol="h1"} 1`,
-		`iconedge_edge_build_info{version="v1.2.3"} 1`, "iconedge_edge_ready 1",
+		`iconedge_edge_requests_total{code="2xx",outcome="miss",protocol="h1",route="cdn"} 1`,
+		`iconedge_edge_build_info{go="` + runtime.Version() + `",version="v1.2.3"} 1`, "iconedge_edge_ready 1",
 		`iconedge_edge_limit_decisions_total{class="search",decision="refused"} 0`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {

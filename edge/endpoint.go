@@ -13,7 +13,7 @@ import (
 // An endpoint is one kind of address.
 type endpoint struct {
 	pattern string
-	class   class
+	route   route
 	allow   string // methods: reading or posting
 	parse   parser
 	serve   func(*handler, *request) (outcome, error)
@@ -28,18 +28,18 @@ const (
 
 // endpoints are all there are; anything else is 404, or forwarded with --proxy-all.
 var endpoints = []endpoint{
-	{"/{pack}/{file}", classCDN, reading, parseCDN, (*handler).cached, notDrawing},
-	{iconPath + "{pack}/{name}", classIcon, reading, parseIcon, (*handler).cached, nil},
-	{searchPath, classSearch, reading, parseSearch, (*handler).cached, nil},
-	{suggestPath, classSearch, reading, parseSuggest, (*handler).cached, nil},
-	{packsPath, classPacks, reading, parsePacks, (*handler).cached, nil},
-	{packsPath + "/{pack}", classPacks, reading, parsePack, (*handler).cached, nil},
-	{verifyPath, classVerify, posting, parsePlain, (*handler).verify, nil},
-	{openAPIPath, classNone, reading, parsePlain, (*handler).cached, nil},
-	{releasePath, classNone, reading, parseRelease, (*handler).tellRelease, nil},
-	{namesPath, classPacks, reading, parseNames, (*handler).cached, nil},
-	{healthPath, classNone, reading, parsePlain, (*handler).healthz, nil},
-	{"/", classNone, reading, parsePlain, (*handler).start, func(string) bool { return true }},
+	{"/{pack}/{file}", routeCDN, reading, parseCDN, (*handler).cached, notDrawing},
+	{iconPath + "{pack}/{name}", routeIcon, reading, parseIcon, (*handler).cached, nil},
+	{searchPath, routeSearch, reading, parseSearch, (*handler).cached, nil},
+	{suggestPath, routeSuggest, reading, parseSuggest, (*handler).cached, nil},
+	{packsPath, routePacks, reading, parsePacks, (*handler).cached, nil},
+	{packsPath + "/{pack}", routePack, reading, parsePack, (*handler).cached, nil},
+	{verifyPath, routeVerify, posting, parsePlain, (*handler).verify, nil},
+	{openAPIPath, routeOpenAPI, reading, parsePlain, (*handler).cached, nil},
+	{releasePath, routeRelease, reading, parseRelease, (*handler).tellRelease, nil},
+	{namesPath, routeNames, reading, parseNames, (*handler).cached, nil},
+	{healthPath, routeHealth, reading, parsePlain, (*handler).healthz, nil},
+	{"/", routePage, reading, parsePlain, (*handler).start, func(string) bool { return true }},
 }
 
 // notDrawing reports whether a path of two segments can't be that of an icon.

@@ -108,7 +108,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 	setDate(resp, h.clock.date(r.now))
 	resp.Header.SetContentType(problem.ContentType)
 	resp.Header.Set(fasthttp.HeaderCacheControl, p.CacheControl())
-	if r.class == classVerify {
+	if r.route.class() == classVerify {
 		resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	}
 	for name, lines := range p.Header {

@@ -18,7 +18,7 @@ import (
 // pass answers a request for a path that is none of ours (--proxy-all): from the cache by the letter of RFC 9111, or from the
 // origin.
 func (h *handler) pass(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, now: arrived(ctx), forwarded: true}
+	r := &request{ctx: ctx, route: routeForwarded, now: arrived(ctx), forwarded: true}
 	q := h.forwardedInquiry(r)
 	var o outcome
 	var err error
@@ -213,7 +213,38 @@ func stream(r *request, f found) {
 	}
 	tellLength(r.ctx, f.length)
 	r.ctx.Response.ImmediateHeaderFlush = true
-	r.ctx.SetBodyStream(f.stream, int(f.length))
+	r.stream = &countedStream{ReadCloser: f.stream}
+	r.ctx.SetBodyStream(r.stream, int(f.length))
+}
+
+// A countedStream is a body whose length is known when it has been sent.
+type countedStream struct {
+	io.ReadCloser
+	sent int
+	to   *tally // nil: it is not what was answered
+}
+
+func (s *countedStream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.sent += n
+	return n, err
+}
+
+// Close is called once, whatever became of the answer.
+func (s *countedStream) Close() error {
+	if s.to != nil {
+		s.to.send(s.sent)
+		s.to = nil
+	}
+	return s.ReadCloser.Close()
+}
+
+// bodyLength is how long the body is that will be sent, where it lies ready.
+func bodyLength(ctx *fasthttp.RequestCtx) int {
+	if ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
+		return 0
+	}
+	return len(ctx.Response.Body())
 }
 
 // gather sends a body of unknown length when it has come whole, to a client that knows no chunks: were the end of its connection

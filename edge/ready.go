@@ -41,7 +41,7 @@ func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
 	if h.redirect != "" && !q.Secure {
 		return false
 	}
-	if m.target, ok = h.shortcut(q.Target); !ok || !h.knownHosts.has(q.Host) || h.requireToken && m.target.class.licensed() {
+	if m.target, ok = h.shortcut(q.Target); !ok || !h.knownHosts.has(q.Host) || h.requireToken && m.target.route.class().licensed() {
 		return false
 	}
 	if !h.cache.View(m.target.key, &m.view) {
@@ -82,7 +82,7 @@ func (h *handler) choose(m *meeting, q *plain.Request) bool {
 
 // counts counts the request, if it must be. One that is refused does not count, so that it may be asked for again on the long way.
 func (h *handler) counts(m *meeting, q *plain.Request) bool {
-	l := h.limits[m.target.class]
+	l := h.limits[m.target.route.class()]
 	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
 		return false // for whom it is the long way knows
 	}
@@ -96,7 +96,7 @@ func (h *handler) counts(m *meeting, q *plain.Request) bool {
 		return true
 	}
 	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
-		h.metrics.counted(m.target.class, true)
+		h.metrics.counted(m.target.route.class(), true)
 	}
 	return m.decision.OK
 }
@@ -114,8 +114,9 @@ func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 		dst = appendBare(dst, m.view.Head(), m.view.ETag(m.coding), &m.target)
 	}
 	dst = append(h.appendTold(dst, &m, q), "\r\n"...)
+	head := len(dst)
 	dst = m.appendBody(dst)
-	h.metrics.answered(protocolH1, m.target.class, outcomeHit, m.status, time.Since(q.Now))
+	h.metrics.answered(protocolH1, m.target.route, outcomeHit, m.status, time.Since(q.Now)).send(len(dst) - head)
 	return dst, true
 }
 
@@ -180,7 +181,7 @@ func (h *handler) appendTold(dst []byte, m *meeting, q *plain.Request) []byte {
 	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)})
 	dst = append(dst, "\r\n"...)
 	if m.limiter != nil {
-		dst = appendLimit(dst, m.target.class, m.limiter.Limit(), m.decision)
+		dst = appendLimit(dst, m.target.route.class(), m.limiter.Limit(), m.decision)
 	}
 	if q.Secure && h.altSvc != "" {
 		dst = append(append(append(dst, "Alt-Svc: "...), h.altSvc...), "\r\n"...)
@@ -212,7 +213,7 @@ type shortcut struct {
 	raw   string
 	key   string
 	color icon.Color
-	class class
+	route route
 }
 
 // shortcuts are the targets with a query that came last, and were understood on the long way: as many as there are places.
@@ -231,7 +232,7 @@ func place[T any](places []atomic.Pointer[T], value []byte) *atomic.Pointer[T] {
 func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
 	if bytes.IndexByte(target, '?') < 0 {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // for as long as the request lasts
-		return shortcut{key: key, class: classOf(key)}, true
+		return shortcut{key: key, route: routeOf(key)}, true
 	}
 	if known := place(h.shortcuts[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
@@ -239,19 +240,19 @@ func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
 	return t, false
 }
 
-// classOf is the class of a canonical path.
-func classOf(path string) class {
+// routeOf is the route of a canonical path without a query, of those whose answers lie ready.
+func routeOf(path string) route {
 	switch {
-	case !strings.HasPrefix(path, "/api/"):
-		return classCDN
+	case !strings.HasPrefix(path, apiPath):
+		return routeCDN
 	case strings.HasPrefix(path, iconPath):
-		return classIcon
-	case strings.HasPrefix(path, packsPath):
-		return classPacks
-	case strings.HasPrefix(path, searchPath), strings.HasPrefix(path, suggestPath):
-		return classSearch
+		return routeIcon
+	case path == packsPath:
+		return routePacks
+	case path == openAPIPath:
+		return routeOpenAPI
 	}
-	return classNone
+	return routePack
 }
 
 // remember keeps what the long way found out about a target. Only drawings are coloured on the short way.
@@ -262,7 +263,7 @@ func (h *handler) remember(r *request) {
 	}
 	at := place(h.shortcuts[:], raw)
 	if known := at.Load(); known == nil || known.raw != string(raw) {
-		at.Store(&shortcut{raw: string(raw), key: t.key, color: t.color, class: r.class})
+		at.Store(&shortcut{raw: string(raw), key: t.key, color: t.color, route: r.route})
 	}
 }
 

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"iter"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 )
 
 // AnswerH2 is Answer for HTTP/2: the same fields in the same order, in a header block.
-func (h *handler) AnswerH2(dst []byte, q *plain.Request) (out []byte, block int, ok bool) {
+func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out []byte, block int, ok bool) {
 	var m meeting
 	if !h.meet(&m, q) {
 		return dst, 0, false
@@ -26,31 +27,32 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request) (out []byte, block int,
 	head := m.view.Head()
 	dst = h2.AppendStatus(dst, m.status)
 	if m.status == http.StatusOK {
-		dst = append(dst, h.blocks.of(head.Type)...)
+		dst = h.blocks.append(dst, head.Type, known)
 		if m.coding != cache.Identity {
 			dst = h2.AppendValue(append(dst, encodedNames.coding...), m.coding.String())
 		}
 		dst = h2.AppendValue(append(dst, encodedNames.length...), strconv.AppendInt(value[:0], int64(m.length()), 10))
 	}
-	dst = append(dst, h.blocks.of(head.Always)...)
+	dst = h.blocks.append(dst, head.Always, known)
 	if m.status == http.StatusOK {
-		dst = append(dst, h.blocks.of(head.WithBody)...)
+		dst = h.blocks.append(dst, head.WithBody, known)
 	}
 	dst = h2.AppendValue(append(dst, encodedNames.etag...), appendTag(value[:0], m.view.ETag(m.coding), m.target.color))
 	dst = appendBlock(dst, head.Own)
 	if m.status == http.StatusOK {
 		dst = appendBlock(dst, head.OwnBody)
 		if m.coding == cache.Identity {
-			dst = append(dst, acceptsRangeBlock...)
+			dst = known.Append(dst, sharedRange)
 		}
 	}
 	dst = h.appendToldH2(dst, &m, q)
 	block = len(dst) - start
 	if m.status == http.StatusOK {
 		dst = append(dst, make([]byte, h2.Gap)...)
-		dst = m.appendBody(dst)
 	}
-	h.metrics.answered(protocolH2, m.target.class, outcomeHit, m.status, time.Since(q.Now))
+	body := len(dst)
+	dst = m.appendBody(dst)
+	h.metrics.answered(protocolH2, m.target.route, outcomeHit, m.status, time.Since(q.Now)).send(len(dst) - body)
 	return dst, block, true
 }
 
@@ -61,7 +63,7 @@ func (h *handler) appendToldH2(dst []byte, m *meeting, q *plain.Request) []byte 
 	status := cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)}
 	dst = h2.AppendValue(append(dst, encodedNames.status...), cachepolicy.AppendCacheStatus(value[:0], status))
 	if m.limiter != nil {
-		dst = appendBlock(dst, appendLimit(value[:0], m.target.class, m.limiter.Limit(), m.decision))
+		dst = appendBlock(dst, appendLimit(value[:0], m.target.route.class(), m.limiter.Limit(), m.decision))
 	}
 	if q.Secure && h.altSvc != "" {
 		dst = h2.AppendValue(append(dst, encodedNames.altSvc...), h.altSvc)
@@ -75,24 +77,47 @@ var encodedNames = struct{ coding, length, etag, age, status, altSvc []byte }{
 	h2.AppendName(nil, "age"), h2.AppendName(nil, "cache-status"), h2.AppendName(nil, "alt-svc"),
 }
 
-var acceptsRangeBlock = h2.AppendField(nil, acceptsRange.Name, acceptsRange.Value)
+var sharedRange = h2.Share(acceptsRange.Name, acceptsRange.Value)
 
 // appendBlock appends lines of a head as fields of a header block.
 func appendBlock(dst, lines []byte) []byte {
-	for len(lines) > 0 {
-		end := bytes.IndexByte(lines, '\n')
-		colon := bytes.IndexByte(lines, ':')
-		dst = h2.AppendField(dst, lines[:colon], lines[colon+2:end-1])
-		lines = lines[end+1:]
+	for name, value := range fieldsIn(lines) {
+		dst = h2.AppendField(dst, name, value)
 	}
 	return dst
 }
 
-// blocks are the header blocks of lines that many entries have in common, by where these lie.
-type blocks [256]atomic.Pointer[struct{ lines, block []byte }]
+// fieldsIn are the fields that lines of a head are.
+func fieldsIn(lines []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for len(lines) > 0 {
+			end := bytes.IndexByte(lines, '\n')
+			colon := bytes.IndexByte(lines, ':')
+			if !yield(lines[:colon], lines[colon+2:end-1]) {
+				return
+			}
+			lines = lines[end+1:]
+		}
+	}
+}
 
-// of is the block of lines that are never changed. That they are known keeps them where they are: no others can have their place.
-func (b *blocks) of(lines []byte) []byte {
+// blocks are the fields of lines that many entries have in common, by where these lie.
+type blocks [256]atomic.Pointer[block]
+
+type block struct {
+	lines  []byte
+	fields []*h2.Shared
+}
+
+// append appends lines that are never changed to a header block. That they are known keeps them where they are: no others can have their place.
+func (b *blocks) append(dst, lines []byte, known *h2.Memory) []byte {
+	for _, f := range b.of(lines) {
+		dst = known.Append(dst, f)
+	}
+	return dst
+}
+
+func (b *blocks) of(lines []byte) []*h2.Shared {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -100,8 +125,11 @@ func (b *blocks) of(lines []byte) []byte {
 	at := &b[uintptr(unsafe.Pointer(first))>>4%uintptr(len(b))]
 	known := at.Load()
 	if known == nil || unsafe.SliceData(known.lines) != first || len(known.lines) != len(lines) {
-		known = &struct{ lines, block []byte }{lines, appendBlock(nil, lines)}
+		known = &block{lines: lines}
+		for name, value := range fieldsIn(lines) {
+			known.fields = append(known.fields, h2.Share(name, value))
+		}
 		at.Store(known)
 	}
-	return known.block
+	return known.fields
 }

@@ -37,6 +37,39 @@ func classNamed(name string) class {
 	return classNone
 }
 
+// A route is a kind of address, as metrics tell them apart.
+type route uint8
+
+const (
+	routeUnknown route = iota // an address that there is not, or what could not be read so far
+	routeCDN
+	routeIcon
+	routeSearch
+	routeSuggest
+	routePacks
+	routePack
+	routeOpenAPI
+	routeVerify
+	routeRelease
+	routeNames
+	routePage
+	routeHealth
+	routeForwarded // any that is none of ours (--proxy-all)
+	routePreflight // an OPTIONS, wherever it is for
+	routes         // how many there are
+)
+
+var routeLabels = [routes]string{"unknown", "cdn", "icon", "search", "suggest", "packs", "pack", "openapi", "verify", "release", "names",
+	"page", "health", "forwarded", "preflight"}
+
+func (r route) String() string { return routeLabels[r] }
+
+// routeClasses are the classes of routes that have one.
+var routeClasses = [routes]class{routeCDN: classCDN, routeIcon: classIcon, routeSearch: classSearch, routeSuggest: classSearch,
+	routePacks: classPacks, routePack: classPacks, routeNames: classPacks, routeVerify: classVerify}
+
+func (r route) class() class { return routeClasses[r] }
+
 // licensed reports whether the calls of c are those that a licence token is for.
 func (c class) licensed() bool { return c == classSearch || c == classIcon || c == classPacks }
 
@@ -181,7 +214,8 @@ func drawing(ref icon.Ref, p icon.Params) (target, error) {
 }
 
 const (
-	iconPath      = "/api/v1/icon/"
+	apiPath       = "/api/v1/"
+	iconPath      = apiPath + "icon/"
 	packsPath     = "/api/v1/packs"
 	searchPath    = "/api/v1/search"
 	suggestPath   = "/api/v1/suggest"

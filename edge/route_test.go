@@ -10,8 +10,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// route sends a request target through the router and the endpoint's parser; found is false where no endpoint has the path.
-func route(uri string) (t target, ep *endpoint, err error) {
+// routed sends a request target through the router and the endpoint's parser; found is false where no endpoint has the path.
+func routed(uri string) (t target, ep *endpoint, err error) {
 	r := newRoutes(func(ctx *fasthttp.RequestCtx, e *endpoint) {
 		ep = e
 		if e.allow == posting {
@@ -30,38 +30,48 @@ func route(uri string) (t target, ep *endpoint, err error) {
 func TestTargets(t *testing.T) {
 	tests := []struct {
 		uri   string
-		class class
+		route route
 		want  target
 	}{
-		{"/mdi/home.svg", classCDN, target{"/mdi/home.svg", "", formDrawing, "mdi/home"}},
-		{"/mdi/home.svg?", classCDN, target{"/mdi/home.svg", "", formDrawing, "mdi/home"}},
-		{"/mdi/home.svg?foo=bar&color=ABC", classCDN, target{"/mdi/home.svg", "#aabbcc", formDrawing, "mdi/home"}},
-		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", classCDN, target{"/mdi/home.svg?height=20&rotate=180&width=10", "", formDrawing, "mdi/home"}},
-		{"/mdi/home.svg?release=" + releaseA, classCDN, target{"/mdi/home.svg?release=" + releaseA, "", formDrawing, ""}},
-		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", classCDN, target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", formDrawing, ""}},
-		{"/api/v1/icon/mdi/home", classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer, "mdi/home"}},
-		{"/api/v1/icon/mdi/home?size=7&format=json", classIcon, target{"/api/v1/icon/mdi/home?height=7", "", formAnswer, "mdi/home"}},
-		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", classIcon, target{"/mdi/home.svg?height=7", "#ff0000", formDrawing, "mdi/home"}},
-		{"/api/v1/icon/mdi/home?release=" + releaseA, classIcon, target{"/api/v1/icon/mdi/home", "", formAnswer, "mdi/home"}}, // unknown here
-		{"/api/v1/search?q=a+b", classSearch, target{key: "/api/v1/search?q=a+b"}},
-		{"/api/v1/search?q=%E2%82%AC", classSearch, target{key: "/api/v1/search?q=%E2%82%AC"}},
-		{"/api/v1/packs", classPacks, target{key: "/api/v1/packs"}},
-		{"/api/v1/packs?commercial=false&category=", classPacks, target{key: "/api/v1/packs"}},
-		{"/api/v1/packs/mdi?page=1&per_page=5", classPacks, target{key: "/api/v1/packs/mdi?per_page=5", name: "mdi"}},
-		{"/api/v1/openapi.json?x", classNone, target{key: "/api/v1/openapi.json"}},
-		{"/-/release?since=" + releaseA, classNone, target{key: "/-/release?since=" + releaseA}},
-		{"/-/names?x=y&release=" + releaseA, classPacks, target{key: "/-/names?release=" + releaseA}},
-		{"/-/release?since=x", classNone, target{key: "/-/release"}},
-		{"/api/v1/auth/verify", classVerify, target{key: "/api/v1/auth/verify"}},
-		{"/api/home.svg", classCDN, target{"/api/home.svg", "", formDrawing, "api/home"}}, // a pack may be called so
-		{"/healthz/home.svg", classCDN, target{"/healthz/home.svg", "", formDrawing, "healthz/home"}},
+		{"/mdi/home.svg", routeCDN, target{"/mdi/home.svg", "", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?", routeCDN, target{"/mdi/home.svg", "", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?foo=bar&color=ABC", routeCDN, target{"/mdi/home.svg", "#aabbcc", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", routeCDN, target{"/mdi/home.svg?height=20&rotate=180&width=10", "", formDrawing, "mdi/home"}},
+		{"/mdi/home.svg?release=" + releaseA, routeCDN, target{"/mdi/home.svg?release=" + releaseA, "", formDrawing, ""}},
+		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", routeCDN, target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", formDrawing, ""}},
+		{"/api/v1/icon/mdi/home", routeIcon, target{"/api/v1/icon/mdi/home", "", formAnswer, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=json", routeIcon, target{"/api/v1/icon/mdi/home?height=7", "", formAnswer, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", routeIcon, target{"/mdi/home.svg?height=7", "#ff0000", formDrawing, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?release=" + releaseA, routeIcon, target{"/api/v1/icon/mdi/home", "", formAnswer, "mdi/home"}}, // unknown here
+		{"/api/v1/search?q=a+b", routeSearch, target{key: "/api/v1/search?q=a+b"}},
+		{"/api/v1/search?q=%E2%82%AC", routeSearch, target{key: "/api/v1/search?q=%E2%82%AC"}},
+		{"/api/v1/packs", routePacks, target{key: "/api/v1/packs"}},
+		{"/api/v1/packs?commercial=false&category=", routePacks, target{key: "/api/v1/packs"}},
+		{"/api/v1/packs/mdi?page=1&per_page=5", routePack, target{key: "/api/v1/packs/mdi?per_page=5", name: "mdi"}},
+		{"/api/v1/openapi.json?x", routeOpenAPI, target{key: "/api/v1/openapi.json"}},
+		{"/-/release?since=" + releaseA, routeRelease, target{key: "/-/release?since=" + releaseA}},
+		{"/-/names?x=y&release=" + releaseA, routeNames, target{key: "/-/names?release=" + releaseA}},
+		{"/-/release?since=x", routeRelease, target{key: "/-/release"}},
+		{"/api/v1/auth/verify", routeVerify, target{key: "/api/v1/auth/verify"}},
+		{"/api/home.svg", routeCDN, target{"/api/home.svg", "", formDrawing, "api/home"}}, // a pack may be called so
+		{"/healthz/home.svg", routeCDN, target{"/healthz/home.svg", "", formDrawing, "healthz/home"}},
 	}
 	for _, tt := range tests {
-		got, ep, err := route(tt.uri)
-		if err != nil || got != tt.want || ep.class != tt.class {
+		got, ep, err := routed(tt.uri)
+		if err != nil || got != tt.want || ep.route != tt.route {
 			t.Errorf("%s: %+v, %v; want %+v", tt.uri, got, err, tt.want)
 		}
+		if tt.route != routeRelease && tt.route != routeVerify && !strings.Contains(got.key, "?") && routeOf(got.key) != routeIn(t, got.key) {
+			t.Errorf("%s: the short way takes %s for %s", tt.uri, got.key, routeOf(got.key))
+		}
 	}
+}
+
+// routeIn is the route that the long way finds.
+func routeIn(t *testing.T, key string) route {
+	_, ep, err := routed(key)
+	must(t, err)
+	return ep.route
 }
 
 // A key means one thing: read again it is itself, and the origin, which reads it by the same words, is asked for what was asked
@@ -79,19 +89,19 @@ func FuzzRoute(f *testing.F) {
 		if !strings.HasPrefix(uri, "/") || strings.HasPrefix(uri, "//") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '#' || r == 0x7f }) {
 			return // refused before
 		}
-		got, ep, err := route(uri)
+		got, ep, err := routed(uri)
 		if err != nil {
 			if p := problem.From(err); p.Status < 400 || p.Status >= 500 {
 				t.Fatalf("%q: %v", uri, p)
 			}
 			return
 		}
-		again, _, err := route(got.key)
+		again, _, err := routed(got.key)
 		if err != nil || again.key != got.key || again.form != got.form || again.color != "" {
 			t.Fatalf("%q has the key %q, which is read as %+v, %v", uri, got.key, again, err)
 		}
 		if got.color != "" {
-			colored, _, err := route(got.colored())
+			colored, _, err := routed(got.colored())
 			if err != nil || colored != got {
 				t.Fatalf("%q: %q is read as %+v, %v; want %+v", uri, got.colored(), colored, err, got)
 			}
@@ -105,7 +115,7 @@ func sameMeaning(t *testing.T, uri string, got target, ep *endpoint) {
 	_, query, _ := strings.Cut(uri, "?")
 	_, canonical, _ := strings.Cut(got.key, "?")
 	asked, err := icon.ParseQuery(query, "q", "pack", "category", "license")
-	if err != nil || ep.class != classSearch && ep.class != classPacks || strings.HasPrefix(got.key, packsPath+"/") {
+	if err != nil || ep.route.class() != classSearch && ep.route.class() != classPacks || strings.HasPrefix(got.key, packsPath+"/") {
 		return // others are compared by their canonical form alone
 	}
 	told, err := icon.ParseQuery(canonical, "q", "pack", "category", "license")
@@ -113,7 +123,7 @@ func sameMeaning(t *testing.T, uri string, got target, ep *endpoint) {
 		t.Fatalf("%q: %v", got.key, err)
 	}
 	names := []string{"category", "license"}
-	if ep.class == classSearch {
+	if ep.route.class() == classSearch {
 		names = []string{"q", "pack"}
 	}
 	for _, name := range names {

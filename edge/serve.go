@@ -89,13 +89,14 @@ const (
 // A request is one call on its way through the edge.
 type request struct {
 	ctx    *fasthttp.RequestCtx
-	class  class
+	route  route
 	now    time.Time // the one time that every decision about it rests on
 	target target
 	status cachepolicy.CacheStatus // what the cache did
 
 	forwarded bool                // its path is none of ours
 	forward   cachepolicy.Forward // why the origin is asked
+	stream    *countedStream      // its answer's body; nil: it is no stream
 
 	counted  class           // as what
 	limit    ratelimit.Limit // that it was counted against; off: none
@@ -140,7 +141,7 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, class: ep.class, now: arrived(ctx)}
+	r := &request{ctx: ctx, route: ep.route, now: arrived(ctx)}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
 }
@@ -148,6 +149,7 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 // steps are those of every request: preflights are free; then it is admitted, understood, and answered.
 func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
 	if r.ctx.IsOptions() {
+		r.route = routePreflight
 		return h.preflight(r, ep.allow), nil
 	}
 	if o, err := h.admit(r); err != nil {
@@ -168,7 +170,11 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if h.altSvc != "" && secure(r.ctx) {
 		r.ctx.Response.Header.Set("Alt-Svc", h.altSvc)
 	}
-	h.metrics.answered(protocolOf(r.ctx), r.class, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+	if r.stream != nil {
+		r.stream.to = t // when it ends
+	}
+	t.send(bodyLength(r.ctx))
 }
 
 // nothing answers an address that no endpoint has.
@@ -181,6 +187,7 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 	r := &request{ctx: ctx, now: arrived(ctx)}
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
+		r.route = routePreflight
 		h.end(r, h.preflight(r, allMethods), nil) // so that a page can read the 404 that follows
 	case !wellFormed(path):
 		h.end(r, outcomeRefused, malformed())

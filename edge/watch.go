@@ -94,11 +94,14 @@ func (w *watch) learn() error {
 	if known != "" {
 		key += "?since=" + known
 	}
-	told, _, err := w.h.askRelease(key)
+	told, a, err := w.h.askRelease(key)
 	if err != nil {
 		return err
 	}
-	defer w.hear(told.Names) // when the release is known
+	defer func() { // when the release is known
+		w.hear(told.Names)
+		w.h.metrics.told(told, a.ResponseTime)
+	}()
 	if told.Release == known {
 		return nil
 	}
@@ -110,7 +113,7 @@ func (w *watch) learn() error {
 	w.h.missing.forget()
 	w.h.release.Store(&told.Release)
 	w.h.cache.SetLabel(told.Release) // so that after a restart what is on disk is dropped in part only
-	w.h.metrics.switched(told.Release)
+	w.h.metrics.switches.Inc()
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil
 }

@@ -10,36 +10,59 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
 )
 
-// metrics is every metric of an origin. Labels take only values of our own: classes of addresses, statuses that the api
-// answers, and the one current release.
+// metrics is every metric of an origin. Labels take only values of our own: routes, statuses that the api answers, and the one
+// current release. Series are made when they are first used.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
-	seconds  map[string]prometheus.Observer // by class, bound ahead
+	bytes    *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+	store    *prometheus.HistogramVec
+	faults   *prometheus.CounterVec
 }
 
-func newMetrics(cat *catalog.Catalog, version string) *metrics {
+func newMetrics(version string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "iconedge_origin_requests_total", Help: "Requests answered, by class of address and status.",
-		}, []string{"class", "status"}),
-		seconds: map[string]prometheus.Observer{},
+		requests: counters("requests_total", "Requests answered, by route and status.", "route", "status"),
+		bytes:    counters("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
+		took:     histograms("request_duration_seconds", "Time to answer a request, by route.", "route"),
+		store:    histograms("store_request_duration_seconds", "Time that the object store took to begin its answer, by operation.", "operation"),
+		faults:   counters("store_request_errors_total", "Requests to the object store that failed, also after the answer had begun, by operation. That there is no such object is no failure.", "operation"),
 	}
-	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "iconedge_origin_request_seconds", Help: "Time to answer a request, by class of address.",
-		Buckets: []float64{.0001, .0003, .001, .003, .01, .03, .1, .3, 1, 3},
-	}, []string{"class"})
-	for _, class := range api.Classes {
-		m.seconds[class] = seconds.WithLabelValues(class)
-	}
-	m.registry.MustRegister(m.requests, seconds, buildInfo(version), releases{cat},
+	m.store.WithLabelValues(operationOpen)
+	m.faults.WithLabelValues(operationOpen)
+	m.registry.MustRegister(m.requests, m.bytes, m.took, m.store, m.faults, buildInfo(version),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_origin_" + name, Help: help}, labels)
+}
+
+// histograms have classic buckets and native ones, which Prometheus asks for in a format of its own.
+func histograms(name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "iconedge_origin_" + name, Help: help,
+		Buckets:                     []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
+	}, labels)
+}
+
+// watches adds what the catalog counts itself.
+func (m *metrics) watches(cat *catalog.Catalog) { m.registry.MustRegister(releases{cat}) }
+
+// meter counts what is asked of a store.
+func (m *metrics) meter(store objectstore.Reader) metered {
+	return metered{store,
+		func(operation string, took time.Duration) { m.store.WithLabelValues(operation).Observe(took.Seconds()) },
+		func(operation string) { m.faults.WithLabelValues(operation).Inc() }}
 }
 
 func buildInfo(version string) prometheus.Collector {
@@ -57,28 +80,39 @@ func (m *metrics) handler() http.Handler {
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		class := api.Class(r)
-		s := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // that of a handler that panics
+		route := api.Route(r)
+		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError} // that of a handler that panics
 		defer func() {
-			m.seconds[class].Observe(time.Since(began).Seconds())
-			m.requests.WithLabelValues(class, strconv.Itoa(s.status)).Inc()
+			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
+			m.requests.WithLabelValues(route, strconv.Itoa(s.status)).Inc()
+			if r.Method != http.MethodHead { // the body of its answer goes nowhere
+				m.bytes.WithLabelValues(route).Add(float64(s.bytes))
+			}
 		}()
 		next.ServeHTTP(s, r)
 	})
 }
 
-type statusWriter struct {
+// A countedWriter knows what was answered.
+type countedWriter struct {
 	http.ResponseWriter
 	status int
+	bytes  int
 }
 
-func (s *statusWriter) WriteHeader(status int) {
+func (s *countedWriter) Write(p []byte) (int, error) {
+	n, err := s.ResponseWriter.Write(p)
+	s.bytes += n
+	return n, err
+}
+
+func (s *countedWriter) WriteHeader(status int) {
 	s.status = status
 	s.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap lets http.MaxBytesReader and http.ResponseController reach the connection.
-func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *countedWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // releases turns what the catalog has counted into metrics. Only the current release is a label's value: earlier ones go.
 type releases struct{ catalog *catalog.Catalog }

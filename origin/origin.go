@@ -32,12 +32,14 @@ func Run(ctx context.Context, cfg Config) error {
 		}
 		store = bucket
 	}
+	m := newMetrics(cfg.Version)
+	store = m.meter(store)
 	cat, err := catalog.New(catalog.Options{Store: store, Mirror: cfg.Mirror, Poll: cfg.Poll, Prepare: api.Prepare, Log: cfg.Log})
 	if err != nil {
 		return err
 	}
 	defer cat.Close()
-	m := newMetrics(cat, cfg.Version)
+	m.watches(cat)
 	handler := api.New(api.Options{
 		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, CacheControl: cfg.CacheControl, Log: cfg.Log,
 	})

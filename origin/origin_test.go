@@ -148,7 +148,7 @@ func TestEmptyThenPublished(t *testing.T) {
 	p.until(p.admin, "/readyz", 200, "ok")
 	p.until(p.public, "/one/home.svg", 200, "M1 1h1z")
 	p.until(p.admin, "/metrics", 200, `iconedge_origin_release_info{release="`+m.ID+`"} 1`)
-	p.until(p.admin, "/metrics", 200, `iconedge_origin_requests_total{class="cdn",status="503"} 1`)
+	p.until(p.admin, "/metrics", 200, `iconedge_origin_requests_total{route="cdn",status="503"} 1`)
 	p.until(p.admin, "/metrics", 200, `iconedge_origin_build_info{go="go`)
 }
 

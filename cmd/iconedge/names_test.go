@@ -55,5 +55,5 @@ func TestNames(t *testing.T) {
 func cdnCalls(t *testing.T, origin *server) string {
 	t.Helper()
 	_, metrics := get(t, origin.address("admin"), "/metrics")
-	return strings.Join(regexp.MustCompile(`(?m)^iconedge_origin_requests_total\{.*class="cdn".*$`).FindAllString(metrics, -1), " ")
+	return strings.Join(regexp.MustCompile(`(?m)^iconedge_origin_requests_total\{.*route="cdn".*$`).FindAllString(metrics, -1), " ")
 }

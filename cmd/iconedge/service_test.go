@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,18 +212,31 @@ func TestMetricsDocs(t *testing.T) {
 	b.WriteString("# Metrics\n\nWhat `GET /metrics` on the admin listeners exports, beside the Go runtime's and the process's own (`go_…`, `process_…`).\nThis page is made from running nodes (`make golden`).\n")
 	for _, part := range []struct{ title, address string }{{"An edge", edge.address("admin")}, {"An origin", origin.address("admin")}} {
 		_, text := get(t, part.address, "/metrics", "Accept", "text/plain")
-		b.WriteString("\n## " + part.title + "\n\n| metric | type | is |\n|---|---|---|\n")
-		helps := map[string]string{}
-		for line := range strings.Lines(text) {
-			word := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
-			switch {
-			case len(word) < 4 || word[0] != "#" || !strings.HasPrefix(word[2], "iconedge_"):
-			case word[1] == "HELP":
-				helps[word[2]] = word[3]
-			case word[1] == "TYPE":
-				b.WriteString("| `" + word[2] + "` | " + word[3] + " | " + strings.ReplaceAll(helps[word[2]], "|", "\\|") + " |\n")
-			}
-		}
+		b.WriteString("\n## " + part.title + "\n\n| metric | type | labels | is |\n|---|---|---|---|\n" + metricsTable(text))
 	}
 	golden(t, filepath.Join("..", "..", "docs", "metrics.md"), []byte(b.String()))
+}
+
+var labelName = regexp.MustCompile(`(\w+)="`)
+
+// metricsTable makes a row of each metric of ours in a page of metrics.
+func metricsTable(page string) string {
+	var b strings.Builder
+	for family := range strings.SplitSeq(page, "# HELP ") {
+		help, samples, _ := strings.Cut(family, "\n")
+		name, is, _ := strings.Cut(help, " ")
+		if !strings.HasPrefix(name, "iconedge_") {
+			continue
+		}
+		kind, samples, _ := strings.Cut(samples, "\n")
+		labels := map[string]bool{}
+		for _, l := range labelName.FindAllStringSubmatch(samples, -1) {
+			if l[1] != "le" { // a histogram's own
+				labels["`"+l[1]+"`"] = true
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, kind[strings.LastIndexByte(kind, ' ')+1:],
+			strings.Join(slices.Sorted(maps.Keys(labels)), ", "), strings.ReplaceAll(is, "|", "\\|"))
+	}
+	return b.String()
 }

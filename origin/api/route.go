@@ -9,9 +9,9 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// An endpoint is a kind of address: what it takes, and what answers it. Its class is one of a fixed few, fit for a metric's label.
+// An endpoint is a kind of address: what it takes, and what answers it. Its name is one of a fixed few, fit for a metric's label.
 type endpoint struct {
-	class        string
+	name         string
 	methods      []string
 	params       []string
 	needsRelease bool
@@ -24,19 +24,19 @@ var (
 	cdnPath      = &endpoint{"cdn", get, append([]string{"release"}, icon.VariantParams...), true, (*API).cdn}
 	iconPath     = &endpoint{"icon", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon}
 	searchPath   = &endpoint{"search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search}
-	suggestPath  = &endpoint{"search", get, []string{"q"}, true, (*API).suggest}
+	suggestPath  = &endpoint{"suggest", get, []string{"q"}, true, (*API).suggest}
 	packsPath    = &endpoint{"packs", get, []string{"category", "license", "commercial"}, true, (*API).packs}
-	packPath     = &endpoint{"packs", get, []string{"page", "per_page"}, true, (*API).pack}
+	packPath     = &endpoint{"pack", get, []string{"page", "per_page"}, true, (*API).pack}
 	verifyPath   = &endpoint{"verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
 	openapiPath  = &endpoint{"openapi", get, nil, false, (*API).describe}
 	releasePath  = &endpoint{"release", get, []string{"since"}, true, (*API).tellRelease}
-	namesPath    = &endpoint{"release", get, []string{"release"}, true, (*API).names}
+	namesPath    = &endpoint{"names", get, []string{"release"}, true, (*API).names}
 	healthPath   = &endpoint{"health", get, nil, false, (*API).health}
-	unknownClass = "other"
+	unknownRoute = "unknown"
 )
 
-// Classes are the values of Class.
-var Classes = []string{"cdn", "icon", "search", "packs", "verify", "openapi", "release", "health", unknownClass}
+// Routes are the values of Route.
+var Routes = []string{"cdn", "icon", "search", "suggest", "packs", "pack", "verify", "openapi", "release", "names", "health", unknownRoute}
 
 // A route is where a path leads: an endpoint, and the pack and the name in it.
 type route struct {
@@ -47,13 +47,13 @@ type route struct {
 // maxURL is the longest address in bytes: RFC 9110, section 4.1 asks for 8000 at least.
 const maxURL = 8 << 10
 
-// Class tells what kind of address a request has, for metrics.
-func Class(r *http.Request) string {
+// Route tells what kind of address a request has, for metrics.
+func Route(r *http.Request) string {
 	rt, err := parseRoute(r)
 	if err != nil {
-		return unknownClass
+		return unknownRoute
 	}
-	return rt.class
+	return rt.name
 }
 
 // parseRoute finds the route of a request. There is one spelling of every path: nothing is cleaned, decoded or redirected.

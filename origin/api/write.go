@@ -155,7 +155,7 @@ func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
 		h.Set("Surrogate-Key", keys)
 	}
 	if p.Status >= 500 && p.Err != nil && !errors.Is(p.Err, context.Canceled) {
-		a.Log.Error("answering", "class", c.route.class, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
+		a.Log.Error("answering", "route", c.route.name, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
 	}
 	send(w, c.Request, p.Status, problem.ContentType, p.JSON())
 }

@@ -1,0 +1,163 @@
+package edge
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// durationBuckets are the upper bounds of the classic histograms of durations, in seconds.
+var durationBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
+
+// Native histograms grow from bucket to bucket by at most nativeFactor: that is schema 3, of eight buckets for each power of two.
+const (
+	nativeFactor  = 1.1
+	nativeSchema  = 3
+	nativePerTwo  = 1 << nativeSchema
+	nativeBuckets = 160    // at most, where client_golang keeps them: it makes them coarser then
+	firstNative   = -239   // the native bucket of a nanosecond: up to 2^(-239/8) s
+	topPower      = 12     // the power of two, in seconds: what takes longer counts as that
+	slotsPerTwo   = 16     // of a scale's index: none holds bounds of two native buckets
+	nanosecond    = 1 << 4 // of the index, so that the shortest times have slots too
+	octaves       = 42     // of nanoseconds in 2^topPower seconds
+)
+
+// A scale divides time by the bounds of classic and native buckets alike, so that one count serves both.
+type scale struct {
+	upper   []int64 // of each cell, in nanoseconds, itself included
+	native  []int   // the native bucket that each cell is of; that of the first, for no time at all, means nothing
+	classic []int   // the classic bucket
+	first   [octaves * slotsPerTwo]uint16
+}
+
+var durationScale = newScale()
+
+func newScale() *scale {
+	s := &scale{upper: []int64{0}, native: []int{0}, classic: []int{0}}
+	classic := 0
+	for native := firstNative; native <= topPower*nativePerTwo; native++ {
+		bound := within(math.Exp2(float64(native) / nativePerTwo))
+		for ; classic < len(durationBuckets) && within(durationBuckets[classic]) < bound; classic++ {
+			s.add(within(durationBuckets[classic]), native, classic)
+		}
+		s.add(bound, native, classic)
+	}
+	cell := 1
+	for slot := range s.first {
+		least := int64(slotsPerTwo+slot%slotsPerTwo) << (slot / slotsPerTwo) / nanosecond
+		for cell < len(s.upper)-1 && s.upper[cell] < least {
+			cell++
+		}
+		s.first[slot] = uint16(cell)
+	}
+	return s
+}
+
+func (s *scale) add(upper int64, native, classic int) {
+	s.upper, s.native, s.classic = append(s.upper, upper), append(s.native, native), append(s.classic, classic)
+}
+
+// within is the topPower time that is no longer than a bound in seconds, as time.Duration.Seconds sees it.
+func within(bound float64) int64 {
+	n := int64(bound * 1e9)
+	for time.Duration(n+1).Seconds() <= bound {
+		n++
+	}
+	for time.Duration(n).Seconds() > bound {
+		n--
+	}
+	return n
+}
+
+// cell is where a time belongs.
+func (s *scale) cell(d time.Duration) int {
+	n := min(int64(d), s.upper[len(s.upper)-1])
+	if n <= 0 {
+		return 0
+	}
+	octave := bits.Len64(uint64(n)*nanosecond) - 5
+	cell := int(s.first[octave*slotsPerTwo+int(uint64(n)*nanosecond>>octave)%slotsPerTwo])
+	for n > s.upper[cell] {
+		cell++
+	}
+	return cell
+}
+
+// durations count how long things took: client_golang's histogram of both kinds costs several times as much.
+type durations struct {
+	cells []atomic.Uint64
+	nanos atomic.Int64
+}
+
+func newDurations() durations {
+	return durations{cells: make([]atomic.Uint64, len(durationScale.upper))}
+}
+
+func (d *durations) took(t time.Duration) {
+	d.cells[durationScale.cell(t)].Add(1)
+	d.nanos.Add(int64(t))
+}
+
+// counts are what durations have come to.
+type counts struct {
+	cells []uint64
+	nanos int64
+}
+
+func newCounts() *counts { return &counts{cells: make([]uint64, len(durationScale.upper))} }
+
+// add adds what d has come to, and tells how many that were.
+func (c *counts) add(d *durations) (n uint64) {
+	for i := range d.cells {
+		m := d.cells[i].Load()
+		c.cells[i] += m
+		n += m
+	}
+	c.nanos += d.nanos.Load()
+	return n
+}
+
+// metric is a histogram of both kinds.
+func (c *counts) metric(desc *prometheus.Desc, began time.Time, labels ...string) prometheus.Metric {
+	native, classic := map[int]int64{}, make([]uint64, len(durationBuckets)+1)
+	var all uint64
+	for i, n := range c.cells {
+		all += n
+		classic[durationScale.classic[i]] += n
+		if n > 0 && i > 0 {
+			native[durationScale.native[i]] += int64(n)
+		}
+	}
+	return bothKinds{
+		Metric: prometheus.MustNewConstNativeHistogram(desc, all, time.Duration(c.nanos).Seconds(), native, nil, c.cells[0],
+			nativeSchema, prometheus.DefNativeHistogramZeroThreshold, began, labels...),
+		classic: cumulative(classic),
+	}
+}
+
+func cumulative(counts []uint64) []*dto.Bucket {
+	buckets, all := make([]*dto.Bucket, len(durationBuckets)), uint64(0)
+	for i, bound := range durationBuckets {
+		all += counts[i]
+		buckets[i] = &dto.Bucket{UpperBound: new(bound), CumulativeCount: new(all)}
+	}
+	return buckets
+}
+
+// bothKinds is a native histogram that has classic buckets as well.
+type bothKinds struct {
+	prometheus.Metric
+	classic []*dto.Bucket
+}
+
+func (b bothKinds) Write(out *dto.Metric) error {
+	err := b.Metric.Write(out)
+	if err == nil {
+		out.Histogram.Bucket = b.classic
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package edge
+
+import (
+	"iter"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// watches adds what other rooms count themselves, read when metrics are asked for. The cache takes at most so many bytes.
+func (m *metrics) watches(c *cache.Cache, maxBytes int64, o *upstream.Client, ready func() bool) {
+	gauge := func(name, help string, f func() float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "iconedge_edge_" + name, Help: help}, f))
+	}
+	counter := func(name, help string, f func() float64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help}, f))
+	}
+	gauge("cache_entries", "Answers in the cache.", func() float64 { return float64(c.Stats().Entries) })
+	gauge("cache_bytes", "Bytes of answers in the cache, as they count against its ceiling.", func() float64 { return float64(c.Stats().Bytes) })
+	gauge("cache_max_bytes", "Bytes that the cache may take in memory.", func() float64 { return float64(maxBytes) })
+	counter("cache_evictions_total", "Answers that made room for others.", func() float64 { return float64(c.Stats().Evicted) })
+	counter("cache_drops_total", "Times that answers were dropped by surrogate key.", func() float64 { return float64(c.Stats().Drops) })
+	counter("cache_purged_total", "Answers that purges removed or marked stale.", func() float64 { return float64(c.Stats().Purged) })
+	gauge("cache_disk_entries", "Answers on disk.", func() float64 { return float64(c.Stats().DiskEntries) })
+	gauge("cache_disk_bytes", "Bytes of answers on disk.", func() float64 { return float64(c.Stats().DiskBytes) })
+	counter("cache_disk_hits_total", "Answers that were taken from disk.", func() float64 { return float64(c.Stats().DiskHits) })
+	counter("cache_disk_errors_total", "Answers that could not be written to disk or read from it.", func() float64 { return float64(c.Stats().DiskErrors) })
+	m.registry.MustRegister(origins{o})
+	gauge("origin_connections", "Connections to the origin that are open.", func() float64 { return float64(o.Stats().Open) })
+	counter("origin_timeouts_total", "Requests to the origin that were not answered in time.", func() float64 { return float64(o.Stats().Timeouts) })
+	counter("origin_retries_total", "Requests to the origin that were sent a second time.", func() float64 { return float64(o.Stats().Retries) })
+	gauge("ready", "1 while the edge is ready.", func() float64 {
+		if ready() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// watchesClients adds what is counted of connections and of requests that wait.
+func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
+	name := func(what string) prometheus.Opts { return prometheus.Opts{Name: "iconedge_edge_" + what} }
+	gauge := func(o prometheus.Opts, help string, f func() float64) {
+		o.Help = help
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(o), f))
+	}
+	counter := func(o prometheus.Opts, help string, f func() int64) {
+		o.Help = help
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(o), func() float64 { return float64(f()) }))
+	}
+	for phase, label := range phaseNames {
+		o := name("connections")
+		o.ConstLabels = prometheus.Labels{"state": label}
+		gauge(o, "Connections on the public listener, by what they do: idle, reading a request, busy with it, writing a part of its answer.",
+			func() float64 { return float64(s.phases()[phase]) })
+	}
+	for why, label := range refusalNames {
+		o := name("connections_refused_total")
+		o.ConstLabels = prometheus.Labels{"reason": label}
+		counter(o, "Connections that were not taken, by reason: all are in use, the client has as many as it may, no descriptors are left.", s.refused[why].Load)
+	}
+	gauge(name("connections_max"), "Connections that there may be at a time.", func() float64 { return float64(s.max) })
+	counter(name("connections_reclaimed_total"), "Connections that were closed to make room, those first that had been idle longest.", s.madeRoom.Load)
+	counter(name("connections_overdue_total"), "Connections that were cut because their client did not take its answers in time.", s.overdue.Load)
+	gauge(name("h3_connections"), "Connections that speak HTTP/3; they are not among the others.", func() float64 { return float64(s.overQUIC.Load()) })
+	gauge(name("bodies_bytes"), "Bytes of long bodies of requests that are being read.", func() float64 { return float64(s.limits.Bodies.Used()) })
+	gauge(name("waiting"), "Requests that wait for the origin.", func() float64 { return float64(w.waiting()) })
+	counter(name("shed_total"), "Requests that were refused because too many waited for the origin.", w.shed.Load)
+}
+
+// watchesLimits adds how many windows the limits keep.
+func (m *metrics) watchesLimits(all iter.Seq[*ratelimit.Limiter]) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "iconedge_edge_limit_clients", Help: "Clients that have a window in memory, each counted once for each limit that it has used.",
+	}, func() (n float64) {
+		for l := range all {
+			n += float64(l.Stats().Clients)
+		}
+		return n
+	}))
+}
+
+// watchesStreams adds what connections of HTTP/2 come to.
+func (m *metrics) watchesStreams(s *h2.Server) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "iconedge_edge_h2_connections", Help: "Connections that speak HTTP/2.",
+	}, func() float64 { return float64(s.Stats().Connections) }))
+	for reason, count := range map[string]func(h2.Stats) uint64{
+		"calm":    func(s h2.Stats) uint64 { return s.Calmed },
+		"broken":  func(s h2.Stats) uint64 { return s.Broken },
+		"stalled": func(s h2.Stats) uint64 { return s.Stalled },
+		"refused": func(s h2.Stats) uint64 { return s.Refused },
+	} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "iconedge_edge_h2_ended_total", ConstLabels: prometheus.Labels{"reason": reason},
+			Help: "Connections of HTTP/2 that were closed for floods (calm) or for breaking the protocol (broken), and streams that took too long (stalled) or were too many (refused), by reason.",
+		}, func() float64 { return float64(count(s.Stats())) }))
+	}
+}
+
+// origins tells of each origin, by its URL: there are as many as the operator named.
+type origins struct{ *upstream.Client }
+
+var (
+	originWell     = prometheus.NewDesc("iconedge_edge_origin_well", "1 while an origin is asked, 0 while it is given up for failing, by its URL.", []string{"origin"}, nil)
+	originFailures = prometheus.NewDesc("iconedge_edge_origin_failures_total", "Requests that an origin failed to answer, by its URL.", []string{"origin"}, nil)
+	breakerOpened  = prometheus.NewDesc("iconedge_edge_origin_breaker_opened_total", "Times that an origin was given up for a while, by its URL.", []string{"origin"}, nil)
+)
+
+func (o origins) Describe(to chan<- *prometheus.Desc) {
+	to <- originWell
+	to <- originFailures
+	to <- breakerOpened
+}
+
+func (o origins) Collect(to chan<- prometheus.Metric) {
+	for _, s := range o.Stats().Origins {
+		to <- prometheus.MustNewConstMetric(originWell, prometheus.GaugeValue, float64(index(s.Well)), s.URL)
+		to <- prometheus.MustNewConstMetric(originFailures, prometheus.CounterValue, float64(s.Failures), s.URL)
+		to <- prometheus.MustNewConstMetric(breakerOpened, prometheus.CounterValue, float64(s.Opened), s.URL)
+	}
+}
