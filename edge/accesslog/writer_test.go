@@ -1,0 +1,264 @@
+package accesslog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A disk takes as many bytes as it has room for.
+type disk struct {
+	mu     sync.Mutex
+	file   bytes.Buffer
+	room   int
+	writes int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes++
+	n, err := min(len(p), d.room), error(nil)
+	if n < len(p) {
+		err = syscall.ENOSPC
+	}
+	d.room -= n
+	d.file.Write(p[:n])
+	return n, err
+}
+
+func (d *disk) grow(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room += n
+}
+
+func (d *disk) Close() error { return nil }
+
+// state is how often was written, and what.
+func (d *disk) state() (writes int, file string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.writes, d.file.String()
+}
+
+// lines are those of a file. Each must be whole.
+func lines(t *testing.T, file string) int {
+	t.Helper()
+	n := 0
+	for line := range strings.Lines(file) {
+		if n++; !strings.HasSuffix(line, "\n") || !json.Valid([]byte(line)) {
+			t.Fatalf("line %d is %q", n, line)
+		}
+	}
+	return n
+}
+
+func logger(to *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
+
+func TestGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{room: 1 << 20}
+		l := start(Config{Sample: 1}, d)
+		for range 10 {
+			l.Write(&full)
+		}
+		synctest.Wait()
+		if writes, _ := d.state(); writes != 0 {
+			t.Error("written before others could come")
+		}
+		time.Sleep(gather)
+		synctest.Wait()
+		if writes, file := d.state(); writes != 1 || lines(t, file) != 10 || l.Stats() != (Stats{10, 0}) {
+			t.Errorf("%d writes, %+v, want one of 10 lines", writes, l.Stats())
+		}
+		for range much / 100 {
+			l.Write(&full)
+		}
+		synctest.Wait() // no time passes
+		if n := l.Stats().Written; n < much/500 {
+			t.Errorf("plenty of lines wait: %d written", n)
+		}
+		l.Write(&full)
+		l.Close()
+		if n := lines(t, d.file.String()); n != 10+much/100+1 {
+			t.Errorf("%d lines when closed", n)
+		}
+	})
+}
+
+// TestFullDisk: whoever answers goes on, what does not fit is counted, the operator is told once, and when there is room again the file goes on
+// with whole lines, those first that waited.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		d := &disk{room: 1000} // two lines and a half
+		l := start(Config{Sample: 1, File: "x", Log: logger(&said)}, d)
+		written := int64(2 * maxWaiting / 300)
+		for range written {
+			l.Write(&full)
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		if s := l.Stats(); s.Written != 2 || s.Dropped == 0 || strings.Count(said.String(), "level=WARN") != 1 {
+			t.Fatalf("%+v, want two lines written and some dropped; said %s", s, said.String())
+		}
+		d.grow(1 << 30)
+		time.Sleep(again)
+		synctest.Wait()
+		if s := l.Stats(); s.Written+s.Dropped != written || strings.Count(said.String(), "written again") != 1 {
+			t.Errorf("%+v, want all of %d counted; said %s", s, written, said.String())
+		}
+		l.Write(&full)
+		l.Close()
+		if n := int64(lines(t, d.file.String())); n != l.Stats().Written {
+			t.Errorf("%d lines in the file, %+v", n, l.Stats())
+		}
+	})
+}
+
+// TestStuck: a file that blocks holds up neither those who answer nor the end.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := stuck(make(chan struct{}))
+		defer close(out)
+		l := start(Config{Sample: 1, Log: slog.New(slog.DiscardHandler)}, out)
+		for range 2 * maxWaiting / 300 {
+			l.Write(&full)
+		}
+		time.Sleep(time.Second)
+		l.Write(&full)
+		if l.Stats().Dropped == 0 {
+			t.Error("everything fits")
+		}
+		began := time.Now()
+		if l.Close(); time.Since(began) != lastWrite {
+			t.Errorf("closed after %v", time.Since(began))
+		}
+	})
+}
+
+type stuck chan struct{}
+
+func (s stuck) Write(p []byte) (int, error) { <-s; return 0, errors.New("gone") }
+func (s stuck) Close() error                { return nil }
+
+func TestReopened(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "access.log")
+	hangup := make(chan os.Signal)
+	var said bytes.Buffer
+	l, err := Open(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&said)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Write(&full)
+	os.Rename(file, file+".1")
+	hangup <- syscall.SIGHUP
+	hangup <- syscall.SIGHUP // the first has been seen to
+	l.Write(&full)
+	l.Write(&full)
+	l.Close()
+	for name, want := range map[string]int{file + ".1": 1, file: 2} {
+		b, err := os.ReadFile(name)
+		if got := lines(t, string(b)); err != nil || got != want {
+			t.Errorf("%s has %d lines, want %d: %v", name, got, want, err)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o007 != 0 {
+		t.Errorf("anybody may read it: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestReopenedHalfway: the new file begins with a whole line, where the one before ends in the middle of one.
+func TestReopenedHalfway(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "access.log")
+	hangup := make(chan os.Signal)
+	var said bytes.Buffer
+	l := start(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&said)}, &disk{room: 100})
+	l.Write(&full)
+	l.Write(&full)
+	hangup <- syscall.SIGHUP
+	l.Close()
+	b, _ := os.ReadFile(file)
+	if n := lines(t, string(b)); n != 1 || l.Stats() != (Stats{1, 1}) {
+		t.Errorf("%d lines, %+v", n, l.Stats())
+	}
+}
+
+func TestReopenedNowhere(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "logs", "access.log")
+	os.Mkdir(filepath.Dir(file), 0o755)
+	hangup := make(chan os.Signal)
+	var said bytes.Buffer
+	l, err := Open(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&said)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Rename(filepath.Dir(file), filepath.Join(dir, "old"))
+	hangup <- syscall.SIGHUP
+	l.Write(&full)
+	l.Close()
+	b, _ := os.ReadFile(filepath.Join(dir, "old", "access.log"))
+	if n := lines(t, string(b)); n != 1 || strings.Count(said.String(), "level=WARN") != 1 {
+		t.Errorf("%d lines where they were, said %s", n, said.String())
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	if _, err := Open(Config{File: filepath.Join(t.TempDir(), "none", "x")}); err == nil || !strings.HasPrefix(err.Error(), "opening the access log: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWants(t *testing.T) {
+	const n = 100_000
+	for _, row := range []struct {
+		sample     float64
+		status     int
+		least, top int
+	}{{0, 200, 0, 0}, {0, 503, n, n}, {0.01, 503, n, n}, {1, 200, n, n}, {0.01, 404, n / 200, n / 50}} {
+		l := &Log{below: threshold(row.sample)}
+		wanted := 0
+		for range n {
+			if l.Wants(row.status) {
+				wanted++
+			}
+		}
+		if wanted < row.least || wanted > row.top {
+			t.Errorf("of %d answers %d with a sample of %v %d have a line", n, row.status, row.sample, wanted)
+		}
+	}
+	var none *Log
+	if none.Close(); none.Wants(503) || none.Stats() != (Stats{}) {
+		t.Error("no log wants something")
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	l := start(Config{Sample: 1}, &disk{room: 1 << 60})
+	defer l.Close()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			l.Write(&full)
+		}
+	})
+}
+
+func BenchmarkLine(b *testing.B) {
+	var room [1 << 10]byte
+	b.ReportAllocs()
+	for b.Loop() {
+		full.append(room[:0])
+	}
+}
