@@ -35,7 +35,7 @@ var rooms = map[string]string{
 	"edge/h2":               "edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
 	"edge/ratelimit":        "",
-	"edge/upstream":         "problem golang.org/x/net/http/httpguts",
+	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",
 	"origin":                "icon problem certs files tier objectstore github.com/prometheus/client_golang",
 	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
 	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",

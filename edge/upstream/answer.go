@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/tier"
 )
 
 // An Answer is what an origin said, but for its body, which still comes.
@@ -28,6 +30,7 @@ func (c *Client) newAnswer(resp *http.Response, asked time.Time) *Answer {
 	a := &Answer{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body, RequestTime: asked, ResponseTime: time.Now()}
 	a.Endless = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	dropHopByHop(a.Header)
+	a.Header.Del(tier.Field) // should an origin repeat what it was asked with
 	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
 	if resp.Body == http.NoBody {
 		a.Length = 0 // for a HEAD net/http says how long a GET's would be

@@ -3,6 +3,7 @@ package upstream
 import (
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -88,7 +89,7 @@ func TestTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	defer s.Close()
 	u, _ := url.Parse(s.URL)
-	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
+	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: func() *tls.Config { return s.Client().Transport.(*http.Transport).TLSClientConfig }})
 	defer c.Close()
 	for range 5 { // session tickets come after the handshake: they are no bytes of an answer
 		if a, err := fetch(t.Context(), c, get("/")); err != nil || a.body != "HTTP/1.1" {

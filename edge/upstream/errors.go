@@ -18,11 +18,13 @@ var (
 	ErrAnswer      = errors.New("the origin's answer is malformed or was cut off")
 	ErrTooLarge    = errors.New("the origin's answer is too large")
 	ErrRequest     = errors.New("the request is not fit to be sent to the origin")
+	ErrRefused     = errors.New("the origin does not take this edge for one of its own: no tier secret or certificate, or another one")
 )
 
 // What ends an exchange or a try from inside: the causes of their contexts.
 var (
 	errNoHead = fmt.Errorf("%w: no header fields", ErrTimeout)
+	errLate   = fmt.Errorf("%w: no header fields in half of the time", ErrTimeout)
 	errIdle   = fmt.Errorf("%w: no more of the body", ErrTimeout)
 	errWhole  = fmt.Errorf("%w: not the whole of it", ErrTimeout)
 	errLost   = errors.New("the request was lost")
@@ -62,7 +64,7 @@ func problemOf(err error) *problem.Problem {
 }
 
 func classOf(err error) error {
-	for _, class := range []error{ErrTooLarge, ErrRequest, ErrAnswer, ErrTimeout} {
+	for _, class := range []error{ErrTooLarge, ErrRequest, ErrRefused, ErrAnswer, ErrTimeout} {
 		if errors.Is(err, class) {
 			return class
 		}

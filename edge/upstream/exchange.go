@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 )
@@ -42,31 +41,39 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 	if err != nil {
 		return nil, err
 	}
+	if refused(resp) {
+		resp.Body.Close()
+		return nil, ErrRefused
+	}
 	return c.newAnswer(resp, asked), nil
 }
 
-// send tries an origin, and where that can do no harm a second time: where nothing was sent, and after a safe request that was
-// lost (RFC 9110, section 9.2.2). Then it is the next in order, or the same if there is no other and it can be connected to; and on a
-// new connection, as one that is kept may be lost in the same way.
+// send tries origins until one answers. Where nothing was sent another try can do no harm, whatever the method; a safe request
+// (RFC 9110, section 9.2.2) that was lost, or whose answer does not begin in time, goes to the next in order, and a failing answer of one
+// to the next group (way). If there is no other origin, the same is asked again where it can be connected to; on a new connection, as one
+// that is kept may be lost in the same way.
 func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	header := c.requestHeader(r)
-	first, probe := c.choose(r.path(), nil, time.Now())
-	if first == nil {
+	o, probe := c.choose(r.path(), anywhere, time.Now())
+	if o == nil {
 		return nil, ErrOpen
 	}
-	resp, err := c.ask(ctx, c.transport, first, probe, r, header)
-	if err == nil || !errors.Is(err, errUnsent) && !(errors.Is(err, errLost) && safe(r.Method)) {
-		return resp, err
+	w, by := way{safe: safe(r.Method), onward: r.Onward}, c.transport
+	for {
+		resp, err := c.ask(ctx, by, o, probe, w.patience(c, o), r, header)
+		if !w.goesOn(ctx, o, resp, err) {
+			return w.best(resp, err)
+		}
+		next, p := c.choose(r.path(), w.open, time.Now())
+		if next == nil && w.again(err) {
+			next, p = c.choose(r.path(), anywhere, time.Now())
+		}
+		if next == nil {
+			return w.best(resp, err)
+		}
+		c.stats.retries.Add(1)
+		o, probe, by = next, p, c.again
 	}
-	second, probe := c.choose(r.path(), first, time.Now())
-	if second == nil && !errors.Is(err, ErrUnreachable) {
-		second, probe = c.choose(r.path(), nil, time.Now())
-	}
-	if second == nil {
-		return nil, err
-	}
-	c.stats.retries.Add(1)
-	return c.ask(ctx, c.again, second, probe, r, header)
 }
 
 // safe names the methods that this package sends twice.
@@ -74,16 +81,20 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// ask is one try that o's breaker has admitted.
-func (c *Client) ask(ctx context.Context, by *http.Transport, o *origin, probe bool, r Request, header http.Header) (*http.Response, error) {
-	resp, v, err := c.try(ctx, by, o, r, header)
+// ask is one try that o's breaker has admitted, with patience for the head of the answer; 0: as much as there is for all tries.
+func (c *Client) ask(ctx context.Context, by *http.Transport, o *origin, probe bool, patience time.Duration, r Request, header http.Header) (*http.Response, error) {
+	resp, v, err := c.try(ctx, by, o, patience, r, header)
 	o.settle(probe, v, err, time.Now())
 	return resp, err
 }
 
 // try sends r to o once. Its verdict is about o, not about the answer: that an answer came says that o is there.
-func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, r Request, header http.Header) (*http.Response, verdict, error) {
+func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, verdict, error) {
 	ctx, t := newAttempt(ctx, r)
+	if patience > 0 {
+		late := time.AfterFunc(patience, func() { t.end(errLate) })
+		defer late.Stop()
+	}
 	req, err := o.request(ctx, r, header)
 	if err != nil {
 		return nil, nothing, err

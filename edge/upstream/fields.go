@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/iconedge/iconedge/tier"
 )
 
 // hopByHop fields are for one connection alone (RFC 9110, section 7.6.1), like those that Connection names. Trailer is among
@@ -54,9 +56,12 @@ func (r Request) Fields() http.Header {
 	return h
 }
 
-// requestHeader is Fields with Via (RFC 9110, section 7.6.3) and CDN-Loop (RFC 8586).
+// requestHeader is Fields with Via (RFC 9110, section 7.6.3), CDN-Loop (RFC 8586) and the secret between tiers.
 func (c *Client) requestHeader(r Request) http.Header {
 	h := r.Fields()
+	if secret := c.secret(); secret != "" {
+		h.Set(tier.Field, secret)
+	}
 	if len(h["User-Agent"]) == 0 {
 		h.Set("User-Agent", c.name)
 	}
@@ -70,7 +75,8 @@ func (c *Client) requestHeader(r Request) http.Header {
 var elsewhere = map[string]bool{"Host": true, "Content-Length": true, "Expect": true,
 	"X-Original-Url": true, "X-Original-Uri": true, "X-Rewrite-Url": true, "X-Override-Url": true, "X-Original-Host": true, "X-Host": true,
 	"X-Host-Override": true, "X-Http-Host-Override": true, "X-Url-Scheme": true, "X-Scheme": true, "Front-End-Https": true,
-	"Proxy": true} // to a CGI program HTTP_PROXY is the address of a proxy
+	tier.Field: true, // it is for the next hop alone: whoever sent it, it was meant for us
+	"Proxy":    true} // to a CGI program HTTP_PROXY is the address of a proxy
 
 // override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no answer to a GET.
 var override = map[string]bool{"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true}

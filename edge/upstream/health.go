@@ -64,7 +64,7 @@ func (c *Client) probe(ctx context.Context, o *origin) (verdict, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errNoHead)
 	defer cancel()
 	r := Request{Method: http.MethodGet, Target: checkTarget}
-	resp, v, err := c.try(ctx, c.transport, o, r, c.requestHeader(r))
+	resp, v, err := c.try(ctx, c.transport, o, 0, r, c.requestHeader(r))
 	if err != nil {
 		return v, err
 	}

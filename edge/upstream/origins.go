@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,14 +26,14 @@ type origin struct {
 }
 
 func newOrigin(u *url.URL, group int, log *slog.Logger) *origin {
-	return &origin{url: u, group: group, seed: fnv(fnvOffset, u.Scheme+"://"+u.Host+u.EscapedPath()), log: log.With("origin", u.Host)}
+	return &origin{url: u, group: group, seed: fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log: log.With("origin", u.Host)}
 }
 
-// choose finds the origin that is to be asked for path, other than not: the first in order whose breaker lets the request
+// choose finds the origin that is to be asked for path: of those that may be, the first in order whose breaker lets the request
 // through. Whether it is the breaker's probe goes to settle with the verdict.
-func (c *Client) choose(path string, not *origin, now time.Time) (o *origin, probe bool) {
+func (c *Client) choose(path string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
 	for _, o := range rank(c.origins, path) {
-		if o == not {
+		if !may(o) {
 			continue
 		}
 		if probe, ok := o.admit(now); ok {

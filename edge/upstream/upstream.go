@@ -3,10 +3,11 @@
 //
 // Underneath is net/http's Transport. What it adds: which of several origins is asked (origins.go), whether it is worth
 // asking (breaker.go, health.go); deadlines for the header fields, for every read and for the whole exchange; hop-by-hop fields stay on their hop; a request
-// that was lost is sent once more at most; and bytes that nobody asked for never become the beginning of the next answer (conn.go).
+// that was lost is sent to one or two others at most (way.go); what an edge proves itself by goes to its origins alone; and bytes that nobody asked for never become the beginning of the next answer (conn.go).
 package upstream
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
@@ -20,16 +21,17 @@ import (
 
 // Config says where the origins are and how long and how much may be waited for. Zero fields take the defaults named.
 type Config struct {
-	Origins   [][]*url.URL  // groups in order of preference; http or https; a path in one comes before every target
-	Connect   time.Duration // of connecting, TLS included; 3 s
-	FirstByte time.Duration // until an answer's header fields, a second try included; 10 s
-	Idle      time.Duration // of one read of a body, and of each MiB of one that is waited for whole; FirstByte
-	Whole     time.Duration // of an exchange, body included; 15 min
-	Check     time.Duration // between two health checks of an origin, where there are several origins; 2 s
-	MaxConns  int           // open at a time to one origin; later requests wait for one; 256
-	Name      string        // a token: in Via, CDN-Loop and, where the request has none, User-Agent; iconedge
-	TLS       *tls.Config   // for https; nil: the system's roots
-	Log       *slog.Logger  // failures, at level debug: their causes are in the errors too; origins that fail and come back
+	Origins   [][]*url.URL       // groups in order of preference; http or https; a path in one comes before every target
+	Connect   time.Duration      // of connecting, TLS included; 3 s
+	FirstByte time.Duration      // until an answer's header fields, a second try included; 10 s
+	Idle      time.Duration      // of one read of a body, and of each MiB of one that is waited for whole; FirstByte
+	Whole     time.Duration      // of an exchange, body included; 15 min
+	Check     time.Duration      // between two health checks of an origin, where there are several origins; 2 s
+	MaxConns  int                // open at a time to one origin; later requests wait for one; 256
+	Name      string             // a token: in Via, CDN-Loop and, where the request has none, User-Agent; iconedge
+	TLS       func() *tls.Config // for https, asked for each connection; nil: the system's roots
+	Secret    func() string      // by which the edge proves itself to its origins, asked for each request; nil, or empty: it does not
+	Log       *slog.Logger       // failures, at level debug: their causes are in the errors too; origins that fail and come back
 }
 
 // maxHead bounds the header fields of an answer, 1xx ones included, in bytes.
@@ -41,6 +43,7 @@ type Client struct {
 	firstByte, idle, whole, check time.Duration
 	name, id                      string
 	log                           *slog.Logger
+	secret                        func() string
 	transport                     *http.Transport
 	again                         *http.Transport // of second tries: each on a new connection
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
@@ -49,7 +52,10 @@ type Client struct {
 // New makes a Client. It connects when first asked.
 func New(cfg Config) *Client {
 	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
-		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler))}
+		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret}
+	if c.secret == nil {
+		c.secret = func() string { return "" }
+	}
 	c.idle = or(cfg.Idle, c.firstByte)
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
@@ -72,12 +78,18 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (c *Client) newTransport(connect time.Duration, conns int, config *tls.Config) *http.Transport {
+func (c *Client) newTransport(connect time.Duration, conns int, config func() *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect}
-	secure := &tls.Dialer{NetDialer: dialer, Config: config} // the timeout is for its handshake too
+	if config == nil {
+		config = func() *tls.Config { return nil }
+	}
+	secure := func(ctx context.Context, network, address string) (net.Conn, error) {
+		d := tls.Dialer{NetDialer: dialer, Config: config()} // the timeout is for its handshake too
+		return d.DialContext(ctx, network, address)
+	}
 	t := &http.Transport{
 		DialContext:            c.watch(dialer.DialContext),
-		DialTLSContext:         c.watch(secure.DialContext),
+		DialTLSContext:         c.watch(secure),
 		DisableCompression:     true, // what the caller accepts is what is asked for, and passed on as it comes
 		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,

@@ -1,0 +1,159 @@
+package upstream
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/iconedge/iconedge/tier"
+)
+
+const (
+	failed502 = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\nfailed"
+	refuses   = "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n" + tier.FieldWanted + ": ?1\r\n\r\nno"
+)
+
+// statusOf answers every request with a status and its name as the body.
+func statusOf(line string) answerer {
+	return says("HTTP/1.1 " + line + "\r\nContent-Length: 2\r\n\r\nxx")
+}
+
+// Where a request goes on to, and when it does not.
+func TestWay(t *testing.T) {
+	for _, row := range []struct {
+		name, origins string
+		answers       map[string]answerer
+		request       Request
+		status        int // 0: an error
+		asked         string
+		after         time.Duration
+	}{
+		{"all of a group can't be connected to", "a b|c", map[string]answerer{"c": says(ok)}, get("/way"), 200, "c", 0},
+		{"all of a group are lost", "a b|c", map[string]answerer{"a": drops, "b": drops, "c": says(ok)}, get("/way"), 200, "a b c", 0},
+		{"no third of a group that loses requests", "a b d|c", map[string]answerer{"a": drops, "b": drops, "d": drops, "c": says(ok)}, get("/way"), 200, "2 of a b d, c", 0},
+		{"late", "a|c", map[string]answerer{"a": hangs, "c": says(ok)}, get("/way"), 200, "a c", 5 * time.Second},
+		{"late twice", "a|c", map[string]answerer{"a": hangs, "c": hangs}, get("/way"), 0, "a c", 10 * time.Second},
+		{"late and alone", "a", map[string]answerer{"a": hangs}, get("/way"), 0, "a", 10 * time.Second},
+		{"a POST is waited for", "a|c", map[string]answerer{"a": hangs, "c": says(ok)}, Request{Method: "POST", Target: "/way"}, 0, "a", 10 * time.Second},
+		{"failing, onward", "a b|c", map[string]answerer{"a": says(failed502), "b": says(failed502), "c": says(ok)}, onward("GET"), 200, "1 of a b, c", 0},
+		{"503, onward", "a|c", map[string]answerer{"a": statusOf("503 x"), "c": says(ok)}, onward("GET"), 200, "a c", 0},
+		{"504, onward", "a|c", map[string]answerer{"a": statusOf("504 x"), "c": says(ok)}, onward("HEAD"), 200, "a c", 0},
+		{"failing, and there is a stale copy", "a|c", map[string]answerer{"a": says(failed502), "c": says(ok)}, get("/way"), 502, "a", 0},
+		{"a POST goes nowhere else", "a|c", map[string]answerer{"a": says(failed502), "c": says(ok)}, onward("POST"), 502, "a", 0},
+		{"500 is the origin's own", "a|c", map[string]answerer{"a": statusOf("500 x"), "c": says(ok)}, onward("GET"), 500, "a", 0},
+		{"once only", "a|b|c", map[string]answerer{"a": says(failed502), "b": statusOf("503 x"), "c": says(ok)}, onward("GET"), 503, "a b", 0},
+		{"failing, and nobody else there", "a|c", map[string]answerer{"a": says(failed502)}, onward("GET"), 502, "a", 0},
+		{"failing, and the next one is lost", "a|c", map[string]answerer{"a": says(failed502), "c": drops}, onward("GET"), 502, "a c", 0},
+		{"failing, the next can't be connected to", "a|b|c", map[string]answerer{"a": says(failed502), "c": says(ok)}, onward("GET"), 200, "a c", 0},
+		{"failing in the last group", "a|c", map[string]answerer{"c": says(failed502)}, onward("GET"), 502, "c", 0},
+		{"not taken for one of its own", "a|c", map[string]answerer{"a": says(refuses), "c": says(ok)}, onward("GET"), 200, "a c", 0},
+		{"taken for one of its own by nobody", "a|c", map[string]answerer{"a": says(refuses), "c": says(refuses)}, onward("GET"), 0, "a c", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := network{}
+				for host, answer := range row.answers {
+					n[host] = &server{answer: answer}
+				}
+				c := n.client(Config{}, row.origins)
+				defer c.Close()
+				began := time.Now()
+				a, err := c.Do(t.Context(), row.request)
+				if (err != nil) != (row.status == 0) || err == nil && a.Status != row.status {
+					t.Fatalf("%+v, %v; want %d", a, err, row.status)
+				}
+				if took := time.Since(began); took != row.after {
+					t.Errorf("it took %v, want %v", took, row.after)
+				}
+				if err == nil {
+					if body, err := a.Whole(100); err != nil || row.request.Method != "HEAD" && len(body) == 0 {
+						t.Errorf("body %q, %v", body, err)
+					}
+				}
+				checkAsked(t, n, row.asked)
+			})
+		})
+	}
+}
+
+func onward(method string) Request { return Request{Method: method, Target: "/way", Onward: true} }
+
+// checkAsked compares who was asked, once each, with a list such as "a c", or "1 of a b, c".
+func checkAsked(t *testing.T, n network, want string) {
+	t.Helper()
+	var asked []string
+	for _, host := range []string{"a", "b", "d", "c"} {
+		if s := n[host]; s != nil && len(s.requests()) > 0 {
+			if asked = append(asked, host); len(s.requests()) > 1 {
+				t.Errorf("%s was asked %d times", host, len(s.requests()))
+			}
+		}
+	}
+	some, rest, ok := strings.Cut(want, ", ")
+	if !ok {
+		if got := strings.Join(asked, " "); got != want {
+			t.Errorf("asked were %s, want %s", got, want)
+		}
+		return
+	}
+	of := len(asked) - 1
+	if of < 0 || asked[of] != rest || of != int(some[0]-'0') {
+		t.Errorf("asked were %v, want %s", asked, want)
+	}
+}
+
+// An edge that is not taken for one of its origin's own says so, and to clients no more than that the origin failed.
+func TestRefused(t *testing.T) {
+	o := serve(t, says(refuses))
+	_, err := o.client(t, Config{}).Do(t.Context(), get("/"))
+	wantProblem(t, err, 502, ErrRefused)
+	if !strings.Contains(err.Error(), "tier secret") {
+		t.Errorf("the log would say %v", err)
+	}
+}
+
+// The secret goes to origins with each request, checks of health too, as it is at the moment; what a client sends by that name goes nowhere,
+// and an origin that repeats it is not passed on.
+func TestSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		echo := says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + tier.Field + ": new-secret-0123456789\r\n\r\nok")
+		n := network{"a": {answer: echo}, "b": {answer: drops}}
+		secret := "old-secret-0123456789"
+		c := n.client(Config{Secret: func() string { return secret }}, "b|a")
+		defer c.Close()
+		fetch(t.Context(), c, get("/"))
+		secret = "new-secret-0123456789"
+		forged := http.Header{"Iconedge-Tier-Secret": {"forged-1", "forged-2"}, "Iconedge_tier_secret": {"forged-3"}, "iconedge-tier-secret": {"forged-4"},
+			"Connection": {tier.Field}}
+		a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Header: forged})
+		if err != nil || len(a.Header[tier.Field]) != 0 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		c.probe(t.Context(), c.origins[0])
+		for _, host := range []string{"a", "b"} {
+			for i, head := range n[host].requests() {
+				want := "\r\n" + tier.Field + ": new-secret-0123456789\r\n"
+				if i == 0 {
+					want = "\r\n" + tier.Field + ": old-secret-0123456789\r\n"
+				}
+				if !strings.Contains(head, want) || strings.Count(strings.ToLower(head), "secret") != 2 || strings.Contains(head, "forged") {
+					t.Errorf("%s was sent %q", host, head)
+				}
+			}
+		}
+		if got := len(n["b"].requests()); got != 3 {
+			t.Errorf("b was asked %d times: by two requests and a check", got)
+		}
+	})
+}
+
+// Without a secret the field is not there at all, whoever sends one.
+func TestNoSecret(t *testing.T) {
+	o := serve(t, says(ok))
+	fetch(t.Context(), o.client(t, Config{}), Request{Method: "POST", Target: "/", Header: http.Header{tier.Field: {"a-clients-own-secret"}}})
+	if head := o.requests()[0]; strings.Contains(strings.ToLower(head), "secret") {
+		t.Errorf("sent was %q", head)
+	}
+}
