@@ -2,7 +2,10 @@ package cachepolicy
 
 import (
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/dunglas/httpsfv"
 )
 
 // A Forward says why a request went to the origin (RFC 9211, section 2.2).
@@ -82,4 +85,65 @@ func appendString(dst []byte, s string) []byte {
 		}
 	}
 	return append(dst, '"')
+}
+
+const (
+	mostBefore = 4   // members of other caches that are kept: those of the caches nearest to this one
+	maxBefore  = 512 // bytes of them
+)
+
+// CacheStatusBefore is the value of the lines of Cache-Status that came with an answer, to stand before this cache's own member: the cache
+// nearest to the origin comes first (RFC 9211, section 2). Lines that are no such list are nothing, as is what is too long to be
+// carried about with every answer.
+func CacheStatusBefore(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	list, err := httpsfv.UnmarshalList(lines)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for i, member := range list[max(0, len(list)-mostBefore):] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if !appendMember(&b, member) || b.Len() > maxBefore {
+			return ""
+		}
+	}
+	return b.String()
+}
+
+// appendMember writes a cache's name, a token or a string, and what is said of it. It is false where the member is anything else.
+func appendMember(b *strings.Builder, member httpsfv.Member) bool {
+	item, ok := member.(httpsfv.Item)
+	if !ok {
+		return false
+	}
+	switch item.Value.(type) {
+	case httpsfv.Token, string:
+	default:
+		return false
+	}
+	if !appendBare(b, item.Value) {
+		return false
+	}
+	for _, name := range item.Params.Names() {
+		value, _ := item.Params.Get(name)
+		b.WriteString("; " + name)
+		if value == true {
+			continue
+		}
+		if b.WriteByte('='); !appendBare(b, value) {
+			return false
+		}
+	}
+	return true
+}
+
+func appendBare(b *strings.Builder, value any) bool {
+	text, err := httpsfv.Marshal(httpsfv.NewItem(value))
+	b.WriteString(text)
+	return err == nil
 }

@@ -1,6 +1,7 @@
 package cachepolicy
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -36,4 +37,45 @@ func TestAppendCacheStatus(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { AppendCacheStatus(buf, status) }); n != 0 {
 		t.Errorf("AppendCacheStatus allocates %v times", n)
 	}
+}
+
+func TestCacheStatusBefore(t *testing.T) {
+	long := "x; detail=\"" + strings.Repeat("a", 600) + "\""
+	for _, row := range []struct {
+		lines []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"iconedge; hit; ttl=30"}, "iconedge; hit; ttl=30"},
+		{[]string{`OriginCache;hit;ttl=1100,"CDN Company Here";   hit;ttl=-545`}, `OriginCache; hit; ttl=1100, "CDN Company Here"; hit; ttl=-545`}, // the RFC's example, section 3
+		{[]string{"a; fwd=uri-miss", "b; hit"}, "a; fwd=uri-miss, b; hit"},
+		{[]string{`a; hit=?0; detail="say \"no\""; x=1.5`}, `a; hit=?0; detail="say \"no\""; x=1.5`},
+		{[]string{"a, b, c, d, e, f"}, "c, d, e, f"}, // those nearest to this cache
+		{[]string{"HIT from cache.example"}, ""},     // as some wrote it before there was an RFC
+		{[]string{"a; hit", "b; ="}, ""},
+		{[]string{"(a b); hit"}, ""},
+		{[]string{"42; hit"}, ""},
+		{[]string{""}, ""},
+		{[]string{long}, ""},
+	} {
+		if got := CacheStatusBefore(row.lines); got != row.want {
+			t.Errorf("CacheStatusBefore(%q) = %s, want %s", row.lines, got, row.want)
+		}
+	}
+}
+
+// What goes on is a list of a few members that says the same when it comes by once more.
+func FuzzCacheStatusBefore(f *testing.F) {
+	for _, seed := range []string{"", "iconedge; hit; ttl=30", `"a b"; detail="c;d,e", f`, "a;b=:aGk=:", "a\x00", "((a))", "a;b=@1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		got := CacheStatusBefore([]string{line})
+		if len(got) > maxBefore || CacheStatusBefore([]string{got}) != got {
+			t.Errorf("%q became %q, then %q", line, got, CacheStatusBefore([]string{got}))
+		}
+		if list, err := httpsfv.UnmarshalList([]string{got}); err != nil || len(list) > mostBefore {
+			t.Errorf("%q became %q: %v", line, got, err)
+		}
+	})
 }

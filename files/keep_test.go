@@ -28,7 +28,10 @@ func TestKept(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		said, done := make(chan os.Signal, 1), make(chan struct{})
-		go func() { defer close(done); k.Run(ctx, said, func(err error) { do(func() { told = append(told, err) }) }) }()
+		go func() {
+			defer close(done)
+			k.Run(ctx, said, func(err error) { do(func() { told = append(told, err) }) })
+		}()
 		for _, step := range []struct {
 			do   func()
 			want []error // that are told

@@ -96,6 +96,9 @@ func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
 	return w
 }
 
+// ByTier says that the other end is an edge behind this one. It is to be called before the first Read.
+func (c *Conn) ByTier() { c.request.Tier = true }
+
 // addressOf is the address of the other end of c; that of one that is not TCP is unspecified.
 func addressOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {

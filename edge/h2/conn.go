@@ -62,6 +62,9 @@ func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	return c
 }
 
+// ByTier says that the other end is an edge behind this one. It is to be called before Serve.
+func (c *Conn) ByTier() { c.plain.Tier = true }
+
 const (
 	renew   = 4 * time.Second  // deadlines are moved no more often: timers cost more than a hit
 	halfway = 20 * time.Second // for the rest of a frame or header block

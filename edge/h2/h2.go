@@ -44,6 +44,7 @@ type Request struct {
 	Fields                  []Field // as they came, the pseudo fields left out
 	Body                    []byte
 	Secure                  bool // it came by TLS
+	Tier                    bool // from an edge behind this one, by the certificate of its connection
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte was here
 	Refuse                  int       // status that it must be answered with: 408, 413 or 431; 0: none

@@ -16,6 +16,7 @@ type Request struct {
 	IfNoneMatch    []byte // nil: none
 	Forwarded      bool   // some proxy says for whom it asks
 	Secure         bool   // it came by TLS
+	Tier           bool   // its connection is that of an edge behind this one, by its certificate
 	Client         netip.Addr
 	Now            time.Time
 }
@@ -31,7 +32,7 @@ const (
 // MaxTarget is how long the target of a plain request may be, in bytes.
 const MaxTarget = 512
 
-// Begin forgets the request before. Secure, Client and Now stay.
+// Begin forgets the request before. Secure, Tier, Client and Now stay.
 func (r *Request) Begin() {
 	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded = nil, nil, nil, nil, false
 }
@@ -93,6 +94,8 @@ func (r *Request) Field(name, value []byte) State {
 		return ifName(name, "transfer-encoding", "if-modified-since")
 	case 19:
 		return ifName(name, "if-unmodified-since")
+	case 20:
+		return ifName(name, "iconedge-tier-secret") // who asks decides about limits, and about what is told
 	}
 	return Plain
 }
