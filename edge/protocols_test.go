@@ -67,7 +67,7 @@ func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reade
 // unready knows no answer.
 type unready struct{}
 
-func (unready) AnswerH2(dst []byte, _ *plain.Request) ([]byte, int, bool) { return dst, 0, false }
+func (unready) AnswerH2(dst []byte, _ *plain.Request, _ *h2.Memory) ([]byte, int, bool) { return dst, 0, false }
 
 // aside is a client of HTTP/2 whose connections, in the clear, are served in another way than the edge would.
 func (s *securedTest) aside(t testing.TB, serve func(net.Conn)) *edgeTest {
@@ -154,7 +154,7 @@ func TestShortWayOfH2IsTaken(t *testing.T) {
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
 		e.get(t, target) // else no variant is stored
-		if out, block, ok := e.AnswerH2(nil, ready(target)); !ok || block == 0 || len(out) <= block+h2.Gap {
+		if out, block, ok := e.AnswerH2(nil, ready(target), new(h2.Memory)); !ok || block == 0 || len(out) <= block+h2.Gap {
 			t.Errorf("%s took the long way: %q", target, out)
 		}
 	}
