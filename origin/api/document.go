@@ -9,7 +9,7 @@ import (
 )
 
 // apiVersion is that of the description: a change that a client could notice needs another.
-const apiVersion = "1.2.0"
+const apiVersion = "1.3.0"
 
 // The parts of an OpenAPI 3.1 document that ours uses.
 type (
@@ -17,7 +17,7 @@ type (
 		OpenAPI    string              `json:"openapi"`
 		Info       info                `json:"info"`
 		Servers    []server            `json:"servers"`
-		Security   []any               `json:"security"` // none
+		Security   []security          `json:"security"` // none
 		Tags       []tag               `json:"tags"`
 		Paths      map[string]pathItem `json:"paths"`
 		Components components          `json:"components"`
@@ -32,7 +32,8 @@ type (
 		URL         string `json:"url"`
 		Description string `json:"description"`
 	}
-	tag struct {
+	security map[string][]string // by scheme, its scopes: we have none
+	tag      struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 	}
@@ -45,6 +46,7 @@ type (
 		Summary     string              `json:"summary"`
 		Description string              `json:"description,omitempty"`
 		Tags        []string            `json:"tags"`
+		Security    []security          `json:"security,omitempty"`
 		Parameters  []parameter         `json:"parameters,omitempty"`
 		Body        *content            `json:"requestBody,omitempty"`
 		Responses   map[string]response `json:"responses"`
@@ -69,8 +71,14 @@ type (
 		Schema schema `json:"schema"`
 	}
 	components struct {
-		Schemas   schemas             `json:"schemas"`
-		Responses map[string]response `json:"responses"`
+		Schemas         schemas                   `json:"schemas"`
+		Responses       map[string]response       `json:"responses"`
+		SecuritySchemes map[string]securityScheme `json:"securitySchemes"`
+	}
+	securityScheme struct {
+		Type        string `json:"type"`
+		Scheme      string `json:"scheme"`
+		Description string `json:"description"`
 	}
 )
 
@@ -91,7 +99,7 @@ func Document(address string) any {
 			License:     map[string]string{"name": "Apache 2.0", "identifier": "Apache-2.0"},
 		},
 		Servers:  []server{{address, "This service"}},
-		Security: []any{},
+		Security: []security{},
 		Tags: []tag{
 			{"icons", "Drawings, and what is known of them."}, {"packs", "Sets of icons with one licence."},
 			{"licences", "Licence tokens."}, {"service", "The service itself."},
@@ -161,8 +169,21 @@ func Document(address string) any {
 			}},
 		},
 	}
-	d.Components = components{s, problems(of(problem.Problem{}))}
+	for _, path := range []string{"/api/v1/icon/{pack}/{name}", "/api/v1/search", "/api/v1/suggest", "/api/v1/packs", "/api/v1/packs/{pack}"} {
+		d.Paths[path].Get.license()
+	}
+	d.Components = components{s, problems(of(problem.Problem{})), map[string]securityScheme{
+		licenseScheme: {"http", "bearer", "A licence token. Most services ask for none; some limit those who bear one less."},
+	}}
 	return d
+}
+
+const licenseScheme = "license"
+
+// license says of an operation that operators may want a licence token for it.
+func (o *operation) license() {
+	o.Security = []security{{}, {licenseScheme: {}}}
+	o.Responses["401"] = refusal("401")
 }
 
 func query(name, description string, s schema) parameter {
@@ -220,10 +241,14 @@ func searchParams() []parameter {
 // answers are those of an operation: its 200, and the problems it may have.
 func answers(what, mediaType string, s schema, refusals ...string) map[string]response {
 	r := map[string]response{"200": {content: &content{Description: what, Content: map[string]media{mediaType: {s}}}}}
-	for _, status := range append(refusals, "429", "503") {
-		r[status] = response{Ref: "#/components/responses/" + refusalNames[status]}
+	for _, status := range append(refusals, "403", "429", "502", "503", "504") {
+		r[status] = refusal(status)
 	}
 	return r
+}
+
+func refusal(status string) response {
+	return response{Ref: "#/components/responses/" + refusalNames[status]}
 }
 
 func iconAnswers(s schema) map[string]response {
@@ -233,7 +258,7 @@ func iconAnswers(s schema) map[string]response {
 }
 
 var refusalNames = map[string]string{
-	"400": "BadRequest", "404": "NotFound", "405": "MethodNotAllowed", "413": "TooLarge", "415": "UnsupportedMediaType", "429": "TooManyRequests", "503": "Unavailable",
+	"400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "404": "NotFound", "405": "MethodNotAllowed", "413": "TooLarge", "415": "UnsupportedMediaType", "429": "TooManyRequests", "502": "BadGateway", "503": "Unavailable", "504": "GatewayTimeout",
 }
 
 func problems(s schema) map[string]response {
