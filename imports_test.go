@@ -20,23 +20,23 @@ var rooms = map[string]string{
 		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
 	"icon":                  "",
 	"problem":               "",
+	"trace":                 "go.opentelemetry.io",
 	"cachepolicy":           "github.com/dunglas/httpsfv", // anyone can use it alone
 	"certs":                 "files",                      // edge and origin show them, and ask for them
 	"files":                 "",
 	"tier":                  "files problem",                                                                                                                                                                                                                                                      // the form of what edges and origins prove themselves by
 	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                               // in s3.go alone
 	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                // the contract of every store
-	"edge":                  "icon problem cachepolicy certs files tier github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
+	"edge":                  "icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/accesslog":        "",
 	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
-	"edge/trace":            "go.opentelemetry.io",
 	"edge/h1":               "edge/plain",                        // it knows nothing of caches
 	"edge/h2":               "edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",
-	"origin":                "icon problem certs files tier objectstore github.com/prometheus/client_golang",
+	"origin":                "icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
 	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
 	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",
 	"origin/search":         "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
@@ -56,7 +56,7 @@ var only = map[string]string{
 	"github.com/prometheus/client_model":  "edge/metrics_",
 	"github.com/dgraph-io/ristretto/v2":   "edge/cache/",
 	"github.com/redis/go-redis":           "edge/fleet/",
-	"go.opentelemetry.io":                 "edge/trace/",
+	"go.opentelemetry.io":                 "trace/",
 	"github.com/valyala/fasthttp":         "edge/ loadtest/", // its ceiling is bare fasthttp
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",

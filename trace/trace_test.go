@@ -1,0 +1,181 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/trace/tracetest"
+)
+
+func newTracer(t *testing.T, endpoint string, sample float64, said *bytes.Buffer) *Tracer {
+	t.Helper()
+	tr, err := New(Options{endpoint, sample}, "test", "1", slog.New(slog.NewTextHandler(said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func TestSpans(t *testing.T) {
+	c := tracetest.New(t)
+	tr := newTracer(t, c.URL+"/", 1, &bytes.Buffer{})
+	parent := Read([]string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, nil)
+	now := time.Now()
+	served := tr.Serve(parent, now)
+	asked := served.Ask(now)
+	done := served.Do("store open")
+	done.Done(errors.New("gone"))
+	asked.End(now, Exchange{Method: "GET", Path: "/mdi/home.svg", Host: "127.0.0.1:8081", Status: 404})
+	served.End(now, Exchange{Method: "GET", Scheme: "https", Path: "/mdi/home.svg", Host: "cdn.example.org", Route: "/{pack}/{file}", Protocol: "2", Status: 404, Cache: "miss"})
+	hostile := tr.Serve(Parent{}, now)
+	hostile.End(now, Exchange{Method: "X\xff", Path: "/\xff" + strings.Repeat("x", 5000), Status: 503, Err: errors.New("\xfe")})
+	tr.Close()
+	if got := tr.Stats(); got != (Stats{4, 0}) {
+		t.Fatalf("%+v, want 4 exported", got)
+	}
+	s, a := c.Find(t, "test", "server", "/mdi/home.svg"), c.Find(t, "test", "client", "/mdi/home.svg")
+	if s.Trace != served.Trace() || s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Parent != "00f067aa0ba902b7" || s.Name != "GET /{pack}/{file}" || s.Failed {
+		t.Errorf("the request: %+v", s)
+	}
+	for name, want := range map[string]string{"http.request.method": "GET", "url.scheme": "https", "server.address": "cdn.example.org", "http.route": "/{pack}/{file}",
+		"network.protocol.version": "2", "http.response.status_code": "404", "iconedge.cache": "miss", "error.type": ""} {
+		if s.Attributes[name] != want {
+			t.Errorf("%s is %q, want %q", name, s.Attributes[name], want)
+		}
+	}
+	if a.Trace != s.Trace || a.Parent != s.ID || !a.Failed || a.Attributes["server.address"] != "127.0.0.1" || a.Attributes["server.port"] != "8081" || a.Attributes["error.type"] != "404" {
+		t.Errorf("the question: %+v", a)
+	}
+	if d := c.Find(t, "test", "internal", ""); d.Parent != s.ID || d.Name != "store open" || !d.Failed {
+		t.Errorf("what was done: %+v", d)
+	}
+	h := c.Find(t, "test", "server", "/\ufffd"+strings.Repeat("x", 1022))
+	if h.Name != "HTTP" || h.Attributes["http.request.method"] != "_OTHER" || !h.Failed || h.Parent != "" {
+		t.Errorf("hostile bytes: %+v", h)
+	}
+}
+
+// TestAway: a collector that is away costs spans and one line of the log; when it is back spans are taken again.
+func TestAway(t *testing.T) {
+	c := tracetest.New(t)
+	c.Refuses.Store(true)
+	var said bytes.Buffer
+	tr := newTracer(t, c.URL, 1, &said)
+	send := func(n int) {
+		for range n {
+			tr.Serve(Parent{}, time.Now()).End(time.Now(), Exchange{Status: 200})
+		}
+		tr.provider.ForceFlush(t.Context())
+	}
+	send(3)
+	send(2)
+	if tr.Stats() != (Stats{0, 5}) || strings.Count(said.String(), "level=WARN") != 1 {
+		t.Errorf("%+v, said %s", tr.Stats(), said.String())
+	}
+	c.Refuses.Store(false)
+	send(1)
+	if tr.Stats() != (Stats{1, 5}) || strings.Count(said.String(), "again") != 1 {
+		t.Errorf("%+v, said %s", tr.Stats(), said.String())
+	}
+	tr.Close()
+}
+
+// TestStuck: a collector that never answers holds up neither those whose requests are followed nor the end, and every span is counted.
+func TestStuck(t *testing.T) {
+	stop := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
+	defer s.Close()
+	defer close(stop)
+	tr := newTracer(t, s.URL, 1, &bytes.Buffer{})
+	for range 3 * maxWaiting {
+		tr.Serve(Parent{}, time.Now()).End(time.Now(), Exchange{Status: 200})
+	}
+	if got := tr.Stats(); got != (Stats{0, 2 * maxWaiting}) {
+		t.Errorf("%+v, want all but %d dropped", got, maxWaiting)
+	}
+	began := time.Now()
+	if tr.Close(); time.Since(began) > 2*sendTime {
+		t.Errorf("closed after %v", time.Since(began))
+	}
+}
+
+func TestDecides(t *testing.T) {
+	sampled, not := Read([]string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, nil), Read([]string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"}, nil)
+	all, none := &Tracer{sample: 1}, &Tracer{sample: 0}
+	for _, row := range []struct {
+		name    string
+		tracer  *Tracer
+		parent  Parent
+		trusted bool
+		want    bool
+	}{
+		{"off", nil, sampled, true, false},
+		{"nobody has decided", all, Parent{}, true, true},
+		{"nobody has decided, and none are to be", none, Parent{}, true, false},
+		{"somebody trusted wants it", none, sampled, true, true},
+		{"somebody trusted does not", all, not, true, false},
+		{"somebody wants it", none, sampled, false, false},
+		{"somebody does not", all, not, false, true},
+	} {
+		if got := row.tracer.Decides(row.parent, row.trusted); got != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+	const n = 100_000
+	drawn := 0
+	for range n {
+		if (&Tracer{sample: 0.01}).Draws() {
+			drawn++
+		}
+	}
+	if drawn < n/200 || drawn > n/50 {
+		t.Errorf("%d of %d with a sample of 1 %%", drawn, n)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, row := range []struct{ args, url, err string }{
+		{"", "", ""},
+		{"-trace-endpoint=http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces", ""},
+		{"-trace-endpoint=https://collector/", "https://collector/v1/traces", ""},
+		{"-trace-endpoint=https://collector/otlp/v1/traces -trace-sample=1", "https://collector/otlp/v1/traces", ""},
+		{"-trace-endpoint=collector:4318", "", "--trace-endpoint must be"},
+		{"-trace-endpoint=http://user:secret@collector", "", "--trace-endpoint must be"},
+		{"-trace-endpoint=http://", "", "--trace-endpoint must be"},
+		{"-trace-sample=1.5", "", "--trace-sample must be"},
+		{"-trace-sample=NaN", "", "--trace-sample must be"},
+	} {
+		var o Options
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		o.Flags(fs)
+		if err := fs.Parse(strings.Fields(row.args)); err != nil {
+			t.Fatal(err)
+		}
+		err := o.Validate()
+		if row.err == "" && (err != nil || row.url != "" && o.url() != row.url) || row.err != "" && (err == nil || !strings.HasPrefix(err.Error(), row.err) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%s: %v, sent to %s", row.args, err, o.url())
+		}
+	}
+	if err := (&Options{Sample: math.Inf(1)}).Validate(); err == nil {
+		t.Error("a sample without end is taken")
+	}
+}
+
+// TestOff: what is off does nothing.
+func TestOff(t *testing.T) {
+	tr, err := New(Options{Sample: 1}, "test", "1", slog.New(slog.DiscardHandler))
+	var s *Span
+	s.Ask(time.Now()).End(time.Now(), Exchange{Status: 500})
+	s.Do("x").Done(errors.New("x"))
+	if tr.Close(); tr != nil || err != nil || tr.Draws() || tr.Stats() != (Stats{}) || s.Trace() != "" || s.Parent().Told() || From(t.Context()) != nil || From(With(t.Context(), nil)) != nil {
+		t.Error("it does something")
+	}
+}
