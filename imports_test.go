@@ -24,15 +24,15 @@ var rooms = map[string]string{
 	"cachepolicy":           "github.com/dunglas/httpsfv", // anyone can use it alone
 	"certs":                 "files",                      // edge and origin show them, and ask for them
 	"files":                 "",
-	"tier":                  "files problem",                                                                                                                                                                                                                                                      // the form of what edges and origins prove themselves by
-	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                               // in s3.go alone
-	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                // the contract of every store
+	"tier":                  "files problem",                                                                                                                                                                                                                                                    // the form of what edges and origins prove themselves by
+	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                                     // in s3.go alone
+	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                      // the contract of every store
 	"edge":                  "icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/accesslog":        "",
 	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
-	"edge/h1":               "edge/plain",                        // it knows nothing of caches
-	"edge/h2":               "edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
+	"edge/h1":               "edge/plain",                               // it knows nothing of caches
+	"edge/h2":               "edge/plain golang.org/x/net/http2",        // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",
