@@ -1,0 +1,75 @@
+// Package fleettest gives tests a Redis of their own.
+package fleettest
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Server is a redis-server on a socket that stays the same, however often it is started.
+type Server struct {
+	*redis.Client // of the test itself
+	URL           string
+	socket        string
+	args          []string
+	process       *exec.Cmd
+}
+
+// Start starts one, with more options if they are given. Without a redis-server here the test is skipped, but never where CI is set.
+func Start(t testing.TB, options ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("redis-server is missing: run make engines")
+		}
+		t.Skip("NOT TESTED: redis-server is missing; make engines installs it")
+	}
+	dir, err := os.MkdirTemp("", "redis") // not t.TempDir: the path of a socket has at most 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Server{socket: filepath.Join(dir, "s")}
+	s.URL = "unix://" + s.socket
+	s.args = append([]string{"--port", "0", "--unixsocket", s.socket, "--dir", dir, "--save", "", "--appendonly", "no"}, options...)
+	s.Client = redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket, MaxRetries: -1})
+	t.Cleanup(func() { s.Client.Close() })
+	s.Again(t)
+	t.Cleanup(func() { s.Kill() })
+	return s
+}
+
+// Again starts it after Kill, with what it finds in its folder: nothing, unless the test had it save.
+func (s *Server) Again(t testing.TB) {
+	t.Helper()
+	s.process = exec.Command("redis-server", s.args...)
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if c, err := net.Dial("unix", s.socket); err == nil {
+			c.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("redis-server does not listen")
+}
+
+// Kill ends it as kill -9 does.
+func (s *Server) Kill() {
+	s.process.Process.Kill()
+	s.process.Wait()
+	os.Remove(s.socket)
+}
+
+// Pause stops it where it is, so that it holds its connections and answers nothing, until Resume.
+func (s *Server) Pause()  { s.process.Process.Signal(syscall.SIGSTOP) }
+func (s *Server) Resume() { s.process.Process.Signal(syscall.SIGCONT) }

@@ -1,0 +1,208 @@
+package fleet
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/iconedge/iconedge/edge/fleet/fleettest"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+)
+
+var alice, bob = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+
+// told is a script whose clock the test holds.
+var told = redis.NewScript(strings.Replace(windowSource, "redis.call('TIME')", "{ARGV[4], ARGV[5]}", 1))
+
+// at makes a call by a window whose clock stands at so many microseconds.
+func (w *Window) at(t *testing.T, client netip.Addr, clock int64) ratelimit.Decision {
+	t.Helper()
+	w.script, w.args = told, append(w.args[:3:3], clock/1e6, clock%1e6)
+	d, err := w.check(w.fleet.calls.Load(), ratelimit.ClientKey(client).String(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Whatever clients do, and whenever, Redis gives the verdicts of package ratelimit, which is held against a model itself.
+func TestAsTheOwnWindow(t *testing.T) {
+	f := open(t, fleettest.Start(t).URL, "here", nil)
+	refused := 0
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		limit := ratelimit.Limit{N: 1 + r.IntN(40), Window: time.Duration(300+r.IntN(90)) * time.Second} // no key goes by itself while the test runs
+		own := ratelimit.New(limit, ratelimit.Options{})
+		w, start := f.Share("search", own), time.Now().Truncate(time.Microsecond)
+		clock := start.UnixMicro()
+		for range 300 {
+			clock += pause4(r, limit)
+			client := netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(3))})
+			want := own.Allow(client, start.Add(time.Duration(clock-start.UnixMicro())*time.Microsecond))
+			got := w.at(t, client, clock)
+			if got != want {
+				t.Fatalf("seed %d, limit %v: %+v, want %+v", seed, limit, got, want)
+			}
+			if !got.OK {
+				refused++
+				if d := w.at(t, client, clock+got.RetryAfter.Microseconds()); !d.OK {
+					t.Fatalf("seed %d: refused after a Retry-After: %+v", seed, d)
+				}
+				own.Allow(client, start.Add(time.Duration(clock-start.UnixMicro())*time.Microsecond+got.RetryAfter))
+				clock += got.RetryAfter.Microseconds()
+			}
+		}
+	}
+	if refused < 100 {
+		t.Errorf("only %d calls were refused", refused)
+	}
+}
+
+// pause4 is such that the limit is reached now and then, in microseconds; at times to the one at which a place frees, or one before it.
+func pause4(r *rand.Rand, l ratelimit.Limit) int64 {
+	switch r.IntN(20) {
+	case 0:
+		return l.Window.Microseconds() - int64(r.IntN(2))
+	case 1:
+		return r.Int64N(3 * l.Window.Microseconds())
+	}
+	return r.Int64N(l.Window.Microseconds() / int64(l.N))
+}
+
+// A server's clock that is put back gives nobody more than the limit; by more than the window, it does not shut anybody out either.
+func TestServersClockGoesBack(t *testing.T) {
+	const second, start = 1e6, 1_800_000_000 * 1e6
+	f := open(t, fleettest.Start(t).URL, "here", nil)
+	w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 2, Window: time.Minute}, ratelimit.Options{}))
+	for i, row := range []struct {
+		at    int64
+		ok    bool
+		left  int
+		reset time.Duration
+	}{
+		{0, true, 1, time.Minute},
+		{-30 * second, true, 0, time.Minute}, // counts as made at 0
+		{-20 * second, false, 0, time.Minute},
+		{59 * second, false, 0, time.Second},
+		{60*second - 1, false, 0, time.Microsecond},
+		{60 * second, true, 1, time.Minute}, // both are a full minute old
+		{-3600 * second, true, 1, time.Minute},
+		{-3600 * second, true, 0, time.Minute},
+		{-3600 * second, false, 0, time.Minute},
+	} {
+		if d := w.at(t, alice, start+row.at); d.OK != row.ok || d.Remaining != row.left || d.Reset != row.reset {
+			t.Errorf("call %d: %+v, want %v, %d left, reset %v", i, d, row.ok, row.left, row.reset)
+		}
+	}
+}
+
+// Edges of a region share a window, to the call; those of another have their own, as have other clients, classes and limits.
+func TestEdgesShareAWindow(t *testing.T) {
+	s := fleettest.Start(t)
+	share := func(region, name string, n int) *Window {
+		return open(t, s.URL, region, nil).Share(name, ratelimit.New(ratelimit.Limit{N: n, Window: time.Hour}, ratelimit.Options{}))
+	}
+	one, two, away := share("here", "search", 60), share("here", "search", 60), share("there", "search", 60)
+	if got := through(200, alice, one, two); got != 60 {
+		t.Errorf("%d of 200 get through two edges, want 60", got)
+	}
+	if got := through(100, alice, away); got != 60 {
+		t.Errorf("%d of 100 get through in another region, want 60", got)
+	}
+	for what, w := range map[string]*Window{"class": share("here", "icon", 1), "limit": share("here", "search", 1)} {
+		if !w.Allow(alice, time.Now()).OK {
+			t.Errorf("another %s has the same window", what)
+		}
+	}
+	if !one.Allow(bob, time.Now()).OK {
+		t.Error("another client has the same window")
+	}
+	if sum := one.fleet.Stats().Local + two.fleet.Stats().Local + away.fleet.Stats().Local; sum != 0 {
+		t.Errorf("%d checks were not decided by Redis", sum)
+	}
+}
+
+// through is how many of so many calls get through, made by these in turn and all at once.
+func through(calls int, client netip.Addr, windows ...*Window) int64 {
+	var got atomic.Int64
+	var all sync.WaitGroup
+	for i := range calls {
+		all.Go(func() {
+			if windows[i%len(windows)].Allow(client, time.Now()).OK {
+				got.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return got.Load()
+}
+
+// A client is its IPv4 address, its IPv6 /64, or its token.
+func TestWhoIsAClient(t *testing.T) {
+	f := open(t, fleettest.Start(t).URL, "here", nil)
+	w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{}))
+	for _, row := range []struct {
+		client string
+		ok     bool
+	}{
+		{"192.0.2.1", true}, {"::ffff:192.0.2.1", false}, {"192.0.2.2", true},
+		{"2001:db8::1", true}, {"2001:db8::ffff:1", false}, {"2001:db8:0:1::1", true},
+	} {
+		if d := w.Allow(netip.MustParseAddr(row.client), time.Now()); d.OK != row.ok {
+			t.Errorf("%s: %v, want %v", row.client, d.OK, row.ok)
+		}
+	}
+	for i, ok := range []bool{true, false} {
+		if d := w.AllowKey([16]byte{1}, time.Now()); d.OK != ok {
+			t.Errorf("call %d of a token: %v", i, d.OK)
+		}
+	}
+}
+
+// A window goes by itself, not before it is empty.
+func TestWindowsDoNotStay(t *testing.T) {
+	s := fleettest.Start(t)
+	f := open(t, s.URL, "here", nil)
+	f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Minute}, ratelimit.Options{})).Allow(alice, time.Now())
+	const key = "iconedge:w:here:search:1/1m0s:192.0.2.1/32"
+	if left := s.PTTL(t.Context(), key).Val(); left < 50*time.Second || left > time.Minute+lag {
+		t.Errorf("%s goes in %v", key, left)
+	}
+}
+
+// BenchmarkShared is a check in Redis on this machine; BenchmarkLocal one in the edge's own window, and BenchmarkPing the round trip.
+func BenchmarkShared(b *testing.B) {
+	f := open(b, fleettest.Start(b).URL, "here", nil)
+	benchmark(b, f.Share("search", ratelimit.New(ratelimit.Limit{N: 60, Window: time.Minute}, ratelimit.Options{})).Allow)
+	if s := f.Stats(); s.Local > 0 {
+		b.Errorf("%d of %d checks were not decided by Redis", s.Local, s.Local+s.Shared)
+	}
+}
+
+func BenchmarkLocal(b *testing.B) {
+	benchmark(b, ratelimit.New(ratelimit.Limit{N: 60, Window: time.Minute}, ratelimit.Options{}).Allow)
+}
+
+func BenchmarkPing(b *testing.B) {
+	s := fleettest.Start(b)
+	benchmark(b, func(netip.Addr, time.Time) (d ratelimit.Decision) {
+		d.OK = s.Ping(b.Context()).Err() == nil
+		return d
+	})
+}
+
+func benchmark(b *testing.B, allow func(netip.Addr, time.Time) ratelimit.Decision) {
+	b.ReportAllocs()
+	b.SetParallelism(16) // connections wait for each other as those of an edge do
+	b.RunParallel(func(p *testing.PB) {
+		for n := byte(0); p.Next(); n++ {
+			allow(netip.AddrFrom4([4]byte{192, 0, 2, n}), time.Now())
+		}
+	})
+}
