@@ -40,6 +40,7 @@ type Config struct {
 	Hosts          []string       // names that are answered for; none: any well-formed one
 	Capacity
 	Secure
+	Tiers
 
 	Listener, AdminListener net.Listener
 	Reload                  <-chan os.Signal // has the lists read at once
@@ -68,6 +69,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests under way have when the edge is told to stop")
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
+	c.Tiers.flags(fs)
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` that keeps what falls out of the cache, also over a restart (default none)")
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
@@ -96,7 +98,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Capacity.validate(), c.Secure.validate(time.Now()), c.readToken())
+	errs = append(errs, c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.readToken())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue

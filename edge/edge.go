@@ -60,19 +60,25 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("making the cache: %w", err)
 	}
 	defer store.Close()
-	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Log: cfg.Log})
+	tiers, err := cfg.Tiers.open(time.Now())
+	if err != nil {
+		return err
+	}
+	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.toOrigins(), Secret: tiers.secrets.Sent, Log: cfg.Log})
 	defer asked.Close()
 
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by the drain
 	defer end()
 	m := newMetrics(cfg.Version)
 	h := newHandler(life, cfg, store, asked, m)
+	h.tiers = tiers
 	var draining atomic.Bool
 	warm := store.Stats().DiskEntries > 0 // it can answer something without its origin, and may be needed to
 	ready := func() bool { return (warm || h.reached.Load()) && !draining.Load() }
 	m.watches(store, cfg.CacheBytes, asked, ready)
 	m.watchesClients(h.conns, h.waiting)
 	m.watchesStreams(h.streams)
+	m.watchesTiers(tiers)
 	m.watchesLimits(h.limiters())
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
@@ -85,9 +91,10 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer secured.Close()
-	told := spread(life, cfg.Reload, 2)
+	told := spread(life, cfg.Reload, 3)
 	go h.lists.run(life, told[0])
 	go secured.run(life, told[1])
+	tiers.run(life, told[2], cfg.Log)
 
 	broken := make(chan error, 4)
 	adminServer := newAdmin(h, cfg.AdminToken, ready)

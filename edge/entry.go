@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ var passed = map[string]bool{
 
 // apart are the fields that an entry keeps elsewhere, or that are made anew for each answer.
 var apart = map[string]bool{
-	"Age": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true,
+	"Age": true, "Cache-Status": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true,
 }
 
 // describes reports whether a field describes the body that comes with it, so that a 304 leaves it out
@@ -94,14 +95,13 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 			}
 		}
 	}
+	if before := cachepolicy.CacheStatusBefore(h["Cache-Status"]); before != "" {
+		e.Fields = append(e.Fields, field("Cache-Status", before))
+	}
 	if path, _, _ := strings.Cut(e.Key, "?"); own && strings.HasSuffix(path, ".svg") {
 		e.Missing = append(e.Missing, drawingPolicy)
 	}
 	e.ContentType = []byte(h.Get("Content-Type"))
-	e.Date = []byte(h.Get("Date"))
-	if len(e.Date) == 0 {
-		e.Date = []byte(a.ResponseTime.UTC().Format(http.TimeFormat)) // RFC 9110, section 6.6.1
-	}
 	if t, ok := cachepolicy.ParseDate(h.Get("Last-Modified"), a.ResponseTime); ok {
 		e.LastModified = t
 	}
@@ -111,11 +111,36 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 	e.Tags = strings.Fields(strings.Join(h["Surrogate-Key"], " "))
 	e.Monochrome = h.Get(icon.FieldMonochrome)
 	e.Release = h.Get(icon.FieldRelease)
-	e.Policy = cachepolicy.NewEntry(e.Status, h, a.RequestTime, a.ResponseTime)
+	e.Policy, e.Date = aged(e.Status, h, a, own && e.Release != "")
 	if d := cachepolicy.ParseCacheControl(h["Cache-Control"]...); !own || d.NoTransform || h.Get("Content-Encoding") != "" {
 		e.AsItIs()
 	}
 }
+
+// skew is by how much the clocks of two tiers may differ, and the time on the way, before a Date is taken for wrong.
+const skew = time.Minute
+
+// aged is what decides of an answer's life, and the Date that it is passed on with. An answer of ours says by its Age how old it is, tier by
+// tier, and each tier measures that by its own clock: so its Date, which an origin's clock made that may be hours off, has no say in it, as
+// it has in RFC 9111, section 4.2.3; and where the two differ the Date is set right, since the caches of clients go by it.
+func aged(status int, h http.Header, a *upstream.Answer, ours bool) (cachepolicy.Entry, []byte) {
+	if h.Get("Date") == "" {
+		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime) // RFC 9110, section 6.6.1
+	}
+	if !ours {
+		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), []byte(h.Get("Date"))
+	}
+	undated := maps.Clone(h)
+	delete(undated, "Date")
+	p := cachepolicy.NewEntry(status, undated, a.RequestTime, a.ResponseTime)
+	made := a.ResponseTime.Add(-p.Age)
+	if date, ok := cachepolicy.ParseDate(h.Get("Date"), a.ResponseTime); ok && made.Sub(date).Abs() < skew {
+		return p, []byte(h.Get("Date"))
+	}
+	return p, httpDate(made)
+}
+
+func httpDate(t time.Time) []byte { return []byte(t.UTC().Format(http.TimeFormat)) }
 
 // fieldNames are those of the fields, sorted: an answer looks the same every time.
 func fieldNames(h http.Header) []string {

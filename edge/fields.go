@@ -57,7 +57,11 @@ func addFields(resp *fasthttp.Response, fields []cache.Field, own bool) {
 
 // isOwn reports whether a field has another value in almost every entry; other fields are shared by many.
 func isOwn(name []byte) bool {
-	return string(name) == "Surrogate-Key" || string(name) == "Last-Modified"
+	switch string(name) {
+	case "Surrogate-Key", "Last-Modified", "Cache-Status":
+		return true
+	}
+	return false
 }
 
 func write(resp *fasthttp.Response, f cache.Field) { resp.Header.SetCanonical(f.Name, f.Value) }
@@ -137,7 +141,7 @@ func (h *handler) preflight(r *request, allow string) outcome {
 func writeCacheStatus(r *request) {
 	if r.status.Hit || r.status.Forward != "" {
 		var buf [96]byte
-		r.ctx.Response.Header.SetCanonical(nameCacheStatus, cachepolicy.AppendCacheStatus(buf[:0], r.status))
+		r.ctx.Response.Header.AddBytesKV(nameCacheStatus, cachepolicy.AppendCacheStatus(buf[:0], r.status)) // behind those of the caches before
 	}
 }
 

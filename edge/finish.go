@@ -121,6 +121,7 @@ func (h *handler) tell(r *request, f found) {
 		var buf [20]byte
 		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(f.entry.Policy.AgeAt(r.now)/time.Second), 10))
 	}
+	h.tellTier(r, f)
 	writeCacheStatus(r)
 	writeLimit(r)
 }

@@ -53,7 +53,12 @@ func (l *secureListener) shake(c *lingeringConn) {
 	err := t.HandshakeContext(ctx)
 	cancel()
 	l.h.metrics.shook(err)
-	switch chosen := t.ConnectionState().NegotiatedProtocol; {
+	state := t.ConnectionState()
+	if err == nil && certified(&state) {
+		c.tier = true
+		c.plainly().ByTier()
+	}
+	switch chosen := state.NegotiatedProtocol; {
 	case err != nil, chosen == acme.ALPNProto:
 		c.end()
 	case chosen == "h2":

@@ -3,6 +3,7 @@ package edge
 import (
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -61,9 +62,11 @@ func (q *inquiry) matches(e *cache.Entry) bool {
 	return len(e.Vary) == 0 || cachepolicy.VaryKey(e.Vary, q.lines) == e.Secondary
 }
 
-// upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1).
+// upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1). Without anything
+// stored that could be used instead, a shield whose own origin has failed is gone around.
 func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
 	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Exact: q.own}
+	r.Onward = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r
 	}

@@ -53,6 +53,7 @@ type lingeringConn struct {
 	closing atomic.Bool
 	ended   func() // called once, when it is closed; nil: nothing is
 
+	tier    bool                    // its client is an edge behind this one, by its certificate
 	link    *h2.Link                // below TLS; nil: it is not of TLS
 	streams atomic.Pointer[h2.Conn] // what serves it, where it speaks HTTP/2; nil: it does not
 }
@@ -88,6 +89,9 @@ func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 		return
 	}
 	conn := h.streams.NewConn(rw, link, addressOf(rw.RemoteAddr()))
+	if c.tier {
+		conn.ByTier()
+	}
 	c.streams.Store(conn)
 	conn.Serve()
 }

@@ -84,6 +84,13 @@ func (m *metrics) watchesLimits(all iter.Seq[*ratelimit.Limiter]) {
 	}))
 }
 
+// watchesTiers adds what is counted of edges behind this one.
+func (m *metrics) watchesTiers(t *tiers) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "iconedge_edge_tier_requests_total", Help: "Requests of edges behind this one, which proved themselves by the secret between tiers or by a certificate.",
+	}, func() float64 { return float64(t.requests.Load()) }))
+}
+
 // watchesStreams adds what connections of HTTP/2 come to.
 func (m *metrics) watchesStreams(s *h2.Server) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

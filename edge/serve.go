@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -50,6 +49,7 @@ type handler struct {
 	codings    codings
 	blocks     blocks
 	streams    *h2.Server
+	tiers      *tiers
 	reference  *reference // serves HTTP/2 instead; nil: streams does
 	redirect   string     // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
 	altSvc     string     // tells of HTTP/3 (RFC 7838); empty: there is none
@@ -66,7 +66,7 @@ type handler struct {
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
-		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject)}
+		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
 	for c := classSearch; c < classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))
 	}
@@ -94,6 +94,7 @@ type request struct {
 	target target
 	status cachepolicy.CacheStatus // what the cache did
 
+	known     string              // release of the origin when it came, where an edge asks
 	forwarded bool                // its path is none of ours
 	forward   cachepolicy.Forward // why the origin is asked
 	stream    *countedStream      // its answer's body; nil: it is no stream
@@ -123,12 +124,13 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		h.end(r, outcomeOwn, nil)
 		return
 	}
+	h.tiers.meet(ctx)
 	if p := h.barred(ctx); p != nil {
 		h.end(r, outcomeDenied, p)
 		return
 	}
 	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.Looped(texts(lines)) {
-		h.end(r, outcomeRefused, problem.New(http.StatusLoopDetected, "this request has been here before: some server's origin leads back to it"))
+		h.end(r, outcomeRefused, h.looped())
 		return
 	}
 	h.knownHosts.add(ctx.Host())
@@ -142,6 +144,9 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 		return
 	}
 	r := &request{ctx: ctx, route: ep.route, now: arrived(ctx)}
+	if fromTier(ctx) {
+		r.known = h.watch.known() // before anything is looked up
+	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
 }
@@ -214,6 +219,9 @@ func (h *handler) cached(r *request) (outcome, error) {
 
 // tellRelease answers other edges, with no newer release than this edge has itself made room for.
 func (h *handler) tellRelease(r *request) (outcome, error) {
+	if err := h.tiersOnly(r); err != nil {
+		return outcomeRefused, err
+	}
 	f, err := h.find(r, ownInquiry(r, r.target.key), h.watch.ask)
 	if err != nil {
 		return outcomeError, err
@@ -221,6 +229,14 @@ func (h *handler) tellRelease(r *request) (outcome, error) {
 	f.aged = false
 	h.finish(r, f)
 	return f.outcome, nil
+}
+
+// tellNames answers them with the names of a release.
+func (h *handler) tellNames(r *request) (outcome, error) {
+	if err := h.tiersOnly(r); err != nil {
+		return outcomeRefused, err
+	}
+	return h.cached(r)
 }
 
 // start answers / with a page that shows what is here.

@@ -21,6 +21,8 @@ const (
 	watchAtMost = 4 * time.Second        // between two questions, when the origin fails
 	watchOther  = 30 * time.Second       // an origin that has no releases may become one that has
 	toldFor     = time.Second            // an answer to other edges is kept
+
+	unreachedFor = 5 * time.Second // an edge may wait for its first origin before that is worth a warning
 )
 
 // A watch learns from the origin which release it serves, and drops what a new one changed. An origin that is not ours has none:
@@ -29,6 +31,9 @@ type watch struct {
 	h       *handler
 	mu      sync.Mutex    // one question at a time
 	failing bool          // logged, until it is over
+	since   time.Time     // when it began
+	unheard bool          // that no origin has been reached is logged
+	skewed  bool          // that the origin's clock is another is logged, until it is not
 	sum     string        // of the list of names that goes with the release; empty: there is none
 	news    chan struct{} // the list is to be asked for
 }
@@ -76,7 +81,11 @@ func (w *watch) look() error {
 	failing := err != nil && !errors.Is(err, errNoReleases)
 	switch {
 	case failing && !w.failing && !w.h.reached.Load():
+		w.since = time.Now()
 		w.h.log.Info("waiting for the origin", "err", err)
+	case failing && !w.h.reached.Load() && !w.unheard && time.Since(w.since) >= unreachedFor:
+		w.unheard = true
+		w.h.log.Warn("no origin has been reached yet: nothing can be answered that is not stored, and the edge is not ready without a store", "err", err)
 	case failing && !w.failing:
 		w.h.log.Warn("the origin does not tell its release", "err", err)
 	case !failing && w.failing:
@@ -98,6 +107,7 @@ func (w *watch) learn() error {
 	if err != nil {
 		return err
 	}
+	w.compare(a)
 	defer func() { // when the release is known
 		w.hear(told.Names)
 		w.h.metrics.told(told, a.ResponseTime)
@@ -116,6 +126,21 @@ func (w *watch) learn() error {
 	w.h.metrics.switches.Inc()
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil
+}
+
+// compare looks at the clocks of this edge and of its origin, whose answer about a release is never older than a moment. Answers of ours are
+// right all the same (aged); those that are forwarded go by Date, and get older or younger by the difference.
+func (w *watch) compare(a *ownAnswer) {
+	date, ok := cachepolicy.ParseDate(a.Header.Get("Date"), a.ResponseTime)
+	off := a.ResponseTime.Sub(date)
+	switch skewed := ok && off.Abs() >= skew; {
+	case skewed && !w.skewed:
+		w.h.log.Warn("the clocks of this edge and of its origin differ: one of them is wrong", "ahead_by", off.Round(time.Second))
+		w.skewed = true
+	case !skewed && w.skewed:
+		w.h.log.Info("the clocks of this edge and of its origin agree again")
+		w.skewed = false
+	}
 }
 
 // hear takes the sum of the list of names that goes with the release, and has the list asked for where it is not here.
@@ -140,7 +165,7 @@ func (w *watch) known() string {
 
 // askRelease asks the origin about its release.
 func (h *handler) askRelease(key string) (told icon.ReleaseAnswer, a *ownAnswer, err error) {
-	a, err = h.fetchOwn(upstream.Request{Method: http.MethodGet, Target: key, Header: uncoded, Exact: true})
+	a, err = h.fetchOwn(upstream.Request{Method: http.MethodGet, Target: key, Header: uncoded, Exact: true, Onward: true})
 	switch {
 	case err != nil:
 		return told, nil, err

@@ -1,0 +1,250 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/tier"
+)
+
+// Tiers is what an operator can set about the tiers next to an edge: how it proves itself to its origins, and how edges behind it prove
+// themselves to it. All are files.
+type Tiers struct {
+	TierSecretFile string // of the secret between tiers, sent and taken
+	OriginCA       string // PEM, of the authorities that https origins are believed by; empty: the system's
+	OriginCert     string // PEM, the certificate that they are shown
+	OriginKey      string // and its key
+	TLSClientCA    string // PEM, of the authorities that edges behind this one are believed by
+}
+
+func (c *Tiers) flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: sent to origins, and who sends it is an edge behind this one, not limited and told of releases; a second line is an old secret that is still taken; read again when it changes (default none)")
+	fs.StringVar(&c.OriginCA, "origin-ca", "", "`file` of the authorities (PEM) by which https origins are believed; read again when it changes (default the system's)")
+	fs.StringVar(&c.OriginCert, "origin-cert", "", "`file` of the certificate (PEM) that https origins are shown; read again when it changes (default none)")
+	fs.StringVar(&c.OriginKey, "origin-key", "", "`file` of its key (PEM)")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of authorities (PEM): who shows a certificate of theirs is an edge behind this one, as by the secret; others need none; read again when it changes (default none)")
+}
+
+// validate reports what is wrong, files that can't be used among it.
+func (c *Tiers) validate(now time.Time, secured bool, origins Origins) error {
+	_, err := c.open(now)
+	errs := []error{err}
+	if c.TLSClientCA != "" && !secured {
+		errs = append(errs, errors.New("--tls-client-ca wants --tls-listen"))
+	}
+	if (c.OriginCert == "") != (c.OriginKey == "") {
+		errs = append(errs, errors.New("--origin-cert and --origin-key come as a pair"))
+	}
+	https := func(u *url.URL) bool { return u.Scheme == "https" }
+	if c.OriginCA+c.OriginCert+c.OriginKey != "" && !slices.ContainsFunc(slices.Concat(origins...), https) {
+		errs = append(errs, errors.New("--origin-ca, --origin-cert and --origin-key are for an https --origin"))
+	}
+	return errors.Join(errs...)
+}
+
+// tiers are what this edge and its neighbours prove themselves by. What the operator does not want is nil.
+type tiers struct {
+	secrets  *tier.Secrets
+	ca       *certs.Authorities // of origins
+	shown    *certs.Store       // to origins
+	behind   *certs.Authorities // of the edges behind this one
+	asking   atomic.Pointer[asking]
+	requests atomic.Int64 // of edges behind this one
+	looped   sync.Once    // has been told
+}
+
+// open reads the files that are named. The error names every one that can't be used.
+func (c *Tiers) open(now time.Time) (*tiers, error) {
+	t, errs := &tiers{}, []error{}
+	read := func(name, file string, open func() error) {
+		if file == "" {
+			return
+		}
+		if err := open(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	read("--tier-secret-file", c.TierSecretFile, func() (err error) { t.secrets, err = tier.Open(c.TierSecretFile); return err })
+	read("--origin-ca", c.OriginCA, func() (err error) { t.ca, err = certs.OpenAuthorities(c.OriginCA, now); return err })
+	read("--tls-client-ca", c.TLSClientCA, func() (err error) { t.behind, err = certs.OpenAuthorities(c.TLSClientCA, now); return err })
+	if c.OriginKey != "" {
+		read("--origin-cert", c.OriginCert, func() (err error) {
+			t.shown, err = certs.Open([]certs.Pair{{Cert: c.OriginCert, Key: c.OriginKey}}, now)
+			return err
+		})
+	}
+	return t, errors.Join(errs...)
+}
+
+// run reads the files again when they change, and at once when told to, until ctx ends.
+func (t *tiers) run(ctx context.Context, told <-chan os.Signal, log *slog.Logger) {
+	kept := map[string]*files.Kept{}
+	if t.secrets != nil {
+		kept["the secret between tiers"] = t.secrets.Kept
+	}
+	if t.ca != nil {
+		kept["the authorities of origins"] = t.ca.Kept
+	}
+	if t.shown != nil {
+		kept["the certificate for origins"] = t.shown.Kept
+	}
+	if t.behind != nil {
+		kept["the authorities of edges behind this one"] = t.behind.Kept
+	}
+	signals, i := spread(ctx, told, len(kept)), 0
+	for what, k := range kept {
+		go k.Run(ctx, signals[i], func(err error) {
+			if err != nil {
+				log.Error(what+" can't be read; what was read before stays", "err", err)
+				return
+			}
+			log.Info(what + " was read")
+		})
+		i++
+	}
+}
+
+// exclusive reports whether releases are told to the edges behind this one alone: where they can prove that they are.
+func (t *tiers) exclusive() bool { return t.secrets != nil || t.behind != nil }
+
+// toOrigins is the TLS that is spoken with https origins; nil: as with anybody. Who is shown a certificate is a tier, and speaks TLS 1.3.
+func (t *tiers) toOrigins() func() *tls.Config {
+	if t.ca == nil && t.shown == nil {
+		return nil
+	}
+	return func() *tls.Config {
+		c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.ca.Pool()}
+		if t.shown != nil {
+			c.MinVersion, c.GetClientCertificate = tls.VersionTLS13, t.shown.ClientCertificate
+		}
+		return c
+	}
+}
+
+// An asking is how clients are asked for a certificate, while authorities stay as they are.
+type asking struct {
+	of     *x509.CertPool
+	config *tls.Config
+}
+
+// ask has config ask clients for a certificate, where edges may show one. Who has none goes on as before.
+func (t *tiers) ask(config *tls.Config) {
+	if t.behind == nil {
+		return
+	}
+	base := config.Clone()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		of := t.behind.Pool()
+		if a := t.asking.Load(); a != nil && a.of == of {
+			return a.config, nil
+		}
+		c := base.Clone()
+		c.ClientAuth, c.ClientCAs, c.VerifyConnection = tls.VerifyClientCertIfGiven, of, t.verify
+		t.asking.Store(&asking{of, c})
+		return c, nil
+	}
+}
+
+// verify looks at a connection whose client has shown a certificate: between tiers TLS is 1.3, and one that is resumed must be believed by
+// the authorities of today.
+func (t *tiers) verify(s tls.ConnectionState) error {
+	if len(s.PeerCertificates) == 0 {
+		return nil
+	}
+	if s.Version < tls.VersionTLS13 {
+		return errors.New("an edge that shows a certificate must speak TLS 1.3")
+	}
+	if !s.DidResume {
+		return nil
+	}
+	o := x509.VerifyOptions{Roots: t.behind.Pool(), Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	for _, c := range s.PeerCertificates[1:] {
+		o.Intermediates.AddCert(c)
+	}
+	_, err := s.PeerCertificates[0].Verify(o)
+	return err
+}
+
+// certified reports whether the client of a connection has shown a certificate that is believed.
+func certified(s *tls.ConnectionState) bool { return s != nil && len(s.VerifiedChains) > 0 }
+
+// A tierMark marks requests of edges behind this one.
+type tierMark struct{}
+
+// meet finds out whether a request is of an edge behind this one, and marks it so.
+func (t *tiers) meet(ctx *fasthttp.RequestCtx) {
+	if !t.exclusive() {
+		return
+	}
+	proven := false
+	switch c := ctx.Conn().(type) {
+	case *streamConn:
+		proven = c.request.Tier
+	case *lingeringConn:
+		proven = c.tier
+	}
+	if proven || t.secrets.Prove(texts(ctx.Request.Header.PeekAll(tier.Field))...) {
+		ctx.SetUserValue(tierMark{}, true)
+		t.requests.Add(1)
+	}
+}
+
+// fromTier reports whether a request is of an edge behind this one.
+func fromTier(ctx *fasthttp.RequestCtx) bool { return ctx.UserValue(tierMark{}) != nil }
+
+// tiersOnly is the answer to who is no edge behind this one, where only those may ask; nil: it may.
+func (h *handler) tiersOnly(r *request) error {
+	if !h.tiers.exclusive() || fromTier(r.ctx) {
+		return nil
+	}
+	return tier.Refused()
+}
+
+// looped answers a request that has been here before, and tells the operator, once: every request would say it again.
+func (h *handler) looped() *problem.Problem {
+	h.tiers.looped.Do(func() {
+		h.log.Warn("a request has come back to this edge: some --origin leads back to it; such requests are answered 508")
+	})
+	return problem.New(http.StatusLoopDetected, "this request has been here before: some server's origin leads back to it")
+}
+
+// tellTier tells an edge behind this one what an origin would: by it that edge colours by itself, and knows which of its answers a new
+// release may have changed.
+func (h *handler) tellTier(r *request, f found) {
+	if r.forwarded || !fromTier(r.ctx) {
+		return
+	}
+	for name, value := range map[string]string{icon.FieldMonochrome: f.entry.Monochrome, icon.FieldRelease: r.releaseOf(f)} {
+		if value != "" {
+			r.ctx.Response.Header.Set(name, value)
+		}
+	}
+}
+
+// releaseOf is the release that an answer is right for: the one that this edge knew before it looked the answer up, as what a newer one had
+// changed was gone by then. What was kept for moments only, since it named another (keep), is told to be of that.
+func (r *request) releaseOf(f found) string {
+	e := f.entry
+	if r.known == "" || e.Release == "" || e.Policy.Lifetime <= e.Policy.Age+otherRelease {
+		return e.Release
+	}
+	return r.known
+}
