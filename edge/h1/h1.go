@@ -33,9 +33,27 @@ const (
 // A request is one that has been read, and what it says of its body.
 type request struct {
 	plain.Request
-	length   int64 // of its body
-	expects  bool  // a 100, before it sends that
-	measured bool  // it says so
+	head     []byte // the lines of its fields
+	length   int64  // of its body
+	expects  bool   // a 100, before it sends that
+	measured bool   // it says so
+}
+
+// Line is plain.Fields'.
+func (r *request) Line(name string, nth int) []byte {
+	for head := r.head; len(head) > 0; {
+		var line []byte
+		line, head, _ = bytes.Cut(head, endOfHead[:2])
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		if !plain.Is(field, name) {
+			continue
+		}
+		if nth == 0 {
+			return plain.Trim(value)
+		}
+		nth--
+	}
+	return nil
 }
 
 // An Answerer knows what is ready.
@@ -91,6 +109,7 @@ type Conn struct {
 func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
 	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued}
 	_, w.request.Secure = c.(*tls.Conn)
+	w.request.Fields = &w.request
 	bound(c)
 	w.wait(time.Now()) // should it fail, so does the first Read
 	return w
@@ -235,6 +254,9 @@ func (c *Conn) readOn(p []byte) (n int, err error) {
 // Sound reports whether the lines of the request that the server has been given last are by the letter, as far as is known here: they
 // end in CR LF, the first one too, and have no control bytes.
 func (c *Conn) Sound() bool { return !c.unsound }
+
+// Chosen reports whether the request that the server has been given last was left to it to be followed.
+func (c *Conn) Chosen() bool { return c.request.Chosen && !c.through }
 
 // LongLine reports whether the target of that request alone is longer than the server's buffer.
 func (c *Conn) LongLine() bool { return c.endless }

@@ -81,6 +81,25 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestLine: of the fields that no answer depends on each line can be had, and none of the request before.
+func TestLine(t *testing.T) {
+	var r request
+	parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\nuser-AGENT: \tx y \r\nForwarded: for=a\r\nEmpty:\r\nFORWARDED: for=b\r\n\r\nUser-Agent: body"), &r)
+	for _, row := range []struct {
+		name string
+		nth  int
+		want string
+		no   bool
+	}{{"user-agent", 0, "x y", false}, {"user-agent", 1, "", true}, {"forwarded", 0, "for=a", false}, {"forwarded", 1, "for=b", false}, {"forwarded", 2, "", true}, {"empty", 0, "", false}, {"referer", 0, "", true}} {
+		if got := r.Line(row.name, row.nth); string(got) != row.want || (got == nil) != row.no {
+			t.Errorf("line %d of %s is %q", row.nth, row.name, got)
+		}
+	}
+	if parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\n\r\n"), &r); r.Line("user-agent", 0) != nil {
+		t.Error("a field of the request before is there")
+	}
+}
+
 func TestParsed(t *testing.T) {
 	var r request
 	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"

@@ -52,7 +52,7 @@ func parse(b []byte, r *request) verdict {
 		return verdict{state: unsound}
 	}
 	r.Begin()
-	r.length, r.measured, r.expects = 0, false, false
+	r.head, r.length, r.measured, r.expects = head, 0, false, false
 	v.state = requestLine(line, r)
 	for lines := 0; len(head) > 0; lines++ {
 		if lines == maxFields {

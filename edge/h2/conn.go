@@ -56,7 +56,7 @@ func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
 	c.decoder.init()
 	c.memory.open()
-	c.plain.Client, c.plain.Secure = client, rw != net.Conn(link)
+	c.plain.Client, c.plain.Secure, c.plain.Fields = client, rw != net.Conn(link), &c.decoder
 	c.calm.begin()
 	c.tell(time.Now())
 	return c

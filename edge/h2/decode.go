@@ -65,6 +65,20 @@ func (d *decoder) decode(b []byte, most int) error {
 	return nil
 }
 
+// Line is plain.Fields', of the last block.
+func (d *decoder) Line(name string, nth int) []byte {
+	for i := range d.fields {
+		if string(d.fields[i].Name) != name {
+			continue
+		}
+		if nth == 0 {
+			return d.fields[i].Value
+		}
+		nth--
+	}
+	return nil
+}
+
 // sizes reads the sizes that a block begins with: two at most are of use (section 4.2).
 func (d *decoder) sizes(b []byte) ([]byte, error) {
 	for i := 0; len(b) > 0 && b[0]&0xe0 == 0x20; i++ {

@@ -174,3 +174,24 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+func TestLine(t *testing.T) {
+	d := &decoder{}
+	d.init()
+	var block []byte
+	for _, f := range [][2]string{{"user-agent", "x"}, {"forwarded", "for=a"}, {"forwarded", "for=b"}} {
+		block = AppendField(block, f[0], f[1])
+	}
+	if err := d.decode(block, 1<<10); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name string
+		nth  int
+		want string
+	}{{"user-agent", 0, "x"}, {"user-agent", 1, ""}, {"forwarded", 1, "for=b"}, {"forwarded", 2, ""}, {"referer", 0, ""}} {
+		if got := d.Line(row.name, row.nth); string(got) != row.want || row.want == "" && got != nil {
+			t.Errorf("line %d of %s is %q", row.nth, row.name, got)
+		}
+	}
+}

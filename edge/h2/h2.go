@@ -45,6 +45,7 @@ type Request struct {
 	Body                    []byte
 	Secure                  bool // it came by TLS
 	Tier                    bool // from an edge behind this one, by the certificate of its connection
+	Chosen                  bool // an Answerer has left it to be followed
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte was here
 	Refuse                  int       // status that it must be answered with: 408, 413 or 431; 0: none

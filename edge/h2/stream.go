@@ -104,7 +104,7 @@ func (c *Conn) open(id uint32, q asked, ends bool) error {
 	s.length = q.length
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
-		Fields: cloned(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure, Tier: c.plain.Tier,
+		Fields: cloned(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure, Tier: c.plain.Tier, Chosen: c.plain.Chosen,
 	}
 	switch {
 	case c.decoder.over:

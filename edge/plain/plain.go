@@ -19,6 +19,14 @@ type Request struct {
 	Tier           bool   // its connection is that of an edge behind this one, by its certificate
 	Client         netip.Addr
 	Now            time.Time
+	Fields         Fields // all that it came with
+	Chosen         bool   // who answers has left it to the server, to be followed there
+}
+
+// Fields are those of a request, for who wants one that no answer depends on: what is written about the request, say.
+type Fields interface {
+	// Line is the value of the nth line of a field, from 0; nil: there are not so many. The name is in small letters.
+	Line(name string, nth int) []byte
 }
 
 // A State says what a part of a request makes of the whole. The greatest of all parts counts.
@@ -32,9 +40,9 @@ const (
 // MaxTarget is how long the target of a plain request may be, in bytes.
 const MaxTarget = 512
 
-// Begin forgets the request before. Secure, Tier, Client and Now stay.
+// Begin forgets the request before. Secure, Tier, Client, Now and Fields stay.
 func (r *Request) Begin() {
-	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded = nil, nil, nil, nil, false
+	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Chosen = nil, nil, nil, nil, false, false
 }
 
 // Aim takes the target, if it is a path of visible ASCII without a fragment.
