@@ -193,8 +193,13 @@ func (m *metrics) handler() http.Handler {
 // answered counts a request. What was sent of its body is for the caller to add.
 func (m *metrics) answered(p protocol, r route, o outcome, status int, took time.Duration) *tally {
 	t := m.answers.of(p, r, o, status)
-	t.took(took)
+	t.answered(took)
 	return t
+}
+
+// hit counts a request that came at a time, and was answered on the short way.
+func (m *metrics) hit(p protocol, meeting *meeting, now time.Time, bytes int) {
+	m.answers.of(p, meeting.target.route, outcomeHit, meeting.status).hit(now, bytes)
 }
 
 // counted counts a decision of a limit.

@@ -97,9 +97,10 @@ func newDurations() durations {
 	return durations{cells: make([]atomic.Uint64, len(durationScale.upper))}
 }
 
-func (d *durations) took(t time.Duration) {
-	d.cells[durationScale.cell(t)].Add(1)
-	d.nanos.Add(int64(t))
+// took counts so many things that took so long each.
+func (d *durations) took(t time.Duration, times int) {
+	d.cells[durationScale.cell(t)].Add(uint64(times))
+	d.nanos.Add(int64(t) * int64(times))
 }
 
 // counts are what durations have come to.
@@ -110,15 +111,12 @@ type counts struct {
 
 func newCounts() *counts { return &counts{cells: make([]uint64, len(durationScale.upper))} }
 
-// add adds what d has come to, and tells how many that were.
-func (c *counts) add(d *durations) (n uint64) {
+// add adds what d has come to.
+func (c *counts) add(d *durations) {
 	for i := range d.cells {
-		m := d.cells[i].Load()
-		c.cells[i] += m
-		n += m
+		c.cells[i] += d.cells[i].Load()
 	}
 	c.nanos += d.nanos.Load()
-	return n
 }
 
 // metric is a histogram of both kinds.

@@ -38,7 +38,7 @@ type meeting struct {
 // meet finds the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
 // give. What it is not sure of it leaves to that. Where it is ok, the view is to be released.
 func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
-	if h.redirect != "" && !q.Secure {
+	if h.redirect != "" && !q.Secure || q.Tier {
 		return false
 	}
 	if m.target, ok = h.shortcut(q.Target); !ok || !h.knownHosts.has(q.Host) || h.requireToken && m.target.route.class().licensed() {
@@ -108,16 +108,21 @@ func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 		return dst, false
 	}
 	defer m.view.Release()
+	dst, body := h.appendAnswer(dst, &m, q)
+	h.metrics.hit(protocolH1, &m, q.Now, body)
+	return dst, true
+}
+
+// appendAnswer writes the whole answer, and tells how many bytes its body has.
+func (h *handler) appendAnswer(dst []byte, m *meeting, q *plain.Request) (out []byte, body int) {
 	if m.status == http.StatusOK {
 		dst = m.appendHead(dst)
 	} else {
 		dst = appendBare(dst, m.view.Head(), m.view.ETag(m.coding), &m.target)
 	}
-	dst = append(h.appendTold(dst, &m, q), "\r\n"...)
-	head := len(dst)
-	dst = m.appendBody(dst)
-	h.metrics.answered(protocolH1, m.target.route, outcomeHit, m.status, time.Since(q.Now)).send(len(dst) - head)
-	return dst, true
+	dst = append(h.appendTold(dst, m, q), "\r\n"...)
+	out = m.appendBody(dst)
+	return out, len(out) - len(dst)
 }
 
 // length is that of the body, with the colour in it.
@@ -255,10 +260,11 @@ func routeOf(path string) route {
 	return routePack
 }
 
-// remember keeps what the long way found out about a target. Only drawings are coloured on the short way.
+// remember keeps what the long way found out about a target. Only drawings are coloured on the short way; lists of names are
+// not for everybody.
 func (h *handler) remember(r *request) {
 	t, raw := r.target, r.ctx.RequestURI()
-	if !r.ctx.IsGet() || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
+	if !r.ctx.IsGet() || r.route == routeNames || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
 		return
 	}
 	at := place(h.shortcuts[:], raw)

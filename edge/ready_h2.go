@@ -52,7 +52,7 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 	}
 	body := len(dst)
 	dst = m.appendBody(dst)
-	h.metrics.answered(protocolH2, m.target.route, outcomeHit, m.status, time.Since(q.Now)).send(len(dst) - body)
+	h.metrics.hit(protocolH2, &m, q.Now, len(dst)-body)
 	return dst, block, true
 }
 

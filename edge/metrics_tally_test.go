@@ -1,0 +1,272 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// series are those of one metric, by the values of their labels in the order of the labels' names.
+func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
+	t.Helper()
+	families, err := e.metrics.registry.Gather()
+	must(t, err)
+	all := map[string]*dto.Metric{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if f.GetName() == "iconedge_edge_"+name {
+				all[strings.Join(values, " ")] = m
+			}
+		}
+	}
+	return all
+}
+
+// Hits on the short way are counted to the last one, and their bytes; the clock is read for some of them, which stand for all. What
+// was told before is never less when the word that they are counted in runs over into the others.
+func TestHitsAreCounted(t *testing.T) {
+	a := newTallies(time.Now())
+	tally := a.of(protocolH1, routeCDN, outcomeHit, http.StatusOK)
+	now, requests, bytes := time.Now(), uint64(0), uint64(0)
+	hit := func(n int) {
+		for range n {
+			size := rand.IntN(maxReady)
+			tally.hit(now, size)
+			requests, bytes = requests+1, bytes+uint64(size)
+			if r, b := tally.sums(); r != requests || b != bytes {
+				t.Fatalf("%d hits of %d bytes are counted as %d of %d", requests, bytes, r, b)
+			}
+		}
+	}
+	timed := func(least, most uint64) {
+		t.Helper()
+		c, n := newCounts(), uint64(0)
+		c.add(&tally.durations)
+		for _, m := range c.cells {
+			n += m
+		}
+		if n < least || n > most {
+			t.Errorf("%d of %d hits are timed, want %d to %d", n, requests, least, most)
+		}
+	}
+	hit(timedFirst)
+	timed(timedFirst, timedFirst)
+	hit(1000*timedEvery - 1)
+	timed(requests-timedEvery+1, requests-timedEvery+1)
+	ahead := uint64(settleAt - 3000)
+	tally.ready.Add(ahead << bytesBits)
+	requests += ahead
+	hit(10_000)
+	if tally.requests.Load() < settleAt {
+		t.Errorf("what is ready was not settled: %d", tally.requests.Load())
+	}
+}
+
+// Whoever looks while hits are counted never sees less than before.
+func TestHitsAreCountedAtOnce(t *testing.T) {
+	tally := newTallies(time.Now()).of(protocolH1, routeCDN, outcomeHit, http.StatusOK)
+	const each, size = 20_000, 100
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range each {
+				tally.hit(time.Now(), size)
+				if i%50 == 0 {
+					tally.settle()
+				}
+			}
+		})
+	}
+	var most uint64
+	for most < 4*each {
+		n, b := tally.sums()
+		if n < most || b < most*size {
+			t.Fatalf("%d hits, %d bytes after %d hits", n, b, most)
+		}
+		most = n
+	}
+	all.Wait()
+	if n, b := tally.sums(); n != 4*each || b != n*size {
+		t.Errorf("%d hits of %d bytes", n, b)
+	}
+}
+
+// The bytes of all bodies are counted that clients were sent, by every protocol and from wherever they come.
+func TestBytesAreCounted(t *testing.T) {
+	long := random(3 << 20)
+	site := newSite(map[string]http.HandlerFunc{
+		"/short": says("short", "Cache-Control", "max-age=60"),
+		"/long": func(w http.ResponseWriter, _ *http.Request) {
+			w.Write(long[:1<<20])
+			w.(http.Flusher).Flush()
+			w.Write(long[1<<20:])
+		},
+	})
+	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/mdi/") {
+			newLibrary().ServeHTTP(w, r)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})
+	for name, of := range wayOf {
+		s := newSecured(t, origin, append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, name)
+		want := map[string]int{}
+		for _, row := range []struct{ method, target, route, fields string }{
+			{"GET", "/mdi/home.svg", "cdn", ""}, {"GET", "/mdi/home.svg", "cdn", ""}, {"GET", "/mdi/home.svg?color=f00", "cdn", ""}, {"GET", "/mdi/home.svg?color=f00", "cdn", ""},
+			{"HEAD", "/mdi/home.svg", "cdn", ""}, {"GET", "/mdi/home.svg", "cdn", "Range: bytes=0-9"}, {"GET", "/mdi/home.svg", "cdn", "If-None-Match: *"},
+			{"GET", "/api/v1/icon/mdi/home?color=x", "icon", ""}, {"GET", "/healthz", "health", ""}, {"OPTIONS", "/mdi/home.svg", "preflight", ""},
+			{"GET", "/short", "forwarded", ""}, {"GET", "/short", "forwarded", ""}, {"GET", "/long", "forwarded", ""}, {"HEAD", "/long", "forwarded", ""},
+		} {
+			var fields []string
+			if row.fields != "" {
+				fields = []string{row.fields}
+			}
+			want[row.route] += len(s.do(t, row.method, row.target, fields...).body)
+		}
+		got := map[string]int{}
+		settled(t, "the last stream has ended", func() bool {
+			clear(got)
+			for route, m := range s.series(t, "response_bytes_total") {
+				got[route] = int(m.GetCounter().GetValue())
+			}
+			return got["forwarded"] >= want["forwarded"]
+		})
+		if fmt.Sprint(got) != fmt.Sprint(want) || want["forwarded"] != len("shortshort")+len(long) {
+			t.Errorf("%s: %v bytes are counted, want %v", name, got, want)
+		}
+	}
+}
+
+// Whatever clients send, there are only so many series: their words are in none of them.
+func TestBoundedSeries(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Hosts = []string{"edge.test"} })
+	e.watch.look()
+	send := func(round int) {
+		for i := range 40 {
+			odd := fmt.Sprintf("x%d-%d", round, i)
+			for _, request := range []string{
+				"GET /" + odd + " HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"GET /" + odd + "/" + odd + ".svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"GET /api/v1/" + odd + " HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"GET /api/v1/search?q=" + odd + " HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"GET /-/names?release=" + odd + " HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"GET /mdi/home.svg?" + odd + " HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				strings.ToUpper(odd[:1]) + "M" + fmt.Sprint(i) + " /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"OPTIONS /" + odd + " HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+				"GET / HTTP/1.1\r\nHost: " + odd + ".test\r\n\r\n",
+				"GET /mdi/home.svg HTTP/1." + fmt.Sprint(i) + "\r\nHost: edge.test\r\n\r\n",
+				"GET /%00" + odd + " HTTP/1.1\r\nHost: edge.test\r\nAuthorization: Bearer " + odd + "\r\n\r\n",
+				odd + "\r\n\r\n",
+			} {
+				e.sends(t, request)
+			}
+		}
+	}
+	count := func() (n int, page string) {
+		families, err := e.metrics.registry.Gather()
+		must(t, err)
+		var b strings.Builder
+		for _, f := range families {
+			if strings.HasPrefix(f.GetName(), "iconedge_") {
+				n += len(f.GetMetric())
+				expfmt.MetricFamilyToText(&b, f)
+			}
+		}
+		return n, b.String()
+	}
+	for round := range 4 { // until all limits are used up
+		send(round)
+	}
+	before, _ := count()
+	send(4)
+	after, page := count()
+	if before != after {
+		t.Errorf("%d series became %d", before, after)
+	}
+	if strings.Contains(page, "x0-") || strings.Contains(page, "x4-") {
+		t.Errorf("a client's words are in the metrics:\n%s", page)
+	}
+	if most := 200; after > most {
+		t.Errorf("%d series, more than %d", after, most)
+	}
+}
+
+// sends sends bytes over a connection of their own, and reads what comes.
+func (e *edgeTest) sends(t *testing.T, request string) {
+	t.Helper()
+	c, err := e.ln.Dial()
+	must(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, strings.Replace(request, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1))
+	must(t, err)
+	io.Copy(io.Discard, c)
+}
+
+// BenchmarkCounting is a hit on the short way, counted and not, in turn: what it is made of is as fast as the machine lets it be at the
+// moment, so that the least of many rounds is taken of each.
+func BenchmarkCounting(b *testing.B) {
+	for name, target := range map[string]string{"cdn": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00"} {
+		b.Run(name, func(b *testing.B) {
+			e := newEdgeTest(b, newLibrary())
+			e.watch.look()
+			e.get(b, target)
+			q, out := ready(target), make([]byte, 0, 16<<10)
+			counted := least(func() { q.Now = time.Now(); e.Answer(out, q) })
+			uncounted := least(func() { q.Now = time.Now(); e.answerUncounted(out, q) })
+			for b.Loop() {
+				counted.round()
+				uncounted.round()
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(counted.ns(), "ns-counted")
+			b.ReportMetric(uncounted.ns(), "ns-uncounted")
+			b.ReportMetric(100*(counted.ns()/uncounted.ns()-1), "%-of-a-hit")
+		})
+	}
+}
+
+// answerUncounted is Answer without the metrics.
+func (h *handler) answerUncounted(dst []byte, q *plain.Request) ([]byte, bool) {
+	var m meeting
+	if !h.meet(&m, q) {
+		return dst, false
+	}
+	defer m.view.Release()
+	dst, _ = h.appendAnswer(dst, &m, q)
+	return dst, true
+}
+
+// A stopwatch keeps the least time that a round of calls took.
+type stopwatch struct {
+	call func()
+	took time.Duration
+}
+
+const perRound = 1000
+
+func least(call func()) *stopwatch { return &stopwatch{call, time.Hour} }
+
+func (s *stopwatch) round() {
+	began := time.Now()
+	for range perRound {
+		s.call()
+	}
+	s.took = min(s.took, time.Since(began))
+}
+
+func (s *stopwatch) ns() float64 { return float64(s.took) / perRound }
