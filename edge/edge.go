@@ -83,6 +83,11 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
 	}
+	shared, err := openShared(h, cfg, warm)
+	if err != nil {
+		return err
+	}
+	defer shared.close()
 	go asked.Run(life)
 	go h.watch.run(life)
 	go h.sweep(life)
@@ -94,7 +99,7 @@ func Run(ctx context.Context, cfg Config) error {
 	told := spread(life, cfg.Reload, 3)
 	go h.lists.run(life, told[0])
 	go secured.run(life, told[1])
-	tiers.run(life, told[2], cfg.Log)
+	go tiers.Run(life, told[2], cfg.Log)
 
 	broken := make(chan error, 4)
 	adminServer := newAdmin(h, cfg.AdminToken, ready)

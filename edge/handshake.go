@@ -9,6 +9,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"golang.org/x/crypto/acme"
+
+	"github.com/iconedge/iconedge/certs"
 )
 
 // A secureListener shakes hands. Connections that choose HTTP/2 are served by themselves; Accept gives the others to the server of
@@ -54,7 +56,7 @@ func (l *secureListener) shake(c *lingeringConn) {
 	cancel()
 	l.h.metrics.shook(err)
 	state := t.ConnectionState()
-	if err == nil && certified(&state) {
+	if err == nil && certs.Shown(&state) {
 		c.tier = true
 		c.plainly().ByTier()
 	}

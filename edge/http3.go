@@ -14,6 +14,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
+	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -114,7 +115,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // requestOf is a request as a stream of HTTP/2 has it.
 func requestOf(r *http.Request) *h2.Request {
-	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certified(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.Client = peer.Addr().Unmap()
 	}

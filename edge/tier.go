@@ -1,16 +1,11 @@
 package edge
 
 import (
-	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"flag"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -62,64 +57,37 @@ func (c *Tiers) validate(now time.Time, secured bool, origins Origins) error {
 
 // tiers are what this edge and its neighbours prove themselves by. What the operator does not want is nil.
 type tiers struct {
+	files.Set
 	secrets  *tier.Secrets
 	ca       *certs.Authorities // of origins
 	shown    *certs.Store       // to origins
 	behind   *certs.Authorities // of the edges behind this one
-	asking   atomic.Pointer[asking]
-	requests atomic.Int64 // of edges behind this one
-	looped   sync.Once    // has been told
+	requests atomic.Int64       // of edges behind this one
+	looped   sync.Once          // has been told
 }
 
 // open reads the files that are named. The error names every one that can't be used.
 func (c *Tiers) open(now time.Time) (*tiers, error) {
-	t, errs := &tiers{}, []error{}
-	read := func(name, file string, open func() error) {
-		if file == "" {
-			return
-		}
-		if err := open(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+	t := &tiers{}
+	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Kept, err error) {
+		t.secrets, err = tier.Open(path)
+		return t.secrets.Kept, err
+	})
+	authorities := func(of **certs.Authorities) func(string) (*files.Kept, error) {
+		return func(path string) (k *files.Kept, err error) {
+			*of, err = certs.OpenAuthorities(path, now)
+			return (*of).Kept, err
 		}
 	}
-	read("--tier-secret-file", c.TierSecretFile, func() (err error) { t.secrets, err = tier.Open(c.TierSecretFile); return err })
-	read("--origin-ca", c.OriginCA, func() (err error) { t.ca, err = certs.OpenAuthorities(c.OriginCA, now); return err })
-	read("--tls-client-ca", c.TLSClientCA, func() (err error) { t.behind, err = certs.OpenAuthorities(c.TLSClientCA, now); return err })
+	t.Add("--origin-ca", c.OriginCA, authorities(&t.ca))
+	t.Add("--tls-client-ca", c.TLSClientCA, authorities(&t.behind))
 	if c.OriginKey != "" {
-		read("--origin-cert", c.OriginCert, func() (err error) {
-			t.shown, err = certs.Open([]certs.Pair{{Cert: c.OriginCert, Key: c.OriginKey}}, now)
-			return err
+		t.Add("--origin-cert", c.OriginCert, func(path string) (k *files.Kept, err error) {
+			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.OriginKey}}, now)
+			return t.shown.Kept, err
 		})
 	}
-	return t, errors.Join(errs...)
-}
-
-// run reads the files again when they change, and at once when told to, until ctx ends.
-func (t *tiers) run(ctx context.Context, told <-chan os.Signal, log *slog.Logger) {
-	kept := map[string]*files.Kept{}
-	if t.secrets != nil {
-		kept["the secret between tiers"] = t.secrets.Kept
-	}
-	if t.ca != nil {
-		kept["the authorities of origins"] = t.ca.Kept
-	}
-	if t.shown != nil {
-		kept["the certificate for origins"] = t.shown.Kept
-	}
-	if t.behind != nil {
-		kept["the authorities of edges behind this one"] = t.behind.Kept
-	}
-	signals, i := spread(ctx, told, len(kept)), 0
-	for what, k := range kept {
-		go k.Run(ctx, signals[i], func(err error) {
-			if err != nil {
-				log.Error(what+" can't be read; what was read before stays", "err", err)
-				return
-			}
-			log.Info(what + " was read")
-		})
-		i++
-	}
+	return t, t.Err()
 }
 
 // exclusive reports whether releases are told to the edges behind this one alone: where they can prove that they are.
@@ -139,52 +107,12 @@ func (t *tiers) toOrigins() func() *tls.Config {
 	}
 }
 
-// An asking is how clients are asked for a certificate, while authorities stay as they are.
-type asking struct {
-	of     *x509.CertPool
-	config *tls.Config
-}
-
 // ask has config ask clients for a certificate, where edges may show one. Who has none goes on as before.
 func (t *tiers) ask(config *tls.Config) {
-	if t.behind == nil {
-		return
-	}
-	base := config.Clone()
-	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		of := t.behind.Pool()
-		if a := t.asking.Load(); a != nil && a.of == of {
-			return a.config, nil
-		}
-		c := base.Clone()
-		c.ClientAuth, c.ClientCAs, c.VerifyConnection = tls.VerifyClientCertIfGiven, of, t.verify
-		t.asking.Store(&asking{of, c})
-		return c, nil
+	if t.behind != nil {
+		t.behind.Ask(config, tls.VerifyClientCertIfGiven)
 	}
 }
-
-// verify looks at a connection whose client has shown a certificate: between tiers TLS is 1.3, and one that is resumed must be believed by
-// the authorities of today.
-func (t *tiers) verify(s tls.ConnectionState) error {
-	if len(s.PeerCertificates) == 0 {
-		return nil
-	}
-	if s.Version < tls.VersionTLS13 {
-		return errors.New("an edge that shows a certificate must speak TLS 1.3")
-	}
-	if !s.DidResume {
-		return nil
-	}
-	o := x509.VerifyOptions{Roots: t.behind.Pool(), Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-	for _, c := range s.PeerCertificates[1:] {
-		o.Intermediates.AddCert(c)
-	}
-	_, err := s.PeerCertificates[0].Verify(o)
-	return err
-}
-
-// certified reports whether the client of a connection has shown a certificate that is believed.
-func certified(s *tls.ConnectionState) bool { return s != nil && len(s.VerifiedChains) > 0 }
 
 // A tierMark marks requests of edges behind this one.
 type tierMark struct{}

@@ -25,6 +25,7 @@ type Config struct {
 	CDNURL       string        // what answers name as the CDN's address
 	Poll         time.Duration // how often the store is asked for a new release
 	Drain        time.Duration // how long requests under way may take at the end
+	Tiers
 
 	Listener, AdminListener net.Listener       // instead of Listen and AdminListen
 	Bucket                  objectstore.Reader // instead of Store
@@ -51,6 +52,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.CacheControl, "cache-control", defaultCache, "Cache-Control `value` of icons")
 	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN that answers name")
 	fs.DurationVar(&c.Poll, "poll", defaultPoll, "how often the store is asked for a new release, a `duration`")
+	c.Tiers.flags(fs)
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "how long requests under way may take when the origin is stopped, a `duration`")
 }
 
@@ -100,7 +102,7 @@ func (c *Config) Validate() error {
 	check(isHTTP(f.CDNURL), "--cdn-url must be an http or https URL without a query")
 	check(f.Poll >= 10*time.Millisecond, "--poll must be 10ms at least")
 	check(f.Drain >= 0, "--drain must not be negative")
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.Tiers.validate(time.Now()))...)
 }
 
 func isAddress(s string) bool {

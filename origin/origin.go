@@ -10,6 +10,7 @@ package origin
 import (
 	"context"
 	"net"
+	"time"
 
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
@@ -43,7 +44,11 @@ func Run(ctx context.Context, cfg Config) error {
 	handler := api.New(api.Options{
 		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, CacheControl: cfg.CacheControl, Log: cfg.Log,
 	})
-	return serve(ctx, cfg, m.count(handler), admin(cat, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
+	tiers, err := cfg.Tiers.open(time.Now())
+	if err != nil {
+		return err
+	}
+	return serve(ctx, cfg, tiers, m.count(tiers.admit(handler)), admin(cat, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
 }
 
 // load starts the catalog and watches the store until ctx ends.

@@ -23,13 +23,17 @@ const (
 )
 
 // serve answers on both listeners while work goes on, and returns work's error or, when ctx has ended, nil after the drain.
-func serve(ctx context.Context, cfg Config, public http.Handler, private *adminHandler, work func(context.Context) error) error {
+func serve(ctx context.Context, cfg Config, tiers *tiers, public http.Handler, private *adminHandler, work func(context.Context) error) error {
 	publicLn, privateLn, err := listeners(cfg)
 	if err != nil {
 		return err
 	}
+	if tiers.exposed(publicLn.Addr()) {
+		cfg.Log.Warn("whoever reaches the origin can ask it, and nothing limits him: keep it private, or set --tier-secret-file or --tls-client-ca", "address", publicLn.Addr().String())
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	go tiers.Run(ctx, nil, cfg.Log)
 	ended := make(chan error, 3)
 	start := func(ln net.Listener, h http.Handler, what string) *http.Server {
 		s := &http.Server{
@@ -40,7 +44,7 @@ func serve(ctx context.Context, cfg Config, public http.Handler, private *adminH
 		go func() { ended <- s.Serve(ln) }()
 		return s
 	}
-	servers := []*http.Server{start(publicLn, public, "public")}
+	servers := []*http.Server{start(tiers.secure(publicLn), public, "public")}
 	if privateLn != nil {
 		servers = append(servers, start(privateLn, private, "admin"))
 	}

@@ -2,13 +2,10 @@
 package certstest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
+	"crypto"
 	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,22 +16,27 @@ import (
 // Pair writes the certificate of subject for names and addresses, signed by itself, and its key: the files FILE.crt and FILE.key in dir.
 func Pair(t testing.TB, dir, file, subject string, begins, ends time.Time, names ...string) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	private, template := newKey(t), template(subject, begins, ends, names...)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: subject}, NotBefore: begins, NotAfter: ends}
+	return write(t, dir, file, der, private)
+}
+
+// name says for which names and addresses a certificate is.
+func name(c *x509.Certificate, names []string) {
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
+			c.IPAddresses = append(c.IPAddresses, ip)
 			continue
 		}
-		template.DNSNames = append(template.DNSNames, name)
+		c.DNSNames = append(c.DNSNames, name)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+func write(t testing.TB, dir, file string, der []byte, private crypto.Signer) (cert, key string) {
+	t.Helper()
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		t.Fatal(err)

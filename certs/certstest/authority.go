@@ -1,0 +1,63 @@
+package certstest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"testing"
+	"time"
+)
+
+// An Authority signs certificates.
+type Authority struct {
+	File string // its own certificate, PEM
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// NewAuthority makes one whose certificate is the file FILE.crt in dir, valid for a day around now.
+func NewAuthority(t testing.TB, dir, file string) *Authority {
+	t.Helper()
+	template := template(file, time.Now().Add(-12*time.Hour), time.Now().Add(12*time.Hour))
+	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+	a := &Authority{key: newKey(t)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	a.File, _ = write(t, dir, file, der, a.key)
+	return a
+}
+
+// Pair writes a certificate that the authority has signed, as the function Pair does one that has signed itself.
+func (a *Authority) Pair(t testing.TB, dir, file string, names ...string) (cert, key string) {
+	t.Helper()
+	private := newKey(t)
+	der, err := x509.CreateCertificate(rand.Reader, template(file, a.cert.NotBefore, a.cert.NotAfter, names...), a.cert, private.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, dir, file, der, private)
+}
+
+func newKey(t testing.TB) crypto.Signer {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return private
+}
+
+func template(subject string, begins, ends time.Time, names ...string) *x509.Certificate {
+	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: subject}, NotBefore: begins, NotAfter: ends}
+	name(c, names)
+	return c
+}
