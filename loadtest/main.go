@@ -29,6 +29,7 @@ var commands = []command{
 	{"run", "load one server or several, and print what they did", runLoad},
 	{"bench", "an edge against nginx, Varnish, HAProxy and bare fasthttp on one core", runBench},
 	{"grow", "how an edge's cost grows with entries, connections, cores and bodies", runGrow},
+	{"fleet", "three regions, shields, an origin, S3, Redis and Prometheus on this machine, while parts of them fail", runFleet},
 	{"report", "write docs/performance.md again from the figures kept beside it", runReport},
 	{"origin", "an origin of made-up icons, for grow", runOrigin},
 	{"ceiling", "bare fasthttp, answering from memory what another server answered, for bench", runCeiling},

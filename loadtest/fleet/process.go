@@ -1,0 +1,128 @@
+//go:build linux
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A process is a program that can be started again with the same words, as often as a phase wishes.
+type process struct {
+	name    string
+	program string
+	args    []string
+	env     []string // besides our own
+	logs    string   // folder
+	kept    *sockets // that stay open while it is away; nil: it opens its own
+	ready   func(context.Context) error
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{} // closed when cmd has ended
+}
+
+// patience is how long a process has to become ready, and to end when it is told to.
+const patience = 60 * time.Second
+
+// start starts the process and waits until it is ready. It does not get the terminal's ^C: stop ends it.
+func (p *process) start(ctx context.Context) error {
+	if err := p.launch(); err != nil {
+		return fmt.Errorf("starting %s: %w", p.name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := p.ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("starting %s: it ended and said: %s", p.name, p.lastWords())
+		case <-ctx.Done():
+			return fmt.Errorf("starting %s: it is not ready (%w) and said: %s", p.name, err, p.lastWords())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (p *process) launch() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	argv, env := append([]string{p.program}, p.args...), p.env
+	var files []*os.File
+	if p.kept != nil {
+		argv, env, files = p.kept.hand(argv, env)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, files
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	p.cmd, p.done = cmd, done
+	go func() {
+		cmd.Wait()
+		close(done)
+	}()
+	return nil
+}
+
+func (p *process) logFile() string { return filepath.Join(p.logs, p.name+".log") }
+
+// lastWords is the end of what the process printed.
+func (p *process) lastWords() string {
+	b, err := os.ReadFile(p.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(b[max(0, len(b)-500):]))
+}
+
+// signal sends a signal, if the process runs.
+func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		p.cmd.Process.Signal(s) // fails where it has ended
+	}
+}
+
+// kill is kill -9, and waits until the process is gone.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	p.wait()
+}
+
+// stop has the process end by itself, or ends it after a while.
+func (p *process) stop() {
+	p.signal(syscall.SIGTERM)
+	p.signal(syscall.SIGCONT) // it may have been stopped
+	kill := time.AfterFunc(patience, func() { p.signal(syscall.SIGKILL) })
+	defer kill.Stop()
+	p.wait()
+}
+
+func (p *process) wait() {
+	p.mu.Lock()
+	done := p.done
+	p.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A scraped is what Prometheus scrapes, with the labels that an operator would give it.
+type scraped struct {
+	Targets []string          `json:"targets"`
+	Labels  map[string]string `json:"labels"`
+}
+
+type job struct {
+	Name    string    `json:"job_name"`
+	Targets []scraped `json:"static_configs"`
+}
+
+// core is where shields and origin are.
+const core = "core"
+
+// jobs are what there is to scrape.
+func (s *site) jobs() []job {
+	edges, shields, origin := job{Name: "iconedge-edge"}, job{Name: "iconedge-shield"}, job{Name: "iconedge-origin"}
+	add := func(j *job, n *node, region string) {
+		j.Targets = append(j.Targets, scraped{[]string{n.admin}, map[string]string{"region": region, "instance": n.name}})
+	}
+	for _, e := range s.edges() {
+		add(&edges, &e.node, e.region.name)
+	}
+	for _, n := range s.shields {
+		add(&shields, n, core)
+	}
+	add(&origin, s.origin, core)
+	return []job{edges, shields, origin}
+}
+
+// addPrometheus adds Prometheus, which scrapes each second and follows the rules, and writes its configuration: JSON is YAML.
+func (s *site) addPrometheus(cfg Config) error {
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		return fmt.Errorf("looking for Prometheus: %w", err)
+	}
+	rules, err := rulesIn(cfg.Rules)
+	if err != nil {
+		return err
+	}
+	config, err := json.MarshalIndent(map[string]any{
+		"global": map[string]string{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "5s"}, "rule_files": rules, "scrape_configs": s.jobs(),
+	}, "", " ")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.folder, "prometheus.yml")
+	if err := os.WriteFile(file, config, 0o644); err != nil {
+		return err
+	}
+	data := filepath.Join(s.folder, "prometheus")
+	if err := os.RemoveAll(data); err != nil { // another run's figures are not this one's
+		return err
+	}
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	s.watchAddr = ports[0]
+	s.prometheus = s.process("prometheus", program, "--config.file", file, "--storage.tsdb.path", data, "--web.listen-address", s.watchAddr, "--log.level", "warn")
+	s.prometheus.ready = wellAt("http://" + s.watchAddr + "/-/ready")
+	return nil
+}
+
+// rulesIn are the files of rules in a folder, which may not be there; those that test them stand beside them.
+func rulesIn(folder string) (files []string, err error) {
+	all, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range all {
+		if strings.HasSuffix(file, "_test.yaml") {
+			continue
+		}
+		if file, err = filepath.Abs(file); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// A series is one line of what a query returns.
+type series struct {
+	Metric map[string]string `json:"metric"`
+	Value  sample            `json:"value"`  // of a query of one moment
+	Values []sample          `json:"values"` // of one of a range
+}
+
+// A sample is a value and its time.
+type sample struct{ at, value float64 }
+
+// UnmarshalJSON reads [time, "value"].
+func (s *sample) UnmarshalJSON(b []byte) (err error) {
+	var pair struct {
+		at    float64
+		value string
+	}
+	if err := json.Unmarshal(b, &[]any{&pair.at, &pair.value}); err != nil {
+		return err
+	}
+	s.at = pair.at
+	s.value, err = strconv.ParseFloat(pair.value, 64)
+	return err
+}
+
+// query asks Prometheus for values over a time, or, where step is 0, at its end.
+func (s *site) query(ctx context.Context, expr string, from, to time.Time, step time.Duration) ([]series, error) {
+	stamp := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
+	call, values := "query", url.Values{"query": {expr}, "time": {stamp(to)}}
+	if step > 0 {
+		call, values = "query_range", url.Values{"query": {expr}, "start": {stamp(from)}, "end": {stamp(to)}, "step": {step.String()}}
+	}
+	_, b, err := fetch(ctx, http.MethodGet, "http://"+s.watchAddr+"/api/v1/"+call+"?"+values.Encode(), "")
+	if err != nil {
+		return nil, err
+	}
+	var told struct {
+		Error string `json:"error"`
+		Data  struct {
+			Result []series `json:"result"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(b, &told); err != nil {
+		return nil, fmt.Errorf("reading what Prometheus says to %s: %w", expr, err)
+	}
+	if told.Error != "" {
+		return nil, fmt.Errorf("asking Prometheus for %s: %s", expr, told.Error)
+	}
+	return told.Data.Result, nil
+}

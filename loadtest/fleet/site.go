@@ -1,0 +1,194 @@
+//go:build linux
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/iconedge/iconedge/loadtest/peers"
+	"github.com/iconedge/iconedge/loadtest/relay"
+)
+
+// A site is everything that is started.
+type site struct {
+	folder     string
+	store      *process
+	redis      *process
+	origin     *node
+	shields    []*node
+	regions    []*region
+	prometheus *process
+
+	storeAddr, redisAddr, watchAddr string // HOST:PORT of the S3 server, of Redis and of Prometheus
+	secret                          string // of the tiers
+}
+
+// A node is a process of ours.
+type node struct {
+	*process
+	addr, admin string // HOST:PORT
+}
+
+// A region is edges that share a way to the rest.
+type region struct {
+	name   string
+	way    *relay.Path // to shields and origin
+	relays []*relay.Relay
+	edges  []*edge
+}
+
+// edgesEach is how many edges a region has.
+const edgesEach = 2
+
+// places are the regions: how far each is from the rest, one way, and what share of segments is lost.
+var places = []struct {
+	name  string
+	delay time.Duration
+	loss  float64
+}{
+	{"eu", 5 * time.Millisecond, 0.0005},
+	{"us", 45 * time.Millisecond, 0.001},
+	{"ap", 90 * time.Millisecond, 0.002},
+}
+
+// build says where everything is and how it is started, and opens the relays.
+func build(cfg Config) (s *site, err error) {
+	s = &site{folder: cfg.Work}
+	defer func() {
+		if err != nil {
+			s.stop()
+		}
+	}()
+	for _, dir := range []string{"logs", "redis", "prometheus", "s3/" + bucket, "sidecar"} {
+		if err := os.MkdirAll(filepath.Join(cfg.Work, dir), 0o755); err != nil {
+			return s, err
+		}
+	}
+	if err := s.makeSecret(); err != nil {
+		return s, err
+	}
+	if err := s.addEngines(cfg); err != nil {
+		return s, err
+	}
+	if err := s.addOrigin(cfg); err != nil {
+		return s, err
+	}
+	for i := range cfg.Shields {
+		if err := s.addShield(cfg, i); err != nil {
+			return s, err
+		}
+	}
+	for i := range places {
+		if err := s.addRegion(cfg, i); err != nil {
+			return s, err
+		}
+	}
+	return s, s.addPrometheus(cfg)
+}
+
+// edges are those of all regions.
+func (s *site) edges() (all []*edge) {
+	for _, r := range s.regions {
+		all = append(all, r.edges...)
+	}
+	return all
+}
+
+// inOrder are the processes that are started behind the store.
+func (s *site) inOrder() iter.Seq[*process] {
+	return func(yield func(*process) bool) {
+		all := []*process{s.redis, s.origin.process}
+		for _, n := range s.shields {
+			all = append(all, n.process)
+		}
+		for _, e := range s.edges() {
+			all = append(all, e.process)
+		}
+		for _, p := range append(all, s.prometheus) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// stop ends everything, edges first, and waits for it.
+func (s *site) stop() {
+	var all []*process
+	for _, r := range s.regions {
+		r.mend()
+		for _, e := range r.edges {
+			all = append(all, e.process)
+		}
+	}
+	for _, n := range append(slices.Clone(s.shields), s.origin) {
+		if n != nil {
+			all = append(all, n.process)
+		}
+	}
+	for _, p := range append(all, s.prometheus, s.redis, s.store) {
+		if p != nil {
+			p.stop()
+		}
+	}
+	for _, r := range s.regions {
+		r.close()
+	}
+}
+
+// close gives up what is open for a region.
+func (r *region) close() {
+	for _, way := range r.relays {
+		way.Close()
+	}
+	for _, e := range r.edges {
+		if e.kept != nil {
+			e.kept.close()
+		}
+	}
+}
+
+// freePorts are addresses that nothing listens on.
+func freePorts(n int) (addresses []string, err error) {
+	for range n {
+		addr, err := peers.FreePort()
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, addr.String())
+	}
+	return addresses, nil
+}
+
+// wellAt is ready when this address answers 200.
+func wellAt(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		status, _, err := fetch(ctx, http.MethodGet, url, "")
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("%s answers %d", url, status)
+		}
+		return err
+	}
+}
+
+// takesConnections is ready when somebody listens.
+func takesConnections(addr string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+}
