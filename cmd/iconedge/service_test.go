@@ -2,14 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -196,47 +192,4 @@ func TestRealPacks(t *testing.T) {
 	must(t, home, "publish", npm(t, "@iconify-json/mdi"), npm(t, "@iconify-json/lucide"), npm(t, "@iconify-json/fluent-emoji-flat"))
 	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	webtest.TestHandler(t, "testdata/*.txt", relay(s.address("public")))
-}
-
-// TestMetricsDocs: docs/metrics.md lists every metric that a node exports after some traffic.
-func TestMetricsDocs(t *testing.T) {
-	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	origin := start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	edge := start(t, home, "edge", "--origin", "http://"+origin.address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	for range 2 {
-		get(t, edge.address("public"), "/demo/arrow.svg")
-		get(t, edge.address("public"), "/api/v1/search?q=dot")
-	}
-	var b strings.Builder
-	b.WriteString("# Metrics\n\nWhat `GET /metrics` on the admin listeners exports, beside the Go runtime's and the process's own (`go_…`, `process_…`).\nThis page is made from running nodes (`make golden`).\n")
-	for _, part := range []struct{ title, address string }{{"An edge", edge.address("admin")}, {"An origin", origin.address("admin")}} {
-		_, text := get(t, part.address, "/metrics", "Accept", "text/plain")
-		b.WriteString("\n## " + part.title + "\n\n| metric | type | labels | is |\n|---|---|---|---|\n" + metricsTable(text))
-	}
-	golden(t, filepath.Join("..", "..", "docs", "metrics.md"), []byte(b.String()))
-}
-
-var labelName = regexp.MustCompile(`(\w+)="`)
-
-// metricsTable makes a row of each metric of ours in a page of metrics.
-func metricsTable(page string) string {
-	var b strings.Builder
-	for family := range strings.SplitSeq(page, "# HELP ") {
-		help, samples, _ := strings.Cut(family, "\n")
-		name, is, _ := strings.Cut(help, " ")
-		if !strings.HasPrefix(name, "iconedge_") {
-			continue
-		}
-		kind, samples, _ := strings.Cut(samples, "\n")
-		labels := map[string]bool{}
-		for _, l := range labelName.FindAllStringSubmatch(samples, -1) {
-			if l[1] != "le" { // a histogram's own
-				labels["`"+l[1]+"`"] = true
-			}
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, kind[strings.LastIndexByte(kind, ' ')+1:],
-			strings.Join(slices.Sorted(maps.Keys(labels)), ", "), strings.ReplaceAll(is, "|", "\\|"))
-	}
-	return b.String()
 }
