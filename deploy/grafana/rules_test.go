@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ruleFile and testFile are what of promtool's files is looked at here.
+type ruleFile struct {
+	Groups []struct {
+		Name  string
+		Rules []rule
+	}
+}
+
+type rule struct {
+	Alert, Record, Expr string
+	Labels, Annotations map[string]string
+}
+
+type testFile struct {
+	Tests []struct {
+		Alerts []struct {
+			Name     string `yaml:"alertname"`
+			Expected []any  `yaml:"exp_alerts"`
+		} `yaml:"alert_rule_test"`
+	}
+}
+
+var rulesFolder = filepath.Join("..", "prometheus", "rules")
+
+// read decodes each YAML file whose name matches.
+func read[T any](t *testing.T, pattern string) map[string]T {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(rulesFolder, pattern))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%s: %v, %v", pattern, files, err)
+	}
+	all := map[string]T{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v T
+		if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&v); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		all[filepath.Base(f)] = v
+	}
+	return all
+}
+
+// alerts are all alerting rules, by name.
+func alerts(t *testing.T) map[string][]rule {
+	t.Helper()
+	all := map[string][]rule{}
+	for _, file := range read[ruleFile](t, "*.rules.yaml") {
+		for _, g := range file.Groups {
+			for _, r := range g.Rules {
+				if r.Alert != "" {
+					all[r.Alert] = append(all[r.Alert], r)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestAlerts: each says how loud it is, what is the matter, and where the page is that says what to do.
+func TestAlerts(t *testing.T) {
+	for name, rules := range alerts(t) {
+		for _, r := range rules {
+			if !slices.Contains([]string{"page", "ticket", "info"}, r.Labels["severity"]) || r.Labels["service"] != "iconedge" {
+				t.Errorf("%s: labels %v", name, r.Labels)
+			}
+			if r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+				t.Errorf("%s: annotations %v", name, r.Annotations)
+			}
+			if want := runbooks + name + ".md"; r.Annotations["runbook_url"] != want {
+				t.Errorf("%s: runbook_url %q, want %q", name, r.Annotations["runbook_url"], want)
+			}
+		}
+	}
+}
+
+// TestRunbooks: a page an alert, and no other; each answers the same questions in the same order.
+func TestRunbooks(t *testing.T) {
+	folder := filepath.Join("..", "..", "docs", "runbooks")
+	left := alerts(t)
+	files, err := filepath.Glob(filepath.Join(folder, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".md")
+		if name == "README" {
+			continue
+		}
+		if left[name] == nil {
+			t.Errorf("%s is the page of no alert", f)
+		}
+		delete(left, name)
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var headings []string
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "#") {
+				headings = append(headings, strings.TrimSpace(line))
+			}
+		}
+		want := []string{"# " + name, "## What it means", "## What users see", "## First look", "## What to do", "## How it ends", "## False alarms"}
+		if !slices.Equal(headings, want) {
+			t.Errorf("%s has %v, want %v", f, headings, want)
+		}
+		if !bytes.Contains(text, []byte("```promql\n")) {
+			t.Errorf("%s has no query for a first look", f)
+		}
+		if !bytes.Contains(index, []byte("]("+name+".md)")) {
+			t.Errorf("README.md does not name %s", name)
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("no page: %v", slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// TestAlertsAreTested: promtool sees each alert fire, and sees it silent while other series are there.
+func TestAlertsAreTested(t *testing.T) {
+	fires, silent := map[string]int{}, map[string]bool{}
+	for _, file := range read[testFile](t, "*_test.yaml") {
+		for _, test := range file.Tests {
+			for _, a := range test.Alerts {
+				fires[a.Name] += len(a.Expected)
+				silent[a.Name] = silent[a.Name] || len(a.Expected) == 0
+			}
+		}
+	}
+	for name, rules := range alerts(t) {
+		if fires[name] < len(rules) || !silent[name] {
+			t.Errorf("%s has %d rules; tests expect it to fire %d times, and to be silent: %v", name, len(rules), fires[name], silent[name])
+		}
+	}
+}
