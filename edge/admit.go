@@ -107,7 +107,7 @@ func (h *handler) guess(r *request, client netip.Addr) error {
 	if l == nil {
 		return nil
 	}
-	err := h.counted(r, classVerify, l.Limit(), l.Allow(client, r.now))
+	err := h.counted(r, classVerify, l.Limit(), h.allow(l, client, r.now))
 	if err == nil || !h.requireToken {
 		r.limit = ratelimit.Limit{} // the fields are for what ends the call, or for its own class
 	}
@@ -148,11 +148,11 @@ func (h *handler) count(r *request, client netip.Addr, l *license) error {
 		if of, ok := h.plans[planClass{l.plan, r.route.class()}]; ok && of == nil {
 			return nil
 		} else if ok {
-			return h.counted(r, r.route.class(), of.Limit(), of.AllowKey([16]byte(l.sum[:16]), r.now))
+			return h.counted(r, r.route.class(), of.Limit(), h.allowKey(of, [16]byte(l.sum[:16]), r.now))
 		}
 	}
 	if of := h.limits[r.route.class()]; of != nil {
-		return h.counted(r, r.route.class(), of.Limit(), of.Allow(client, r.now))
+		return h.counted(r, r.route.class(), of.Limit(), h.allow(of, client, r.now))
 	}
 	return nil
 }

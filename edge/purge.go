@@ -23,10 +23,10 @@ const maxPurge = 1 << 20
 
 // A purgeCall is the body of POST /purge: one of the lists, or several.
 type purgeCall struct {
-	URLs          []string `json:"urls"`
-	Prefixes      []string `json:"prefixes"`
-	SurrogateKeys []string `json:"surrogate_keys"`
-	Soft          bool     `json:"soft"`
+	URLs          []string `json:"urls,omitempty"`
+	Prefixes      []string `json:"prefixes,omitempty"`
+	SurrogateKeys []string `json:"surrogate_keys,omitempty"`
+	Soft          bool     `json:"soft,omitempty"`
 }
 
 // A purger answers POST /purge on the admin listener.
@@ -66,10 +66,26 @@ func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	p.h.missing.forget()
-	n := p.h.cache.Purge(p.h.purgeOf(call), time.Now())
-	p.h.log.Info("purged", "entries", n, "urls", len(call.URLs), "prefixes", len(call.Prefixes), "surrogate_keys", len(call.SurrogateKeys), "soft", call.Soft)
-	return n, nil
+	n := p.h.purge(call)
+	p.h.log.Info("purged", call.told(n)...)
+	return n, p.h.shared.announce(call, n)
+}
+
+// told is a purge in words for the log: what a client names is not in it.
+func (c purgeCall) told(n int) []any {
+	return []any{"entries", n, "urls", len(c.URLs), "prefixes", len(c.Prefixes), "surrogate_keys", len(c.SurrogateKeys), "soft", c.Soft}
+}
+
+// purge removes what is named here, or marks it stale, and says how many that were.
+func (h *handler) purge(call purgeCall) int {
+	h.missing.forget()
+	return h.cache.Purge(h.purgeOf(call), time.Now())
+}
+
+// drop forgets everything.
+func (h *handler) drop() {
+	h.missing.forget()
+	h.cache.DropAll()
 }
 
 // allowed reports whether a request bears the token, in a time that tells nothing of it.

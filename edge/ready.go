@@ -95,6 +95,9 @@ func (h *handler) counts(m *meeting, q *plain.Request) bool {
 	if m.limiter = l; l == nil {
 		return true
 	}
+	if h.shared != nil {
+		return false // Redis is asked, and nobody waits here
+	}
 	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
 		h.metrics.counted(m.target.route.class(), true)
 	}

@@ -50,6 +50,8 @@ type handler struct {
 	blocks     blocks
 	streams    *h2.Server
 	tiers      *tiers
+	progress   *progress
+	shared     *shared    // what edges share; nil: nothing
 	reference  *reference // serves HTTP/2 instead; nil: streams does
 	redirect   string     // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
 	altSvc     string     // tells of HTTP/3 (RFC 7838); empty: there is none
@@ -73,6 +75,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	if h.plans, h.requireToken = newPlans(cfg.Limits), cfg.RequireToken; h.requireToken || len(h.plans) > 0 {
 		h.tokens = newTokens(h.askToken)
 	}
+	h.progress = newProgress(c)
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
 	h.missing.init(cfg.CacheBytes)
 	h.routes = newRoutes(h.answer, h.nothing)

@@ -21,6 +21,7 @@ const (
 	watchAtMost = 4 * time.Second        // between two questions, when the origin fails
 	watchOther  = 30 * time.Second       // an origin that has no releases may become one that has
 	toldFor     = time.Second            // an answer to other edges is kept
+	toldKey     = "/-/release"           // surrogate key of such answers: none of an origin's begins with a slash
 
 	unreachedFor = 5 * time.Second // an edge may wait for its first origin before that is worth a warning
 )
@@ -42,8 +43,8 @@ var errNoReleases = errors.New("the origin tells of no releases")
 
 // newWatch begins with the release that what is on disk was made from, if there is anything.
 func newWatch(h *handler) *watch {
-	if label := h.cache.Label(); releaseID(label) {
-		h.release.Store(&label)
+	if release := h.progress.release; release != "" {
+		h.release.Store(&release)
 	}
 	return &watch{h: h, news: make(chan struct{}, 1)}
 }
@@ -118,11 +119,12 @@ func (w *watch) learn() error {
 	if told.All || known == "" || told.Since != known {
 		w.h.cache.DropAll()
 	} else {
-		w.h.cache.Drop(append(told.Changed, icon.LibraryKey)...)
+		w.h.cache.Drop(append(told.Changed, icon.LibraryKey, toldKey)...)
 	}
 	w.h.missing.forget()
 	w.h.release.Store(&told.Release)
-	w.h.cache.SetLabel(told.Release) // so that after a restart what is on disk is dropped in part only
+	w.h.progress.learnt(told.Release) // so that after a restart what is on disk is dropped in part only
+	w.h.shared.learnt(told.Release)
 	w.h.metrics.switches.Inc()
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil
@@ -201,6 +203,7 @@ func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Landing {
 	}
 	e := newOwn(q.key, a.Answer, a.body)
 	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // for clients
+	e.Tags = []string{toldKey}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: toldFor}
 	return cache.Landing{Entry: e, Shared: true, Stored: w.h.cache.Put(e, asked)}
 }

@@ -1,0 +1,56 @@
+package edge
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/iconedge/iconedge/edge/fleet"
+)
+
+// redisChecks adds how long checks take that Redis decides.
+func (m *metrics) redisChecks() func(time.Duration) {
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "iconedge_edge_redis_check_duration_seconds", Help: "Time that Redis took to count a request against a limit.",
+		Buckets: durationBuckets, NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
+	})
+	m.registry.MustRegister(took)
+	return func(d time.Duration) { took.Observe(d.Seconds()) }
+}
+
+// watchesFleet adds what is counted of what edges share.
+func (m *metrics) watchesFleet(stats func() fleet.Stats) { m.registry.MustRegister(shares(stats)) }
+
+// shares tells of it.
+type shares func() fleet.Stats
+
+var (
+	redisUp     = prometheus.NewDesc("iconedge_edge_redis_up", "1 while Redis answers. There only with --redis.", nil, nil)
+	redisChecks = prometheus.NewDesc("iconedge_edge_redis_checks_total", "Requests counted against a limit, by where: shared in Redis, or local while that is away.", []string{"result"}, nil)
+	fleetEvents = prometheus.NewDesc("iconedge_edge_fleet_events_total", "Purges and releases that edges told each other of, by kind and direction: sent, received at once, or replayed after this edge was away.", []string{"kind", "direction"}, nil)
+	fleetLost   = prometheus.NewDesc("iconedge_edge_fleet_log_lost_total", "Times that the log of purges did not reach back to what the edge heard last, and its cache was dropped.", nil, nil)
+)
+
+// Describe is that of a prometheus.Collector.
+func (s shares) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{redisUp, redisChecks, fleetEvents, fleetLost} {
+		to <- d
+	}
+}
+
+// Collect is that of a prometheus.Collector.
+func (s shares) Collect(to chan<- prometheus.Metric) {
+	now := s()
+	count := func(d *prometheus.Desc, n uint64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	to <- prometheus.MustNewConstMetric(redisUp, prometheus.GaugeValue, float64(index(now.Up)))
+	count(redisChecks, now.Shared, "shared")
+	count(redisChecks, now.Local, "local")
+	for kind, e := range now.Events {
+		count(fleetEvents, e.Sent, string(kind), "sent")
+		count(fleetEvents, e.Received, string(kind), "received")
+		count(fleetEvents, e.Replayed, string(kind), "replayed")
+	}
+	count(fleetLost, now.Lost)
+}
