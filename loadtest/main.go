@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // A command is one word of the command line. It returns nil, an error, or an errUsage for a wrong call.
@@ -44,10 +46,20 @@ func main() {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	go func() { // nobody reads any more (loadtest … | head): the servers that were started must be stopped all the same
-		<-pipe
-		closed()
+		for range pipe {
+			if unread(os.Stdout) || unread(os.Stderr) {
+				closed()
+			}
+		}
 	}()
 	os.Exit(call(ctx, streams{os.Stdout, os.Stderr}, os.Args[1:]))
+}
+
+// unread reports whether f is a pipe whose reader is gone. The signal comes of any connection that broke, too.
+func unread(f *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&unix.POLLERR != 0
 }
 
 // call runs the command that args name and returns the exit status.

@@ -6,14 +6,15 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
-	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/relay"
 )
 
@@ -156,16 +157,23 @@ func (r *region) close() {
 	}
 }
 
-// freePorts are addresses that nothing listens on.
+// Ports are taken from these: from 32768 on Linux gives them to connections, and a run makes many before its last server starts.
+const firstPort, lastPort = 20_000, 32_000
+
+// freePorts are loopback addresses that nothing listens on.
 func freePorts(n int) (addresses []string, err error) {
-	for range n {
-		addr, err := peers.FreePort()
-		if err != nil {
-			return nil, err
+	for range 100 * n {
+		if len(addresses) == n {
+			return addresses, nil
 		}
-		addresses = append(addresses, addr.String())
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort)))
+		if err != nil {
+			continue // it is taken: another one
+		}
+		addresses = append(addresses, l.Addr().String())
+		l.Close()
 	}
-	return addresses, nil
+	return nil, fmt.Errorf("looking for %d free ports from %d to %d: there are %d", n, firstPort, lastPort, len(addresses))
 }
 
 // wellAt is ready when this address answers 200.
