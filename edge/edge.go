@@ -88,11 +88,6 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer shared.close()
-	shared, err := openShared(h, cfg, warm)
-	if err != nil {
-		return err
-	}
-	defer shared.close()
 	go asked.Run(life)
 	go h.watch.run(life)
 	go h.sweep(life)
