@@ -37,7 +37,7 @@ var endpoints = []endpoint{
 	{verifyPath, routeVerify, posting, parsePlain, (*handler).verify, nil},
 	{openAPIPath, routeOpenAPI, reading, parsePlain, (*handler).cached, nil},
 	{releasePath, routeRelease, reading, parseRelease, (*handler).tellRelease, nil},
-	{namesPath, routeNames, reading, parseNames, (*handler).tellNames, nil},
+	{namesPath, routeNames, reading, parseNames, (*handler).cached, nil},
 	{healthPath, routeHealth, reading, parsePlain, (*handler).healthz, nil},
 	{"/", routePage, reading, parsePlain, (*handler).start, func(string) bool { return true }},
 }

@@ -63,8 +63,11 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 		t.Fatal(err)
 	}
 	life, end := context.WithCancel(context.Background())
-	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
+	tiers, err := cfg.Tiers.open(time.Now())
+	must(t, err)
+	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.secrets.Sent, TLS: tiers.toOrigins()})
 	h := newHandler(life, cfg, store, up, newMetrics("test"))
+	h.tiers = tiers
 	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener()}
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})

@@ -20,8 +20,9 @@ import (
 // A securedTest is an edge that is spoken to over real sockets, by every protocol.
 type securedTest struct {
 	*edgeTest
-	plain, tls string // addresses; of QUIC it is that of TLS
-	stop       func() // ends it: requests under way are answered
+	plain, tls string                                                      // addresses; of QUIC it is that of TLS
+	shows      func(*tls.CertificateRequestInfo) (*tls.Certificate, error) // the client's certificate; nil: it has none
+	stop       func()                                                      // ends it: requests under way are answered
 }
 
 // A wayIn is how a client may speak to an edge.
@@ -111,12 +112,18 @@ func (s *securedTest) by(t testing.TB, name string) *securedTest {
 
 var trusting = &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test"}
 
+func (s *securedTest) trusting() *tls.Config {
+	c := trusting.Clone()
+	c.GetClientCertificate = s.shows
+	return c
+}
+
 // over is a client over TCP.
 func (s *securedTest) over(address string, speak func(*http.Protocols, bool)) http.RoundTripper {
 	var speaks http.Protocols
 	speak(&speaks, true)
 	return &http.Transport{
-		DisableCompression: true, Protocols: &speaks, TLSClientConfig: trusting.Clone(),
+		DisableCompression: true, Protocols: &speaks, TLSClientConfig: s.trusting(),
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		},
@@ -126,7 +133,7 @@ func (s *securedTest) over(address string, speak func(*http.Protocols, bool)) ht
 // overQUIC is a client of HTTP/3.
 func (s *securedTest) overQUIC() http.RoundTripper {
 	return &http3.Transport{
-		DisableCompression: true, TLSClientConfig: trusting.Clone(),
+		DisableCompression: true, TLSClientConfig: s.trusting(),
 		Dial: func(ctx context.Context, _ string, config *tls.Config, q *quic.Config) (*quic.Conn, error) {
 			return quic.DialAddrEarly(ctx, s.tls, config, q)
 		},

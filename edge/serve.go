@@ -160,6 +160,9 @@ func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
 		r.route = routePreflight
 		return h.preflight(r, ep.allow), nil
 	}
+	if err := h.tiersOnly(r); err != nil {
+		return outcomeRefused, err
+	}
 	if o, err := h.admit(r); err != nil {
 		return o, err
 	}
@@ -222,9 +225,6 @@ func (h *handler) cached(r *request) (outcome, error) {
 
 // tellRelease answers other edges, with no newer release than this edge has itself made room for.
 func (h *handler) tellRelease(r *request) (outcome, error) {
-	if err := h.tiersOnly(r); err != nil {
-		return outcomeRefused, err
-	}
 	f, err := h.find(r, ownInquiry(r, r.target.key), h.watch.ask)
 	if err != nil {
 		return outcomeError, err
@@ -232,14 +232,6 @@ func (h *handler) tellRelease(r *request) (outcome, error) {
 	f.aged = false
 	h.finish(r, f)
 	return f.outcome, nil
-}
-
-// tellNames answers them with the names of a release.
-func (h *handler) tellNames(r *request) (outcome, error) {
-	if err := h.tiersOnly(r); err != nil {
-		return outcomeRefused, err
-	}
-	return h.cached(r)
 }
 
 // start answers / with a page that shows what is here.

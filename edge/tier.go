@@ -140,7 +140,8 @@ func fromTier(ctx *fasthttp.RequestCtx) bool { return ctx.UserValue(tierMark{}) 
 
 // tiersOnly is the answer to who is no edge behind this one, where only those may ask; nil: it may.
 func (h *handler) tiersOnly(r *request) error {
-	if !h.tiers.exclusive() || fromTier(r.ctx) {
+	asksForTiers := r.route == routeRelease || r.route == routeNames
+	if !asksForTiers || !h.tiers.exclusive() || fromTier(r.ctx) {
 		return nil
 	}
 	return tier.Refused()

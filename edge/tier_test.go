@@ -1,0 +1,401 @@
+package edge
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/tier"
+)
+
+const tierSecret = "a-secret-between-tiers-0123"
+
+func secretFile(t testing.TB, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+// A proof is how a client shows that it is an edge of ours, or tries to.
+type proof struct {
+	name        string
+	fields      []string
+	certificate bool // one that is believed
+	proves      bool
+}
+
+// proofs by one way in: certificates need TLS.
+func proofsBy(w wayIn) []proof {
+	all := []proof{
+		{"nothing", nil, false, false},
+		{"the secret", []string{tier.Field, tierSecret}, false, true},
+		{"the old secret", []string{tier.Field, "the-secret-before-0123"}, false, true},
+		{"another secret", []string{tier.Field, "a-secret-of-nobodys-0123"}, false, false},
+		{"the secret twice", []string{tier.Field, tierSecret, tier.Field, tierSecret}, false, false},
+		{"two secrets in a line", []string{tier.Field, tierSecret + ", " + tierSecret}, false, false},
+		{"no secret at all", []string{tier.Field, ""}, false, false},
+	}
+	if w.secure {
+		all = append(all, proof{"a certificate", nil, true, true})
+	}
+	return all
+}
+
+// newShield is an edge that others can prove themselves to, in all ways.
+func newShield(t *testing.T, origin http.Handler, change ...func(*Config)) (*securedTest, tls.Certificate) {
+	t.Helper()
+	dir := t.TempDir()
+	authority := certstest.NewAuthority(t, dir, "authority")
+	cert, err := tls.LoadX509KeyPair(authority.Pair(t, dir, "edge", "edge.test"))
+	must(t, err)
+	return newSecured(t, origin, append([]func(*Config){func(c *Config) {
+		c.TierSecretFile, c.TLSClientCA = secretFile(t, tierSecret+"\nthe-secret-before-0123\n"), authority.File
+	}}, change...)...), cert
+}
+
+// showing is a client of s that shows a certificate.
+func (s *securedTest) showing(c tls.Certificate) *securedTest {
+	other := *s
+	other.shows = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &c, nil }
+	return &other
+}
+
+// Who proves to be an edge of ours is not limited, denied or asked for a token, by whatever protocol, and is told of releases; nobody else is.
+func TestTierByEveryProtocol(t *testing.T) {
+	for way, w := range wayOf {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			s, cert := newShield(t, namedLibrary{newLibrary()}, append(w.changes(), func(c *Config) {
+				c.Limits = Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}}
+				c.RequireToken = true
+			})...)
+			for _, p := range proofsBy(w) {
+				t.Run(p.name, func(t *testing.T) {
+					from := s
+					if p.certificate {
+						from = s.showing(cert)
+					}
+					checkProof(t, from.by(t, way), p)
+				})
+			}
+		})
+	}
+}
+
+func checkProof(t *testing.T, s *securedTest, p proof) {
+	t.Helper()
+	client := append([]string{"X-Forwarded-For", fmt.Sprintf("192.0.2.%d", strangers.Add(1))}, p.fields...)
+	before := s.tiers.requests.Load()
+	limited := 0
+	for range 4 { // the first brings the drawing, the others would be hits of the short way
+		a := s.get(t, "/mdi/home.svg", client...)
+		if a.StatusCode == http.StatusTooManyRequests {
+			limited++
+		}
+		if told := a.Header.Get("RateLimit") != ""; told == p.proves {
+			t.Errorf("%d, RateLimit: %q", a.StatusCode, a.Header.Get("RateLimit"))
+		}
+		inside := a.Header.Get(icon.FieldRelease) + a.Header.Get(icon.FieldMonochrome)
+		if want := map[bool]string{true: releaseA + "?1"}[p.proves]; inside != want {
+			t.Errorf("%d tells %q of what is between tiers, want %q", a.StatusCode, inside, want)
+		}
+		if a.Header.Get(tier.Field) != "" || strings.Contains(a.body, tierSecret) {
+			t.Error("the answer has the secret in it")
+		}
+	}
+	if want := map[bool]int{false: 3}[p.proves]; limited != want {
+		t.Errorf("%d of four calls were over a limit of one, want %d", limited, want)
+	}
+	for target, want := range map[string]int{"/api/v1/packs": 401, "/-/release": 403, "/-/names?release=" + releaseA: 403} {
+		if p.proves {
+			want = 200
+		}
+		for range 2 {
+			a := s.get(t, target, client...)
+			if wanted := a.Header.Get(tier.FieldWanted) == "?1"; a.StatusCode != want || wanted != (want == 403) {
+				t.Errorf("%s: %d %s, want %d; a proof is wanted: %v", target, a.StatusCode, a.body, want, wanted)
+			}
+		}
+	}
+	if counted := s.tiers.requests.Load() - before; counted != map[bool]int64{true: 10}[p.proves] {
+		t.Errorf("%d requests counted as a tier's", counted)
+	}
+}
+
+var strangers atomic.Int64
+
+// A namedLibrary has a list of names for each release as well.
+type namedLibrary struct{ *library }
+
+func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == namesPath {
+		w.Header().Set("Cache-Control", "public, max-age=3600")
+		w.Header().Set("Content-Type", "text/plain")
+		w.Write([]byte("names"))
+		return
+	}
+	l.library.ServeHTTP(w, r)
+}
+
+// A client on the deny list is refused, an edge of ours there is not; a certificate of somebody else's is worth nothing.
+func TestTierIsNotDenied(t *testing.T) {
+	deny := filepath.Join(t.TempDir(), "deny")
+	must(t, os.WriteFile(deny, []byte("127.0.0.0/8\n0.0.0.0/8\n"), 0o600))
+	s, cert := newShield(t, newLibrary(), func(c *Config) { c.DenyFile = deny })
+	must(t, s.lists.load())
+	for _, way := range []string{"h1 over TLS", "h2", "h3"} {
+		for range 2 {
+			if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 403 {
+				t.Errorf("%s: a stranger got %d", way, a.StatusCode)
+			}
+			if a := s.showing(cert).by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 200 {
+				t.Errorf("%s: an edge by certificate got %d", way, a.StatusCode)
+			}
+			if a := s.by(t, way).get(t, "/mdi/home.svg", tier.Field, tierSecret); a.StatusCode != 200 {
+				t.Errorf("%s: an edge by secret got %d", way, a.StatusCode)
+			}
+		}
+		other := certstest.NewAuthority(t, t.TempDir(), "other")
+		foreign, err := tls.LoadX509KeyPair(other.Pair(t, t.TempDir(), "edge", "edge.test"))
+		must(t, err)
+		r, _ := http.NewRequest(http.MethodGet, "https://edge.test/mdi/home.svg", nil)
+		if resp, err := s.showing(foreign).by(t, way).RoundTrip(r); err == nil {
+			t.Errorf("%s: a certificate of nobody's got %d", way, resp.StatusCode)
+			resp.Body.Close()
+		}
+	}
+}
+
+// Without a secret or authorities all is as before: releases are told to anybody, and a field of that name means nothing.
+func TestNoTiers(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits = Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
+	must(t, e.watch.look())
+	for i, want := range []int{200, 429} {
+		if a := e.get(t, "/mdi/home.svg", tier.Field, tierSecret); a.StatusCode != want || a.Header.Get(icon.FieldRelease) != "" {
+			t.Errorf("call %d: %d, release %q", i, a.StatusCode, a.Header.Get(icon.FieldRelease))
+		}
+	}
+	if a := e.get(t, "/-/release"); a.StatusCode != 200 {
+		t.Errorf("/-/release: %d", a.StatusCode)
+	}
+}
+
+// What a client sends as a secret reaches no origin, and the edge's own reaches no client, on forwarded paths as well, by whatever protocol.
+func TestSecretStays(t *testing.T) {
+	for _, secret := range []string{"", tierSecret} {
+		var seen atomic.Pointer[http.Header]
+		origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h := r.Header.Clone()
+			seen.Store(&h)
+			w.Header()[tier.Field] = r.Header[tier.Field]
+			w.Header().Set(tier.Field+"-X", "passed on")
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Vary", tier.Field)
+		})
+		s := newSecured(t, origin, func(c *Config) {
+			if c.ProxyAll = true; secret != "" {
+				c.TierSecretFile = secretFile(t, secret)
+			}
+		})
+		for way := range wayOf {
+			for i, sent := range []string{"forged-0123456789", tierSecret} {
+				target := fmt.Sprintf("/some/%s/%d", strings.ReplaceAll(way, " ", "-"), i)
+				a := s.by(t, way).get(t, target, tier.Field, sent, "Iconedge_Tier_Secret", sent)
+				if a.StatusCode != 200 || a.Header.Get(tier.Field) != "" || a.Header.Get(tier.Field+"-X") == "" {
+					t.Errorf("%s: %d %v", way, a.StatusCode, a.Header)
+				}
+				if got := strings.Join((*seen.Load())[tier.Field], "|"); got != secret {
+					t.Errorf("%s: the origin was sent %q, want %q", way, got, secret)
+				}
+				if len((*seen.Load())["Iconedge_tier_secret"]) > 0 {
+					t.Errorf("%s: a field of almost that name went on", way)
+				}
+			}
+		}
+	}
+}
+
+// What an edge tells the edges behind it of its answers: the release for which they are right. One that a new release has not changed is right
+// for that; one of another release than the edge knows is of that.
+func TestReleaseOfAnAnswer(t *testing.T) {
+	l := newLibrary()
+	e := newEdgeTest(t, l, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
+	must(t, e.watch.look())
+	told := func(name, want string) {
+		t.Helper()
+		a := e.get(t, "/mdi/"+name+".svg", tier.Field, tierSecret)
+		if got := a.Header.Get(icon.FieldRelease); a.StatusCode != 200 || got != want {
+			t.Errorf("%s: %d, release %s, want %s", name, a.StatusCode, got, want)
+		}
+	}
+	told("home", releaseA)
+	told("account", releaseA)
+	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/account"} })
+	must(t, e.watch.look())
+	told("home", releaseB)
+	told("account", releaseB)
+	if n := l.count("/mdi/home.svg"); n != 1 {
+		t.Errorf("a drawing that did not change was asked for %d times", n)
+	}
+	l.set(func() { l.release = releaseA }) // another origin, that has not heard yet
+	e.cache.DropAll()
+	told("home", releaseA)
+}
+
+// The caches before say first what they did, whichever way an answer goes, and what is no such list is dropped.
+func TestCacheStatusOfEachTier(t *testing.T) {
+	var before atomic.Pointer[[]string]
+	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("ETag", `"x"`)
+		w.Header()["Cache-Status"] = *before.Load()
+		w.Write([]byte("drawing"))
+	})
+	for i, row := range []struct {
+		sent []string
+		want []string
+	}{
+		{nil, nil},
+		{[]string{"iconedge;hit;ttl=30"}, []string{"iconedge; hit; ttl=30"}},
+		{[]string{`"far cache"; hit`, "iconedge; fwd=uri-miss"}, []string{`"far cache"; hit, iconedge; fwd=uri-miss`}},
+		{[]string{"HIT from cache.example"}, nil},
+	} {
+		before.Store(&row.sent)
+		s := newSecured(t, origin, func(c *Config) { c.ProxyAll = true })
+		for way := range wayOf {
+			client := s.by(t, way)
+			for _, target := range []string{fmt.Sprintf("/mdi/a%d.svg", i), fmt.Sprintf("/other/%d/x", i)} {
+				for call, fields := range [][]string{nil, nil, nil, {"If-None-Match", `"x"`}, {"Range", "bytes=0-1"}} {
+					a := client.get(t, target, fields...)
+					got := a.Header["Cache-Status"]
+					if n := len(got); n == 0 || !slices.Equal(got[:n-1], row.want) || !strings.HasPrefix(got[n-1], "iconedge; ") {
+						t.Errorf("%s, %s, call %d: %d, Cache-Status: %q, want %q before the edge's own", way, target, call, a.StatusCode, got, row.want)
+					}
+				}
+			}
+		}
+		s.by(t, "h1")
+	}
+}
+
+// Between tiers of ours an answer is as old as its Age says, whatever the clock of its origin; clients are told a Date that agrees with that.
+// Of anybody else's answers the Date counts (RFC 9111, section 4.2.3).
+func TestClocksApart(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		off         time.Duration // of the origin's clock
+		ours        bool
+		age         string
+		least, most time.Duration // that the edge tells
+		warn        bool
+	}{
+		{"agree", 0, true, "", 0, time.Minute, false},
+		{"behind", -time.Hour, true, "", 0, time.Minute, true},
+		{"ahead", time.Hour, true, "", 0, time.Minute, true},
+		{"behind, and some time in a shield", -time.Hour, true, "100", 100 * time.Second, 160 * time.Second, true},
+		{"agree, and some time in a shield", -50 * time.Second, true, "50", 50 * time.Second, 110 * time.Second, false},
+		{"somebody else's", -time.Hour, false, "", time.Hour, time.Hour + time.Minute, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			log := new(lockedBuffer)
+			e := newEdgeTest(t, skewedLibrary{newLibrary(), row.off, row.age, row.ours}, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
+			e.watch.look()
+			e.watch.look()
+			e.get(t, "/mdi/home.svg")
+			a := e.get(t, "/mdi/home.svg")
+			age, err := time.ParseDuration(a.Header.Get("Age") + "s")
+			if err != nil || age < row.least || age > row.most {
+				t.Errorf("Age: %s; want %v to %v", a.Header.Get("Age"), row.least, row.most)
+			}
+			date, err := http.ParseTime(a.Header.Get("Date"))
+			must(t, err)
+			if off := time.Since(date) - age; row.ours && off.Abs() > time.Minute {
+				t.Errorf("Date is %v from what Age says", off)
+			} else if !row.ours && off.Abs() > time.Minute {
+				t.Errorf("somebody else's Date was changed by %v", off)
+			}
+			if n := strings.Count(log.String(), "clocks"); n != map[bool]int{true: 1}[row.warn] {
+				t.Errorf("%d words about clocks:\n%s", n, log.String())
+			}
+		})
+	}
+}
+
+// A skewedLibrary is a library whose clock is off.
+type skewedLibrary struct {
+	*library
+	off  time.Duration
+	age  string
+	ours bool
+}
+
+func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", time.Now().Add(l.off).UTC().Format(http.TimeFormat))
+	if l.age != "" && r.URL.Path != releasePath {
+		w.Header().Set("Age", l.age)
+	}
+	if !l.ours {
+		if r.URL.Path == releasePath {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", iconLife)
+		w.Write([]byte("drawing"))
+		return
+	}
+	l.library.ServeHTTP(w, r)
+}
+
+// An edge that has not reached an origin for a while says so, once, and that it is not ready.
+func TestNoOriginAtStart(t *testing.T) {
+	log := new(lockedBuffer)
+	e := newEdgeTest(t, newLibrary(), func(c *Config) {
+		c.Log = slog.New(slog.NewTextHandler(log, nil))
+		must(t, c.Origins.Set("http://127.0.0.1:1"))
+	})
+	for range 3 {
+		e.watch.look()
+	}
+	if got := log.String(); !strings.Contains(got, "waiting for the origin") || strings.Contains(got, "level=WARN") {
+		t.Errorf("at first: %s", got)
+	}
+	e.watch.since = time.Now().Add(-unreachedFor)
+	for range 3 {
+		e.watch.look()
+	}
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "no origin has been reached yet") || !strings.Contains(got, "not ready") {
+		t.Errorf("after a while: %s", got)
+	}
+}
+
+// An origin that does not take the edge for one of its own fails it, and clients are not told that they may not.
+func TestNotTakenForATier(t *testing.T) {
+	log := new(lockedBuffer)
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(tier.FieldWanted, "?1")
+		w.WriteHeader(http.StatusForbidden)
+	}), func(c *Config) {
+		c.TierSecretFile, c.Log = secretFile(t, tierSecret), slog.New(slog.NewTextHandler(log, nil))
+	})
+	if err := e.watch.look(); err == nil || e.reached.Load() {
+		t.Errorf("look = %v; reached: %v", err, e.reached.Load())
+	}
+	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusBadGateway || strings.Contains(a.body, "secret") {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+	if got := log.String(); !strings.Contains(got, "does not take this edge for one of its own") || strings.Contains(got, tierSecret) {
+		t.Errorf("log is %s", got)
+	}
+}
