@@ -1,0 +1,116 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Each request is counted once, by the route that its address is of.
+func TestRequestsAreCountedByRoute(t *testing.T) {
+	for _, proxyAll := range []bool{false, true} {
+		l := newLibrary()
+		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/mdi/home.svg") || strings.HasPrefix(r.URL.Path, apiPath) || r.URL.Path == releasePath {
+				l.ServeHTTP(w, r)
+			}
+		}), func(c *Config) { c.ProxyAll = proxyAll })
+		for _, row := range []struct{ method, target, want, forwarded string }{
+			{"GET", "/mdi/home.svg", "2xx miss h1 cdn", ""},
+			{"GET", "/mdi/home.png", "4xx refused h1 cdn", "2xx miss h1 forwarded"},
+			{"GET", "/api/v1/icon/mdi/home", "2xx miss h1 icon", ""},
+			{"GET", "/api/v1/search?q=home", "2xx miss h1 search", ""},
+			{"GET", "/api/v1/search", "4xx refused h1 search", ""},
+			{"GET", "/api/v1/suggest?q=home", "2xx miss h1 suggest", ""},
+			{"GET", "/api/v1/packs", "2xx miss h1 packs", ""},
+			{"GET", "/api/v1/packs/mdi", "2xx miss h1 pack", ""},
+			{"GET", "/api/v1/openapi.json", "2xx miss h1 openapi", ""},
+			{"GET", "/api/v1/auth/verify", "4xx refused h1 verify", ""},
+			{"GET", "/-/names", "4xx refused h1 names", ""},
+			{"GET", "/-/release", "2xx miss h1 release", ""},
+			{"GET", "/healthz", "2xx own h1 health", ""},
+			{"GET", "/", "2xx own h1 page", "2xx miss h1 forwarded"},
+			{"GET", "/a/b/c", "4xx refused h1 unknown", "2xx miss h1 forwarded"},
+			{"GET", "/a%20b", "4xx refused h1 unknown", "2xx miss h1 forwarded"},
+			{"OPTIONS", "/mdi/home.svg", "2xx own h1 preflight", ""},
+		} {
+			want := row.want
+			if proxyAll && row.forwarded != "" {
+				want = row.forwarded
+			}
+			_, route, _ := strings.Cut(want, " h1 ")
+			before, all, timed := e.tallied(t, want, route)
+			e.do(t, row.method, row.target)
+			if n, allNow, timedNow := e.tallied(t, want, route); n != before+1 || allNow != all+1 || timedNow != timed+1 {
+				t.Errorf("%s %s, proxy all %v: %v more are counted as %s, %v in all; %v are timed", row.method, row.target, proxyAll, n-before, want, allNow-all, timedNow-timed)
+			}
+		}
+	}
+}
+
+// tallied are the requests with these labels, all of them, and those of a route that are timed.
+func (e *edgeTest) tallied(t *testing.T, labels, route string) (n, all float64, timed uint64) {
+	t.Helper()
+	for of, m := range e.series(t, "requests_total") {
+		if all += m.GetCounter().GetValue(); of == labels {
+			n = m.GetCounter().GetValue()
+		}
+	}
+	return n, all, e.series(t, "request_duration_seconds")[route].GetHistogram().GetSampleCount()
+}
+
+// The release is told with its age, also where the edge knew it from before it was started; when the origin told it last, it tells
+// as long as the origin does.
+func TestReleaseInMetrics(t *testing.T) {
+	var broken atomic.Bool
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		fmt.Fprintf(w, `{"release":%q,"created":"2026-11-20T12:00:00Z","all":true,"changed":[]}`, releaseA)
+	}))
+	value := func(name, labels string) float64 { return e.series(t, name)[labels].GetGauge().GetValue() }
+	if n := len(e.series(t, "release_checked_timestamp_seconds")) + len(e.series(t, "release_created_timestamp_seconds")); n != 0 {
+		t.Errorf("%d times are told before the origin has told any", n)
+	}
+	known := releaseA
+	e.release.Store(&known) // as from disk
+	began := time.Now()
+	must(t, e.watch.look())
+	checked := value("release_checked_timestamp_seconds", "")
+	if at := time.UnixMilli(int64(checked * 1e3)); at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
+		t.Errorf("checked at %v, not at %v", at, began)
+	}
+	if got := value("release_created_timestamp_seconds", ""); got != 1795176000 {
+		t.Errorf("created at %v", got)
+	}
+	if value("release_info", releaseA) != 1 {
+		t.Error("the release is not told")
+	}
+	broken.Store(true)
+	if e.watch.look() == nil {
+		t.Fatal("a broken origin tells its release")
+	}
+	if now := value("release_checked_timestamp_seconds", ""); now != checked {
+		t.Errorf("it was checked at %v, when the origin was broken", now)
+	}
+}
+
+// The limits' clients in memory are counted, and what the cache may take is told.
+func TestWatchedRooms(t *testing.T) {
+	e := newEdgeTest(t, newLibrary())
+	e.metrics.watches(e.cache, e.cfg.CacheBytes, e.origin, func() bool { return true })
+	e.metrics.watchesLimits(e.limiters())
+	for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.2"} {
+		e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", client)
+	}
+	e.get(t, "/api/v1/icon/mdi/home", "X-Forwarded-For", "192.0.2.1")
+	for name, want := range map[string]float64{"limit_clients": 3, "cache_max_bytes": float64(e.cfg.CacheBytes)} {
+		if got := e.series(t, name)[""].GetGauge().GetValue(); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
