@@ -29,10 +29,10 @@ var errStatus = errors.New("the origin answered a failure")
 // ask gets one answer from the origin and stores it, if it may. It runs in a flight, whoever has gone away meanwhile.
 func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 	asked, missing := h.cache.Now(), h.missing.table.Load() // before the request: what is dropped from here on may concern the answer
-	a, err := h.fetch(q.upstream(stale))
+	a, err := h.fetch(q.followed, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
 		a.Body.Close() // it is about some other answer
-		a, err = h.fetch(q.upstream(nil))
+		a, err = h.fetch(q.followed, q.upstream(nil))
 	}
 	switch {
 	case err != nil:
@@ -74,8 +74,8 @@ type ownAnswer struct {
 }
 
 // fetchOwn asks the origin for the whole of an answer.
-func (h *handler) fetchOwn(r upstream.Request) (*ownAnswer, error) {
-	a, err := h.fetch(r)
+func (h *handler) fetchOwn(f *followed, r upstream.Request) (*ownAnswer, error) {
+	a, err := h.fetch(f, r)
 	if err != nil {
 		return nil, err
 	}
@@ -233,14 +233,16 @@ func (h *handler) alsoByLanguage(q *inquiry, e *cache.Entry) {
 	}
 }
 
-// fetch asks the origin, within the edge's life. Its errors are problems.
-func (h *handler) fetch(r upstream.Request) (*upstream.Answer, error) {
+// fetch asks the origin, within the edge's life, for a request that may be part of a trace. Its errors are problems.
+func (h *handler) fetch(f *followed, r upstream.Request) (*upstream.Answer, error) {
 	if err := h.waiting.ask(); err != nil {
 		return nil, err
 	}
 	defer h.waiting.answered()
 	start := time.Now()
+	span := f.ask(&r, start)
 	a, err := h.origin.Do(h.life, r)
+	span.End(time.Now(), asked(r, a, err))
 	h.metrics.asked(time.Since(start), err)
 	if err == nil && a.Status < http.StatusInternalServerError {
 		h.reached.Store(true)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // clients tells who asks. Only a proxy that the operator trusts is believed about whom it asks for.
@@ -14,14 +16,26 @@ type clients struct{ trusted []netip.Prefix }
 // of is the address of the client of a request: the connection's, or, behind trusted proxies, the rightmost one named that is
 // not itself trusted. Forwarded wins over X-Forwarded-For; no other field counts.
 func (c clients) of(ctx *fasthttp.RequestCtx) netip.Addr {
-	peer := addressOf(ctx.RemoteAddr())
-	if len(c.trusted) == 0 || !c.trusts(peer) {
+	return c.named(addressOf(ctx.RemoteAddr()), ctx.Request.Header.PeekAll)
+}
+
+// ofPlain is of, for a request on the short way.
+func (c clients) ofPlain(q *plain.Request) netip.Addr {
+	if !q.Forwarded {
+		return q.Client
+	}
+	return c.named(q.Client, func(name string) [][]byte { return lines(q, strings.ToLower(name)) })
+}
+
+// named is the client that a request of peer has, by its fields where they count.
+func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip.Addr {
+	if !c.trusts(peer) {
 		return peer
 	}
-	if lines := ctx.Request.Header.PeekAll(fasthttp.HeaderForwarded); len(lines) > 0 {
+	if lines := fields(fasthttp.HeaderForwarded); len(lines) > 0 {
 		return c.behind(peer, lines, forwardedFor)
 	}
-	return c.behind(peer, ctx.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor), parseNode)
+	return c.behind(peer, fields(fasthttp.HeaderXForwardedFor), parseNode)
 }
 
 // addressOf is the address of the other end of a connection; that of one that is not TCP is unspecified.

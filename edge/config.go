@@ -41,6 +41,7 @@ type Config struct {
 	Capacity
 	Secure
 	Tiers
+	Reports
 	Shared
 
 	Listener, AdminListener net.Listener
@@ -71,6 +72,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
 	c.Tiers.flags(fs)
+	c.Reports.flags(fs)
 	c.Shared.flags(fs)
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` that keeps what falls out of the cache, also over a restart (default none)")
@@ -100,7 +102,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.readToken())
+	errs = append(errs, c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reports.validate(), c.readToken())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue

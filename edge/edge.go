@@ -96,10 +96,15 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer secured.Close()
-	told := spread(life, cfg.Reload, 3)
+	told := spread(life, cfg.Reload, 4)
 	go h.lists.run(life, told[0])
 	go secured.run(life, told[1])
 	go tiers.Run(life, told[2], cfg.Log)
+	if h.reports, err = cfg.Reports.open(told[3], cfg.Version, cfg.Log); err != nil {
+		return err
+	}
+	defer h.reports.close()
+	m.watchesReports(h.reports)
 
 	broken := make(chan error, 4)
 	adminServer := newAdmin(h, cfg.AdminToken, ready)
@@ -264,7 +269,7 @@ func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	if c := plainConn(ctx); c != nil && c.LongLine() && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
 		p = longTarget()
 	}
-	h.end(&request{ctx: ctx, now: time.Now()}, outcomeRefused, p)
+	h.end(&request{ctx: ctx, unread: p.Status != fasthttp.StatusRequestEntityTooLarge, now: time.Now()}, outcomeRefused, p)
 	if c, ok := ctx.Conn().(*lingeringConn); ok && c.bare() {
 		ctx.Response.SkipBody = true
 	}

@@ -21,6 +21,8 @@ type inquiry struct {
 	client netip.Addr          // told to the origin; zero: nothing is
 	body   []byte
 	proto  string
+
+	followed *followed // the trace of the request that it is made for
 }
 
 // uncoded is all that our own routes ask an origin for: codings are made here.
@@ -29,7 +31,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 // ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
 // origin at will.
 func ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, name: r.target.name, header: uncoded, asks: cachepolicy.Request{
+	return &inquiry{key: key, own: true, name: r.target.name, header: uncoded, followed: followedOf(r.ctx), asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }

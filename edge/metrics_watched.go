@@ -91,6 +91,21 @@ func (m *metrics) watchesTiers(t *tiers) {
 	}, func() float64 { return float64(t.requests.Load()) }))
 }
 
+// watchesReports adds what became of lines of the access log, and of spans.
+func (m *metrics) watchesReports(r reports) {
+	count := func(name, help, result string, f func() int64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "iconedge_edge_" + name, Help: help, ConstLabels: prometheus.Labels{"result": result},
+		}, func() float64 { return float64(f()) }))
+	}
+	const lines, spans = "Lines of the access log, by whether they were written, or dropped because they could not be.",
+		"Spans of requests that were traced, by whether the collector took them, or they were dropped."
+	count("access_log_lines_total", lines, "written", func() int64 { return r.lines.Stats().Written })
+	count("access_log_lines_total", lines, "dropped", func() int64 { return r.lines.Stats().Dropped })
+	count("trace_spans_total", spans, "exported", func() int64 { return r.tracer.Stats().Exported })
+	count("trace_spans_total", spans, "dropped", func() int64 { return r.tracer.Stats().Dropped })
+}
+
 // watchesStreams adds what connections of HTTP/2 come to.
 func (m *metrics) watchesStreams(s *h2.Server) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

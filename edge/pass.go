@@ -51,9 +51,11 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 		key := http.CanonicalHeaderKey(string(name))
 		head[key] = append(head[key], string(value))
 	}
+	f := followedOf(r.ctx)
+	f.passed().Put(head) // or nothing, where the client's is malformed
 	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx)}
 	q := &inquiry{
-		key: rawTarget(r.ctx), header: sent.Fields(), client: sent.Client, proto: sent.Proto,
+		key: rawTarget(r.ctx), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
 		asks: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
 			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),
@@ -117,7 +119,7 @@ func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 		return outcomeError, notStored()
 	}
 	asked := h.cache.Now()
-	a, err := h.fetch(q.upstream(nil))
+	a, err := h.fetch(q.followed, q.upstream(nil))
 	if err != nil {
 		f, err := r.without(q, e, err)
 		if err == nil {
@@ -156,7 +158,7 @@ func getOf(q *inquiry) *inquiry {
 
 // bypass asks the origin for this client alone.
 func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outcome, error) {
-	a, err := h.fetch(q.upstream(nil))
+	a, err := h.fetch(q.followed, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
 		return outcomeError, err
@@ -221,7 +223,8 @@ func stream(r *request, f found) {
 type countedStream struct {
 	io.ReadCloser
 	sent int
-	to   *tally // nil: it is not what was answered
+	to   *tally          // nil: it is not what was answered
+	tell func(bytes int) // tells of the answer; nil: nobody wants to know
 }
 
 func (s *countedStream) Read(p []byte) (int, error) {
@@ -236,12 +239,16 @@ func (s *countedStream) Close() error {
 		s.to.send(s.sent)
 		s.to = nil
 	}
+	if s.tell != nil {
+		s.tell(s.sent)
+		s.tell = nil
+	}
 	return s.ReadCloser.Close()
 }
 
 // bodyLength is how long the body is that will be sent, where it lies ready.
 func bodyLength(ctx *fasthttp.RequestCtx) int {
-	if ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
+	if c, ok := ctx.Conn().(*lingeringConn); ok && c.bare() || ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
 		return 0
 	}
 	return len(ctx.Response.Body())

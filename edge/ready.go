@@ -47,7 +47,7 @@ func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
 	if !h.cache.View(m.target.key, &m.view) {
 		return false
 	}
-	if h.choose(m, q) && h.counts(m, q) {
+	if h.choose(m, q) && (h.reports.tracer == nil || !h.chooses(q)) && h.counts(m, q) {
 		m.view.Hit()
 		return true
 	}
@@ -113,6 +113,9 @@ func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 	defer m.view.Release()
 	dst, body := h.appendAnswer(dst, &m, q)
 	h.metrics.hit(protocolH1, &m, q.Now, body)
+	if h.reports.lines != nil {
+		h.reports.ready(h.clients, protocolH1, &m, q, body)
+	}
 	return dst, true
 }
 

@@ -53,6 +53,9 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 	body := len(dst)
 	dst = m.appendBody(dst)
 	h.metrics.hit(protocolH2, &m, q.Now, len(dst)-body)
+	if h.reports.lines != nil {
+		h.reports.ready(h.clients, protocolH2, &m, q, len(dst)-body)
+	}
 	return dst, block, true
 }
 

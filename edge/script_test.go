@@ -68,6 +68,8 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.secrets.Sent, TLS: tiers.toOrigins()})
 	h := newHandler(life, cfg, store, up, newMetrics("test"))
 	h.tiers = tiers
+	h.reports, err = cfg.Reports.open(nil, "test", cfg.Log)
+	must(t, err)
 	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener()}
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})
@@ -77,6 +79,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 		e.ln.Close() // had it not begun to serve yet
 		<-done
 		end()
+		h.reports.close()
 		up.Close()
 		store.Close()
 	})

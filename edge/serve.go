@@ -51,7 +51,8 @@ type handler struct {
 	streams    *h2.Server
 	tiers      *tiers
 	progress   *progress
-	shared     *shared    // what edges share; nil: nothing
+	shared     *shared // what edges share; nil: nothing
+	reports    reports
 	reference  *reference // serves HTTP/2 instead; nil: streams does
 	redirect   string     // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
 	altSvc     string     // tells of HTTP/3 (RFC 7838); empty: there is none
@@ -93,10 +94,12 @@ const (
 type request struct {
 	ctx    *fasthttp.RequestCtx
 	route  route
+	unread bool      // it is no request that could be read
 	now    time.Time // the one time that every decision about it rests on
 	target target
 	status cachepolicy.CacheStatus // what the cache did
 
+	pattern   string              // of its address; empty: none of ours
 	known     string              // release of the origin when it came, where an edge asks
 	forwarded bool                // its path is none of ours
 	forward   cachepolicy.Forward // why the origin is asked
@@ -128,6 +131,7 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	h.tiers.meet(ctx)
+	h.follow(ctx, r.now)
 	if p := h.barred(ctx); p != nil {
 		h.end(r, outcomeDenied, p)
 		return
@@ -146,7 +150,7 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, route: ep.route, now: arrived(ctx)}
+	r := &request{ctx: ctx, route: ep.route, pattern: ep.pattern, now: arrived(ctx)}
 	if fromTier(ctx) {
 		r.known = h.watch.known() // before anything is looked up
 	}
@@ -186,6 +190,7 @@ func (h *handler) end(r *request, o outcome, err error) {
 		r.stream.to = t // when it ends
 	}
 	t.send(bodyLength(r.ctx))
+	h.report(r, o, err)
 }
 
 // nothing answers an address that no endpoint has.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -41,7 +40,6 @@ const (
 // A Log takes lines. A nil one wants none.
 type Log struct {
 	config Config
-	below  uint64 // of 2^64 numbers, those that have a line written
 	some   chan struct{}
 	plenty chan struct{}
 	ending chan struct{}
@@ -81,22 +79,15 @@ type stdout struct{ io.Writer }
 func (stdout) Close() error { return nil }
 
 func start(cfg Config, out io.WriteCloser) *Log {
-	l := &Log{config: cfg, out: out, below: threshold(cfg.Sample),
-		some: make(chan struct{}, 1), plenty: make(chan struct{}, 1), ending: make(chan struct{}), ended: make(chan struct{})}
+	l := &Log{config: cfg, out: out, some: make(chan struct{}, 1), plenty: make(chan struct{}, 1),
+		ending: make(chan struct{}), ended: make(chan struct{})}
 	go l.run()
 	return l
 }
 
-func threshold(part float64) uint64 {
-	if part >= 1 {
-		return math.MaxUint64
-	}
-	return uint64(part * math.MaxUint64)
-}
-
 // Wants reports whether an answer with that status is to have a line.
 func (l *Log) Wants(status int) bool {
-	return l != nil && (l.below == math.MaxUint64 || status >= 500 || rand.Uint64() < l.below)
+	return l != nil && (l.config.Sample >= 1 || status >= 500 || rand.Float64() < l.config.Sample)
 }
 
 // Write has a line written soon, or drops it where too many wait. It keeps nothing of line.

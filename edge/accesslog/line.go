@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"bytes"
 	"net/netip"
 	"strconv"
 	"time"
@@ -25,6 +26,14 @@ type Line struct {
 	Trace     string // id of the trace, where it is one that was sampled
 }
 
+// Clone is l for when what it was made from is there no more.
+func (l Line) Clone() *Line {
+	for _, text := range []*[]byte{&l.Method, &l.Target, &l.Host, &l.UserAgent, &l.Referer} {
+		*text = bytes.Clone(*text)
+	}
+	return &l
+}
+
 // How much of what a client says is told, in bytes: what a line costs is not his to say.
 const (
 	maxMethod  = 32
@@ -41,7 +50,7 @@ func (l *Line) append(dst []byte) []byte {
 		dst = append(l.Client.WithZone("").AppendTo(append(dst, `,"client":"`...)), '"')
 	}
 	dst = appendMember(dst, `,"method":`, l.Method, maxMethod)
-	dst = appendMember(dst, `,"path":`, redacted(l.Target), maxTarget)
+	dst = appendMember(dst, `,"path":`, Redacted(l.Target), maxTarget)
 	dst = appendMember(dst, `,"host":`, l.Host, maxHost)
 	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(l.Status), 10)
 	dst = strconv.AppendInt(append(dst, `,"bytes":`...), l.Bytes, 10)

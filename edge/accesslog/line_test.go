@@ -77,7 +77,7 @@ func FuzzLine(f *testing.F) {
 			got, given string
 			most       int
 		}{
-			{got.Method, method, maxMethod}, {got.Path, string(redacted([]byte(target))), maxTarget}, {got.Host, host, maxHost},
+			{got.Method, method, maxMethod}, {got.Path, string(Redacted([]byte(target))), maxTarget}, {got.Host, host, maxHost},
 			{got.UserAgent, string(masked([]byte(agent))), maxAgent}, {got.Referer, string(masked(page([]byte(referer)))), maxReferer},
 		} {
 			valid := string([]rune(c.given)) // every byte that is no UTF-8 is U+FFFD

@@ -14,8 +14,8 @@ const hidden = "REDACTED"
 var secrets = []string{"access_token", "token", "api_key", "apikey", "password", "secret", "sig", "signature", "awsaccesskeyid",
 	"x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential"}
 
-// redacted is a target without the values of such parameters, and without tokens. It is target itself where it has none.
-func redacted(target []byte) []byte {
+// Redacted is a target without the values of such parameters, and without tokens. It is target itself where it has none.
+func Redacted(target []byte) []byte {
 	path, query, _ := bytes.Cut(target, []byte("?"))
 	if !hasSecret(query) {
 		return masked(target)

@@ -21,8 +21,8 @@ func TestRedacted(t *testing.T) {
 		{"/x?q=" + strings.Replace(token, "_", "%5F", 1), "/x?q=iel%5FREDACTED"},
 		{"/field/shield.svg", "/field/shield.svg"},
 	} {
-		if got := string(redacted([]byte(row.target))); got != row.want {
-			t.Errorf("redacted(%q) = %q, want %q", row.target, got, row.want)
+		if got := string(Redacted([]byte(row.target))); got != row.want {
+			t.Errorf("Redacted(%q) = %q, want %q", row.target, got, row.want)
 		}
 	}
 }
@@ -34,12 +34,12 @@ func FuzzRedacted(f *testing.F) {
 	bearing := regexp.MustCompile(`iel(_|%5[fF])[0-9A-Za-z]{40}`)
 	f.Fuzz(func(t *testing.T, target string) {
 		given := []byte(target)
-		once := redacted(given)
+		once := Redacted(given)
 		if bearing.Match(once) {
-			t.Fatalf("redacted(%q) = %q has a token", target, once)
+			t.Fatalf("Redacted(%q) = %q has a token", target, once)
 		}
-		if twice := redacted(once); !bytes.Equal(once, twice) || string(given) != target {
-			t.Fatalf("redacted(%q) = %q, and again %q", target, once, twice)
+		if twice := Redacted(once); !bytes.Equal(once, twice) || string(given) != target {
+			t.Fatalf("Redacted(%q) = %q, and again %q", target, once, twice)
 		}
 	})
 }

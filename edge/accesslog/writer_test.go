@@ -227,7 +227,7 @@ func TestWants(t *testing.T) {
 		status     int
 		least, top int
 	}{{0, 200, 0, 0}, {0, 503, n, n}, {0.01, 503, n, n}, {1, 200, n, n}, {0.01, 404, n / 200, n / 50}} {
-		l := &Log{below: threshold(row.sample)}
+		l := &Log{config: Config{Sample: row.sample}}
 		wanted := 0
 		for range n {
 			if l.Wants(row.status) {

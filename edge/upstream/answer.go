@@ -14,6 +14,7 @@ import (
 
 // An Answer is what an origin said, but for its body, which still comes.
 type Answer struct {
+	Host         string        // of the origin that said it, with its port if that is named
 	Status       int           // 200 to 599
 	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it, which for a HEAD is the only sign of it
 	Length       int64         // of Body, as declared; -1: unknown
@@ -27,7 +28,7 @@ type Answer struct {
 // for nobody yet, and no request of ours expects a 100 or a change of protocol (RFC 9110, section 15.2). Trailer fields are dropped, never merged into the header fields (RFC 9110, section 6.5.1):
 // net/http keeps them apart, and that is where they stay.
 func (c *Client) newAnswer(resp *http.Response, asked time.Time) *Answer {
-	a := &Answer{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body, RequestTime: asked, ResponseTime: time.Now()}
+	a := &Answer{Host: resp.Request.URL.Host, Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body, RequestTime: asked, ResponseTime: time.Now()}
 	a.Endless = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	dropHopByHop(a.Header)
 	a.Header.Del(tier.Field) // should an origin repeat what it was asked with

@@ -1,0 +1,339 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/plain"
+)
+
+// A loggedLine is one of an access log.
+type loggedLine struct {
+	Time            time.Time
+	Client          string
+	Method, Path    string
+	Host            string
+	Status          int
+	Bytes           int
+	DurationSeconds float64 `json:"duration_seconds"`
+	Route, Cache    string
+	Protocol        string
+	TLS             bool
+	UserAgent       string `json:"user_agent"`
+	Referer         string
+	TraceID         string `json:"trace_id"`
+}
+
+// logs has an edge keep an access log, of which the text can be had once the edge has ended.
+func logs(t testing.TB) (change func(*Config), text func() string) {
+	file := filepath.Join(t.TempDir(), "access.log")
+	return func(c *Config) { c.AccessLog = file }, func() string {
+		b, err := os.ReadFile(file)
+		must(t, err)
+		return string(b)
+	}
+}
+
+// linesIn reads a log. Each line must be one, and of this hour.
+func linesIn(t testing.TB, text string) (all []loggedLine) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var l loggedLine
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&l); err != nil || !strings.HasSuffix(line, "}\n") {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if age := time.Since(l.Time); age < 0 || age > time.Hour || l.DurationSeconds < 0 || l.DurationSeconds > 3600 {
+			t.Errorf("%s: at a time that was not", line)
+		}
+		l.Time, l.DurationSeconds = time.Time{}, 0
+		all = append(all, l)
+	}
+	return all
+}
+
+// end ends an edge and what it tells of its requests.
+func (s *securedTest) end() {
+	s.stop()
+	s.reports.close()
+	s.handler.reports = reports{} // it is closed no second time
+}
+
+const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
+
+// TestAnswersHaveALine asks for everything that an edge answers in a way of its own, by every protocol: each answer is one line, of what the client
+// saw of it, on the short way and on the long one.
+func TestAnswersHaveALine(t *testing.T) {
+	asked := []struct {
+		method, target, fields, body string
+		status                       int
+		route, cache                 string
+	}{
+		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "miss"},
+		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "hit"},                             // the short way
+		{"GET", "/mdi/home.svg", "TE: trailers", "", 200, "cdn", "hit"},                 // the long one
+		{"GET", "/mdi/home.svg", "X-Forwarded-For: 203.0.113.9", "", 200, "cdn", "hit"}, // the tests' client is trusted
+		{"GET", "/mdi/home.svg", "Forwarded: for=\"[2001:db8::9]\"", "", 200, "cdn", "hit"},
+		{"GET", "/mdi/home.svg", `If-None-Match: "home0123"`, "", 304, "cdn", "hit"},
+		{"GET", "/mdi/home.svg", "Range: bytes=1-7", "", 206, "cdn", "hit"},
+		{"GET", "/mdi/home.svg?color=f00", "", "", 200, "cdn", "hit"},
+		{"GET", "/mdi/home.svg?color=f00", "", "", 200, "cdn", "hit"},
+		{"GET", "/mdi/home.svg?token=" + secretToken, "", "", 200, "cdn", "hit"},
+		{"HEAD", "/mdi/home.svg", "", "", 200, "cdn", "hit"},
+		{"OPTIONS", "/mdi/home.svg", "", "", 204, "preflight", "own"},
+		{"OPTIONS", "/nowhere", "Access-Control-Request-Method: GET", "", 204, "preflight", "own"},
+		{"POST", "/mdi/home.svg", "", "x", 405, "cdn", "refused"},
+		{"BREW", "/mdi/home.svg", "", "", 405, "cdn", "refused"},
+		{"GET", "/mdi/none.svg", "", "", 404, "cdn", "miss"},
+		{"GET", "/a/b/c", "", "", 404, "unknown", "refused"},
+		{"GET", "/healthz", "", "", 200, "health", "own"},
+		{"GET", "/", "", "", 200, "page", "own"},
+		{"GET", "/-/release", "", "", 200, "release", "miss"},
+		{"GET", "/broken/x.svg", "", "", 502, "cdn", "error"},
+		{"GET", "/api/v1/search?q=home", "Authorization: Bearer " + secretToken, "", 200, "search", "miss"},
+		{"GET", "/api/v1/packs?limit=x", "Cookie: session=secret", "", 200, "packs", "miss"},
+		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", `{"token":"` + secretToken + `"}`, 200, "verify", "passed"},
+		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", strings.Repeat("x", maxBody+1), 413, "unknown", "refused"},
+		{"GET", "/mdi/home.svg", "CDN-Loop: " + strings.Repeat("iconedge, ", 20) + "x", "", 508, "unknown", "refused"},
+		{"GET", "/mdi/home.svg?size=1&size=2", "", "", 400, "cdn", "refused"},
+		{"GET", "/mdi/home.svg", "Forwarded: for=192.0.2.66", "", 403, "unknown", "denied"},
+	}
+	for way, of := range wayOf {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			change, text := logs(t)
+			deny := filepath.Join(t.TempDir(), "deny")
+			must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
+			s := newSecured(t, newLibrary(), append(of.changes(), change, func(c *Config) { c.DenyFile = deny })...)
+			must(t, s.lists.load())
+			by := s.by(t, way)
+			var want []loggedLine
+			for _, a := range asked {
+				r, err := http.NewRequest(a.method, "http://edge.test"+a.target, strings.NewReader(a.body))
+				must(t, err)
+				r.Header.Set("User-Agent", "test \"1\"")
+				r.Header.Set("Referer", "https://site.test/page?session=secret")
+				name, value, _ := strings.Cut(a.fields, ": ")
+				if r.Header.Set(name, value); name == "" {
+					delete(r.Header, "")
+				}
+				resp, err := by.RoundTrip(r)
+				if err != nil {
+					t.Logf("%s %s can't be asked by %s: %v", a.method, a.target, way, err)
+					continue
+				}
+				body, err := io.ReadAll(resp.Body)
+				must(t, err)
+				resp.Body.Close()
+				if resp.StatusCode != a.status {
+					t.Errorf("%s %.100s %s: %d, want %d", a.method, a.target, a.fields, resp.StatusCode, a.status)
+				}
+				line := loggedLine{Client: "127.0.0.1", Method: a.method, Path: strings.Replace(a.target, secretToken, "REDACTED", 1), Host: "edge.test", Status: a.status,
+					Bytes: len(body), Route: a.route, Cache: a.cache, Protocol: protocolNames[of.protocol], TLS: of.secure, UserAgent: `test "1"`, Referer: "https://site.test/page"}
+				for said, client := range map[string]string{"203.0.113.9": "203.0.113.9", "2001:db8::9": "2001:db8::9", "192.0.2.66": "192.0.2.66"} {
+					if strings.Contains(value, said) {
+						line.Client = client
+					}
+				}
+				want = append(want, line)
+			}
+			s.end()
+			got := linesIn(t, text())
+			if len(want) < len(asked)-2 || strings.Contains(text(), "secret") || strings.Contains(text(), "Bearer") {
+				t.Errorf("of %d requests %d could be asked; the log:\n%s", len(asked), len(want), text())
+			}
+			compareLines(t, got, want)
+		})
+	}
+}
+
+func compareLines(t testing.TB, got, want []loggedLine) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%d lines, want %d", len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Fatalf("line %d:\n got %+v\nwant %+v", i+1, got[i], want[i])
+		}
+	}
+}
+
+// TestUnreadableHasALine: what is no request is answered, and that is a line as well, which repeats nothing of it.
+func TestUnreadableHasALine(t *testing.T) {
+	for _, row := range []struct {
+		request string
+		status  int
+		bare    bool
+	}{
+		{"hello\r\n\r\n", 400, false},
+		{"GET / HTTP/3.7\r\nHost: a\r\n\r\n", 505, false},
+		{"GET /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, false},
+		{"GET /" + strings.Repeat("a", 20_000) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414, false},
+		{"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 20_000) + "\r\n\r\n", 431, false},
+		{"HEAD /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, true},
+	} {
+		change, text := logs(t)
+		s := newSecured(t, newLibrary(), change)
+		c, err := net.Dial("tcp", s.plain)
+		must(t, err)
+		_, err = io.WriteString(c, row.request)
+		must(t, err)
+		answer := make([]byte, 16<<10)
+		n, err := c.Read(answer)
+		must(t, err)
+		c.Close()
+		_, body, _ := strings.Cut(string(answer[:n]), "\r\n\r\n")
+		s.end()
+		got := linesIn(t, text())
+		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bare != (len(body) == 0) || got[0].Client != "127.0.0.1" || strings.Contains(text(), "forged") {
+			t.Errorf("%.40q: answered %.40q; the log:\n%s", row.request, answer, text())
+		}
+	}
+}
+
+// TestStreamHasALine: the line of a body that streams is written when it has gone, with what went.
+func TestStreamHasALine(t *testing.T) {
+	body := random(600 << 10)
+	for way, of := range wayOf {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			change, text := logs(t)
+			site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for part := range slices.Chunk(body, 100<<10) {
+					w.Write(part)
+					w.(http.Flusher).Flush()
+				}
+				if r.URL.Path == "/cut" {
+					panic(http.ErrAbortHandler)
+				}
+			})
+			s := newSecured(t, site, append(of.changes(), change, func(c *Config) { c.ProxyAll = true })...)
+			by := s.by(t, way)
+			if a := by.get(t, "/long?api_key=secret"); len(a.body) != len(body) {
+				t.Fatalf("%d bytes", len(a.body))
+			}
+			r, _ := http.NewRequest("GET", "http://edge.test/cut", nil)
+			if resp, err := by.RoundTrip(r); err == nil {
+				resp.Body.Close()
+			}
+			s.end()
+			got := linesIn(t, text())
+			if len(got) != 2 || got[0].Bytes != len(body) || got[0].Path != "/long?api_key=REDACTED" || got[0].Route != "forwarded" || got[0].Status != 200 || got[1].Path != "/cut" || got[1].Bytes > len(body) {
+				t.Errorf("the log:\n%s", text())
+			}
+		})
+	}
+}
+
+// TestSampledLines: of answers that are a part a part has lines, whichever way they take, and every one that is a failure.
+func TestSampledLines(t *testing.T) {
+	change, text := logs(t)
+	s := newSecured(t, newLibrary(), change, func(c *Config) { c.AccessLogSample = 0.2 })
+	by := s.by(t, "h1")
+	const n = 500
+	for range n {
+		by.get(t, "/mdi/home.svg")
+		by.do(t, "HEAD", "/mdi/home.svg")
+	}
+	for range 10 {
+		by.get(t, "/broken/x.svg")
+	}
+	s.end()
+	count := map[string]int{}
+	for _, l := range linesIn(t, text()) {
+		count[fmt.Sprint(l.Method, l.Status)]++
+	}
+	if count["GET200"] < n/10 || count["GET200"] > n/3 || count["HEAD200"] < n/10 || count["HEAD200"] > n/3 || count["GET502"] != 10 {
+		t.Errorf("of %d each: %v", n, count)
+	}
+}
+
+// TestFullDiskIsNoTrouble: who asks is answered, and what could not be written is counted.
+func TestFullDiskIsNoTrouble(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full here")
+	}
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.AccessLog = "/dev/full" })
+	for range 20 {
+		if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
+			t.Fatal(a.StatusCode)
+		}
+	}
+	if s := e.reports.lines.Stats(); s.Written != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestReportsAreChecked(t *testing.T) {
+	for _, row := range []struct {
+		of   Reports
+		want string
+	}{
+		{Reports{AccessLogSample: 1}, ""},
+		{Reports{AccessLogSample: 1.1}, "--access-log-sample must be"},
+		{Reports{AccessLogSample: -1}, "--access-log-sample must be"},
+	} {
+		if err := row.of.validate(); row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasPrefix(err.Error(), row.want)) {
+			t.Errorf("%+v: %v", row.of, err)
+		}
+	}
+	if _, err := (&Reports{AccessLog: t.TempDir()}).open(nil, "", nil); err == nil || !strings.HasPrefix(err.Error(), "opening the access log: ") {
+		t.Errorf("a folder is opened: %v", err)
+	}
+}
+
+// fieldsOfNone are those of a request that has no others.
+type fieldsOfNone map[string]string
+
+func (f fieldsOfNone) Line(name string, nth int) []byte {
+	if v, ok := f[name]; ok && nth == 0 {
+		return []byte(v)
+	}
+	return nil
+}
+
+func browser(target string) *plain.Request {
+	q := ready(target)
+	q.Fields = fieldsOfNone{"user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36", "referer": "https://site.test/page"}
+	q.Client = netip.MustParseAddr("203.0.113.77")
+	return q
+}
+
+// BenchmarkReported is one request on the short way, by what is told of it.
+func BenchmarkReported(b *testing.B) {
+	for _, row := range []struct {
+		name   string
+		change func(*Config)
+	}{
+		{"nothing", func(*Config) {}},
+		{"log=0.01", func(c *Config) { c.AccessLog, c.AccessLogSample = os.DevNull, 0.01 }},
+		{"log=1", func(c *Config) { c.AccessLog = os.DevNull }},
+		{"trace=0", func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 0 }},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			e := newEdgeTest(b, newLibrary(), row.change)
+			must(b, e.watch.look())
+			e.get(b, "/mdi/home.svg")
+			q, out := browser("/mdi/home.svg"), make([]byte, 0, 16<<10)
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Now = time.Now()
+				if _, ok := e.Answer(out, q); !ok {
+					b.Fatal("it took the long way")
+				}
+			}
+		})
+	}
+}
