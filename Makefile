@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go golden conformance security attacks faults react example-react help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go fleet golden conformance security attacks faults react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -41,6 +41,10 @@ bench: build library/node_modules ## an edge against nginx, Varnish, HAProxy and
 
 bench-grow: build ## how an edge's cost grows with entries, connections, cores and bodies
 	go run ./loadtest grow --iconedge ./iconedge --docs docs
+
+fleet: build engines library/node_modules .cache/versitygw ## three regions, shield, origin, S3, Redis and Prometheus as processes here, while parts of them fail; writes docs/fleet.md (SHORT=1: a few seconds a phase, no page)
+	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
+	go run ./loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs)
 
 bench-search: library/node_modules ## relevance and cost of search, beside SQLite; writes docs/search.md (QUERIES=FILE names the questions)
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
@@ -91,6 +95,10 @@ tools/node_modules: tools/package-lock.json
 tools/mcp/node_modules: tools/mcp/package-lock.json
 	@echo "installing the MCP Inspector and suite, and the Node they want (pinned by tools/mcp/package-lock.json)"
 	cd tools/mcp && npm ci --no-progress && touch node_modules
+
+.cache/versitygw: # the version that the tests of stores take too (objectstore/storetest)
+	@echo "building versitygw, an S3 server"
+	GOBIN=$(CURDIR)/.cache go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 .PHONY: chromium
 chromium: # the browser tests want one: from Debian's packages where there is none and we may

@@ -62,7 +62,7 @@ func fleetFlags(fs *flagSet, c *fleet.Config) (docs *string) {
 	fs.StringVar(&c.Work, "work", "", "`folder` for stores, caches and logs; a release that is in it is used again (default a new one, which is removed)")
 	fs.StringVar(&c.Dashboards, "dashboards", "deploy/grafana/dashboards", "`folder` of the dashboards whose queries are asked")
 	fs.StringVar(&c.Rules, "rules", "deploy/prometheus/rules", "`folder` of the rules that Prometheus follows")
-	fs.IntVar(&c.Shields, "shields", 2, "`number` of shields")
+	fs.IntVar(&c.Shields, "shields", 1, "`number` of shields")
 	fs.IntVar(&c.Clients, "clients", 16, "`number` of clients in each region")
 	fs.Float64Var(&c.Rate, "rate", 600, "requests a second of all clients together, a `number`")
 	fs.IntVar(&c.Icons, "icons", 2000, "`number` of icons that are asked for again and again")

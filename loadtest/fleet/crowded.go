@@ -68,7 +68,8 @@ func (r *run) coldIcon(ctx context.Context, p *Phase) error {
 	if err != nil {
 		return err
 	}
-	p.hold(after-before == 1, "%d clients asked at once; the origin was asked %.0f times", coldClients*len(r.regions), after-before)
+	// Which shield is asked follows from its address, and relays have other ones in each region: in the world it is the same for all.
+	p.hold(1 <= after-before && after-before <= float64(len(r.shields)), "%d clients asked at once; the origin was asked %.0f times", coldClients*len(r.regions), after-before)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,6 +59,7 @@ type run struct {
 	say    *progress
 	judge  *judge
 	crowd  *crowd
+	own    atomic.Int64 // what we ourselves asked the origin for
 	began  time.Time
 	ended  time.Time
 	result Result
@@ -79,6 +81,7 @@ func Run(ctx context.Context, cfg Config) (result *Result, err error) {
 		return nil, err
 	}
 	r.began = time.Now()
+	r.own.Store(0)
 	err = r.playAll(ctx)
 	r.crowd.stop()
 	r.ended = time.Now()

@@ -29,9 +29,9 @@ type judge struct {
 	right   map[string]map[string]fact // by target and release
 	tags    map[string]sum256          // what a strong ETag stood for, by target and ETag
 	allowed []string                   // releases that may be shown now
-	pending []seen                     // answers that none of the releases known has, while one is being learnt
-	during  []seen                     // answers to what changes, while a release is exchanged
-	noting  bool
+	noting  bool                       // a release is being exchanged
+	pending []seen                     // answers meanwhile that none of those releases has
+	during  []seen                     // answers meanwhile to what changes
 }
 
 // A fact is the origin's answer.
@@ -98,7 +98,7 @@ func (j *judge) compare(s seen) (verdict, string) {
 	return j.known(s)
 }
 
-// known compares with the releases that are known; while another one is being learnt, what none of them has is kept for settle.
+// known compares with the releases that may be shown; while they are being exchanged, what none of them has is kept for settle.
 func (j *judge) known(s seen) (verdict, string) {
 	elsewhere := false
 	for release, f := range j.right[s.target] {
@@ -111,11 +111,11 @@ func (j *judge) known(s seen) (verdict, string) {
 		elsewhere = true
 	}
 	switch {
-	case elsewhere:
-		return wrong, "the drawing of a release that is over"
 	case j.noting:
 		j.pending = append(j.pending, s)
 		return later, ""
+	case elsewhere:
+		return wrong, "the drawing of a release that is over"
 	}
 	return wrong, "a body that the origin never had"
 }
@@ -166,4 +166,12 @@ func (j *judge) etagOf(target string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.right[target][j.allowed[0]].etag
+}
+
+// knows reports whether a release was learnt.
+func (j *judge) knows(release string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, ok := j.right[j.icons[0]][release]
+	return ok
 }

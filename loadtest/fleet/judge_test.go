@@ -88,6 +88,22 @@ func TestJudgeKnowsETags(t *testing.T) {
 	}
 }
 
+// Going back to a release that is known, too, begins before anybody knows.
+func TestRollback(t *testing.T) {
+	j, y := knowing("two"), newTally()
+	j.prepare()
+	q, a := question{kind: ofIcon, target: target}, told(200, "1", "ETag", `"a"`)
+	a.edge = edgeOf("eu")
+	if v, why := j.see(y, q, a); v != later {
+		t.Errorf("an edge that was quicker than we: %d (%s), want that it is judged later", v, why)
+	}
+	j.allow("two", "one")
+	j.finish("one")
+	if cached, _, _ := y.counts(); cached != (Count{Answers: 1}) {
+		t.Errorf("at the end: %+v, want one answer that is right", cached)
+	}
+}
+
 // While a release is exchanged, what is not known yet is judged when it is; old drawings from an edge that has shown the new are a mixture.
 func TestExchange(t *testing.T) {
 	j, y := knowing("one"), newTally()

@@ -5,6 +5,8 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"strings"
 	"time"
 )
 
@@ -188,6 +190,25 @@ func (r *run) newProgram(ctx context.Context, p *Phase) error {
 	p.note("%d edges, one after the other; each was away for %s at the most", len(r.edges()), longest.Round(time.Millisecond))
 	cached, rest, again := p.tally.counts()
 	p.hold(cached.Failed+rest.Failed+again == 0, "%d requests failed, %d were sent twice", cached.Failed+rest.Failed, again)
+	return r.sameProgram(ctx, p)
+}
+
+// sameProgram looks whether every edge tells the version of the new program.
+func (r *run) sameProgram(ctx context.Context, p *Phase) error {
+	out, err := exec.CommandContext(ctx, r.Next, "version").Output()
+	if err != nil {
+		return fmt.Errorf("asking %s for its version: %w", r.Next, err)
+	}
+	version := strings.TrimPrefix(strings.TrimSpace(string(out)), "iconedge ")
+	running := 0.0
+	for _, e := range r.edges() {
+		n, err := e.metric(ctx, "iconedge_edge_build_info", `version="`+version+`"`)
+		if err != nil {
+			return err
+		}
+		running += n
+	}
+	p.hold(int(running) == len(r.edges()), "%.0f edges run version %s", running, version)
 	return nil
 }
 

@@ -88,8 +88,12 @@ func ours(all []string) (own, others []string) {
 	return own, others
 }
 
-// learn asks the origin itself, with no relay between, for these targets.
+// learn asks the origin itself, with no relay between, for these targets, unless this release is known already.
 func (r *run) learn(ctx context.Context, j *judge, release string, targets []string) error {
+	if j.knows(release) {
+		return nil
+	}
+	r.own.Add(int64(len(targets)))
 	var mu sync.Mutex
 	facts := make(map[string]fact, len(targets))
 	err := r.askOrigin(ctx, targets, func(i int, a load.Answer) error {

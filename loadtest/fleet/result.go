@@ -87,11 +87,11 @@ func (r *run) look(ctx context.Context) error {
 		}
 		r.result.Tiers = append(r.result.Tiers, Tier{tier, all, hits / max(all, 1)})
 	}
-	asked, err := r.increase(ctx, `iconedge_origin_requests_total{route!~"release|names|health"}`)
+	asked, err := r.increase(ctx, `iconedge_origin_requests_total{route!~"release|names|health"}`) // our own among them
 	if err != nil {
 		return err
 	}
-	r.result.Tiers = append(r.result.Tiers, Tier{"origin", asked, -1})
+	r.result.Tiers = append(r.result.Tiers, Tier{"origin", asked - float64(r.own.Load()), -1})
 	return r.askPanels(ctx)
 }
 
