@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/trace"
 )
 
 // Config is everything an operator can set on an origin. Flags gives the defaults; Run fills in those of fields that are
@@ -25,6 +26,7 @@ type Config struct {
 	CDNURL       string        // what answers name as the CDN's address
 	Poll         time.Duration // how often the store is asked for a new release
 	Drain        time.Duration // how long requests under way may take at the end
+	Trace        trace.Options // where traces go, and how many of them
 	Tiers
 
 	Listener, AdminListener net.Listener       // instead of Listen and AdminListen
@@ -53,6 +55,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN that answers name")
 	fs.DurationVar(&c.Poll, "poll", defaultPoll, "how often the store is asked for a new release, a `duration`")
 	c.Tiers.flags(fs)
+	c.Trace.Flags(fs)
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "how long requests under way may take when the origin is stopped, a `duration`")
 }
 
@@ -102,6 +105,7 @@ func (c *Config) Validate() error {
 	check(isHTTP(f.CDNURL), "--cdn-url must be an http or https URL without a query")
 	check(f.Poll >= 10*time.Millisecond, "--poll must be 10ms at least")
 	check(f.Drain >= 0, "--drain must not be negative")
+	errs = append(errs, f.Trace.Validate())
 	return errors.Join(append(errs, c.Tiers.validate(time.Now()))...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/trace"
 )
 
 // A metered store tells how long its answers take to begin, and what goes wrong with them.
@@ -21,8 +22,10 @@ const operationOpen = "open" // all that an origin does with a store
 // Open is objectstore.Reader's.
 func (m metered) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	began := time.Now()
+	step := trace.From(ctx).Do("store " + operationOpen)
 	f, err := m.store.Open(ctx, key)
 	m.tell(operationOpen, time.Since(began))
+	step.Done(fault(err))
 	if err != nil {
 		m.judge(err)
 		return nil, err
@@ -30,11 +33,19 @@ func (m metered) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return meteredObject{f, m}, nil
 }
 
-// judge counts an error, if it is the store's: not one that tells that there is no such object, or that nobody waits any more.
+// judge counts an error, if it is the store's.
 func (m metered) judge(err error) {
-	if !errors.Is(err, objectstore.ErrNotExist) && !errors.Is(err, context.Canceled) {
+	if fault(err) != nil {
 		m.fault(operationOpen)
 	}
+}
+
+// fault is an error that is the store's: not one that tells that there is no such object, or that nobody waits any more.
+func fault(err error) error {
+	if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // A meteredObject is an object that is being read.

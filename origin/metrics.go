@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/trace"
 )
 
 // metrics is every metric of an origin. Labels take only values of our own: routes, statuses that the api answers, and the one
@@ -63,6 +64,19 @@ func (m *metrics) meter(store objectstore.Reader) metered {
 	return metered{store,
 		func(operation string, took time.Duration) { m.store.WithLabelValues(operation).Observe(took.Seconds()) },
 		func(operation string) { m.faults.WithLabelValues(operation).Inc() }}
+}
+
+// watchesTraces adds what became of spans.
+func (m *metrics) watchesTraces(t *trace.Tracer) {
+	for result, count := range map[string]func(trace.Stats) int64{
+		"exported": func(s trace.Stats) int64 { return s.Exported },
+		"dropped":  func(s trace.Stats) int64 { return s.Dropped },
+	} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "iconedge_origin_trace_spans_total", ConstLabels: prometheus.Labels{"result": result},
+			Help: "Spans of requests that were traced, by whether the collector took them, or they were dropped.",
+		}, func() float64 { return float64(count(t.Stats())) }))
+	}
 }
 
 func buildInfo(version string) prometheus.Collector {

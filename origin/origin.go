@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/token"
+	"github.com/iconedge/iconedge/trace"
 )
 
 // Run answers until ctx ends, and returns when the requests under way then are done, or have had Config.Drain. It listens at
@@ -48,7 +49,13 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, cfg, tiers, m.count(tiers.admit(handler)), admin(cat, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
+	tracer, err := trace.New(cfg.Trace, "iconedge-origin", cfg.Version, cfg.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Close()
+	m.watchesTraces(tracer)
+	return serve(ctx, cfg, tiers, m.count(traced(tracer, tiers.admit(handler))), admin(cat, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
 }
 
 // load starts the catalog and watches the store until ctx ends.

@@ -1,0 +1,51 @@
+package origin
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/iconedge/iconedge/trace/tracetest"
+)
+
+// TestTraced: an origin follows what the edge before it follows, and the store's part in it; what that does not follow it does not either, and
+// where nobody has decided it draws.
+func TestTraced(t *testing.T) {
+	c := tracetest.New(t)
+	p := prepare(t)
+	p.publish("M1 1h1z")
+	p.run(func(cfg *Config) { cfg.Trace.Endpoint, cfg.Trace.Sample = c.URL, 0 })
+	p.until(p.admin, "/readyz", 200, "ok")
+	token := p.tokenOf()
+	ask := func(flags string) {
+		r, err := http.NewRequest(http.MethodPost, "http://"+p.public+"/api/v1/auth/verify", strings.NewReader(`{"token":"`+token+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if flags != "" {
+			r.Header.Set("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-"+flags)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	ask("00")
+	ask("")
+	token = p.tokenOf() // the one before is known without the store
+	ask("01")
+	p.stop()
+	<-p.ended
+	s := c.Find(t, "iconedge-origin", "server", "/api/v1/auth/verify")
+	if s.Name != "POST /api/v1/auth/verify" || s.Parent != "00f067aa0ba902b7" || s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Attributes["http.response.status_code"] != "200" || s.Attributes["network.protocol.version"] != "1.1" {
+		t.Errorf("%+v", s)
+	}
+	if store := c.Find(t, "iconedge-origin", "internal", ""); store.Name != "store open" || store.Parent != s.ID || store.Failed {
+		t.Errorf("%+v", store)
+	}
+	if strings.Contains(strings.ToLower(p.log.text()), "trac") {
+		t.Errorf("the log: %s", p.log.text())
+	}
+}
