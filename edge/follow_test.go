@@ -1,0 +1,204 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/iconedge/iconedge/trace/tracetest"
+)
+
+const (
+	clientTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	clientSpan  = "00f067aa0ba902b7"
+	sampled     = "00-" + clientTrace + "-" + clientSpan + "-01"
+	unsampled   = "00-" + clientTrace + "-" + clientSpan + "-00"
+)
+
+// A hearing origin keeps what requests say of their trace.
+type hearing struct {
+	http.Handler
+	mu   sync.Mutex
+	last map[string]http.Header // by path
+}
+
+func newHearing(of http.Handler) *hearing {
+	return &hearing{Handler: of, last: map[string]http.Header{}}
+}
+
+func (o *hearing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	o.last[r.URL.Path] = r.Header.Clone()
+	o.mu.Unlock()
+	o.Handler.ServeHTTP(w, r)
+}
+
+func (o *hearing) heard(path, field string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.Join(o.last[path].Values(field), "|")
+}
+
+// alone are the changes that make nobody trusted.
+func alone(c *Config) { c.TrustedProxies = nil }
+
+// TestTraceIsPassedOn: on our own routes and on those of others, whether this edge has traces or not. Where it has, the flag of who is not
+// trusted is off behind it.
+func TestTraceIsPassedOn(t *testing.T) {
+	collector := tracetest.New(t)
+	traces := func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 }
+	for _, row := range []struct {
+		name          string
+		change        func(*Config)
+		parent, state []string
+		want, of      string
+	}{
+		{"off", alone, []string{sampled}, []string{"a=1,b=2"}, sampled, "a=1,b=2"},
+		{"off, state in two lines", alone, []string{sampled}, []string{"a=1", "b=2"}, sampled, "a=1,b=2"},
+		{"off, malformed", alone, []string{sampled[1:]}, []string{"a=1"}, "", ""},
+		{"off, two", alone, []string{sampled, sampled}, []string{"a=1"}, "", ""},
+		{"off, none", alone, nil, []string{"a=1"}, "", ""},
+		{"on, a stranger's flag", func(c *Config) { alone(c); traces(c) }, []string{sampled}, []string{"a=1"}, unsampled, "a=1"},
+		{"on, not followed by who is trusted", traces, []string{unsampled}, []string{"a=1"}, unsampled, "a=1"},
+		{"on, malformed", traces, []string{sampled + "-x"}, []string{"a=1"}, "", ""},
+	} {
+		for _, path := range []string{"/mdi/home.svg", "/api/v1/auth/verify", "/others/page"} {
+			origin := newHearing(newLibrary())
+			e := newEdgeTest(t, origin, row.change, func(c *Config) { c.ProxyAll = path == "/others/page" })
+			method := map[bool]string{true: "POST", false: "GET"}[strings.HasSuffix(path, "verify")]
+			r, _ := http.NewRequest(method, "http://edge.test"+path, strings.NewReader("{}"))
+			r.Header["Traceparent"], r.Header["Tracestate"] = row.parent, row.state
+			r.Header.Set("Cookie", "a=b")
+			resp, err := e.RoundTrip(r)
+			must(t, err)
+			resp.Body.Close()
+			if got, of := origin.heard(path, "Traceparent"), origin.heard(path, "Tracestate"); got != row.want || of != row.of {
+				t.Errorf("%s: %s: the origin is told %q, %q, want %q, %q", row.name, path, got, of, row.want, row.of)
+			}
+			if own := path != "/others/page"; own && origin.heard(path, "Cookie") != "" {
+				t.Errorf("%s: more is passed on: %v", path, origin.last[path])
+			}
+		}
+	}
+	if spans := collector.Spans(); len(spans) > 0 {
+		t.Errorf("%+v", spans)
+	}
+}
+
+// TestSpans: by every protocol, hits that lie ready as well as questions to the origin: the spans are of the client's trace, and each has the one
+// above it; the line of the log names the trace.
+func TestSpans(t *testing.T) {
+	for way, of := range wayOf {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			collector, origin := tracetest.New(t), newHearing(newLibrary())
+			change, text := logs(t)
+			s := newSecured(t, origin, append(of.changes(), change, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 })...)
+			by := s.by(t, way) // the tests' client is trusted
+			by.do(t, "GET", "/mdi/home.svg?color=f00", "Traceparent", sampled)
+			told := origin.heard("/mdi/home.svg", "Traceparent")
+			by.do(t, "GET", "/mdi/account.svg") // so that it lies ready
+			by.do(t, "GET", "/mdi/account.svg", "Traceparent", sampled)
+			by.do(t, "GET", "/mdi/account.svg", "Traceparent", unsampled)
+			by.do(t, "GET", "/broken/x.svg", "Traceparent", sampled)
+			s.end()
+			if n := len(collector.Spans()); n != 5 {
+				t.Fatalf("%d spans: %+v", n, collector.Spans())
+			}
+			server, client := collector.Find(t, "iconedge-edge", "server", "/mdi/home.svg"), collector.Find(t, "iconedge-edge", "client", "/mdi/home.svg")
+			if server.Trace != clientTrace || server.Parent != clientSpan || client.Trace != clientTrace || client.Parent != server.ID || told != "00-"+clientTrace+"-"+client.ID+"-01" {
+				t.Errorf("%+v\n%+v\nthe origin is told %s", server, client, told)
+			}
+			want := map[string]string{"http.request.method": "GET", "http.response.status_code": "200", "http.route": "/{pack}/{file}", "url.path": "/mdi/home.svg",
+				"network.protocol.version": versions[of.protocol], "server.address": "edge.test", "iconedge.cache": "miss", "url.scheme": map[bool]string{true: "https", false: "http"}[of.secure]}
+			if got := server.Attributes; fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%v\nwant %v", got, want)
+			}
+			if client.Attributes["server.address"] != "127.0.0.1" || client.Attributes["server.port"] == "" || client.Attributes["http.response.status_code"] != "200" || client.Failed {
+				t.Errorf("%+v", client)
+			}
+			if hit := collector.Find(t, "iconedge-edge", "server", "/mdi/account.svg"); hit.Attributes["iconedge.cache"] != "hit" || hit.Parent != clientSpan {
+				t.Errorf("%+v", hit)
+			}
+			if failed := collector.Find(t, "iconedge-edge", "server", "/broken/x.svg"); !failed.Failed || failed.Attributes["http.response.status_code"] != "502" {
+				t.Errorf("%+v", failed)
+			}
+			if lines := linesIn(t, text()); len(lines) != 5 || strings.Count(text(), clientTrace) != 3 || lines[2].TraceID != clientTrace || lines[3].TraceID != "" {
+				t.Errorf("the log:\n%s", text())
+			}
+		})
+	}
+}
+
+// TestDrawn: of the requests of strangers a part is followed, on the short way and on the long one, whatever they say; the others stay on the short way.
+func TestDrawn(t *testing.T) {
+	for _, way := range []string{"h1", "h2c"} {
+		collector := tracetest.New(t)
+		s := newSecured(t, newLibrary(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0.2; c.Limits.Set("cdn=off") })
+		by := s.by(t, way)
+		const n = 400
+		for range n {
+			by.do(t, "GET", "/mdi/home.svg", "Traceparent", sampled)
+			by.do(t, "HEAD", "/mdi/home.svg")
+		}
+		s.end()
+		count := map[string]int{}
+		for _, span := range collector.Spans() {
+			if span.Kind == "server" {
+				count[span.Attributes["http.request.method"]]++
+			}
+		}
+		if count["GET"] < n/10 || count["GET"] > n/3 || count["HEAD"] < n/10 || count["HEAD"] > n/3 {
+			t.Errorf("%s: of %d each %v are followed", way, n, count)
+		}
+	}
+	for sample, short := range map[float64]bool{0: true, 1: false} {
+		e := newEdgeTest(t, newLibrary(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", sample })
+		must(t, e.watch.look())
+		e.get(t, "/mdi/home.svg")
+		q := ready("/mdi/home.svg")
+		if _, ok := e.Answer(nil, q); ok != short || q.Chosen == short {
+			t.Errorf("with a sample of %v: on the short way %v, chosen %v", sample, ok, q.Chosen)
+		}
+	}
+}
+
+// TestFollowedIsCountedOnce: a request that the short way leaves to the long one is one call of its client.
+func TestFollowedIsCountedOnce(t *testing.T) {
+	s := newSecured(t, newLibrary(), alone, func(c *Config) {
+		c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 1
+		c.Limits.Set("cdn=100/1m")
+	})
+	by := s.by(t, "h1")
+	for i := range 5 {
+		if a := by.get(t, "/mdi/home.svg"); !strings.Contains(a.Header.Get("RateLimit"), fmt.Sprintf("r=%d;", 99-i)) {
+			t.Errorf("call %d: RateLimit: %s", i+1, a.Header.Get("RateLimit"))
+		}
+	}
+}
+
+// TestTierDecides: an edge behind this one that has proved itself is trusted to say what is followed.
+func TestTierDecides(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600))
+	collector := tracetest.New(t)
+	origin := newHearing(newLibrary())
+	s := newSecured(t, origin, alone, func(c *Config) {
+		c.TierSecretFile = secret
+		c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
+	})
+	by := s.by(t, "h1")
+	by.do(t, "GET", "/mdi/home.svg", "Traceparent", sampled, "Iconedge-Tier-Secret", "0123456789abcdef0123456789abcdef")
+	by.do(t, "GET", "/mdi/account.svg", "Traceparent", sampled, "Iconedge-Tier-Secret", "0123456789abcdef0123456789abcdeX")
+	s.end()
+	collector.Find(t, "iconedge-edge", "server", "/mdi/home.svg")
+	if n := len(collector.Spans()); n != 2 || origin.heard("/mdi/account.svg", "Traceparent") != unsampled {
+		t.Errorf("%d spans", n)
+	}
+}
