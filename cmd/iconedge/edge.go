@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/edge/accesslog"
 )
 
 const edgeHelp = `
@@ -16,7 +17,8 @@ origin it learns what a new release changed, and forgets only that.
   iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
 
 GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.
-SIGHUP has --allow-file, --deny-file and the certificates read at once; else they are read within seconds of a change.`
+SIGHUP has --allow-file, --deny-file and the certificates read at once, else they are read within seconds of a change, and --access-log opened
+anew.`
 
 func runEdge(ctx context.Context, std streams, args []string) error {
 	fs := newFlags("edge", "", edgeHelp)
@@ -32,10 +34,10 @@ func runEdge(ctx context.Context, std streams, args []string) error {
 	})
 }
 
-// reloads are the signals by which an operator has an edge read its lists and certificates again. Where it has none, SIGHUP ends it, as it should when
+// reloads are the signals by which an operator has an edge read its lists and certificates again, and open its access log. Where it has none, SIGHUP ends it, as it should when
 // a terminal is closed.
 func reloads(cfg edge.Config) <-chan os.Signal {
-	if cfg.AllowFile == "" && cfg.DenyFile == "" && len(cfg.TLSCerts) == 0 {
+	if cfg.AllowFile == "" && cfg.DenyFile == "" && len(cfg.TLSCerts) == 0 && (cfg.AccessLog == "" || cfg.AccessLog == accesslog.Stdout) {
 		return nil
 	}
 	c := make(chan os.Signal, 1)

@@ -36,7 +36,7 @@ func runAll(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	return serve(ctx, fs, &edgeCfg.Log, logger, edgeCfg.Validate, func(ctx context.Context) error {
-		originCfg.Log = edgeCfg.Log.With("part", "origin")
+		originCfg.Log, originCfg.Trace = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace
 		originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
 		return runBoth(ctx, edgeCfg, originCfg)
 	})
