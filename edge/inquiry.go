@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -30,10 +32,26 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 
 // ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
 // origin at will.
-func ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, name: r.target.name, header: uncoded, followed: followedOf(r.ctx), asks: cachepolicy.Request{
+func (h *handler) ownInquiry(r *request, key string) *inquiry {
+	return &inquiry{key: key, own: true, name: r.target.name, header: h.through(r.ctx, uncoded), followed: followedOf(r.ctx), asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
+}
+
+// through are fields of a question with the edges that a request has come through, where it has: should the question come back here, it is
+// a loop (RFC 8586).
+func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Header {
+	lines := ctx.Request.Header.PeekAll("CDN-Loop")
+	if len(lines) == 0 {
+		return fields
+	}
+	before := h.origin.Before(texts(lines))
+	if before == nil {
+		return fields
+	}
+	fields = fields.Clone()
+	fields["Cdn-Loop"] = before
+	return fields
 }
 
 // lookup finds what is stored for an inquiry; varies: answers to the address differ by fields of requests.

@@ -214,11 +214,11 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 
 // cached answers from the cache, or with what the origin says now.
 func (h *handler) cached(r *request) (outcome, error) {
-	f, err := h.find(r, ownInquiry(r, r.target.key), h.ask)
+	f, err := h.find(r, h.ownInquiry(r, r.target.key), h.ask)
 	if err == nil && r.target.color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
 		// No origin of ours: it alone knows what can be coloured.
 		r.target = target{key: r.target.colored(), form: r.target.form}
-		f, err = h.find(r, ownInquiry(r, r.target.key), h.ask)
+		f, err = h.find(r, h.ownInquiry(r, r.target.key), h.ask)
 	}
 	if err != nil {
 		return f.outcome, err
@@ -230,7 +230,7 @@ func (h *handler) cached(r *request) (outcome, error) {
 
 // tellRelease answers other edges, with no newer release than this edge has itself made room for.
 func (h *handler) tellRelease(r *request) (outcome, error) {
-	f, err := h.find(r, ownInquiry(r, r.target.key), h.watch.ask)
+	f, err := h.find(r, h.ownInquiry(r, r.target.key), h.watch.ask)
 	if err != nil {
 		return outcomeError, err
 	}

@@ -104,7 +104,7 @@ func (w *watch) learn() error {
 	if known != "" {
 		key += "?since=" + known
 	}
-	told, a, err := w.h.askRelease(key)
+	told, a, err := w.h.askRelease(key, uncoded)
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (w *watch) known() string {
 }
 
 // askRelease asks the origin about its release.
-func (h *handler) askRelease(key string) (told icon.ReleaseAnswer, a *ownAnswer, err error) {
-	a, err = h.fetchOwn(nil, upstream.Request{Method: http.MethodGet, Target: key, Header: uncoded, Exact: true, Onward: true})
+func (h *handler) askRelease(key string, header http.Header) (told icon.ReleaseAnswer, a *ownAnswer, err error) {
+	a, err = h.fetchOwn(nil, upstream.Request{Method: http.MethodGet, Target: key, Header: header, Exact: true, Onward: true})
 	switch {
 	case err != nil:
 		return told, nil, err
@@ -189,7 +189,7 @@ func (h *handler) askRelease(key string) (told icon.ReleaseAnswer, a *ownAnswer,
 // who hears of it here may then ask here.
 func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Landing {
 	asked := w.h.cache.Now()
-	told, a, err := w.h.askRelease(q.key)
+	told, a, err := w.h.askRelease(q.key, q.header)
 	switch {
 	case a == nil:
 		return cache.Landing{Err: err}

@@ -47,3 +47,31 @@ func FuzzLooped(f *testing.F) {
 		}
 	})
 }
+
+// What is passed on of a loop's field are edges of ours alone, as each names itself, and too few to look like a loop by their number.
+func TestBefore(t *testing.T) {
+	c := New(Config{})
+	ids := func(ids ...string) string { return "iconedge; id=" + strings.Join(ids, ", iconedge; id=") }
+	const a, b = "0123456789abcdef", "fedcba9876543210"
+	for name, row := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"nothing":               {nil, ""},
+		"one":                   {[]string{ids(a)}, ids(a)},
+		"on two lines":          {[]string{"other, " + ids(a), ids(b)}, ids(a, b)},
+		"somebody else's":       {[]string{"cloudflare, a; id=" + a}, ""},
+		"no id":                 {[]string{"iconedge"}, ""},
+		"an id of another form": {[]string{ids("0123", a+a, "0123456789abcdeg")}, ""},
+		"more said":             {[]string{ids(a) + "; x=y"}, ""},
+		"the last four":         {[]string{ids(a, a, a, b, b, b)}, ids(a, b, b, b)},
+	} {
+		got := c.Before(row.lines)
+		if strings.Join(got, "|") != row.want || len(got) > 1 {
+			t.Errorf("%s: Before(%q) = %q, want %q", name, row.lines, got, row.want)
+		}
+	}
+	if !c.Looped(New(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.Before([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
+		t.Error("a request that comes back through another edge is not known")
+	}
+}

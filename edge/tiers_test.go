@@ -1,0 +1,466 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/tier"
+)
+
+// A node is an edge that runs as it does for its operator.
+type node struct {
+	public, admin string // addresses
+	log           *lockedBuffer
+	reload        chan os.Signal
+	stop          func()
+}
+
+// runNode runs an edge until the test ends.
+func runNode(t *testing.T, change ...func(*Config)) *node {
+	t.Helper()
+	n := &node{log: new(lockedBuffer), reload: make(chan os.Signal, 1)}
+	var cfg Config
+	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	cfg.Listener, cfg.AdminListener, cfg.Reload = listenTest(t), listenTest(t), n.reload
+	cfg.Log = slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for _, f := range change {
+		f(&cfg)
+	}
+	n.public, n.admin = cfg.Listener.Addr().String(), cfg.AdminListener.Addr().String()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, cfg) }()
+	n.stop = sync.OnceFunc(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	t.Cleanup(n.stop)
+	return n
+}
+
+// before has an edge ask these groups of origins, and share the secret between tiers.
+func before(t *testing.T, groups ...string) func(*Config) {
+	return func(c *Config) {
+		for _, group := range groups {
+			must(t, c.Origins.Set(group))
+		}
+		c.TierSecretFile = secretFile(t, tierSecret)
+	}
+}
+
+func (n *node) url() string { return "http://" + n.public }
+
+// until waits for something that is to come about soon, of itself.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+// knows waits until an edge knows a release.
+func (n *node) knows(t *testing.T, release string) *node {
+	t.Helper()
+	until(t, "release "+release, func() bool {
+		return strings.Contains(call(t, "http://"+n.admin+"/metrics").body, `iconedge_edge_release_info{release="`+release+`"} 1`)
+	})
+	return n
+}
+
+// call asks once; fields are name, value, name, value.
+func call(t *testing.T, url string, fields ...string) answer {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	must(t, err)
+	for i := 0; i+1 < len(fields); i += 2 {
+		r.Header.Add(fields[i], fields[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return answer{Response: &http.Response{}, body: err.Error()}
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return answer{resp, string(b)}
+}
+
+func serveOrigin(t *testing.T, h http.Handler) string {
+	o := httptest.NewServer(h)
+	t.Cleanup(o.Close)
+	return o.URL
+}
+
+// One cold icon that a hundred clients ask of three edges reaches the origin once, over two shields; each tier says what it did, and drawings
+// are coloured where the client is.
+func TestThreeEdgesTwoShields(t *testing.T) {
+	l := newLibrary()
+	origin := serveOrigin(t, l)
+	var shields, edges []*node
+	for range 2 {
+		shields = append(shields, runNode(t, before(t, origin)))
+	}
+	for range 3 {
+		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin), func(c *Config) { c.Limits = Limits{"icon": {N: 1000, Window: time.Minute}} }))
+	}
+	for _, n := range slices.Concat(shields, edges) {
+		n.knows(t, releaseA)
+	}
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			a := call(t, edges[i%3].url()+"/mdi/home.svg")
+			if a.StatusCode != 200 || a.body != drawn(releaseA) {
+				t.Errorf("%d %.60s", a.StatusCode, a.body)
+			}
+			checkTiers(t, a, 2)
+		})
+	}
+	all.Wait()
+	if n := l.count("/mdi/home.svg"); n != 1 {
+		t.Errorf("the origin was asked %d times by a hundred clients", n)
+	}
+	for _, n := range edges {
+		a := call(t, n.url()+"/mdi/home.svg?color=f00")
+		if a.StatusCode != 200 || !strings.Contains(a.body, "#ff0000") {
+			t.Errorf("coloured: %d %.80s", a.StatusCode, a.body)
+		}
+		checkTiers(t, a, 2)
+		if a := call(t, n.url()+"/-/release"); a.StatusCode != 403 {
+			t.Errorf("a stranger is told of releases: %d", a.StatusCode)
+		}
+	}
+	if n := l.count("/mdi/home.svg?color=%23ff0000"); n != 0 {
+		t.Errorf("the origin was asked for colours %d times", n)
+	}
+}
+
+// checkTiers holds that so many tiers say what they did, each something that a cache does.
+func checkTiers(t *testing.T, a answer, n int) {
+	t.Helper()
+	members := strings.Split(strings.Join(a.Header["Cache-Status"], ", "), ", ")
+	if len(members) != n || slices.ContainsFunc(members, func(m string) bool {
+		return !strings.HasPrefix(m, "iconedge; hit") && !strings.HasPrefix(m, "iconedge; fwd=")
+	}) {
+		t.Errorf("Cache-Status of %d tiers: %q", n, a.Header["Cache-Status"])
+	}
+}
+
+// A shield that is gone is gone around within the request: by the other one, and by the origin itself when both are.
+func TestShieldsAreGone(t *testing.T) {
+	l := newLibrary()
+	origin := serveOrigin(t, l)
+	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
+	n := runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin))
+	for _, n := range append(shields, n) {
+		n.knows(t, releaseA)
+	}
+	for gone, target := range []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg"} {
+		if gone > 0 {
+			shields[gone-1].stop()
+		}
+		a := call(t, n.url()+target)
+		if a.StatusCode != 200 || a.body != drawn(releaseA) || l.count(target) != 1 {
+			t.Errorf("%d shields are gone: %d %.60s, the origin was asked %d times", gone, a.StatusCode, a.body, l.count(target))
+		}
+		checkTiers(t, a, map[bool]int{true: 1, false: 2}[gone == 2])
+	}
+}
+
+// A shield that is there and has lost its own origin is gone around, once and only where nothing is stored: stale copies come first, and
+// when the shield is well again it is asked as before.
+func TestShieldHasLostItsOrigin(t *testing.T) {
+	const key = "/api/v1/packs" // stale-while-revalidate is over long before stale-if-error is
+	l, lost := newLibrary(), newLibrary()
+	shield := runNode(t, before(t, serveOrigin(t, lost)))
+	shield.knows(t, releaseA)
+	e := newEdgeTest(t, nil, before(t, shield.url(), serveOrigin(t, l)))
+	must(t, e.watch.look())
+	lost.set(func() { lost.broken = true })
+	if a := e.get(t, key); a.StatusCode != 200 || l.count(key) != 1 {
+		t.Errorf("cold: %d, the origin was asked %d times", a.StatusCode, l.count(key))
+	}
+	e.age(t, key, 12*time.Hour)
+	a := e.get(t, key)
+	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || l.count(key) != 1 || !strings.Contains(got, "origin failed") {
+		t.Errorf("stale: %d, the origin was asked %d times, Cache-Status: %s", a.StatusCode, l.count(key), got)
+	}
+	e.age(t, key, 24*time.Hour) // of no use any more
+	until(t, "the origin is asked", func() bool { return e.get(t, key).StatusCode == 200 }) // a failure is remembered for a second
+	if n := l.count(key); n != 2 {
+		t.Errorf("too old: the origin was asked %d times", n)
+	}
+	l.set(func() { l.broken = true })
+	if a := e.get(t, "/mdi/account.svg"); a.StatusCode != 502 || l.count("/mdi/account.svg") != 1 {
+		t.Errorf("all have failed: %d, the origin was asked %d times", a.StatusCode, l.count("/mdi/account.svg"))
+	}
+	lost.set(func() { lost.broken = false })
+	until(t, "the shield is asked again", func() bool {
+		return e.get(t, "/mdi/account.svg").StatusCode == 200
+	})
+	if n := l.count("/mdi/account.svg"); n > 4 {
+		t.Errorf("the origin was asked %d times", n)
+	}
+}
+
+// A new release shows behind two tiers within five seconds, at every edge; nothing of what it did not change is asked for again.
+func TestReleaseThroughTwoTiers(t *testing.T) {
+	l := newLibrary()
+	origin := serveOrigin(t, l)
+	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
+	var edges []*node
+	for range 2 {
+		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url())).knows(t, releaseA))
+	}
+	for _, n := range edges {
+		for _, target := range []string{"/mdi/home.svg", "/mdi/account.svg"} {
+			if a := call(t, n.url()+target); a.body != drawn(releaseA) {
+				t.Fatalf("%d %.60s", a.StatusCode, a.body)
+			}
+		}
+	}
+	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
+	began := time.Now()
+	for i, n := range edges {
+		until(t, "the new drawing", func() bool { return call(t, n.url()+"/mdi/home.svg").body == drawn(releaseB) })
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("edge %d shows the new release after %v", i, took)
+		}
+		if a := call(t, n.url()+"/mdi/account.svg"); a.body != drawn(releaseA) {
+			t.Errorf("what did not change: %.60s", a.body)
+		}
+	}
+	if n := l.count("/mdi/account.svg"); n != 1 {
+		t.Errorf("what did not change was asked for %d times", n)
+	}
+}
+
+// What is purged at the shield and then at the edge is new from then on.
+func TestPurgeOfTwoTiers(t *testing.T) {
+	l := newLibrary()
+	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, releaseA)
+	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
+	for range 2 {
+		call(t, n.url()+"/mdi/home.svg")
+	}
+	if got := l.count("/mdi/home.svg"); got != 1 {
+		t.Fatalf("the origin was asked %d times", got)
+	}
+	for i, purged := range []*node{shield, n} {
+		resp, err := http.Post("http://"+purged.admin+"/purge", "application/json", strings.NewReader(`{"surrogate_keys":["icon/mdi/home"]}`))
+		must(t, err)
+		b, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(b) != "{\"purged\":1}\n" {
+			t.Errorf("tier %d: %s", i, b)
+		}
+		a := call(t, n.url()+"/mdi/home.svg")
+		if got := l.count("/mdi/home.svg"); a.StatusCode != 200 || got != 1+i {
+			t.Errorf("after the purge of tier %d: %d, the origin was asked %d times", i, a.StatusCode, got)
+		}
+	}
+}
+
+// Two edges that are each other's origin answer 508, and say it in the log, once.
+func TestTwoEdgesInALoop(t *testing.T) {
+	ln := listenTest(t)
+	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll = true })
+	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll = ln, true })
+	for range 3 {
+		for _, n := range []*node{first, second} {
+			if a := call(t, n.url()+"/round/and/round"); a.StatusCode != http.StatusLoopDetected {
+				t.Errorf("%d %s", a.StatusCode, a.body)
+			}
+			if a := call(t, n.url()+"/mdi/home.svg"); a.StatusCode != http.StatusBadGateway {
+				t.Errorf("a drawing: %d %s", a.StatusCode, a.body)
+			}
+		}
+	}
+	for _, n := range []*node{first, second} {
+		if got := strings.Count(n.log.String(), "some --origin leads back to it"); got != 1 {
+			t.Errorf("told %d times:\n%s", got, n.log.String())
+		}
+		resp, err := http.Post(n.url()+verifyPath, "application/json", strings.NewReader(`{"token":"x"}`))
+		must(t, err)
+		if resp.Body.Close(); resp.StatusCode != 502 {
+			t.Errorf("verify: %d", resp.StatusCode)
+		}
+		if a := call(t, "http://"+n.admin+"/readyz"); a.StatusCode != 503 {
+			t.Errorf("an edge without an origin is ready: %d", a.StatusCode)
+		}
+	}
+}
+
+// An edge starts without its origin, is not ready, and is when that is there.
+func TestOriginComesLater(t *testing.T) {
+	ln := listenTest(t)
+	address := ln.Addr().String()
+	ln.Close()
+	n := runNode(t, before(t, "http://"+address))
+	if a := call(t, "http://"+n.admin+"/readyz"); a.StatusCode != 503 {
+		t.Errorf("/readyz without an origin: %d", a.StatusCode)
+	}
+	if a := call(t, n.url()+"/mdi/home.svg"); a.StatusCode != 502 {
+		t.Errorf("a drawing without an origin: %d", a.StatusCode)
+	}
+	until(t, "a word in the log", func() bool { return strings.Contains(n.log.String(), "waiting for the origin") })
+	ln, err := net.Listen("tcp", address)
+	must(t, err)
+	o := httptest.NewUnstartedServer(newLibrary())
+	o.Listener.Close()
+	o.Listener = ln
+	o.Start()
+	t.Cleanup(o.Close)
+	until(t, "ready", func() bool { return call(t, "http://"+n.admin+"/readyz").StatusCode == 200 })
+}
+
+// A secret is replaced, tier by tier, and no request is refused meanwhile.
+func TestSecretIsReplaced(t *testing.T) {
+	const next = "the-next-secret-01234567"
+	l := newLibrary()
+	files := []string{secretFile(t, tierSecret), secretFile(t, tierSecret)}
+	shield := runNode(t, before(t, serveOrigin(t, l)), func(c *Config) { c.TierSecretFile = files[0] })
+	n := runNode(t, before(t, shield.url()), func(c *Config) { c.TierSecretFile = files[1] }).knows(t, releaseA)
+	write := func(i int, text string) {
+		t.Helper()
+		must(t, os.WriteFile(files[i], []byte(text), 0o600))
+		tier := []*node{shield, n}[i]
+		read := strings.Count(tier.log.String(), "was read again")
+		tier.reload <- os.Interrupt // any signal: it is what the program has sent to it
+		until(t, "read", func() bool { return strings.Count(tier.log.String(), "was read again") > read })
+	}
+	for _, step := range []func(){
+		func() { write(0, next+"\n"+tierSecret) }, func() { write(1, next+"\n"+tierSecret) }, func() { write(0, next) }, func() { write(1, next) },
+	} {
+		step()
+		if a := call(t, n.url()+"/-/release", tier.Field, map[bool]string{true: tierSecret, false: next}[readFile(t, files[1]) == tierSecret]); a.StatusCode != 200 {
+			t.Errorf("%d %s", a.StatusCode, a.body)
+		}
+	}
+	if a := call(t, shield.url()+"/-/release", tier.Field, tierSecret); a.StatusCode != 403 {
+		t.Errorf("the old secret: %d", a.StatusCode)
+	}
+	for _, log := range []string{n.log.String(), shield.log.String()} {
+		if strings.Contains(log, "level=WARN") || strings.Contains(log, tierSecret) || strings.Contains(log, next) {
+			t.Errorf("log: %s", log)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return string(b)
+}
+
+// Tiers prove themselves to each other by certificates, without a secret; an edge whose certificate is not believed is served by the origin
+// behind the shield, and one that does not believe the shield asks it nothing.
+func TestTiersByCertificate(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
+	shieldCert, shieldKey := ours.Pair(t, dir, "shield", "127.0.0.1")
+	l := newLibrary()
+	ln := listenTest(t)
+	shield := runNode(t, func(c *Config) {
+		must(t, c.Origins.Set(serveOrigin(t, l)))
+		c.TLSListener, c.TLSCerts, c.TLSKeys, c.TLSClientCA = ln, []string{shieldCert}, []string{shieldKey}, ours.File
+	}).knows(t, releaseA)
+	address := "https://" + ln.Addr().String()
+	for _, row := range []struct {
+		name      string
+		believes  *certstest.Authority
+		signed    *certstest.Authority // nil: it has no certificate
+		proven    bool
+		throughIt bool // the shield answers
+	}{
+		{"believed both ways", ours, ours, true, true},
+		{"without a certificate", ours, nil, false, true},
+		{"with another's certificate", ours, theirs, false, false},
+		{"that believes others", theirs, ours, false, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			straight := newLibrary()
+			cert, key := "", ""
+			if row.signed != nil {
+				cert, key = row.signed.Pair(t, t.TempDir(), "edge")
+			}
+			n := runNode(t, func(c *Config) {
+				must(t, c.Origins.Set(address))
+				must(t, c.Origins.Set(serveOrigin(t, straight)))
+				c.OriginCA, c.OriginCert, c.OriginKey = row.believes.File, cert, key
+			}).knows(t, releaseA)
+			a := call(t, n.url()+"/mdi/home.svg")
+			if through := straight.count("/mdi/home.svg") == 0; a.StatusCode != 200 || through != row.throughIt {
+				t.Errorf("%d; through the shield: %v", a.StatusCode, through)
+			}
+			if refused := straight.count("/-/release") > 0; refused == row.proven {
+				t.Errorf("the shield refused to tell its release: %v", refused)
+			}
+			n.stop()
+		})
+	}
+	if a := call(t, "http://"+shield.admin+"/metrics"); !strings.Contains(a.body, "iconedge_edge_tier_requests_total ") || strings.Contains(a.body, "iconedge_edge_tier_requests_total 0\n") {
+		t.Error("no requests of tiers were counted")
+	}
+	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	resp, err := browser.Get(address + "/mdi/home.svg")
+	must(t, err)
+	resp.Body.Close()
+	if resp.StatusCode != 200 {
+		t.Errorf("a browser, which has no certificate: %d", resp.StatusCode)
+	}
+}
+
+// What an operator sets wrongly about tiers is said before anything starts, by the name of the flag.
+func TestTiersAreValidated(t *testing.T) {
+	dir := t.TempDir()
+	ca := certstest.NewAuthority(t, dir, "ca")
+	cert, key := ca.Pair(t, dir, "edge")
+	_, other := ca.Pair(t, dir, "other")
+	broken := secretFile(t, "no certificate, and no secret")
+	for _, row := range []struct {
+		set   Tiers
+		wrong string
+	}{
+		{Tiers{TierSecretFile: secretFile(t, tierSecret), OriginCA: ca.File, OriginCert: cert, OriginKey: key}, ""},
+		{Tiers{TierSecretFile: secretFile(t, "short")}, "--tier-secret-file: "},
+		{Tiers{TierSecretFile: broken}, "visible ASCII"},
+		{Tiers{TierSecretFile: dir + "/none"}, "no such file"},
+		{Tiers{OriginCA: broken}, "--origin-ca: "},
+		{Tiers{OriginCert: cert}, "--origin-cert and --origin-key come as a pair"},
+		{Tiers{OriginKey: key}, "--origin-cert and --origin-key come as a pair"},
+		{Tiers{OriginCert: cert, OriginKey: other}, "private key does not match"},
+		{Tiers{OriginCert: broken, OriginKey: key}, "--origin-cert: "},
+		{Tiers{TLSClientCA: ca.File}, "--tls-client-ca wants --tls-listen"},
+		{Tiers{TLSClientCA: broken}, "--tls-client-ca: "},
+	} {
+		c := Config{Tiers: row.set}
+		must(t, c.Origins.Set("https://origin.test"))
+		err := c.Validate()
+		if (err == nil) != (row.wrong == "") || err != nil && !strings.Contains(err.Error(), row.wrong) {
+			t.Errorf("%+v: %v, want %q", row.set, err, row.wrong)
+		}
+	}
+	c := Config{Tiers: Tiers{OriginCA: ca.File}}
+	must(t, c.Origins.Set("http://origin.test"))
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "are for an https --origin") {
+		t.Errorf("authorities for an origin without TLS: %v", err)
+	}
+}
