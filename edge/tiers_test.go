@@ -202,7 +202,7 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || l.count(key) != 1 || !strings.Contains(got, "origin failed") {
 		t.Errorf("stale: %d, the origin was asked %d times, Cache-Status: %s", a.StatusCode, l.count(key), got)
 	}
-	e.age(t, key, 24*time.Hour) // of no use any more
+	e.age(t, key, 24*time.Hour)                                                             // of no use any more
 	until(t, "the origin is asked", func() bool { return e.get(t, key).StatusCode == 200 }) // a failure is remembered for a second
 	if n := l.count(key); n != 2 {
 		t.Errorf("too old: the origin was asked %d times", n)

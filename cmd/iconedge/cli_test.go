@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
 )
