@@ -13,6 +13,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 )
 
 // A metricsPage is where a node tells its metrics.
@@ -24,7 +26,8 @@ func metricsPages(t *testing.T) []metricsPage {
 	home := t.TempDir()
 	must(t, home, "publish", library(t, "M0 0h8v8z"))
 	origin := start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	edge := start(t, home, "edge", "--origin", "http://"+origin.address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	edge := start(t, home, "edge", "--origin", "http://"+origin.address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--redis", fleettest.Start(t).URL).ready()
 	for range 2 {
 		get(t, edge.address("public"), "/demo/arrow.svg")
 		get(t, edge.address("public"), "/api/v1/search?q=dot")

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -69,38 +70,38 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestRedisIsOfNoUse(t *testing.T) {
 	for name, row := range map[string]struct {
 		breaks, mends func(*testing.T, *fleettest.Server)
+		answers       bool // all the same
 	}{
 		"it is killed": {
 			func(_ *testing.T, s *fleettest.Server) { s.Kill() },
-			func(t *testing.T, s *fleettest.Server) { s.Again(t) },
+			func(t *testing.T, s *fleettest.Server) { s.Again(t) }, false,
 		},
 		"it hangs": {
 			func(_ *testing.T, s *fleettest.Server) { s.Pause() },
-			func(_ *testing.T, s *fleettest.Server) { s.Resume() },
+			func(_ *testing.T, s *fleettest.Server) { s.Resume() }, false,
 		},
 		"it has no memory": {
 			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "maxmemory", "1") },
-			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "maxmemory", "0") },
+			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "maxmemory", "0") }, true,
 		},
 		"it is a replica": {
 			func(t *testing.T, s *fleettest.Server) { s.SlaveOf(t.Context(), "127.0.0.1", "1") },
-			func(t *testing.T, s *fleettest.Server) { s.SlaveOf(t.Context(), "NO", "ONE") },
+			func(t *testing.T, s *fleettest.Server) { s.SlaveOf(t.Context(), "NO", "ONE") }, true,
 		},
 		"it wants another password": {
 			func(t *testing.T, s *fleettest.Server) {
 				s.ConfigSet(t.Context(), "requirepass", "new")
 				s.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 			},
-			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "requirepass", "") },
+			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "requirepass", "") }, false,
 		},
 		"a script fails": {
 			func(t *testing.T, s *fleettest.Server) {
-				for _, key := range s.Keys(t.Context(), "iconedge:w:*").Val() {
-					s.Set(t.Context(), key, "no list", 0)
+				for _, key := range []string{"w:here:search:3/1h0m0s:192.0.2.1/32", "w:here:search:3/1h0m0s:192.0.2.2/32", "probe:here"} {
+					s.Set(t.Context(), "iconedge:"+key, "no list", 0)
 				}
-				s.Set(t.Context(), "iconedge:probe:here", "no list", 0)
 			},
-			func(t *testing.T, s *fleettest.Server) { s.FlushAll(t.Context()) },
+			func(t *testing.T, s *fleettest.Server) { s.FlushAll(t.Context()) }, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,13 +110,19 @@ func TestRedisIsOfNoUse(t *testing.T) {
 			w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
 			calls(t, w, true, true)
 			row.breaks(t, s)
+			if got := through(20, bob, w); got != 3 {
+				t.Errorf("%d of 20 get through at once, want 3", got)
+			}
 			calls(t, w, true, false, false)
-			if got := f.Stats(); got.Up || got.Shared != 2 || got.Local != 3 {
-				t.Errorf("%+v, want it down, after 2 checks there and 3 here", got)
+			if row.answers {
+				tries(t, s, 2)
+			}
+			if got := f.Stats(); got.Up || got.Shared != 2 || got.Local != 23 {
+				t.Errorf("%+v, want it down, after 2 checks there and 23 here", got)
 			}
 			row.mends(t, s)
 			eventually(t, "it is back", func() bool { return f.Stats().Up })
-			w.Allow(bob, time.Now())
+			w.Allow(alice, time.Now())
 			if got := f.Stats(); got.Shared != 3 {
 				t.Errorf("%d checks were decided there, want 3", got.Shared)
 			}
@@ -124,6 +131,18 @@ func TestRedisIsOfNoUse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tries waits until Redis has been tried so many times: each time by a new connection.
+func tries(t *testing.T, s *fleettest.Server, n int) {
+	t.Helper()
+	connections := func() (n int) {
+		_, after, _ := strings.Cut(s.Info(t.Context(), "stats").Val(), "total_connections_received:")
+		fmt.Sscan(after, &n)
+		return n
+	}
+	before := connections()
+	eventually(t, "it is tried", func() bool { return connections() > before+n })
 }
 
 // calls makes calls of alice, which are let through or not.
