@@ -96,9 +96,7 @@ func (a *asker) run(ctx context.Context) {
 // once asks one question, and counts the answer in the phase in which it was asked.
 func (a *asker) once() {
 	t, q := a.tally.Load(), a.question()
-	answer := a.ask(q.request(a.n, a.keep))
-	v, why := a.judge.see(t, q, answer)
-	t.add(q, answer, v, why)
+	a.judge.count(t, q, a.ask(q.request(a.n, a.keep)))
 }
 
 // question is the next one.

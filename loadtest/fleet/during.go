@@ -38,17 +38,17 @@ func (j *judge) first(release string) map[*edge]time.Time {
 	return first
 }
 
-// mixed is how many answers were of another release though they were asked for when their edge had shown this one.
-func (j *judge) mixed(release string) (mixed, of int) {
+// mixed are the answers of another release that were asked for when their edge had shown this one; late is how long before.
+func (j *judge) mixed(release string) (all []seen, of int, late time.Duration) {
 	first := j.first(release)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, s := range j.during {
 		if at, ok := first[s.edge]; ok && s.began.After(at) && !j.of(s, release) {
-			mixed++
+			all, late = append(all, s), max(late, s.began.Sub(at))
 		}
 	}
-	return mixed, len(j.during)
+	return all, len(j.during), late
 }
 
 // finish judges what was put off, and allows this release alone from now on.

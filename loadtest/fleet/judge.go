@@ -58,6 +58,12 @@ const (
 	later          // known when the release is
 )
 
+// count judges an answer, and counts it.
+func (j *judge) count(t *tally, q question, a answer) {
+	v, why := j.see(t, q, a)
+	t.add(q, a, v, why)
+}
+
 // see judges an answer. why is in words what is the matter.
 func (j *judge) see(t *tally, q question, a answer) (v verdict, why string) {
 	switch {

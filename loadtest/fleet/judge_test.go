@@ -117,9 +117,7 @@ func TestExchange(t *testing.T) {
 	see := func(e *edge, began, ended time.Duration, body, etag string) {
 		a := told(200, body, "ETag", etag)
 		a.edge, a.began, a.ended = e, t0.Add(began), t0.Add(ended)
-		q := question{kind: ofIcon, target: target}
-		v, why := j.see(y, q, a)
-		y.add(q, a, v, why)
+		j.count(y, question{kind: ofIcon, target: target}, a)
 	}
 	see(eu, 0, 1, "1", `"a"`)
 	see(eu, 2, 4, "2", `"b"`) // the first of the new
@@ -134,12 +132,12 @@ func TestExchange(t *testing.T) {
 	if first := j.first("two"); len(first) != 1 || !first[eu].Equal(t0.Add(4)) {
 		t.Errorf("first shown: %v, want eu's after 4", first)
 	}
-	if mixed, of := j.mixed("two"); mixed != 0 || of != 5 {
-		t.Errorf("%d of %d are mixed, want 0 of 5", mixed, of)
+	if mixed, of, _ := j.mixed("two"); len(mixed) != 0 || of != 5 {
+		t.Errorf("%d of %d are mixed, want 0 of 5", len(mixed), of)
 	}
 	see(eu, 5, 6, "1", `"a"`)
-	if mixed, _ := j.mixed("two"); mixed != 1 {
-		t.Errorf("%d are mixed, want the one that came too late", mixed)
+	if mixed, _, late := j.mixed("two"); len(mixed) != 1 || late != 1 {
+		t.Errorf("%d are mixed, %d late, want the one that came 1 too late", len(mixed), late)
 	}
 	j.finish("two")
 	if cached, _, _ := y.counts(); cached != (Count{Answers: 6, Wrong: 1}) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,19 +41,21 @@ type Phase struct {
 	Notes   []string // what was measured in it
 	Broken  []string // promises that did not hold
 
+	mu    sync.Mutex // of notes
 	tally *tally
 }
 
 // note keeps what was measured.
-func (p *Phase) note(format string, args ...any) {
-	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
-}
+func (p *Phase) note(format string, args ...any) { p.hold(true, format, args...) }
 
 // hold keeps what was measured, and that it is not what is promised unless ok.
 func (p *Phase) hold(ok bool, format string, args ...any) {
-	p.note(format, args...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	words := fmt.Sprintf(format, args...)
+	p.Notes = append(p.Notes, words)
 	if !ok {
-		p.Broken = append(p.Broken, fmt.Sprintf(format, args...))
+		p.Broken = append(p.Broken, words)
 	}
 }
 
