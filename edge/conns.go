@@ -1,10 +1,8 @@
 package edge
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -80,6 +78,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	c := &lingeringConn{}
 	conn := s.clients.proxied(raw)
 	if config != nil {
+		c.shaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
 		c.Conn = h1.NewConn(tls.Server(c.link, config), h, s.limits)
 	} else {
@@ -205,38 +204,6 @@ func (s *conns) close(list []holder, now time.Time) {
 		h.c.end()
 		s.madeRoom.Add(1)
 	}
-}
-
-// drainPoll is between two looks for connections that have become idle while the edge ends.
-const drainPoll = 50 * time.Millisecond
-
-// shutdown closes what is idle, again and again until nothing is open or ctx ends. The server of HTTP/1.1 does so as well, but takes a
-// connection for busy whose every request was answered without it.
-func (s *conns) shutdown(ctx context.Context) error {
-	tick := time.NewTicker(drainPoll)
-	defer tick.Stop()
-	for s.endIdle() > 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-// endIdle ends what is idle, and returns how many were open. Those that speak HTTP/2 are told first: that is not done here.
-func (s *conns) endIdle() int {
-	s.mu.Lock()
-	open := slices.Collect(maps.Keys(s.open))
-	s.mu.Unlock()
-	for _, c := range open {
-		if phase, _ := c.phase(); phase == h1.Idle && c.streams.Load() == nil && c.closeIdle() {
-			c.closing.Store(true)
-			c.end()
-		}
-	}
-	return len(open)
 }
 
 var phaseNames = [h1.Writing + 1]string{"idle", "reading", "busy", "writing"}

@@ -1,11 +1,21 @@
 package edge
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
+
+// shut ends a server alone, with connections that belong to no listener of ours.
+func shut(s *fasthttp.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s.ShutdownWithContext(ctx)
+}
 
 // clients of one edge, one for each way in that one server serves.
 func (s *securedTest) clients(t testing.TB, reference bool) map[string]*securedTest {

@@ -32,7 +32,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -50,6 +49,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	public = publicListener{public, new(sync.Once)}
 	defer public.Close()
 	defer admin.Close()
 	store, err := cache.New(cache.Options{
@@ -72,9 +72,8 @@ func Run(ctx context.Context, cfg Config) error {
 	m := newMetrics(cfg.Version)
 	h := newHandler(life, cfg, store, asked, m)
 	h.tiers = tiers
-	var draining atomic.Bool
 	warm := store.Stats().DiskEntries > 0 // it can answer something without its origin, and may be needed to
-	ready := func() bool { return (warm || h.reached.Load()) && !draining.Load() }
+	ready := func() bool { return (warm || h.reached.Load()) && !h.draining.Load() }
 	m.watches(store, cfg.CacheBytes, asked, ready)
 	m.watchesClients(h.conns, h.waiting)
 	m.watchesStreams(h.streams)
@@ -124,8 +123,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
-	draining.Store(true)
-	drain(cfg.Drain, cfg.Log, h.shutdowns(server, secured)...)
+	h.drain(cfg.Drain, cfg.Log, server, public, secured)
 	return nil
 }
 
@@ -144,27 +142,6 @@ func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err er
 		}
 	}
 	return public, admin, nil
-}
-
-// shutdowns end what speaks each protocol.
-func (h *handler) shutdowns(server *fasthttp.Server, secured *secured) []func(context.Context) error {
-	return []func(context.Context) error{server.ShutdownWithContext, h.conns.shutdown, h.streams.Shutdown, h.reference.shutdown, secured.shutdown}
-}
-
-// drain has every server take no new connections, close those that are idle, and wait for the requests under way.
-func drain(atMost time.Duration, log *slog.Logger, shutdown ...func(context.Context) error) {
-	log.Info("draining", "at_most", atMost)
-	ctx, cancel := context.WithTimeout(context.Background(), atMost)
-	defer cancel()
-	var all sync.WaitGroup
-	for _, f := range shutdown {
-		all.Go(func() {
-			if err := f(ctx); err != nil {
-				log.Warn("drained no further", "err", err)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // spread gives everybody who waits for a signal one of his own.

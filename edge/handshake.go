@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"golang.org/x/crypto/acme"
@@ -13,38 +15,26 @@ import (
 	"github.com/iconedge/iconedge/certs"
 )
 
-// A secureListener shakes hands. Connections that choose HTTP/2 are served by themselves; Accept gives the others to the server of
-// HTTP/1.1.
+// A secureListener shakes hands. Connections that choose HTTP/2 are served by themselves, the others by the server of HTTP/1.1; those too
+// whose handshake is done when no more are accepted.
 type secureListener struct {
 	listener
-	plainer chan net.Conn
-	closed  chan struct{}
+	plainer *fasthttp.Server
 }
 
 func newSecureListener(l net.Listener, h *handler, config *tls.Config) *secureListener {
-	s := &secureListener{listener{l, h, config}, make(chan net.Conn), make(chan struct{})}
-	go s.run()
-	return s
+	return &secureListener{listener{publicListener{l, new(sync.Once)}, h, config}, nil}
 }
 
-// run accepts until the listener is closed.
-func (l *secureListener) run() {
-	defer close(l.closed)
+// serve accepts until the listener is closed.
+func (l *secureListener) serve(plainer *fasthttp.Server) error {
+	l.plainer = plainer
 	for {
 		c, err := l.listener.Accept()
 		if err != nil {
-			return
+			return err
 		}
 		go l.shake(c.(*lingeringConn))
-	}
-}
-
-func (l *secureListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.plainer:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
 	}
 }
 
@@ -56,6 +46,8 @@ func (l *secureListener) shake(c *lingeringConn) {
 	cancel()
 	l.h.metrics.shook(err)
 	state := t.ConnectionState()
+	c.plainly().Await(time.Now())
+	c.shaking.Store(false)
 	if err == nil && certs.Shown(&state) {
 		c.tier = true
 		c.plainly().ByTier()
@@ -67,10 +59,8 @@ func (l *secureListener) shake(c *lingeringConn) {
 		c.serveStreams(l.h, t, c.link)
 		c.end()
 	default:
-		select {
-		case l.plainer <- c:
-		case <-l.closed:
-			c.end()
+		if err := l.plainer.ServeConn(c); err != nil {
+			l.h.log.Debug("http server", "said", err.Error())
 		}
 	}
 }

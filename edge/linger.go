@@ -51,7 +51,8 @@ type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool
 	closing atomic.Bool
-	ended   func() // called once, when it is closed; nil: nothing is
+	shaking atomic.Bool // the handshake of TLS is not done
+	ended   func()      // called once, when it is closed; nil: nothing is
 
 	tier    bool                    // its client is an edge behind this one, by its certificate
 	link    *h2.Link                // below TLS; nil: it is not of TLS

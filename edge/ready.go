@@ -107,7 +107,7 @@ func (h *handler) counts(m *meeting, q *plain.Request) bool {
 // Answer is the short way of HTTP/1.1.
 func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 	var m meeting
-	if !h.meet(&m, q) {
+	if h.draining.Load() || !h.meet(&m, q) {
 		return dst, false
 	}
 	defer m.view.Release()

@@ -40,7 +40,7 @@ func bothWays(t testing.TB, h *handler) (short, long string) {
 		s := newServer(h, h.log)
 		done := make(chan struct{})
 		go func() { defer close(done); s.Serve(wrap(ln)) }()
-		t.Cleanup(func() { drain(10*time.Second, h.log, s.ShutdownWithContext); ln.Close(); <-done })
+		t.Cleanup(func() { shut(s); ln.Close(); <-done })
 		return ln.Addr().String()
 	}
 	return serve(func(l net.Listener) net.Listener { return listener{l, h, nil} }), serve(func(l net.Listener) net.Listener { return longWay{l, h.clients} })

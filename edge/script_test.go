@@ -75,7 +75,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(e.ln) }()
 	t.Cleanup(func() {
-		drain(10*time.Second, cfg.Log, s.ShutdownWithContext)
+		shut(s)
 		e.ln.Close() // had it not begun to serve yet
 		<-done
 		end()

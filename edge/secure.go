@@ -171,7 +171,7 @@ func (s *secured) serve(server *fasthttp.Server, broken chan<- error) {
 		return
 	}
 	s.log.Info("listening", "address", s.tls.Addr().String(), "for", "tls")
-	go func() { broken <- server.Serve(s.tls) }()
+	go func() { broken <- s.tls.serve(server) }()
 	if s.quic != nil {
 		go func() { broken <- s.quic.Serve() }()
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,8 +62,9 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 	}
 	secured, err := openSecure(t.Context(), e.handler, e.cfg)
 	must(t, err)
-	public, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
+	public := publicListener{ln, new(sync.Once)}
 	server, broken, done := newServer(e.handler, e.cfg.Log), make(chan error, 4), make(chan struct{})
 	go func() { defer close(done); server.Serve(listener{public, e.handler, nil}) }()
 	secured.serve(server, broken)
@@ -77,7 +79,7 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 		default:
 			close(stopped)
 		}
-		drain(10*time.Second, e.cfg.Log, e.shutdowns(server, secured)...)
+		e.drain(10*time.Second, e.cfg.Log, server, public, secured)
 		end()
 		secured.Close()
 		<-done

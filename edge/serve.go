@@ -61,6 +61,7 @@ type handler struct {
 	hints      rate
 
 	requireToken bool
+	draining     atomic.Bool // the edge ends: each connection has its last answer
 
 	proxyAll  bool
 	maxObject int64 // bytes of the largest body that is stored
@@ -184,6 +185,9 @@ func (h *handler) end(r *request, o outcome, err error) {
 	}
 	if h.altSvc != "" && secure(r.ctx) {
 		r.ctx.Response.Header.Set("Alt-Svc", h.altSvc)
+	}
+	if h.draining.Load() {
+		closeAfter(r.ctx)
 	}
 	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(r.now))
 	if r.stream != nil {

@@ -149,7 +149,7 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(listener{ln, h, nil}) }()
 	t.Cleanup(func() {
-		drain(10*time.Second, cfg.Log, s.ShutdownWithContext)
+		shut(s)
 		ln.Close()
 		<-done
 		end()

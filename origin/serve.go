@@ -34,19 +34,20 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, public http.Handler, p
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go tiers.Run(ctx, nil, cfg.Log)
+	parts := &parting{Handler: public, stopping: &private.stopping}
 	ended := make(chan error, 3)
-	start := func(ln net.Listener, h http.Handler, what string) *http.Server {
+	start := func(ln net.Listener, h http.Handler, what string, state func(net.Conn, http.ConnState)) *http.Server {
 		s := &http.Server{
 			Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-			MaxHeaderBytes: maxHead, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
+			ConnState: state, MaxHeaderBytes: maxHead, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
 		}
 		cfg.Log.Info("listening", "address", ln.Addr().String(), "for", what)
 		go func() { ended <- s.Serve(ln) }()
 		return s
 	}
-	servers := []*http.Server{start(tiers.secure(publicLn), public, "public")}
+	servers := []*http.Server{start(tiers.secure(publicLn), parts, "public", parts.state)}
 	if privateLn != nil {
-		servers = append(servers, start(privateLn, private, "admin"))
+		servers = append(servers, start(privateLn, private, "admin", nil))
 	}
 	worked := make(chan struct{})
 	go func() {
@@ -62,6 +63,7 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, public http.Handler, p
 	cfg.Log.Info("stopping", "drain", cfg.Drain)
 	drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain)
 	defer cancel()
+	parts.part(drainCtx, publicLn)
 	for _, s := range servers { // the admin listener last: it tells that the other is stopping
 		if s.Shutdown(drainCtx) != nil {
 			s.Close() // their time is over

@@ -17,6 +17,7 @@ origin it learns what a new release changed, and forgets only that.
   iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
 
 GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.
+Sockets that systemd passes in are used instead of listening, by FileDescriptorName: public, tls, quic, admin.
 SIGHUP has --allow-file, --deny-file and the certificates read at once, else they are read within seconds of a change, and --access-log opened
 anew.`
 
@@ -28,8 +29,14 @@ func runEdge(ctx context.Context, std streams, args []string) error {
 	if err := fs.parse(std, args); err != nil {
 		return err
 	}
+	if err := inheritEdge(&cfg); err != nil {
+		return err
+	}
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
 		cfg.Reload = reloads(cfg)
+		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener); err != nil {
+			return err
+		}
 		return edge.Run(ctx, cfg)
 	})
 }

@@ -33,6 +33,7 @@ var commands = []command{
 	{"edge", "an edge node: the caching reverse proxy in front of an origin", runEdge},
 	{"token", "issue, revoke and list licence tokens", tokens},
 	{"mcp", "icons for agents, over the Model Context Protocol", runMCP},
+	{"health", "ask a server how it is, for containers", health},
 	{"version", "print the version", printVersion},
 }
 

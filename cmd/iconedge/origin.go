@@ -15,7 +15,8 @@ edges to talk to; it does not limit anybody, so leave it on a loopback or privat
   AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=… \
   iconedge origin --store 's3://icons?endpoint=10.0.0.9:9000&tls=false&region=us-east-1' --cdn-url https://cdn.example.org
 
-GET /healthz and /readyz and /metrics are on the admin listener.`
+GET /healthz and /readyz and /metrics are on the admin listener. Sockets that systemd passes in are used instead of listening, by
+FileDescriptorName: public, admin.`
 
 func runOrigin(ctx context.Context, std streams, args []string) error {
 	fs := newFlags("origin", "", originHelp)
@@ -27,7 +28,17 @@ func runOrigin(ctx context.Context, std streams, args []string) error {
 	if err := fs.parse(std, args); err != nil {
 		return err
 	}
-	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error { return origin.Run(ctx, cfg) })
+	sockets, err := inherit(publicSocket, adminSocket)
+	if err != nil {
+		return err
+	}
+	cfg.Listener, cfg.AdminListener = sockets.streams[publicSocket], sockets.streams[adminSocket]
+	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
+		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener); err != nil {
+			return err
+		}
+		return origin.Run(ctx, cfg)
+	})
 }
 
 // serve runs a server whose flags have been read: first its logger, then its configuration, looked at as a whole.

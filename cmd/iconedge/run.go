@@ -35,6 +35,9 @@ func runAll(ctx context.Context, std streams, args []string) error {
 	if err := fs.parse(std, args); err != nil {
 		return err
 	}
+	if err := inheritEdge(&edgeCfg); err != nil {
+		return err
+	}
 	return serve(ctx, fs, &edgeCfg.Log, logger, edgeCfg.Validate, func(ctx context.Context) error {
 		originCfg.Log, originCfg.Trace = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace
 		originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
@@ -45,10 +48,15 @@ func runAll(ctx context.Context, std streams, args []string) error {
 // runBoth runs an edge over an origin of its own. The origin outlives the edge, so that what the edge has under way when it
 // drains is answered.
 func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
-	var err error
 	e.Reload = reloads(e)
-	if e.Listener, err = net.Listen("tcp", e.Listen); err != nil {
+	err := supervised(ctx, e.Log, e.AdminListen, &e.AdminListener, &e.Listener, &e.TLSListener)
+	if err != nil {
 		return err
+	}
+	if e.Listener == nil {
+		if e.Listener, err = net.Listen("tcp", e.Listen); err != nil {
+			return err
+		}
 	}
 	if o.Listener, err = net.Listen("tcp", o.Listen); err != nil {
 		e.Listener.Close()

@@ -21,5 +21,8 @@ func (c *Conn) Phase() (Phase, time.Time) {
 
 func (c *Conn) enter(p Phase, now time.Time) { c.phase.Store(now.UnixMilli()<<2 | int64(p)) }
 
+// Await says that a request is expected from now on.
+func (c *Conn) Await(now time.Time) { c.enter(Idle, now) }
+
 // Serve says that the request is whole, and is being answered.
 func (c *Conn) Serve(now time.Time) { c.enter(Busy, now) }

@@ -37,11 +37,23 @@ func queued(c net.Conn) int64 {
 	return int64(n)
 }
 
+// Waiting reports whether the client has sent something that nobody has read.
+func (c *Conn) Waiting() (waiting bool) {
+	onSocket(c.Conn, func(fd uintptr) { n, _ := peek(fd); waiting = n > 0 })
+	return waiting
+}
+
+// peek looks at what is to be read next, and leaves it there.
+func peek(fd uintptr) (int, error) {
+	n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	return n, err
+}
+
 // Left reports whether the client has closed its end, or broken the connection. A client that has closed one direction alone looks the
 // same.
 func (c *Conn) Left() (left bool) {
 	onSocket(c.Conn, func(fd uintptr) {
-		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		n, err := peek(fd)
 		left = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
 	})
 	return left

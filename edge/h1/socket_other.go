@@ -12,3 +12,6 @@ func queued(net.Conn) int64 { return 0 }
 
 // Left is not known on this system.
 func (c *Conn) Left() bool { return false }
+
+// Waiting is not known here.
+func (c *Conn) Waiting() bool { return false }

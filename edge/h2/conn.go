@@ -45,7 +45,8 @@ type Conn struct {
 	memory   Memory    // of the peer's decoder
 	shrunk   bool      // the peer's table became smaller: the next block says so
 	final    uint32    // after GOAWAY: no stream above this one is answered
-	leaving  bool      // GOAWAY was sent
+	begun    bool      // our SETTINGS, which come first (RFC 9113, section 3.4)
+	leaving  bool      // it is asked to leave: GOAWAY, when it has begun
 	settled  bool      // the peer's SETTINGS have come
 	writes   time.Time // when the write deadline was moved
 	calm     flood
@@ -111,6 +112,9 @@ func (c *Conn) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.append(appendSettings(nil, c.srv.config.MaxList))
+	if c.begun = true; c.leaving {
+		c.announce()
+	}
 	return c.flush()
 }
 
@@ -240,25 +244,43 @@ func (c *Conn) close() {
 		outBuffers.give(c.out)
 		c.out = nil
 	}
+	leaving := c.leaving
 	c.mu.Unlock()
 	if c.in != nil {
 		inBuffers.give(c.in)
 		c.in = nil
 	}
+	if leaving {
+		c.linger()
+	}
 	c.rw.Close()
 }
 
-// drain announces that no further requests are taken. Those on their way are answered: the number of the last one is told
-// when the client has had the time to hear of it (RFC 9113, section 6.8).
+// linger gives the client the time to take the last answer: with something of the client's unread, closing at once would reset the connection,
+// and the answer could be lost (RFC 9112, section 9.6, gives the reason; TCP is the same here).
+func (c *Conn) linger() {
+	half, ok := c.rw.(interface{ CloseWrite() error })
+	if ok && half.CloseWrite() == nil && c.rw.SetReadDeadline(time.Now().Add(drainAfter)) == nil {
+		io.CopyN(io.Discard, c.rw, lingerBytes)
+	}
+}
+
+const lingerBytes = 256 << 10
+
+// drain has the client take its further requests elsewhere.
 func (c *Conn) drain() {
 	c.mu.Lock()
-	c.append(appendGoAway(nil, maxWindow, http2.ErrCodeNo))
-	c.leaving = true
-	err := c.flush()
-	c.mu.Unlock()
-	if err != nil {
-		return
+	defer c.mu.Unlock()
+	if c.leaving = true; c.begun {
+		c.announce()
+		c.flush()
 	}
+}
+
+// announce says that no further requests are taken. Those on their way are answered: the number of the last one is told
+// when the client has had the time to hear of it (RFC 9113, section 6.8).
+func (c *Conn) announce() {
+	c.append(appendGoAway(nil, maxWindow, http2.ErrCodeNo))
 	time.AfterFunc(drainAfter, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -12,7 +12,6 @@ package h2
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -89,7 +88,6 @@ type Server struct {
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}
 	draining bool
-	gone     sync.WaitGroup
 	counts   counts
 }
 
@@ -118,32 +116,24 @@ func (s *Server) Stats() Stats {
 	return Stats{n, s.counts.refused.Load(), s.counts.calmed.Load(), s.counts.broken.Load(), s.counts.stalled.Load()}
 }
 
-// ErrDraining says that no new connections are served.
-var ErrDraining = errors.New("the server is draining")
-
 // NewConn makes a connection known that speaks HTTP/2. rw is the connection itself, or TLS upon it; link is the same below TLS. client
 // is whom it asks for. It must be served.
 func (s *Server) NewConn(rw net.Conn, link *Link, client netip.Addr) *Conn {
 	return newConn(s, rw, link, client)
 }
 
-// Serve serves a connection until it ends, and closes it.
+// Serve serves a connection until it ends, and closes it. One that comes when the server is shut down is answered what it asks for at once: its
+// client could not know.
 func (c *Conn) Serve() error {
 	s := c.srv
 	s.mu.Lock()
-	if s.draining {
-		s.mu.Unlock()
-		c.rw.Close()
-		return ErrDraining
-	}
+	c.leaving = s.draining
 	s.conns[c] = struct{}{}
-	s.gone.Add(1)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
-		s.gone.Done()
 	}()
 	return c.serve()
 }
@@ -166,20 +156,26 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		go c.drain()
 	}
 	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		s.gone.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
+	for s.Stats().Connections > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.cut()
+			return ctx.Err()
+		}
 	}
+	return nil
+}
+
+const drainPoll = 20 * time.Millisecond
+
+// cut closes all connections.
+func (s *Server) cut() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for c := range s.conns {
 		c.rw.Close()
 	}
-	s.mu.Unlock()
-	return ctx.Err()
 }

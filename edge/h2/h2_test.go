@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -600,10 +599,20 @@ func TestShutdown(t *testing.T) {
 	if err := <-down; err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	ours, theirs := net.Pipe()
-	go io.Copy(io.Discard, theirs)
-	if err := s.NewConn(NewLink(ours, false, nil), NewLink(ours, false, nil), netip.Addr{}).Serve(); !errors.Is(err, ErrDraining) {
-		t.Errorf("a new connection: %v", err)
+}
+
+// Who connects while the server ends could not know: he is answered what he asks for at once, behind our SETTINGS, and then told to leave.
+func TestShutdownGreets(t *testing.T) {
+	s := New(newApp(), newApp(), Config{})
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := connect(t, s)
+	p.ask("GET", "/hello", true)
+	p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamID == 1 })
+	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.GoAwayFrame); return ok && g.LastStreamID == 1 })
+	if code, told := p.ended(); told && code != http2.ErrCodeNo {
+		t.Errorf("the end: %v", code)
 	}
 }
 

@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -138,6 +139,15 @@ func (l *Link) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return l.socket.write(l, p)
+}
+
+// CloseWrite says that nothing more is sent.
+func (l *Link) CloseWrite() error {
+	half, ok := l.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
 }
 
 // cork keeps what is written until uncork.

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/iconedge/iconedge/certs/certstest"
+)
+
+// TestRestarts stops and starts processes under load whose sockets outlive them. Not one request may fail, of clients that ask nothing twice: neither on
+// new connections, which wait between two processes, nor on kept ones, which are told when they have had their last answer.
+func TestRestarts(t *testing.T) {
+	home := t.TempDir()
+	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	for name, begin := range map[string]func(t *testing.T, home string) *restarted{"edge": restartEdge, "origin": restartOrigin, "run": restartRun} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := begin(t, home)
+			now := r.start()
+			l := newSteady(t, r.kinds)
+			for range 3 {
+				l.more(t, 40)
+				if status := now.stop(); status != 0 {
+					t.Errorf("after SIGTERM: status %d", status)
+				}
+				now = r.start()
+			}
+			l.more(t, 40)
+			l.end(t)
+		})
+	}
+}
+
+// A restarted process has sockets that are held for it, and clients of many kinds.
+type restarted struct {
+	start func() *server
+	kinds map[string]asker
+}
+
+// An asker asks once, and says what went wrong; as one of so many, each with connections of its own.
+type asker func() (ask func(ctx context.Context, path string) error)
+
+// paths are asked for in turn: hits, one that is coloured on the way, one that no two ask for alike, and names that are not there.
+func pathsOf(n int) string {
+	switch n % 4 {
+	case 0:
+		return "/demo/arrow.svg"
+	case 1:
+		return "/demo/dot.svg?color=%23f00"
+	case 2:
+		return fmt.Sprintf("/demo/dot.svg?size=%d", 1+rand.IntN(4000))
+	}
+	return "/api/v1/icon/demo/arrow"
+}
+
+var unlimited = []string{"--limit", "search=off", "--limit", "icon=off", "--limit", "packs=off"}
+
+// restartSecured is a command that is an edge, with each of its sockets held.
+func restartSecured(t *testing.T, home string, args ...string) *restarted {
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
+	public, secured, admin := hold(t, publicSocket, "127.0.0.1:0"), hold(t, tlsSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0")
+	quic := hold(t, quicSocket, secured.addr.String())
+	args = append(append(args, "--tls-cert", cert, "--tls-key", key), unlimited...)
+	config := func(protocols ...string) *tls.Config {
+		return &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: protocols}
+	}
+	return &restarted{
+		start: func() *server {
+			return startCommand(t, passing(program(t, home, args...), public, admin, quic, secured)).ready()
+		},
+		kinds: map[string]asker{
+			"h1, new":           byH1(public.addr, nil, false),
+			"h1, kept":          byH1(public.addr, nil, true),
+			"h1 over TLS, new":  byH1(secured.addr, config("http/1.1"), false),
+			"h1 over TLS, kept": byH1(secured.addr, config("http/1.1"), true),
+			"h2, new":           byH2(secured.addr, config("h2"), false),
+			"h2, kept":          byH2(secured.addr, config("h2"), true),
+			"h2c, kept":         byH2(public.addr, nil, true),
+		},
+	}
+}
+
+func restartEdge(t *testing.T, home string) *restarted {
+	origin := start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	return restartSecured(t, home, "edge", "--origin", "http://"+origin.address("public"))
+}
+
+func restartRun(t *testing.T, home string) *restarted { return restartSecured(t, home, "run") }
+
+// restartOrigin: those who ask the origin itself, and those who ask an edge in front of it for what that has not.
+func restartOrigin(t *testing.T, home string) *restarted {
+	public, admin, mirror := hold(t, publicSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0"), filepath.Join(t.TempDir(), "mirror")
+	begin := func() *server {
+		return startCommand(t, passing(program(t, home, "origin", "--mirror", mirror), public, admin)).ready()
+	}
+	first := begin()
+	args := append([]string{"edge", "--origin", "http://" + public.addr.String(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, unlimited...)
+	edge, err := net.ResolveTCPAddr("tcp", start(t, home, args...).ready().address("public"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &restarted{
+		start: func() *server {
+			if s := first; s != nil {
+				first = nil
+				return s
+			}
+			return begin()
+		},
+		kinds: map[string]asker{
+			"h1, new":         byH1(public.addr, nil, false),
+			"h1, kept":        byH1(public.addr, nil, true),
+			"through an edge": byH1(edge, nil, true),
+		},
+	}
+}
+
+// A steady load has clients of each kind ask until it ends.
+type steady struct {
+	stop     context.CancelFunc
+	all      sync.WaitGroup
+	answered map[string]*atomic.Int64
+	failed   atomic.Int64
+	progress chan struct{}
+}
+
+const askersEach = 3
+
+func newSteady(t *testing.T, kinds map[string]asker) *steady {
+	ctx, stop := context.WithCancel(t.Context())
+	l := &steady{stop: stop, answered: map[string]*atomic.Int64{}, progress: make(chan struct{}, 1)}
+	for kind, asker := range kinds {
+		count := &atomic.Int64{}
+		l.answered[kind] = count
+		for range askersEach {
+			l.all.Go(func() { l.ask(ctx, t, kind, asker(), count) })
+		}
+	}
+	return l
+}
+
+func (l *steady) ask(ctx context.Context, t *testing.T, kind string, ask func(context.Context, string) error, count *atomic.Int64) {
+	for n := 0; ctx.Err() == nil; n++ {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		if err := ask(within, pathsOf(n)); err != nil && l.failed.Add(1) <= 20 {
+			t.Errorf("%s: %s: %v", kind, pathsOf(n%4), err)
+		}
+		cancel()
+		count.Add(1)
+		select {
+		case l.progress <- struct{}{}:
+		default:
+		}
+		time.Sleep(rand.N(20 * time.Millisecond)) // a kept connection is idle between two requests
+	}
+}
+
+// more waits until each kind has had so many answers more.
+func (l *steady) more(t *testing.T, answers int64) {
+	want := map[string]int64{}
+	for kind, count := range l.answered {
+		want[kind] = count.Load() + answers
+	}
+	late := time.After(2 * time.Minute)
+	for kind, count := range l.answered {
+		for count.Load() < want[kind] {
+			select {
+			case <-l.progress:
+			case <-late:
+				t.Fatalf("%s: only %d answers, waiting for %d", kind, count.Load(), want[kind])
+			}
+		}
+	}
+}
+
+func (l *steady) end(t *testing.T) {
+	l.stop()
+	l.all.Wait()
+	for kind, count := range l.answered {
+		t.Logf("%s: %d answers", kind, count.Load())
+	}
+	if n := l.failed.Load(); n > 0 {
+		t.Errorf("%d requests failed", n)
+	}
+}
+
+func dial(ctx context.Context, address net.Addr, config *tls.Config) (net.Conn, error) {
+	if config == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", address.String())
+	}
+	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address.String())
+}
+
+// byH1 asks by HTTP/1.1, on a connection that is kept until an answer says that it was the last one.
+func byH1(address net.Addr, config *tls.Config, kept bool) asker {
+	return func() func(context.Context, string) error {
+		var conn net.Conn
+		var from *bufio.Reader
+		return func(ctx context.Context, path string) (err error) {
+			if conn == nil {
+				if conn, err = dial(ctx, address, config); err != nil {
+					return fmt.Errorf("connecting: %w", err)
+				}
+				from = bufio.NewReader(conn)
+			}
+			last, err := askH1(ctx, conn, from, path)
+			if err != nil || last || !kept {
+				conn.Close()
+				conn = nil
+			}
+			return err
+		}
+	}
+}
+
+// askH1 asks once, and reports whether the answer is the connection's last.
+func askH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) (last bool, err error) {
+	deadline, _ := ctx.Deadline()
+	conn.SetDeadline(deadline)
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n", path); err != nil {
+		return true, fmt.Errorf("sending: %w", err)
+	}
+	resp, err := http.ReadResponse(from, nil)
+	if err != nil {
+		return true, fmt.Errorf("reading the answer: %w", err)
+	}
+	return resp.Close, drawn(resp)
+}
+
+// drawn reads an answer to its end.
+func drawn(resp *http.Response) error {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("reading the body: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "<svg") {
+		return fmt.Errorf("answered %s %.200s", resp.Status, body)
+	}
+	return nil
+}
+
+// byH2 asks by HTTP/2, on a connection that is kept until it is told to go away.
+func byH2(address net.Addr, config *tls.Config, kept bool) asker {
+	scheme := "https"
+	if config == nil {
+		scheme = "http"
+	}
+	return func() func(context.Context, string) error {
+		var conn *http2.ClientConn
+		return func(ctx context.Context, path string) error {
+			for {
+				if conn == nil || !conn.CanTakeNewRequest() {
+					raw, err := dial(ctx, address, config)
+					if err != nil {
+						return fmt.Errorf("connecting: %w", err)
+					}
+					if conn, err = new(http2.Transport).NewClientConn(raw); err != nil {
+						return fmt.Errorf("beginning: %w", err)
+					}
+				}
+				sent, err := askH2(ctx, conn, scheme+"://edge.test"+path)
+				if !kept || err != nil {
+					conn.Close()
+					conn = nil
+				}
+				if sent || err == nil || ctx.Err() != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// askH2 asks once, and reports whether the request was sent: a connection may have been told to go away just before.
+func askH2(ctx context.Context, conn *http2.ClientConn, url string) (sent bool, err error) {
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
+	if err != nil {
+		return true, err
+	}
+	resp, err := conn.RoundTrip(req)
+	if err != nil {
+		return sent, fmt.Errorf("asking: %w", err)
+	}
+	return true, drawn(resp)
+}

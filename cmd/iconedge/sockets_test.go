@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A held socket is one that a test keeps, as systemd does, for process after process.
+type held struct {
+	name string
+	file *os.File
+	addr net.Addr
+}
+
+// hold opens a socket: on UDP where the name is quic.
+func hold(t *testing.T, name, address string) held {
+	t.Helper()
+	var socket interface {
+		File() (*os.File, error)
+		Close() error
+	}
+	var addr net.Addr
+	if name == quicSocket {
+		c, err := net.ListenPacket("udp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket, addr = c.(*net.UDPConn), c.LocalAddr()
+	} else {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket, addr = l.(*net.TCPListener), l.Addr()
+	}
+	file, err := socket.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket.Close() // the file is the same socket
+	t.Cleanup(func() { file.Close() })
+	return held{name, file, addr}
+}
+
+// passing is cmd with sockets passed in (sd_listen_fds(3)). The process must be told its own number, which it has when a shell has become it.
+func passing(cmd *exec.Cmd, sockets ...held) *exec.Cmd {
+	var names []string
+	for _, s := range sockets {
+		names = append(names, s.name)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, s.file)
+	}
+	cmd.Env = append(cmd.Env, fmt.Sprintf("LISTEN_FDS=%d", len(sockets)), "LISTEN_FDNAMES="+strings.Join(names, ":"))
+	cmd.Args = append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	return cmd
+}
+
+// TestWrongSockets: sockets that a command has no use for are one line that says what is wrong, and exit status 2.
+func TestWrongSockets(t *testing.T) {
+	home := t.TempDir()
+	named := func(name string) held { return hold(t, name, "127.0.0.1:0") }
+	as := func(name string, s held) held { s.name = name; return s }
+	connected, err := net.Dial("tcp", named("any").addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connected.Close()
+	connection, err := connected.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		command string
+		sockets []held
+		stderr  string
+	}{
+		{"edge", []held{named("iconedge-edge.socket")}, `"iconedge-edge.socket" was passed in: FileDescriptorName must be one of public, tls, quic, admin`},
+		{"run", []held{named("web")}, `"web"`},
+		{"origin", []held{named("tls")}, "must be one of public, admin"},
+		{"edge", []held{named("public"), named("public")}, "two sockets called public"},
+		{"edge", []held{named("quic")}, "none called tls"},
+		{"edge", []held{named("tls")}, "--tls-cert"}, // what is asked for beside --tls-listen
+		{"edge", []held{as("public", named("quic"))}, "called public"},
+		{"edge", []held{named("tls"), as("quic", named("public"))}, "called quic"},
+		{"edge", []held{{name: "public", file: connection}}, "Accept=no"},
+	} {
+		cmd := passing(program(t, home, row.command), row.sockets...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		cmd.Run()
+		if status := cmd.ProcessState.ExitCode(); status != 2 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), row.stderr) {
+			t.Errorf("iconedge %s: status %d, want 2; stderr %q, want one line with %q", row.command, status, stderr.String(), row.stderr)
+		}
+	}
+}
+
+// A manager is what listens to sd_notify.
+func manager(t *testing.T) (address string, told func(string)) {
+	t.Helper()
+	address = filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { socket.Close() })
+	return address, func(want string) {
+		t.Helper()
+		socket.SetReadDeadline(time.Now().Add(30 * time.Second))
+		for buf := make([]byte, 4096); ; {
+			n, err := socket.Read(buf)
+			if err != nil {
+				t.Fatalf("the manager was never told %q: %v", want, err)
+			}
+			if strings.Contains(string(buf[:n])+"\n", want+"\n") {
+				return
+			}
+		}
+	}
+}
+
+// TestSupervised: a service manager is told when a server is ready, that it is alive, and that it stops; by a server without an origin too.
+func TestSupervised(t *testing.T) {
+	home := t.TempDir()
+	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	nobody := "http://" + freeAddress(t)
+	for name, row := range map[string]struct {
+		args   []string
+		status string
+	}{
+		"run":                    {[]string{"run"}, "STATUS=ready"},
+		"edge":                   {[]string{"edge", "--origin", nobody}, "STATUS=serving, not ready yet: see the log"},
+		"origin":                 {[]string{"origin"}, "STATUS=ready"},
+		"origin without /readyz": {[]string{"origin", "--admin-listen", "none"}, "STATUS=ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, told := manager(t)
+			cmd := program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
+			cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+address, "WATCHDOG_USEC=200000")
+			s := startCommand(t, cmd)
+			told("READY=1\n" + row.status)
+			told("WATCHDOG=1")
+			go s.stop()
+			told("STOPPING=1")
+		})
+	}
+}
+
+// TestHealth: containers ask by the program itself.
+func TestHealth(t *testing.T) {
+	home := t.TempDir()
+	s := start(t, home, "edge", "--origin", "http://"+freeAddress(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	admin := "http://" + s.address("admin")
+	for _, row := range []struct {
+		args   []string
+		status int
+		stderr string
+	}{
+		{[]string{admin + "/healthz"}, 0, ""},
+		{[]string{admin + "/readyz"}, 1, http.StatusText(http.StatusServiceUnavailable)},
+		{[]string{"http://" + freeAddress(t)}, 1, "refused"},
+		{[]string{"ftp://x"}, 2, "http://"},
+		{[]string{"nonsense"}, 2, "http://"},
+		{[]string{admin, admin}, 2, "one URL"},
+	} {
+		if _, stderr, status := callProgram(t, home, append([]string{"health"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
+			t.Errorf("iconedge health %v: status %d, want %d; stderr %q, want %q", row.args, status, row.status, stderr, row.stderr)
+		}
+	}
+}

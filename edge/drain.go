@@ -1,0 +1,105 @@
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/h1"
+)
+
+// An edge ends without losing a request. It takes no more connections first: who waits in the queue of a socket that outlives the process is
+// answered by the next one. Then each connection has its last answer, which says so: by Connection: close (RFC 9112, section 9.6), or
+// GOAWAY (RFC 9113, section 6.8). A client may have sent a request before it could know. So a connection that is idle is kept for a moment longer
+// than most clients are away, and not closed while anything lies in it unread.
+
+const (
+	idleGrace = 500 * time.Millisecond // as HTTP/2 has it
+	drainPoll = 50 * time.Millisecond  // between two looks for connections that have become idle
+)
+
+type ending = func(context.Context) error
+
+// drain has every server take no new connections, and wait for the requests under way; the server of HTTP/1.1 last: it would close what is
+// idle at once, and what it takes for idle.
+func (h *handler) drain(atMost time.Duration, log *slog.Logger, server *fasthttp.Server, public net.Listener, s *secured) {
+	h.draining.Store(true)
+	log.Info("draining", "at_most", atMost)
+	ctx, cancel := context.WithTimeout(context.Background(), atMost)
+	defer cancel()
+	public.Close()
+	together(ctx, log, h.conns.shutdown, h.streams.Shutdown, h.reference.shutdown, s.shutdown)
+	together(ctx, log, server.ShutdownWithContext)
+}
+
+// together calls all endings at once, and waits for them.
+func together(ctx context.Context, log *slog.Logger, endings ...ending) {
+	var all sync.WaitGroup
+	for _, f := range endings {
+		all.Go(func() {
+			if err := f(ctx); err != nil {
+				log.Warn("drained no further", "err", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// shutdown closes what is idle, again and again until nothing is open or ctx ends. Connections of HTTP/2 are ended by their own server.
+func (s *conns) shutdown(ctx context.Context) error {
+	began := s.now()
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
+	for s.endIdle(began) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// endIdle ends what has been idle for a while since draining began, and returns how many were open.
+func (s *conns) endIdle(began time.Time) int {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	now := s.now()
+	for _, c := range open {
+		if c.missed(began, now) && c.closeIdle() {
+			c.closing.Store(true)
+			c.end()
+		}
+	}
+	return len(open)
+}
+
+// missed reports whether nobody will miss c.
+func (c *lingeringConn) missed(began, now time.Time) bool {
+	if c.shaking.Load() || c.closing.Load() || c.streams.Load() != nil {
+		return false
+	}
+	phase, since := c.phase()
+	if since.Before(began) {
+		since = began
+	}
+	return phase == h1.Idle && now.Sub(since) >= idleGrace && !c.plainly().Waiting()
+}
+
+// A publicListener may be closed twice, by the server and by who drains it.
+type publicListener struct {
+	net.Listener
+	once *sync.Once
+}
+
+func (l publicListener) Close() (err error) {
+	l.once.Do(func() { err = l.Listener.Close() })
+	return err
+}
