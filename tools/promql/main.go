@@ -18,9 +18,17 @@ type question struct {
 }
 
 type answer struct {
-	Uses  map[string][]string `json:"uses,omitempty"`  // by metric, the labels that it must have
-	Lost  []string            `json:"lost,omitempty"`  // labels that an aggregation has taken away before they are used
-	Error string              `json:"error,omitempty"` // why it can't be read
+	Uses   map[string][]string `json:"uses,omitempty"`   // by metric, the labels that it must have
+	Chosen []choice            `json:"chosen,omitempty"` // values that series are chosen by
+	Lost   []string            `json:"lost,omitempty"`   // labels that an aggregation has taken away before they are used
+	Error  string              `json:"error,omitempty"`  // why it can't be read
+}
+
+// A choice is one value by which series of a metric are chosen: of a="x" it is x, of a=~"x|y" there are two.
+type choice struct {
+	Metric string `json:"metric"`
+	Label  string `json:"label"`
+	Value  string `json:"value"`
 }
 
 func main() {

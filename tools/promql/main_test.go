@@ -35,6 +35,7 @@ func TestLook(t *testing.T) {
 		{`a * on (x) group_left (release) b`, []string{"release", "route"}, uses{"a": {"route", "x"}, "b": {"release", "x"}}, nil},
 		{`a * on (x) group_right (release) b`, []string{"route"}, uses{"a": {"release", "x"}, "b": {"route", "x"}}, nil},
 		{`a unless on (release) b`, []string{"region"}, uses{"a": {"region", "release"}, "b": {"release"}}, nil},
+		{`a{x="1"} / scalar(b)`, []string{"x"}, uses{"a": {"x"}, "b": nil}, nil},
 		{`a or b`, []string{"region"}, uses{"a": {"region"}, "b": {"region"}}, nil},
 		{`label_replace(a, "to", "$1", "from", "(.*)")`, []string{"to"}, uses{"a": {"from"}}, nil},
 		{`label_join(a, "to", "-", "x", "y")`, []string{"to"}, uses{"a": {"x", "y"}}, nil},
@@ -44,6 +45,22 @@ func TestLook(t *testing.T) {
 		got := look(question{row.expr, row.labels})
 		if got.Error != "" || !reflect.DeepEqual(got.Uses, row.uses) || !reflect.DeepEqual(got.Lost, row.lost) {
 			t.Errorf("%s with %v: %+v, want uses %v, lost %v", row.expr, row.labels, got, row.uses, row.lost)
+		}
+	}
+}
+
+// TestChosen: the values by which series are chosen, where they are named.
+func TestChosen(t *testing.T) {
+	for expr, want := range map[string][]choice{
+		`a`:                             nil,
+		`a{x="1",y!="2"}`:               {{"a", "x", "1"}, {"a", "y", "2"}},
+		`sum(rate(a{x=~"1|2"}[5m]))`:    {{"a", "x", "1"}, {"a", "x", "2"}},
+		`a{job=~"i-(edge|shield)"} > 1`: {{"a", "job", "i-edge"}, {"a", "job", "i-shield"}},
+		`a{x=~".*",y=~"b.+"}`:           nil,
+		`{__name__="a",x="1"}`:          {{"a", "x", "1"}},
+	} {
+		if got := look(question{Expr: expr}); got.Error != "" || !reflect.DeepEqual(got.Chosen, want) {
+			t.Errorf("%s: %+v, want %v", expr, got, want)
 		}
 	}
 }

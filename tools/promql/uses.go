@@ -29,8 +29,9 @@ func (s labelSet) without(name string) labelSet {
 
 // A reading collects what one expression uses.
 type reading struct {
-	uses map[string]labelSet // by metric
-	lost labelSet
+	uses   map[string]labelSet // by metric
+	chosen []choice
+	lost   labelSet
 }
 
 func look(q question) answer {
@@ -40,7 +41,7 @@ func look(q question) answer {
 	}
 	r := reading{uses: map[string]labelSet{}, lost: labelSet{}}
 	r.walk(expr, labelSet{}.with(q.Labels...))
-	a := answer{Uses: map[string][]string{}, Lost: slices.Sorted(maps.Keys(r.lost))}
+	a := answer{Uses: map[string][]string{}, Chosen: r.chosen, Lost: slices.Sorted(maps.Keys(r.lost))}
 	for metric, names := range r.uses {
 		a.Uses[metric] = slices.Sorted(maps.Keys(names))
 	}
@@ -81,10 +82,27 @@ func (r *reading) selects(e *parser.VectorSelector, wanted labelSet) {
 			has = has.with(m.Name)
 		}
 	}
+	for _, m := range e.LabelMatchers {
+		for _, value := range values(m) {
+			r.chosen = append(r.chosen, choice{name, m.Name, value})
+		}
+	}
 	if before := r.uses[name]; before != nil {
 		has = has.with(slices.Collect(maps.Keys(before))...)
 	}
 	r.uses[name] = has
+}
+
+// values are those that a matcher names: one, or the alternatives of a pattern that is nothing else.
+func values(m *labels.Matcher) []string {
+	switch {
+	case m.Name == labels.MetricName:
+		return nil
+	case m.Type == labels.MatchEqual || m.Type == labels.MatchNotEqual:
+		return []string{m.Value}
+	default:
+		return m.SetMatches()
+	}
 }
 
 // aggregate: what is summed `by` some labels has no others; but topk and its like choose, and lose none.
@@ -136,6 +154,8 @@ func (r *reading) call(e *parser.Call, wanted labelSet) {
 		return ""
 	}
 	switch e.Func.Name {
+	case "scalar", "vector":
+		wanted = labelSet{}
 	case "histogram_quantile":
 		wanted = wanted.with("le")
 	case "label_replace":

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var rulesFolder = filepath.Join("..", "..", "deploy", "prometheus", "rules")
+
+// tool finds a program of Prometheus.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		missing(t, "%s is not installed (Debian package prometheus): make engines installs it", name)
+	}
+	return path
+}
+
+// TestWatchedRules: promtool can read the rules, and its tests see each alert fire when it should, and only then.
+func TestWatchedRules(t *testing.T) {
+	promtool := tool(t, "promtool")
+	for pattern, args := range map[string][]string{"*.rules.yaml": {"check", "rules"}, "*_test.yaml": {"test", "rules"}} {
+		files, err := filepath.Glob(filepath.Join(rulesFolder, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				cmd := exec.CommandContext(t.Context(), promtool, append(slices.Clone(args), filepath.Base(file))...)
+				cmd.Dir = rulesFolder
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+				}
+			})
+		}
+	}
+}
+
+// silentWhenWell are panels that a fleet of a minute has no answer to, and rarely are values of labels that appear in trouble that
+// this one has not seen: each with its reason.
+var (
+	silentWhenWell = map[string]string{"cache.json: A day before A": "there was no yesterday"}
+	rarely         = map[string]string{`severity="info"`: "LimitFloods wants a flood of ten minutes"}
+)
+
+// TestWatched: a fleet of real processes with real traffic, and a real Prometheus over it with our rules. Each expression of a
+// dashboard, a rule and a runbook is one that it can answer; each metric, label and value in it is one that the fleet exports; and
+// a panel shows something.
+func TestWatched(t *testing.T) {
+	f := startWatchedFleet(t)
+	w := startPrometheus(t, f)
+	f.startTraffic()
+	goodAndBad(t, f, w)
+	rulesAreWell(t, w)
+	exported := w.series(t)
+	if len(exported) < 100 {
+		t.Fatalf("only %d metrics: %v", len(exported), slices.Sorted(maps.Keys(exported)))
+	}
+	all := expressions(t)
+	for i, a := range uses(t, all) {
+		e := all[i]
+		if a.Error != "" || len(a.Lost) > 0 {
+			t.Errorf("%s: %s: error %q, labels that are aggregated away %v", e.name, e.expr, a.Error, a.Lost)
+		}
+		for _, missing := range exported.without(a) {
+			t.Errorf("%s: %s: nothing exports %s", e.name, e.expr, missing)
+		}
+		answer := w.query(t, e.expr)
+		if answer.Error != "" {
+			t.Errorf("%s: %s: %s", e.name, e.expr, answer.Error)
+		}
+		if empty := len(answer.Data.Result) == 0; empty && e.shown && silentWhenWell[e.name] == "" {
+			t.Errorf("%s: %s: no answer", e.name, e.expr)
+		}
+	}
+}
+
+// without are the metrics, labels and values that an expression names and nothing exports.
+func (x exports) without(a usesAnswer) []string {
+	var missing []string
+	for metric, labels := range a.Uses {
+		for _, label := range append(labels, "__name__") {
+			if x[metric][label] == nil {
+				missing = append(missing, "the label "+label+" of "+metric)
+			}
+		}
+	}
+	for _, c := range a.Chosen {
+		if value := c.Label + "=" + strconv.Quote(c.Value); !x[c.Metric][c.Label][c.Value] && rarely[value] == "" {
+			missing = append(missing, c.Metric+" with "+value)
+		}
+	}
+	return missing
+}
