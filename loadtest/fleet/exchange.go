@@ -28,7 +28,7 @@ func (r *run) rollback(ctx context.Context, p *Phase) error {
 	})
 }
 
-// exchange has another release made current, and sees when each edge shows it, and whether one shows drawings of both.
+// exchange has another release made current, and sees when each edge shows it, and whether one goes back.
 func (r *run) exchange(ctx context.Context, p *Phase, flip func() error) error {
 	before := r.judge.prepare()
 	watching, stop := context.WithCancel(ctx)
@@ -46,7 +46,7 @@ func (r *run) exchange(ctx context.Context, p *Phase, flip func() error) error {
 		return err
 	}
 	r.judge.allow(before, now)
-	if err := await(ctx, func() (bool, error) { return len(r.judge.first(now)) == len(r.edges()), nil }); err != nil {
+	if err := await(ctx, func() (bool, error) { return len(r.judge.watched(now)) == len(r.edges()), nil }); err != nil {
 		return fmt.Errorf("waiting for every edge to show release %s: %w", now, err)
 	}
 	if err := pause(ctx, calm); err != nil { // what was asked for before may still be under way
@@ -62,16 +62,13 @@ func (r *run) report(p *Phase, now string) error {
 		return err
 	}
 	slowest := time.Duration(0)
-	for _, shown := range r.judge.first(now) {
+	for _, shown := range r.judge.watched(now) {
 		slowest = max(slowest, shown.Sub(at))
 	}
 	p.hold(slowest <= shownIn, "every edge shows it %s after the store's pointer was replaced", slowest.Round(time.Millisecond))
-	mixed, of, late := r.judge.mixed(now)
-	p.hold(len(mixed) == 0, "of %d answers with what it changed %d were old from an edge that had shown the new", of, len(mixed))
-	if len(mixed) > 0 {
-		s := mixed[0]
-		p.note("the last of those %s after it had; one is %s from %s: Cache-Status: %s", late.Round(time.Millisecond), s.target, s.edge.name, s.header.Values("Cache-Status"))
-	}
+	m := r.judge.mixed(now)
+	p.hold(m.back == 0, "of %d answers with what it changed %d were old drawings of an icon that their edge had shown the new one of", m.of, m.back)
+	p.hold(m.spans <= shownIn, "an edge had new drawings of some icons and old ones of others for %s at the most", m.spans.Round(time.Millisecond))
 	r.judge.finish(now)
 	return nil
 }
@@ -90,7 +87,7 @@ const watchStep = 50 * time.Millisecond
 // watchEdges has somebody ask each edge for an icon that changes, again and again; wait returns when they have stopped.
 func (r *run) watchEdges(ctx context.Context, p *Phase) (wait func()) {
 	var all sync.WaitGroup
-	q := question{kind: ofIcon, target: r.judge.changing[0]}
+	q := question{kind: ofIcon, target: r.judge.watchedIcon()}
 	for _, e := range r.edges() {
 		c := r.crowd.newClient(e.region, clientAddr(0, groupWatch, 1), true)
 		all.Go(func() {

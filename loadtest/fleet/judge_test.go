@@ -104,7 +104,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// While a release is exchanged, what is not known yet is judged when it is; old drawings from an edge that has shown the new are a mixture.
+// While a release is exchanged, what is not known yet is judged when it is, and an icon that goes back is found.
 func TestExchange(t *testing.T) {
 	j, y := knowing("one"), newTally()
 	known := j.right[target]["two"]
@@ -129,15 +129,18 @@ func TestExchange(t *testing.T) {
 	}
 	j.right[target]["two"] = known
 	j.allow("one", "two")
-	if first := j.first("two"); len(first) != 1 || !first[eu].Equal(t0.Add(4)) {
-		t.Errorf("first shown: %v, want eu's after 4", first)
+	if edges, icons := j.first("two"); len(edges) != 1 || len(icons) != 1 || !edges[eu].Equal(t0.Add(4)) {
+		t.Errorf("first shown: %v, %v, want eu's after 4", edges, icons)
 	}
-	if mixed, of, _ := j.mixed("two"); len(mixed) != 0 || of != 5 {
-		t.Errorf("%d of %d are mixed, want 0 of 5", len(mixed), of)
+	if at := j.watched("two"); len(at) != 1 || !at[0].Equal(t0.Add(4)) {
+		t.Errorf("the icon that is watched was first shown: %v, want eu's after 4", at)
+	}
+	if m := j.mixed("two"); m != (mixture{of: 5}) {
+		t.Errorf("%+v, want nothing mixed of 5", m)
 	}
 	see(eu, 5, 6, "1", `"a"`)
-	if mixed, _, late := j.mixed("two"); len(mixed) != 1 || late != 1 {
-		t.Errorf("%d are mixed, %d late, want the one that came 1 too late", len(mixed), late)
+	if m := j.mixed("two"); m != (mixture{6, 1, 1}) {
+		t.Errorf("%+v, want the one of 6 that came 1 too late", m)
 	}
 	j.finish("two")
 	if cached, _, _ := y.counts(); cached != (Count{Answers: 6, Wrong: 1}) {
