@@ -13,6 +13,7 @@ run: build library/node_modules ## publish the real library into a local folder,
 
 test: lint tools/node_modules chromium engines ## pass every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race ./...
+	go test -C tools/promql ./...
 	$(MAKE) react
 
 build: ## build the program
@@ -68,8 +69,9 @@ faults: ## what clients see when origins, processes, stores and disks fail; the 
 security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
 	go test -json -timeout 30m ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
 
-golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings) instead of comparing
+golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
+	go run ./deploy/grafana
 
 react: build clients/react/node_modules chromium ## the React package: build, lint, its tests in Node and a browser
 	cd clients/react && ICONEDGE=$(CURDIR)/iconedge npm test

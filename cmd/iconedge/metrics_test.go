@@ -40,6 +40,7 @@ func TestMetricsDocs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\nWhat `GET /metrics` on the admin listeners exports, beside the Go runtime's and the process's own (`go_…`, `process_…`).\n" +
 		"Histograms have classic buckets and, for a Prometheus that asks for them (`native-histograms`), native ones.\n" +
+		"Dashboards over them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](runbooks/README.md) says what to do about each.\n" +
 		"This page is made from running nodes (`make golden`).\n")
 	for _, page := range metricsPages(t) {
 		_, text := get(t, page.address, "/metrics", "Accept", "text/plain")
