@@ -81,9 +81,6 @@ func (s *shared) Reached(position string) { s.h.progress.reached(position) }
 
 // hearRelease asks the origin for a release that another edge knows, until it tells of it.
 func (s *shared) hearRelease(id string) {
-	if !releaseID(id) {
-		return
-	}
 	s.release.Store(&id)
 	s.soon(func() {
 		for range hurries {
@@ -95,14 +92,12 @@ func (s *shared) hearRelease(id string) {
 	})
 }
 
-// look asks once, and reports whether it need not be asked again. What the edge has told others of its release is forgotten first: they have heard as
-// well, and ask here.
+// look asks once, and reports whether it need not be asked again.
 func (s *shared) look(id string) (done bool) {
 	w := s.h.watch
 	if w.known() == id || *s.release.Load() != id {
 		return true
 	}
-	s.h.cache.Drop(toldKey)
 	w.look()
 	return w.known() == id
 }

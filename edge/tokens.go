@@ -88,18 +88,14 @@ func late() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").With("Retry-After", "1")
 }
 
-// begin is what is known of a token, where that will do, or a flight that finds out.
+// begin is what is known of a token, where that will do, or a flight that finds out. While guess makes up its mind, which may take a question to
+// Redis, others are not held up; nor is it asked about a flight that is under way.
 func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess func() error) (*license, *tokenFlight, error) {
 	if known := t.known(sum); known.fresh(now) {
 		return known, nil, nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known := t.known(sum)
-	if known.fresh(now) { // it has landed meanwhile
-		return known, nil, nil
-	}
-	if f := t.flights[sum]; f != nil {
+	known, f := t.join(sum)
+	if f != nil || known.fresh(now) {
 		return known, f, nil
 	}
 	if known == nil || !known.valid {
@@ -107,10 +103,28 @@ func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess
 			return nil, nil, err
 		}
 	}
-	f := &tokenFlight{began: now, done: make(chan struct{})}
-	t.flights[sum] = f
-	go t.fly(f, sum, token)
+	known, f = t.launch(sum, token, now)
 	return known, f, nil
+}
+
+// join is what is known of a token, and the flight that is under way, if there is one.
+func (t *tokens) join(sum [sha256.Size]byte) (*license, *tokenFlight) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known(sum), t.flights[sum]
+}
+
+// launch is the same, with a flight in any case, unless what is known will do: it may have landed meanwhile.
+func (t *tokens) launch(sum [sha256.Size]byte, token string, now time.Time) (*license, *tokenFlight) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known, f := t.known(sum), t.flights[sum]
+	if f == nil && !known.fresh(now) {
+		f = &tokenFlight{began: now, done: make(chan struct{})}
+		t.flights[sum] = f
+		go t.fly(f, sum, token)
+	}
+	return known, f
 }
 
 func (t *tokens) fly(f *tokenFlight, sum [sha256.Size]byte, token string) {

@@ -150,3 +150,20 @@ func TestGuesses(t *testing.T) {
 		t.Errorf("%d bad verdicts are kept; %d flights", kept, len(v.flights))
 	}
 }
+
+// Who waits to be told whether he may guess holds up nobody else.
+func TestGuessHoldsNobodyUp(t *testing.T) {
+	v, asking, may, done := newTokens((&oracle{valid: true}).ask), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	defer close(may)
+	go v.verify(token("a"), time.Now(), time.Minute, func() error { close(asking); <-may; return nil })
+	<-asking
+	go func() {
+		defer close(done)
+		v.verify(token("b"), time.Now(), time.Minute, func() error { return nil })
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("another token's verdict waits")
+	}
+}
