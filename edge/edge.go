@@ -17,8 +17,9 @@
 // A request goes through the steps of serve.go: who asks (client.go), what for (route.go, or pass.go where the path is none of
 // ours), within the limit (ratelimit), from the cache or the origin (inquiry.go, find.go, ask.go, entry.go), finished for this
 // client (finish.go). Package cachepolicy decides what may be stored and reused; the origin is spoken to over HTTP alone, and need
-// not be ours: one of ours tells besides what a new release changed (watch.go) and which drawings may be recoloured here. Nothing
-// of a request is logged.
+// not be ours: one of ours tells besides what a new release changed (watch.go) and which drawings may be recoloured here. Of single
+// requests nothing is told unless the operator wants it (reports.go): then an access log has a line for each answer, and some are
+// traced (follow.go).
 package edge
 
 import (
