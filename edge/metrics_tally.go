@@ -3,6 +3,7 @@ package edge
 import (
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,10 +90,11 @@ func newTallies(began time.Time) *tallies {
 		return prometheus.NewDesc("iconedge_edge_"+name, help, labels, nil)
 	}
 	return &tallies{
-		began:    began,
-		requests: desc("requests_total", "Requests on the public listeners, by route, outcome, class of status and protocol.", "route", "outcome", "code", "protocol"),
-		bytes:    desc("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
-		seconds:  desc("request_duration_seconds", "Time from a request's last byte to its answer, by route.", "route"),
+		began: began,
+		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routeLabels[:], ", ")+"), outcome ("+
+			strings.Join(outcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
+		bytes:   desc("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
+		seconds: desc("request_duration_seconds", "Time from a request's last byte to its answer, by route. Of fresh answers from memory one of every few is timed, and stands for those before it.", "route"),
 	}
 }
 

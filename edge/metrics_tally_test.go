@@ -83,23 +83,26 @@ func TestHitsAreCountedAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			for i := range each {
+			for range each {
 				tally.hit(time.Now(), size)
-				if i%50 == 0 {
-					tally.settle()
-				}
+				tally.settle()
 			}
 		})
 	}
-	var most uint64
-	for most < 4*each {
+	done := make(chan struct{})
+	go func() { defer close(done); all.Wait() }()
+	for most, over := uint64(0), false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
 		n, b := tally.sums()
-		if n < most || b < most*size {
+		if n < most || b < most*size || n > 4*each {
 			t.Fatalf("%d hits, %d bytes after %d hits", n, b, most)
 		}
 		most = n
 	}
-	all.Wait()
 	if n, b := tally.sums(); n != 4*each || b != n*size {
 		t.Errorf("%d hits of %d bytes", n, b)
 	}

@@ -99,9 +99,7 @@ func (m *metrics) count(next http.Handler) http.Handler {
 		defer func() {
 			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
 			m.requests.WithLabelValues(route, strconv.Itoa(s.status)).Inc()
-			if r.Method != http.MethodHead { // the body of its answer goes nowhere
-				m.bytes.WithLabelValues(route).Add(float64(s.bytes))
-			}
+			m.bytes.WithLabelValues(route).Add(float64(s.bytes))
 		}()
 		next.ServeHTTP(s, r)
 	})
