@@ -240,7 +240,7 @@ func (h *handler) fetch(f *followed, r upstream.Request) (*upstream.Answer, erro
 	}
 	defer h.waiting.answered()
 	start := time.Now()
-	span := f.ask(&r, start)
+	span := h.follows(f, &r, start)
 	a, err := h.origin.Do(h.life, r)
 	span.End(time.Now(), asked(r, a, err))
 	h.metrics.asked(time.Since(start), err)

@@ -95,14 +95,17 @@ func (f *followed) passed() trace.Parent {
 	return f.parent
 }
 
-// ask makes a question to the origin a part of the trace, in its header fields.
-func (f *followed) ask(r *upstream.Request, now time.Time) *trace.Span {
-	if f == nil {
-		return nil
-	}
-	span, parent := f.edge.Ask(now), f.parent
-	if span != nil {
+// follows makes a question to the origin a part of the trace, in its header fields. Where this edge has traces, the origin has no say about which.
+func (h *handler) follows(f *followed, r *upstream.Request, now time.Time) *trace.Span {
+	span, parent := f.span().Ask(now), f.passed()
+	switch {
+	case span != nil:
 		parent = span.Parent()
+	case !parent.Told():
+		parent = h.reports.tracer.Unfollowed()
+	}
+	if !parent.Told() {
+		return nil
 	}
 	if r.Header = r.Header.Clone(); r.Header == nil {
 		r.Header = http.Header{}

@@ -2,6 +2,8 @@ package trace
 
 import (
 	"context"
+	"encoding/binary"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 
@@ -59,6 +61,19 @@ func parentOf(of api.SpanContext) Parent {
 	fields := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(api.ContextWithSpanContext(context.Background(), of), fields)
 	return Parent{traceparent: fields["traceparent"], tracestate: fields["tracestate"], of: of}
+}
+
+// Unfollowed is what a request says that nobody is to follow; nothing, where t is nil.
+func (t *Tracer) Unfollowed() Parent {
+	if t == nil {
+		return Parent{}
+	}
+	var trace api.TraceID
+	var span api.SpanID
+	binary.BigEndian.PutUint64(trace[:], rand.Uint64()|1) // all zeroes are none
+	binary.BigEndian.PutUint64(trace[8:], rand.Uint64())
+	binary.BigEndian.PutUint64(span[:], rand.Uint64()|1)
+	return parentOf(api.NewSpanContext(api.SpanContextConfig{TraceID: trace, SpanID: span}))
 }
 
 // Put says p in a request, in place of what h says.

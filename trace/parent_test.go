@@ -48,6 +48,12 @@ func TestUnsampled(t *testing.T) {
 	if got := h.Get(FieldParent); got != sound[:53]+"00" {
 		t.Errorf("twice: %v", h)
 	}
+	h = http.Header{}
+	if p := (&Tracer{}).Unfollowed(); p.Sampled() || !p.Told() {
+		t.Errorf("%+v", p)
+	} else if p.Put(h); !Read(h[FieldParent], nil).Told() || p == (&Tracer{}).Unfollowed() {
+		t.Errorf("%v", h)
+	}
 	if (Parent{}).Unsampled().Told() {
 		t.Error("nothing becomes something")
 	}
