@@ -9,7 +9,7 @@
 //	iconedge:probe:REGION                 such a window, by which an edge tries whether Redis is of use again
 //	iconedge:log                          stream: node, kind (begin, purge, release) and data of each event, some 10,000 of them
 //
-// Redis 6.2, 7 and Valkey will do. An account needs the commands EVALSHA, EVAL, TIME, LINDEX, LLEN, LPOP, RPUSH, DEL, PEXPIRE, XADD, XREAD,
+// Redis 6.2, 7 and Valkey will do. An account needs the commands EVALSHA, EVAL, TIME, LINDEX, LLEN, LTRIM, RPUSH, DEL, PEXPIRE, XADD, XREAD,
 // XRANGE and XINFO on keys that begin with iconedge:.
 package fleet
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -205,5 +206,29 @@ func TestPasswordIsNotTold(t *testing.T) {
 	}
 	if got := log.String(); !strings.Contains(got, "level=WARN") || strings.Contains(got, "sesame") {
 		t.Errorf("what was logged is\n%s", got)
+	}
+}
+
+// An account that may do what docs/operations.md says, and no more, is enough.
+func TestLeastAccount(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	must(t, err)
+	_, line, _ := strings.Cut(string(page), "ACL SETUSER edge on ")
+	line, _, _ = strings.Cut(line, "\n")
+	s := fleettest.Start(t)
+	account := []any{"ACL", "SETUSER", "edge", "on"}
+	for word := range strings.FieldsSeq(line) {
+		account = append(account, word)
+	}
+	must(t, s.Do(t.Context(), account...).Err())
+	log, h := &logged{}, &heard{}
+	f := open(t, strings.Replace(s.URL, "://", "://edge:PASSWORD@", 1), "here", log)
+	f.Follow("", true, h)
+	publishes(t, open(t, s.URL, "there", nil), 1)
+	h.hears(t, "purge 1")
+	calls(t, f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
+	must(t, f.Publish(Release, "a"))
+	if got := f.Stats(); !got.Up || got.Local != 0 || log.String() != "" {
+		t.Errorf("%+v\n%s", got, log)
 	}
 }

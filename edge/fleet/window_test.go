@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -37,11 +38,11 @@ func TestAsTheOwnWindow(t *testing.T) {
 	refused := 0
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		limit := ratelimit.Limit{N: 1 + r.IntN(40), Window: time.Duration(300+r.IntN(90)) * time.Second} // no key goes by itself while the test runs
+		limit := ratelimit.Limit{N: 1 + r.IntN(40)*r.IntN(20), Window: time.Duration(300+r.IntN(90)) * time.Second} // no key goes by itself while the test runs
 		own := ratelimit.New(limit, ratelimit.Options{})
 		w, start := f.Share("search", own), time.Now().Truncate(time.Microsecond)
 		clock := start.UnixMicro()
-		for range 300 {
+		for range 1000 {
 			clock += pause4(r, limit)
 			client := netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(3))})
 			want := own.Allow(client, start.Add(time.Duration(clock-start.UnixMicro())*time.Microsecond))
@@ -173,6 +174,29 @@ func TestWindowsDoNotStay(t *testing.T) {
 	const key = "iconedge:w:here:search:1/1m0s:192.0.2.1/32"
 	if left := s.PTTL(t.Context(), key).Val(); left < 50*time.Second || left > time.Minute+lag {
 		t.Errorf("%s goes in %v", key, left)
+	}
+}
+
+// A client of the largest limit that comes back when all its calls have left the window holds up nobody for long.
+func TestManyCallsLeaveAtOnce(t *testing.T) {
+	s := fleettest.Start(t)
+	limit := ratelimit.Limit{N: ratelimit.MaxN, Window: time.Hour}
+	w := open(t, s.URL, "here", nil).Share("search", ratelimit.New(limit, ratelimit.Options{}))
+	const start = 1_800_000_000 * 1e6
+	w.at(t, alice, start)
+	key := w.prefix + "192.0.2.1/32"
+	must(t, s.Eval(t.Context(), `for i = 2, ARGV[1] do redis.call('RPUSH', KEYS[1], ARGV[2]) end return 1`, []string{key}, limit.N, int64(start)).Err())
+	if d := w.at(t, alice, start+1); d.OK {
+		t.Fatalf("%+v, want it refused", d)
+	}
+	s.ConfigResetStat(t.Context())
+	if d := w.at(t, alice, start+limit.Window.Microseconds()); !d.OK || d.Remaining != limit.N-1 {
+		t.Fatalf("%+v, want all places but one", d)
+	}
+	_, after, _ := strings.Cut(s.Info(t.Context(), "commandstats").Val(), "cmdstat_ltrim:calls=")
+	var calls int
+	if fmt.Sscan(after, &calls); calls < 2 || calls > 10_000 {
+		t.Errorf("it took %d steps", calls)
 	}
 }
 
