@@ -49,11 +49,12 @@ func (j *judge) first(release string) (edges map[*edge]time.Time, icons map[draw
 func (j *judge) watchedIcon() string { return j.changing[0] }
 
 // watched is when each edge first showed a release of that icon, of those that have.
-func (j *judge) watched(release string) (all []time.Time) {
+func (j *judge) watched(release string) map[*edge]time.Time {
 	_, icons := j.first(release)
+	all := map[*edge]time.Time{}
 	for d, at := range icons {
 		if d.target == j.watchedIcon() {
-			all = append(all, at)
+			all[d.edge] = at
 		}
 	}
 	return all

@@ -132,7 +132,7 @@ func TestExchange(t *testing.T) {
 	if edges, icons := j.first("two"); len(edges) != 1 || len(icons) != 1 || !edges[eu].Equal(t0.Add(4)) {
 		t.Errorf("first shown: %v, %v, want eu's after 4", edges, icons)
 	}
-	if at := j.watched("two"); len(at) != 1 || !at[0].Equal(t0.Add(4)) {
+	if at := j.watched("two"); len(at) != 1 || !at[eu].Equal(t0.Add(4)) {
 		t.Errorf("the icon that is watched was first shown: %v, want eu's after 4", at)
 	}
 	if m := j.mixed("two"); m != (mixture{of: 5}) {

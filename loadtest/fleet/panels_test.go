@@ -65,15 +65,19 @@ func TestReadBoards(t *testing.T) {
 	}
 }
 
-func TestRulesIn(t *testing.T) {
-	dir := t.TempDir()
+func TestCopyRules(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
 	for _, name := range []string{"edge.yaml", "edge_test.yaml", "README.md"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(from, name), []byte("rate(a[5m]) / rate(a[1h])"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if files, err := rulesIn(dir); err != nil || !slices.Equal(files, []string{filepath.Join(dir, "edge.yaml")}) {
+	copied := filepath.Join(to, "edge.yaml")
+	if files, err := copyRules(from, to); err != nil || !slices.Equal(files, []string{copied}) {
 		t.Errorf("%v, %v", files, err)
+	}
+	if b, err := os.ReadFile(copied); err != nil || string(b) != "rate(a[20s]) / rate(a[1h])" {
+		t.Errorf("%s, %v", b, err)
 	}
 }
 

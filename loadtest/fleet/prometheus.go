@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,12 +53,12 @@ func (s *site) addPrometheus(cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("looking for Prometheus: %w", err)
 	}
-	rules, err := rulesIn(cfg.Rules)
+	rules, err := copyRules(cfg.Rules, filepath.Join(s.folder, "rules"))
 	if err != nil {
 		return err
 	}
 	config, err := json.MarshalIndent(map[string]any{
-		"global": map[string]string{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "5s"}, "rule_files": rules, "scrape_configs": s.jobs(),
+		"global": map[string]string{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "2s"}, "rule_files": rules, "scrape_configs": s.jobs(),
 	}, "", " ")
 	if err != nil {
 		return err
@@ -80,9 +81,13 @@ func (s *site) addPrometheus(cfg Config) error {
 	return nil
 }
 
-// rulesIn are the files of rules in a folder, which may not be there; those that test them stand beside them.
-func rulesIn(folder string) (files []string, err error) {
-	all, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+// The time that rules take rates over, for a fleet that runs for months, and the one for a fleet that runs for minutes.
+const inMonths, inMinutes = "[5m]", "[20s]"
+
+// copyRules copies the files of rules in a folder, which may not be there, and leaves out what tests them; the copies take their rates over
+// a time that fits a run.
+func copyRules(from, to string) (files []string, err error) {
+	all, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +95,15 @@ func rulesIn(folder string) (files []string, err error) {
 		if strings.HasSuffix(file, "_test.yaml") {
 			continue
 		}
-		if file, err = filepath.Abs(file); err != nil {
+		b, err := os.ReadFile(file)
+		if err != nil {
 			return nil, err
 		}
-		files = append(files, file)
+		copied := filepath.Join(to, filepath.Base(file))
+		if err := os.WriteFile(copied, bytes.ReplaceAll(b, []byte(inMonths), []byte(inMinutes)), 0o644); err != nil {
+			return nil, err
+		}
+		files = append(files, copied)
 	}
 	return files, nil
 }

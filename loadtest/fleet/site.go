@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -68,7 +69,12 @@ func build(cfg Config) (s *site, err error) {
 			s.stop()
 		}
 	}()
-	for _, dir := range []string{"logs", "redis", "prometheus", "s3/" + bucket, "sidecar"} {
+	for _, program := range []string{cfg.Iconedge, cfg.Next, cfg.S3} { // now, and not when they are needed
+		if _, err := exec.LookPath(program); err != nil {
+			return s, fmt.Errorf("looking for what is started: %w", err)
+		}
+	}
+	for _, dir := range []string{"logs", "redis", "prometheus", "rules", "s3/" + bucket, "sidecar"} {
 		if err := os.MkdirAll(filepath.Join(cfg.Work, dir), 0o755); err != nil {
 			return s, err
 		}
