@@ -86,14 +86,18 @@ func TestWatched(t *testing.T) {
 func (x exports) without(a usesAnswer) []string {
 	var missing []string
 	for metric, labels := range a.Uses {
-		for _, label := range append(labels, "__name__") {
+		if x[metric] == nil {
+			missing = append(missing, metric)
+			continue
+		}
+		for _, label := range labels {
 			if x[metric][label] == nil {
-				missing = append(missing, "the label "+label+" of "+metric)
+				missing = append(missing, metric+" with the label "+label)
 			}
 		}
 	}
 	for _, c := range a.Chosen {
-		if value := c.Label + "=" + strconv.Quote(c.Value); !x[c.Metric][c.Label][c.Value] && rarely[value] == "" {
+		if value := c.Label + "=" + strconv.Quote(c.Value); x[c.Metric][c.Label] != nil && !x[c.Metric][c.Label][c.Value] && rarely[value] == "" {
 			missing = append(missing, c.Metric+" with "+value)
 		}
 	}
