@@ -10,7 +10,7 @@ var fleetBoard = board{"fleet", "Fleet", "What users get, region by region. Look
 	{"Now", []panel{
 		stat("Requests", perSecond, "Requests that edges answer each second, probes of health left out.", `sum(region:iconedge_edge_requests:rate5m{@region})`),
 		stat("Answered 5xx", share, "Of all requests, over 5 minutes. The objective allows 0.05 %; at 0.72 % for an hour somebody is woken.",
-			`sum(region:iconedge_edge_failures:rate5m{@region}) / sum(region:iconedge_edge_requests:rate5m{@region})`).above(.0005, .0072),
+			`sum(region:iconedge_edge_failures:rate5m{@region}) / sum(region:iconedge_edge_requests:rate5m{@region})`).above(.0005, .0072).exact(3),
 		stat("From the cache", share, "Of what can come from the cache, over 5 minutes, stale copies included.",
 			`sum(region:iconedge_edge_hits:rate5m{@region}) / sum(region:iconedge_edge_lookups:rate5m{@region})`).below(.9, .8),
 		stat("p99 of icons", seconds, "99 of 100 icons are answered faster. The objective is 50 ms.", quantile(".99", ofEdges, icons, "")).above(.05, .25),

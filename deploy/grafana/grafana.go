@@ -131,6 +131,9 @@ func (p panel) options() object {
 // field is how values are shown: in which unit, in which colours.
 func (p panel) field() object {
 	f := object{"unit": p.unit, "thresholds": p.thresholds(), "color": object{"mode": "palette-classic"}, "mappings": p.mappings(), "noValue": "none"}
+	if p.decimals > 0 {
+		f["decimals"] = p.decimals
+	}
 	if p.kind != "timeseries" {
 		f["color"] = object{"mode": "thresholds"}
 		return f

@@ -23,6 +23,7 @@ type panel struct {
 	stacked            bool            // lines that add up to a whole
 	columns            []column        // of a table
 	words              map[string]word // values that are words
+	decimals           int             // that matter; 0: as Grafana sees fit
 }
 
 type query struct{ expr, legend string }
@@ -113,6 +114,12 @@ func (p panel) above(warn, bad float64) panel {
 // below is p that is green from good on, yellow from warn, and red below.
 func (p panel) below(good, warn float64) panel {
 	p.steps = []step{{0, red}, {warn, yellow}, {good, green}}
+	return p
+}
+
+// exact is p with so many decimals: 99.9 % and 99.95 % are not the same.
+func (p panel) exact(decimals int) panel {
+	p.decimals = decimals
 	return p
 }
 

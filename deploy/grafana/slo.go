@@ -3,12 +3,12 @@ package main
 // sloBoard is what was promised, and how much of what may fail is used up.
 var sloBoard = board{"slo", "Objectives", "Two promises over 30 days: 99.95 % of requests are not answered 5xx, 99 % of icons are answered within 50 ms. Health probes do not count.", []row{
 	{"Now, all edges", []panel{
-		stat("Available, 1 h", share, "Requests that were not answered 5xx.", `1 - job:iconedge_edge_failures_per_requests:ratio_rate1h{job="iconedge-edge"}`).below(.9995, .995),
-		stat("Available, 3 d", share, "Requests that were not answered 5xx.", `1 - job:iconedge_edge_failures_per_requests:ratio_rate3d{job="iconedge-edge"}`).below(.9995, .995),
+		stat("Available, 1 h", share, "Requests that were not answered 5xx.", `1 - job:iconedge_edge_failures_per_requests:ratio_rate1h{job="iconedge-edge"}`).below(.9995, .995).exact(3),
+		stat("Available, 3 d", share, "Requests that were not answered 5xx.", `1 - job:iconedge_edge_failures_per_requests:ratio_rate3d{job="iconedge-edge"}`).below(.9995, .995).exact(3),
 		stat("Budget of failures left, 30 d", share, "Of the failures that 30 days may have. Below 0 the promise is broken: nothing risky is rolled out.",
 			budgetLeft("failures", "requests", "failures_per_requests")).below(.25, 0),
-		stat("Fast, 1 h", share, "Icons that were answered within 50 ms.", `1 - job:iconedge_edge_slow_per_icons:ratio_rate1h{job="iconedge-edge"}`).below(.99, .95),
-		stat("Fast, 3 d", share, "Icons that were answered within 50 ms.", `1 - job:iconedge_edge_slow_per_icons:ratio_rate3d{job="iconedge-edge"}`).below(.99, .95),
+		stat("Fast, 1 h", share, "Icons that were answered within 50 ms.", `1 - job:iconedge_edge_slow_per_icons:ratio_rate1h{job="iconedge-edge"}`).below(.99, .95).exact(2),
+		stat("Fast, 3 d", share, "Icons that were answered within 50 ms.", `1 - job:iconedge_edge_slow_per_icons:ratio_rate3d{job="iconedge-edge"}`).below(.99, .95).exact(2),
 		stat("Budget of slow icons left, 30 d", share, "Of the slow icons that 30 days may have.", budgetLeft("slow", "icons", "slow_per_icons")).below(.25, 0),
 	}},
 	{"Availability: how fast the budget burns, by region", burns("failures_per_requests", "EdgeAvailabilityBurn")},
