@@ -193,7 +193,7 @@ func TestUnreadableHasALine(t *testing.T) {
 		_, body, _ := strings.Cut(string(answer[:n]), "\r\n\r\n")
 		s.end()
 		got := linesIn(t, text())
-		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bare != (len(body) == 0) || got[0].Client != "127.0.0.1" || strings.Contains(text(), "forged") {
+		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bare != (len(body) == 0) || got[0].Client != "127.0.0.1" || got[0].Method+got[0].Path+got[0].Host != "" {
 			t.Errorf("%.40q: answered %.40q; the log:\n%s", row.request, answer, text())
 		}
 	}
