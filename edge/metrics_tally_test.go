@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +106,31 @@ func TestHitsAreCountedAtOnce(t *testing.T) {
 	}
 	if n, b := tally.sums(); n != 4*each || b != n*size {
 		t.Errorf("%d hits of %d bytes", n, b)
+	}
+}
+
+// Whoever looks while a settling is half done waits for its end.
+func TestHitsAreCountedWhileSettling(t *testing.T) {
+	tally := newTallies(time.Now()).of(protocolH1, routeCDN, outcomeHit, http.StatusOK)
+	for i := range uint64(50) {
+		tally.hit(time.Now(), 1)
+		tally.settling.Lock()
+		v := tally.ready.Swap(0)
+		looks, seen := make(chan struct{}), make(chan uint64, 1)
+		go func() {
+			close(looks)
+			n, _ := tally.sums()
+			seen <- n
+		}()
+		<-looks
+		for range 100 {
+			runtime.Gosched()
+		}
+		tally.requests.Add(v >> bytesBits)
+		tally.settling.Unlock()
+		if n := <-seen; n != i+1 {
+			t.Fatalf("%d hits are seen, want %d", n, i+1)
+		}
 	}
 }
 
