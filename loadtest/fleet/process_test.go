@@ -30,7 +30,7 @@ func script(t *testing.T, words string) (p *process, made string) {
 
 // A process can be stopped, killed, and started again each time; one that is frozen can be stopped too.
 func TestProcess(t *testing.T) {
-	p, made := script(t, `echo ready >"$1"; exec sleep 1000`)
+	p, made := script(t, `trap exit TERM; echo ready >"$1"; while :; do sleep 0.02; done`)
 	for _, end := range []func(){p.stop, p.kill, func() { (&edge{node: node{process: p}}).freeze(); p.stop() }} {
 		if err := p.start(t.Context()); err != nil {
 			t.Fatal(err)
