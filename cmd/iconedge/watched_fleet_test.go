@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -38,7 +37,7 @@ func startWatchedFleet(t *testing.T) *watchedFleet {
 	t.Helper()
 	f := &watchedFleet{t: t, home: t.TempDir(), redis: fleettest.Start(t), originAddress: freeAddress(t)}
 	must(t, f.home, "publish", library(t, "M0 0h8v8z"))
-	secret, deny := f.file("secret", "secret-between-tiers"), f.file("deny", "127.0.0.2\n")
+	secret, deny := textFile(t, secretBetween), textFile(t, "127.0.0.2\n")
 	cert, key := certstest.Pair(t, f.home, "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(90*24*time.Hour), "127.0.0.1")
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(collector.Close)
@@ -56,15 +55,6 @@ func startWatchedFleet(t *testing.T) *watchedFleet {
 	f.eu.ready()
 	f.client, f.denied = clientFrom("127.0.0.1"), clientFrom("127.0.0.2")
 	return f
-}
-
-// file writes one into the fleet's folder.
-func (f *watchedFleet) file(name, text string) string {
-	path := filepath.Join(f.home, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
-	return path
 }
 
 // clientFrom is one with an address of its own on loopback, that trusts every certificate.

@@ -73,7 +73,7 @@ func (f *watchedFleet) configuration() string {
 			fmt.Fprintf(&b, "      - {targets: [%q], labels: {region: %s}}\n", s.address("admin"), region)
 		}
 	}
-	return f.file("prometheus.yml", b.String())
+	return textFile(f.t, b.String())
 }
 
 // get calls Prometheus' API; while it starts there is no answer.

@@ -64,6 +64,11 @@ func TestWatched(t *testing.T) {
 		t.Fatalf("only %d metrics: %v", len(exported), slices.Sorted(maps.Keys(exported)))
 	}
 	all := expressions(t)
+	for name := range silentWhenWell {
+		if !slices.ContainsFunc(all, func(e expression) bool { return e.name == name }) {
+			t.Errorf("silentWhenWell has %q, which there is not", name)
+		}
+	}
 	for i, a := range uses(t, all) {
 		e := all[i]
 		if a.Error != "" || len(a.Lost) > 0 {

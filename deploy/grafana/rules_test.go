@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,7 @@ type testFile struct {
 	}
 }
 
+// rulesFolder has the rules; their runbook_url is held to the one that boards link to.
 var rulesFolder = filepath.Join("..", "prometheus", "rules")
 
 // read decodes each YAML file whose name matches.
@@ -91,6 +93,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+var linkedPage = regexp.MustCompile(`\]\(([^)]+\.md)\)`)
+
 // TestRunbooks: a page an alert, and no other; each answers the same questions in the same order.
 func TestRunbooks(t *testing.T) {
 	folder := filepath.Join("..", "..", "docs", "runbooks")
@@ -125,6 +129,11 @@ func TestRunbooks(t *testing.T) {
 		want := []string{"# " + name, "## What it means", "## What users see", "## First look", "## What to do", "## How it ends", "## False alarms"}
 		if !slices.Equal(headings, want) {
 			t.Errorf("%s has %v, want %v", f, headings, want)
+		}
+		for _, m := range linkedPage.FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(folder, string(m[1]))); err != nil {
+				t.Errorf("%s leads to %v", f, err)
+			}
 		}
 		if !bytes.Contains(text, []byte("```promql\n")) {
 			t.Errorf("%s has no query for a first look", f)
