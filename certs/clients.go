@@ -24,29 +24,19 @@ func (a *Authorities) Ask(config *tls.Config, auth tls.ClientAuthType) {
 			return l.config, nil
 		}
 		c := base.Clone()
-		c.ClientAuth, c.ClientCAs, c.VerifyConnection = auth, of, a.verify
+		c.ClientAuth, c.ClientCAs, c.VerifyConnection = auth, of, modern
 		last.Store(&clientConfig{of, c})
 		return c, nil
 	}
 }
 
-// verify looks at a connection whose client has shown a certificate. One that is resumed must be believed by the authorities of today.
-func (a *Authorities) verify(s tls.ConnectionState) error {
-	if len(s.PeerCertificates) == 0 {
-		return nil
-	}
-	if s.Version < tls.VersionTLS13 {
+// modern refuses a client that shows a certificate by an older TLS than tiers speak. That the authorities of today believe it has been seen to, also
+// of one that is resumed.
+func modern(s tls.ConnectionState) error {
+	if len(s.PeerCertificates) > 0 && s.Version < tls.VersionTLS13 {
 		return errors.New("who shows a certificate must speak TLS 1.3")
 	}
-	if !s.DidResume {
-		return nil
-	}
-	o := x509.VerifyOptions{Roots: a.Pool(), Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-	for _, c := range s.PeerCertificates[1:] {
-		o.Intermediates.AddCert(c)
-	}
-	_, err := s.PeerCertificates[0].Verify(o)
-	return err
+	return nil
 }
 
 // Shown reports whether the client of a connection has shown a certificate that is believed.

@@ -134,6 +134,34 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 	}
 }
 
+// Nor does an edge of ours get an answer that lies ready for anybody, nor anybody what lies ready for it.
+func TestTierOnTheShortWay(t *testing.T) {
+	for way, w := range wayOf {
+		t.Run(way, func(t *testing.T) {
+			s, cert := newShield(t, namedLibrary{newLibrary()}, append(w.changes(), func(c *Config) {
+				c.Limits = Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
+			})...)
+			names := "/-/names?release=" + releaseA
+			for range 3 { // the first brings what there is, and the second remembers how it was asked for
+				for _, p := range proofsBy(w) {
+					from := s
+					if p.certificate {
+						from = s.showing(cert)
+					}
+					client := from.by(t, way)
+					a := client.get(t, "/mdi/home.svg", p.fields...)
+					if told, inside := a.Header.Get("RateLimit") != "", a.Header.Get(icon.FieldRelease) != ""; a.StatusCode != 200 || told == p.proves || inside != p.proves {
+						t.Errorf("%s: %d, a limit is told: %v, the release: %v", p.name, a.StatusCode, told, inside)
+					}
+					if a := client.get(t, names, p.fields...); a.StatusCode != map[bool]int{true: 200, false: 403}[p.proves] {
+						t.Errorf("%s: names: %d", p.name, a.StatusCode)
+					}
+				}
+			}
+		})
+	}
+}
+
 var strangers atomic.Int64
 
 // A namedLibrary has a list of names for each release as well.
