@@ -83,6 +83,12 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
 	}
+	told := spread(life, cfg.Reload, 4)
+	if h.reports, err = cfg.Reports.open(told[3], cfg.Version, cfg.Log); err != nil {
+		return err
+	}
+	defer h.reports.close()
+	m.watchesReports(h.reports)
 	shared, err := openShared(h, cfg, warm)
 	if err != nil {
 		return err
@@ -96,15 +102,9 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer secured.Close()
-	told := spread(life, cfg.Reload, 4)
 	go h.lists.run(life, told[0])
 	go secured.run(life, told[1])
 	go tiers.Run(life, told[2], cfg.Log)
-	if h.reports, err = cfg.Reports.open(told[3], cfg.Version, cfg.Log); err != nil {
-		return err
-	}
-	defer h.reports.close()
-	m.watchesReports(h.reports)
 
 	broken := make(chan error, 4)
 	adminServer := newAdmin(h, cfg.AdminToken, ready)

@@ -84,10 +84,9 @@ func (s *shared) hearRelease(id string) {
 	s.release.Store(&id)
 	s.soon(func() {
 		for range hurries {
-			if s.look(id) {
+			if s.look(id) || s.rest(hurryEvery) {
 				return
 			}
-			s.rest(hurryEvery)
 		}
 	})
 }

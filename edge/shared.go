@@ -119,11 +119,13 @@ func (s *shared) soon(do func()) {
 	}
 }
 
-// rest waits, or until the edge is about to end.
-func (s *shared) rest(d time.Duration) {
+// rest waits, and reports whether the edge is about to end: then it does not.
+func (s *shared) rest(d time.Duration) (ends bool) {
 	select {
 	case <-s.closing:
+		return true
 	case <-time.After(d):
+		return false
 	}
 }
 

@@ -16,7 +16,8 @@ var ErrURL = errors.New("must be redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis
 const (
 	dialIn   = 600 * time.Millisecond // TCP and TLS; less than the second after which a lost SYN is sent again, so that an attempt made just before Redis is back does not hold up the next
 	answerIn = 5 * time.Second        // at the most: every call has a shorter time of its own
-	poolSize = 64                     // connections for checks: each is busy for a round trip
+	poolSize = 256                    // connections for checks: each is busy for a round trip, which makes 3,000 checks a second where that takes 80 ms
+	buffer   = 4 << 10                // bytes, for reading and for writing: a check and its answer are short
 )
 
 // ParseURL reads the address of a Redis. The error is ErrURL.
@@ -32,7 +33,7 @@ func ParseURL(s string) (*redis.Options, error) {
 	// A call that is sent twice may count twice; who waits for a check is better off with the edge's own window.
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.ContextTimeoutEnabled, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = true, dialIn, answerIn, answerIn
-	o.PoolSize, o.PipelinePoolSize = poolSize, -1
+	o.PoolSize, o.PipelinePoolSize, o.ReadBufferSize, o.WriteBufferSize = poolSize, -1, buffer, buffer
 	// Nothing that the oldest server does not know: what it answers to that names the words, and the password is among those of HELLO.
 	o.Protocol, o.DisableIdentity = 2, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}

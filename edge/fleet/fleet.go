@@ -64,6 +64,7 @@ func Open(o Options) (*Fleet, error) {
 	if o.Patience == 0 {
 		o.Patience = DefaultPatience
 	}
+	server.DialTimeout = max(server.DialTimeout, o.Patience)
 	f := &Fleet{Options: o, node: rand.Text(), server: server}
 	f.life, f.end = context.WithCancel(context.Background())
 	client := f.connect()

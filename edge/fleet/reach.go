@@ -15,7 +15,7 @@ const (
 // answers PING would not do: so does one that is out of memory, a replica, or one that is too far away.
 func (f *Fleet) probe(client *redis.Client) error {
 	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, time.Second.Microseconds(), time.Second.Milliseconds()}, script: windowScript}
-	if _, err := w.check(client, "", contactIn); err != nil {
+	if _, err := w.check(client, "", max(contactIn, f.Patience)); err != nil {
 		return err
 	}
 	_, err := w.check(client, "", f.Patience)

@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strconv"
 	"testing"
 	"time"
 
@@ -71,5 +71,10 @@ func (s *Server) Kill() {
 }
 
 // Pause stops it where it is, so that it holds its connections and answers nothing, until Resume.
-func (s *Server) Pause()  { s.process.Process.Signal(syscall.SIGSTOP) }
-func (s *Server) Resume() { s.process.Process.Signal(syscall.SIGCONT) }
+func (s *Server) Pause()  { s.signal("-STOP") }
+func (s *Server) Resume() { s.signal("-CONT") }
+
+// signal is kill(1): package syscall does not know these on all systems.
+func (s *Server) signal(name string) {
+	exec.Command("kill", name, strconv.Itoa(s.process.Process.Pid)).Run()
+}
