@@ -14,33 +14,40 @@ import (
 const shownIn = 5 * time.Second
 
 func (r *run) newRelease(ctx context.Context, p *Phase) error {
-	return r.exchange(ctx, p, func() error {
+	return r.exchange(ctx, p, func() (string, error) {
 		began := time.Now()
-		_, err := r.publish(ctx, 1)
+		if _, err := r.publish(ctx, 1); err != nil {
+			return "", err
+		}
 		p.note("publishing took %s, beside all else", since(began).Round(time.Second))
-		return err
+		return r.listed(ctx)
 	})
 }
 
+// rollback goes back to the first release: past others, where the store has some from runs before.
 func (r *run) rollback(ctx context.Context, p *Phase) error {
-	return r.exchange(ctx, p, func() error {
-		_, err := r.call(ctx, "publish", "--store", r.storeURL(), "--rollback")
-		return err
+	return r.exchange(ctx, p, func() (now string, err error) {
+		for now != r.judge.firstRelease && err == nil {
+			if _, err = r.call(ctx, "publish", "--store", r.storeURL(), "--rollback"); err == nil {
+				now, err = r.listed(ctx)
+			}
+		}
+		return now, err
 	})
 }
 
-// exchange has another release made current, and sees when each edge shows it, and whether one goes back.
-func (r *run) exchange(ctx context.Context, p *Phase, flip func() error) error {
+// exchange has another release made current, which flip names, and sees when each edge shows it, and whether one goes back.
+func (r *run) exchange(ctx context.Context, p *Phase, flip func() (now string, err error)) error {
 	before := r.judge.prepare()
 	watching, stop := context.WithCancel(ctx)
 	wait := r.watchEdges(watching, p)
 	defer wait()
 	defer stop()
-	if err := flip(); err != nil {
+	now, err := flip()
+	if err != nil {
 		return err
 	}
-	now, err := r.nextRelease(ctx, before)
-	if err != nil {
+	if err := r.awaitRelease(ctx, now); err != nil {
 		return err
 	}
 	if err := r.learn(ctx, r.judge, now, r.judge.asked()); err != nil {
@@ -75,13 +82,16 @@ func (r *run) report(p *Phase, now string) error {
 	return nil
 }
 
-// nextRelease waits until the origin shows another release.
-func (r *run) nextRelease(ctx context.Context, before string) (now string, err error) {
-	err = await(ctx, func() (bool, error) {
-		now, err = r.currentRelease(ctx)
-		return now != before, err
+// awaitRelease waits until the origin shows a release.
+func (r *run) awaitRelease(ctx context.Context, release string) error {
+	err := await(ctx, func() (bool, error) {
+		now, err := r.currentRelease(ctx)
+		return now == release, err
 	})
-	return now, err
+	if err != nil {
+		return fmt.Errorf("waiting for the origin to show release %s: %w", release, err)
+	}
+	return nil
 }
 
 const watchStep = 50 * time.Millisecond

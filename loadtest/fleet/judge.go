@@ -24,6 +24,7 @@ type judge struct {
 	cold                          []string // that nobody has asked for
 	reserved                      []string // the same, but for phases to ask for
 	changing                      []string // icons that the next release has in another drawing
+	firstRelease                  string
 
 	mu      sync.Mutex
 	right   map[string]map[string]fact // by target and release

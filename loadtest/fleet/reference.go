@@ -35,7 +35,7 @@ func (r *run) newJudge(ctx context.Context) (*judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.allowed = []string{release}
+	j.firstRelease, j.allowed = release, []string{release}
 	all, err := r.iconPaths(ctx)
 	if err != nil {
 		return nil, err
