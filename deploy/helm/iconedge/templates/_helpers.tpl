@@ -1,0 +1,191 @@
+{{- define "iconedge.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "iconedge.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "iconedge.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default (include "iconedge.name" .) }}{{ else }}{{ .Values.serviceAccount.name | default "default" }}{{ end }}
+{{- end }}
+
+{{- define "iconedge.secret" -}}
+{{ .Values.secrets.existing | default (printf "%s-tiers" (include "iconedge.name" .)) }}
+{{- end }}
+
+{{/* Labels by which things are found; (list . "edge"). They never change: selectors can't. */}}
+{{- define "iconedge.selector" -}}
+{{- $ := index . 0 -}}
+app.kubernetes.io/name: {{ $.Chart.Name }}
+app.kubernetes.io/instance: {{ $.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "iconedge.labels" -}}
+{{- $ := index . 0 -}}
+{{ include "iconedge.selector" . }}
+app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
+{{- end }}
+
+{{/* What every pod is: (list . "edge" .Values.edge). */}}
+{{- define "iconedge.pod" -}}
+{{- $ := index . 0 -}}
+{{- $part := index . 1 -}}
+{{- $of := index . 2 -}}
+serviceAccountName: {{ include "iconedge.serviceAccount" $ }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with $.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{ include "iconedge.podSecurity" . }}
+terminationGracePeriodSeconds: {{ add $.Values.preStopSeconds $.Values.drainSeconds 10 }}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "iconedge.selector" (list $ $part) | nindent 8 }}
+  {{- end }}
+{{- with $of.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $of.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "iconedge.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- end }}
+
+{{- define "iconedge.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{/* How a container is asked, and how it ends: readiness by the admin listener, which says no while it drains. */}}
+{{- define "iconedge.life" -}}
+startupProbe:
+  httpGet: {path: /healthz, port: admin}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: {path: /healthz, port: admin}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: admin}
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+lifecycle:
+  preStop:
+    sleep:
+      seconds: {{ .Values.preStopSeconds }}
+{{- end }}
+
+{{/* Arguments of every server. */}}
+{{- define "iconedge.args" -}}
+- --tier-secret-file=/etc/iconedge/secrets/tier-secret
+- --drain={{ .Values.drainSeconds }}s
+- --log-format={{ .Values.logFormat }}
+- --log-level={{ .Values.logLevel }}
+{{- if .Values.trace.endpoint }}
+- --trace-endpoint={{ .Values.trace.endpoint }}
+- --trace-sample={{ .Values.trace.sample }}
+{{- end }}
+{{- end }}
+
+{{/* Arguments of edges and shields: (list . .Values.edge "region"). */}}
+{{- define "iconedge.edgeArgs" -}}
+{{- $ := index . 0 -}}
+- edge
+- --listen=:8080
+- --admin-listen=:8082
+- --admin-token-file=/etc/iconedge/secrets/admin-token
+- --region={{ index . 2 }}
+- --cache-bytes={{ (index . 1).cacheBytes | int64 }}
+{{ include "iconedge.args" $ }}
+{{- end }}
+
+{{- define "iconedge.edgeEnv" -}}
+{{- if or .Values.redis.url .Values.redis.existingSecret }}
+env:
+  - name: ICONEDGE_REDIS
+    {{- if .Values.redis.existingSecret }}
+    valueFrom:
+      secretKeyRef: {name: {{ .Values.redis.existingSecret }}, key: url}
+    {{- else }}
+    value: {{ .Values.redis.url | quote }}
+    {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "iconedge.secretsVolume" -}}
+- name: secrets
+  secret:
+    secretName: {{ include "iconedge.secret" . }}
+    defaultMode: 0440
+{{- end }}
+
+{{/* Origins of a shield, and of an edge behind the shields: where each pod of a StatefulSet is. */}}
+{{- define "iconedge.originURL" -}}
+http://{{ include "iconedge.name" . }}-origin:8081
+{{- end }}
+
+{{- define "iconedge.shieldURLs" -}}
+{{- $name := printf "%s-shield" (include "iconedge.name" .) -}}
+{{- $urls := list -}}
+{{- range until (int .Values.shield.replicas) }}{{ $urls = append $urls (printf "http://%s-%d.%s:8080" $name . $name) }}{{ end -}}
+{{ join "," $urls }}
+{{- end }}
+
+{{/* A part of a volume claim: (dict "size" … "storageClass" …). */}}
+{{- define "iconedge.claim" -}}
+accessModes: [ReadWriteOnce]
+{{- with .storageClass }}
+storageClassName: {{ . }}
+{{- end }}
+resources:
+  requests:
+    storage: {{ .size }}
+{{- end }}
+
+{{- define "iconedge.budget" -}}
+{{- $ := index . 0 -}}
+{{- $part := index . 1 -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "iconedge.name" $ }}-{{ $part }}
+  labels:
+    {{- include "iconedge.labels" (list $ $part) | nindent 4 }}
+spec:
+  maxUnavailable: {{ (index $.Values $part).disruptionBudget.maxUnavailable }}
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "iconedge.selector" (list $ $part) | nindent 6 }}
+{{- end }}

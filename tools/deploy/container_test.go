@@ -1,0 +1,135 @@
+package deploy
+
+import (
+	"bytes"
+	"debug/elf"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/linter"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+)
+
+// stages reads the Containerfile as BuildKit does, and fails on what its linter warns of.
+func stages(t *testing.T) []instructions.Stage {
+	t.Helper()
+	file, err := parser.Parse(bytes.NewReader(read(t, "Containerfile")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range file.Warnings {
+		t.Errorf("Containerfile: %s", w.Short)
+	}
+	lint := linter.New(&linter.Config{Warn: func(rule, _, _, said string, at []parser.Range) { t.Errorf("Containerfile: %s: %s %v", rule, said, at) }})
+	stages, _, err := instructions.Parse(file.AST, lint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stages
+}
+
+// TestContainerfile: pinned bases, and at last one program whose user is nobody, that asks itself how it is.
+func TestContainerfile(t *testing.T) {
+	all := stages(t)
+	for _, s := range all {
+		if _, tag, ok := strings.Cut(s.BaseName, ":"); !ok || tag == "latest" {
+			t.Errorf("the base %s has no tag of its own", s.BaseName)
+		}
+	}
+	if all[0].Platform != "$BUILDPLATFORM" {
+		t.Errorf("the compiler runs on %q: it would be emulated", all[0].Platform)
+	}
+	var user string
+	var calls [][]string
+	for _, c := range all[len(all)-1].Commands {
+		switch c := c.(type) {
+		case *instructions.UserCommand:
+			user = c.User
+		case *instructions.RunCommand:
+			t.Errorf("there is no shell to run %v", c)
+		case *instructions.HealthCheckCommand:
+			if c.Health.Test[0] != "CMD" || c.Health.Test[1] != "/usr/local/bin/iconedge" {
+				t.Errorf("the health check is %v: there is no shell", c.Health.Test)
+			}
+			calls = append(calls, c.Health.Test[2:])
+		case *instructions.CmdCommand:
+			if c.PrependShell {
+				t.Error("CMD wants a shell")
+			}
+			calls = append(calls, c.CmdLine)
+		}
+	}
+	if user != "65532:65532" {
+		t.Errorf("it runs as %q", user)
+	}
+	if len(calls) != 2 {
+		t.Fatalf("calls of the program: %v", calls)
+	}
+	for _, args := range calls {
+		checkCall(t, "Containerfile", args)
+	}
+}
+
+// TestStatic builds the program for each architecture of the image: static, so that an image without any library runs it.
+func TestStatic(t *testing.T) {
+	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+		out := program()
+		if arch != runtime.GOARCH {
+			out = filepath.Join(t.TempDir(), "iconedge")
+			if err := build(out, arch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, err := elf.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file.Machine != machine {
+			t.Errorf("%s: built for %v", arch, file.Machine)
+		}
+		for _, p := range file.Progs {
+			if p.Type == elf.PT_INTERP {
+				t.Errorf("%s: it wants a dynamic loader", arch)
+			}
+		}
+		file.Close()
+	}
+}
+
+// TestIgnored: the builder is sent what the program is made of, and no more.
+func TestIgnored(t *testing.T) {
+	sent := strings.Fields(string(read(t, "Containerfile.dockerignore")))
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/iconedge")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := []string{"!go.mod", "!go.sum"}
+	for path := range strings.Lines(string(out)) {
+		if ours, ok := strings.CutPrefix(strings.TrimSpace(path), "github.com/iconedge/iconedge/"); ok {
+			first, _, _ := strings.Cut(ours, "/")
+			needed = append(needed, "!"+first)
+		}
+	}
+	slices.Sort(needed)
+	needed = slices.Compact(needed)
+	for _, n := range needed {
+		if !slices.Contains(sent, n) {
+			t.Errorf("Containerfile.dockerignore has no %s, of which the program is made", n)
+		}
+	}
+	for _, s := range sent {
+		if strings.HasPrefix(s, "!") && !slices.Contains(needed, s) {
+			t.Errorf("Containerfile.dockerignore has %s, of which the program has nothing", s)
+		}
+	}
+	if !slices.Contains(sent, "*") {
+		t.Error("Containerfile.dockerignore leaves nothing out")
+	}
+}

@@ -1,0 +1,145 @@
+package deploy
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what is generated instead of comparing with it")
+
+const (
+	root   = "../.."
+	folder = root + "/deploy"
+)
+
+// read is a file below deploy/.
+func read(t *testing.T, path ...string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{folder}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// build builds the program for an architecture, as the container does.
+func build(out, arch string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-o", out, "./cmd/iconedge")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch, "GOWORK=off", "GOFLAGS=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building for %s: %w\n%s", arch, err, text)
+	}
+	return nil
+}
+
+// program is the one that these tests run.
+var program = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "iconedge")
+	if err != nil {
+		panic(err)
+	}
+	return filepath.Join(dir, "iconedge")
+})
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := build(program(), runtime.GOARCH); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	os.RemoveAll(filepath.Dir(program()))
+	os.Exit(status)
+}
+
+var flagLine = regexp.MustCompile(`(?m)^  --([a-z0-9-]+) `)
+
+// flagsOf are the flags of a command, by its own --help.
+var flagsOf = func() func(t *testing.T, command string) []string {
+	var mu sync.Mutex
+	known := map[string][]string{}
+	return func(t *testing.T, command string) []string {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if known[command] == nil {
+			text, err := exec.Command(program(), command, "--help").Output()
+			if err != nil {
+				t.Fatalf("iconedge %s --help: %v", command, err)
+			}
+			for _, m := range flagLine.FindAllStringSubmatch(string(text), -1) {
+				known[command] = append(known[command], m[1])
+			}
+		}
+		return known[command]
+	}
+}()
+
+// checkCall checks that args are a call of the program, with flags that its command has.
+func checkCall(t *testing.T, what string, args []string) {
+	t.Helper()
+	if len(args) == 0 {
+		t.Errorf("%s: no command", what)
+		return
+	}
+	known := flagsOf(t, args[0])
+	for _, arg := range args[1:] {
+		name, isFlag := strings.CutPrefix(arg, "--")
+		name, _, _ = strings.Cut(name, "=")
+		if isFlag && !slices.Contains(known, name) {
+			t.Errorf("%s: iconedge %s has no --%s", what, args[0], name)
+		}
+	}
+}
+
+// checkVariable checks that a variable is one of a command's flags, or none of ours.
+func checkVariable(t *testing.T, what, command, name string) {
+	t.Helper()
+	ours, isOurs := strings.CutPrefix(name, "ICONEDGE_")
+	if isOurs && !slices.Contains(flagsOf(t, command), strings.ReplaceAll(strings.ToLower(ours), "_", "-")) {
+		t.Errorf("%s: iconedge %s has no flag for %s", what, command, name)
+	}
+}
+
+// tool is a program of the system's. Where there is none the test is skipped, loudly; in CI that is a failure.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatalf("no %s", name)
+	}
+	if err != nil {
+		t.Skipf("SKIPPED: no %s here", name)
+	}
+	return path
+}
+
+// same compares a generated file with what it should be, or writes it.
+func same(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != string(want) {
+		t.Errorf("%s is not up to date (%v): run make golden and read the difference", path, err)
+	}
+}
+
+// TestCalls: what the other tests rest on. A flag that is none is told.
+func TestCalls(t *testing.T) {
+	if f := flagsOf(t, "edge"); !slices.Contains(f, "tier-secret-file") || slices.Contains(f, "store") {
+		t.Errorf("flags of an edge: %v", f)
+	}
+}
