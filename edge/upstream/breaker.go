@@ -28,6 +28,9 @@ const (
 
 func (b *breaker) open() bool { return b.pause > 0 }
 
+// forgotten reports whether it is open, and no request has come that could have been its probe.
+func (b *breaker) forgotten(now time.Time) bool { return b.open() && now.Sub(b.until) > longestPause }
+
 // admit reports whether a request may go out now, and whether it is a probe. Whatever is admitted must be settled.
 func (b *breaker) admit(now time.Time) (probe, ok bool) {
 	if !b.open() {

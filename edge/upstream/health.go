@@ -50,7 +50,7 @@ func (c *Client) watchOver(ctx context.Context, o *origin) {
 	defer tick.Stop()
 	for {
 		v, err := c.probe(ctx, o)
-		o.checked(v, err)
+		o.checked(v, err, time.Now())
 		select {
 		case <-ctx.Done():
 			return

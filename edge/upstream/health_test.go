@@ -122,6 +122,48 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// An origin that was given up for failing, and that no request is sent to any more, is well again when a check finds it so: else a fallback would be
+// called ill until it is needed once more. What requests still try is judged by them: who answers checks may fail all else.
+func TestCheckClosesBreaker(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var back atomic.Bool
+			n := network{"b": {answer: func(c net.Conn, head string) bool {
+				if back.Load() || strings.HasPrefix(head, "GET /healthz ") {
+					return says(ok)(c, head)
+				}
+				return false
+			}}}
+			c := n.client(Config{Check: 2 * time.Second}, "a|b")
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { c.Run(ctx); close(done) }()
+			for range mostFailures {
+				fetch(t.Context(), c, get("/x"))
+			}
+			if got := c.Stats().Origins[1]; got.Well {
+				t.Errorf("Stats = %+v of an origin that has failed", got)
+			}
+			if back.Store(!asked); asked {
+				for range 100 {
+					time.Sleep(100 * time.Millisecond)
+					fetch(t.Context(), c, get("/x"))
+				}
+			}
+			time.Sleep(time.Second)
+			if !asked {
+				time.Sleep(9 * time.Second)
+			}
+			if got := c.Stats().Origins[1]; got.Well == asked {
+				t.Errorf("asked: %v, Stats = %+v", asked, got)
+			}
+			stop()
+			<-done
+			c.Close()
+		})
+	}
+}
+
 func TestRunOfOneOrigin(t *testing.T) {
 	s := serve(t, says(ok))
 	s.client(t, Config{}).Run(t.Context()) // returns

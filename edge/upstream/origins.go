@@ -123,9 +123,13 @@ func (o *origin) settle(probe bool, v verdict, err error, now time.Time) {
 }
 
 // checked takes the verdict on a health check.
-func (o *origin) checked(v verdict, err error) {
+func (o *origin) checked(v verdict, err error, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if v == success && o.breaker.forgotten(now) {
+		o.breaker = breaker{}
+		o.log.Info("the origin answers again")
+	}
 	switch changed := o.health.note(v); {
 	case changed && o.health.well():
 		o.log.Info("the origin is well again")
