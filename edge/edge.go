@@ -65,7 +65,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.toOrigins(), Secret: tiers.secrets.Sent, Log: cfg.Log})
+	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.toOrigins, Secret: tiers.secrets.Sent, Log: cfg.Log})
 	defer asked.Close()
 
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by the drain

@@ -65,7 +65,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	life, end := context.WithCancel(context.Background())
 	tiers, err := cfg.Tiers.open(time.Now())
 	must(t, err)
-	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.secrets.Sent, TLS: tiers.toOrigins()})
+	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.secrets.Sent, TLS: tiers.toOrigins})
 	h := newHandler(life, cfg, store, up, newMetrics("test"))
 	h.tiers = tiers
 	h.reports, err = cfg.Reports.open(nil, "test", cfg.Log)

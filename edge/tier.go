@@ -93,18 +93,16 @@ func (c *Tiers) open(now time.Time) (*tiers, error) {
 // exclusive reports whether releases are told to the edges behind this one alone: where they can prove that they are.
 func (t *tiers) exclusive() bool { return t.secrets != nil || t.behind != nil }
 
-// toOrigins is the TLS that is spoken with https origins; nil: as with anybody. Who is shown a certificate is a tier, and speaks TLS 1.3.
-func (t *tiers) toOrigins() func() *tls.Config {
-	if t.ca == nil && t.shown == nil {
-		return nil
+// toOrigins is the TLS that is spoken with https origins. Who is shown a certificate, or sent the secret, is a tier, and speaks TLS 1.3.
+func (t *tiers) toOrigins() *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.ca.Pool()}
+	if t.shown != nil {
+		c.GetClientCertificate = t.shown.ClientCertificate
 	}
-	return func() *tls.Config {
-		c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.ca.Pool()}
-		if t.shown != nil {
-			c.MinVersion, c.GetClientCertificate = tls.VersionTLS13, t.shown.ClientCertificate
-		}
-		return c
+	if t.shown != nil || t.secrets != nil {
+		c.MinVersion = tls.VersionTLS13
 	}
+	return c
 }
 
 // ask has config ask clients for a certificate, where edges may show one. Who has none goes on as before.

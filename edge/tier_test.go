@@ -386,6 +386,28 @@ func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.library.ServeHTTP(w, r)
 }
 
+// With its own tiers an edge speaks TLS 1.3, whichever proof it gives; with anybody else 1.2 will do.
+func TestTLSToOrigins(t *testing.T) {
+	ca := certstest.NewAuthority(t, t.TempDir(), "ca")
+	cert, key := ca.Pair(t, t.TempDir(), "edge")
+	for _, row := range []struct {
+		set    Tiers
+		oldest uint16
+	}{
+		{Tiers{}, tls.VersionTLS12},
+		{Tiers{OriginCA: ca.File}, tls.VersionTLS12},
+		{Tiers{TierSecretFile: secretFile(t, tierSecret)}, tls.VersionTLS13},
+		{Tiers{OriginCert: cert, OriginKey: key}, tls.VersionTLS13},
+	} {
+		tiers, err := row.set.open(time.Now())
+		must(t, err)
+		c := tiers.toOrigins()
+		if c.MinVersion != row.oldest || (c.GetClientCertificate != nil) != (row.set.OriginCert != "") || (c.RootCAs != nil) != (row.set.OriginCA != "") {
+			t.Errorf("%+v: %+v", row.set, c)
+		}
+	}
+}
+
 // An edge that has not reached an origin for a while says so, once, and that it is not ready.
 func TestNoOriginAtStart(t *testing.T) {
 	log := new(lockedBuffer)
