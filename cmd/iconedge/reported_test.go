@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/iconedge/iconedge/trace/tracetest"
+)
+
+// paths are those that a log's lines name, which must be whole.
+func paths(t *testing.T, log string) (all []string) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		var l struct{ Path string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil || !strings.HasSuffix(line, "\n") {
+			t.Fatalf("%q: %v", line, err)
+		}
+		all = append(all, l.Path)
+	}
+	return all
+}
+
+// TestAccessLogIsRotated as logrotate does it: the file is renamed, SIGHUP is sent, and no line is lost; what is in the new file when the program
+// has ended is all that came since.
+func TestAccessLogIsRotated(t *testing.T) {
+	home, file := t.TempDir(), filepath.Join(t.TempDir(), "access.log")
+	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).ready()
+	public := s.address("public")
+	get(t, public, "/demo/arrow.svg?first")
+	if err := os.Rename(file, file+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the file is opened anew", func() bool { _, err := os.Stat(file); return err == nil })
+	get(t, public, "/demo/arrow.svg?second")
+	_, metrics := get(t, s.address("admin"), "/metrics")
+	if !strings.Contains(metrics, `iconedge_edge_access_log_lines_total{result="dropped"} 0`) {
+		t.Error("lines are dropped, or not counted")
+	}
+	if status := s.stop(); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	for name, want := range map[string]string{file + ".1": "/demo/arrow.svg?first", file: "/demo/arrow.svg?second"} {
+		b, err := os.ReadFile(name)
+		if got := paths(t, string(b)); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s has %q, want %s: %v", name, got, want, err)
+		}
+	}
+}
+
+// TestAccessLogOnStdout: the lines are alone there.
+func TestAccessLogOnStdout(t *testing.T) {
+	home := t.TempDir()
+	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	cmd := program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	s := startCommand(t, cmd).ready()
+	get(t, s.address("public"), "/demo/arrow.svg")
+	s.stop()
+	if got := paths(t, out.String()); len(got) != 1 || got[0] != "/demo/arrow.svg" {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// TestOneTrace: a request goes through an edge and an origin, each a program of its own; their spans are of one trace, and each lies in the one above it.
+func TestOneTrace(t *testing.T) {
+	home, collector := t.TempDir(), tracetest.New(t)
+	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	traced := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--trace-endpoint", collector.URL, "--trace-sample"}
+	o := start(t, home, append([]string{"origin"}, append(traced, "0")...)...).ready()
+	e := start(t, home, append([]string{"edge", "--origin", "http://" + o.address("public")}, append(traced, "1")...)...).ready()
+	resp, body := get(t, e.address("public"), "/demo/arrow.svg")
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", resp.StatusCode, body)
+	}
+	if e.stop() != 0 || o.stop() != 0 {
+		t.Error("they do not end well")
+	}
+	const path = "/demo/arrow.svg"
+	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
+	if asked.Parent != "" || question.Parent != asked.ID || answered.Parent != question.ID || asked.Trace != question.Trace || question.Trace != answered.Trace {
+		t.Errorf("%+v\n%+v\n%+v", asked, question, answered)
+	}
+}
+
+// TestReportsAtStart: what can't be used is one line, and exit status 2; a file that can't be opened is 1.
+func TestReportsAtStart(t *testing.T) {
+	home := t.TempDir()
+	for _, row := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"edge", "--access-log-sample", "2"}, 2, "--access-log-sample must be a number from 0 to 1"},
+		{[]string{"edge", "--trace-endpoint", "collector:4318"}, 2, "--trace-endpoint must be http://"},
+		{[]string{"origin", "--trace-sample", "-1"}, 2, "--trace-sample must be a number from 0 to 1"},
+		{[]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", filepath.Join(home, "none", "x")}, 1, "opening the access log: "},
+	} {
+		_, stderr, status := callProgram(t, home, row.args...)
+		last := stderr[strings.LastIndex(strings.TrimSpace(stderr), "\n")+1:]
+		if status != row.status || !strings.Contains(last, row.want) {
+			t.Errorf("%s: status %d, %s", strings.Join(row.args, " "), status, stderr)
+		}
+	}
+}
