@@ -2,6 +2,7 @@ package edge
 
 import (
 	"iter"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,7 +78,8 @@ func (t *tally) sums() (requests, bytes uint64) {
 	return t.requests.Load() + v>>bytesBits, t.bytes.Load() + v%(1<<bytesBits)
 }
 
-// tallies are those of all answers, each made when it is first wanted: most never are.
+// tallies are those of all answers, each made when it is first wanted: most never are. Those of failures are there from the beginning: to Prometheus the first value
+// of a series is no increase, and an alert would miss what failed before it was first seen.
 type tallies struct {
 	began time.Time
 	at    [protocols][routes][outcomes][statusClasses]atomic.Pointer[tally]
@@ -89,13 +91,19 @@ func newTallies(began time.Time) *tallies {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("iconedge_edge_"+name, help, labels, nil)
 	}
-	return &tallies{
+	all := &tallies{
 		began: began,
 		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routeLabels[:], ", ")+"), outcome ("+
 			strings.Join(outcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
 		bytes:   desc("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
 		seconds: desc("request_duration_seconds", "Time from a request's last byte to its answer, by route. Of fresh answers from memory one of every few is timed, and stands for those before it.", "route"),
 	}
+	for p := range protocols {
+		for _, r := range []route{routeCDN, routeIcon, routeSearch, routeSuggest, routePacks, routePack, routeVerify, routeForwarded} {
+			all.of(p, r, outcomeError, http.StatusBadGateway)
+		}
+	}
+	return all
 }
 
 // of is the tally of an answer.

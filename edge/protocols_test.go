@@ -67,7 +67,9 @@ func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reade
 // unready knows no answer.
 type unready struct{}
 
-func (unready) AnswerH2(dst []byte, _ *plain.Request, _ *h2.Memory) ([]byte, int, bool) { return dst, 0, false }
+func (unready) AnswerH2(dst []byte, _ *plain.Request, _ *h2.Memory) ([]byte, int, bool) {
+	return dst, 0, false
+}
 
 // aside is a client of HTTP/2 whose connections, in the clear, are served in another way than the edge would.
 func (s *securedTest) aside(t testing.TB, serve func(net.Conn)) *edgeTest {

@@ -108,7 +108,7 @@ func TestMetricsHaveBothKindsOfBuckets(t *testing.T) {
 					continue
 				}
 				seen++
-				if len(h.GetBucket()) != 15 || h.GetSchema() != 3 || len(h.GetPositiveSpan()) == 0 {
+				if len(h.GetBucket()) != 15 || h.GetSchema() != 3 || h.GetZeroThreshold() == 0 || len(h.GetPositiveSpan()) == 0 && h.GetSampleCount() > 0 {
 					t.Errorf("%s has %d classic buckets, schema %d, %d spans: %v", f.GetName(), len(h.GetBucket()), h.GetSchema(), len(h.GetPositiveSpan()), m)
 				}
 			}
