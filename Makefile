@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go fleet golden conformance security attacks faults react example-react help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go fleet image golden conformance security attacks faults react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -14,6 +14,7 @@ run: build library/node_modules ## publish the real library into a local folder,
 test: lint tools/node_modules chromium engines ## pass every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race ./...
 	go test -C tools/promql ./...
+	go test -C tools/deploy -timeout 20m ./...
 	$(MAKE) react
 
 build: ## build the program
@@ -69,9 +70,21 @@ faults: ## what clients see when origins, processes, stores and disks fail; the 
 security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
 	go test -json -timeout 30m ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
 
+VERSION ?= $(shell git describe --tags --always --dirty)
+IMAGE   ?= iconedge:latest
+
+image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, VERSION) where docker or podman is
+	@set -e; for arch in amd64 arm64; do echo "dist/iconedge-linux-$$arch"; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o dist/iconedge-linux-$$arch ./cmd/iconedge; done
+	@build="build -f deploy/Containerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) ."; \
+	for engine in docker podman; do if $$engine info >/dev/null 2>&1; then exec $$engine $$build; fi; done; \
+	echo "no docker or podman runs here; with one: docker $$build"; \
+	echo "for both architectures, into a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
+
 golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards) instead of comparing
 	go test ./origin/api ./origin/svg ./cmd/iconedge -update
 	go run ./deploy/grafana
+	go test -C tools/deploy -run "Copies|Readme" -update .
 
 react: build clients/react/node_modules chromium ## the React package: build, lint, its tests in Node and a browser
 	cd clients/react && ICONEDGE=$(CURDIR)/iconedge npm test
