@@ -20,8 +20,8 @@ import (
 // than most clients are away, and not closed while anything lies in it unread.
 
 const (
-	idleGrace = 500 * time.Millisecond // as HTTP/2 has it
-	drainPoll = 50 * time.Millisecond  // between two looks for connections that have become idle
+	idleGrace = time.Second
+	drainPoll = 50 * time.Millisecond // between two looks for connections that have become idle
 )
 
 type ending = func(context.Context) error

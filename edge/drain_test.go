@@ -2,12 +2,15 @@ package edge
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/net/http2"
 )
 
 // shut ends a server alone, with connections that belong to no listener of ours.
@@ -79,6 +82,50 @@ func TestDrainsEveryProtocol(t *testing.T) {
 			if took := time.Since(began); took > endsAtOnce {
 				t.Errorf("it took %v to end behind the last answer", took)
 			}
+		})
+	}
+}
+
+// Who has connected when an edge ends, and has not shaken hands yet, is answered: he could not know.
+func TestDrainGreets(t *testing.T) {
+	for name, next := range map[string]string{"h1": "http/1.1", "h2": "h2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSecured(t, newLibrary())
+			raw, err := net.Dial("tcp", s.tls)
+			must(t, err)
+			defer raw.Close()
+			settled(t, "it is accepted", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.open) == 1 })
+			stopped := make(chan struct{})
+			go func() { s.stop(); close(stopped) }()
+			settled(t, "no connection is taken", func() bool {
+				c, err := net.Dial("tcp", s.tls)
+				if err == nil {
+					c.Close()
+				}
+				return err != nil
+			})
+			select {
+			case <-stopped:
+				t.Fatal("it ended with a handshake under way")
+			case <-time.After(2 * idleGrace): // what a connection is given on which nothing happens
+			}
+			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
+			must(t, conn.HandshakeContext(t.Context()))
+			via := http.RoundTripper(&http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
+			if next == "h2" {
+				via, err = new(http2.Transport).NewClientConn(conn)
+				must(t, err)
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://edge.test/mdi/home.svg", nil)
+			must(t, err)
+			resp, err := via.RoundTrip(req)
+			must(t, err)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK || next == "http/1.1" && !resp.Close {
+				t.Errorf("%d, the last answer: %v", resp.StatusCode, resp.Close)
+			}
+			<-stopped
 		})
 	}
 }

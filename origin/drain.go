@@ -10,7 +10,7 @@ import (
 
 // idleGrace is how long a connection is kept, when the origin stops, on which nothing is under way: an edge may have sent a request before it could know.
 // It is more than most are away, there and back.
-const idleGrace = 500 * time.Millisecond
+const idleGrace = time.Second
 
 // A parting server tells each client when it has had its last answer (RFC 9112, section 9.6), before it closes anything.
 type parting struct {
