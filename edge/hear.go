@@ -81,7 +81,11 @@ func (s *shared) Reached(position string) { s.h.progress.reached(position) }
 
 // hearRelease asks the origin for a release that another edge knows, until it tells of it.
 func (s *shared) hearRelease(id string) {
+	if s.h.watch.known() == id {
+		return // and whoever asks for a later one goes on
+	}
 	s.release.Store(&id)
+	s.wanted.Store(&id)
 	s.soon(func() {
 		for range hurries {
 			if s.look(id) || s.rest(hurryEvery) {
@@ -94,7 +98,7 @@ func (s *shared) hearRelease(id string) {
 // look asks once, and reports whether it need not be asked again.
 func (s *shared) look(id string) (done bool) {
 	w := s.h.watch
-	if w.known() == id || *s.release.Load() != id {
+	if w.known() == id || *s.wanted.Load() != id {
 		return true
 	}
 	w.look()

@@ -52,6 +52,7 @@ type shared struct {
 	fleet   *fleet.Fleet
 	windows map[*ratelimit.Limiter]*fleet.Window
 	release atomic.Pointer[string] // that this edge heard of last, or told of
+	wanted  atomic.Pointer[string] // that it heard of last and asks its origin for
 
 	mu      sync.Mutex
 	closing chan struct{}  // closed when nothing new is to begin

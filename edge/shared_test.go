@@ -263,6 +263,18 @@ func TestReleaseIsToldToAll(t *testing.T) {
 	}
 }
 
+// An edge goes on asking for a release though it hears late of the one that it has, or learns of another on the way.
+func TestReleaseIsAskedForOn(t *testing.T) {
+	l := newLibrary()
+	e := newSharing(t, fleettest.Start(t).URL, "", l)
+	must(t, e.watch.look())
+	e.shared.Hear(fleet.Release, releaseB)
+	e.shared.Hear(fleet.Release, releaseA)
+	e.shared.learnt(strings.Repeat("c", len(releaseA)))
+	l.set(func() { l.release = releaseB })
+	eventually(t, "the release is known", func() bool { return e.watch.known() == releaseB })
+}
+
 // A shield that hears of a release does not answer with what it was told a moment before.
 func TestToldAnswerIsForgotten(t *testing.T) {
 	l := newLibrary()
