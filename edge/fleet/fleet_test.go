@@ -86,8 +86,8 @@ func TestRedisIsOfNoUse(t *testing.T) {
 			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "maxmemory", "0") }, true,
 		},
 		"it is a replica": {
-			func(t *testing.T, s *fleettest.Server) { s.SlaveOf(t.Context(), "127.0.0.1", "1") },
-			func(t *testing.T, s *fleettest.Server) { s.SlaveOf(t.Context(), "NO", "ONE") }, true,
+			func(t *testing.T, s *fleettest.Server) { s.ReplicaOf(t.Context(), "127.0.0.1", "1") },
+			func(t *testing.T, s *fleettest.Server) { s.ReplicaOf(t.Context(), "NO", "ONE") }, true,
 		},
 		"it wants another password": {
 			func(t *testing.T, s *fleettest.Server) {
