@@ -137,13 +137,33 @@ func TestRedisIsOfNoUse(t *testing.T) {
 // tries waits until Redis has been tried so many times: each time by a new connection.
 func tries(t *testing.T, s *fleettest.Server, n int) {
 	t.Helper()
-	connections := func() (n int) {
-		_, after, _ := strings.Cut(s.Info(t.Context(), "stats").Val(), "total_connections_received:")
-		fmt.Sscan(after, &n)
-		return n
+	before := connections(t, s)
+	eventually(t, "it is tried", func() bool { return connections(t, s) > before+n })
+}
+
+// connections are those that were made until now.
+func connections(t *testing.T, s *fleettest.Server) (n int) {
+	t.Helper()
+	_, after, _ := strings.Cut(s.Info(t.Context(), "stats").Val(), "total_connections_received:")
+	fmt.Sscan(after, &n)
+	return n
+}
+
+// Connections are there before they are wanted: a check has no time to make one, where Redis is far away.
+func TestConnectionsAreMadeAhead(t *testing.T) {
+	s := fleettest.Start(t)
+	before := connections(t, s)
+	w := open(t, s.URL, "here", nil).Share("search", ratelimit.New(ratelimit.Limit{N: 1000, Window: time.Hour}, ratelimit.Options{}))
+	made := connections(t, s)
+	if made-before < poolSize {
+		t.Errorf("%d connections were made, want %d at least", made-before, poolSize)
 	}
-	before := connections()
-	eventually(t, "it is tried", func() bool { return connections() > before+n })
+	for range 20 {
+		through(poolSize, bob, w)
+	}
+	if more := connections(t, s) - made; more > 0 {
+		t.Errorf("%d more were made by checks", more)
+	}
 }
 
 // calls makes calls of alice, which are let through or not.

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	contactIn = time.Second            // for connecting and a first answer
 	listenFor = time.Second            // for what comes next; the log's beginning is looked at as often
 	readIn    = 2 * listenFor          // with the round trip
 	pause     = 200 * time.Millisecond // between two attempts
