@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -127,6 +129,26 @@ func TestDrainGreets(t *testing.T) {
 			}
 			<-stopped
 		})
+	}
+}
+
+// A connection that has had nothing but hits is told of its last answer as well.
+func TestLastHit(t *testing.T) {
+	s := newSecured(t, newLibrary())
+	conn, err := net.Dial("tcp", s.plain)
+	must(t, err)
+	defer conn.Close()
+	from := bufio.NewReader(conn)
+	for _, last := range []bool{false, false, true} {
+		s.draining.Store(last)
+		_, err := io.WriteString(conn, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n")
+		must(t, err)
+		resp, err := http.ReadResponse(from, nil)
+		must(t, err)
+		io.Copy(io.Discard, resp.Body)
+		if resp.StatusCode != http.StatusOK || resp.Close != last {
+			t.Errorf("%d, the last answer: %v, want %v", resp.StatusCode, resp.Close, last)
+		}
 	}
 }
 

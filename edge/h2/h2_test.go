@@ -601,6 +601,29 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// Whoever is greeted so late hears our SETTINGS first all the same (RFC 9113, section 3.4).
+func TestShutdownBegins(t *testing.T) {
+	s := New(newApp(), newApp(), Config{})
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", listen(t, s, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	frames := http2.NewFramer(c, c)
+	if _, err := io.WriteString(c, Preface); err != nil || frames.WriteSettings() != nil {
+		t.Fatal(err)
+	}
+	if f, err := frames.ReadFrame(); err != nil || f.Header().Type != http2.FrameSettings {
+		t.Errorf("first: %v, %v", f, err)
+	}
+	if f, err := frames.ReadFrame(); err != nil || f.Header().Type != http2.FrameGoAway {
+		t.Errorf("then: %v, %v", f, err)
+	}
+}
+
 // Who connects while the server ends could not know: he is answered what he asks for at once, behind our SETTINGS, and then told to leave.
 func TestShutdownGreets(t *testing.T) {
 	s := New(newApp(), newApp(), Config{})
