@@ -50,7 +50,7 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 			h.fly(q, e, r.now, ask) // behind the client's back
 			return r.hit(e, outcomeStale), nil
 		case q.asks.Directives.OnlyIfCached:
-			return found{}, notStored()
+			return found{outcome: outcomeRefused}, notStored()
 		}
 		l, began := h.land(r, q, e, ask)
 		if l.Err != nil {

@@ -44,6 +44,19 @@ func TestFailuresAreThereFromTheBeginning(t *testing.T) {
 	}
 }
 
+// Who asks for what is stored alone, and gets a 504, is refused: anybody could make failures of it.
+func TestOnlyIfCachedIsNoFailure(t *testing.T) {
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.ProxyAll = true })
+	for _, row := range []struct{ method, target, route string }{{"GET", "/mdi/home.svg", "cdn"}, {"GET", "/page", "forwarded"}, {"HEAD", "/page", "forwarded"}} {
+		if a := e.do(t, row.method, row.target, "Cache-Control", "only-if-cached"); a.StatusCode != 504 {
+			t.Fatalf("%s %s: %d", row.method, row.target, a.StatusCode)
+		}
+		if got := e.exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h1",route="`+row.route+`"} 0`) {
+			t.Errorf("%s %s counts as a failure", row.method, row.target)
+		}
+	}
+}
+
 // Hits on the short way are counted to the last one, and their bytes; the clock is read for some of them, which stand for all. What
 // was told before is never less when the word that they are counted in runs over into the others.
 func TestHitsAreCounted(t *testing.T) {

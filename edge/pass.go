@@ -91,7 +91,7 @@ func (h *handler) passGet(r *request, q *inquiry) (outcome, error) {
 	}
 	f, err := h.find(r, q, h.ask)
 	if err != nil {
-		return outcomeError, err
+		return f.outcome, err
 	}
 	h.finish(r, f)
 	return f.outcome, nil
@@ -116,7 +116,7 @@ func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 		return f.outcome, nil
 	}
 	if q.asks.Directives.OnlyIfCached {
-		return outcomeError, notStored()
+		return outcomeRefused, notStored()
 	}
 	asked := h.cache.Now()
 	a, err := h.fetch(q.followed, q.upstream(nil))
