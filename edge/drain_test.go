@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"golang.org/x/net/http2"
 )
 
 // shut ends a server alone, with connections that belong to no listener of ours.
@@ -114,11 +113,7 @@ func TestDrainGreets(t *testing.T) {
 			}
 			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
 			must(t, conn.HandshakeContext(t.Context()))
-			via := http.RoundTripper(&http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
-			if next == "h2" {
-				via, err = new(http2.Transport).NewClientConn(conn)
-				must(t, err)
-			}
+			via := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://edge.test/mdi/home.svg", nil)
 			must(t, err)
 			resp, err := via.RoundTrip(req)

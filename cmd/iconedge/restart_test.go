@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/iconedge/iconedge/certs/certstest"
 )
 
@@ -262,17 +260,17 @@ func byH2(address net.Addr, config *tls.Config, kept bool) asker {
 	if config == nil {
 		scheme = "http"
 	}
+	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, address, config) }
+	via := &http.Transport{Protocols: new(http.Protocols), DialContext: connect, DialTLSContext: connect}
+	via.Protocols.SetHTTP2(true)
+	via.Protocols.SetUnencryptedHTTP2(true)
 	return func() func(context.Context, string) error {
-		var conn *http2.ClientConn
-		return func(ctx context.Context, path string) error {
+		var conn *http.ClientConn
+		return func(ctx context.Context, path string) (err error) {
 			for {
-				if conn == nil || !conn.CanTakeNewRequest() {
-					raw, err := dial(ctx, address, config)
-					if err != nil {
+				if conn == nil || conn.Available() == 0 {
+					if conn, err = via.NewClientConn(ctx, scheme, address.String()); err != nil {
 						return fmt.Errorf("connecting: %w", err)
-					}
-					if conn, err = new(http2.Transport).NewClientConn(raw); err != nil {
-						return fmt.Errorf("beginning: %w", err)
 					}
 				}
 				sent, err := askH2(ctx, conn, scheme+"://edge.test"+path)
@@ -289,7 +287,7 @@ func byH2(address net.Addr, config *tls.Config, kept bool) asker {
 }
 
 // askH2 asks once, and reports whether the request was sent: a connection may have been told to go away just before.
-func askH2(ctx context.Context, conn *http2.ClientConn, url string) (sent bool, err error) {
+func askH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
 	if err != nil {
 		return true, err

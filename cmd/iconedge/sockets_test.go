@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -147,7 +148,9 @@ func TestSupervised(t *testing.T) {
 			s := startCommand(t, cmd)
 			told("READY=1\n" + row.status)
 			told("WATCHDOG=1")
-			go s.stop()
+			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
 			told("STOPPING=1")
 		})
 	}
