@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/coreos/go-systemd/v22/activation"
 
@@ -66,23 +63,6 @@ func (s inherited) take(f *os.File, known []string) (err error) {
 		return fmt.Errorf("taking the socket called %s: %w", name, err)
 	}
 	return nil
-}
-
-// listens is nil for a socket that takes connections. With Accept=yes systemd passes in a connection instead, and accepting from that fails
-// only later.
-func listens(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	accepts := 0
-	controlled := raw.Control(func(fd uintptr) {
-		accepts, err = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ACCEPTCONN)
-	})
-	if err = cmp.Or(controlled, err); err == nil && accepts == 0 {
-		err = errors.New("it takes no connections: it must be a stream that listens, with Accept=no")
-	}
-	return err
 }
 
 // inheritEdge gives an edge the sockets that the process was started with.
