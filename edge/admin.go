@@ -13,11 +13,14 @@ func newAdmin(h *handler, token string, ready func() bool) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if ready() {
+		switch {
+		case ready():
 			say(w, http.StatusOK, "ready\n")
-			return
+		case h.draining.Load():
+			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
+		default:
+			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered yet as it should; the log says more\n")
 		}
-		say(w, http.StatusServiceUnavailable, "not ready\n")
 	})
 	mux.Handle("GET /metrics", h.metrics.handler())
 	mux.Handle("/purge", &purger{h, token})

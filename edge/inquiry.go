@@ -17,6 +17,7 @@ import (
 type inquiry struct {
 	key    string              // path and query that the origin is asked for, and the name of what is stored
 	own    bool                // of one of our routes: the answer is made ours before it is kept
+	proves bool                // the secret between tiers goes with it
 	name   string              // of the icon or the pack that it is about, as it is in the list of names; empty: none that the list tells of
 	asks   cachepolicy.Request // what decides about storing and reusing
 	header http.Header         // sent to the origin; not changed
@@ -33,7 +34,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 // ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
 // origin at will.
 func (h *handler) ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, name: r.target.name, header: h.through(r.ctx, uncoded), followed: followedOf(r.ctx), asks: cachepolicy.Request{
+	return &inquiry{key: key, own: true, proves: h.amongTiers(!h.proxyAll), name: r.target.name, header: h.through(r.ctx, uncoded), followed: followedOf(r.ctx), asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }
@@ -85,7 +86,7 @@ func (q *inquiry) matches(e *cache.Entry) bool {
 // upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1). Without anything
 // stored that could be used instead, a shield whose own origin has failed is gone around.
 func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Exact: q.own}
+	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own}
 	r.Onward = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -111,7 +111,7 @@ var errSum = errors.New("it is not the list that the release names")
 func (h *handler) askNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
-	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: uncoded, Exact: true, Onward: true})
+	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: uncoded, Proof: true, Exact: true, Onward: true})
 	if err != nil {
 		return nil, err
 	}

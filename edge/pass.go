@@ -55,7 +55,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	f.passed().Put(head) // or nothing, where the client's is malformed
 	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx)}
 	q := &inquiry{
-		key: rawTarget(r.ctx), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
+		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
 		asks: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
 			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),

@@ -138,7 +138,7 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.Looped(texts(lines)) {
-		h.end(r, outcomeError, h.looped())
+		h.end(r, outcomeRefused, h.looped())
 		return
 	}
 	h.knownHosts.add(ctx.Host())

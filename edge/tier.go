@@ -31,7 +31,7 @@ type Tiers struct {
 }
 
 func (c *Tiers) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: sent to origins, and who sends it is an edge behind this one, not limited and told of releases; a second line is an old secret that is still taken; read again when it changes (default none)")
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: sent to origins, and who sends it is an edge behind this one, not limited and told of releases; a second line is another that is taken as well; read again when it changes (default none)")
 	fs.StringVar(&c.OriginCA, "origin-ca", "", "`file` of the authorities (PEM) by which https origins are believed; read again when it changes (default the system's)")
 	fs.StringVar(&c.OriginCert, "origin-cert", "", "`file` of the certificate (PEM) that https origins are shown; read again when it changes (default none)")
 	fs.StringVar(&c.OriginKey, "origin-key", "", "`file` of its key (PEM)")
@@ -111,6 +111,10 @@ func (t *tiers) ask(config *tls.Config) {
 		t.behind.Ask(config, tls.VerifyClientCertIfGiven)
 	}
 }
+
+// amongTiers reports whether what is asked of the origin may be proven with the secret: the origin has told a release, as ours do and edges in front of them, or
+// supposed says that it will. Of a stranger's, which --proxy-all allows, a page that shows what it was asked with would tell the secret to anybody.
+func (h *handler) amongTiers(supposed bool) bool { return supposed || h.release.Load() != nil }
 
 // A tierMark marks requests of edges behind this one.
 type tierMark struct{}

@@ -220,9 +220,14 @@ func TestNoTiers(t *testing.T) {
 	}
 }
 
-// What a client sends as a secret reaches no origin, and the edge's own reaches no client, on forwarded paths as well, by whatever protocol.
+// What a client sends as a secret reaches no origin, and the edge's own reaches no client, on forwarded paths as well, by whatever protocol. It goes to origins
+// that have told a release, and to no stranger.
 func TestSecretStays(t *testing.T) {
-	for _, secret := range []string{"", tierSecret} {
+	for _, row := range []struct {
+		secret, sent string
+		ours         bool
+	}{{"", "", false}, {tierSecret, "", false}, {tierSecret, tierSecret, true}} {
+		secret, ours := row.secret, row.ours
 		var seen atomic.Pointer[http.Header]
 		origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h := r.Header.Clone()
@@ -237,6 +242,9 @@ func TestSecretStays(t *testing.T) {
 				c.TierSecretFile = secretFile(t, secret)
 			}
 		})
+		if release := releaseA; ours {
+			s.handler.release.Store(&release)
+		}
 		for way := range wayOf {
 			for i, sent := range []string{"forged-0123456789", tierSecret} {
 				target := fmt.Sprintf("/some/%s/%d", strings.ReplaceAll(way, " ", "-"), i)
@@ -244,14 +252,31 @@ func TestSecretStays(t *testing.T) {
 				if a.StatusCode != 200 || a.Header.Get(tier.Field) != "" || a.Header.Get(tier.Field+"-X") == "" {
 					t.Errorf("%s: %d %v", way, a.StatusCode, a.Header)
 				}
-				if got := strings.Join((*seen.Load())[tier.Field], "|"); got != secret {
-					t.Errorf("%s: the origin was sent %q, want %q", way, got, secret)
+				if got := strings.Join((*seen.Load())[tier.Field], "|"); got != row.sent {
+					t.Errorf("%s: the origin was sent %q, want %q", way, got, row.sent)
 				}
 				if len((*seen.Load())["Iconedge_tier_secret"]) > 0 {
 					t.Errorf("%s: a field of almost that name went on", way)
 				}
 			}
 		}
+	}
+}
+
+// A stranger behind --proxy-all that shows what it was asked with shows no secret, on paths that look like our own too.
+func TestSecretIsNotShown(t *testing.T) {
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		r.Header.Write(w)
+	}), func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) })
+	e.watch.look()
+	for _, target := range []string{"/debug", "/mdi/home.svg", "/api/v1/search?q=a", "/api/v1/icon/a/b", "/api/v1/packs", "/-/names", "/-/release"} {
+		if a := e.get(t, target); strings.Contains(a.body, tierSecret) {
+			t.Errorf("%s: %s", target, a.body)
+		}
+	}
+	if a := e.do(t, "POST", "/api/v1/auth/verify", "Content-Type", "application/json"); strings.Contains(a.body, tierSecret) {
+		t.Errorf("verify: %s", a.body)
 	}
 }
 

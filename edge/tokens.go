@@ -174,7 +174,7 @@ func (h *handler) askToken(token string) (plan string, valid bool, err error) {
 		return "", false, err
 	}
 	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
-	a, err := h.fetchOwn(nil, upstream.Request{Method: http.MethodPost, Target: verifyPath, Header: header, Body: body, Exact: true})
+	a, err := h.fetchOwn(nil, upstream.Request{Method: http.MethodPost, Target: verifyPath, Header: header, Body: body, Proof: h.amongTiers(!h.proxyAll), Exact: true})
 	if err != nil {
 		return "", false, err
 	}

@@ -167,7 +167,7 @@ func (w *watch) known() string {
 
 // askRelease asks the origin about its release.
 func (h *handler) askRelease(key string, header http.Header) (told icon.ReleaseAnswer, a *ownAnswer, err error) {
-	a, err = h.fetchOwn(nil, upstream.Request{Method: http.MethodGet, Target: key, Header: header, Exact: true, Onward: true})
+	a, err = h.fetchOwn(nil, upstream.Request{Method: http.MethodGet, Target: key, Header: header, Proof: true, Exact: true, Onward: true})
 	switch {
 	case err != nil:
 		return told, nil, err

@@ -1,9 +1,8 @@
 // Package tier is how an edge proves itself to the tiers that it asks, other edges and origins: by a secret that all of them read from
 // a file, in a field of each request. The other proof is a certificate, which TLS looks at (package certs).
 //
-// A file has one line, or two while a secret is replaced: the new one, which is sent, and the old one, which is still taken. So every
-// tier can be given the new file in turn, and none refuses another meanwhile: first the file with new and old goes round, then the one
-// with the new alone.
+// A file has one line, or two while a secret is replaced: the first is sent, both are taken. Round by round through all tiers it goes from the old one to old
+// and new, to new and old, to the new one alone: so nobody sends what another does not take yet, or no more.
 package tier
 
 import (
@@ -73,7 +72,7 @@ func (s *Secrets) read(time.Time) error {
 
 var (
 	errEmpty = errors.New("there is no secret in it")
-	errLines = errors.New("it has more than two lines: the secret that is sent, and perhaps an old one that is still taken")
+	errLines = errors.New("it has more than two lines: the secret that is sent, and perhaps another that is taken as well")
 	errShort = fmt.Errorf("a secret must have at least %d bytes, such as 32 from a random generator in base64", minSecret)
 	errLong  = fmt.Errorf("a secret must have at most %d bytes", maxSecret)
 	errBytes = errors.New("a secret is of visible ASCII characters, without spaces")

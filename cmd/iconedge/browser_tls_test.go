@@ -80,7 +80,7 @@ func TestBrowserOverTLS(t *testing.T) {
 					t.Errorf("the page says %q, want %q", got, want)
 				}
 				counted := edge.metrics(t)
-				if got := sum(counted, `iconedge_edge_requests_total{.*protocol="`+protocol+`"} `); got != n {
+				if got := sum(counted, `iconedge_edge_requests_total{.*protocol="`+protocol+`".*} `); got != n {
 					t.Errorf("%d requests by %s are counted, want %d", got, protocol, n)
 				}
 				if got := sum(counted, `iconedge_edge_`+protocol+`_connections `); got != 1 {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 // ParseURL reads the address of a Redis. The error is ErrURL.
 func ParseURL(s string) (*redis.Options, error) {
 	u, err := url.Parse(s)
+	if err == nil && u.Port() != "" {
+		_, err = strconv.ParseUint(u.Port(), 10, 16)
+	}
 	if err != nil || u.Scheme == "unix" && (u.Path == "" || u.Host != "") || u.Scheme != "unix" && u.Hostname() == "" {
 		return nil, ErrURL
 	}

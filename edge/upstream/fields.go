@@ -59,7 +59,7 @@ func (r Request) Fields() http.Header {
 // requestHeader is Fields with Via (RFC 9110, section 7.6.3), CDN-Loop (RFC 8586) and the secret between tiers.
 func (c *Client) requestHeader(r Request) http.Header {
 	h := r.Fields()
-	if secret := c.secret(); secret != "" {
+	if secret := c.secret(); r.Proof && secret != "" {
 		h.Set(tier.Field, secret)
 	}
 	if len(h["User-Agent"]) == 0 {

@@ -19,6 +19,7 @@ type Request struct {
 	Body   []byte
 	Client netip.Addr // told to the origin in Forwarded and X-Forwarded-For, with Proto; zero: nothing is told
 	Proto  string     // http or https
+	Proof  bool       // the secret between tiers goes with it: only to who is one, or may be, as others may show it to anybody
 	Onward bool       // where an origin's own origin has failed (502, 503, 504), the next group is asked, once
 	Exact  bool       // an answer that goes on behind its Content-Length is none; else its length is taken at its word
 }
