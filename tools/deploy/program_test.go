@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -32,12 +31,12 @@ func read(t *testing.T, path ...string) []byte {
 }
 
 // build builds the program for an architecture, as the container does.
-func build(out, arch string) error {
+func build(out string) error {
 	cmd := exec.Command("go", "build", "-trimpath", "-o", out, "./cmd/iconedge")
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch, "GOWORK=off", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building for %s: %w\n%s", arch, err, text)
+		return fmt.Errorf("building the program: %w\n%s", err, text)
 	}
 	return nil
 }
@@ -53,7 +52,7 @@ var program = sync.OnceValue(func() string {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := build(program(), runtime.GOARCH); err != nil {
+	if err := build(program()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
