@@ -4,9 +4,11 @@ package certs
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +21,7 @@ type Pair struct{ Cert, Key string }
 // A Store holds the certificates of its pairs.
 type Store struct {
 	*files.Kept
+	use     x509.ExtKeyUsage
 	pairs   []Pair
 	current atomic.Pointer[set]
 }
@@ -29,10 +32,10 @@ type set struct {
 	byName map[string]*tls.Certificate // exact names, and *.example.org
 }
 
-// Open reads all pairs. The error names every one that can't be used: files that can't be read, a key that does not match, a
-// certificate that is not valid yet or no more at now.
-func Open(pairs []Pair, now time.Time) (*Store, error) {
-	s := &Store{pairs: pairs}
+// Open reads all pairs, to be used by servers or by clients. The error names every one that can't be: files that can't be read, a key that does not match, a
+// certificate that is for another use, or is not valid yet or no more at now.
+func Open(pairs []Pair, use x509.ExtKeyUsage, now time.Time) (*Store, error) {
+	s := &Store{pairs: pairs, use: use}
 	var paths []string
 	for _, p := range pairs {
 		paths = append(paths, p.Cert, p.Key)
@@ -46,7 +49,7 @@ func (s *Store) read(now time.Time) error {
 	next := &set{byName: map[string]*tls.Certificate{}}
 	var errs []error
 	for _, p := range s.pairs {
-		c, err := load(p, now)
+		c, err := load(p, s.use, now)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -60,18 +63,27 @@ func (s *Store) read(now time.Time) error {
 	return nil
 }
 
-func load(p Pair, now time.Time) (*tls.Certificate, error) {
+func load(p Pair, use x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
 	c, err := tls.LoadX509KeyPair(p.Cert, p.Key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", p.Cert, p.Key, err)
 	}
 	switch {
+	case !serves(c.Leaf, use):
+		return nil, fmt.Errorf("certificate %s is for another use: its extended key usage lacks %s", p.Cert, useNames[use])
 	case now.Before(c.Leaf.NotBefore):
 		return nil, fmt.Errorf("certificate %s is not valid before %s", p.Cert, c.Leaf.NotBefore.Format(time.RFC3339))
 	case now.After(c.Leaf.NotAfter):
 		return nil, fmt.Errorf("certificate %s is not valid after %s", p.Cert, c.Leaf.NotAfter.Format(time.RFC3339))
 	}
 	return &c, nil
+}
+
+var useNames = map[x509.ExtKeyUsage]string{x509.ExtKeyUsageServerAuth: "serverAuth", x509.ExtKeyUsageClientAuth: "clientAuth"}
+
+// serves reports whether a certificate may be put to a use: one that names none may be put to any (RFC 5280, section 4.2.1.12).
+func serves(c *x509.Certificate, use x509.ExtKeyUsage) bool {
+	return len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, use) || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
 // add makes a certificate known by its names. Where two have one name, the first is shown.

@@ -2,6 +2,8 @@ package certs
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/asn1"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +37,7 @@ func TestNames(t *testing.T) {
 		write(t, dir, "a", "first", now.Add(time.Hour), "cdn.example.org"),
 		write(t, dir, "b", "wild", now.Add(30*time.Minute), "*.example.net", "example.net"),
 		write(t, dir, "c", "second", now.Add(time.Hour), "icons.example.net", "cdn.example.org"),
-	}, now)
+	}, x509.ExtKeyUsageServerAuth, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +76,12 @@ func TestUnusable(t *testing.T) {
 		"key is no file":    {Pair{good.Cert, dir}, "is a directory"},
 		"not yet, by hours": {write(t, dir, "later", "later", now.Add(time.Hour)), ""},
 	} {
-		_, err := Open([]Pair{good, tt.pair}, now)
+		_, err := Open([]Pair{good, tt.pair}, x509.ExtKeyUsageServerAuth, now)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.pair.Cert)) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
-	if _, err := Open([]Pair{good}, now.Add(-2*time.Hour)); err == nil || !strings.Contains(err.Error(), "not valid before") {
+	if _, err := Open([]Pair{good}, x509.ExtKeyUsageServerAuth, now.Add(-2*time.Hour)); err == nil || !strings.Contains(err.Error(), "not valid before") {
 		t.Errorf("too early: %v", err)
 	}
 }
@@ -88,7 +90,7 @@ func TestUnusable(t *testing.T) {
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	pair := write(t, dir, "a", "old", now.Add(time.Hour), "a.example")
-	s, err := Open([]Pair{pair}, now)
+	s, err := Open([]Pair{pair}, x509.ExtKeyUsageServerAuth, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,4 +169,26 @@ func FuzzAuthorities(f *testing.F) {
 			t.Errorf("%v, %v", pool, err)
 		}
 	})
+}
+
+// What a certificate is for it says, or it is for anything.
+func TestServes(t *testing.T) {
+	const server, client = x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth
+	for _, row := range []struct {
+		says           []x509.ExtKeyUsage
+		other          bool // a use that nobody here knows
+		server, client bool
+	}{
+		{nil, false, true, true}, {[]x509.ExtKeyUsage{server}, false, true, false}, {[]x509.ExtKeyUsage{client}, false, false, true},
+		{[]x509.ExtKeyUsage{client, server}, false, true, true}, {[]x509.ExtKeyUsage{x509.ExtKeyUsageAny}, false, true, true}, {nil, true, false, false},
+		{[]x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}, false, false, false},
+	} {
+		c := &x509.Certificate{ExtKeyUsage: row.says}
+		if row.other {
+			c.UnknownExtKeyUsage = []asn1.ObjectIdentifier{{1, 2, 3}}
+		}
+		if serves(c, server) != row.server || serves(c, client) != row.client {
+			t.Errorf("%v: server %v, client %v", row, serves(c, server), serves(c, client))
+		}
+	}
 }

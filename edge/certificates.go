@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"log/slog"
 	"os"
 	"time"
@@ -25,7 +26,7 @@ func newSecureSource(c Secure, log *slog.Logger, m *metrics, now time.Time) (*se
 	s := &secureSource{log: log, m: m}
 	if len(c.ACMEHosts) == 0 {
 		var err error
-		if s.files, err = certs.Open(c.pairs(), now); err == nil {
+		if s.files, err = certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now); err == nil {
 			m.certificates(s.files.Ends(), true)
 		}
 		return s, err

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
@@ -70,7 +71,7 @@ func (c *Secure) validate(now time.Time) error {
 	case acme && c.ACMEDir == "":
 		errs = append(errs, errors.New("--acme-host wants --acme-dir: authorities give only so many certificates a week"))
 	case !acme:
-		_, err := certs.Open(c.pairs(), now)
+		_, err := certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"net/http"
@@ -83,7 +84,7 @@ func (c *Tiers) open(now time.Time) (*tiers, error) {
 	t.Add("--tls-client-ca", c.TLSClientCA, authorities(&t.behind))
 	if c.OriginKey != "" {
 		t.Add("--origin-cert", c.OriginCert, func(path string) (k *files.Kept, err error) {
-			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.OriginKey}}, now)
+			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.OriginKey}}, x509.ExtKeyUsageClientAuth, now)
 			return t.shown.Kept, err
 		})
 	}

@@ -2,6 +2,7 @@ package origin
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"net"
@@ -60,7 +61,7 @@ func (c *Tiers) open(now time.Time) (*tiers, error) {
 	})
 	if c.TLSKey != "" {
 		t.Add("--tls-cert", c.TLSCert, func(path string) (k *files.Kept, err error) {
-			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.TLSKey}}, now)
+			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.TLSKey}}, x509.ExtKeyUsageServerAuth, now)
 			return t.shown.Kept, err
 		})
 	}
