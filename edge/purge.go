@@ -39,13 +39,7 @@ func (p *purger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	n, err := p.purge(w, r)
 	if err != nil {
-		answer := problem.From(err)
-		for name, lines := range answer.Header {
-			w.Header()[name] = lines
-		}
-		w.Header().Set("Content-Type", problem.ContentType)
-		w.WriteHeader(answer.Status)
-		w.Write(answer.JSON())
+		problem.From(err).Write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/files"
-	"github.com/iconedge/iconedge/problem"
 	"github.com/iconedge/iconedge/tier"
 )
 
@@ -25,7 +24,7 @@ type Tiers struct {
 }
 
 func (c *Tiers) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret that edges must send; a second line is an old one that is still taken; read again when it changes (default none)")
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret that edges must send; a second line is another that is taken as well; read again when it changes (default none)")
 	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of a certificate (PEM) with which to speak TLS; read again when it changes (default none: plain HTTP)")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of its key (PEM)")
 	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of the authorities (PEM) one of which must have signed the certificate of an edge, also for /healthz; read again when it changes (default none)")
@@ -94,13 +93,7 @@ func (t *tiers) admit(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		p := tier.Refused()
-		for name, lines := range p.Header {
-			w.Header()[name] = lines
-		}
-		w.Header().Set("Content-Type", problem.ContentType)
-		w.WriteHeader(p.Status)
-		w.Write(p.JSON())
+		tier.Refused().Write(w)
 	})
 }
 

@@ -42,6 +42,16 @@ func (p *Problem) JSON() []byte {
 	return append(b, '\n')
 }
 
+// Write answers a request with p.
+func (p *Problem) Write(w http.ResponseWriter) {
+	for name, lines := range p.Header {
+		w.Header()[name] = lines
+	}
+	w.Header().Set("Content-Type", ContentType)
+	w.WriteHeader(p.Status)
+	w.Write(p.JSON())
+}
+
 // With adds a header field to the answer and returns p.
 func (p *Problem) With(field, value string) *Problem {
 	if p.Header == nil {
