@@ -107,15 +107,20 @@ func (m *metrics) gauges(name, help string, labels ...string) *prometheus.GaugeV
 	return v
 }
 
+// histogram is one of durations, of both kinds.
+func (m *metrics) histogram(name, help string) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "iconedge_edge_" + name, Help: help,
+		Buckets: durationBuckets, NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
+	})
+	m.registry.MustRegister(h)
+	return h
+}
+
 func (m *metrics) ofOrigin() {
 	asked := m.counters("upstream_requests_total", "Requests to the origin, by result.", "result")
 	m.upstream = [2]prometheus.Counter{asked.WithLabelValues("error"), asked.WithLabelValues("ok")}
-	took := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "iconedge_edge_upstream_request_duration_seconds", Help: "Time that the origin took to begin its answer.",
-		Buckets: durationBuckets, NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
-	})
-	m.registry.MustRegister(took)
-	m.took = took
+	m.took = m.histogram("upstream_request_duration_seconds", "Time that the origin took to begin its answer.")
 }
 
 // ofRelease are those of the origin's release.
@@ -130,13 +135,8 @@ func (m *metrics) ofRelease() {
 
 // ofLists are those of the operator's lists of addresses.
 func (m *metrics) ofLists() {
-	read := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "iconedge_edge_list_last_reload_successful", Help: "1 while the list of addresses in use is what its file says, 0 while the file can't be used and the list before it stays, by list.",
-	}, []string{"list"})
-	ranges := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "iconedge_edge_list_ranges", Help: "Ranges of addresses, by list.",
-	}, []string{"list"})
-	m.registry.MustRegister(read, ranges)
+	read := m.gauges("list_last_reload_successful", "1 while the list of addresses in use is what its file says, 0 while the file can't be used and the list before it stays, by list.", "list")
+	ranges := m.gauges("list_ranges", "Ranges of addresses, by list.", "list")
 	for _, n := range []listName{listAllow, listDeny} {
 		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n.String()), ranges.WithLabelValues(n.String())
 		m.listRead(n, 0, true)
@@ -146,13 +146,8 @@ func (m *metrics) ofLists() {
 func (m *metrics) ofTLS() {
 	shakes := m.counters("tls_handshakes_total", "Handshakes of TLS over TCP, by result.", "result")
 	m.shakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
-	m.certsRead = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "iconedge_edge_tls_last_reload_successful", Help: "1 while the certificates in use are what their files say, 0 while those can't be used and the ones before stay.",
-	})
-	m.certsEnd = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "iconedge_edge_tls_certificate_end_timestamp_seconds", Help: "When the first of the certificates from files will be valid no more, in seconds since 1970; 0: there are none.",
-	})
-	m.registry.MustRegister(m.certsRead, m.certsEnd)
+	m.certsRead = m.gauges("tls_last_reload_successful", "1 while the certificates in use are what their files say, 0 while those can't be used and the ones before stay.").WithLabelValues()
+	m.certsEnd = m.gauges("tls_certificate_end_timestamp_seconds", "When the first of the certificates from files will be valid no more, in seconds since 1970; 0: there are none.").WithLabelValues()
 	m.certsRead.Set(1)
 }
 

@@ -61,7 +61,7 @@ func (s *scale) add(upper int64, native, classic int) {
 	s.upper, s.native, s.classic = append(s.upper, upper), append(s.native, native), append(s.classic, classic)
 }
 
-// within is the topPower time that is no longer than a bound in seconds, as time.Duration.Seconds sees it.
+// within is the longest time that is no longer than a bound in seconds, as time.Duration.Seconds sees it.
 func within(bound float64) int64 {
 	n := int64(bound * 1e9)
 	for time.Duration(n+1).Seconds() <= bound {

@@ -10,11 +10,7 @@ import (
 
 // redisChecks adds how long checks take that Redis decides.
 func (m *metrics) redisChecks() func(time.Duration) {
-	took := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "iconedge_edge_redis_check_duration_seconds", Help: "Time that Redis took to count a request against a limit.",
-		Buckets: durationBuckets, NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
-	})
-	m.registry.MustRegister(took)
+	took := m.histogram("redis_check_duration_seconds", "Time that Redis took to count a request against a limit.")
 	return func(d time.Duration) { took.Observe(d.Seconds()) }
 }
 

@@ -33,12 +33,7 @@ func (m *metrics) watches(c *cache.Cache, maxBytes int64, o *upstream.Client, re
 	gauge("origin_connections", "Connections to the origin that are open.", func() float64 { return float64(o.Stats().Open) })
 	counter("origin_timeouts_total", "Requests to the origin that were not answered in time.", func() float64 { return float64(o.Stats().Timeouts) })
 	counter("origin_retries_total", "Requests to the origin that were sent a second time.", func() float64 { return float64(o.Stats().Retries) })
-	gauge("ready", "1 while the edge is ready.", func() float64 {
-		if ready() {
-			return 1
-		}
-		return 0
-	})
+	gauge("ready", "1 while the edge is ready.", func() float64 { return float64(index(ready())) })
 }
 
 // watchesClients adds what is counted of connections and of requests that wait.
