@@ -80,7 +80,7 @@ func ready(ctx context.Context, origin target) (err error) {
 		if err = askJSON(ctx, origin, "/api/v1/packs", &list); err == nil && len(list.Packs) > 0 {
 			return nil
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := load.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -104,19 +104,9 @@ func (b *bench) findCoded(ctx context.Context, c *contender, coding icons, field
 			unchanged = 0
 		}
 		b.coded[coding] = found
-		if err := pause(ctx, codingWait); err != nil {
+		if err := load.Pause(ctx, codingWait); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

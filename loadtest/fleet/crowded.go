@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 // at sends one question from many connections of a region at once, over both of its edges, and hands each answer over.
@@ -49,7 +51,7 @@ const (
 func (r *run) coldIcon(ctx context.Context, p *Phase) error {
 	r.crowd.cold.Store(false)
 	defer r.crowd.cold.Store(true)
-	if err := pause(ctx, calm); err != nil {
+	if err := load.Pause(ctx, calm); err != nil {
 		return err
 	}
 	asked := func() (float64, error) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 // shownIn is how soon every edge shows a new release.
@@ -57,7 +59,7 @@ func (r *run) exchange(ctx context.Context, p *Phase, flip func() (now string, e
 	if err := await(ctx, func() (bool, error) { return len(r.judge.watched(now)) == len(r.edges()), nil }); err != nil {
 		return fmt.Errorf("waiting for every edge to show release %s: %w", now, err)
 	}
-	if err := pause(ctx, calm); err != nil { // what was asked for before may still be under way
+	if err := load.Pause(ctx, calm); err != nil { // what was asked for before may still be under way
 		return err
 	}
 	return r.report(p, now)
@@ -104,7 +106,7 @@ func (r *run) watchEdges(ctx context.Context, p *Phase) (wait func()) {
 		c := r.crowd.newClient(e.region, clientAddr(0, groupWatch, 1), true)
 		all.Go(func() {
 			defer c.close()
-			for pause(ctx, watchStep) == nil {
+			for load.Pause(ctx, watchStep) == nil {
 				began := time.Now()
 				a := c.try(e, q.request(2, true), firstTry)
 				a.began, a.ended = began, time.Now()

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 // quiet lets the clients ask, and nothing else happen.
@@ -20,7 +22,7 @@ func (r *run) half() time.Duration { return r.Phase / 2 }
 func (r *run) killEdge(ctx context.Context, p *Phase) error {
 	e := r.regions[0].edges[0]
 	e.vanish()
-	if err := pause(ctx, r.half()); err != nil {
+	if err := load.Pause(ctx, r.half()); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -36,7 +38,7 @@ func (r *run) killShields(ctx context.Context, _ *Phase) error {
 	for _, n := range r.shields {
 		n.kill()
 	}
-	if err := pause(ctx, r.half()); err != nil {
+	if err := load.Pause(ctx, r.half()); err != nil {
 		return err
 	}
 	for _, n := range r.shields {
@@ -50,7 +52,7 @@ func (r *run) killShields(ctx context.Context, _ *Phase) error {
 // loseStore stops the store: the origin has its mirror.
 func (r *run) loseStore(ctx context.Context, p *Phase) error {
 	r.store.kill()
-	if err := pause(ctx, r.half()); err != nil {
+	if err := load.Pause(ctx, r.half()); err != nil {
 		return err
 	}
 	failed, err := r.origin.metric(ctx, "iconedge_origin_store_errors_total")
@@ -67,7 +69,7 @@ func (r *run) cutRegion(ctx context.Context, p *Phase) error {
 	region.silence()
 	defer region.mend()
 	p.note("%s hears nothing of shields, origin and Redis for %s", region.name, r.half())
-	return pause(ctx, r.half())
+	return load.Pause(ctx, r.half())
 }
 
 // newProgram exchanges the program of one edge after the other. Its sockets stay open meanwhile, as systemd's do; no load balancer is told,

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 const (
@@ -32,7 +34,7 @@ func (r *run) killRedis(ctx context.Context, p *Phase) error {
 		return err
 	})
 	if err == nil {
-		err = pause(ctx, r.half())
+		err = load.Pause(ctx, r.half())
 	}
 	if err == nil {
 		err = r.redis.start(ctx)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 // A phase is something that happens to the fleet while clients go on asking. happens returns when it is over; what it found out it has
@@ -78,7 +80,7 @@ func (r *run) play(ctx context.Context, ph phase) error {
 	go r.show(showing, p, began)
 	err := ph.happens(r, ctx, p)
 	if err == nil {
-		err = pause(ctx, r.Phase-time.Since(began))
+		err = load.Pause(ctx, r.Phase-time.Since(began))
 	}
 	stop()
 	p.Seconds = time.Since(began).Seconds()
@@ -91,7 +93,7 @@ func (r *run) play(ctx context.Context, ph phase) error {
 
 // show draws the bar while a phase is played.
 func (r *run) show(ctx context.Context, p *Phase, began time.Time) {
-	for pause(ctx, 200*time.Millisecond) == nil {
+	for load.Pause(ctx, 200*time.Millisecond) == nil {
 		r.say.draw(p.Name, time.Since(began), r.Phase, p.tally.words())
 	}
 }
@@ -101,16 +103,6 @@ func (t *tally) words() string {
 	cached, rest, again := t.counts()
 	return fmt.Sprintf("%d answers: cached icons %d wrong, %d failed; the rest %d wrong, %d failed; %d at the second try",
 		cached.Answers+rest.Answers, cached.Wrong, cached.Failed, rest.Wrong, rest.Failed, again)
-}
-
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
@@ -53,12 +54,12 @@ func (r *run) purgeOnce(ctx context.Context, p *Phase, at *edge, edges []*edge, 
 
 // purgeAway purges while one edge is away, and waits for it once it is back.
 func (r *run) purgeAway(ctx context.Context, p *Phase, at, away *edge, target, how string, back func()) error {
-	err := pause(ctx, awayFor/2)
+	err := load.Pause(ctx, awayFor/2)
 	if err == nil {
 		err = at.purge(ctx, target)
 	}
 	if err == nil {
-		err = pause(ctx, awayFor/2)
+		err = load.Pause(ctx, awayFor/2)
 	}
 	back()
 	if err != nil {
@@ -124,7 +125,7 @@ func await(ctx context.Context, ask func() (ok bool, err error)) error {
 		if ok, err := ask(); ok || err != nil {
 			return err
 		}
-		if pause(ctx, awaitStep) != nil {
+		if load.Pause(ctx, awaitStep) != nil {
 			return context.Cause(ctx)
 		}
 	}
