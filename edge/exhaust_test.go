@@ -62,7 +62,7 @@ func (w *wall) admitted(t *testing.T, address string) bool {
 // settled waits until f is so: the edge accepts behind the client's back.
 func settled(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for range 2000 {
+	for range 12000 {
 		if f() {
 			return
 		}

@@ -46,7 +46,8 @@ type Conn struct {
 	shrunk   bool      // the peer's table became smaller: the next block says so
 	final    uint32    // after GOAWAY: no stream above this one is answered
 	begun    bool      // our SETTINGS, which come first (RFC 9113, section 3.4)
-	leaving  bool      // it is asked to leave: GOAWAY, when it has begun
+	leaving  bool      // it is to be asked to leave
+	asked    bool      // to leave, by GOAWAY
 	settled  bool      // the peer's SETTINGS have come
 	writes   time.Time // when the write deadline was moved
 	calm     flood
@@ -113,7 +114,7 @@ func (c *Conn) begin() error {
 	defer c.mu.Unlock()
 	c.append(appendSettings(nil, c.srv.config.MaxList))
 	if c.begun = true; c.leaving {
-		c.announce()
+		time.AfterFunc(drainAfter, c.drain) // unless it asks something before
 	}
 	return c.flush()
 }
@@ -271,7 +272,7 @@ const lingerBytes = 256 << 10
 func (c *Conn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leaving = true; c.begun {
+	if c.leaving = true; c.begun && c.dead == nil {
 		c.announce()
 		c.flush()
 	}
@@ -280,6 +281,10 @@ func (c *Conn) drain() {
 // announce says that no further requests are taken. Those on their way are answered: the number of the last one is told
 // when the client has had the time to hear of it (RFC 9113, section 6.8).
 func (c *Conn) announce() {
+	if c.asked {
+		return
+	}
+	c.asked = true
 	c.append(appendGoAway(nil, maxWindow, http2.ErrCodeNo))
 	time.AfterFunc(drainAfter, func() {
 		c.mu.Lock()

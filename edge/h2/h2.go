@@ -123,7 +123,7 @@ func (s *Server) NewConn(rw net.Conn, link *Link, client netip.Addr) *Conn {
 }
 
 // Serve serves a connection until it ends, and closes it. One that comes when the server is shut down is answered what it asks for at once: its
-// client could not know.
+// client could not know. It is asked to leave behind that: a client that hears so before it has asked asks nothing here.
 func (c *Conn) Serve() error {
 	s := c.srv
 	s.mu.Lock()

@@ -89,7 +89,9 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 	if stream > c.final {
 		return nil // after GOAWAY
 	}
-	c.last = stream
+	if c.last = stream; c.leaving {
+		c.announce()
+	}
 	q, err := c.request(stream)
 	switch {
 	case err != nil:
