@@ -17,10 +17,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-const (
-	listEvery = 2 * time.Second // between two looks at a list's file
-	maxList   = 64 << 20        // bytes of one
-)
+const maxList = 64 << 20 // bytes of a list's file
 
 // A standing is what the operator's lists say of a client.
 type standing uint8
@@ -60,84 +57,67 @@ func (l *lists) load() error {
 	if l == nil {
 		return nil
 	}
-	if err := l.allow.load(); err != nil {
+	now := time.Now()
+	if err := l.allow.Reload(now); err != nil {
 		return err
 	}
-	return l.deny.load()
+	return l.deny.Reload(now)
 }
 
-// run reads the lists again when their files have changed, and at once when it is told to, until ctx ends.
-func (l *lists) run(ctx context.Context, told <-chan os.Signal) {
+// run reads each list again when its file has changed, and both at once when it is told to, until ctx ends.
+func (l *lists) run(ctx context.Context, said <-chan os.Signal) {
 	if l == nil {
 		return
 	}
-	tick := time.NewTicker(listEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-told:
-			l.allow.reload()
-			l.deny.reload()
-		case <-tick.C:
-			l.allow.look()
-			l.deny.look()
-		}
-	}
+	each := spread(ctx, said, 2)
+	go l.allow.Run(ctx, each[0], l.allow.told)
+	l.deny.Run(ctx, each[1], l.deny.told)
 }
 
 // A list is the addresses of a file, as it was when it was last read and all of it understood.
 type list struct {
+	*files.Kept
 	name    listName
-	file    files.File // without a path nobody is on it
+	path    string // empty: nobody is on it
 	log     *slog.Logger
 	metrics *metrics
 	set     atomic.Pointer[addresses]
 }
 
-func newList(name listName, file string, log *slog.Logger, m *metrics) *list {
-	l := &list{name: name, file: files.File{Path: file}, log: log, metrics: m}
+func newList(name listName, path string, log *slog.Logger, m *metrics) *list {
+	l := &list{name: name, path: path, log: log, metrics: m}
 	l.set.Store(new(addresses))
+	l.Kept = files.NewKept(l.read, path)
 	return l
 }
 
 func (l *list) has(client netip.Addr) bool { return l.set.Load().has(client) }
 
-// look reads the file if it is another than the one that was read.
-func (l *list) look() {
-	if l.file.Path != "" && l.file.Changed() {
-		l.reload()
-	}
-}
-
-// reload reads the file. What can't be used changes nothing, and is told.
-func (l *list) reload() {
-	if l.file.Path == "" {
-		return
-	}
-	err := l.load()
-	l.metrics.listRead(l.name, len(*l.set.Load()), err == nil)
-	if err != nil {
-		l.log.Error("a list can't be read; the one before it stays", "list", l.name.String(), "err", err)
-		return
-	}
-	l.log.Info("a list was read", "list", l.name.String(), "ranges", len(*l.set.Load()))
-}
-
-// load puts the addresses of the file in place of those before.
-func (l *list) load() error {
-	if l.file.Path == "" {
+// read puts the addresses of the file in place of those before. What can't be used changes nothing.
+func (l *list) read(time.Time) error {
+	if l.path == "" {
 		return nil
 	}
-	l.file.Reading()
-	set, err := readAddresses(l.file.Path)
+	set, err := readAddresses(l.path)
+	if err == nil {
+		l.set.Store(&set)
+	}
+	l.metrics.listRead(l.name, len(*l.set.Load()), err == nil)
 	if err != nil {
 		return fmt.Errorf("--%s-file: %w", l.name, err)
 	}
-	l.set.Store(&set)
-	l.metrics.listRead(l.name, len(set), true)
 	return nil
+}
+
+// told logs what came of reading the file again.
+func (l *list) told(err error) {
+	switch {
+	case l.path == "": // somebody said to read it
+	case err != nil:
+		l.log.Error("a list can't be read; the one before it stays", "list", l.name.String(), "err", err)
+	default:
+		l.log.Info("a list was read", "list", l.name.String(), "ranges", len(*l.set.Load()))
+	}
 }
 
 func readAddresses(file string) (addresses, error) {

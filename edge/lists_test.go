@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/files"
 )
 
 // listed is an edge with both lists, each of one address, and a limit of two calls.
@@ -79,7 +81,7 @@ func TestListsAreReadAgain(t *testing.T) {
 	well := func() bool {
 		return strings.Contains(e.exported(), `iconedge_edge_list_last_reload_successful{list="deny"} 1`)
 	}
-	look := func() { e.lists.allow.look(); e.lists.deny.look() }
+	look := func() { e.lists.allow.Look(time.Now()); e.lists.deny.Look(time.Now()) }
 	writeList(t, deny, "203.0.113.0/24\n")
 	if look(); status("203.0.113.5") != 200 {
 		t.Error("the file was read while it may still have been written")
@@ -120,12 +122,39 @@ func TestListsRun(t *testing.T) {
 			t.Error("it was told, and did not read")
 		}
 		writeList(t, deny, "203.0.113.22")
-		time.Sleep(listEvery) // of the bubble: it takes no time
+		time.Sleep(files.Every) // of the bubble: it takes no time
 		if denies("203.0.113.22") {
 			t.Error("it read at the first look")
 		}
-		if time.Sleep(listEvery); !denies("203.0.113.22") {
+		if time.Sleep(files.Every); !denies("203.0.113.22") {
 			t.Error("it did not read by itself")
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// Each list is read, at once when somebody says so, whatever is wrong with the other, which stays as it was.
+func TestListsStandAlone(t *testing.T) {
+	e, allow, deny := listed(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		told := make(chan os.Signal, 1)
+		go e.lists.run(ctx, told)
+		for _, row := range []struct {
+			allow, deny       string // what the files say
+			allowed, isDenied string // clients that are
+		}{
+			{"nobody", "203.0.113.1", "192.0.2.1", "203.0.113.1"},
+			{"192.0.2.7", "nobody", "192.0.2.7", "203.0.113.1"},
+		} {
+			writeList(t, allow, row.allow)
+			writeList(t, deny, row.deny)
+			told <- syscall.SIGHUP
+			synctest.Wait()
+			if e.lists.of(netip.MustParseAddr(row.allowed)) != allowed || e.lists.of(netip.MustParseAddr(row.isDenied)) != denied {
+				t.Errorf("of %q and %q, one or both are not what they should be", row.allow, row.deny)
+			}
 		}
 		cancel()
 		synctest.Wait()
