@@ -8,8 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/iconedge/iconedge/icon"
 )
 
 // An outcome is how a request was answered.
@@ -42,9 +40,7 @@ type metrics struct {
 	switches  prometheus.Counter
 	absent    prometheus.Counter
 	names     prometheus.Gauge
-	release   *prometheus.GaugeVec
-	created   *prometheus.GaugeVec // of the release; there is no series before one is known
-	checked   *prometheus.GaugeVec // likewise
+	release   releases
 	checks    [tokenResults]prometheus.Counter
 	shakes    [2]prometheus.Counter // handshakes of TLS: failed, well
 	certsRead prometheus.Gauge      // 1 if the certificates could be read last time
@@ -126,9 +122,7 @@ func (m *metrics) ofOrigin() {
 // ofRelease are those of the origin's release.
 func (m *metrics) ofRelease() {
 	m.switches = m.counters("release_switches_total", "Times that the origin's release was learnt or had changed.").WithLabelValues()
-	m.release = m.gauges("release_info", "1, by the release of the origin that the edge knows.", "release")
-	m.created = m.gauges("release_created_timestamp_seconds", "When the release that the edge knows was made, in seconds since 1970.")
-	m.checked = m.gauges("release_checked_timestamp_seconds", "When the origin last told its release, in seconds since 1970.")
+	m.registry.MustRegister(&m.release)
 	m.absent = m.counters("absent_total", "Requests for icons and packs that are not in the release's list of names: the origin was not asked.").WithLabelValues()
 	m.names = m.gauges("names", "Packs and icons in the list of names that was fetched last; 0 where the origin has none.").WithLabelValues()
 }
@@ -204,16 +198,6 @@ func (m *metrics) counted(c class, ok bool) { m.decisions[c][index(ok)].Inc() }
 func (m *metrics) asked(took time.Duration, err error) {
 	m.upstream[index(err == nil)].Inc()
 	m.took.Observe(took.Seconds())
-}
-
-// told names the release that is known now, which the origin told at a time.
-func (m *metrics) told(r icon.ReleaseAnswer, at time.Time) {
-	m.release.Reset()
-	m.release.WithLabelValues(r.Release).Set(1)
-	if created, err := time.Parse(time.RFC3339, r.Created); err == nil {
-		m.created.WithLabelValues().Set(float64(created.Unix()))
-	}
-	m.checked.WithLabelValues().Set(float64(at.UnixMilli()) / 1e3)
 }
 
 func index(ok bool) int {

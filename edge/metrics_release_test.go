@@ -1,0 +1,63 @@
+package edge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+// While the origin changes its release, and tells it again and again, every page of metrics names one, and the time when that was made.
+func TestMetricsNameOneRelease(t *testing.T) {
+	m := newMetrics("test")
+	made := map[string]time.Time{releaseA: time.Unix(1_000_000, 0), releaseB: time.Unix(2_000_000, 0)}
+	tell := func(release string) {
+		m.told(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
+	}
+	tell(releaseA)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				tell(releaseB)
+				tell(releaseA)
+			}
+		}
+	}()
+	seen := map[string]int{}
+	for n := 0; n < 300 || n < 10_000 && len(seen) < 2; n++ {
+		names, created := m.page(t)
+		if len(names) != 1 || !made[names[0]].Equal(created) {
+			t.Errorf("page %d names %q, made at %v", n, names, created)
+			break
+		}
+		seen[names[0]]++
+	}
+	close(stop)
+	<-stopped
+	if !t.Failed() && len(seen) != 2 {
+		t.Errorf("it was always the same: %v", seen)
+	}
+}
+
+// page is what a page of metrics says of releases: their names, and when they were made.
+func (m *metrics) page(t *testing.T) (names []string, created time.Time) {
+	t.Helper()
+	families, err := m.registry.Gather()
+	must(t, err)
+	for _, f := range families {
+		for _, one := range f.GetMetric() {
+			switch f.GetName() {
+			case "iconedge_edge_release_info":
+				names = append(names, one.GetLabel()[0].GetValue())
+			case "iconedge_edge_release_created_timestamp_seconds":
+				created = time.Unix(int64(one.GetGauge().GetValue()), 0)
+			}
+		}
+	}
+	return names, created
+}
