@@ -61,7 +61,7 @@ func prepare(t *testing.T) *process {
 func (p *process) run(change ...func(*Config)) *process {
 	p.Helper()
 	cfg := Config{
-		Store: "dir:" + p.folder, Mirror: p.mirror, Poll: 10 * time.Millisecond, Drain: 10 * time.Second,
+		Store: "dir:" + p.folder, Mirror: p.mirror, Poll: 10 * time.Millisecond, Drain: time.Minute,
 		Listener: listen(p.T), AdminListener: listen(p.T), Log: slog.New(slog.NewTextHandler(p.log, nil)), Version: "test",
 	}
 	for _, c := range change {
@@ -122,7 +122,7 @@ func (p *process) until(address, path string, status int, words string) {
 	p.Helper()
 	var got int
 	var body string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if got, body = p.get(address, path); got == status && strings.Contains(body, words) {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 // TestTraced: an origin follows what the edge before it follows, and the store's part in it; what that does not follow it does not either, and
 // where nobody has decided it draws.
 func TestTraced(t *testing.T) {
+	t.Parallel() // it waits for the spans to be sent
 	c := tracetest.New(t)
 	p := prepare(t)
 	p.publish("M1 1h1z")
@@ -36,8 +37,6 @@ func TestTraced(t *testing.T) {
 	ask("")
 	token = p.tokenOf() // the one before is known without the store
 	ask("01")
-	p.stop()
-	<-p.ended
 	s := c.Find(t, "iconedge-origin", "server", "/api/v1/auth/verify")
 	if s.Name != "POST /api/v1/auth/verify" || s.Parent != "00f067aa0ba902b7" || s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Attributes["http.response.status_code"] != "200" || s.Attributes["network.protocol.version"] != "1.1" {
 		t.Errorf("%+v", s)
@@ -45,6 +44,8 @@ func TestTraced(t *testing.T) {
 	if store := c.Find(t, "iconedge-origin", "internal", ""); store.Name != "store open" || store.Parent != s.ID || store.Failed {
 		t.Errorf("%+v", store)
 	}
+	p.stop()
+	<-p.ended
 	if strings.Contains(strings.ToLower(p.log.text()), "trac") {
 		t.Errorf("the log: %s", p.log.text())
 	}

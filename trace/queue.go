@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -15,10 +16,10 @@ type queue struct {
 	waiting, exported, dropped atomic.Int64
 }
 
-func newQueue(to sdk.SpanExporter, log *slog.Logger) *queue {
+func newQueue(to sdk.SpanExporter, send time.Duration, log *slog.Logger) *queue {
 	q := &queue{}
 	q.SpanProcessor = sdk.NewBatchSpanProcessor(&exporter{SpanExporter: to, queue: q, log: log},
-		sdk.WithMaxQueueSize(maxWaiting), sdk.WithMaxExportBatchSize(batch), sdk.WithBatchTimeout(batchWait), sdk.WithExportTimeout(sendTime))
+		sdk.WithMaxQueueSize(maxWaiting), sdk.WithMaxExportBatchSize(batch), sdk.WithBatchTimeout(batchWait), sdk.WithExportTimeout(send))
 	return q
 }
 

@@ -37,9 +37,15 @@ const (
 	maxWaiting    = 2048            // spans
 	batch         = 512             // spans that are sent together
 	batchWait     = 5 * time.Second // that the first of them waits for others
-	sendTime      = 5 * time.Second // that a collector has for them
-	lastSend      = 2 * time.Second // that Close waits for it
 )
+
+// A patience is how long a collector is waited for.
+type patience struct {
+	send time.Duration // that it has for what it is sent together
+	last time.Duration // that Close waits for it
+}
+
+var usual = patience{send: 5 * time.Second, last: 2 * time.Second}
 
 // Flags defines the flags of traces on fs; edge and origin share them.
 func (o *Options) Flags(fs *flag.FlagSet) {
@@ -73,16 +79,21 @@ type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   api.Tracer
 	queue    *queue
+	last     time.Duration // that Close waits
 }
 
 // New makes a Tracer of a service; nil, where there is no endpoint. What a collector wants besides, such as a header with a token, the standard
 // environment variables say (OTEL_EXPORTER_OTLP_HEADERS), as they do of the service (OTEL_RESOURCE_ATTRIBUTES).
 func New(o Options, service, version string, log *slog.Logger) (*Tracer, error) {
+	return open(o, service, version, log, usual)
+}
+
+func open(o Options, service, version string, log *slog.Logger, p patience) (*Tracer, error) {
 	if o.Endpoint == "" {
 		return nil, nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("tracing", "err", err) }))
-	to, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(o.url()), otlptracehttp.WithTimeout(sendTime),
+	to, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(o.url()), otlptracehttp.WithTimeout(p.send),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{})) // none: others wait
 	if err != nil {
 		return nil, fmt.Errorf("making the exporter of traces: %w", err)
@@ -92,9 +103,9 @@ func New(o Options, service, version string, log *slog.Logger) (*Tracer, error) 
 	if err != nil {
 		return nil, fmt.Errorf("describing the service in traces: %w", err)
 	}
-	q := newQueue(to, log)
+	q := newQueue(to, p.send, log)
 	provider := sdk.NewTracerProvider(sdk.WithSampler(sdk.AlwaysSample()), sdk.WithSpanProcessor(q), sdk.WithResource(about))
-	return &Tracer{sample: o.Sample, provider: provider, tracer: provider.Tracer("github.com/iconedge/iconedge"), queue: q}, nil
+	return &Tracer{sample: o.Sample, provider: provider, tracer: provider.Tracer("github.com/iconedge/iconedge"), queue: q, last: p.last}, nil
 }
 
 // Draws decides at random whether a request is followed that nobody has decided about.
@@ -134,7 +145,7 @@ func (t *Tracer) Close() {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastSend)
+	ctx, cancel := context.WithTimeout(context.Background(), t.last)
 	defer cancel()
 	t.provider.Shutdown(ctx) // what is still there is lost, and was told of
 }

@@ -16,38 +16,38 @@ import (
 	"github.com/iconedge/iconedge/certs/certstest"
 )
 
-const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %d}}`
+const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s}}`
 
 // TestACME: an edge gets the certificate of its name from an authority, which is Let's Encrypt's own for tests, by TLS-ALPN on the port that it serves; and
 // shows it after a restart without asking again.
 func TestACME(t *testing.T) {
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
-	ports := freePorts(t, 3)
-	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	directory, management, secured := freeAddress(t), freeAddress(t), freeAddress(t)
+	_, port, _ := net.SplitHostPort(secured)
 	conf := filepath.Join(home, "pebble.json")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, address(0), address(1), cert, key, ports[2]), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, directory, management, cert, key, port), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pebble := startPebble(t, conf)
 	edge := func() *server {
-		cmd := program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", address(2), "--origin", "http://127.0.0.1:1",
-			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://"+address(0)+"/dir")
+		cmd := program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
+			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://"+directory+"/dir")
 		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+cert)
 		s := startCommand(t, cmd)
 		s.address("tls")
 		return s
 	}
 	first := edge()
-	serial := issued(t, address(2))
-	if c, err := tls.Dial("tcp", address(2), &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
+	serial := issued(t, secured)
+	if c, err := tls.Dial("tcp", secured, &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
 		c.Close()
 		t.Error("a name that the operator did not give was served")
 	}
 	first.stop()
 	pebble.Kill()
 	edge()
-	if again := issued(t, address(2)); again != serial {
+	if again := issued(t, secured); again != serial {
 		t.Errorf("after a restart without the authority: certificate %s, want %s", again, serial)
 	}
 }
@@ -55,10 +55,12 @@ func TestACME(t *testing.T) {
 // issued shakes hands with an edge and returns the number of its certificate.
 func issued(t *testing.T, address string) string {
 	t.Helper()
-	c, err := tls.DialWithDialer(&net.Dialer{Timeout: 20 * time.Second}, "tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var c *tls.Conn
+	eventually(t, "an edge has the certificate", func() bool { // who asks for the first one waits for it, but no longer than for any handshake
+		var err error
+		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		return err == nil
+	})
 	defer c.Close()
 	leaf := c.ConnectionState().PeerCertificates[0]
 	if !regexp.MustCompile(`^Pebble `).MatchString(leaf.Issuer.CommonName) || leaf.VerifyHostname("cdn.edge.test") != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
@@ -74,21 +76,17 @@ func startPebble(t *testing.T, conf string) *os.Process {
 	if out, err := exec.Command("go", "build", "-modfile=../../tools/go.mod", "-o", file, "github.com/letsencrypt/pebble/v2/cmd/pebble").CombinedOutput(); err != nil {
 		t.Fatalf("building pebble: %v\n%s", err, out)
 	}
-	said := newLogBuffer()
-	cmd := exec.Command(file, "-config", conf, "-dnsserver", serveNames(t))
+	cmd := exec.CommandContext(t.Context(), file, "-config", conf, "-dnsserver", serveNames(t))
 	cmd.Env = []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}
-	cmd.Stdout, cmd.Stderr = said, said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	said := startOther(t, cmd)
 	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
 		if t.Failed() {
 			t.Logf("pebble:\n%s", said)
 		}
 	})
-	said.wait(regexp.MustCompile("ACME directory available"))
+	if said.wait(regexp.MustCompile("ACME directory available")) == nil {
+		t.Fatal("the authority has ended")
+	}
 	return cmd.Process
 }
 
@@ -120,18 +118,4 @@ func serveNames(t *testing.T) string {
 		}
 	}()
 	return socket.LocalAddr().String()
-}
-
-// freePorts are ports of loopback that nobody listens on.
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }

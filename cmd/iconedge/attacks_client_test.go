@@ -36,17 +36,18 @@ const (
 	fresh    = 5                     // one call in so many is on a new connection
 )
 
-// behave asks at a quiet pace until ctx ends: on connections that are kept, and now and then on a new one.
-func behave(ctx context.Context, address string) (all behaviour) {
+// behave asks at a quiet pace until ctx ends, and a few times at least: on connections that are kept, and now and then on a new one. An answer is
+// to come within a time.
+func behave(ctx context.Context, address string, within time.Duration) (all behaviour) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range behaving {
 		wg.Go(func() {
-			kept, once := polite(false), polite(true)
+			kept, once := polite(false, within), polite(true, within)
 			defer kept.CloseIdleConnections()
 			tick := time.NewTicker(manners)
 			defer tick.Stop()
-			for i := 0; ctx.Err() == nil; i++ {
+			for i := 0; i < 2 || ctx.Err() == nil; i++ {
 				client := kept
 				if i%fresh == 0 {
 					client = once
@@ -70,8 +71,8 @@ func behave(ctx context.Context, address string) (all behaviour) {
 }
 
 // polite is a client from 127.0.0.1. A call that has begun is not given up when the attack ends.
-func polite(once bool) *http.Client {
-	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: once,
+func polite(once bool, within time.Duration) *http.Client {
+	return &http.Client{Timeout: within, Transport: &http.Transport{DisableKeepAlives: once,
 		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).DialContext}}
 }
 

@@ -41,8 +41,7 @@ const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
 // TestBrowser looks at the pixels of a page on another origin: each icon is there, in the colour asked for.
 func TestBrowser(t *testing.T) {
 	browser := chromium(t)
-	home := t.TempDir()
-	must(t, home, "publish", npm(t, "@iconify-json/mdi"))
+	home := withPacks(t)
 	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -77,8 +76,7 @@ func TestBrowser(t *testing.T) {
 // TestHomePage opens the page at / and sees an icon on it.
 func TestHomePage(t *testing.T) {
 	browser := chromium(t)
-	home := t.TempDir()
-	must(t, home, "publish", npm(t, "@iconify-json/mdi"))
+	home := withPacks(t)
 	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	ctx := tab(t, browser)
 	see(t, ctx, chromedp.Navigate("http://"+edge.address("public")+"/"))

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"text/template"
 )
@@ -142,16 +145,26 @@ func fill(t *testing.T, text string, s setting) string {
 	return b.String()
 }
 
-// freeAddress is one that nobody listens on at this moment: these programs can't tell which port they were given.
+// freeAddress is one that nobody listens on at this moment: these programs can't tell which port they were given. It is below the ports that
+// Linux gives to connections (ip_local_port_range), so that none takes it before they do, or while they are started again.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		if _, again := given.LoadOrStore(l.Addr().String(), true); !again {
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
+
+// given are the addresses that tests have been given.
+var given sync.Map
 
 // openDir is a folder, with one for the cache in it, that a program may write which gives up root's rights: t.TempDir is closed to it.
 func openDir(t *testing.T) string {

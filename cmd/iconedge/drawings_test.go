@@ -61,20 +61,11 @@ func TestHostileDrawings(t *testing.T) {
 		}
 	}
 	t.Run("as they came", func(t *testing.T) {
-		stage := newStage(true, "document")
-		for _, d := range raw {
-			stage.add(d.raw)
-		}
 		scripts, requests := 0, 0
-		for n, did := range stage.look(t, browser) {
-			if n >= 0 && ran(did) {
-				scripts++
-			}
-			if n >= 0 && asked(did) {
-				requests++
-			}
+		for looks := 0; looks < 3 && (scripts < 70 || requests < 120); looks++ { // a busy browser does not come to all of them in time
+			scripts, requests = doings(t, browser, raw)
+			t.Logf("of %d drawings, %d ran a script and %d asked for something", len(raw), scripts, requests)
 		}
-		t.Logf("of %d drawings, %d ran a script and %d asked for something", len(raw), scripts, requests)
 		if scripts < 70 || requests < 120 {
 			t.Error("that is too few: the browser does not see what they do")
 		}
@@ -93,6 +84,24 @@ func TestHostileDrawings(t *testing.T) {
 		}
 		t.Logf("%d different drawings, each shown in %d ways", len(clean), len(ways))
 	})
+}
+
+// doings counts the drawings that run a script, and those that ask for something, as they came.
+func doings(t *testing.T, browser string, raw []drawing) (scripts, requests int) {
+	t.Helper()
+	stage := newStage(true, "document")
+	for _, d := range raw {
+		stage.add(d.raw)
+	}
+	for n, did := range stage.look(t, browser) {
+		if n >= 0 && ran(did) {
+			scripts++
+		}
+		if n >= 0 && asked(did) {
+			requests++
+		}
+	}
+	return scripts, requests
 }
 
 // unlike are the odd drawings that may look otherwise as they came, and why.

@@ -68,10 +68,19 @@ func gather(s *scene, path string, asked func()) map[int]int {
 		})
 	}
 	sent.Wait()
-	wait(200 * time.Millisecond) // sent is not read: the proxy has the last one by then
+	s.awaited()
 	asked()
 	done.Wait()
 	return statuses
+}
+
+// awaited waits until all clients of a crowd are in the proxy: what they have sent is not read yet. Ours says how many wait, of others a moment has to do.
+func (s *scene) awaited() {
+	if s.edge == nil {
+		wait(200 * time.Millisecond)
+		return
+	}
+	s.within("all clients wait for the origin", func() bool { return sum(s.edge.metrics(s.t), "iconedge_edge_waiting ") >= crowd() })
 }
 
 // oneOf is one client of a crowd, with a connection of its own. The crowd has several addresses: one may hold only so many connections.

@@ -121,7 +121,7 @@ func newLoad(s *scene) *load {
 }
 
 // clientPatience is beyond any deadline of a proxy.
-const clientPatience = 40 * time.Second
+const clientPatience = 2 * time.Minute
 
 // every asks again and again, with a pause in between, which in the short form is longer: other tests run beside it.
 func (l *load) every(pause time.Duration, ask func()) {

@@ -36,7 +36,7 @@ type fault func(w *wire, rw http.ResponseWriter, r *http.Request)
 
 func newWire(t *testing.T, origin string) *wire {
 	t.Helper()
-	w := &wire{t: t, origin: origin, address: "127.0.0.1:0", ended: make(chan struct{}), conns: map[net.Conn]struct{}{}, asked: map[string]int{}}
+	w := &wire{t: t, origin: origin, address: freeAddress(t), ended: make(chan struct{}), conns: map[net.Conn]struct{}{}, asked: map[string]int{}}
 	w.listen()
 	t.Cleanup(func() { close(w.ended); w.cut() })
 	return w
@@ -50,7 +50,7 @@ func (w *wire) listen() {
 		if ln, err = net.Listen("tcp", w.address); err == nil {
 			break
 		}
-		if tries == 100 {
+		if tries == 6000 {
 			w.t.Errorf("the wire can't listen again: %v", err)
 			return
 		}

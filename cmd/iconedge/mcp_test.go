@@ -24,7 +24,7 @@ func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	cmd := program(t, home, "mcp")
 	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base, "ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(must(t, home, "token", "issue")))
 	cmd.Stderr = os.Stderr
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: longest}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,7 @@ func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (
 // projects of both versions of React, and looks at the pixels.
 func TestAgent(t *testing.T) {
 	browser, esbuild := chromium(t), npm(t, "esbuild")
-	home := t.TempDir()
-	must(t, home, "publish", npm(t, "@iconify-json/mdi"), npm(t, "@iconify-json/lucide"), npm(t, "@iconify-json/bi"), npm(t, "@iconify-json/fluent-emoji-flat"))
+	home := withPacks(t)
 	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	base := "http://" + edge.address("public")
 	s := agent(t, home, base)

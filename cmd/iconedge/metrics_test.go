@@ -32,6 +32,9 @@ func metricsPages(t *testing.T) []metricsPage {
 		get(t, edge.address("public"), "/demo/arrow.svg")
 		get(t, edge.address("public"), "/api/v1/search?q=dot")
 	}
+	eventually(t, "the requests are counted", func() bool { // which is after they are answered
+		return sum(edge.metrics(t), `iconedge_edge_requests_total{.*} `) >= 4 && sum(origin.metrics(t), `iconedge_origin_requests_total{.*route="search".*} `) >= 1
+	})
 	return []metricsPage{{"An edge", edge.address("admin")}, {"An origin", origin.address("admin")}}
 }
 

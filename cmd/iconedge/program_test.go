@@ -31,7 +31,11 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if publishedPacks.home != "" {
+		os.RemoveAll(publishedPacks.home)
+	}
+	os.Exit(status)
 }
 
 // program is an iconedge process to be started: its data and home folders are the test's.
@@ -75,6 +79,9 @@ func must(t *testing.T, home string, args ...string) string {
 	}
 	return stdout
 }
+
+// longest is what a test waits for that a program does unless it is broken: a busy machine stands still for many seconds.
+const longest = 3 * time.Minute
 
 // A server is a long-running iconedge process, stopped when the test ends.
 type server struct {
@@ -137,9 +144,11 @@ func (s *server) address(use string) string {
 func (s *server) ready() *server {
 	s.t.Helper()
 	admin := "http://" + s.address("admin") + "/readyz"
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), longest)
 	defer cancel()
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		resp, err := http.Get(admin)
 		if err == nil {
 			resp.Body.Close()

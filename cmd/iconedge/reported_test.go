@@ -26,6 +26,14 @@ func paths(t *testing.T, log string) (all []string) {
 	return all
 }
 
+// logged waits until so many lines are written: they are some time after their answers.
+func (s *server) logged(lines int) {
+	s.t.Helper()
+	eventually(s.t, "the lines are written", func() bool {
+		return sum(s.metrics(s.t), `iconedge_edge_access_log_lines_total{result="written"} `) == lines
+	})
+}
+
 // TestAccessLogIsRotated as logrotate does it: the file is renamed, SIGHUP is sent, and no line is lost; what is in the new file when the program
 // has ended is all that came since.
 func TestAccessLogIsRotated(t *testing.T) {
@@ -34,6 +42,7 @@ func TestAccessLogIsRotated(t *testing.T) {
 	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).ready()
 	public := s.address("public")
 	get(t, public, "/demo/arrow.svg?first")
+	s.logged(1)
 	if err := os.Rename(file, file+".1"); err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +51,7 @@ func TestAccessLogIsRotated(t *testing.T) {
 	}
 	eventually(t, "the file is opened anew", func() bool { _, err := os.Stat(file); return err == nil })
 	get(t, public, "/demo/arrow.svg?second")
+	s.logged(2)
 	_, metrics := get(t, s.address("admin"), "/metrics")
 	if !strings.Contains(metrics, `iconedge_edge_access_log_lines_total{result="dropped"} 0`) {
 		t.Error("lines are dropped, or not counted")
@@ -66,6 +76,7 @@ func TestAccessLogOnStdout(t *testing.T) {
 	cmd.Stdout = &out
 	s := startCommand(t, cmd).ready()
 	get(t, s.address("public"), "/demo/arrow.svg")
+	s.logged(1)
 	s.stop()
 	if got := paths(t, out.String()); len(got) != 1 || got[0] != "/demo/arrow.svg" {
 		t.Errorf("%q", out.String())
@@ -74,6 +85,7 @@ func TestAccessLogOnStdout(t *testing.T) {
 
 // TestOneTrace: a request goes through an edge and an origin, each a program of its own; their spans are of one trace, and each lies in the one above it.
 func TestOneTrace(t *testing.T) {
+	t.Parallel() // it waits for the spans to be sent
 	home, collector := t.TempDir(), tracetest.New(t)
 	must(t, home, "publish", library(t, "M0 0h8v8z"))
 	traced := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--trace-endpoint", collector.URL, "--trace-sample"}
@@ -83,11 +95,11 @@ func TestOneTrace(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
+	const path = "/demo/arrow.svg"
+	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
 	if e.stop() != 0 || o.stop() != 0 {
 		t.Error("they do not end well")
 	}
-	const path = "/demo/arrow.svg"
-	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
 	if asked.Parent != "" || question.Parent != asked.ID || answered.Parent != question.ID || asked.Trace != question.Trace || question.Trace != answered.Trace {
 		t.Errorf("%+v\n%+v\n%+v", asked, question, answered)
 	}

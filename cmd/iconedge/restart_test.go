@@ -155,7 +155,7 @@ func newSteady(t *testing.T, kinds map[string]asker) *steady {
 
 func (l *steady) ask(ctx context.Context, t *testing.T, kind string, ask func(context.Context, string) error, count *atomic.Int64) {
 	for n := 0; ctx.Err() == nil; n++ {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
 		if err := ask(within, pathsOf(n)); err != nil && l.failed.Add(1) <= 20 {
 			t.Errorf("%s: %s: %v", kind, pathsOf(n%4), err)
 		}
@@ -175,7 +175,7 @@ func (l *steady) more(t *testing.T, answers int64) {
 	for kind, count := range l.answered {
 		want[kind] = count.Load() + answers
 	}
-	late := time.After(2 * time.Minute)
+	late := time.After(2 * longest)
 	for kind, count := range l.answered {
 		for count.Load() < want[kind] {
 			select {

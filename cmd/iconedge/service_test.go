@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,15 +61,23 @@ func get(t *testing.T, address, path string, header ...string) (*http.Response, 
 // eventually asks again until the answer is as wanted: what the contract allows some seconds for.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for range 600 {
-		if is() {
-			return
-		}
-		<-tick.C
+	if !comes(is) {
+		t.Fatalf("never: %s", what)
 	}
-	t.Fatalf("never: %s", what)
+}
+
+// comes waits until it is so, and reports whether it ever was.
+func comes(is func() bool) bool {
+	for late := time.After(longest); ; {
+		if is() {
+			return true
+		}
+		select {
+		case <-late:
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // TestRun: an empty store is not ready and says how to publish; a release appears by itself; another one takes its place, and
@@ -186,10 +195,40 @@ func TestScripts(t *testing.T) {
 	webtest.TestHandler(t, "../../origin/api/testdata/*.txt", relay(s.address("public")))
 }
 
+// publishedPacks is the home folder in which packs of real icons were published, once for all tests: that takes a while.
+var publishedPacks struct {
+	once sync.Once
+	home string // empty: they were not
+}
+
+// withPacks is a home folder of the test's own in which packs of real icons are published.
+func withPacks(t *testing.T) (home string) {
+	t.Helper()
+	sources := []string{"publish"}
+	for _, pack := range []string{"mdi", "lucide", "fluent-emoji-flat", "bi"} {
+		sources = append(sources, npm(t, "@iconify-json/"+pack))
+	}
+	publishedPacks.once.Do(func() {
+		dir, err := os.MkdirTemp("", "packs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, dir, sources...)
+		publishedPacks.home = dir
+	})
+	if publishedPacks.home == "" {
+		t.Fatal("the packs could not be published")
+	}
+	home = t.TempDir()
+	if err := os.CopyFS(home, os.DirFS(publishedPacks.home)); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
 // TestRealPacks publishes packs of real icons and uses them: the calls of the README's first screen.
 func TestRealPacks(t *testing.T) {
-	home := t.TempDir()
-	must(t, home, "publish", npm(t, "@iconify-json/mdi"), npm(t, "@iconify-json/lucide"), npm(t, "@iconify-json/fluent-emoji-flat"))
+	home := withPacks(t)
 	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	webtest.TestHandler(t, "testdata/*.txt", relay(s.address("public")))
 }

@@ -128,8 +128,8 @@ func (w *watcher) series(t *testing.T) exports {
 	return all
 }
 
-// rulesAreWell: Prometheus could evaluate each rule against the fleet.
-func rulesAreWell(t *testing.T, w *watcher) {
+// ailing are the rules that Prometheus could not evaluate against the fleet, or has not yet.
+func ailing(t *testing.T, w *watcher) (wrong []string) {
 	t.Helper()
 	var a queryAnswer
 	if err := w.get("rules", nil, &a); err != nil || len(a.Data.Groups) < 8 {
@@ -138,8 +138,9 @@ func rulesAreWell(t *testing.T, w *watcher) {
 	for _, g := range a.Data.Groups {
 		for _, r := range g.Rules {
 			if r.Health != "ok" {
-				t.Errorf("the rule %s is %s: %s", r.Name, r.Health, r.LastError)
+				wrong = append(wrong, fmt.Sprintf("the rule %s is %s: %s", r.Name, r.Health, r.LastError))
 			}
 		}
 	}
+	return wrong
 }

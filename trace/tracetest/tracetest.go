@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
@@ -107,17 +108,24 @@ func (c *Collector) Spans() []Span {
 	return slices.Clone(c.spans)
 }
 
-// Find is the one span of a service and kind whose path is that.
+// Find is the one span of a service and kind whose path is that. It may still be on its way: it is waited for.
 func (c *Collector) Find(t testing.TB, service, kind, path string) Span {
 	t.Helper()
-	var found []Span
-	for _, s := range c.Spans() {
-		if s.Service == service && s.Kind == kind && s.Attributes["url.path"] == path {
-			found = append(found, s)
-		}
+	found := c.find(service, kind, path)
+	for late := time.Now().Add(time.Minute); len(found) == 0 && time.Now().Before(late); found = c.find(service, kind, path) {
+		<-time.After(20 * time.Millisecond)
 	}
 	if len(found) != 1 {
 		t.Fatalf("%d spans of %s, %s, for %s, want one; all: %+v", len(found), service, kind, path, c.Spans())
 	}
 	return found[0]
+}
+
+func (c *Collector) find(service, kind, path string) (found []Span) {
+	for _, s := range c.Spans() {
+		if s.Service == service && s.Kind == kind && s.Attributes["url.path"] == path {
+			found = append(found, s)
+		}
+	}
+	return found
 }
