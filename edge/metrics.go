@@ -103,6 +103,21 @@ func (m *metrics) gauges(name, help string, labels ...string) *prometheus.GaugeV
 	return v
 }
 
+// desc describes what a collector tells.
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("iconedge_edge_"+name, help, labels, nil)
+}
+
+// gaugeOf is one that is read when metrics are asked for; of those with the same name each has labels of its own.
+func (m *metrics) gaugeOf(name, help string, labels prometheus.Labels, f func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "iconedge_edge_" + name, Help: help, ConstLabels: labels}, f))
+}
+
+// counterOf is a counter that is read likewise.
+func (m *metrics) counterOf(name, help string, labels prometheus.Labels, f func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help, ConstLabels: labels}, f))
+}
+
 // histogram is one of durations, of both kinds.
 func (m *metrics) histogram(name, help string) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{

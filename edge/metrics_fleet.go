@@ -21,10 +21,10 @@ func (m *metrics) watchesFleet(stats func() fleet.Stats) { m.registry.MustRegist
 type shares func() fleet.Stats
 
 var (
-	redisUp     = prometheus.NewDesc("iconedge_edge_redis_up", "1 while Redis answers. There only with --redis.", nil, nil)
-	redisChecks = prometheus.NewDesc("iconedge_edge_redis_checks_total", "Requests counted against a limit, by where: shared in Redis, or local while that is away.", []string{"result"}, nil)
-	fleetEvents = prometheus.NewDesc("iconedge_edge_fleet_events_total", "Purges and releases that edges told each other of, by kind and direction: sent, received at once, or replayed after this edge was away.", []string{"kind", "direction"}, nil)
-	fleetLost   = prometheus.NewDesc("iconedge_edge_fleet_log_lost_total", "Times that the log of purges did not reach back to what the edge heard last, and its cache was dropped.", nil, nil)
+	redisUp     = desc("redis_up", "1 while Redis answers. There only with --redis.")
+	redisChecks = desc("redis_checks_total", "Requests counted against a limit, by where: shared in Redis, or local while that is away.", "result")
+	fleetEvents = desc("fleet_events_total", "Purges and releases that edges told each other of, by kind and direction: sent, received at once, or replayed after this edge was away.", "kind", "direction")
+	fleetLost   = desc("fleet_log_lost_total", "Times that the log of purges did not reach back to what the edge heard last, and its cache was dropped.")
 )
 
 // Describe is that of a prometheus.Collector.

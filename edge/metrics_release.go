@@ -20,9 +20,9 @@ type releaseTold struct {
 }
 
 var (
-	releaseInfo    = prometheus.NewDesc("iconedge_edge_release_info", "1, by the release of the origin that the edge knows.", []string{"release"}, nil)
-	releaseCreated = prometheus.NewDesc("iconedge_edge_release_created_timestamp_seconds", "When the release that the edge knows was made, in seconds since 1970.", nil, nil)
-	releaseChecked = prometheus.NewDesc("iconedge_edge_release_checked_timestamp_seconds", "When the origin last told its release, in seconds since 1970.", nil, nil)
+	releaseInfo    = desc("release_info", "1, by the release of the origin that the edge knows.", "release")
+	releaseCreated = desc("release_created_timestamp_seconds", "When the release that the edge knows was made, in seconds since 1970.")
+	releaseChecked = desc("release_checked_timestamp_seconds", "When the origin last told its release, in seconds since 1970.")
 )
 
 // told names the release that is known now, which the origin told at a time.

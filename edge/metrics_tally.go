@@ -88,9 +88,6 @@ type tallies struct {
 }
 
 func newTallies(began time.Time) *tallies {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("iconedge_edge_"+name, help, labels, nil)
-	}
 	all := &tallies{
 		began: began,
 		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routeLabels[:], ", ")+"), outcome ("+

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"iter"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,12 +14,8 @@ import (
 
 // watches adds what other rooms count themselves, read when metrics are asked for. The cache takes at most so many bytes.
 func (m *metrics) watches(c *cache.Cache, maxBytes int64, o *upstream.Client, ready func() bool) {
-	gauge := func(name, help string, f func() float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "iconedge_edge_" + name, Help: help}, f))
-	}
-	counter := func(name, help string, f func() float64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help}, f))
-	}
+	gauge := func(name, help string, f func() float64) { m.gaugeOf(name, help, nil, f) }
+	counter := func(name, help string, f func() float64) { m.counterOf(name, help, nil, f) }
 	gauge("cache_entries", "Answers in the cache.", func() float64 { return float64(c.Stats().Entries) })
 	gauge("cache_bytes", "Bytes of answers in the cache, as they count against its ceiling.", func() float64 { return float64(c.Stats().Bytes) })
 	gauge("cache_max_bytes", "Bytes that the cache may take in memory.", func() float64 { return float64(maxBytes) })
@@ -38,60 +35,46 @@ func (m *metrics) watches(c *cache.Cache, maxBytes int64, o *upstream.Client, re
 
 // watchesClients adds what is counted of connections and of requests that wait.
 func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
-	name := func(what string) prometheus.Opts { return prometheus.Opts{Name: "iconedge_edge_" + what} }
-	gauge := func(o prometheus.Opts, help string, f func() float64) {
-		o.Help = help
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(o), f))
-	}
-	counter := func(o prometheus.Opts, help string, f func() int64) {
-		o.Help = help
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(o), func() float64 { return float64(f()) }))
-	}
 	for phase, label := range phaseNames {
-		o := name("connections")
-		o.ConstLabels = prometheus.Labels{"state": label}
-		gauge(o, "Connections on the public listener, by what they do: idle, reading a request, busy with it, writing a part of its answer.",
-			func() float64 { return float64(s.phases()[phase]) })
+		m.gaugeOf("connections", "Connections on the public listener, by what they do: idle, reading a request, busy with it, writing a part of its answer.",
+			prometheus.Labels{"state": label}, func() float64 { return float64(s.phases()[phase]) })
+	}
+	counter := func(name, help string, labels prometheus.Labels, n *atomic.Int64) {
+		m.counterOf(name, help, labels, func() float64 { return float64(n.Load()) })
 	}
 	for why, label := range refusalNames {
-		o := name("connections_refused_total")
-		o.ConstLabels = prometheus.Labels{"reason": label}
-		counter(o, "Connections that were not taken, by reason: all are in use, the client has as many as it may, no descriptors are left.", s.refused[why].Load)
+		counter("connections_refused_total", "Connections that were not taken, by reason: all are in use, the client has as many as it may, no descriptors are left.",
+			prometheus.Labels{"reason": label}, &s.refused[why])
 	}
-	gauge(name("connections_max"), "Connections that there may be at a time.", func() float64 { return float64(s.max) })
-	counter(name("connections_reclaimed_total"), "Connections that were closed to make room, those first that had been idle longest.", s.madeRoom.Load)
-	counter(name("connections_overdue_total"), "Connections that were cut because their client did not take its answers in time.", s.overdue.Load)
-	gauge(name("h3_connections"), "Connections that speak HTTP/3; they are not among the others.", func() float64 { return float64(s.overQUIC.Load()) })
-	gauge(name("bodies_bytes"), "Bytes of long bodies of requests that are being read.", func() float64 { return float64(s.limits.Bodies.Used()) })
-	gauge(name("waiting"), "Requests that wait for the origin.", func() float64 { return float64(w.waiting()) })
-	counter(name("shed_total"), "Requests that were refused because too many waited for the origin.", w.shed.Load)
+	m.gaugeOf("connections_max", "Connections that there may be at a time.", nil, func() float64 { return float64(s.max) })
+	counter("connections_reclaimed_total", "Connections that were closed to make room, those first that had been idle longest.", nil, &s.madeRoom)
+	counter("connections_overdue_total", "Connections that were cut because their client did not take its answers in time.", nil, &s.overdue)
+	m.gaugeOf("h3_connections", "Connections that speak HTTP/3; they are not among the others.", nil, func() float64 { return float64(s.overQUIC.Load()) })
+	m.gaugeOf("bodies_bytes", "Bytes of long bodies of requests that are being read.", nil, func() float64 { return float64(s.limits.Bodies.Used()) })
+	m.gaugeOf("waiting", "Requests that wait for the origin.", nil, func() float64 { return float64(w.waiting()) })
+	counter("shed_total", "Requests that were refused because too many waited for the origin.", nil, &w.shed)
 }
 
 // watchesLimits adds how many windows the limits keep.
 func (m *metrics) watchesLimits(all iter.Seq[*ratelimit.Limiter]) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "iconedge_edge_limit_clients", Help: "Clients that have a window in memory, each counted once for each limit that it has used.",
-	}, func() (n float64) {
+	m.gaugeOf("limit_clients", "Clients that have a window in memory, each counted once for each limit that it has used.", nil, func() (n float64) {
 		for l := range all {
 			n += float64(l.Stats().Clients)
 		}
 		return n
-	}))
+	})
 }
 
 // watchesTiers adds what is counted of edges behind this one.
 func (m *metrics) watchesTiers(t *tiers) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "iconedge_edge_tier_requests_total", Help: "Requests of edges behind this one, which proved themselves by the secret between tiers or by a certificate.",
-	}, func() float64 { return float64(t.requests.Load()) }))
+	m.counterOf("tier_requests_total", "Requests of edges behind this one, which proved themselves by the secret between tiers or by a certificate.", nil,
+		func() float64 { return float64(t.requests.Load()) })
 }
 
 // watchesReports adds what became of lines of the access log, and of spans.
 func (m *metrics) watchesReports(r reports) {
 	count := func(name, help, result string, f func() int64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "iconedge_edge_" + name, Help: help, ConstLabels: prometheus.Labels{"result": result},
-		}, func() float64 { return float64(f()) }))
+		m.counterOf(name, help, prometheus.Labels{"result": result}, func() float64 { return float64(f()) })
 	}
 	const lines, spans = "Lines of the access log, by whether they were written, or dropped because they could not be.",
 		"Spans of requests that were traced, by whether the collector took them, or they were dropped."
@@ -103,19 +86,15 @@ func (m *metrics) watchesReports(r reports) {
 
 // watchesStreams adds what connections of HTTP/2 come to.
 func (m *metrics) watchesStreams(s *h2.Server) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "iconedge_edge_h2_connections", Help: "Connections that speak HTTP/2.",
-	}, func() float64 { return float64(s.Stats().Connections) }))
+	m.gaugeOf("h2_connections", "Connections that speak HTTP/2.", nil, func() float64 { return float64(s.Stats().Connections) })
 	for reason, count := range map[string]func(h2.Stats) uint64{
 		"calm":    func(s h2.Stats) uint64 { return s.Calmed },
 		"broken":  func(s h2.Stats) uint64 { return s.Broken },
 		"stalled": func(s h2.Stats) uint64 { return s.Stalled },
 		"refused": func(s h2.Stats) uint64 { return s.Refused },
 	} {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "iconedge_edge_h2_ended_total", ConstLabels: prometheus.Labels{"reason": reason},
-			Help: "Connections of HTTP/2 that were closed for floods (calm) or for breaking the protocol (broken), and streams that took too long (stalled) or were too many (refused), by reason.",
-		}, func() float64 { return float64(count(s.Stats())) }))
+		m.counterOf("h2_ended_total", "Connections of HTTP/2 that were closed for floods (calm) or for breaking the protocol (broken), and streams that took too long (stalled) or were too many (refused), by reason.",
+			prometheus.Labels{"reason": reason}, func() float64 { return float64(count(s.Stats())) })
 	}
 }
 
@@ -123,9 +102,9 @@ func (m *metrics) watchesStreams(s *h2.Server) {
 type origins struct{ *upstream.Client }
 
 var (
-	originWell     = prometheus.NewDesc("iconedge_edge_origin_well", "1 while an origin is asked, 0 while it is given up for failing, by its URL.", []string{"origin"}, nil)
-	originFailures = prometheus.NewDesc("iconedge_edge_origin_failures_total", "Requests that an origin failed to answer, by its URL.", []string{"origin"}, nil)
-	breakerOpened  = prometheus.NewDesc("iconedge_edge_origin_breaker_opened_total", "Times that an origin was given up for a while, by its URL.", []string{"origin"}, nil)
+	originWell     = desc("origin_well", "1 while an origin is asked, 0 while it is given up for failing, by its URL.", "origin")
+	originFailures = desc("origin_failures_total", "Requests that an origin failed to answer, by its URL.", "origin")
+	breakerOpened  = desc("origin_breaker_opened_total", "Times that an origin was given up for a while, by its URL.", "origin")
 )
 
 func (o origins) Describe(to chan<- *prometheus.Desc) {
