@@ -79,10 +79,10 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
 	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
 	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to who bears a licence token (Authorization: Bearer)")
-	fs.Var((*prefixes)(&c.TrustedProxies), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers are believed; may be repeated")
+	fs.Var(repeat(&c.TrustedProxies, parsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers are believed; may be repeated")
 	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one a line, that no limit counts and no list denies; read again when it changes (default none)")
 	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one a line, that are answered 403; read again when it changes (default none)")
-	fs.Var((*names)(&c.Hosts), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
+	fs.Var(repeat(&c.Hosts, inLowerCase), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
 }
 
 // Validate reports all that is wrong with c at once, and reads the files that c names. No origins stand for the default one.
@@ -220,28 +220,6 @@ func (l *Limits) Set(s string) error {
 // Repeatable says that in the environment several values are separated by spaces.
 func (l *Limits) Repeatable() bool { return true }
 
-type prefixes []netip.Prefix
-
-func (p *prefixes) String() string {
-	if p == nil {
-		return ""
-	}
-	var all []string
-	for _, prefix := range *p {
-		all = append(all, prefix.String())
-	}
-	return strings.Join(all, " ")
-}
-
-// Set reads a CIDR or a single address.
-func (p *prefixes) Set(s string) error {
-	prefix, err := parsePrefix(s)
-	if err == nil {
-		*p = append(*p, prefix)
-	}
-	return err
-}
-
 // parsePrefix reads a CIDR or a single address.
 func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
@@ -257,24 +235,6 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	}
 	return prefix.Masked(), nil
 }
-
-func (p *prefixes) Repeatable() bool { return true }
-
-type names []string
-
-func (n *names) String() string {
-	if n == nil {
-		return ""
-	}
-	return strings.Join(*n, " ")
-}
-
-func (n *names) Set(s string) error {
-	*n = append(*n, strings.ToLower(s))
-	return nil
-}
-
-func (n *names) Repeatable() bool { return true }
 
 // Origins are groups of origins, in order of preference.
 type Origins [][]*url.URL

@@ -104,7 +104,7 @@ func TestProxiesAndHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (*prefixes)(&c.TrustedProxies).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
+	if got := repeat(&c.TrustedProxies, parsePrefix).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
 		t.Errorf("trusted: %s", got)
 	}
 	if len(c.Hosts) != 1 || c.Hosts[0] != "icons.test" {

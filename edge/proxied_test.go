@@ -76,7 +76,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	e = newEdgeTest(t, newLibrary(), func(c *Config) {
 		c.TrustedProxies = nil
 		for _, p := range trusted {
-			must(t, (*prefixes)(&c.TrustedProxies).Set(p))
+			must(t, repeat(&c.TrustedProxies, parsePrefix).Set(p))
 		}
 		c.Limits.Set("cdn=1000/1h")
 		c.Limits.Set("icon=off")

@@ -80,7 +80,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 		"tokens have limits": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
 		"lists behind a proxy": func(c *Config) {
 			c.AllowFile, c.DenyFile = allow, deny
-			(*prefixes)(&c.TrustedProxies).Set("127.0.0.1")
+			repeat(&c.TrustedProxies, parsePrefix).Set("127.0.0.1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,10 +38,10 @@ type Secure struct {
 
 func (c *Secure) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2, and on UDP HTTP/3 (default none)")
-	fs.Var((*paths)(&c.TLSCerts), "tls-cert", "`file` of a certificate (PEM, what it is signed by behind it); may be repeated; read again when it changes")
-	fs.Var((*paths)(&c.TLSKeys), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
+	fs.Var(repeat(&c.TLSCerts, asWritten), "tls-cert", "`file` of a certificate (PEM, what it is signed by behind it); may be repeated; read again when it changes")
+	fs.Var(repeat(&c.TLSKeys, asWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
 	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "send who comes to the plain listener to TLS, health checks apart")
-	fs.Var((*names)(&c.ACMEHosts), "acme-host", "`NAME` for which a certificate is got from an authority (ACME, by TLS-ALPN), instead of --tls-cert; may be repeated")
+	fs.Var(repeat(&c.ACMEHosts, inLowerCase), "acme-host", "`NAME` for which a certificate is got from an authority (ACME, by TLS-ALPN), instead of --tls-cert; may be repeated")
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that keeps these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "`address` that the authority may write to")
@@ -83,23 +83,6 @@ func (c *Secure) pairs() (all []certs.Pair) {
 	}
 	return all
 }
-
-// paths is a flag that may be repeated.
-type paths []string
-
-func (p *paths) String() string {
-	if p == nil {
-		return ""
-	}
-	return strings.Join(*p, " ")
-}
-
-func (p *paths) Set(s string) error {
-	*p = append(*p, s)
-	return nil
-}
-
-func (p *paths) Repeatable() bool { return true }
 
 // A secured is all that TLS adds to an edge. A nil one adds nothing.
 type secured struct {
