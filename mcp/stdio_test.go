@@ -91,10 +91,9 @@ func TestParting(t *testing.T) {
 	ask := func(id, name string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"get_icon","arguments":{"pack":"mdi","name":"` + name + `"}}}` + "\n"
 	}
-	began := time.Now()
 	answers := raw(t, Config{API: a.URL, Token: goodToken}, initialize("2025-11-25")+ask("1", "slow")+ask("2", "home"))
-	if took := time.Since(began); took > parting+2*time.Second || answers["2"]["result"] == nil {
-		t.Errorf("it took %s: %v", took, answers)
+	if answers["1"] != nil || answers["2"]["result"] == nil {
+		t.Errorf("one that took too long was waited for, or one that did not was not answered: %v", answers)
 	}
 }
 

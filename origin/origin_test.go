@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +136,17 @@ func (p *process) until(address, path string, status int, words string) {
 	p.Fatalf("GET %s = %d %s, want %d and %q", path, got, body, status, words)
 }
 
+// says waits until all words are in the log.
+func (p *process) says(words ...string) {
+	p.Helper()
+	without := func(word string) bool { return !strings.Contains(p.log.text(), word) }
+	for late := time.Now().Add(2 * time.Minute); slices.ContainsFunc(words, without); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			p.Fatalf("the log has not all of %q:\n%s", words, p.log.text())
+		}
+	}
+}
+
 func TestEmptyThenPublished(t *testing.T) {
 	p := prepare(t).run()
 	p.until(p.admin, "/readyz", 503, "iconedge publish")
@@ -231,11 +243,9 @@ func TestDamagedAtSwitch(t *testing.T) {
 	if status, body := p.get(p.public, "/one/home.svg"); status != 200 || !strings.Contains(body, "M0 0h1z") {
 		t.Errorf("after a refused switch: %d %s", status, body)
 	}
+	p.says(key, "release="+old.ID) // the archive, and the release that is served on
 	if status, body := p.get(p.admin, "/metrics"); status != 200 || strings.Contains(body, "iconedge_origin_release_refused_total 0\n") {
 		t.Errorf("the refusal is not counted")
-	}
-	if got := p.log.text(); !strings.Contains(got, key) || !strings.Contains(got, "release="+old.ID) {
-		t.Errorf("the log names neither the archive nor the release that is served on:\n%s", got)
 	}
 	if status, _ := p.get(p.admin, "/readyz"); status != 200 {
 		t.Errorf("/readyz = %d: it can answer", status)

@@ -27,6 +27,7 @@ type client struct {
 	keep   bool       // connections, between requests
 	blind  *atomic.Bool
 	turn   int
+	first  time.Duration // that an edge is waited for which is not the last one
 	wires  map[*edge]*wire
 }
 
@@ -63,7 +64,7 @@ func (c *client) ask(request []byte) (a answer) {
 		edges = edges[:1]
 	}
 	for i, e := range edges {
-		wait := firstTry
+		wait := c.first
 		if i == len(edges)-1 {
 			wait = lastTry
 		}

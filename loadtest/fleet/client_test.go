@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // pair is a client before two edges; the second one's address refuses, where it has no handler.
@@ -27,7 +28,7 @@ func pair(t *testing.T, keep bool, handlers ...http.HandlerFunc) (*client, []*ed
 		e.up.Store(true)
 		r.edges = append(r.edges, e)
 	}
-	c := &client{region: r, from: netip.MustParseAddr("127.0.0.9"), keep: keep, blind: &atomic.Bool{}, wires: map[*edge]*wire{}}
+	c := &client{region: r, from: netip.MustParseAddr("127.0.0.9"), keep: keep, blind: &atomic.Bool{}, first: time.Minute, wires: map[*edge]*wire{}}
 	t.Cleanup(c.close)
 	return c, r.edges
 }
@@ -83,7 +84,7 @@ func TestClientKeeps(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		c, edges := pair(t, keep, says("a"), says("b"))
 		request := question{target: "/x"}.request(2, keep)
-		first, again := c.try(edges[0], request, lastTry), c.try(edges[0], request, lastTry)
+		first, again := c.try(edges[0], request, time.Minute), c.try(edges[0], request, time.Minute)
 		if same := string(first.body) == string(again.body); first.err != nil || same != keep {
 			t.Errorf("kept: %v; %q, %q, %v", keep, first.body, again.body, first.err)
 		}
@@ -92,7 +93,7 @@ func TestClientKeeps(t *testing.T) {
 	ours, theirs := connected(t)
 	c.wires[edges[0]] = ours
 	theirs.Close()
-	if a := c.try(edges[0], question{target: "/x"}.request(2, true), lastTry); a.err != nil {
+	if a := c.try(edges[0], question{target: "/x"}.request(2, true), time.Minute); a.err != nil {
 		t.Errorf("over a connection that the edge had closed: %v", a.err)
 	}
 }

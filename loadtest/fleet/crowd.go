@@ -46,7 +46,7 @@ func clientAddr(region, group, n int) netip.Addr {
 }
 
 func (c *crowd) newClient(region *region, from netip.Addr, keep bool) *client {
-	return &client{region: region, from: from, keep: keep, blind: &c.blind, wires: map[*edge]*wire{}}
+	return &client{region: region, from: from, keep: keep, blind: &c.blind, first: firstTry, wires: map[*edge]*wire{}}
 }
 
 // start lets the clients begin.

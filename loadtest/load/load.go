@@ -48,7 +48,7 @@ type Tick struct {
 }
 
 // drain is how long answers are waited for when nothing more is sent.
-const drain = 2 * time.Second
+const drain = 20 * time.Second
 
 func (c *Config) validate() error {
 	switch {

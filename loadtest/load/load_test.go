@@ -5,7 +5,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -146,8 +145,22 @@ func TestFixedRate(t *testing.T) {
 	if r.Answers != 100 {
 		t.Errorf("%d answers in 0.2 s at 500/s, want 100: those that were due, however late they came", r.Answers)
 	}
-	if r.CPUMicros <= 0 || r.CPUMicros > 100 || math.IsNaN(r.CPUMicros) {
-		t.Errorf("%v µs an answer, of 100 µs for all of them", r.CPUMicros)
+	if spent < 200*time.Microsecond {
+		t.Errorf("the server's clock was read %d times, want it as the run begins and ends", spent/(100*time.Microsecond))
+	}
+}
+
+// What the server spent is shared by the answers between two readings.
+func TestSpent(t *testing.T) {
+	for _, row := range []struct {
+		answers        int64
+		micros, second float64
+	}{{50, 20, 25}, {0, 0, 0}} {
+		from := reading{at: time.Second, answers: 10, cpu: time.Millisecond}
+		r := gather(&Config{}, nil, watched{from: from, to: reading{at: 3 * time.Second, answers: 10 + row.answers, cpu: 2 * time.Millisecond}})
+		if r.CPUMicros != row.micros || r.PerSecond != row.second || r.Seconds != 2 {
+			t.Errorf("%d answers in 2 s for 1 ms: %+v", row.answers, r)
+		}
 	}
 }
 

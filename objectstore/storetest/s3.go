@@ -23,7 +23,7 @@ const (
 const (
 	gateway        = "github.com/versity/versitygw/cmd/versitygw"
 	gatewayVersion = "v1.8.0"
-	patience       = 20 * time.Second // for the gateway to answer
+	patience       = 2 * time.Minute // for the gateway to answer
 )
 
 // S3 starts a versitygw, an S3 service over a folder, and returns the address of an empty bucket in it. The environment has
