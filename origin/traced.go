@@ -9,11 +9,6 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// patterns are the addresses of routes, as edges tell them too.
-var patterns = map[string]string{"cdn": "/{pack}/{file}", "icon": "/api/v1/icon/{pack}/{name}", "search": "/api/v1/search", "suggest": "/api/v1/suggest",
-	"packs": "/api/v1/packs", "pack": "/api/v1/packs/{pack}", "verify": "/api/v1/auth/verify", "openapi": "/api/v1/openapi.json", "release": "/-/release",
-	"names": "/-/names", "health": "/healthz"}
-
 // traced wraps the public handler. Who reaches an origin is an edge, and is trusted to say which requests are followed.
 func traced(t *trace.Tracer, next http.Handler) http.Handler {
 	if t == nil {
@@ -38,6 +33,6 @@ func exchange(r *http.Request, status int) trace.Exchange {
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	return trace.Exchange{Method: r.Method, Scheme: scheme, Path: r.URL.EscapedPath(), Host: r.Host, Route: patterns[api.Route(r)],
+	return trace.Exchange{Method: r.Method, Scheme: scheme, Path: r.URL.EscapedPath(), Host: r.Host, Route: api.Pattern(r),
 		Protocol: strings.TrimSuffix(strings.TrimPrefix(r.Proto, "HTTP/"), ".0"), Status: status}
 }

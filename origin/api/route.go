@@ -12,6 +12,7 @@ import (
 // An endpoint is a kind of address: what it takes, and what answers it. Its name is one of a fixed few, fit for a metric's label.
 type endpoint struct {
 	name         string
+	pattern      string // of its addresses, for people: what varies is in braces
 	methods      []string
 	params       []string
 	needsRelease bool
@@ -21,22 +22,35 @@ type endpoint struct {
 var get = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 
 var (
-	cdnPath      = &endpoint{"cdn", get, append([]string{"release"}, icon.VariantParams...), true, (*API).cdn}
-	iconPath     = &endpoint{"icon", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon}
-	searchPath   = &endpoint{"search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search}
-	suggestPath  = &endpoint{"suggest", get, []string{"q"}, true, (*API).suggest}
-	packsPath    = &endpoint{"packs", get, []string{"category", "license", "commercial"}, true, (*API).packs}
-	packPath     = &endpoint{"pack", get, []string{"page", "per_page"}, true, (*API).pack}
-	verifyPath   = &endpoint{"verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
-	openapiPath  = &endpoint{"openapi", get, nil, false, (*API).describe}
-	releasePath  = &endpoint{"release", get, []string{"since"}, true, (*API).tellRelease}
-	namesPath    = &endpoint{"names", get, []string{"release"}, true, (*API).names}
-	healthPath   = &endpoint{"health", get, nil, false, (*API).health}
+	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.VariantParams...), true, (*API).cdn}
+	iconPath     = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon}
+	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search}
+	suggestPath  = &endpoint{"suggest", "/api/v1/suggest", get, []string{"q"}, true, (*API).suggest}
+	packsPath    = &endpoint{"packs", "/api/v1/packs", get, []string{"category", "license", "commercial"}, true, (*API).packs}
+	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack}
+	verifyPath   = &endpoint{"verify", "/api/v1/auth/verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
+	openapiPath  = &endpoint{"openapi", "/api/v1/openapi.json", get, nil, false, (*API).describe}
+	releasePath  = &endpoint{"release", "/-/release", get, []string{"since"}, true, (*API).tellRelease}
+	namesPath    = &endpoint{"names", "/-/names", get, []string{"release"}, true, (*API).names}
+	healthPath   = &endpoint{"health", "/healthz", get, nil, false, (*API).health}
 	unknownRoute = "unknown"
 )
 
-// Routes are the values of Route.
-var Routes = []string{"cdn", "icon", "search", "suggest", "packs", "pack", "verify", "openapi", "release", "names", "health", unknownRoute}
+var endpoints = []*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, healthPath}
+
+// fixed are the endpoints of one address each, by it; Routes are the values of Route.
+var fixed, Routes = index(endpoints)
+
+func index(all []*endpoint) (fixed map[string]*endpoint, routes []string) {
+	fixed = map[string]*endpoint{}
+	for _, e := range all {
+		routes = append(routes, e.name)
+		if !strings.Contains(e.pattern, "{") {
+			fixed[e.pattern] = e
+		}
+	}
+	return fixed, append(routes, unknownRoute)
+}
 
 // A route is where a path leads: an endpoint, and the pack and the name in it.
 type route struct {
@@ -54,6 +68,15 @@ func Route(r *http.Request) string {
 		return unknownRoute
 	}
 	return rt.name
+}
+
+// Pattern is the form of the addresses of that kind, for traces; empty, where a request has no route.
+func Pattern(r *http.Request) string {
+	rt, err := parseRoute(r)
+	if err != nil {
+		return ""
+	}
+	return rt.pattern
 }
 
 // parseRoute finds the route of a request. There is one spelling of every path: nothing is cleaned, decoded or redirected.
@@ -84,13 +107,8 @@ func malformed(path string) bool {
 
 // findRoute reads a well-formed path.
 func findRoute(path string) (route, bool) {
-	switch path {
-	case "/healthz":
-		return route{endpoint: healthPath}, true
-	case "/-/release":
-		return route{endpoint: releasePath}, true
-	case "/-/names":
-		return route{endpoint: namesPath}, true
+	if e, ok := fixed[path]; ok {
+		return route{endpoint: e}, true
 	}
 	if call, ok := strings.CutPrefix(path, "/api/v1/"); ok {
 		return findCall(call)
@@ -103,19 +121,8 @@ func findRoute(path string) (route, bool) {
 	return route{cdnPath, icon.Ref{Pack: pack, Name: name}}, true
 }
 
+// findCall reads what is behind /api/v1/ in the addresses that vary.
 func findCall(call string) (route, bool) {
-	switch call {
-	case "search":
-		return route{endpoint: searchPath}, true
-	case "suggest":
-		return route{endpoint: suggestPath}, true
-	case "packs":
-		return route{endpoint: packsPath}, true
-	case "auth/verify":
-		return route{endpoint: verifyPath}, true
-	case "openapi.json":
-		return route{endpoint: openapiPath}, true
-	}
 	kind, rest, _ := strings.Cut(call, "/")
 	pack, name, two := strings.Cut(rest, "/")
 	switch {

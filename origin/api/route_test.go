@@ -1,0 +1,41 @@
+package api
+
+import (
+	"net/http/httptest"
+	"slices"
+	"testing"
+)
+
+// Each kind of address has a name and a pattern; what is of none has no pattern.
+func TestRoutes(t *testing.T) {
+	var seen []string
+	for _, row := range []struct{ target, route, pattern string }{
+		{"/mdi/home.svg?size=24", "cdn", "/{pack}/{file}"},
+		{"/api/v1/icon/mdi/home", "icon", "/api/v1/icon/{pack}/{name}"},
+		{"/api/v1/search?q=home", "search", "/api/v1/search"},
+		{"/api/v1/suggest?q=ho", "suggest", "/api/v1/suggest"},
+		{"/api/v1/packs", "packs", "/api/v1/packs"},
+		{"/api/v1/packs/mdi", "pack", "/api/v1/packs/{pack}"},
+		{"/api/v1/auth/verify", "verify", "/api/v1/auth/verify"},
+		{"/api/v1/openapi.json", "openapi", "/api/v1/openapi.json"},
+		{"/-/release", "release", "/-/release"},
+		{"/-/names", "names", "/-/names"},
+		{"/healthz", "health", "/healthz"},
+		{"/api/v1/nothing", "unknown", ""},
+		{"/api/v1/{pack}", "unknown", ""}, // a pattern is no address
+		{"/api/v1/packs/{pack}", "unknown", ""},
+		{"/a/b/c.svg", "unknown", ""},
+		{"/mdi/..", "unknown", ""},
+	} {
+		r := httptest.NewRequest("GET", row.target, nil)
+		if route, pattern := Route(r), Pattern(r); route != row.route || pattern != row.pattern {
+			t.Errorf("%s is of route %q, pattern %q; want %q, %q", row.target, route, pattern, row.route, row.pattern)
+		}
+		if !slices.Contains(seen, row.route) {
+			seen = append(seen, row.route)
+		}
+	}
+	if !slices.Equal(seen, Routes) {
+		t.Errorf("the routes are %q, these are %q", Routes, seen)
+	}
+}
