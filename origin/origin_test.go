@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
 	"github.com/iconedge/iconedge/origin/release"
@@ -32,29 +32,12 @@ type process struct {
 	public, admin  string // addresses
 	stop           context.CancelFunc
 	ended          chan error
-	log            *lockedBuffer
-}
-
-type lockedBuffer struct {
-	sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.Lock()
-	defer b.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) text() string {
-	b.Lock()
-	defer b.Unlock()
-	return b.Buffer.String()
+	log            *logtest.Log
 }
 
 // prepare makes a store and the listeners; run starts the origin.
 func prepare(t *testing.T) *process {
-	p := &process{T: t, folder: t.TempDir(), mirror: t.TempDir(), log: new(lockedBuffer), ended: make(chan error, 1)}
+	p := &process{T: t, folder: t.TempDir(), mirror: t.TempDir(), log: new(logtest.Log), ended: make(chan error, 1)}
 	p.Publisher = catalogtest.Dir(p.folder)
 	return p
 }
@@ -63,7 +46,7 @@ func (p *process) run(change ...func(*Config)) *process {
 	p.Helper()
 	cfg := Config{
 		Store: "dir:" + p.folder, Mirror: p.mirror, Poll: 10 * time.Millisecond, Drain: time.Minute,
-		Listener: listen(p.T), AdminListener: listen(p.T), Log: slog.New(slog.NewTextHandler(p.log, nil)), Version: "test",
+		Listener: listen(p.T), AdminListener: listen(p.T), Log: p.log.Logger(), Version: "test",
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -139,10 +122,10 @@ func (p *process) until(address, path string, status int, words string) {
 // says waits until all words are in the log.
 func (p *process) says(words ...string) {
 	p.Helper()
-	without := func(word string) bool { return !strings.Contains(p.log.text(), word) }
+	without := func(word string) bool { return !strings.Contains(p.log.String(), word) }
 	for late := time.Now().Add(2 * time.Minute); slices.ContainsFunc(words, without); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(late) {
-			p.Fatalf("the log has not all of %q:\n%s", words, p.log.text())
+			p.Fatalf("the log has not all of %q:\n%s", words, p.log.String())
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestTraced(t *testing.T) {
 	}
 	p.stop()
 	<-p.ended
-	if strings.Contains(strings.ToLower(p.log.text()), "trac") {
-		t.Errorf("the log: %s", p.log.text())
+	if strings.Contains(strings.ToLower(p.log.String()), "trac") {
+		t.Errorf("the log: %s", p.log.String())
 	}
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -9,17 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/cespare/webtest"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
 	"github.com/iconedge/iconedge/origin/svg"
@@ -35,35 +33,18 @@ type world struct {
 	*catalogtest.Publisher
 	*API
 	library catalogtest.Library
-	log     *syncBuffer
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
+	log     *logtest.Log
 }
 
 // newWorld makes an API without a release.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, Publisher: catalogtest.Dir(t.TempDir()), log: new(syncBuffer)}
+	w := &world{T: t, Publisher: catalogtest.Dir(t.TempDir()), log: new(logtest.Log)}
 	var err error
 	if w.library, err = catalogtest.Read("testdata/library"); err != nil {
 		t.Fatal(err)
 	}
-	logger := slog.New(slog.NewTextHandler(w.log, nil))
+	logger := w.log.Logger()
 	c, err := catalog.New(catalog.Options{Store: w.Store, Mirror: t.TempDir(), Prepare: Prepare, Log: logger})
 	if err != nil {
 		t.Fatal(err)
