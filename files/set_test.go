@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -11,14 +10,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // The files that are named are read again, and what came of it is logged by the flag that names them; all that can't be used are told at once.
 func TestSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var log strings.Builder
-		out := slog.New(slog.NewTextHandler(locked{&mu, &log}, nil))
+		var log logtest.Log
 		readings := map[string]int{}
 		open := func(path string) (*Kept, error) {
 			k := NewKept(func(time.Time) error {
@@ -45,7 +45,7 @@ func TestSet(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		said := make(chan os.Signal, 1)
-		go s.Run(ctx, said, out)
+		go s.Run(ctx, said, log.Logger())
 		said <- syscall.SIGHUP
 		synctest.Wait()
 		stop()
@@ -59,15 +59,4 @@ func TestSet(t *testing.T) {
 			t.Errorf("log is %s", got)
 		}
 	})
-}
-
-type locked struct {
-	*sync.Mutex
-	to *strings.Builder
-}
-
-func (l locked) Write(p []byte) (int, error) {
-	l.Lock()
-	defer l.Unlock()
-	return l.to.Write(p)
 }

@@ -1,60 +1,33 @@
 package fleet
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // open is an edge's part in a fleet, with more patience than an operator's edge has: a check waits for other tests here.
-func open(t testing.TB, url, region string, log *logged) *Fleet {
+func open(t testing.TB, url, region string, log *logtest.Log) *Fleet {
 	t.Helper()
 	return openPatient(t, url, region, log, 20*time.Second)
 }
 
-func openPatient(t testing.TB, url, region string, log *logged, patience time.Duration) *Fleet {
+func openPatient(t testing.TB, url, region string, log *logtest.Log, patience time.Duration) *Fleet {
 	t.Helper()
-	f, err := Open(Options{URL: url, Region: region, Patience: patience, Log: log.logger(), Checked: func(time.Duration) {}})
+	f, err := Open(Options{URL: url, Region: region, Patience: patience, Log: log.Logger(), Checked: func(time.Duration) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
 	return f
-}
-
-// logged keeps what is logged.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) logger() *slog.Logger {
-	if l == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return slog.New(slog.NewTextHandler(l, nil))
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // eventually waits for something that is certain to come.
@@ -106,7 +79,7 @@ func TestRedisIsOfNoUse(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, log := fleettest.Start(t), &logged{}
+			s, log := fleettest.Start(t), &logtest.Log{}
 			f := openPatient(t, s.URL, "here", log, 2*time.Second)
 			w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
 			calls(t, w, true, true)
@@ -184,7 +157,7 @@ func TestNoRedisAtStart(t *testing.T) {
 	}
 	address := ln.Addr().String()
 	ln.Close()
-	log := &logged{}
+	log := &logtest.Log{}
 	f := open(t, "redis://:secret@"+address, "here", log)
 	calls(t, f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, address) || strings.Contains(got, "secret") {
@@ -219,7 +192,7 @@ func TestPasswordIsNotTold(t *testing.T) {
 			}()
 		}
 	}()
-	log := &logged{}
+	log := &logtest.Log{}
 	f := open(t, "redis://user:sesame-1@"+ln.Addr().String(), "here", log)
 	if err := f.Publish(Purge, "{}"); err == nil || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), "unknown command") {
 		t.Errorf("the error is %v", err)
@@ -241,7 +214,7 @@ func TestLeastAccount(t *testing.T) {
 		account = append(account, word)
 	}
 	must(t, s.Do(t.Context(), account...).Err())
-	log, h := &logged{}, &heard{}
+	log, h := &logtest.Log{}, &heard{}
 	f := open(t, strings.Replace(s.URL, "://", "://edge:PASSWORD@", 1), "here", log)
 	f.Follow("", true, h)
 	publishes(t, open(t, s.URL, "there", nil), 1)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // heard is what an edge was told, in order.
@@ -115,7 +116,7 @@ func TestMissedEventsAreReplayed(t *testing.T) {
 // An edge that Redis could not be reached from, or that Redis hung for, hears what it has missed as soon as it can.
 func TestBackAfterAnOutage(t *testing.T) {
 	s := fleettest.Start(t)
-	way, log := newWay(t, strings.TrimPrefix(s.URL, "unix://")), &logged{}
+	way, log := newWay(t, strings.TrimPrefix(s.URL, "unix://")), &logtest.Log{}
 	one, other, h := open(t, s.URL, "here", nil), open(t, way.url, "here", log), &heard{}
 	other.Follow("", true, h)
 	publishes(t, one, 1)
