@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/logtest"
 )
 
 var good, bad = token("good"), token("bad")
@@ -263,7 +265,7 @@ func TestAllowedNeedTokens(t *testing.T) {
 
 // Nothing of a token is logged, whatever becomes of it.
 func TestTokensAreNotLogged(t *testing.T) {
-	log := new(lockedBuffer)
+	log := new(logtest.Log)
 	l := newLibrary()
 	e := newEdgeTest(t, l, func(c *Config) {
 		c.RequireToken, c.OriginTimeout = true, time.Second

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -318,9 +319,9 @@ func TestOriginWithoutReleases(t *testing.T) {
 }
 
 func TestWatchLogsTroubleOnce(t *testing.T) {
-	log := new(lockedBuffer)
+	log := new(logtest.Log)
 	l := newLibrary()
-	e := newEdgeTest(t, l, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	e := newEdgeTest(t, l, func(c *Config) { c.Log = log.Logger() })
 	l.set(func() { l.broken = true })
 	if err := e.watch.look(); err == nil || e.reached.Load() {
 		t.Errorf("look = %v of an origin that fails; it counts as reached: %v", err, e.reached.Load())
@@ -399,7 +400,7 @@ func TestPreflight(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	log := new(lockedBuffer)
+	log := new(logtest.Log)
 	l := newLibrary()
 	e := newEdgeTest(t, l, func(c *Config) {
 		c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -1,11 +1,9 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // shake shakes hands with an edge and returns what was agreed.
@@ -57,39 +56,15 @@ func value(t testing.TB, m prometheus.Metric) float64 {
 	return d.GetGauge().GetValue() + d.GetCounter().GetValue()
 }
 
-// A lockedBuffer may be written and read at the same time.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) Reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.b.Reset()
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // Each name has its certificate; new files are shown within seconds, or at once when the edge is told; those that can't be used never are.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
-	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &lockedBuffer{}
+	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &logtest.Log{}
 	certA, keyA := pairIn(t, dir, "a", "first", "a.test")
 	certB, keyB := pairIn(t, dir, "b", "second", "b.test", "*.b.test")
 	s := newSecured(t, newLibrary(), func(c *Config) {
 		c.TLSCerts, c.TLSKeys, c.Reload = []string{certA, certB}, []string{keyA, keyB}, told
-		c.Log = slog.New(slog.NewTextHandler(log, nil))
+		c.Log = log.Logger()
 	})
 	for name, want := range map[string]string{"a.test": "first", "b.test": "second", "B.TEST": "second", "x.b.test": "second", "x.y.b.test": "first", "other.test": "first", "": "first"} {
 		if got := s.subject(t, name); got != want {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // from is a client whose connections come from an address of their own, and begin with a lead.
@@ -125,7 +126,7 @@ func TestBehindHAProxy(t *testing.T) {
 	file := filepath.Join(dir, "haproxy.cfg")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, haproxyConf, ports[0], ports[1], ports[2], s.plain, s.tls), 0o600))
 	cmd := exec.Command(program, "-db", "-f", file)
-	var said lockedBuffer
+	var said logtest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
 	must(t, cmd.Start())
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()

@@ -3,7 +3,6 @@ package edge
 import (
 	"crypto/tls"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
 )
 
@@ -362,8 +362,8 @@ func TestClocksApart(t *testing.T) {
 		{"somebody else's", -time.Hour, false, "", time.Hour, time.Hour + time.Minute, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			log := new(lockedBuffer)
-			e := newEdgeTest(t, skewedLibrary{newLibrary(), row.off, row.age, row.ours}, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
+			log := new(logtest.Log)
+			e := newEdgeTest(t, skewedLibrary{newLibrary(), row.off, row.age, row.ours}, func(c *Config) { c.Log = log.Logger() })
 			e.watch.look()
 			e.watch.look()
 			e.get(t, "/mdi/home.svg")
@@ -435,9 +435,9 @@ func TestTLSToOrigins(t *testing.T) {
 
 // An edge that has not reached an origin for a while says so, once, and that it is not ready.
 func TestNoOriginAtStart(t *testing.T) {
-	log := new(lockedBuffer)
+	log := new(logtest.Log)
 	e := newEdgeTest(t, newLibrary(), func(c *Config) {
-		c.Log = slog.New(slog.NewTextHandler(log, nil))
+		c.Log = log.Logger()
 		must(t, c.Origins.Set("http://127.0.0.1:1"))
 	})
 	for range 3 {
@@ -457,12 +457,12 @@ func TestNoOriginAtStart(t *testing.T) {
 
 // An origin that does not take the edge for one of its own fails it, and clients are not told that they may not.
 func TestNotTakenForATier(t *testing.T) {
-	log := new(lockedBuffer)
+	log := new(logtest.Log)
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(tier.FieldWanted, "?1")
 		w.WriteHeader(http.StatusForbidden)
 	}), func(c *Config) {
-		c.TierSecretFile, c.Log = secretFile(t, tierSecret), slog.New(slog.NewTextHandler(log, nil))
+		c.TierSecretFile, c.Log = secretFile(t, tierSecret), log.Logger()
 	})
 	if err := e.watch.look(); err == nil || e.reached.Load() {
 		t.Errorf("look = %v; reached: %v", err, e.reached.Load())

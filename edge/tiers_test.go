@@ -17,13 +17,14 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
 )
 
 // A node is an edge that runs as it does for its operator.
 type node struct {
 	public, admin string // addresses
-	log           *lockedBuffer
+	log           *logtest.Log
 	reload        chan os.Signal
 	stop          func()
 }
@@ -31,7 +32,7 @@ type node struct {
 // runNode runs an edge until the test ends.
 func runNode(t *testing.T, change ...func(*Config)) *node {
 	t.Helper()
-	n := &node{log: new(lockedBuffer), reload: make(chan os.Signal, 1)}
+	n := &node{log: new(logtest.Log), reload: make(chan os.Signal, 1)}
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	cfg.Listener, cfg.AdminListener, cfg.Reload = listenTest(t), listenTest(t), n.reload
