@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
@@ -129,7 +130,10 @@ func listen(t *testing.T, s *Server, config *tls.Config) string {
 
 // Go's own client gets what it asks for: over TCP and over TLS, bodies of all sizes, many at once.
 func TestClient(t *testing.T) {
-	cert := certificate(t)
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, config := range map[string]*tls.Config{"h2c": nil, "tls": {Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}} {
 		t.Run(name, func(t *testing.T) {
 			address := listen(t, New(newApp(), newApp(), Config{MaxBody: 1 << 20}), config)
