@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -34,8 +35,10 @@ export default async function setup(project: TestProject) {
     }
   }
   service.stderr.resume();
-  return () => {
+  return async () => {
+    const ended = once(service, 'exit');
     service.kill();
+    await ended; // else it may write while its folder is removed
     rmSync(home, { recursive: true, force: true });
   };
 }

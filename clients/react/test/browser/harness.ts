@@ -93,13 +93,18 @@ export async function site(script: string, body = '<div id="root"></div>') {
 export async function chromium(): Promise<Browser> {
   const path = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
   if (!path) throw Error('no Chromium on this machine: `make test` installs it where it may');
-  return launch({ executablePath: path, timeout: 120_000, args: ['--no-sandbox', '--force-color-profile=srgb'] });
+  return launch({
+    executablePath: path,
+    timeout: 240_000,
+    protocolTimeout: 240_000,
+    args: ['--no-sandbox', '--force-color-profile=srgb'],
+  });
 }
 
 /** Opens a page; the errors and warnings of its console are noted, but for the browser's own words on a failed request. */
 export async function open(browser: Browser, address: string): Promise<{ page: Page; said: string[] }> {
   const page = await browser.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(240_000);
   const said: string[] = [];
   page.on('console', (message) => {
     const [type, text] = [message.type(), message.text()];

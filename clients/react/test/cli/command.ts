@@ -22,7 +22,7 @@ export async function workshop() {
       execFile(
         process.execPath,
         [program, ...args],
-        { cwd: folder, env: { ...env, ...more }, timeout: 120_000 },
+        { cwd: folder, env: { ...env, ...more }, timeout: 240_000 },
         (error, out, err) => done({ status: error ? Number(error.code ?? -1) : 0, out, err }),
       ).stdin!.end();
     });
