@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -36,6 +35,13 @@ func (e *edgeTest) exported() string {
 	w := httptest.NewRecorder()
 	e.metrics.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	return w.Body.String()
+}
+
+// runLists has the lists read again until the test ends, and at once when something is sent.
+func (e *edgeTest) runLists(t *testing.T) chan<- os.Signal {
+	told := make(chan os.Signal, 1)
+	go e.lists.run(t.Context(), told)
+	return told
 }
 
 func writeList(t *testing.T, file, text string) {
@@ -113,9 +119,7 @@ func TestListsAreReadAgain(t *testing.T) {
 func TestListsRun(t *testing.T) {
 	e, _, deny := listed(t)
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		told := make(chan os.Signal, 1)
-		go e.lists.run(ctx, told)
+		told := e.runLists(t)
 		denies := func(client string) bool { synctest.Wait(); return e.lists.of(netip.MustParseAddr(client)) == denied }
 		writeList(t, deny, "203.0.113.1")
 		if told <- syscall.SIGHUP; !denies("203.0.113.1") {
@@ -129,8 +133,6 @@ func TestListsRun(t *testing.T) {
 		if time.Sleep(files.Every); !denies("203.0.113.22") {
 			t.Error("it did not read by itself")
 		}
-		cancel()
-		synctest.Wait()
 	})
 }
 
@@ -138,9 +140,7 @@ func TestListsRun(t *testing.T) {
 func TestListsStandAlone(t *testing.T) {
 	e, allow, deny := listed(t)
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		told := make(chan os.Signal, 1)
-		go e.lists.run(ctx, told)
+		told := e.runLists(t)
 		for _, row := range []struct {
 			allow, deny       string // what the files say
 			allowed, isDenied string // clients that are
@@ -156,8 +156,6 @@ func TestListsStandAlone(t *testing.T) {
 				t.Errorf("of %q and %q, one or both are not what they should be", row.allow, row.deny)
 			}
 		}
-		cancel()
-		synctest.Wait()
 	})
 }
 
