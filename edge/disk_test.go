@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 // An edge that starts again finds on disk what it had, less what a new release changed meanwhile.
@@ -21,6 +20,7 @@ func TestRestartIsWarm(t *testing.T) {
 	life := func(release string, use func(get func(target string) string)) {
 		var cfg Config
 		cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+		patient(&cfg)
 		must(t, cfg.Origins.Set(origin.URL))
 		cfg.Log, cfg.CacheDir, cfg.ProxyAll = slog.New(slog.DiscardHandler), dir, true
 		public, admin := listenTest(t), listenTest(t)
@@ -28,9 +28,7 @@ func TestRestartIsWarm(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- Run(ctx, cfg) }()
-		for !strings.Contains(metricsOf(t, admin.Addr().String()), release) {
-			time.Sleep(10 * time.Millisecond) // until it has made room for that release
-		}
+		settled(t, "it has made room for that release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), release) })
 		use(func(target string) string {
 			resp, err := http.Get("http://" + public.Addr().String() + target)
 			must(t, err)

@@ -53,7 +53,7 @@ func together(ctx context.Context, log *slog.Logger, endings ...ending) {
 
 // shutdown closes what is idle, again and again until nothing is open or ctx ends. Connections of HTTP/2 are ended by their own server.
 func (s *conns) shutdown(ctx context.Context) error {
-	began := s.now()
+	began := s.clock()
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
 	for s.endIdle(began) > 0 {
@@ -71,7 +71,7 @@ func (s *conns) endIdle(began time.Time) int {
 	s.mu.Lock()
 	open := slices.Collect(maps.Keys(s.open))
 	s.mu.Unlock()
-	now := s.now()
+	now := s.clock()
 	for _, c := range open {
 		if c.missed(began, now) && c.closeIdle() {
 			c.closing.Store(true)
@@ -79,6 +79,13 @@ func (s *conns) endIdle(began time.Time) int {
 		}
 	}
 	return len(open)
+}
+
+// clock is the time that decides about connections.
+func (s *conns) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now()
 }
 
 // missed reports whether nobody will miss c.

@@ -16,7 +16,7 @@ import (
 
 // shut ends a server alone, with connections that belong to no listener of ours.
 func shut(s *fasthttp.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longEnough)
 	defer cancel()
 	s.ShutdownWithContext(ctx)
 }
@@ -33,8 +33,9 @@ func (s *securedTest) clients(t testing.TB, reference bool) map[string]*securedT
 	return all
 }
 
-// endsAtOnce is what an edge may take to end when it has nothing to do: clients that are told of it have half a second.
-const endsAtOnce = 3 * time.Second
+// endsAtOnce is what an edge may take to end when it has nothing to do, on however slow a machine: clients that are told of it have half a
+// second. One that waits for somebody takes as long as it may drain.
+const endsAtOnce = longEnough / 4
 
 // An edge that ends answers the requests under way, by whatever protocol, and waits for no client that asks nothing.
 func TestDrainsEveryProtocol(t *testing.T) {
@@ -106,11 +107,13 @@ func TestDrainGreets(t *testing.T) {
 				}
 				return err != nil
 			})
+			s.conns.later(2 * idleGrace) // what a connection is given on which nothing happens
 			select {
 			case <-stopped:
 				t.Fatal("it ended with a handshake under way")
-			case <-time.After(2 * idleGrace): // what a connection is given on which nothing happens
+			case <-time.After(4 * drainPoll):
 			}
+			s.conns.later(-time.Hour) // so that it has all the time to ask, on a slow machine too
 			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
 			must(t, conn.HandshakeContext(t.Context()))
 			via := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
@@ -172,7 +175,14 @@ func TestIdleTimeout(t *testing.T) {
 	for name, of := range wayOf {
 		s := newSecured(t, newLibrary(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
 		e := s.by(t, name)
-		e.get(t, "/healthz")
+		settled(t, name+": it is asked", func() bool { // a slow machine may be too late for its connection
+			r, _ := http.NewRequest(http.MethodGet, "https://edge.test/healthz", nil)
+			resp, err := e.RoundTrip(r)
+			if err == nil {
+				resp.Body.Close()
+			}
+			return err == nil
+		})
 		if of.protocol == protocolH3 {
 			settled(t, "an idle connection of QUIC ends", func() bool { return s.conns.overQUIC.Load() == 0 })
 			continue

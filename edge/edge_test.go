@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -121,15 +122,15 @@ func TestPrivateIsNotShared(t *testing.T) {
 func TestOriginFailsOnceASecond(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
+	began := time.Now()
 	for range 20 {
 		a := e.get(t, "/broken/x.svg")
 		if a.StatusCode != 502 || strings.Contains(a.body, "secret") || a.Header.Get("Retry-After") != "1" {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
 		}
 	}
-	// Twenty requests in memory take far less than a second, yet a loaded machine may stop for longer.
-	if n := l.count("/broken/x.svg"); n > 3 {
-		t.Errorf("20 requests at once asked a failing origin %d times", n)
+	if n, took := l.count("/broken/x.svg"), time.Since(began); n > 1+int(took/time.Second) {
+		t.Errorf("20 requests asked a failing origin %d times in %v", n, took)
 	}
 }
 
@@ -175,17 +176,17 @@ func TestStaleIfError(t *testing.T) {
 			w.WriteHeader(500)
 			return
 		}
-		w.Header().Set("Cache-Control", "max-age=10, stale-if-error=100")
+		w.Header().Set("Cache-Control", "max-age=100, stale-if-error=1000")
 		io.WriteString(w, "drawing")
 	}))
 	e.get(t, key)
-	e.age(t, key, 50*time.Second)
+	e.age(t, key, 500*time.Second)
 	broken.Store(true)
 	a := e.get(t, key)
 	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || a.body != "drawing" || !strings.HasPrefix(got, "iconedge; hit; ttl=-4") || !strings.HasSuffix(got, `; detail="the origin failed"`) {
 		t.Errorf("%d %q, Cache-Status: %s", a.StatusCode, a.body, got)
 	}
-	e.age(t, key, 100*time.Second)
+	e.age(t, key, 1000*time.Second)
 	if a := e.get(t, key); a.StatusCode != 502 {
 		t.Errorf("%d after the time for stale answers, want 502", a.StatusCode)
 	}
@@ -281,8 +282,9 @@ func TestAnswerOfAnUnknownRelease(t *testing.T) {
 	e := newEdgeTest(t, l)
 	must(t, e.watch.look())
 	l.set(func() { l.release = releaseB })
-	a := e.get(t, "/mdi/home.svg")
-	if got := a.Header.Get("Cache-Status"); got != "iconedge; fwd=uri-miss; stored; ttl=2" && got != "iconedge; fwd=uri-miss; stored; ttl=1" {
+	got := e.get(t, "/mdi/home.svg").Header.Get("Cache-Status")
+	after, ok := strings.CutPrefix(got, "iconedge; fwd=uri-miss; stored; ttl=")
+	if ttl, err := strconv.Atoi(after); !ok || err != nil || ttl > 2 {
 		t.Errorf("Cache-Status: %s; want a ttl of at most 2", got)
 	}
 }
@@ -300,11 +302,12 @@ func TestToldReleaseIsKnownHere(t *testing.T) {
 	if a := e.get(t, "/mdi/home.svg"); a.body != drawn(releaseB) {
 		t.Error("the edge tells of a release that it does not serve yet")
 	}
+	began := time.Now()
 	for range 10 {
 		e.get(t, "/-/release?since="+releaseA)
 	}
-	if n := l.count("/-/release?since=" + releaseA); n > 5 { // twice by the first, then at most once a second
-		t.Errorf("eleven questions of other edges asked the origin %d times", n)
+	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/toldFor) { // twice by the first, then at most once a second
+		t.Errorf("eleven questions of other edges asked the origin %d times in %v", n, took)
 	}
 }
 
@@ -349,14 +352,14 @@ func TestWatchLogsTroubleOnce(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { must(t, c.Limits.Set("search=3/1m")) })
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { must(t, c.Limits.Set("search=3/1h")) })
 	for i := range 5 {
 		a := e.get(t, "/api/v1/search?q=home")
 		want, left := 200, []string{"2", "1", "0", "0", "0"}[i]
 		if i >= 3 {
 			want = 429
 		}
-		if a.StatusCode != want || !strings.HasPrefix(a.Header.Get("RateLimit"), `"search";r=`+left+";t=") || a.Header.Get("RateLimit-Policy") != `"search";q=3;w=60` {
+		if a.StatusCode != want || !strings.HasPrefix(a.Header.Get("RateLimit"), `"search";r=`+left+";t=") || a.Header.Get("RateLimit-Policy") != `"search";q=3;w=3600` {
 			t.Errorf("request %d: %d, RateLimit %s", i, a.StatusCode, a.Header.Get("RateLimit"))
 		}
 		if want == 429 {
@@ -526,9 +529,9 @@ func TestRun(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("Run = %v", err)
 	}
-	if c, err := net.Dial("tcp", public.Addr().String()); err == nil {
-		c.Close()
-		t.Error("the public listener is open after the end")
+	public.(*net.TCPListener).SetDeadline(time.Now())
+	if _, err := public.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the public listener is open after the end: %v", err)
 	}
 }
 

@@ -180,7 +180,7 @@ func TestDrawn(t *testing.T) {
 func TestFollowedIsCountedOnce(t *testing.T) {
 	s := newSecured(t, newLibrary(), alone, func(c *Config) {
 		c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 1
-		c.Limits.Set("cdn=100/1m")
+		c.Limits.Set("cdn=100/1h")
 	})
 	by := s.by(t, "h1")
 	for i := range 5 {

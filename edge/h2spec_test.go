@@ -37,7 +37,7 @@ func TestH2Spec(t *testing.T) {
 	for _, target := range []string{"/mdi/home.svg", "/fresh"} {
 		for want, args := range map[string][]string{h2specPassed: {"--tls", "--insecure", "--port", port(s.tls)}, h2specInClear: {"--port", port(s.plain)}} {
 			t.Run(target+" "+want, func(t *testing.T) {
-				out, err := exec.Command(program, append(args, "--path", target, "--timeout", "5")...).CombinedOutput()
+				out, err := exec.Command(program, append(args, "--path", target, "--timeout", "60")...).CombinedOutput()
 				m := h2specResult.FindStringSubmatch(string(out))
 				if m == nil {
 					t.Fatalf("it ended without a result: %v\n%s", err, out)

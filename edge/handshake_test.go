@@ -8,15 +8,16 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/logtest"
 )
@@ -128,45 +129,60 @@ func TestVersionsOfTLS(t *testing.T) {
 	}
 }
 
-// What is no handshake is cut, and counted; who stops in the middle of one, after ten seconds. Others notice nothing.
+// What is no handshake is cut at once; who stops in the middle of one, after ten seconds. Each is counted, and nothing of it is left.
 func TestNoHandshake(t *testing.T) {
-	t.Parallel() // it waits for the ten seconds
-	s := newSecured(t, newLibrary())
-	hello := helloOf(t)
+	e, hello := newEdgeTest(t, newLibrary()), helloOf(t)
+	pair, err := tls.LoadX509KeyPair(pairIn(t, t.TempDir(), "a", "edge", "edge.test"))
+	must(t, err)
 	sent := map[string]string{
 		"garbage": strings.Repeat("\x00\xff garbage", 100), "HTTP": "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/2 in the clear": h2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00",
 		"nothing": "", "one byte": hello[:1], "half a hello": hello[:len(hello)/2], "a hello and no more": hello, "a record that is too long": "\x16\x03\x01\xff\xff" + strings.Repeat("x", 1000),
 	}
-	var all sync.WaitGroup
-	for name, what := range sent {
-		all.Go(func() {
-			c, err := net.Dial("tcp", s.tls)
-			if err != nil {
-				t.Error(err)
-				return
+	synctest.Test(t, func(t *testing.T) { // where ten seconds take no time
+		e.life = t.Context()
+		l := newSecureListener(nil, e.handler, &tls.Config{Certificates: []tls.Certificate{pair}})
+		for name, what := range sent {
+			client, server := net.Pipe()
+			began, cutAfter := time.Now(), time.Duration(0)
+			if strings.HasPrefix(hello, what) {
+				cutAfter = handshakeTimeout
 			}
-			defer c.Close()
-			began := time.Now()
-			io.WriteString(c, what)
-			c.SetReadDeadline(time.Now().Add(handshakeTimeout + 5*time.Second))
-			_, err = io.Copy(io.Discard, c)
-			took := time.Since(began)
-			if waits := what == hello[:min(len(what), len(hello))]; os.IsTimeout(err) || waits != (took > handshakeTimeout-time.Second) {
-				t.Errorf("%s: cut after %v (%v)", name, took, err)
+			go l.shake(e.conns.admit(server, e.handler, l.config))
+			go io.Copy(client, strings.NewReader(what))
+			io.Copy(io.Discard, client)
+			if took := time.Since(began); took != cutAfter {
+				t.Errorf("%s: cut after %v, want %v", name, took, cutAfter)
 			}
-		})
+			client.Close()
+		}
+	})
+	if n := value(t, e.metrics.shakes[0]); n != float64(len(sent)) {
+		t.Errorf("%v failed handshakes are counted, want %d", n, len(sent))
+	}
+	if n := e.conns.phases(); n != [h1.Writing + 1]int{} {
+		t.Errorf("connections are left: %v", n)
+	}
+}
+
+// Others notice nothing of those who do not shake hands.
+func TestNoHandshakeBesideOthers(t *testing.T) {
+	s, hello := newSecured(t, newLibrary()), helloOf(t)
+	silent := []string{"", hello[:1], hello[:len(hello)/2], hello}
+	for _, what := range silent {
+		c, err := net.Dial("tcp", s.tls)
+		must(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, what)
+		must(t, err)
 	}
 	for range 20 {
 		if a := s.by(t, "h2").get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
 			t.Errorf("meanwhile: %d", a.StatusCode)
 		}
 	}
-	all.Wait()
-	settled(t, "each is counted as a failed handshake", func() bool { return value(t, s.metrics.shakes[0]) == float64(len(sent)) })
 	if n := value(t, s.metrics.shakes[1]); n != 20 {
 		t.Errorf("%v good handshakes are counted, want 20", n)
 	}
-	settled(t, "their connections are gone", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.open) <= 20 })
 }
 
 // helloOf is what a client begins a handshake with.

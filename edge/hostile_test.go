@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // A rawOrigin answers each connection's first request with bytes as they are given, once; then it is an honest server.
@@ -103,15 +102,14 @@ func TestHostileOrigin(t *testing.T) {
 						t.Errorf("%d %.80q", resp.StatusCode, body)
 					}
 				}
-				for until := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+				settled(t, "the same request after it is answered", func() bool {
 					a := e.get(t, target) // a failure is remembered for a second
-					if a.StatusCode == 200 && a.body == "honest" {
-						return
-					}
-					if a.StatusCode != 502 || time.Now().After(until) {
+					well := a.StatusCode == 200 && a.body == "honest"
+					if a.StatusCode != 502 && !well {
 						t.Fatalf("the same request after it: %d %.80q", a.StatusCode, a.body)
 					}
-				}
+					return well
+				})
 			})
 		}
 	}

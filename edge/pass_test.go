@@ -223,6 +223,10 @@ func TestPrivateInParallel(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
 	e.get(t, "/mine", "X-First", "1") // from here on the edge knows that it can't be shared
+	if !e.cache.Alone("/mine", time.Now()) {
+		t.Fatal("it does not know")
+	}
+	e.cache.Leave("/mine", time.Now().Add(time.Hour)) // for as long as the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
@@ -380,9 +384,7 @@ func TestStreamed(t *testing.T) {
 			if err != nil || !bytes.Equal(got, row.body) {
 				t.Fatalf("%d bytes %.200q, %v; want %d", len(got), got, err, len(row.body))
 			}
-			for until := time.Now().Add(10 * time.Second); row.stored && e.cache.Get("/file") == nil && time.Now().Before(until); {
-				time.Sleep(time.Millisecond) // it is stored a moment after its last byte
-			}
+			settled(t, "it is stored, a moment after its last byte", func() bool { return !row.stored || e.cache.Get("/file") != nil })
 			a := e.get(t, "/file")
 			if a.body != string(row.body) || len(s.requests("/file")) != map[bool]int{true: 1, false: 2}[row.stored] {
 				t.Errorf("again: %d bytes, the origin saw %d requests, stored: want %v", len(a.body), len(s.requests("/file")), row.stored)
@@ -412,16 +414,10 @@ func TestCutOff(t *testing.T) {
 		resp.Body.Close()
 	}
 	whole.Store(true)
-	for until := time.Now().Add(10 * time.Second); ; {
+	settled(t, "the same request after it is answered", func() bool { // a failure is remembered for a second
 		a := e.get(t, "/file")
-		if a.StatusCode == 200 && a.body == string(body) {
-			break
-		}
-		if time.Now().After(until) { // a failure is remembered for a second
-			t.Fatalf("the same request after it: %d, %d bytes", a.StatusCode, len(a.body))
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return a.StatusCode == 200 && a.body == string(body)
+	})
 }
 
 // Own paths stay own; all others are the origin's.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/plain"
@@ -134,10 +133,13 @@ func TestSameByEveryProtocol(t *testing.T) {
 		}
 		for _, line := range lines {
 			for _, method := range []string{http.MethodGet, http.MethodHead} {
-				now := time.Now()
 				a := want.call(t, method, target, line, nil)
 				for by, e := range got {
-					if b := e.call(t, method, target, line, nil); a != b && time.Since(now) < time.Minute {
+					b := e.call(t, method, target, line, nil)
+					if a != b && !agree(func() bool {
+						a, b = want.call(t, method, target, line, nil), e.call(t, method, target, line, nil)
+						return a == b
+					}) {
 						t.Errorf("%s %s %q\n%s: %s", method, target, line, by, differing(b, a))
 					}
 				}

@@ -57,7 +57,7 @@ func ask(t testing.TB, address, request string) string {
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(time.Now().Add(longEnough))
 	b, err := io.ReadAll(c)
 	if err != nil {
 		t.Fatalf("%v after %q", err, b)
@@ -126,15 +126,21 @@ func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
 		for _, f := range manyFields {
 			for _, method := range []string{"GET", "HEAD"} {
 				request := method + " " + target + " HTTP/1.1\r\nHost: a\r\n" + f + "\r\n" + last
-				now := time.Now()
-				a, b := ask(t, short, request), ask(t, long, request)
-				if timeless(a) != timeless(b) && time.Since(now) < time.Minute {
+				var a, b string
+				if !agree(func() bool {
+					a, b = ask(t, short, request), ask(t, long, request)
+					return timeless(a) == timeless(b)
+				}) {
 					t.Errorf("%q\nshort: %q\nlong:  %q", request, a, b)
 				}
 			}
 		}
 	}
 }
+
+// agree reports whether two answers are the same. Between the one and the other the time of what is stored may be over; that does not happen
+// three times in a row.
+func agree(same func() bool) bool { return same() || same() || same() }
 
 // timeless is the first answer, without what differs from one moment to the next.
 func timeless(s string) string {
@@ -215,8 +221,8 @@ func TestShortWayCountsDrawings(t *testing.T) {
 	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
 	must(t, e.watch.look())
 	e.get(t, "/mdi/home.svg")
-	for i := range 7 {
-		out, ok := e.Answer(nil, ready("/mdi/home.svg"))
+	for i, q := 0, ready("/mdi/home.svg"); i < 7; i++ { // all in one moment
+		out, ok := e.Answer(nil, q)
 		if want := fmt.Sprintf("\r\nRateLimit-Policy: \"cdn\";q=5;w=3600\r\nRateLimit: \"cdn\";r=%d;t=3600\r\n", 4-i); ok != (i < 5) || ok && !strings.Contains(string(out), want) {
 			t.Errorf("call %d: %v %q", i+1, ok, out)
 		}

@@ -185,12 +185,14 @@ func TestUnreadableHasALine(t *testing.T) {
 		must(t, err)
 		_, err = io.WriteString(c, row.request)
 		must(t, err)
-		answer := make([]byte, 16<<10)
-		n, err := c.Read(answer)
+		answer := make([]byte, 1)
+		_, err = io.ReadFull(c, answer)
 		must(t, err)
-		c.Close()
-		_, body, _ := strings.Cut(string(answer[:n]), "\r\n\r\n")
 		s.end()
+		rest, _ := io.ReadAll(c) // all of it was sent by then
+		c.Close()
+		answer = append(answer, rest...)
+		_, body, _ := strings.Cut(string(answer), "\r\n\r\n")
 		got := linesIn(t, text())
 		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bare != (len(body) == 0) || got[0].Client != "127.0.0.1" || got[0].Method+got[0].Path+got[0].Host != "" {
 			t.Errorf("%.40q: answered %.40q; the log:\n%s", row.request, answer, text())
@@ -239,6 +241,7 @@ func TestStreamHasALine(t *testing.T) {
 			if resp, err := by.RoundTrip(r); err == nil {
 				resp.Body.Close()
 			}
+			settled(t, "both are written", func() bool { return s.reports.lines.Stats().Written == 2 })
 			s.end()
 			got := linesIn(t, text())
 			if len(got) != 2 || got[0].Bytes != len(body) || got[0].Path != "/long?api_key=REDACTED" || got[0].Route != "forwarded" || got[0].Status != 200 || got[1].Path != "/cut" || got[1].Bytes > len(body) {

@@ -49,6 +49,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	t.Cleanup(o.Close)
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	patient(&cfg)
 	cfg.Log = slog.New(slog.DiscardHandler)
 	cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // connections in memory: X-Forwarded-For is the client
 	for _, f := range change {
@@ -84,6 +85,12 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 		store.Close()
 	})
 	return e
+}
+
+// patient gives everybody more time than any machine needs: what runs into a deadline all the same was kept waiting by the edge.
+func patient(c *Config) {
+	c.OriginTimeout, c.Drain = time.Minute, 2*time.Minute
+	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute
 }
 
 // RoundTrip sends a request through the edge.

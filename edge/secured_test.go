@@ -79,7 +79,7 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 		default:
 			close(stopped)
 		}
-		e.drain(10*time.Second, e.cfg.Log, server, public, secured)
+		e.drain(e.cfg.Drain, e.cfg.Log, server, public, secured)
 		end()
 		secured.Close()
 		<-done

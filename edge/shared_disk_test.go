@@ -61,6 +61,7 @@ func livesShared(t *testing.T, dir, origin, redis string, use func(get func(targ
 	t.Helper()
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	patient(&cfg)
 	must(t, cfg.Origins.Set(origin))
 	cfg.Log, cfg.CacheDir, cfg.Redis, cfg.redisPatience = slog.New(slog.DiscardHandler), dir, redis, 20*time.Second
 	public, admin := listenTest(t), listenTest(t)
@@ -68,7 +69,7 @@ func livesShared(t *testing.T, dir, origin, redis string, use func(get func(targ
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, cfg) }()
-	eventually(t, "it knows the release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), releaseA) })
+	settled(t, "it knows the release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), releaseA) })
 	use(func(target string) string {
 		resp, err := http.Get("http://" + public.Addr().String() + target)
 		must(t, err)

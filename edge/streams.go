@@ -27,6 +27,7 @@ func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 		return
 	}
 	if a.copy(w, w.Flush) == nil {
+		ctx.Response.CloseBodyStream() // so that the answer is counted and told of before its client can know that it is over, and leave
 		w.End()
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/logtest"
 )
@@ -77,40 +78,28 @@ func TestProxyHeaderOfEveryProtocol(t *testing.T) {
 const haproxyConf = `global
 	maxconn 100
 defaults
-	timeout connect 5s
-	timeout client 5s
-	timeout server 5s
+	timeout connect 2m
+	timeout client 2m
+	timeout server 2m
 	mode http
 frontend one
-	bind 127.0.0.1:%[1]d
+	bind fd@3
 	default_backend h1
 frontend two
-	bind 127.0.0.1:%[2]d
+	bind fd@4
 	default_backend h2c
 frontend three
 	mode tcp
-	bind 127.0.0.1:%[3]d
+	bind fd@5
 	default_backend tls
 backend h1
-	server edge %[4]s send-proxy-v2
+	server edge %[1]s send-proxy-v2
 backend h2c
-	server edge %[4]s proto h2 send-proxy-v2
+	server edge %[1]s proto h2 send-proxy-v2
 backend tls
 	mode tcp
-	server edge %[5]s send-proxy-v2
+	server edge %[2]s send-proxy-v2
 `
-
-// freePorts are ports of loopback that nobody listens on.
-func freePorts(t testing.TB, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		defer ln.Close()
-		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
-}
 
 // A real HAProxy in front tells who the client is, over HTTP/1.1, over h2c, and before TLS that it does not look into.
 func TestBehindHAProxy(t *testing.T) {
@@ -122,10 +111,18 @@ func TestBehindHAProxy(t *testing.T) {
 		t.Skip("SKIPPED: no HAProxy on this machine")
 	}
 	s := newSecured(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })
-	dir, ports := t.TempDir(), freePorts(t, 3)
-	file := filepath.Join(dir, "haproxy.cfg")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, haproxyConf, ports[0], ports[1], ports[2], s.plain, s.tls), 0o600))
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, haproxyConf, s.plain, s.tls), 0o600))
 	cmd := exec.Command(program, "-db", "-f", file)
+	var front []string
+	for range 3 {
+		ln := listenTest(t)
+		defer ln.Close()
+		socket, err := ln.(*net.TCPListener).File()
+		must(t, err)
+		defer socket.Close()
+		front, cmd.ExtraFiles = append(front, ln.Addr().String()), append(cmd.ExtraFiles, socket)
+	}
 	var said logtest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
 	must(t, cmd.Start())
@@ -133,16 +130,8 @@ func TestBehindHAProxy(t *testing.T) {
 	for i, way := range []string{"h1", "h1", "h2"} {
 		client := fmt.Sprintf("127.0.0.%d", 10+i)
 		proxy := *s
-		proxy.plain = fmt.Sprintf("127.0.0.1:%d", ports[i])
-		proxy.tls = proxy.plain
+		proxy.plain, proxy.tls = front[i], front[i]
 		e := proxy.from(t, way, client, "")
-		settled(t, "HAProxy listens", func() bool {
-			c, err := net.Dial("tcp", proxy.plain)
-			if err == nil {
-				c.Close()
-			}
-			return err == nil
-		})
 		before := s.counted(t)
 		for range 3 {
 			if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK || a.body != drawn(releaseA) {
@@ -178,6 +167,7 @@ func TestIdleStreamsMakeRoom(t *testing.T) {
 		<-asked
 		s.by(t, way).get(t, "/mdi/home.svg")
 		s.by(t, way).get(t, "/mdi/home.svg")
+		settled(t, "two are idle", func() bool { return s.conns.phases()[h1.Idle] == 2 })
 		s.conns.later(time.Second)
 		if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
 			t.Errorf("%s: a fourth connection: %d", way, a.StatusCode)

@@ -76,14 +76,15 @@ func TestWallFloodOfMissing(t *testing.T) {
 // That a name is not there is remembered for seconds: so long the origin is not asked again.
 func TestWallMissingIsRemembered(t *testing.T) {
 	w := newWall(t, false)
-	ask := w.flooder(t)
+	ask, began := w.flooder(t), time.Now()
 	for range 5 {
 		for i := range 200 {
 			ask(fmt.Sprintf("/mdi/missing-%d.svg", i))
 		}
 	}
-	if seen, _ := w.origin.take(); len(seen) != 200 {
-		t.Errorf("200 names, asked for five times each, reached the origin %d times", len(seen))
+	seen, _ := w.origin.take()
+	if took := time.Since(began); len(seen) < 200 || len(seen) > 200*(1+int(took/clientErrors)) {
+		t.Errorf("200 names, asked for five times each in %v, reached the origin %d times", took, len(seen))
 	}
 }
 

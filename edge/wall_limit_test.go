@@ -150,19 +150,23 @@ func TestWallRetryAfterIsTrue(t *testing.T) {
 	c := w.call(t)
 	defer c.Close()
 	ask := func() tried { return try(t, c, "GET "+packs+" HTTP/1.1\r\nHost: edge.test\r\n\r\n") }
-	for range 2 {
+	for rounds := 0; rounds < 2; {
 		a := ask()
 		for a.status() == 200 {
 			a = ask()
 		}
-		again := a.ended.Add(a.retryAfter(t))
-		for range 20 {
-			ask()
+		again, early := a.ended.Add(a.retryAfter(t)), false
+		for range 10 {
+			early = ask().status() == 200 || early
+		}
+		if early { // ten calls took so long here that a place was free meanwhile, which they have taken
+			continue
 		}
 		time.Sleep(time.Until(again))
 		if a := ask(); a.status() != 200 {
 			t.Errorf("when it was told to come back: %s", a.line)
 		}
+		rounds++
 	}
 }
 

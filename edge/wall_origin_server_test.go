@@ -131,7 +131,8 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	o := newRecorder(t)
 	must(t, cfg.Origins.Set("http://"+o.ln.Addr().String()))
-	cfg.Log, cfg.ProxyAll, cfg.OriginTimeout = slog.New(slog.DiscardHandler), proxyAll, 2*time.Second
+	patient(&cfg)
+	cfg.Log, cfg.ProxyAll = slog.New(slog.DiscardHandler), proxyAll
 	must(t, cfg.Limits.Set("icon=off"))
 	must(t, cfg.Limits.Set("search=off"))
 	for _, f := range change {
@@ -169,7 +170,7 @@ func (w *wall) call(t *testing.T) *caller {
 	t.Helper()
 	c, err := net.Dial("tcp", w.public)
 	must(t, err)
-	must(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(longEnough)))
 	return &caller{c, bufio.NewReader(c)}
 }
 

@@ -109,7 +109,7 @@ func (r *reader) step() error {
 	if r.behind {
 		args.Block, patience = -1, contactIn // what is there
 	}
-	ctx, cancel := context.WithTimeout(r.life, patience)
+	ctx, cancel := context.WithTimeout(r.life, max(patience, r.Patience))
 	defer cancel()
 	if r.at == "" {
 		return r.begin(ctx, !r.clean)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/logtest"
@@ -117,7 +118,7 @@ func TestMissedEventsAreReplayed(t *testing.T) {
 func TestBackAfterAnOutage(t *testing.T) {
 	s := fleettest.Start(t)
 	way, log := newWay(t, strings.TrimPrefix(s.URL, "unix://")), &logtest.Log{}
-	one, other, h := open(t, s.URL, "here", nil), open(t, way.url, "here", log), &heard{}
+	one, other, h := open(t, s.URL, "here", nil), openPatient(t, way.url, "here", log, 2*time.Second), &heard{}
 	other.Follow("", true, h)
 	publishes(t, one, 1)
 	h.hears(t, "purge 1")

@@ -31,7 +31,7 @@ var kinds = [...]Kind{Purge, Release}
 
 // Publish writes an event for all other edges. Where it returns an error nobody knows whether they will hear of it.
 func (f *Fleet) Publish(kind Kind, data string) error {
-	ctx, cancel := context.WithTimeout(f.life, writeIn)
+	ctx, cancel := context.WithTimeout(f.life, max(writeIn, f.Patience))
 	defer cancel()
 	if _, err := f.write(ctx, f.calls.Load(), kind, data); err != nil {
 		return fmt.Errorf("writing to the log in redis: %w", f.plain(err))

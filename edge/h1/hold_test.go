@@ -71,20 +71,22 @@ func TestHoldExpected(t *testing.T) {
 		longHead + "Expect: 100-continue\r\n\r\n0":                                    false,
 		strings.Replace(longHead, "/1.1", "/1.0", 1) + "Expect: 100-continue\r\n\r\n": false,
 	} {
-		client, server := net.Pipe()
-		conn := NewConn(server, ready{}, limits)
-		go func() {
-			conn.Read(make([]byte, 16<<10))
-			conn.Close()
-		}()
-		io.WriteString(client, head)
-		client.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
-		b := make([]byte, len(continued))
-		n, _ := io.ReadFull(client, b)
-		if got := string(b[:n]) == continued; got != want || n > 0 && !got {
-			t.Errorf("%q: %q, want a 100: %v", head, b[:n], want)
-		}
-		client.Close()
+		synctest.Test(t, func(t *testing.T) {
+			client, server := net.Pipe()
+			conn := NewConn(server, ready{}, limits)
+			go func() {
+				conn.Read(make([]byte, 16<<10))
+				conn.Close()
+			}()
+			io.WriteString(client, head)
+			client.SetReadDeadline(time.Now().Add(time.Second)) // of the bubble
+			b := make([]byte, len(continued))
+			n, _ := io.ReadFull(client, b)
+			if got := string(b[:n]) == continued; got != want || n > 0 && !got {
+				t.Errorf("%q: %q, want a 100: %v", head, b[:n], want)
+			}
+			client.Close()
+		})
 	}
 }
 

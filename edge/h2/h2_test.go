@@ -267,7 +267,7 @@ func connect(t *testing.T, s *Server, settings ...http2.Setting) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second)) // a server that says nothing is a failure
+	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a server that says nothing is a failure
 	return dial(t, c, settings...)
 }
 

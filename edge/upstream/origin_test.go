@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/iconedge/iconedge/problem"
 )
@@ -114,9 +115,10 @@ func (s *server) requests() []string {
 
 func (s *server) url() *url.URL { return &url.URL{Scheme: "http", Host: s.ln.Addr().String()} }
 
+// client asks s, with the patience that a busy machine needs.
 func (s *server) client(t *testing.T, cfg Config) *Client {
 	t.Helper()
-	cfg.Origins = [][]*url.URL{{s.url()}}
+	cfg.Origins, cfg.Connect, cfg.FirstByte = [][]*url.URL{{s.url()}}, or(cfg.Connect, time.Minute), or(cfg.FirstByte, time.Minute)
 	c := New(cfg)
 	t.Cleanup(c.Close)
 	return c
