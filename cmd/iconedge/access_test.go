@@ -44,6 +44,7 @@ func TestLists(t *testing.T) {
 
 // TestLicences: an edge that wants tokens takes those that are issued, counts them by their plan, and logs none.
 func TestLicences(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	home := t.TempDir()
 	must(t, home, "publish", library(t, "M0 0h8v8z"))
 	token := strings.TrimSpace(must(t, home, "token", "issue", "--plan", "lifetime"))
@@ -73,6 +74,7 @@ func TestLicences(t *testing.T) {
 
 // TestAdminIsPrivate: an edge says so where others could purge.
 func TestAdminIsPrivate(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	home := t.TempDir()
 	file := filepath.Join(home, "token")
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {

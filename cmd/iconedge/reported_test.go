@@ -37,6 +37,7 @@ func (s *server) logged(lines int) {
 // TestAccessLogIsRotated as logrotate does it: the file is renamed, SIGHUP is sent, and no line is lost; what is in the new file when the program
 // has ended is all that came since.
 func TestAccessLogIsRotated(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	home, file := t.TempDir(), filepath.Join(t.TempDir(), "access.log")
 	must(t, home, "publish", library(t, "M0 0h8v8z"))
 	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).ready()
@@ -69,6 +70,7 @@ func TestAccessLogIsRotated(t *testing.T) {
 
 // TestAccessLogOnStdout: the lines are alone there.
 func TestAccessLogOnStdout(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	home := t.TempDir()
 	must(t, home, "publish", library(t, "M0 0h8v8z"))
 	cmd := program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")

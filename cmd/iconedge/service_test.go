@@ -83,6 +83,7 @@ func comes(is func() bool) bool {
 // TestRun: an empty store is not ready and says how to publish; a release appears by itself; another one takes its place, and
 // drawings that did not change stay in the cache; SIGTERM ends it with status 0.
 func TestRun(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	home := t.TempDir()
 	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	public := s.address("public")
@@ -92,9 +93,7 @@ func TestRun(t *testing.T) {
 	if resp, body := get(t, public, "/demo/arrow.svg"); resp.StatusCode < 502 || !strings.Contains(resp.Header.Get("Content-Type"), "problem") {
 		t.Errorf("nothing published: %d %s", resp.StatusCode, body)
 	}
-	if !strings.Contains(s.log.String(), "iconedge publish") {
-		t.Error("it does not say how to publish")
-	}
+	eventually(t, "it says how to publish", func() bool { return strings.Contains(s.log.String(), "iconedge publish") })
 	must(t, home, "publish", library(t, "M0 0h8v8z"))
 	s.ready()
 	eventually(t, "the first release is shown", func() bool {

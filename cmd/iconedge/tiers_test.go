@@ -170,6 +170,7 @@ func TestTiersByCertificate(t *testing.T) {
 
 // An origin that others than this machine can ask, and that asks for no proof, says so; one that does is silent.
 func TestExposedOrigin(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	for _, row := range []struct {
 		listen string
 		flags  []string
