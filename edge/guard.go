@@ -47,6 +47,11 @@ func refuse(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
 	return p
 }
 
+// illFormed is the 400 of a message that HTTP forbids. The next client's for the same address may be well formed: no cache keeps it.
+func illFormed(detail string) *problem.Problem {
+	return problem.New(fasthttp.StatusBadRequest, detail).With(fasthttp.HeaderCacheControl, "no-store")
+}
+
 // withoutTrailers takes out of a request's fields those that came behind its chunks. The server adds them to the others, where one
 // could pass for the word of a proxy (RFC 9110, section 6.5.1).
 func withoutTrailers(h *fasthttp.RequestHeader) *problem.Problem {
@@ -62,10 +67,10 @@ func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	h, path := &ctx.Request.Header, ctx.URI().PathOriginal()
 	switch {
 	case !m.sound:
-		return problem.New(fasthttp.StatusBadRequest, "a line of the request is malformed")
+		return illFormed("a line of the request is malformed")
 	case m.coded && m.measured:
 		// A sender of both may be smuggling (RFC 9112, section 6.1).
-		return problem.New(fasthttp.StatusBadRequest, "a request has a Transfer-Encoding or a Content-Length, not both")
+		return illFormed("a request has a Transfer-Encoding or a Content-Length, not both")
 	case string(h.Protocol()) != "HTTP/1.1" && string(h.Protocol()) != "HTTP/1.0":
 		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "this address speaks HTTP/1.1")
 	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
@@ -85,7 +90,7 @@ func longTarget() *problem.Problem {
 }
 
 func malformed() *problem.Problem {
-	return problem.New(fasthttp.StatusBadRequest, "the address is malformed: paths here are of lower-case letters, digits, hyphens, dots and single slashes, nothing percent-encoded")
+	return illFormed("the address is malformed: paths here are of lower-case letters, digits, hyphens, dots and single slashes, nothing percent-encoded")
 }
 
 // refuseHost says what is wrong with the host that a request is for: the field is one, and a target that names a host as well
@@ -94,12 +99,12 @@ func refuseHost(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
 	host, absolute := string(ctx.Request.Header.Host()), false
 	if named, ok := authority(string(ctx.Request.Header.RequestURI())); ok && !ctx.Request.Header.IsConnect() {
 		if absolute = true; host != "" && !strings.EqualFold(host, named) {
-			return problem.New(fasthttp.StatusBadRequest, "the address names another host than the Host field")
+			return illFormed("the address names another host than the Host field")
 		}
 		host = named
 	}
 	if (host != "" || absolute) && !wellFormedHost(host) {
-		return problem.New(fasthttp.StatusBadRequest, "the Host field is malformed")
+		return illFormed("the Host field is malformed")
 	}
 	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == healthPath { // health checks come by address
 		return nil
@@ -178,7 +183,7 @@ func unreadable(err error) *problem.Problem {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return refusedAs(fasthttp.StatusRequestTimeout)
 	}
-	return problem.New(fasthttp.StatusBadRequest, "the request is malformed")
+	return illFormed("the request is malformed")
 }
 
 // refusedAs is the answer to a request that can't be read to its end, whatever protocol it comes by.

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -86,6 +87,9 @@ func TestRefused(t *testing.T) {
 			if tt.code >= 400 && (a.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(a.body, `"status":`)) {
 				t.Errorf("%s %s, want a problem", a.Header.Get("Content-Type"), a.body)
 			}
+			if tt.code >= 400 && a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("Cache-Control: %s: a cache would give it to those who asked well", a.Header.Get("Cache-Control"))
+			}
 			if a.Header.Get("Server") != "" {
 				t.Errorf("Server: %s", a.Header.Get("Server"))
 			}
@@ -93,6 +97,37 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%d answers; the connection is closed: %v, want %v", len(answers), closed, tt.closed)
 			}
 		})
+	}
+}
+
+// What is refused for the sake of one client's fields, body or spelling is kept by no cache in front, whatever it came by.
+func TestRefusedForOneAlone(t *testing.T) {
+	t.Parallel()
+	s := newSecured(t, newLibrary(), func(c *Config) { c.Hosts = []string{"edge.test"} })
+	for way, of := range wayOf {
+		if of.reference {
+			continue // its steps are those of HTTP/3
+		}
+		e := s.by(t, way)
+		e.get(t, "/mdi/home.svg")
+		for _, row := range []struct {
+			method, target, fields string
+			body                   string
+			code                   int
+		}{
+			{"GET", "/mdi/" + strings.Repeat("a", 9000) + ".svg", "", "", 414},
+			{"GET", "/mdi//home.svg", "", "", 400},
+			{"GET", "/mdi/home.svg", "Expect: a miracle\r\n", "", 417},
+			{"GET", "/mdi/home.svg", "Range: bytes=999999-\r\n", "", 416},
+			{"GET", "/mdi/home.svg", "If-Match: \"x\"\r\n", "", 412},
+			{"GET", "/mdi/home.svg", "", strings.Repeat("a", 100_000), 413},
+			{"POST", "/api/v1/auth/verify", "", strings.Repeat("a", 100_000), 413},
+		} {
+			a := e.call(t, row.method, row.target, row.fields, strings.NewReader(row.body))
+			if !strings.HasPrefix(a, fmt.Sprintf("HTTP/1.1 %d\r\n", row.code)) || !strings.Contains(a, "\r\nCache-Control: no-store\r\n") {
+				t.Errorf("by %s, %s %.40s %q: %.300s, want %d that nobody keeps", way, row.method, row.target, row.fields, a, row.code)
+			}
+		}
 	}
 }
 

@@ -104,10 +104,20 @@ func From(err error) *Problem {
 }
 
 // CacheControl is what a problem's answer carries: client errors are kept for seconds at most, so that a name that is
-// published shows at once; a 401, a 429 or a failure of ours is never kept.
+// published shows at once; what is about one client or its message, and a failure of ours, is never kept.
 func (p *Problem) CacheControl() string {
-	if p.Status >= 500 || p.Status == http.StatusUnauthorized || p.Status == http.StatusTooManyRequests {
+	if p.Status >= 500 || personal[p.Status] {
 		return "no-store"
 	}
 	return "public, max-age=5"
+}
+
+// personal are the statuses that another client's request for the same address need not get: they tell of its fields, its body, its
+// connection or how often it asks. A cache that kept one would let whoever sends large fields take an address from everybody.
+var personal = map[int]bool{
+	http.StatusUnauthorized: true, http.StatusNotAcceptable: true, http.StatusProxyAuthRequired: true, http.StatusRequestTimeout: true,
+	http.StatusLengthRequired: true, http.StatusPreconditionFailed: true, http.StatusRequestEntityTooLarge: true,
+	http.StatusRequestURITooLong: true, http.StatusUnsupportedMediaType: true, http.StatusRequestedRangeNotSatisfiable: true,
+	http.StatusExpectationFailed: true, http.StatusMisdirectedRequest: true, http.StatusTooEarly: true, http.StatusUpgradeRequired: true,
+	http.StatusPreconditionRequired: true, http.StatusTooManyRequests: true, http.StatusRequestHeaderFieldsTooLarge: true,
 }

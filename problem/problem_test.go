@@ -26,6 +26,12 @@ func TestFrom(t *testing.T) {
 		{"any other error says nothing of itself", errors.New("secret path"), 500, "", "no-store"},
 		{"over the limit", New(429, "slow down"), 429, "", "no-store"},
 		{"no token", New(401, "a token"), 401, "", "no-store"},
+		{"a method, which is no part of what caches go by but GET", MethodNotAllowed("POST"), 405, "", "public, max-age=5"},
+		{"a condition, which the next client does not set", New(412, "changed"), 412, "", "no-store"},
+		{"a body, likewise", New(413, "too large"), 413, "", "no-store"},
+		{"a range, likewise", New(416, "outside"), 416, "", "no-store"},
+		{"a host, likewise", New(421, "not here"), 421, "", "no-store"},
+		{"fields, likewise", New(431, "too many"), 431, "", "no-store"},
 	} {
 		p := From(row.err)
 		var body map[string]any
