@@ -1,11 +1,13 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
 )
@@ -63,6 +65,33 @@ func FuzzRange(f *testing.F) {
 			t.Fatalf("rangeOf(%q) takes several ranges", s)
 		}
 	})
+}
+
+// FuzzVerifyBody: what is taken is JSON in UTF-8 whose one member called token, to the letter, is that string.
+func FuzzVerifyBody(f *testing.F) {
+	for _, s := range []string{`{"token":"x"}`, `{"Token":"x"}`, `{"token":"x","token":"y"}`, `{"token":"x","\u0074oken":"y"}`, "{\"token\":\"\xff\"}", `{"token":null}`,
+		`{"of":{"token":"x"}}`, `["token","x"]`, `{"token":"x"} {}`, `{"token":"x",}`, "\ufeff{\"token\":\"x\"}", `{"token":"\ud800"}`, ``} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := parseToken(b)
+		var members map[string]any
+		if err != nil {
+			return
+		}
+		if err := json.Unmarshal(b, &members); err != nil || !utf8.Valid(b) || members["token"] != got {
+			t.Fatalf("parseToken(%q) = %q: as JSON it is %v, %v", b, got, members, err)
+		}
+	})
+}
+
+// Of bytes that are not UTF-8 the standard library would make something that nobody sent.
+func TestVerifyBodyIsUTF8(t *testing.T) {
+	for _, row := range []struct{ body, want string }{{"{\"token\":\"x\"}", "x"}, {"{\"token\":\"\xff\"}", ""}, {"{\"token\":\"x\",\"\xff\":1}", ""}} {
+		if got, err := parseToken([]byte(row.body)); got != row.want || (err == nil) != (row.want != "") {
+			t.Errorf("parseToken(%q) = %q, %v, want %q", row.body, got, err, row.want)
+		}
+	}
 }
 
 // FuzzPath: a path that leads to an icon is the one spelling of it, and no name has what separates or escapes.

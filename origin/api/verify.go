@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/token"
@@ -44,20 +46,45 @@ func readToken(w http.ResponseWriter, r *http.Request) (string, error) {
 	if err != nil || media != typeJSON || len(r.Header.Values("Content-Encoding")) > 0 {
 		return "", problem.New(http.StatusUnsupportedMediaType, "the body must be application/json, not encoded").With("Accept", typeJSON)
 	}
-	var call struct {
-		Token *string `json:"token"`
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVerify))
-	if err == nil {
-		err = json.Unmarshal(body, &call)
-	}
-	switch tooLarge := (*http.MaxBytesError)(nil); {
-	case errors.As(err, &tooLarge):
+	if errors.As(err, new(*http.MaxBytesError)) {
 		return "", problem.New(http.StatusRequestEntityTooLarge, "the body may have 4096 bytes")
-	case err != nil:
-		return "", problem.New(http.StatusBadRequest, `the body must be a JSON object such as {"token":"iel_..."}`)
-	case call.Token == nil:
+	}
+	if err != nil {
+		return "", noToken().Because(err)
+	}
+	return parseToken(body)
+}
+
+// parseToken reads {"token":"..."}. To encoding/json alone a name in another case would be the same, and the last of two would count;
+// other readers of the same bytes would see another token, or none (RFC 8259, sections 4 and 8.1).
+func parseToken(body []byte) (string, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') || !utf8.Valid(body) || !json.Valid(body) {
+		return "", noToken()
+	}
+	var found *string
+	for seen := false; d.More(); {
+		name, _ := d.Token()
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return "", noToken()
+		}
+		if name != "token" {
+			continue
+		}
+		if err := json.Unmarshal(value, &found); err != nil || seen {
+			return "", noToken()
+		}
+		seen = true
+	}
+	if found == nil {
 		return "", problem.BadParameter("token", "token is required: a string in the JSON object")
 	}
-	return *call.Token, nil
+	return *found, nil
+}
+
+// noToken is the 400 of a body that no token can be read from.
+func noToken() *problem.Problem {
+	return problem.New(http.StatusBadRequest, `the body must be a JSON object such as {"token":"iel_..."}, in UTF-8 and with one token`)
 }
