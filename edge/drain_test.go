@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,11 +108,12 @@ func TestDrainGreets(t *testing.T) {
 				}
 				return err != nil
 			})
-			s.conns.later(2 * idleGrace) // what a connection is given on which nothing happens
+			looks := s.conns.looked(2 * idleGrace) // what a connection is given on which nothing happens
+			settled(t, "it is looked for idle connections", func() bool { return looks.Load() > 2 })
 			select {
 			case <-stopped:
 				t.Fatal("it ended with a handshake under way")
-			case <-time.After(4 * drainPoll):
+			default:
 			}
 			s.conns.later(-time.Hour) // so that it has all the time to ask, on a slow machine too
 			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
@@ -128,6 +130,15 @@ func TestDrainGreets(t *testing.T) {
 			<-stopped
 		})
 	}
+}
+
+// looked moves the clock of the connections on, and counts how often it is looked at.
+func (s *conns) looked(by time.Duration) *atomic.Int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	looks := new(atomic.Int64)
+	s.now = func() time.Time { looks.Add(1); return time.Now().Add(by) }
+	return looks
 }
 
 // A connection that has had nothing but hits is told of its last answer as well.

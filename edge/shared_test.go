@@ -263,9 +263,10 @@ func TestReleaseIsAskedForOn(t *testing.T) {
 	l := newLibrary()
 	e := newSharing(t, fleettest.Start(t).URL, "", l)
 	must(t, e.watch.look())
-	open := make(chan struct{})
-	l.set(func() { l.hold = func(string) { <-open } })
+	asked, open := make(chan struct{}, 1), make(chan struct{})
+	l.set(func() { l.hold = func(string) { asked <- struct{}{}; <-open } })
 	e.shared.Hear(fleet.Release, releaseB)
+	<-asked
 	e.shared.Hear(fleet.Release, releaseA)
 	e.shared.learnt(strings.Repeat("c", len(releaseA)))
 	l.set(func() { l.release, l.hold = releaseB, nil })
