@@ -3,23 +3,23 @@ package files
 
 import "os"
 
-// A File is one that is read again when it has changed. It is not safe for concurrent use.
-type File struct {
-	Path string
+// A file is one that is read again when it has changed. It is not safe for concurrent use.
+type file struct {
+	path string
 	seen os.FileInfo // at the last look; nil: it was not there
 	read os.FileInfo // when it was last read, well or not
 }
 
-// Reading is to be called before the file is read: what is written meanwhile is seen at the next look.
-func (f *File) Reading() {
-	f.read = stat(f.Path)
+// reading is to be called before the file is read: what is written meanwhile is seen at the next look.
+func (f *file) reading() {
+	f.read = stat(f.path)
 	f.seen = f.read
 }
 
-// Changed reports whether the file is another than the one that was read. While it is still being written it changes from look
+// changed reports whether the file is another than the one that was read. While it is still being written it changes from look
 // to look, and is let be.
-func (f *File) Changed() bool {
-	now := stat(f.Path)
+func (f *file) changed() bool {
+	now := stat(f.path)
 	settled := same(now, f.seen)
 	f.seen = now
 	return settled && !same(now, f.read)

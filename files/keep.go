@@ -13,7 +13,7 @@ const Every = 2 * time.Second
 // A Kept is what is read of some files together, and again when one of them changes. Where they can't be used, what was read before stays.
 type Kept struct {
 	mu    sync.Mutex
-	files []File
+	files []file
 	read  func(now time.Time) error // puts what the files say in place of what they said before, or changes nothing
 }
 
@@ -21,7 +21,7 @@ type Kept struct {
 func NewKept(read func(now time.Time) error, paths ...string) *Kept {
 	k := &Kept{read: read}
 	for _, path := range paths {
-		k.files = append(k.files, File{Path: path})
+		k.files = append(k.files, file{path: path})
 	}
 	return k
 }
@@ -35,7 +35,7 @@ func (k *Kept) Reload(now time.Time) error {
 
 func (k *Kept) reload(now time.Time) error {
 	for i := range k.files {
-		k.files[i].Reading()
+		k.files[i].reading()
 	}
 	return k.read(now)
 }
@@ -45,7 +45,7 @@ func (k *Kept) Look(now time.Time) (did bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.files {
-		did = k.files[i].Changed() || did // all are to be looked at
+		did = k.files[i].changed() || did // all are to be looked at
 	}
 	if !did {
 		return false, nil
