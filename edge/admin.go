@@ -18,6 +18,8 @@ func newAdmin(h *handler, token string, ready func() bool) *http.Server {
 			say(w, http.StatusOK, "ready\n")
 		case h.draining.Load():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
+		case h.unpublished.Load():
+			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+h.publish+" makes one\n")
 		default:
 			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered yet as it should; the log says more\n")
 		}

@@ -1,8 +1,6 @@
 package edge
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
 )
 
 const (
@@ -22,9 +19,6 @@ const (
 	held         = 256 << 10              // bytes of a forwarded answer that are waited for; a longer one goes out while it comes
 	patience     = 200 * time.Millisecond // for the end of one whose length is unknown
 )
-
-// errStatus says that the origin answered, and that its answer was a failure.
-var errStatus = errors.New("the origin answered a failure")
 
 // ask gets one answer from the origin and stores it, if it may. It runs in a flight, whoever has gone away meanwhile.
 func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
@@ -42,10 +36,10 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 		return h.keep(q, confirmed(q, stale, a), storable(q, stale, a), asked)
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
-		return cache.Landing{Err: failed(a.Status)}
+		return cache.Landing{Err: failed(a)}
 	case q.own && spoils(stale, a):
 		a.Body.Close()
-		return cache.Landing{Err: failed(a.Status)}
+		return cache.Landing{Err: failed(a)}
 	case q.own:
 		return h.landOwn(q, a, asked, missing)
 	}
@@ -244,8 +238,8 @@ func (h *handler) fetch(f *followed, r upstream.Request) (*upstream.Answer, erro
 	a, err := h.origin.Do(h.life, r)
 	span.End(time.Now(), asked(r, a, err))
 	h.metrics.asked(time.Since(start), err)
-	if err == nil && a.Status < http.StatusInternalServerError {
-		h.reached.Store(true)
+	if err == nil {
+		h.heard(a)
 	}
 	return a, err
 }
@@ -267,10 +261,4 @@ func failing(status int) bool {
 
 func mayServeStale(e *cache.Entry, now time.Time) bool {
 	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureStatus, now)
-}
-
-// failed makes an error of an origin's 5xx: its body is never passed on on our own routes.
-func failed(status int) error {
-	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").
-		With("Retry-After", "1").Because(fmt.Errorf("%w: %d", errStatus, status))
 }

@@ -48,6 +48,7 @@ type Config struct {
 	Reload                  <-chan os.Signal // has the lists read at once
 	Log                     *slog.Logger     // nil: the default one
 	Version                 string           // of the program, for its metrics
+	Publish                 string           // the command by which the origin gets its first release; empty: that of the program, for a store that is set elsewhere
 }
 
 const (

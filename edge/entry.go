@@ -187,7 +187,7 @@ func confirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) *cache.Entry 
 }
 
 // internal are the fields that stay between an origin of ours and its edges.
-var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: true}
+var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: true, icon.FieldReady: true}
 
 // drawingPolicy lets nothing in an SVG run or load, should one be opened as a page.
 var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")

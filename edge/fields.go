@@ -120,6 +120,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 			resp.Header.Set(name, value)
 		}
 	}
+	tellUnready(r, p)
 	send(r.ctx, p.JSON())
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
 		h.log.Debug("answered a problem", "status", p.Status, "err", p.Err)

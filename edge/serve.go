@@ -22,27 +22,29 @@ import (
 
 // A handler answers every request of the public listener.
 type handler struct {
-	life     context.Context // ends when the edge has drained
-	log      *slog.Logger
-	hosts    []string
-	patience time.Duration // of a caller that waits for a flight
-	clients  clients
-	conns    *conns
-	waiting  *waitingRoom
-	lists    *lists                      // nil: none
-	limits   [classes]*ratelimit.Limiter // nil: off
-	plans    plans
-	tokens   *tokens // nil: nobody looks at any
-	cache    *cache.Cache
-	origin   *upstream.Client
-	watch    *watch
-	release  atomic.Pointer[string]   // of the origin, as far as is known; nil: unknown, or the origin is not ours
-	names    atomic.Pointer[nameList] // of that release; nil: there is no list, or not yet
-	reached  atomic.Bool              // the origin has answered something other than a failure
-	routes   *router.Router
-	page     *cache.Entry
-	metrics  *metrics
-	clock    clock
+	life        context.Context // ends when the edge has drained
+	log         *slog.Logger
+	hosts       []string
+	patience    time.Duration // of a caller that waits for a flight
+	clients     clients
+	conns       *conns
+	waiting     *waitingRoom
+	lists       *lists                      // nil: none
+	limits      [classes]*ratelimit.Limiter // nil: off
+	plans       plans
+	tokens      *tokens // nil: nobody looks at any
+	cache       *cache.Cache
+	origin      *upstream.Client
+	watch       *watch
+	release     atomic.Pointer[string]   // of the origin, as far as is known; nil: unknown, or the origin is not ours
+	names       atomic.Pointer[nameList] // of that release; nil: there is no list, or not yet
+	reached     atomic.Bool              // the origin has answered something other than a failure
+	unpublished atomic.Bool              // it said last that it has no release yet
+	publish     string                   // how the operator gives it one
+	routes      *router.Router
+	page        *cache.Entry
+	metrics     *metrics
+	clock       clock
 
 	shortcuts  shortcuts
 	knownHosts knownHosts
@@ -76,6 +78,9 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	}
 	if h.plans, h.requireToken = newPlans(cfg.Limits), cfg.RequireToken; h.requireToken || len(h.plans) > 0 {
 		h.tokens = newTokens(h.askToken)
+	}
+	if h.publish = cfg.Publish; h.publish == "" {
+		h.publish = "iconedge publish SOURCE"
 	}
 	h.progress = newProgress(c)
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()

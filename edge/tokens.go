@@ -183,7 +183,7 @@ func (h *handler) askToken(token string) (plan string, valid bool, err error) {
 		Valid *bool `json:"valid"`
 	}
 	if a.Status != http.StatusOK || json.Unmarshal(a.body, &said) != nil || said.Valid == nil {
-		return "", false, failed(a.Status)
+		return "", false, failed(a.Answer)
 	}
 	return said.Plan, *said.Valid, nil
 }

@@ -24,7 +24,7 @@ func (h *handler) verify(r *request) (outcome, error) {
 	}
 	a, err := h.fetchOwn(followedOf(r.ctx), upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), Proof: h.amongTiers(!h.proxyAll), Exact: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
-		err = failed(a.Status)
+		err = failed(a.Answer)
 	}
 	if err != nil {
 		return outcomeError, err

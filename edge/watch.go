@@ -194,7 +194,7 @@ func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Landing {
 	case a == nil:
 		return cache.Landing{Err: err}
 	case a.Status >= http.StatusInternalServerError:
-		return cache.Landing{Err: failed(a.Status)}
+		return cache.Landing{Err: failed(a.Answer)}
 	case err == nil && told.Release != w.known():
 		if err := w.look(); err != nil {
 			return cache.Landing{Err: err}

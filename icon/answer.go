@@ -127,4 +127,6 @@ const (
 	FieldRelease = "Iconedge-Release"
 	// FieldMonochrome is ?1 or ?0 (RFC 9651) on a plain icon: whether an edge may recolour it.
 	FieldMonochrome = "Iconedge-Monochrome"
+	// FieldReady is ?0 on every answer of an origin that has no release to answer from yet.
+	FieldReady = "Iconedge-Ready"
 )

@@ -66,7 +66,8 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 		o.CDNURL = "http://" + e.Listener.Addr().String()
 	}
 	e.Origins = edge.Origins{{{Scheme: "http", Host: o.Listener.Addr().String()}}}
-	sayHowToPublish(ctx, e.Log, o.Store)
+	e.Publish = fmt.Sprintf("iconedge publish --store %s SOURCE", o.Store)
+	sayHowToPublish(ctx, e.Log, o.Store, e.Publish)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -82,12 +83,12 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 }
 
 // sayHowToPublish logs what to do where the store has no release yet.
-func sayHowToPublish(ctx context.Context, log *slog.Logger, store string) {
+func sayHowToPublish(ctx context.Context, log *slog.Logger, store, how string) {
 	bucket, err := objectstore.Address(store)
 	if err != nil {
 		return // the origin will say so
 	}
 	if _, err := bucket.Stat(ctx, release.CurrentKey); errors.Is(err, objectstore.ErrNotExist) {
-		log.Warn("nothing is published yet: not ready until it is", "publish", fmt.Sprintf("iconedge publish --store %s SOURCE", store))
+		log.Warn("nothing is published yet: not ready until it is", "publish", how)
 	}
 }

@@ -87,11 +87,14 @@ func TestRun(t *testing.T) {
 	home := t.TempDir()
 	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	public := s.address("public")
-	if resp, _ := get(t, s.address("admin"), "/readyz"); resp.StatusCode != 503 {
-		t.Errorf("ready with nothing published: %d", resp.StatusCode)
+	for _, path := range []string{"/demo/arrow.svg", "/api/v1/search?q=arrow", "/api/v1/packs", "/api/v1/icon/demo/arrow"} {
+		if resp, body := get(t, public, path); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "not ready") {
+			t.Errorf("%s with nothing published: %d %s", path, resp.StatusCode, body)
+		}
 	}
-	if resp, body := get(t, public, "/demo/arrow.svg"); resp.StatusCode < 502 || !strings.Contains(resp.Header.Get("Content-Type"), "problem") {
-		t.Errorf("nothing published: %d %s", resp.StatusCode, body)
+	get(t, public, "/api/v1/openapi.json") // which needs no release
+	if resp, body := get(t, s.address("admin"), "/readyz"); resp.StatusCode != 503 || !strings.Contains(body, "iconedge publish --store dir:"+home) {
+		t.Errorf("ready with nothing published: %d %s", resp.StatusCode, body)
 	}
 	eventually(t, "it says how to publish", func() bool { return strings.Contains(s.log.String(), "iconedge publish") })
 	must(t, home, "publish", library(t, "M0 0h8v8z"))

@@ -125,13 +125,13 @@ func TestNothingPublished(t *testing.T) {
 	for _, path := range []string{"/mdi/home.svg", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs", "/api/v1/packs/mdi", "/-/release"} {
 		resp := w.do("GET", path, "")
 		if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" ||
-			resp.Header.Get("Content-Type") != problem.ContentType || !strings.Contains(body(t, resp), "iconedge publish") {
+			resp.Header.Get("Content-Type") != problem.ContentType || resp.Header.Get(icon.FieldReady) != "?0" || !strings.Contains(body(t, resp), "iconedge publish") {
 			t.Errorf("GET %s = %d %v, want a 503 that says how to publish", path, resp.StatusCode, resp.Header)
 		}
 	}
 	for _, path := range []string{"/healthz", "/api/v1/openapi.json"} {
-		if resp := w.do("GET", path, ""); resp.StatusCode != 200 {
-			t.Errorf("GET %s = %d", path, resp.StatusCode)
+		if resp := w.do("GET", path, ""); resp.StatusCode != 200 || resp.Header.Get(icon.FieldReady) != "?0" {
+			t.Errorf("GET %s = %d %v", path, resp.StatusCode, resp.Header)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestFieldsForEdges(t *testing.T) {
 		{"/mdi/home.svg", "?1"}, {"/api/v1/icon/mdi/home", "?1"}, {"/flat-color-icons/ok.svg?size=9", "?0"}, {"/mdi/none.svg", ""}, {"/api/v1/packs", ""},
 	} {
 		h := w.do("GET", row.path, "").Header
-		if h.Get(icon.FieldRelease) != id || h.Get(icon.FieldMonochrome) != row.monochrome {
+		if h.Get(icon.FieldRelease) != id || h.Get(icon.FieldMonochrome) != row.monochrome || h.Get(icon.FieldReady) != "" {
 			t.Errorf("GET %s: release %q, monochrome %q; want %q, %q", row.path, h.Get(icon.FieldRelease), h.Get(icon.FieldMonochrome), id, row.monochrome)
 		}
 	}

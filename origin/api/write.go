@@ -30,9 +30,11 @@ func common(h http.Header, r *catalog.Release) {
 	h.Set("Timing-Allow-Origin", "*")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	if r != nil {
-		h.Set(icon.FieldRelease, r.ID())
+	if r == nil {
+		h.Set(icon.FieldReady, "?0")
+		return
 	}
+	h.Set(icon.FieldRelease, r.ID())
 }
 
 // preflight answers what a browser asks before a request that is not simple (Fetch standard, CORS-preflight).

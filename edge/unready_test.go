@@ -1,0 +1,101 @@
+package edge
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/tier"
+)
+
+// An emptyOrigin is one of ours that has no release until it is filled.
+type emptyOrigin struct {
+	*library
+	filled atomic.Bool
+}
+
+func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if o.filled.Load() {
+		o.library.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set(icon.FieldReady, "?0")
+	if r.URL.Path == openAPIPath || r.URL.Path == verifyPath { // these need none
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte("{}"))
+		return
+	}
+	problem.New(503, "secret: the operator publishes").With("Retry-After", "3600").Write(w)
+}
+
+// notReady holds that an answer says that there is no release yet, and nothing of what the origin said.
+func notReady(t *testing.T, a answer) {
+	t.Helper()
+	if a.StatusCode != 503 || a.Header.Get("Content-Type") != problem.ContentType || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Retry-After") != "5" ||
+		!strings.Contains(a.body, "not ready") || strings.Contains(a.body, "secret") || a.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("%d %v %s, want a 503: not ready", a.StatusCode, a.Header, a.body)
+	}
+}
+
+// An origin of ours without a release is not ready; any other failure of an origin is a 502.
+func TestOriginWithoutRelease(t *testing.T) {
+	o := &emptyOrigin{library: newLibrary()}
+	e := newEdgeTest(t, o)
+	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs", "/-/release"} {
+		a := e.get(t, target)
+		if notReady(t, a); a.Header.Get(icon.FieldReady) != "" {
+			t.Errorf("%s: what is between the two is told: %v", target, a.Header)
+		}
+	}
+	if a := e.get(t, openAPIPath); a.StatusCode != 200 || a.Header.Get(icon.FieldReady) != "" || e.reached.Load() {
+		t.Errorf("%s: %d %v; the edge is ready: %v", openAPIPath, a.StatusCode, a.Header, e.reached.Load())
+	}
+	foreign := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
+	if a := foreign.get(t, "/mdi/home.svg"); a.StatusCode != 502 || a.Header.Get("Retry-After") != "1" {
+		t.Errorf("a 503 of somebody else's: %d %v", a.StatusCode, a.Header)
+	}
+}
+
+// What is stored is used before anybody is told that there is nothing.
+func TestStaleWithoutRelease(t *testing.T) {
+	o := &emptyOrigin{library: newLibrary()}
+	o.filled.Store(true)
+	e := newEdgeTest(t, o)
+	e.get(t, "/mdi/home.svg")
+	o.filled.Store(false)
+	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/home.svg"}, Soft: true}, time.Now())
+	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+}
+
+// A shield says on that there is no release, to edges that prove themselves; all tiers are ready once there is one.
+func TestTiersWithoutRelease(t *testing.T) {
+	o := &emptyOrigin{library: newLibrary()}
+	shield := runNode(t, before(t, serveOrigin(t, o)))
+	edge := runNode(t, before(t, shield.url()), func(c *Config) { c.Publish = "publish --like this" })
+	settled(t, "an answer through both", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 503 })
+	for _, row := range []struct{ url, proof, told string }{
+		{edge.url(), "", ""}, {shield.url(), "", ""}, {shield.url(), tierSecret, "?0"},
+	} {
+		a := call(t, row.url+"/mdi/account.svg", tier.Field, row.proof)
+		if notReady(t, a); a.Header.Get(icon.FieldReady) != row.told {
+			t.Errorf("with proof %q: %q is told, want %q", row.proof, a.Header.Get(icon.FieldReady), row.told)
+		}
+	}
+	for n, how := range map[*node]string{shield: "iconedge publish", edge: "publish --like this"} {
+		if a := call(t, "http://"+n.admin+"/readyz"); a.StatusCode != 503 || !strings.Contains(a.body, "no release yet") || !strings.Contains(a.body, how) {
+			t.Errorf("/readyz: %d %s, want %q", a.StatusCode, a.body, how)
+		}
+	}
+	o.filled.Store(true)
+	for _, n := range []*node{shield, edge} {
+		settled(t, "ready", func() bool { return call(t, "http://"+n.admin+"/readyz").StatusCode == 200 })
+	}
+	settled(t, "the drawing", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 200 })
+}
