@@ -90,7 +90,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 func (c *Config) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
-		if _, _, err := net.SplitHostPort(f.address); f.address != "" && err != nil {
+		if f.address != "" && !isAddress(f.address) {
 			errs = append(errs, errors.New(f.flag+" must be HOST:PORT"))
 		}
 	}
@@ -118,6 +118,15 @@ func (c *Config) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isAddress reports whether s is HOST:PORT, with a port that there is.
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	return err == nil
 }
 
 // readToken takes the admin token from its file.
@@ -260,7 +269,7 @@ func (o *Origins) Set(s string) error {
 	for raw := range strings.SplitSeq(s, ",") {
 		u, err := url.Parse(raw)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
-			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+			u.Fragment != "" || strings.Trim(u.Path, "/") != "" || u.Port() != "" && !isAddress(u.Host) {
 			return errors.New("must be http://HOST[:PORT] or https://HOST[:PORT]")
 		}
 		group = append(group, u)

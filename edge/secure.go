@@ -60,7 +60,7 @@ func (c *Secure) validate(now time.Time) error {
 		return nil
 	}
 	var errs []error
-	if _, _, err := net.SplitHostPort(c.TLSListen); c.TLSListen != "" && err != nil {
+	if c.TLSListen != "" && !isAddress(c.TLSListen) {
 		errs = append(errs, errors.New("--tls-listen must be HOST:PORT"))
 	}
 	switch acme := len(c.ACMEHosts) > 0; {

@@ -70,14 +70,23 @@ func (c *Config) Validate() error {
 	if !isBase(f.CDN) {
 		errs = append(errs, errors.New("--cdn must be an http or https URL without a query"))
 	}
-	if _, _, err := net.SplitHostPort(f.HTTP); f.HTTP != "" && err != nil {
+	if f.HTTP != "" && !isAddress(f.HTTP) {
 		errs = append(errs, errors.New("--http must be HOST:PORT"))
 	}
 	return errors.Join(errs...)
 }
 
+// isAddress reports whether s is HOST:PORT, with a port that there is.
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	return err == nil
+}
+
 func isBase(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && !u.ForceQuery &&
-		u.Fragment == "" && u.User == nil && !strings.Contains(u.Path, "//")
+		u.Fragment == "" && u.User == nil && (u.Port() == "" || isAddress(u.Host)) && !strings.Contains(u.Path, "//")
 }

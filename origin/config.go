@@ -120,7 +120,8 @@ func isAddress(s string) bool {
 
 func isHTTP(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil &&
+		(u.Port() == "" || isAddress(u.Host))
 }
 
 // isFieldValue reports whether s can stand in a header (RFC 9110, section 5.5), and says something.

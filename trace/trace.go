@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -56,7 +57,11 @@ func (o *Options) Flags(fs *flag.FlagSet) {
 // Validate reports all that is wrong with o at once.
 func (o *Options) Validate() error {
 	var errs []error
-	if u, err := url.Parse(o.Endpoint); o.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	u, err := url.Parse(o.Endpoint)
+	if err == nil && u.Port() != "" {
+		_, err = net.LookupPort("tcp", u.Port())
+	}
+	if o.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		errs = append(errs, errors.New("--trace-endpoint must be http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]"))
 	}
 	if !(o.Sample >= 0 && o.Sample <= 1) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -23,7 +24,11 @@ func health(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	address := ownHealth
-	switch u, err := url.Parse(fs.Arg(0)); {
+	u, err := url.Parse(fs.Arg(0))
+	if err == nil && u.Port() != "" {
+		_, err = net.LookupPort("tcp", u.Port())
+	}
+	switch {
 	case fs.NArg() > 1:
 		return errUsage("iconedge health takes one URL")
 	case fs.NArg() == 1 && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):

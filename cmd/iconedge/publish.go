@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -54,7 +55,10 @@ func publishRelease(ctx context.Context, std streams, args []string) error {
 	sum, err := publish.Publish(ctx, publish.Options{
 		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.err),
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, publish.ErrNoSource):
+		return errUsage(oneLine(err))
+	case err != nil:
 		return err
 	}
 	return sum.Write(std.out)

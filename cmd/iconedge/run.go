@@ -38,9 +38,10 @@ func runAll(ctx context.Context, std streams, args []string) error {
 	if err := inheritEdge(&edgeCfg); err != nil {
 		return err
 	}
-	return serve(ctx, fs, &edgeCfg.Log, logger, edgeCfg.Validate, func(ctx context.Context) error {
+	originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
+	valid := func() error { return errors.Join(edgeCfg.Validate(), originCfg.Validate()) }
+	return serve(ctx, fs, &edgeCfg.Log, logger, valid, func(ctx context.Context) error {
 		originCfg.Log, originCfg.Trace = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace
-		originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
 		return runBoth(ctx, edgeCfg, originCfg)
 	})
 }

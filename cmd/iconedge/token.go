@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -47,7 +48,7 @@ func tokens(ctx context.Context, std streams, args []string) error {
 	case what == "issue" && fs.NArg() == 0:
 		return issueToken(ctx, std, bucket, plan, valid, now)
 	case what == "revoke" && fs.NArg() == 1:
-		return token.Revoke(ctx, bucket, fs.Arg(0), now)
+		return misnamed(token.Revoke(ctx, bucket, fs.Arg(0), now))
 	case what == "list" && fs.NArg() == 0:
 		return listTokens(ctx, std, bucket)
 	}
@@ -65,9 +66,17 @@ func issueToken(ctx context.Context, std streams, bucket objectstore.Bucket, pla
 	}
 	t, err := token.Issue(ctx, bucket, plan, until, now)
 	if err != nil {
-		return err
+		return misnamed(err)
 	}
 	_, err = fmt.Fprintln(std.out, t)
+	return err
+}
+
+// misnamed makes a wrong call of what no plan or token can be called.
+func misnamed(err error) error {
+	if errors.Is(err, token.ErrPlan) || errors.Is(err, token.ErrForm) {
+		return errUsage(oneLine(err))
+	}
 	return err
 }
 

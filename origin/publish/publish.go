@@ -21,6 +21,7 @@ import (
 // What can be wrong besides what the store and the file system say. The errors name the pack or the folder.
 var (
 	ErrSource    = errors.New("not a source of icons")
+	ErrNoSource  = errors.New("there is no such folder")
 	ErrNoLicense = errors.New("a licence is missing")
 	ErrEmptyPack = errors.New("nothing is left of a pack that had drawings")
 	ErrTwice     = errors.New("a pack comes from two sources")

@@ -63,7 +63,7 @@ func open(path string) ([]source, error) {
 			return nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
 	}
-	return nil, fmt.Errorf("%w: there is no folder %s", ErrSource, path)
+	return nil, fmt.Errorf("%w: %w: %s", ErrSource, ErrNoSource, path)
 }
 
 // sources opens all of them, and looks at once for what would make the publication fail: a pack that comes twice, or one
