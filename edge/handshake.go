@@ -65,9 +65,11 @@ func (l *secureListener) shake(c *lingeringConn) {
 	}
 }
 
-// toSecure sends a request that came in the clear to TLS, and reports whether it did. Whether the process lives is told in the clear.
+// toSecure sends a request that came in the clear to TLS, and reports whether it did. Whether the process lives is told in the clear, and what
+// a browser asks before a request of another site: to that a redirect is no answer, while the request itself may follow one (Fetch standard,
+// section 4.8, CORS-preflight fetch).
 func (h *handler) toSecure(r *request) bool {
-	if h.redirect == "" || secure(r.ctx) || string(r.ctx.URI().PathOriginal()) == healthPath {
+	if h.redirect == "" || secure(r.ctx) || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
 		return false
 	}
 	host, _ := splitHost(string(r.ctx.Host()))
@@ -82,6 +84,12 @@ func (h *handler) toSecure(r *request) bool {
 	resp.SetStatusCode(http.StatusPermanentRedirect)
 	resp.Header.SetContentLength(0)
 	return true
+}
+
+// isPreflight reports whether a request is one that a browser makes of its own accord before another.
+func isPreflight(ctx *fasthttp.RequestCtx) bool {
+	h := &ctx.Request.Header
+	return ctx.IsOptions() && len(h.Peek(fasthttp.HeaderOrigin)) > 0 && len(h.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0
 }
 
 // portOf is the port of a listener as it stands in an address; that of https is left out.

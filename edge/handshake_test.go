@@ -213,6 +213,17 @@ func TestRedirect(t *testing.T) {
 			if a := e.get(t, healthPath); a.StatusCode != http.StatusOK {
 				t.Errorf("%s: health: %d", way, a.StatusCode)
 			}
+			for _, path := range []string{"/mdi/home.svg", "/api/v1/search", "/nothing"} {
+				a := e.do(t, "OPTIONS", path, "Origin", "http://page.test", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization")
+				if a.StatusCode != 204 || a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Access-Control-Max-Age") != "86400" || a.Header.Get("Location") != "" {
+					t.Errorf("%s: preflight for %s: %d %v; a browser follows none elsewhere", way, path, a.StatusCode, a.Header)
+				}
+			}
+			for _, field := range []string{"Origin", "Access-Control-Request-Method"} { // one alone makes none
+				if a := e.do(t, "OPTIONS", "/mdi/home.svg", field, "GET"); a.StatusCode != 308 {
+					t.Errorf("%s: OPTIONS with %s alone: %d", way, field, a.StatusCode)
+				}
+			}
 		}
 		for name := range map[string]bool{"h1 over TLS": true, "h2": true, "h3": true} {
 			s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x") // from here on it is ready
