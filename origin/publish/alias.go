@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -19,7 +20,7 @@ func (c *collection) set() *set {
 	others := map[string][]string{} // icon: its aliases
 	for name, e := range c.icons {
 		if !icon.ValidKey(name) {
-			s.omit(name, badName)
+			s.omit(name, badName(name))
 			continue
 		}
 		merged := merge(c.defaults, *e)
@@ -34,7 +35,7 @@ func (c *collection) set() *set {
 		chain, of := c.resolve(name)
 		switch {
 		case !icon.ValidKey(name):
-			s.omit(name, badName)
+			s.omit(name, badName(name))
 			continue
 		case of == "":
 			s.omit(name, "it is an alias of nothing")
@@ -66,7 +67,13 @@ func (c *collection) set() *set {
 	return s
 }
 
-const badName = "its name is not lower-case letters, digits and single hyphens"
+// badName is what is wrong with the name of something that no icon can be called.
+func badName(name string) string {
+	if len(name) > icon.MaxKey {
+		return fmt.Sprintf("its name has more than %d bytes", icon.MaxKey)
+	}
+	return "its name is not lower-case letters, digits and single hyphens"
+}
 
 // resolve follows an alias to its icon: the aliases on the way and the icon, and its name. It is "" where they lead nowhere.
 func (c *collection) resolve(name string) (chain []*entry, of string) {

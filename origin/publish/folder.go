@@ -124,7 +124,7 @@ func (f *folder) read(context.Context) (*set, error) {
 	for _, fi := range f.files {
 		name, plain := strings.CutSuffix(fi.Name(), ".svg")
 		if !plain || !icon.ValidKey(name) {
-			s.omit(fi.Name(), badName)
+			s.omit(fi.Name(), badName(name))
 			continue
 		}
 		if why := unreadable(fi); why != "" {

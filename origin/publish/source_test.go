@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
@@ -48,6 +49,18 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := printable(tt.in); got != tt.want {
 			t.Errorf("printable(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+// Who is told that a name is too long need not look for what is wrong with its letters.
+func TestBadName(t *testing.T) {
+	long := strings.Repeat("a", 140)
+	for name, want := range map[string]string{long: "128 bytes", "Bad Name": "lower-case", strings.Repeat("a", 128) + "-b": "128 bytes", "a--b": "lower-case"} {
+		c := collection{icons: map[string]*entry{name: {}}, aliases: map[string]*entry{"x" + name: {parent: name}}, defaults: bare()}
+		s := c.set()
+		if len(s.leftOut) != 2 || !strings.Contains(s.leftOut[0].Reason, want) || !strings.Contains(s.leftOut[1].Reason, want) {
+			t.Errorf("%.20s: %+v, want %q", name, s.leftOut, want)
 		}
 	}
 }
