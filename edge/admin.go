@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/iconedge/iconedge/problem"
 )
 
 // newAdmin is the server of the admin listener: health, readiness, metrics, purging. It is for the operator alone.
@@ -27,7 +29,7 @@ func newAdmin(h *handler, token string, ready func() bool) *http.Server {
 	mux.Handle("GET /metrics", h.metrics.handler())
 	mux.Handle("/purge", &purger{h, token})
 	return &http.Server{
-		Handler:           mux,
+		Handler:           problem.Mux(mux),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,

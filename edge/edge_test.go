@@ -492,6 +492,9 @@ func TestRun(t *testing.T) {
 	if c, _ := code(publicURL + "/metrics"); c != 404 {
 		t.Errorf("the public listener has metrics: %d", c)
 	}
+	if c, body := code(adminURL + "/nothing"); c != 404 || !strings.Contains(body, `"status":404`) {
+		t.Errorf("/nothing of the admin listener: %d %s, want a problem", c, body)
+	}
 	_, metrics := code(adminURL + "/metrics")
 	for _, want := range []string{
 		`iconedge_edge_requests_total{code="2xx",outcome="miss",protocol="h1",route="cdn"} 1`,

@@ -66,8 +66,8 @@ func (l *secureListener) shake(c *lingeringConn) {
 }
 
 // toSecure sends a request that came in the clear to TLS, and reports whether it did. Whether the process lives is told in the clear, and what
-// a browser asks before a request of another site: to that a redirect is no answer, while the request itself may follow one (Fetch standard,
-// section 4.8, CORS-preflight fetch).
+// a browser asks before a request of another site: to that a redirect is no answer, while the request itself may follow one (Fetch
+// standard, CORS-preflight fetch).
 func (h *handler) toSecure(r *request) bool {
 	if h.redirect == "" || secure(r.ctx) || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
 		return false

@@ -133,6 +133,7 @@ func (p *process) says(words ...string) {
 func TestEmptyThenPublished(t *testing.T) {
 	p := prepare(t).run()
 	p.until(p.admin, "/readyz", 503, "iconedge publish")
+	p.until(p.admin, "/nothing", 404, `"status":404`)
 	if status, _ := p.get(p.public, "/healthz"); status != 200 {
 		t.Errorf("/healthz = %d while nothing is published", status)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/problem"
 )
 
 // Bounds of a connection. Idle ones are kept longer than an edge keeps them, so that it is the edge that closes: a request sent
@@ -79,16 +80,17 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, public http.Handler, p
 
 // adminHandler answers on the admin listener.
 type adminHandler struct {
-	*http.ServeMux
+	http.Handler
 	catalog  *catalog.Catalog
 	stopping atomic.Bool
 }
 
 func admin(cat *catalog.Catalog, m *metrics) *adminHandler {
-	h := &adminHandler{ServeMux: http.NewServeMux(), catalog: cat}
-	h.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	h.HandleFunc("GET /readyz", h.ready)
-	h.Handle("GET /metrics", m.handler())
+	mux := http.NewServeMux()
+	h := &adminHandler{Handler: problem.Mux(mux), catalog: cat}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", h.ready)
+	mux.Handle("GET /metrics", m.handler())
 	return h
 }
 
