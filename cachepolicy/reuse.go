@@ -19,6 +19,7 @@ type Entry struct {
 	StaleWhenLost        time.Duration // while the origin is disconnected (RFC 9111, section 4.2.4), from the end of Lifetime
 	MustRevalidate       bool          // never stale: must-revalidate, proxy-revalidate, s-maxage
 	NoCache              bool          // never without asking the origin
+	Ended                bool          // Lifetime was made shorter than its fields say: AgeTold tells the caches below
 }
 
 // NewEntry takes from an answer what Decide needs; requestTime and responseTime are when it was asked for and when it came.
@@ -57,7 +58,7 @@ func (e Entry) Fresh(now time.Time) bool { return !e.NoCache && e.TTL(now) > 0 }
 // Expired is the entry as a soft purge leaves it: its life ends now if it has not ended yet, and so the periods in which it may
 // be served stale begin now. It never becomes usable for longer than it was.
 func (e Entry) Expired(now time.Time) Entry {
-	e.Lifetime = min(e.Lifetime, e.AgeAt(now))
+	e.Lifetime, e.Ended = min(e.Lifetime, e.AgeAt(now)), true
 	return e
 }
 

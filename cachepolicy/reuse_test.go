@@ -126,8 +126,9 @@ func TestExpired(t *testing.T) {
 			t.Errorf("%s: Decide = %v, want %v", c.name, got, c.want)
 		}
 	}
-	if late := t0.Add(70 * time.Second); e.Expired(late) != e {
-		t.Errorf("Expired of what is stale = %+v, want %+v", e.Expired(late), e)
+	late, ended := t0.Add(70*time.Second), e
+	if ended.Ended = true; e.Expired(late) != ended {
+		t.Errorf("Expired of what is stale = %+v, want %+v", e.Expired(late), ended)
 	}
 	if again := e.Expired(purged).Expired(purged.Add(time.Second)); again != e.Expired(purged) {
 		t.Errorf("Expired twice = %+v, want %+v", again, e.Expired(purged))

@@ -213,6 +213,11 @@ func (h *handler) keep(q *inquiry, e *cache.Entry, ok bool, asked cache.Mark) ca
 	return cache.Landing{Entry: e, Shared: true, Stored: stored}
 }
 
+// momentary reports whether an answer of ours was kept for moments only (keep).
+func momentary(e *cache.Entry) bool {
+	return e.Release != "" && e.Policy.Lifetime <= e.Policy.Age+otherRelease
+}
+
 // storable judges an answer that was confirmed by the fields that it has now.
 func storable(q *inquiry, stale *cache.Entry, a *upstream.Answer) bool {
 	return cachepolicy.Storable(q.asks, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)

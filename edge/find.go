@@ -170,7 +170,7 @@ func (r *request) alone(l cache.Landing) (found, error) {
 	}
 	f := found{entry: l.Entry, aged: l.Entry.Policy.AgeAt(r.now) >= time.Second, outcome: outcomeMiss}
 	if l.Stored {
-		r.status.HasTTL, r.status.TTL = true, l.Entry.Policy.TTL(r.now)
+		r.status.HasTTL, r.status.TTL = true, l.Entry.Freshness().TTL(r.now)
 	}
 	if l.Stream == nil {
 		return f, nil

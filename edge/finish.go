@@ -117,13 +117,25 @@ func (h *handler) tell(r *request, f found) {
 	if code := r.ctx.Response.StatusCode(); code == http.StatusRequestedRangeNotSatisfiable && f.entry.Status != code {
 		return // the problem has told it
 	}
-	if f.aged {
+	if f.aged || f.entry.Freshness().Ended { // a purge may have come while it was on its way
 		var buf [20]byte
-		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(f.entry.Policy.AgeAt(r.now)/time.Second), 10))
+		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(ageTold(f.entry, r.now)/time.Second), 10))
 	}
 	h.tellTier(r, f)
 	writeCacheStatus(r)
 	writeLimit(r)
+}
+
+// ageTold is the Age that goes out with an entry. One whose life was ended here, by a soft purge or since it was kept for moments only, must be
+// stale to the caches below as well, or they would keep it for as long as its fields say.
+func ageTold(e *cache.Entry, now time.Time) time.Duration {
+	p := e.Freshness()
+	if p.Ended = p.Ended || momentary(e); !p.Ended {
+		return p.AgeAt(now)
+	}
+	h := header(e)
+	h.Set("Date", string(e.Date)) // Expires counts from there
+	return p.AgeTold(h, now)
 }
 
 // body writes the body that the representation has: coded, coloured, or a part of it.

@@ -175,7 +175,7 @@ func (h *handler) tellTier(r *request, f found) {
 // changed was gone by then. What was kept for moments only, since it named another (keep), is told to be of that.
 func (r *request) releaseOf(f found) string {
 	e := f.entry
-	if r.known == "" || e.Release == "" || e.Policy.Lifetime <= e.Policy.Age+otherRelease {
+	if r.known == "" || e.Release == "" || momentary(e) {
 		return e.Release
 	}
 	return r.known

@@ -1,0 +1,254 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+// A painter is an origin that shows its only picture under every address, with a validator, until it is told to paint another.
+type painter struct {
+	fields         http.Header // beside the picture's own; nil: iconLife
+	picture, asked atomic.Int64
+	broken         atomic.Bool
+}
+
+func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == releasePath {
+		http.NotFound(w, r)
+		return
+	}
+	p.asked.Add(1)
+	if p.broken.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", iconLife)
+	for name, lines := range p.fields {
+		h[name] = lines
+	}
+	h.Set("Surrogate-Key", "icon/x/y")
+	h.Set("Content-Type", "image/svg+xml")
+	etag := fmt.Sprintf(`"picture-%d"`, p.picture.Load())
+	if h.Set("ETag", etag); r.Header.Get("If-None-Match") == etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	io.WriteString(w, p.shown())
+}
+
+func (p *painter) shown() string { return "picture " + strconv.FormatInt(p.picture.Load(), 10) }
+
+// freshBelow reports whether a cache that has just got the answer takes it for fresh: a shared one, or a browser, which does not know the
+// fields that are for others.
+func freshBelow(a answer) bool {
+	now := time.Now()
+	private := a.Header.Clone()
+	for _, name := range []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control"} {
+		private.Del(name)
+	}
+	return cachepolicy.NewEntry(200, a.Header, now, now).Fresh(now) || cachepolicy.NewEntry(200, private, now, now).Fresh(now)
+}
+
+// What is purged softly at the shield and then at the edge is there anew at the edge as soon as the shield has it, and what is sent until
+// then is stale to whoever gets it.
+func TestSoftPurgeOfTwoTiers(t *testing.T) {
+	for _, target := range []string{"/x/y.svg", "/some/where/else?x"} {
+		for _, purge := range []string{`"urls":["` + target + `"]`, `"prefixes":["` + target[:2] + `"]`, `"surrogate_keys":["icon/x/y"]`} {
+			t.Run(target+" by "+purge, func(t *testing.T) {
+				t.Parallel()
+				p := new(painter)
+				all := func(c *Config) { c.ProxyAll = true }
+				shield := runNode(t, before(t, serveOrigin(t, p)), all)
+				n := runNode(t, before(t, shield.url()), all)
+				for range 2 {
+					call(t, n.url()+target)
+				}
+				p.picture.Add(1)
+				for i, tier := range []*node{shield, n} {
+					if code, got := tier.purge(t, `{`+purge+`,"soft":true}`); code != 200 || got != "{\"purged\":1}\n" {
+						t.Fatalf("tier %d: %d %s", i, code, got)
+					}
+				}
+				settled(t, "the new picture", func() bool {
+					a := call(t, n.url()+target)
+					if old := a.body != p.shown(); old == freshBelow(a) {
+						t.Fatalf("%s, Age: %s, fresh below: %v, %q", a.body, a.Header.Get("Age"), !old, a.Header["Cache-Status"])
+					}
+					return a.body == p.shown()
+				})
+				if got := p.asked.Load(); got != 2 {
+					t.Errorf("the origin was asked %d times", got)
+				}
+			})
+		}
+	}
+}
+
+// purge calls for a purge as an operator does.
+func (n *node) purge(t *testing.T, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post("http://"+n.admin+"/purge", "application/json", strings.NewReader(body))
+	must(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return resp.StatusCode, string(b)
+}
+
+// An edge asks its shield once for each of its own requests at most, one after the other, while all that the shield has is stale, and what the
+// shield confirms is no fresher for it.
+func TestStaleShield(t *testing.T) {
+	for _, target := range []string{"/x/y.svg", "/some/where/else"} {
+		t.Run(target, func(t *testing.T) {
+			p := new(painter)
+			all := func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) }
+			shield := newEdgeTest(t, p, all)
+			var asked, confirmed atomic.Int64
+			e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				if r.Header.Get("If-None-Match") == `"picture-0"` {
+					confirmed.Add(1)
+				}
+				shield.ServeHTTP(w, r)
+			}), all)
+			e.get(t, target)
+			p.broken.Store(true)
+			for _, tier := range []*edgeTest{shield, e} {
+				if code, got := tier.purge(t, `{"urls":["`+target+`"],"soft":true}`); code != 200 || got != "{\"purged\":1}\n" {
+					t.Fatalf("%d %s", code, got)
+				}
+			}
+			before := asked.Load()
+			for i := range int64(5) {
+				a := e.get(t, target)
+				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
+					t.Fatalf("request %d: %s, Age: %s", i, a.body, a.Header.Get("Age"))
+				}
+				if status := strings.Join(a.Header["Cache-Status"], ", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
+					t.Errorf("request %d: Cache-Status: %s", i, status)
+				}
+				settled(t, "the shield has confirmed it", func() bool { return e.cache.Get(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
+				if got := asked.Load() - before; got > i+1 {
+					t.Errorf("the shield was asked %d times after %d requests", got, i+1)
+				}
+			}
+			if confirmed.Load() == 0 {
+				t.Error("the edge has not asked for a confirmation")
+			}
+			p.broken.Store(false)
+			p.picture.Add(1)
+			settled(t, "the new picture", func() bool { return e.get(t, target).body == "picture 1" })
+		})
+	}
+}
+
+// An answer that was purged softly is fresh to no cache below, whatever its fields say, and whichever way and form it goes out in.
+func TestSoftPurgedIsStaleBelow(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		fields http.Header
+		age    int // that is told at least
+		own    bool
+	}{
+		{"max-age", nil, 86400, true},
+		{"a shorter life for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 86400, true},
+		{"a longer one", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000, true},
+		{"one for surrogates of others", http.Header{"Surrogate-Control": {"max-age=100000"}, "Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
+		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Expires": {time.Now().Add(2 * time.Hour).UTC().Format(http.TimeFormat)}}, 7000, true},
+		{"a guess", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Last-Modified": {time.Now().Add(-1000 * time.Hour).UTC().Format(http.TimeFormat)}}, 360000, true},
+	} {
+		p := &painter{fields: row.fields}
+		s := newSecured(t, p, func(c *Config) { c.ProxyAll = true })
+		targets := []string{"/some/where/else"}
+		if row.own {
+			targets = append(targets, "/x/y.svg")
+		}
+		for _, target := range targets {
+			s.get(t, target)
+		}
+		p.broken.Store(true)
+		if code, got := s.purge(t, `{"surrogate_keys":["icon/x/y"],"soft":true}`); code != 200 || got != fmt.Sprintf("{\"purged\":%d}\n", len(targets)) {
+			t.Fatalf("%s: %d %s", row.name, code, got)
+		}
+		for way := range wayOf {
+			client := s.by(t, way)
+			for _, target := range targets {
+				for _, asks := range [][]string{
+					{"GET"}, {"HEAD"}, {"GET", "If-None-Match", `"picture-0"`}, {"GET", "Range", "bytes=0-1"}, {"GET", "Cache-Control", "max-stale"}, {"GET", "Cache-Control", "only-if-cached"},
+				} {
+					a := client.do(t, asks[0], target, asks[1:]...)
+					if asks[len(asks)-1] == "bytes=0-1" && a.StatusCode == http.StatusServiceUnavailable {
+						continue // a range of what is stale and not ours is the origin's business
+					}
+					if age, err := strconv.Atoi(a.Header.Get("Age")); err != nil || age < row.age || freshBelow(a) || a.StatusCode >= 400 {
+						t.Errorf("%s, %s, %s %v: %d, Age: %s, want %d at least", row.name, way, target, asks, a.StatusCode, a.Header.Get("Age"), row.age)
+					}
+				}
+			}
+		}
+	}
+}
+
+// So is one that was on its way when the purge came: nobody knows which picture it shows.
+func TestSoftPurgedOnItsWay(t *testing.T) {
+	const key = "/x/y.svg"
+	p := new(painter)
+	came, may := make(chan struct{}), make(chan struct{})
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(came)
+		<-may
+		p.ServeHTTP(w, r)
+	}))
+	first := make(chan answer)
+	go func() { first <- e.get(t, key) }()
+	<-came
+	e.purge(t, `{"urls":["`+key+`"],"soft":true}`)
+	close(may)
+	a := <-first
+	if status := a.Header.Get("Cache-Status"); a.body != "picture 0" || freshBelow(a) || !strings.Contains(status, "stored; ttl=0") {
+		t.Errorf("%s, Age: %s, Cache-Status: %s", a.body, a.Header.Get("Age"), status)
+	}
+}
+
+// An answer that was kept for moments, since the edge and its origin did not know the same release, is fresh to nobody when it is served
+// after these.
+func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
+	const key = "/mdi/home.svg"
+	l := newLibrary()
+	e := newEdgeTest(t, l)
+	must(t, e.watch.look())
+	l.set(func() { l.release = releaseB })
+	if a := e.get(t, key); a.Header.Get("Age") != "" || !freshBelow(a) {
+		t.Errorf("at first: Age: %s", a.Header.Get("Age"))
+	}
+	e.age(t, key, 2*otherRelease)
+	l.set(func() { l.broken = true })
+	a := e.get(t, key)
+	if status := a.Header.Get("Cache-Status"); a.StatusCode != 200 || !strings.Contains(status, "origin failed") || freshBelow(a) {
+		t.Errorf("%d, Age: %s, Cache-Status: %s", a.StatusCode, a.Header.Get("Age"), status)
+	}
+	if e.cache.Get(key).Release != releaseB {
+		t.Error("it is of the release that the edge knows")
+	}
+}
+
+// What was stale by its age alone is as old as it is: a browser may have a longer life from its origin than the edge.
+func TestStaleByAgeIsAsOldAsItIs(t *testing.T) {
+	const key = "/x/y.svg"
+	e := newEdgeTest(t, &painter{fields: http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=86400"}}})
+	e.get(t, key)
+	e.age(t, key, time.Hour)
+	a := e.get(t, key)
+	if age, err := strconv.Atoi(a.Header.Get("Age")); err != nil || age < 3600 || age > 7200 || !strings.Contains(a.Header.Get("Cache-Status"), "; hit; ttl=-") {
+		t.Errorf("Age: %s, Cache-Status: %s", a.Header.Get("Age"), a.Header.Get("Cache-Status"))
+	}
+}
