@@ -57,7 +57,7 @@ func TestPrintable(t *testing.T) {
 func TestBadName(t *testing.T) {
 	long := strings.Repeat("a", 140)
 	for name, want := range map[string]string{long: "128 bytes", "Bad Name": "lower-case", strings.Repeat("a", 128) + "-b": "128 bytes", "a--b": "lower-case"} {
-		c := collection{icons: map[string]*entry{name: {}}, aliases: map[string]*entry{"x" + name: {parent: name}}, defaults: bare()}
+		c := collection{icons: map[string]*entry{name: {}}, aliases: map[string]*entry{"x" + name: {Parent: name}}, defaults: bare()}
 		s := c.set()
 		if len(s.leftOut) != 2 || !strings.Contains(s.leftOut[0].Reason, want) || !strings.Contains(s.leftOut[1].Reason, want) {
 			t.Errorf("%.20s: %+v, want %q", name, s.leftOut, want)
