@@ -32,6 +32,10 @@ func (e *edgeTest) raw(t *testing.T, request string, n int) []answer {
 		b, err := io.ReadAll(resp.Body)
 		must(t, err)
 		answers = append(answers, answer{resp, string(b)})
+		if _, target, _ := strings.Cut(request, " "); len(answers) == 1 && strings.HasPrefix(target, "/") {
+			path, _, _ := strings.Cut(target, " ")
+			e.describes(t, method, path, resp.StatusCode)
+		}
 	}
 	return answers
 }

@@ -39,6 +39,7 @@ type edgeTest struct {
 	cfg Config
 	ln  *fasthttputil.InmemoryListener
 	via http.RoundTripper // instead of ln; nil: through that
+	of  testing.TB
 
 	plainly bool // via is without TLS
 }
@@ -71,7 +72,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	h.tiers = tiers
 	h.reports, err = cfg.Reports.open(nil, "test", cfg.Log)
 	must(t, err)
-	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener()}
+	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener(), of: t}
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(e.ln) }()
@@ -93,8 +94,16 @@ func patient(c *Config) {
 	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute
 }
 
-// RoundTrip sends a request through the edge.
+// RoundTrip sends a request through the edge. Whatever is answered must be described.
 func (e *edgeTest) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := e.send(r)
+	if err == nil {
+		e.describes(e.of, r.Method, pathOfURL(r.URL), resp.StatusCode)
+	}
+	return resp, err
+}
+
+func (e *edgeTest) send(r *http.Request) (*http.Response, error) {
 	if e.via != nil {
 		r = r.Clone(r.Context())
 		if r.URL.Scheme = "https"; e.plainly {

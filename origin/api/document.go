@@ -1,7 +1,9 @@
 package api
 
 import (
+	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/iconedge/iconedge/icon"
@@ -9,7 +11,7 @@ import (
 )
 
 // apiVersion is that of the description: a change that a client could notice needs another.
-const apiVersion = "1.3.0"
+const apiVersion = "1.4.0"
 
 // The parts of an OpenAPI 3.1 document that ours uses.
 type (
@@ -109,7 +111,7 @@ func Document(address string) any {
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
 				Parameters: append(append(refParams(), variantParams()...), query("release",
 					"That release's own drawing, to be kept for a year; an id that is no longer kept is a 404.", schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
-				Responses: answers("The drawing.", typeSVG, schema{Type: "string"}, "400", "404"),
+				Responses: answers("The drawing.", typeSVG, schema{Type: "string"}, "404"),
 			}},
 			"/api/v1/icon/{pack}/{name}": {Get: &operation{
 				OperationID: "icon", Summary: "An icon, and what is known of it", Tags: []string{"icons"},
@@ -119,11 +121,11 @@ func Document(address string) any {
 			}},
 			"/api/v1/search": {Get: &operation{
 				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
-				Responses: answers("What was found.", typeJSON, of(icon.SearchAnswer{}), "400", "404"),
+				Responses: answers("What was found.", typeJSON, of(icon.SearchAnswer{}), "404"),
 			}},
 			"/api/v1/suggest": {Get: &operation{
 				OperationID: "suggest", Summary: "Completions while typing", Tags: []string{"icons"}, Parameters: []parameter{queryText()},
-				Responses: answers("At most 10 completions.", typeJSON, of(icon.SuggestAnswer{}), "400"),
+				Responses: answers("At most 10 completions.", typeJSON, of(icon.SuggestAnswer{})),
 			}},
 			"/api/v1/packs": {Get: &operation{
 				OperationID: "packs", Summary: "All packs", Tags: []string{"packs"},
@@ -132,7 +134,7 @@ func Document(address string) any {
 					query("license", "Packs with that licence: its SPDX identifier.", schema{Type: "string"}),
 					query("commercial", "Packs whose licence allows commercial use.", schema{Type: "boolean", Default: false}),
 				},
-				Responses: answers("The packs, sorted by key.", typeJSON, of(icon.PacksAnswer{}), "400"),
+				Responses: answers("The packs, sorted by key.", typeJSON, of(icon.PacksAnswer{})),
 			}},
 			"/api/v1/packs/{pack}": {Get: &operation{
 				OperationID: "pack", Summary: "One pack and its icons", Tags: []string{"packs"},
@@ -140,50 +142,80 @@ func Document(address string) any {
 					refParams()[0], query("page", "From 1.", number(1, icon.MaxPage, icon.DefaultPage)),
 					query("per_page", "Icons on a page.", number(1, icon.MaxOnPage, icon.DefaultOnPage)),
 				},
-				Responses: answers("The pack.", typeJSON, of(icon.PackAnswer{}), "400", "404"),
+				Responses: answers("The pack.", typeJSON, of(icon.PackAnswer{}), "404"),
 			}},
 			"/api/v1/auth/verify": {Post: &operation{
 				OperationID: "verify", Summary: "Whether a licence token is valid", Tags: []string{"licences"},
 				Body:      &content{Description: "At most 4 KiB.", Required: true, Content: map[string]media{typeJSON: {of(VerifyCall{})}}},
-				Responses: answers("A token that is not valid gives valid: false and no more.", typeJSON, of(icon.VerifyAnswer{}), "400", "413", "415"),
+				Responses: answers("A token that is not valid gives valid: false and no more.", typeJSON, of(icon.VerifyAnswer{}), "415"),
 			}},
 			"/api/v1/openapi.json": {Get: &operation{
 				OperationID: "openapi", Summary: "This document", Tags: []string{"service"},
-				Responses: answers("This document.", typeJSON, schema{Type: "object"}, "405"),
+				Responses: answers("This document.", typeJSON, schema{Type: "object"}),
 			}},
 			"/-/release": {Get: &operation{
 				OperationID: "release", Summary: "The current release, and what changed since another", Tags: []string{"service"},
 				Description: "For caches in front of this service.",
 				Parameters:  []parameter{query("since", "Id of the release to compare with.", schema{Type: "string"})},
-				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{}), "400"),
+				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{})),
 			}},
 			"/-/names": {Get: &operation{
 				OperationID: "names", Summary: "Which packs and icons a release has", Tags: []string{"service"},
 				Description: "For caches in front of this service, in a form of its own.",
 				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", schema{Type: "string"})},
-				Responses:   answers("The names.", typeNames, schema{Type: "string", Format: "binary"}, "400", "404"),
+				Responses:   answers("The names.", typeNames, schema{Type: "string", Format: "binary"}, "404"),
 			}},
-			"/healthz": {Get: &operation{
+			healthPath.pattern: {Get: &operation{
 				OperationID: "health", Summary: "Whether the service lives", Tags: []string{"service"},
-				Responses: answers("It does.", "text/plain", schema{Type: "string"}, "405"),
+				Responses: answers("It does.", "text/plain", schema{Type: "string"}),
+			}},
+			startPage: {Get: &operation{
+				OperationID: "page", Summary: "A page that shows what is here", Tags: []string{"service"},
+				Responses: answers("The page.", "text/html", schema{Type: "string"}),
 			}},
 		},
+	}
+	for path, item := range d.Paths {
+		item.may(path)
 	}
 	for _, path := range []string{"/api/v1/icon/{pack}/{name}", "/api/v1/search", "/api/v1/suggest", "/api/v1/packs", "/api/v1/packs/{pack}"} {
 		d.Paths[path].Get.license()
 	}
-	d.Components = components{s, problems(of(problem.Problem{})), map[string]securityScheme{
+	d.Components = components{s, sharedAnswers(of(problem.Problem{})), map[string]securityScheme{
 		licenseScheme: {"http", "bearer", "A licence token. Most services ask for none; some limit those who bear one less."},
 	}}
 	return d
 }
+
+// startPage is the address that an edge answers without its origin.
+const startPage = "/"
+
+// may adds the answers that an operation has by where it is served: an edge refuses a message before it knows what is asked; what it
+// answers of its cache has conditions and ranges; and what it asks its origin for may fail, or be too much.
+func (i pathItem) may(path string) {
+	o, statuses := i.Get, slices.Clone(anywhere)
+	if i.Get == nil {
+		o = i.Post
+	} else if path != healthPath.pattern {
+		statuses = append(statuses, "206", "304", "412", "416")
+	}
+	if path != healthPath.pattern && path != startPage {
+		statuses = append(statuses, "429", "502", "504")
+	}
+	for _, status := range statuses {
+		o.Responses[status] = component(status)
+	}
+}
+
+// anywhere is what a request may be refused with wherever it is for.
+var anywhere = []string{"400", "403", "405", "408", "413", "414", "417", "421", "431", "503"}
 
 const licenseScheme = "license"
 
 // license says of an operation that operators may want a licence token for it.
 func (o *operation) license() {
 	o.Security = []security{{}, {licenseScheme: {}}}
-	o.Responses["401"] = refusal("401")
+	o.Responses["401"] = component("401")
 }
 
 func query(name, description string, s schema) parameter {
@@ -238,37 +270,46 @@ func searchParams() []parameter {
 	}
 }
 
-// answers are those of an operation: its 200, and the problems it may have.
+// answers are those of an operation: its 200, and the problems that are its own.
 func answers(what, mediaType string, s schema, refusals ...string) map[string]response {
 	r := map[string]response{"200": {content: &content{Description: what, Content: map[string]media{mediaType: {s}}}}}
-	for _, status := range append(refusals, "403", "429", "502", "503", "504") {
-		r[status] = refusal(status)
+	for _, status := range refusals {
+		r[status] = component(status)
 	}
 	return r
 }
 
-func refusal(status string) response {
-	return response{Ref: "#/components/responses/" + refusalNames[status]}
+func component(status string) response {
+	return response{Ref: "#/components/responses/" + shared[status]}
 }
 
 func iconAnswers(s schema) map[string]response {
-	r := answers("The icon.", typeJSON, s, "400", "404")
+	r := answers("The icon.", typeJSON, s, "404")
 	r["200"].Content[typeSVG] = media{schema{Type: "string"}}
 	return r
 }
 
-var refusalNames = map[string]string{
-	"400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "404": "NotFound", "405": "MethodNotAllowed", "413": "TooLarge", "415": "UnsupportedMediaType", "429": "TooManyRequests", "502": "BadGateway", "503": "Unavailable", "504": "GatewayTimeout",
+// shared are the names of the answers that are described once for all.
+var shared = map[string]string{
+	"206": "PartialContent", "304": "NotModified", "400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "404": "NotFound", "405": "MethodNotAllowed",
+	"408": "RequestTimeout", "412": "PreconditionFailed", "413": "TooLarge", "414": "URITooLong", "415": "UnsupportedMediaType", "416": "RangeNotSatisfiable",
+	"417": "ExpectationFailed", "421": "MisdirectedRequest", "429": "TooManyRequests", "431": "FieldsTooLarge", "502": "BadGateway", "503": "Unavailable",
+	"504": "GatewayTimeout",
 }
 
-func problems(s schema) map[string]response {
+// sharedAnswers describes them; those of 400 and more are problems.
+func sharedAnswers(problemSchema schema) map[string]response {
 	all := map[string]response{}
-	for status, name := range refusalNames {
+	for status, name := range shared {
 		n, err := strconv.Atoi(status)
 		if err != nil {
 			panic(err)
 		}
-		all[name] = response{content: &content{Description: problem.New(n, "").Title, Content: map[string]media{problem.ContentType: {s}}}}
+		c := &content{Description: http.StatusText(n)}
+		if n >= http.StatusBadRequest {
+			c.Content = map[string]media{problem.ContentType: {problemSchema}}
+		}
+		all[name] = response{content: c}
 	}
 	return all
 }

@@ -1,0 +1,107 @@
+package edge
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A described address is one of docs/openapi.yaml, with the statuses that it may be answered.
+type described struct {
+	pattern  string
+	path     *regexp.Regexp
+	statuses map[int]bool
+}
+
+var parameters = regexp.MustCompile(`\\\{[a-z]+\\\}`)
+
+// openAPI reads the description, once; what has fewer parameters comes first, since such an address is no other's.
+var openAPI = sync.OnceValues(func() ([]described, error) {
+	var d struct {
+		Paths map[string]map[string]struct{ Responses map[string]any }
+	}
+	b, err := os.ReadFile("../docs/openapi.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(b, &d)
+	}
+	var all []described
+	for pattern, operations := range d.Paths {
+		p := described{pattern, regexp.MustCompile("^" + parameters.ReplaceAllString(regexp.QuoteMeta(pattern), "[^/]+") + "$"), map[int]bool{}}
+		for _, o := range operations {
+			for status := range o.Responses {
+				n, _ := strconv.Atoi(status)
+				p.statuses[n] = true
+			}
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b described) int {
+		return cmp.Compare(strings.Count(a.pattern, "{"), strings.Count(b.pattern, "{"))
+	})
+	return all, err
+})
+
+// describes holds that an answer of this edge is one that docs/openapi.yaml tells of. Preflights are the browser's affair; 308 is an
+// operator's wish, and 505 and 508 are about no address.
+func (e *edgeTest) describes(t testing.TB, method, path string, status int) {
+	if e.cfg.ProxyAll || method == http.MethodOptions || slices.Contains([]int{308, 505, 508}, status) {
+		return
+	}
+	all, err := openAPI()
+	if err != nil {
+		t.Error(err)
+	}
+	path, _, _ = strings.Cut(path, "?")
+	for _, p := range all {
+		if p.path.MatchString(path) {
+			if !p.statuses[status] {
+				t.Errorf("%s %s: %d, and docs/openapi.yaml does not say so of %s", method, path, status, p.pattern)
+			}
+			return
+		}
+	}
+}
+
+// pathOfURL is the path that a request is sent with.
+func pathOfURL(u *url.URL) string {
+	if rest, ok := strings.CutPrefix(u.Opaque, "//"); ok { // behind the host
+		_, path, _ := strings.Cut(rest, "/")
+		return "/" + path
+	}
+	return cmp.Or(u.EscapedPath(), "/")
+}
+
+// The description is read as it is meant: each address is found, and what it does not say is missed.
+func TestOpenAPIIsCompared(t *testing.T) {
+	e := newEdgeTest(t, newLibrary())
+	for _, row := range []struct {
+		path string
+		code int
+		want bool
+	}{
+		{"/mdi/home.svg?size=9", 206, true}, {"/mdi/home.svg", 418, false}, {"/", 200, true}, {"/", 502, false}, {"/healthz", 304, false},
+		{"/api/v1/packs/mdi", 404, true}, {"/api/v1/packs", 404, false}, {"/nothing", 404, true},
+	} {
+		fake := &complaints{TB: t}
+		if e.describes(fake, "GET", row.path, row.code); (fake.n == 0) != row.want {
+			t.Errorf("%s %d: %d complaints; it is described: %v", row.path, row.code, fake.n, row.want)
+		}
+	}
+}
+
+// complaints counts what would be an error.
+type complaints struct {
+	testing.TB
+	n int
+}
+
+func (c *complaints) Errorf(string, ...any) { c.n++ }
