@@ -19,7 +19,7 @@ type Entry struct {
 	StaleWhenLost        time.Duration // while the origin is disconnected (RFC 9111, section 4.2.4), from the end of Lifetime
 	MustRevalidate       bool          // never stale: must-revalidate, proxy-revalidate, s-maxage
 	NoCache              bool          // never without asking the origin
-	Ended                bool          // Lifetime was made shorter than its fields say: AgeTold tells the caches below
+	Ended                bool          // by Expired, not by what its fields say: AgeTold tells the caches below
 }
 
 // NewEntry takes from an answer what Decide needs; requestTime and responseTime are when it was asked for and when it came.
