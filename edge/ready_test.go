@@ -140,7 +140,14 @@ func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
 
 // agree reports whether two answers are the same. Between the one and the other the time of what is stored may be over; that does not happen
 // three times in a row.
-func agree(same func() bool) bool { return same() || same() || same() }
+func agree(same func() bool) bool {
+	for range 3 {
+		if same() {
+			return true
+		}
+	}
+	return false
+}
 
 // timeless is the first answer, without what differs from one moment to the next.
 func timeless(s string) string {
