@@ -61,14 +61,16 @@ func TestOriginWithoutRelease(t *testing.T) {
 	}
 }
 
-// What is stored is used before anybody is told that there is nothing.
+// What is stored is used before anybody is told that there is nothing, where it may be when an origin answers a failure (RFC 5861, section 4).
 func TestStaleWithoutRelease(t *testing.T) {
 	o := &emptyOrigin{library: newLibrary()}
 	o.filled.Store(true)
 	e := newEdgeTest(t, o)
 	e.get(t, "/mdi/home.svg")
+	e.get(t, "/other/dot.svg") // without stale-if-error
 	o.filled.Store(false)
-	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/home.svg"}, Soft: true}, time.Now())
+	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/home.svg", "/other/dot.svg"}, Soft: true}, time.Now())
+	notReady(t, e.get(t, "/other/dot.svg"))
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
