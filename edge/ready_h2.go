@@ -5,9 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -25,17 +23,18 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 	start := len(dst)
 	var value [128]byte
 	head := m.view.Head()
+	shared := h.blocks.of(head)
 	dst = h2.AppendStatus(dst, m.status)
 	if m.status == http.StatusOK {
-		dst = h.blocks.append(dst, head.Type, known)
+		dst = appendShared(dst, shared.kind, known)
 		if m.coding != cache.Identity {
 			dst = h2.AppendValue(append(dst, encodedNames.coding...), m.coding.String())
 		}
 		dst = h2.AppendValue(append(dst, encodedNames.length...), strconv.AppendInt(value[:0], int64(m.length()), 10))
 	}
-	dst = h.blocks.append(dst, head.Always, known)
+	dst = appendShared(dst, shared.always, known)
 	if m.status == http.StatusOK {
-		dst = h.blocks.append(dst, head.WithBody, known)
+		dst = appendShared(dst, shared.withBody, known)
 	}
 	dst = h2.AppendValue(append(dst, encodedNames.etag...), appendTag(value[:0], m.view.ETag(m.coding), m.target.color))
 	dst = appendBlock(dst, head.Own)
@@ -102,37 +101,4 @@ func fieldsIn(lines []byte) iter.Seq2[[]byte, []byte] {
 			lines = lines[end+1:]
 		}
 	}
-}
-
-// blocks are the fields of lines that many entries have in common, by where these lie.
-type blocks [256]atomic.Pointer[block]
-
-type block struct {
-	lines  []byte
-	fields []*h2.Shared
-}
-
-// append appends lines that are never changed to a header block. That they are known keeps them where they are: no others can have their place.
-func (b *blocks) append(dst, lines []byte, known *h2.Memory) []byte {
-	for _, f := range b.of(lines) {
-		dst = known.Append(dst, f)
-	}
-	return dst
-}
-
-func (b *blocks) of(lines []byte) []*h2.Shared {
-	if len(lines) == 0 {
-		return nil
-	}
-	first := unsafe.SliceData(lines)
-	at := &b[uintptr(unsafe.Pointer(first))>>4%uintptr(len(b))]
-	known := at.Load()
-	if known == nil || unsafe.SliceData(known.lines) != first || len(known.lines) != len(lines) {
-		known = &block{lines: lines}
-		for name, value := range fieldsIn(lines) {
-			known.fields = append(known.fields, h2.Share(name, value))
-		}
-		at.Store(known)
-	}
-	return known.fields
 }
