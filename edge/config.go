@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -90,7 +91,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 func (c *Config) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
-		if f.address != "" && !isAddress(f.address) {
+		if f.address != "" && !hostport.Valid(f.address) {
 			errs = append(errs, errors.New(f.flag+" must be HOST:PORT"))
 		}
 	}
@@ -118,15 +119,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isAddress reports whether s is HOST:PORT, with a port that there is.
-func isAddress(s string) bool {
-	_, port, err := net.SplitHostPort(s)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	return err == nil
 }
 
 // readToken takes the admin token from its file.
@@ -267,9 +259,8 @@ func (o *Origins) String() string {
 func (o *Origins) Set(s string) error {
 	var group []*url.URL
 	for raw := range strings.SplitSeq(s, ",") {
-		u, err := url.Parse(raw)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
-			u.Fragment != "" || strings.Trim(u.Path, "/") != "" || u.Port() != "" && !isAddress(u.Host) {
+		u, err := hostport.ParseURL(raw)
+		if err != nil || strings.Trim(u.Path, "/") != "" {
 			return errors.New("must be http://HOST[:PORT] or https://HOST[:PORT]")
 		}
 		group = append(group, u)

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 const handshakeTimeout = 10 * time.Second
@@ -60,7 +61,7 @@ func (c *Secure) validate(now time.Time) error {
 		return nil
 	}
 	var errs []error
-	if c.TLSListen != "" && !isAddress(c.TLSListen) {
+	if c.TLSListen != "" && !hostport.Valid(c.TLSListen) {
 		errs = append(errs, errors.New("--tls-listen must be HOST:PORT"))
 	}
 	switch acme := len(c.ACMEHosts) > 0; {

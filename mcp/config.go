@@ -6,9 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"strings"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // Config is everything a user can set. Flags gives the defaults; Run fills in those of fields that are zero.
@@ -70,23 +71,13 @@ func (c *Config) Validate() error {
 	if !isBase(f.CDN) {
 		errs = append(errs, errors.New("--cdn must be an http or https URL without a query"))
 	}
-	if f.HTTP != "" && !isAddress(f.HTTP) {
+	if f.HTTP != "" && !hostport.Valid(f.HTTP) {
 		errs = append(errs, errors.New("--http must be HOST:PORT"))
 	}
 	return errors.Join(errs...)
 }
 
-// isAddress reports whether s is HOST:PORT, with a port that there is.
-func isAddress(s string) bool {
-	_, port, err := net.SplitHostPort(s)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	return err == nil
-}
-
 func isBase(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && !u.ForceQuery &&
-		u.Fragment == "" && u.User == nil && (u.Port() == "" || isAddress(u.Host)) && !strings.Contains(u.Path, "//")
+	u, err := hostport.ParseURL(s)
+	return err == nil && !strings.Contains(u.Path, "//")
 }

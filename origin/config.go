@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/trace"
 )
@@ -92,8 +92,8 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	check(f.Listener != nil || isAddress(f.Listen), "--listen must be HOST:PORT")
-	check(f.AdminListener != nil || f.AdminListen == noListener || isAddress(f.AdminListen), "--admin-listen must be HOST:PORT, or none")
+	check(f.Listener != nil || hostport.Valid(f.Listen), "--listen must be HOST:PORT")
+	check(f.AdminListener != nil || f.AdminListen == noListener || hostport.Valid(f.AdminListen), "--admin-listen must be HOST:PORT, or none")
 	check(f.Bucket != nil || f.Store != "", "--store is required, such as dir:/var/lib/iconedge/store")
 	if f.Bucket == nil && f.Store != "" {
 		if _, err := objectstore.Address(f.Store); err != nil {
@@ -102,26 +102,12 @@ func (c *Config) Validate() error {
 	}
 	check(f.Mirror != "", "--mirror is required, such as /var/lib/iconedge/mirror")
 	check(isFieldValue(f.CacheControl), "--cache-control must be a header field's value")
-	check(isHTTP(f.CDNURL), "--cdn-url must be an http or https URL without a query")
+	_, err := hostport.ParseURL(f.CDNURL)
+	check(err == nil, "--cdn-url must be an http or https URL without a query")
 	check(f.Poll >= 10*time.Millisecond, "--poll must be 10ms at least")
 	check(f.Drain >= 0, "--drain must not be negative")
 	errs = append(errs, f.Trace.Validate())
 	return errors.Join(append(errs, c.Tiers.validate(time.Now()))...)
-}
-
-func isAddress(s string) bool {
-	_, port, err := net.SplitHostPort(s)
-	if err != nil {
-		return false
-	}
-	_, err = net.LookupPort("tcp", port)
-	return err == nil
-}
-
-func isHTTP(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil &&
-		(u.Port() == "" || isAddress(u.Host))
 }
 
 // isFieldValue reports whether s can stand in a header (RFC 9110, section 5.5), and says something.

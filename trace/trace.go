@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -24,6 +23,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	api "go.opentelemetry.io/otel/trace"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // Options are what an operator says of traces; Flags gives the defaults.
@@ -57,11 +58,7 @@ func (o *Options) Flags(fs *flag.FlagSet) {
 // Validate reports all that is wrong with o at once.
 func (o *Options) Validate() error {
 	var errs []error
-	u, err := url.Parse(o.Endpoint)
-	if err == nil && u.Port() != "" {
-		_, err = net.LookupPort("tcp", u.Port())
-	}
-	if o.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	if _, err := hostport.ParseURL(o.Endpoint); o.Endpoint != "" && err != nil {
 		errs = append(errs, errors.New("--trace-endpoint must be http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]"))
 	}
 	if !(o.Sample >= 0 && o.Sample <= 1) {

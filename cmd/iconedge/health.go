@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 const healthHelp = `
@@ -24,14 +24,11 @@ func health(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	address := ownHealth
-	u, err := url.Parse(fs.Arg(0))
-	if err == nil && u.Port() != "" {
-		_, err = net.LookupPort("tcp", u.Port())
-	}
+	_, err := hostport.ParseURL(fs.Arg(0))
 	switch {
 	case fs.NArg() > 1:
 		return errUsage("iconedge health takes one URL")
-	case fs.NArg() == 1 && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
+	case fs.NArg() == 1 && err != nil:
 		return errUsage("the URL must be http://HOST:PORT/healthz or the like")
 	case fs.NArg() == 1:
 		address = fs.Arg(0)
