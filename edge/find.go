@@ -31,6 +31,7 @@ const tries = 3
 
 // find looks an inquiry up, and asks the origin where it must. It leaves in r what the cache did.
 func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
+	came := h.cache.Now()
 	for range tries {
 		e, varies := h.lookup(q)
 		r.forward = forward(e, varies)
@@ -52,7 +53,7 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 		case q.asks.Directives.OnlyIfCached:
 			return found{outcome: outcomeRefused}, notStored()
 		}
-		l, began := h.land(r, q, e, ask)
+		l, began := h.land(r, q, e, came, ask)
 		if l.Err != nil {
 			return r.without(q, e, l.Err)
 		}
@@ -64,8 +65,8 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 }
 
 // land waits for the one request to the origin that is made for all who ask the same. Where the last answer could not be shared
-// nobody waits for anybody.
-func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cache.Landing, began bool) {
+// nobody waits for anybody; and who came at a mark does not get what was dropped before it.
+func (h *handler) land(r *request, q *inquiry, e *cache.Entry, came cache.Mark, ask asker) (l cache.Landing, began bool) {
 	if e != nil && e.Freshness().Fresh(r.now) {
 		r.forward = cachepolicy.ForwardRequest // the client's own directives ask for it
 	}
@@ -78,7 +79,9 @@ func (h *handler) land(r *request, q *inquiry, e *cache.Entry, ask asker) (l cac
 	}
 	defer h.waiting.leave(seat)
 	flight, began := h.fly(q, e, r.now, ask)
-	return flight.Wait(h.waits(r, q, e, flight), seat.left), began
+	l = flight.Wait(h.waits(r, q, e, flight), seat.left)
+	l.Shared = l.Shared && (began || l.Found || !h.cache.Outdates(flight, l.Entry, came))
+	return l, began
 }
 
 // hesitation is how long an origin may take before it counts as failing for those who have a stale answer.

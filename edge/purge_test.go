@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -116,5 +118,53 @@ func TestPurgeWantsToken(t *testing.T) {
 		if w.Code != row.code || w.Code == 401 && w.Header().Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%s with %q: %d, want %d", row.method, row.authorization, w.Code, row.code)
 		}
+	}
+}
+
+// Who asks when a purge is done is not given an answer that was on its way before: it may be of before, and a cache below would keep it. All who
+// ask then still share one request.
+func TestPurgedWhileOnItsWay(t *testing.T) {
+	const later = 20
+	for name, row := range map[string]struct{ target, purge, key string }{
+		"an address":            {"/mdi/home.svg", `{"urls":["/mdi/home.svg"]}`, ""},
+		"a prefix":              {"/mdi/home.svg", `{"prefixes":["/mdi/"]}`, ""},
+		"a key":                 {"/mdi/home.svg", `{"surrogate_keys":["icon/mdi/home"]}`, "icon/mdi/home"},
+		"a forwarded address":   {"/page", `{"urls":["/page"]}`, ""},
+		"a forwarded one's key": {"/page", `{"surrogate_keys":["a"]}`, "b a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			hold := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+			e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n := asked.Add(1)
+				<-hold[min(n, 2)-1]
+				w.Header().Set("Cache-Control", "max-age=1000")
+				w.Header().Set("Surrogate-Key", row.key)
+				w.Header().Set("Content-Type", "image/svg+xml")
+				fmt.Fprintf(w, "<svg xmlns='http://www.w3.org/2000/svg'><!-- %d --></svg>", n)
+			}), func(c *Config) { c.ProxyAll = true })
+			var all sync.WaitGroup
+			ask := func(want string) {
+				all.Go(func() {
+					if a := e.get(t, row.target); a.StatusCode != http.StatusOK || !strings.Contains(a.body, want) {
+						t.Errorf("%d %s, want %s", a.StatusCode, a.body, want)
+					}
+				})
+			}
+			ask("<!-- 1 -->")
+			settled(t, "it is on its way", func() bool { return asked.Load() == 1 })
+			e.purge(t, row.purge)
+			for range later {
+				ask("<!-- 2 -->")
+			}
+			settled(t, "all wait for it", func() bool { return inFlight() >= 1+later })
+			close(hold[0])
+			settled(t, "it is asked for again", func() bool { return asked.Load() == 2 && inFlight() >= later })
+			close(hold[1])
+			all.Wait()
+			if n := asked.Load(); n != 2 {
+				t.Errorf("%d requests, want 2", n)
+			}
+		})
 	}
 }

@@ -172,6 +172,15 @@ func (s *seeds) labelOfURL(key string) uint64 { return maphash.String(s.url, key
 
 func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
 
+// labelsOf appends the labels of an entry: that of its URL, and those of its surrogate keys.
+func (s *seeds) labelsOf(labels []uint64, key string, tags []string) []uint64 {
+	labels = append(labels, s.labelOfURL(key))
+	for _, t := range tags {
+		labels = append(labels, s.labelOfTag(t))
+	}
+	return labels
+}
+
 // hashOf is the hash of a variant, on the same shelf as others of its address; that of an answer without variants is the label of
 // its address.
 func (s *seeds) hashOf(label uint64, secondary string) uint64 {

@@ -133,11 +133,7 @@ func (d *disk) store(e *Entry) {
 
 // placeOf describes where an entry lies.
 func (d *disk) placeOf(s *segment, off, size int64, n *name) *place {
-	p := &place{segment: s, off: uint32(off), size: uint32(size), asked: n.asked}
-	p.labels = append(p.labels, d.seeds.labelOfURL(n.key))
-	for _, t := range n.tags {
-		p.labels = append(p.labels, d.seeds.labelOfTag(t))
-	}
+	p := &place{segment: s, off: uint32(off), size: uint32(size), asked: n.asked, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
 	if n.secondary != "" {
 		for _, k := range append([]string{n.secondary}, n.aliases...) {
 			p.keys = append(p.keys, d.seeds.hashOf(p.labels[0], k))

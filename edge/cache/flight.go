@@ -40,6 +40,7 @@ type Landing struct {
 // A Flight is one request to the origin that all callers of a key wait for. It does not end when a caller goes away.
 type Flight struct {
 	begun   time.Time
+	mark    Mark // when it began
 	done    chan struct{}
 	landing Landing
 }
@@ -62,6 +63,17 @@ func (f *Flight) Wait(atMost time.Duration, left <-chan struct{}) Landing {
 	case <-left:
 		return Landing{Err: ErrLeft}
 	}
+}
+
+// Outdates reports whether what a flight brought was dropped while it was under way, by a drop or a purge that somebody who came at a
+// mark may have waited for: he is not to have the answer of before.
+func (c *Cache) Outdates(f *Flight, e *Entry, came Mark) bool {
+	if e == nil || f.mark >= came {
+		return false
+	}
+	c.marks.mu.RLock()
+	defer c.marks.mu.RUnlock()
+	return c.marks.about(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.mark
 }
 
 // Age is how long ago it began.
@@ -111,7 +123,7 @@ func (c *Cache) Fly(key string, stale *Entry, now time.Time, find func() *Entry,
 	if e := find(); e != nil && !e.Same(stale) {
 		return landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
 	}
-	f = &Flight{begun: now, done: make(chan struct{})}
+	f = &Flight{begun: now, mark: c.Now(), done: make(chan struct{})}
 	s.airborne[key] = f
 	go c.fly(s, f, key, ask)
 	return f, true

@@ -137,10 +137,7 @@ func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 
 // label prepares an entry for being stored.
 func (c *Cache) label(e *Entry) {
-	e.labels = append(e.few[:0], c.seeds.labelOfURL(e.Key))
-	for _, t := range e.Tags {
-		e.labels = append(e.labels, c.seeds.labelOfTag(t))
-	}
+	e.labels = c.seeds.labelsOf(e.few[:0], e.Key, e.Tags)
 	e.hash = c.seeds.hashOf(e.labels[0], e.Secondary)
 }
 
