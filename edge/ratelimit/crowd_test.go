@@ -160,7 +160,7 @@ func allowAtDoor(l *Limiter, decisions chan Decision, n int64) {
 func TestParallelAtTheCeiling(t *testing.T) {
 	limit := Limit{5, time.Minute}
 	l := New(limit, Options{MaxClients: 4})
-	for round := range uint32(2000) {
+	for round := range uint32(6000) {
 		now := t0.Add(time.Duration(round) * limit.Window)
 		client := netip.AddrFrom4([4]byte{byte(10 + round%50), 0, 0, 1})
 		var through atomic.Int64

@@ -50,8 +50,8 @@ type Limiter struct {
 	_       [64]byte // what changes is in another cache line than what does not
 	clients atomic.Int64
 	crowds  atomic.Int64 // shared windows
-	waiting atomic.Int64 // calls that are about to make a window above the ceiling
-	door    sync.Mutex   // is held by one of them at a time
+	waiting atomic.Int64 // calls that look for a window above the ceiling, or are about to make one
+	door    sync.RWMutex // is held by those that look together, by one that makes alone
 
 	shardings [shards]shard
 }
@@ -106,15 +106,15 @@ func (l *Limiter) moment(now time.Time) moment {
 }
 
 // allowCrowded is above the ceiling, or not long ago. Whoever shares a window goes on sharing it until it is empty, so that nobody
-// gets a second one within the time of the first; and as windows are made one after the other here, and nowhere else meanwhile, calls
-// of one client that come at once do not get two either.
+// gets a second one within the time of the first; and as windows are made one after the other here, while nobody looks, and nowhere else
+// meanwhile, calls of one client that come at once do not get two either.
 func (l *Limiter) allowCrowded(own key, at moment) Decision {
-	keys := [...]key{own, own.near(), own.wide()}
-	if d, ok := l.takeFirst(keys[:], at, ifKnown); ok {
-		return d
-	}
 	l.waiting.Add(1)
 	defer l.waiting.Add(-1)
+	keys := [...]key{own, own.near(), own.wide()}
+	if d, ok := l.takeKnown(keys[:], at); ok {
+		return d
+	}
 	l.door.Lock()
 	defer l.door.Unlock()
 	if d, ok := l.takeFirst(keys[:], at, ifKnown); ok {
@@ -122,6 +122,14 @@ func (l *Limiter) allowCrowded(own key, at moment) Decision {
 	}
 	d, _ := l.takeFirst(keys[:], at, ifRoom)
 	return d
+}
+
+// takeKnown takes a place in the first of these windows that is there. None is made meanwhile: a client could get one of his own behind the look
+// for that, and then a place in one that he shares, made by somebody else.
+func (l *Limiter) takeKnown(keys []key, at moment) (d Decision, ok bool) {
+	l.door.RLock()
+	defer l.door.RUnlock()
+	return l.takeFirst(keys, at, ifKnown)
 }
 
 // takeFirst takes a place in the first of these windows that has one to give.
