@@ -113,21 +113,21 @@ func Document(address string) any {
 					"That release's own drawing, to be kept for a year; an id that is no longer kept is a 404.", schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
 				Responses: answers("The drawing.", typeSVG, schema{Type: "string"}, "404"),
 			}},
-			"/api/v1/icon/{pack}/{name}": {Get: &operation{
+			iconPath.pattern: {Get: &operation{
 				OperationID: "icon", Summary: "An icon, and what is known of it", Tags: []string{"icons"},
 				Parameters: append(append(refParams(), query("format", "json, or svg for what the CDN path answers.",
 					schema{Type: "string", Enum: []any{"json", "svg"}, Default: "json"})), variantParams()...),
 				Responses: iconAnswers(of(icon.Answer{})),
 			}},
-			"/api/v1/search": {Get: &operation{
+			searchPath.pattern: {Get: &operation{
 				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
 				Responses: answers("What was found.", typeJSON, of(icon.SearchAnswer{}), "404"),
 			}},
-			"/api/v1/suggest": {Get: &operation{
+			suggestPath.pattern: {Get: &operation{
 				OperationID: "suggest", Summary: "Completions while typing", Tags: []string{"icons"}, Parameters: []parameter{queryText()},
 				Responses: answers("At most 10 completions.", typeJSON, of(icon.SuggestAnswer{})),
 			}},
-			"/api/v1/packs": {Get: &operation{
+			packsPath.pattern: {Get: &operation{
 				OperationID: "packs", Summary: "All packs", Tags: []string{"packs"},
 				Parameters: []parameter{
 					query("category", "Packs of that kind.", schema{Type: "string"}),
@@ -136,7 +136,7 @@ func Document(address string) any {
 				},
 				Responses: answers("The packs, sorted by key.", typeJSON, of(icon.PacksAnswer{})),
 			}},
-			"/api/v1/packs/{pack}": {Get: &operation{
+			packPath.pattern: {Get: &operation{
 				OperationID: "pack", Summary: "One pack and its icons", Tags: []string{"packs"},
 				Parameters: []parameter{
 					refParams()[0], query("page", "From 1.", number(1, icon.MaxPage, icon.DefaultPage)),
@@ -144,22 +144,22 @@ func Document(address string) any {
 				},
 				Responses: answers("The pack.", typeJSON, of(icon.PackAnswer{}), "404"),
 			}},
-			"/api/v1/auth/verify": {Post: &operation{
+			verifyPath.pattern: {Post: &operation{
 				OperationID: "verify", Summary: "Whether a licence token is valid", Tags: []string{"licences"},
 				Body:      &content{Description: "At most 4 KiB.", Required: true, Content: map[string]media{typeJSON: {of(VerifyCall{})}}},
 				Responses: answers("A token that is not valid gives valid: false and no more.", typeJSON, of(icon.VerifyAnswer{}), "415"),
 			}},
-			"/api/v1/openapi.json": {Get: &operation{
+			openapiPath.pattern: {Get: &operation{
 				OperationID: "openapi", Summary: "This document", Tags: []string{"service"},
 				Responses: answers("This document.", typeJSON, schema{Type: "object"}),
 			}},
-			"/-/release": {Get: &operation{
+			releasePath.pattern: {Get: &operation{
 				OperationID: "release", Summary: "The current release, and what changed since another", Tags: []string{"service"},
 				Description: "For caches in front of this service.",
 				Parameters:  []parameter{query("since", "Id of the release to compare with.", schema{Type: "string"})},
 				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{})),
 			}},
-			"/-/names": {Get: &operation{
+			namesPath.pattern: {Get: &operation{
 				OperationID: "names", Summary: "Which packs and icons a release has", Tags: []string{"service"},
 				Description: "For caches in front of this service, in a form of its own.",
 				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", schema{Type: "string"})},
@@ -178,8 +178,8 @@ func Document(address string) any {
 	for path, item := range d.Paths {
 		item.may(path)
 	}
-	for _, path := range []string{"/api/v1/icon/{pack}/{name}", "/api/v1/search", "/api/v1/suggest", "/api/v1/packs", "/api/v1/packs/{pack}"} {
-		d.Paths[path].Get.license()
+	for _, e := range []*endpoint{iconPath, searchPath, suggestPath, packsPath, packPath} {
+		d.Paths[e.pattern].Get.license()
 	}
 	d.Components = components{s, sharedAnswers(of(problem.Problem{})), map[string]securityScheme{
 		licenseScheme: {"http", "bearer", "A licence token. Most services ask for none; some limit those who bear one less."},
