@@ -53,7 +53,9 @@ func together(ctx context.Context, log *slog.Logger, endings ...ending) {
 
 // shutdown closes what is idle, again and again until nothing is open or ctx ends. Connections of HTTP/2 are ended by their own server.
 func (s *conns) shutdown(ctx context.Context) error {
-	began := s.clock()
+	s.mu.Lock()
+	began := s.now()
+	s.mu.Unlock()
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
 	for s.endIdle(began) > 0 {
@@ -69,9 +71,8 @@ func (s *conns) shutdown(ctx context.Context) error {
 // endIdle ends what has been idle for a while since draining began, and returns how many were open.
 func (s *conns) endIdle(began time.Time) int {
 	s.mu.Lock()
-	open := slices.Collect(maps.Keys(s.open))
+	open, now := slices.Collect(maps.Keys(s.open)), s.now()
 	s.mu.Unlock()
-	now := s.clock()
 	for _, c := range open {
 		if c.missed(began, now) && c.closeIdle() {
 			c.closing.Store(true)
@@ -79,13 +80,6 @@ func (s *conns) endIdle(began time.Time) int {
 		}
 	}
 	return len(open)
-}
-
-// clock is the time that decides about connections.
-func (s *conns) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now()
 }
 
 // missed reports whether nobody will miss c.

@@ -80,7 +80,7 @@ func (h *handler) land(r *request, q *inquiry, e *cache.Entry, came cache.Mark, 
 	defer h.waiting.leave(seat)
 	flight, began := h.fly(q, e, r.now, ask)
 	l = flight.Wait(h.waits(r, q, e, flight), seat.left)
-	l.Shared = l.Shared && (began || l.Found || !h.cache.Outdates(flight, l.Entry, came))
+	l.Shared = l.Shared && !h.cache.Outdates(flight, l.Entry, came)
 	return l, began
 }
 

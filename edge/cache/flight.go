@@ -118,10 +118,10 @@ func (c *Cache) Fly(key string, stale *Entry, now time.Time, find func() *Entry,
 		return f, false
 	}
 	if err, ok := s.failed.recall(key, now); ok {
-		return landed(Landing{Err: err}), false
+		return c.landed(Landing{Err: err}), false
 	}
 	if e := find(); e != nil && !e.Same(stale) {
-		return landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
+		return c.landed(Landing{Entry: e, Shared: true, Stored: true, Found: true}), false
 	}
 	f = &Flight{begun: now, mark: c.Now(), done: make(chan struct{})}
 	s.airborne[key] = f
@@ -203,8 +203,8 @@ func (c *Cache) Alone(key string, now time.Time) bool {
 	return ok
 }
 
-func landed(l Landing) *Flight {
-	f := &Flight{done: make(chan struct{}), landing: l}
+func (c *Cache) landed(l Landing) *Flight {
+	f := &Flight{mark: c.Now(), done: make(chan struct{}), landing: l}
 	close(f.done)
 	return f
 }
