@@ -221,8 +221,9 @@ func TestRestingAsks(t *testing.T) {
 		client := &resting{path: "/a/b.svg", want: 2}
 		ours, theirs := net.Pipe()
 		acknowledged := make([]byte, frameHead)
-		go func() {
-			defer theirs.Close()
+		served := make(chan struct{})
+		go func() { // the server's end stays open until the client is done
+			defer close(served)
 			io.ReadFull(theirs, make([]byte, len(opening(client.target.String(), client.path))))
 			theirs.Write(append(frame(frameSettings, flagAck, 0, 0), frame(frameSettings, 0, 0, 0)...))
 			io.ReadFull(theirs, acknowledged)
@@ -230,6 +231,8 @@ func TestRestingAsks(t *testing.T) {
 		}()
 		err := client.ask(ours)
 		ours.Close()
+		<-served
+		theirs.Close()
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) || !bytes.Equal(acknowledged, frame(frameSettings, flagAck, 0, 0)) {
 			t.Errorf("%v, %x acknowledged; want %q", err, acknowledged, row.want)
 		}
