@@ -93,6 +93,9 @@ func TestClientKeeps(t *testing.T) {
 	ours, theirs := connected(t)
 	c.wires[edges[0]] = ours
 	theirs.Close()
+	if _, err := ours.Read(make([]byte, 1)); err != io.EOF { // until it is known here
+		t.Error(err)
+	}
 	if a := c.try(edges[0], question{target: "/x"}.request(2, true), time.Minute); a.err != nil {
 		t.Errorf("over a connection that the edge had closed: %v", a.err)
 	}

@@ -15,13 +15,16 @@ import (
 	"time"
 )
 
-// script is a process that runs a script of the shell, and is ready when it has made a file.
+// script is a process that runs a script of the shell, and is ready when it has written a file: the shell makes it before it writes.
 func script(t *testing.T, words string) (p *process, made string) {
 	t.Helper()
 	dir := t.TempDir()
 	made = filepath.Join(dir, "made")
 	p = &process{name: "script", program: "/bin/sh", args: []string{"-c", words, "sh", made}, logs: dir, ready: func(context.Context) error {
-		_, err := os.Stat(made)
+		info, err := os.Stat(made)
+		if err == nil && info.Size() == 0 {
+			err = errors.New("the file is empty")
+		}
 		return err
 	}}
 	t.Cleanup(p.kill)
