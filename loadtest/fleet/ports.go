@@ -9,19 +9,25 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
 // Ports are taken from these: from 32768 on Linux gives them to connections, and a run makes many before its last server starts.
 const firstPort, lastPort = 20_000, 32_000
 
+// tried is how many of them were looked at, the first one somewhere among them: what was free once is not given away twice.
+var tried atomic.Int64
+
+func init() { tried.Store(rand.Int64N(lastPort - firstPort)) }
+
 // freePorts are loopback addresses that nothing listens on.
 func freePorts(n int) (addresses []string, err error) {
-	for range 100 * n {
+	for range lastPort - firstPort {
 		if len(addresses) == n {
 			return addresses, nil
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort)))
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.FormatInt(firstPort+tried.Add(1)%(lastPort-firstPort), 10))
 		if err != nil {
 			continue // it is taken: another one
 		}

@@ -1,0 +1,22 @@
+//go:build linux
+
+package fleet
+
+import "testing"
+
+// What was given away is not given again, though nobody listens there yet.
+func TestFreePorts(t *testing.T) {
+	given := map[string]bool{}
+	for range 300 {
+		two, err := freePorts(2)
+		if err != nil || len(two) != 2 {
+			t.Fatal(two, err)
+		}
+		for _, address := range two {
+			if given[address] {
+				t.Fatalf("%s is given twice", address)
+			}
+			given[address] = true
+		}
+	}
+}
