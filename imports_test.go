@@ -32,8 +32,9 @@ var rooms = map[string]string{
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/accesslog":        "",
 	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
-	"edge/h1":               "edge/plain",                               // it knows nothing of caches
-	"edge/h2":               "edge/plain golang.org/x/net/http2",        // nor does this; names of frames, and HPACK's Huffman code
+	"edge/bodies":           "",
+	"edge/h1":               "edge/bodies edge/plain",                        // it knows nothing of caches
+	"edge/h2":               "edge/bodies edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -177,9 +177,8 @@ func unreadable(err error) *problem.Problem {
 		return refusedAs(fasthttp.StatusRequestHeaderFieldsTooLarge)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return refusedAs(fasthttp.StatusRequestEntityTooLarge)
-	case errors.Is(err, h1.ErrCrowded):
-		return problem.New(fasthttp.StatusServiceUnavailable, "too many long requests are being read; trying again in a moment may help").
-			With("Retry-After", "1")
+	case errors.Is(err, bodies.ErrCrowded):
+		return refusedAs(fasthttp.StatusServiceUnavailable)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return refusedAs(fasthttp.StatusRequestTimeout)
 	}
@@ -188,9 +187,14 @@ func unreadable(err error) *problem.Problem {
 
 // refusedAs is the answer to a request that can't be read to its end, whatever protocol it comes by.
 func refusedAs(status int) *problem.Problem {
-	return problem.New(status, map[int]string{
+	p := problem.New(status, map[int]string{
 		fasthttp.StatusRequestTimeout:              "the request did not come in time",
 		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
 		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request's line and fields have at most 16384 bytes",
+		fasthttp.StatusServiceUnavailable:          "too many long requests are being read; trying again in a moment may help",
 	}[status])
+	if status == fasthttp.StatusServiceUnavailable {
+		p.With("Retry-After", "1")
+	}
+	return p
 }

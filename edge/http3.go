@@ -9,12 +9,14 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -76,20 +78,29 @@ type streams struct {
 	h        *handler
 	protocol protocol
 	maxBody  int
+	room     *bodies.Room
 	receive  time.Duration // a request's time
 	send     time.Duration // an answer's
 }
 
 func newStreams(h *handler, cfg Config, p protocol) streams {
-	return streams{h, p, maxRequestBody(cfg.ProxyAll), cfg.RequestTimeout, cfg.AnswerTimeout}
+	return streams{h, p, maxRequestBody(cfg.ProxyAll), h.conns.limits.Bodies, cfg.RequestTimeout, cfg.AnswerTimeout}
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
-	body, err := newPaced(w, s.receive).read(r.Body, s.maxBody+1)
+	var held atomic.Int64
+	defer s.room.Give(&held)
+	most := s.maxBody
+	if 0 <= r.ContentLength && r.ContentLength < int64(most) {
+		most = int(r.ContentLength)
+	}
+	body, err := newPaced(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Take(&held, length) })
 	switch q.Body = body; {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		q.Refuse = http.StatusRequestTimeout
+	case errors.Is(err, bodies.ErrCrowded):
+		q.Refuse = http.StatusServiceUnavailable
 	case err != nil:
 		panic(http.ErrAbortHandler)
 	case len(body) > s.maxBody:

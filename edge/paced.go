@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 // paced keeps the time of a request, and of its answer, where the server keeps none: each MiB has so long, from the first byte of the first. Only the time
@@ -27,17 +29,21 @@ func (p *paced) due(now time.Time) time.Time {
 	return now.Add(p.each*time.Duration(1+p.moved/pacedPart) - p.waited)
 }
 
-// read reads up to most bytes of a body.
-func (p *paced) read(from io.Reader, most int) ([]byte, error) {
+// read reads up to most bytes of a body. take makes room for so many bytes of it, before they are read.
+func (p *paced) read(from io.Reader, most int, take func(length int64) error) ([]byte, error) {
 	var all []byte
 	for now := time.Now(); ; now = time.Now() {
 		if err := p.control.SetReadDeadline(p.due(now)); err != nil {
 			return nil, err
 		}
-		part, err := io.ReadAll(io.LimitReader(from, int64(min(pacedPart, most-len(all)))))
+		room := min(max(len(all), bodies.Free), pacedPart, most-len(all)) // announcing costs nothing
+		if err := take(int64(len(all) + room)); err != nil {
+			return nil, err
+		}
+		part, err := io.ReadAll(io.LimitReader(from, int64(room)))
 		all = append(all, part...)
 		p.moved, p.waited = int64(len(all)), p.waited+time.Since(now)
-		if err != nil || len(part) == 0 || len(all) >= most {
+		if err != nil || len(part) < room || len(all) >= most {
 			return all, err
 		}
 	}

@@ -86,7 +86,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
 	h.missing.init(cfg.CacheBytes)
 	h.routes = newRoutes(h.answer, h.nothing)
-	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead})
+	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead, Bodies: h.conns.limits.Bodies})
 	h.reference = newReference(h, cfg)
 	return h
 }

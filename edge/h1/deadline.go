@@ -65,7 +65,7 @@ func (c *Conn) await() error {
 		return nil
 	}
 	c.out = outgoing{}
-	c.limits.Bodies.give(&c.held)
+	c.limits.Bodies.Give(&c.held)
 	now := time.Now()
 	c.enter(Idle, now)
 	return c.wait(now)

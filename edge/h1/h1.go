@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
@@ -68,7 +69,7 @@ type Limits struct {
 	Request time.Duration // from its first byte to its last
 	Answer  time.Duration // until the client has taken it
 	MaxBody int64         // bytes of a body that the server takes
-	Bodies  *Bodies       // of all connections together; nil: no bound
+	Bodies  *bodies.Room  // of all connections together; nil: no bound
 	Overdue *atomic.Int64 // counts the clients that have not taken their answers; nil: nothing does
 }
 
@@ -227,7 +228,7 @@ func (c *Conn) handOver(p []byte, next verdict) (int, error) {
 // first chunk of it.
 func (c *Conn) handOn(p []byte) (int, error) {
 	c.begin(c.request.Now)
-	if err := c.limits.Bodies.take(&c.held, c.limits.MaxBody); err != nil && bytes.Contains(p, endOfHead) {
+	if err := c.limits.Bodies.Take(&c.held, c.limits.MaxBody); err != nil && bytes.Contains(p, endOfHead) {
 		return c.fail(err)
 	}
 	return len(p), nil
@@ -276,7 +277,7 @@ func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD 
 // takeRest gives out what was read already.
 func (c *Conn) takeRest(p []byte) int {
 	n := copy(p, c.rest)
-	if cap(c.rest) > freeBody {
+	if cap(c.rest) > bodies.Free {
 		if c.rest = c.rest[n:]; len(c.rest) == 0 {
 			c.rest = nil // else its memory would stay
 		}
@@ -355,7 +356,7 @@ func (c *Conn) unlock() {
 
 // Close closes the connection; where answers are being written, after them: they are few and have a deadline.
 func (c *Conn) Close() error {
-	c.limits.Bodies.give(&c.held)
+	c.limits.Bodies.Give(&c.held)
 	c.closing.Store(true)
 	if !c.mu.TryLock() {
 		return nil

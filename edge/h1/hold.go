@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 
 // long reports whether a body of that length is held here until it is whole. Of one that is longer than any may be the server has to
 // say so.
-func (c *Conn) long(length int64) bool { return freeBody < length && length <= c.limits.MaxBody }
+func (c *Conn) long(length int64) bool { return bodies.Free < length && length <= c.limits.MaxBody }
 
 // hold reads the rest of a long body before the server hears of the request. The server makes room for as much as is announced,
 // and announcing costs nothing.
@@ -27,7 +29,7 @@ func (c *Conn) hold(head []byte, begun bool) error {
 	}
 	for have := int64(len(c.rest)); have < c.body; have = int64(len(c.rest)) {
 		room := min(c.body-have, max(have, leastHeld))
-		if err := c.limits.Bodies.take(&c.held, have+room); err != nil {
+		if err := c.limits.Bodies.Take(&c.held, have+room); err != nil {
 			return err
 		}
 		c.rest = slices.Grow(c.rest, int(room))
@@ -52,8 +54,9 @@ func (c *Conn) proceed() error {
 	return err
 }
 
-// fail gives the server the first byte of a request, and with its next Read the reason why there will be no more.
+// fail gives the server the first byte of a request, and with its next Read the reason why there will be no more. What was held is dropped.
 func (c *Conn) fail(err error) (int, error) {
+	c.limits.Bodies.Give(&c.held)
 	c.failure, c.rest, c.body = err, nil, 1
 	return 1, nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 const long = 1 << 20
@@ -27,17 +29,17 @@ func TestHold(t *testing.T) {
 		defer client.Close()
 		conn := NewConn(server, ready{}, limits)
 		heard := false
-		bodies := make(chan string)
+		whole := make(chan string)
 		go func() {
 			for br := bufio.NewReaderSize(conn, 16<<10); ; {
 				r, err := http.ReadRequest(br)
 				if err != nil {
-					close(bodies)
+					close(whole)
 					return
 				}
 				heard = true
 				b, _ := io.ReadAll(r.Body)
-				bodies <- string(b)
+				whole <- string(b)
 			}
 		}()
 		io.WriteString(client, longHead+"\r\n"+longBody[:len(longBody)-1])
@@ -50,13 +52,13 @@ func TestHold(t *testing.T) {
 			if i == 0 {
 				want = longBody[:len(longBody)-1] + "0"
 			}
-			if got := <-bodies; got != want {
+			if got := <-whole; got != want {
 				t.Errorf("body %d has %d bytes, and not those that were sent", i, len(got))
 			}
 		}
 		client.Close()
-		<-bodies
-		if len(conn.rest) > 0 || cap(conn.rest) > freeBody {
+		<-whole
+		if len(conn.rest) > 0 || cap(conn.rest) > bodies.Free {
 			t.Error("the memory of a body stays when it has been used up")
 		}
 	})
@@ -94,7 +96,7 @@ func TestHoldExpected(t *testing.T) {
 func TestBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limits
-		l.Bodies = &Bodies{Max: 600 << 10}
+		l.Bodies = &bodies.Room{Max: 900 << 10}
 		post := func(sent string) (*Conn, chan error) {
 			client, server := net.Pipe()
 			conn, end := NewConn(server, ready{}, l), make(chan error, 1)
@@ -117,9 +119,12 @@ func TestBodies(t *testing.T) {
 		second, two := post(longHead + "\r\n" + longBody[:400<<10])
 		chunked, three := post("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for name, end := range map[string]chan error{"long": two, "in chunks": three} {
-			if err := <-end; !errors.Is(err, ErrCrowded) {
+			if err := <-end; !errors.Is(err, bodies.ErrCrowded) {
 				t.Errorf("a second body, %s: %v", name, err)
 			}
+		}
+		if n := l.Bodies.Used(); n > 800<<10 {
+			t.Errorf("with those that were refused %d bytes are taken", n)
 		}
 		short, four := post("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
 		if err := <-four; err != nil {
@@ -128,7 +133,9 @@ func TestBodies(t *testing.T) {
 		for _, c := range []*Conn{first, second, chunked, short} {
 			c.Close()
 		}
-		<-one
+		if err := <-one; errors.Is(err, bodies.ErrCrowded) {
+			t.Error("the first one was refused")
+		}
 		if n := l.Bodies.Used(); n != 0 {
 			t.Errorf("%d bytes are still taken", n)
 		}

@@ -233,7 +233,7 @@ func (c *Conn) end(err error) {
 		c.dead = err
 	}
 	for _, s := range c.streams {
-		s.stop()
+		c.abandon(s)
 	}
 	c.streams, c.queue = nil, nil
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
@@ -47,7 +48,7 @@ type Request struct {
 	Chosen                  bool // an Answerer has left it to be followed
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte was here
-	Refuse                  int       // status that it must be answered with: 408, 413 or 431; 0: none
+	Refuse                  int       // status that it must be answered with: 408, 413, 431 or 503; 0: none
 }
 
 // A Handler answers what is not plain.
@@ -62,6 +63,7 @@ type Config struct {
 	Send    time.Duration // for an answer of up to 1 MiB, and each further MiB; 30 s
 	MaxBody int           // bytes of a request's body; 64 KiB
 	MaxList int           // bytes of a request's header list, as SETTINGS_MAX_HEADER_LIST_SIZE counts them; 16 KiB
+	Bodies  *bodies.Room  // of all connections together; nil: no bound
 }
 
 const (
@@ -76,6 +78,7 @@ func (c Config) filled() Config {
 	return Config{
 		Idle: cmp.Or(c.Idle, defaultIdle), Receive: cmp.Or(c.Receive, defaultReceive), Send: cmp.Or(c.Send, defaultSend),
 		MaxBody: cmp.Or(c.MaxBody, defaultMaxBody), MaxList: cmp.Or(c.MaxList, defaultMaxList),
+		Bodies: c.Bodies,
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
@@ -369,6 +370,55 @@ func TestRunningHandlersAreCounted(t *testing.T) {
 			break
 		}
 	}
+}
+
+// Bodies count until their handlers are done with them: those of one connection, and of all together. Those that never come to their end are
+// given back too.
+func TestHeldBodies(t *testing.T) {
+	a, room := newApp(), &bodies.Room{Max: 64 << 20}
+	p := connect(t, New(a, a, Config{MaxBody: maxHeld / 2, Bodies: room}))
+	post := func(parts int, ends bool) (stream uint32) {
+		id := p.ask("POST", "/wait", false)
+		for i := range parts {
+			p.WriteData(id, ends && i == parts-1, make([]byte, 16<<10))
+			p.until(func(f http2.Frame) bool { w, ok := f.(*http2.WindowUpdateFrame); return ok && w.StreamID == 0 })
+		}
+		return id
+	}
+	for range 2 {
+		post(maxHeld/2/(16<<10), true)
+		<-a.started
+	}
+	if n := room.Used(); n != maxHeld {
+		t.Errorf("two that are handled take %d bytes, want %d", n, maxHeld)
+	}
+	id := post(1, false)
+	answer := p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamID == id }).(*http2.MetaHeadersFrame)
+	if status := answer.PseudoValue("status"); status != "503" {
+		t.Errorf("a third one: %s", status)
+	}
+	close(a.wait)
+	given := func(name string) {
+		t.Helper()
+		for late := time.Now().Add(2 * time.Minute); room.Used() != 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(late) {
+				t.Fatalf("%s: %d bytes are still taken", name, room.Used())
+			}
+		}
+	}
+	given("when all are answered")
+	half := func() (stream uint32) {
+		id := post(8, false)
+		if room.Used() == 0 {
+			t.Error("half a body takes nothing")
+		}
+		return id
+	}
+	p.WriteRSTStream(half(), http2.ErrCodeCancel)
+	given("when the client takes it back")
+	half()
+	p.Close()
+	given("when the connection is gone")
 }
 
 // A body that its window does not let through waits, and comes as the window opens, however little.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -23,11 +24,12 @@ type stream struct {
 	gone   chan struct{}
 	open   chan struct{} // a window may have opened; room for one
 
-	request *Request // until its handler has it
-	length  int64    // of its body, as announced; -1: not told
-	came    int64    // bytes of it
-	credit  int64    // bytes of the stream's window that may still come
-	whole   bool     // the client has sent all
+	request *Request     // until its handler has it
+	length  int64        // of its body, as announced; -1: not told
+	came    int64        // bytes of it
+	held    atomic.Int64 // of Config.Bodies
+	credit  int64        // bytes of the stream's window that may still come
+	whole   bool         // the client has sent all
 
 	body     []byte // of a ready answer, what is left
 	urgency  byte   // 0 comes first (RFC 9218, section 4.1)
@@ -87,10 +89,16 @@ func (c *Conn) remove(s *stream) {
 		c.queue = slices.Delete(c.queue, i, i+1)
 	}
 	c.waiting -= len(s.body)
+	s.body = nil
+	c.abandon(s)
+}
+
+// abandon drops a request that did not come to its end, or tells its handler that nobody waits any more.
+func (c *Conn) abandon(s *stream) {
 	if s.request != nil {
-		c.held -= len(s.request.Body)
+		c.release(s, len(s.request.Body))
+		s.request = nil
 	}
-	s.body, s.request = nil, nil
 	s.stop()
 }
 
@@ -166,12 +174,8 @@ func (c *Conn) data(f frame) error {
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
 	if s.request != nil {
-		if s.came > int64(c.srv.config.MaxBody) || c.held+len(f.payload) > maxHeld {
-			s.request.Refuse = http.StatusRequestEntityTooLarge
+		if s.request.Refuse = c.keep(s, f.payload); s.request.Refuse != 0 {
 			c.handle(s)
-		} else {
-			s.request.Body = append(s.request.Body, f.payload...)
-			c.held += len(f.payload)
 		}
 	}
 	if ends {
@@ -180,6 +184,25 @@ func (c *Conn) data(f frame) error {
 	s.credit += size
 	c.giveBack(f.stream, size)
 	return nil
+}
+
+// keep adds to a request's body, or says with which status the request must be refused.
+func (c *Conn) keep(s *stream, part []byte) (refuse int) {
+	switch {
+	case s.came > int64(c.srv.config.MaxBody):
+		return http.StatusRequestEntityTooLarge
+	case c.held+len(part) > maxHeld || c.srv.config.Bodies.Take(&s.held, s.came) != nil:
+		return http.StatusServiceUnavailable
+	}
+	s.request.Body = append(s.request.Body, part...)
+	c.held += len(part)
+	return 0
+}
+
+// release gives back the room of a body of n bytes.
+func (c *Conn) release(s *stream, n int) {
+	c.held -= n
+	c.srv.config.Bodies.Give(&s.held)
 }
 
 // giveBack lets as many bytes more come as have come: they are taken in at once, and what is held is bounded otherwise.
@@ -206,7 +229,7 @@ func (c *Conn) complete(s *stream) error {
 func (c *Conn) handle(s *stream) {
 	r := s.request
 	r.Began = c.now
-	c.held -= len(r.Body)
+	n := len(r.Body)
 	s.request, s.began = nil, c.now
 	c.running++
 	go func() {
@@ -216,6 +239,7 @@ func (c *Conn) handle(s *stream) {
 			w.finish(recovered == nil)
 			c.mu.Lock()
 			c.running--
+			c.release(s, n)
 			c.mu.Unlock()
 			if recovered != nil {
 				panic(recovered)
