@@ -92,8 +92,8 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var held atomic.Int64
 	defer s.room.Give(&held)
 	most := s.maxBody
-	if 0 <= r.ContentLength && r.ContentLength < int64(most) {
-		most = int(r.ContentLength)
+	if n := r.ContentLength; n >= 0 { // what is announced needs no more room; a byte behind it is still found
+		most = int(min(int64(most), n))
 	}
 	body, err := newPaced(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Take(&held, length) })
 	switch q.Body = body; {

@@ -69,7 +69,10 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 				r, _ := http.NewRequest("POST", "http://edge.test/form", body)
 				r.ContentLength = length
 				resp, err := s.RoundTrip(r)
-				must(t, err)
+				if err != nil { // not the end of a goroutine that is waited for
+					t.Error(err)
+					return &http.Response{}
+				}
 				resp.Body.Close()
 				return resp
 			}

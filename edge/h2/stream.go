@@ -93,7 +93,7 @@ func (c *Conn) remove(s *stream) {
 	c.abandon(s)
 }
 
-// abandon drops a request that did not come to its end, or tells its handler that nobody waits any more.
+// abandon drops a request that no handler has yet, and tells the handler of one that has that nobody waits any more.
 func (c *Conn) abandon(s *stream) {
 	if s.request != nil {
 		c.release(s, len(s.request.Body))
