@@ -29,6 +29,11 @@ const (
 	acceptPause = 10 * time.Millisecond
 	// maxBodies is how many bytes of long bodies are read at a time.
 	maxBodies = 256 << 20
+	// maxEach is how many bytes one client may hold. With the garbage that comes of them they are at most twice as many.
+	maxEach = 64 << 20
+	// What a connection takes of its client's share, whatever it does: buffers, stacks, what crypto/tls and quic-go keep.
+	plainCosts  = 20 << 10
+	secureCosts = 28 << 10
 )
 
 // A refusal is why a connection was closed at once.
@@ -65,25 +70,24 @@ func newConns(cfg Config) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies, Each: maxEach}, Overdue: &s.overdue}
 	return s
 }
 
 // admit makes c one of the connections, or closes it at once and returns nil. A proxy that is trusted may have as many as all: it
 // speaks for many clients. With a config it is one of TLS, whose handshake is to come; without, it may begin with HTTP/2's preface.
 func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
-	peer, client := addressOf(raw.RemoteAddr()), netip.Prefix{}
-	if !s.clients.trusts(peer) {
-		client = ratelimit.ClientKey(peer)
-	}
+	client := s.owner(addressOf(raw.RemoteAddr()))
 	c := &lingeringConn{}
-	conn := s.clients.proxied(raw)
+	c.share.Client = client
+	conn, limits := s.clients.proxied(raw), s.limits
+	limits.Client = client
 	if config != nil {
 		c.shaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
-		c.Conn = h1.NewConn(tls.Server(c.link, config), h, s.limits)
+		c.Conn = h1.NewConn(tls.Server(c.link, config), h, limits)
 	} else {
-		plainly := h1.NewConn(conn, h, s.limits)
+		plainly := h1.NewConn(conn, h, limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
 			link := h2.NewLink(below(conn), false, already)
 			c.serveStreams(h, link, link)
@@ -99,6 +103,15 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	return c
 }
 
+// owner is the client that a connection from an address counts for; zero: nobody in particular, since a proxy that is trusted speaks for
+// many clients.
+func (s *conns) owner(peer netip.Addr) netip.Prefix {
+	if s.clients.trusts(peer) {
+		return netip.Prefix{}
+	}
+	return ratelimit.ClientKey(peer)
+}
+
 // below is a connection to read from straight, if nothing has to be read from it in another way first.
 func below(c net.Conn) net.Conn {
 	if p, ok := c.(*proxiedConn); ok {
@@ -111,13 +124,18 @@ func below(c net.Conn) net.Conn {
 func (s *conns) enter(c *lingeringConn, client netip.Prefix) (refusal, bool) {
 	s.mu.Lock()
 	now := s.now()
-	if s.of[client] >= s.perClient {
+	costs := int64(plainCosts)
+	if c.link != nil {
+		costs = secureCosts
+	}
+	if s.of[client] >= s.perClient || s.limits.Bodies.Keep(&c.share, costs) != nil {
 		s.mu.Unlock()
 		return refusedClient, false
 	}
 	var oldest []holder
 	if len(s.open) >= s.max {
 		if oldest = s.oldest(now); len(oldest) == 0 {
+			s.limits.Bodies.Give(&c.share)
 			s.mu.Unlock()
 			return refusedTotal, false
 		}
@@ -138,6 +156,7 @@ func (s *conns) leave(c *lingeringConn, client netip.Prefix) {
 	}
 	delete(s.open, c)
 	s.of.leave(client)
+	s.limits.Bodies.Give(&c.share)
 }
 
 // perClient counts connections by client; those of nobody in particular, the zero Prefix, are not counted.

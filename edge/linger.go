@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 )
@@ -51,8 +52,9 @@ type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool
 	closing atomic.Bool
-	shaking atomic.Bool // the handshake of TLS is not done
-	ended   func()      // called once, when it is closed; nil: nothing is
+	shaking atomic.Bool  // the handshake of TLS is not done
+	share   bodies.Share // what it takes by being open
+	ended   func()       // called once, when it is closed; nil: nothing is
 
 	tier    bool                    // its client is an edge behind this one, by its certificate
 	link    *h2.Link                // below TLS; nil: it is not of TLS
@@ -90,6 +92,7 @@ func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 		return
 	}
 	conn := h.streams.NewConn(rw, link, addressOf(rw.RemoteAddr()))
+	conn.CountFor(c.share.Client)
 	if c.tier {
 		conn.ByTier()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
@@ -29,6 +30,7 @@ type Conn struct {
 	renewed time.Time // when the read deadline was moved
 	partial bool      // half a frame, or half a header block, is here: the deadline is its
 	block   block
+	share   bodies.Share // of Config.Bodies: for half a frame, or half a header block
 	state   atomic.Int64 // milliseconds since 1970, and in the lowest bit whether a stream is open
 
 	mu       sync.Mutex
@@ -39,6 +41,7 @@ type Conn struct {
 	queue    []*stream // those with a body that waits for a window, in the order in which they are served
 	waiting  int       // bytes of these bodies
 	held     int       // bytes of bodies of requests
+	heads    int       // bytes of header fields of requests that are not whole
 	running  int       // handlers
 	window   int64     // for bodies on all streams
 	initial  int64     // window of a new stream
@@ -64,12 +67,17 @@ func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	return c
 }
 
+// CountFor has what the connection holds counted against the share of a client (Config.Bodies). It is to be called before Serve.
+func (c *Conn) CountFor(client netip.Prefix) { c.share.Client = client }
+
 // ByTier says that the other end is an edge behind this one. It is to be called before Serve.
 func (c *Conn) ByTier() { c.plain.Tier = true }
 
 const (
 	renew   = 4 * time.Second  // deadlines are moved no more often: timers cost more than a hit
 	halfway = 20 * time.Second // for the rest of a frame or header block
+
+	halfCosts = inBuffer + maxBlock // bytes that it takes meanwhile
 )
 
 // serve reads until the connection ends.
@@ -184,9 +192,15 @@ func (c *Conn) extend() error {
 	half := c.in != nil && c.r < len(*c.in) || c.block.open()
 	switch {
 	case half && !c.partial:
+		if c.srv.config.Bodies.Keep(&c.share, halfCosts) != nil {
+			return broken(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
+		}
 		c.partial, c.renewed = true, time.Time{}
 		return c.rw.SetReadDeadline(c.now.Add(halfway))
 	case !half && (c.partial || c.now.Sub(c.renewed) > renew):
+		if c.partial {
+			c.srv.config.Bodies.Give(&c.share)
+		}
 		c.partial, c.renewed = false, c.now
 		return c.rw.SetReadDeadline(c.now.Add(c.srv.config.Idle + renew))
 	}
@@ -245,6 +259,7 @@ func (c *Conn) close() {
 		outBuffers.give(c.out)
 		c.out = nil
 	}
+	c.srv.config.Bodies.Give(&c.share)
 	leaving := c.leaving
 	c.mu.Unlock()
 	if c.in != nil {

@@ -17,6 +17,7 @@ type decoder struct {
 	table  table
 	fields []Field
 	text   []byte // of values that were Huffman coded
+	size   int    // of fields, as SETTINGS_MAX_HEADER_LIST_SIZE counts
 	over   bool   // the list was longer than allowed: what came after is not in fields
 }
 
@@ -27,7 +28,7 @@ func (d *decoder) init() { d.table.most = tableSize }
 // decode decodes one block into d.fields. Of a list with more than most bytes, or too many fields, the rest is left out, and d.over says
 // so; its entries of the table are made nevertheless.
 func (d *decoder) decode(b []byte, most int) error {
-	d.fields, d.text, d.over = d.fields[:0], d.text[:0], false
+	d.fields, d.text, d.size, d.over = d.fields[:0], d.text[:0], 0, false
 	if len(b) > 0 && b[0] == 0x3f || len(b) > 0 && b[0]&0xe0 == 0x20 {
 		var err error
 		if b, err = d.sizes(b); err != nil {
@@ -60,7 +61,7 @@ func (d *decoder) decode(b []byte, most int) error {
 			d.over = true
 			continue
 		}
-		d.fields = append(d.fields, f)
+		d.fields, d.size = append(d.fields, f), total
 	}
 	return nil
 }
