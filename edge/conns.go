@@ -89,8 +89,12 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	} else {
 		plainly := h1.NewConn(conn, h, limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
-			link := h2.NewLink(below(conn), false, already)
-			c.serveStreams(h, link, link)
+			c.taken.Store(true)
+			go func() { // the server of HTTP/1.1 is done with it: its buffers would stay for as long as the connection
+				link := h2.NewLink(below(conn), false, already)
+				c.serveStreams(h, link, link)
+				c.end()
+			}()
 		})
 		c.Conn = plainly
 	}

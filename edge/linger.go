@@ -52,6 +52,7 @@ type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool
 	closing atomic.Bool
+	taken   atomic.Bool  // HTTP/2 has taken it over: it is not for the server of HTTP/1.1 to close
 	shaking atomic.Bool  // the handshake of TLS is not done
 	share   bodies.Share // what it takes by being open
 	ended   func()       // called once, when it is closed; nil: nothing is
@@ -131,7 +132,7 @@ func (c *lingeringConn) refuse() { c.refused.Store(true) }
 
 // Close says that no more is sent, and ends the connection when there is nothing left to wait for.
 func (c *lingeringConn) Close() error {
-	if c.closing.Swap(true) {
+	if c.taken.Load() || c.closing.Swap(true) {
 		return nil
 	}
 	slow := c.unread() > lingerUnread

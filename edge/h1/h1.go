@@ -185,11 +185,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// TakeOver has f serve a connection that begins with a preface, which it is given with what was read behind it.
+// TakeOver has f take over a connection that begins with a preface, which it is given with what was read behind it. For the server the
+// connection has ended.
 func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.preface, c.takeOver = preface, f }
 
-// precede reads on while what has come may be the beginning of the preface. Where it is all of it, the connection is taken over, and has
-// ended when that is done.
+// precede reads on while what has come may be the beginning of the preface. Where it is all of it, the connection is taken over.
 func (c *Conn) precede(p []byte, n int) (int, error) {
 	for n < len(c.preface) && string(p[:n]) == c.preface[:n] {
 		m, err := c.more(p[n:])

@@ -134,6 +134,10 @@ func (c *Conn) fill() error {
 		c.in, c.r = nil, 0
 	}
 	if c.in == nil {
+		if !c.link.Ready() {
+			c.decoder.rest()
+			c.plain.Begin() // it would keep the buffer that its parts lie in
+		}
 		if err := c.link.Wait(); err != nil {
 			return err
 		}
@@ -180,9 +184,10 @@ func (c *Conn) batch() error {
 
 // tell says to those who look from outside whether a stream is open.
 func (c *Conn) tell(now time.Time) {
-	busy := int64(0)
-	if len(c.streams) > 0 {
-		busy = 1
+	busy := int64(1)
+	if len(c.streams) == 0 {
+		busy = 0
+		c.streams, c.queue = nil, nil // an idle connection keeps no memory of busier days
 	}
 	c.state.Store(now.UnixMilli()<<1 | busy)
 }

@@ -19,8 +19,11 @@ const (
 	streamCosts = 1 << 10 // bytes that a stream takes besides its fields
 )
 
+// copies is how often the fields of a request lie in memory while a Handler answers it: here, where they are read, and for the origin.
+const copies = 4
+
 // HandlerCosts are the bytes that a request takes besides its fields and body while a Handler answers it.
-const HandlerCosts = 16 << 10
+const HandlerCosts = 24 << 10
 
 // A stream is one that is not done with at once: its request has a body, a handler answers it, or its answer waits for a window.
 type stream struct {
@@ -255,7 +258,7 @@ func (c *Conn) complete(s *stream) error {
 func (c *Conn) handle(s *stream) error {
 	room := c.srv.config.Bodies
 	room.Give(&s.share) // from here on the number of handlers is bounded, not that of bytes that are to come
-	if room.Keep(&s.share, int64(s.head+HandlerCosts)) != nil {
+	if room.Keep(&s.share, int64(copies*s.head+HandlerCosts)) != nil {
 		return c.refused(s.id)
 	}
 	r := s.request
