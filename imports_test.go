@@ -17,7 +17,8 @@ const module = "github.com/iconedge/iconedge/"
 // module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
 var rooms = map[string]string{
 	"cmd/iconedge": "icon problem hostport objectstore edge origin " + // the one program: any room
-		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
+		"golang.org/x/term github.com/coreos/go-systemd " + // sockets that systemd keeps
+		"github.com/KimMachineGun/automemlimit", // the memory limit of control groups, versions 1 and 2
 	"icon":                  "",
 	"hostport":              "", // the form of addresses
 	"problem":               "",

@@ -29,8 +29,8 @@ const (
 	acceptPause = 10 * time.Millisecond
 	// maxBodies is how many bytes of long bodies are read at a time.
 	maxBodies = 256 << 20
-	// maxEach is how many bytes one client may hold. With the garbage that comes of them they are at most twice as many.
-	maxEach = 64 << 20
+	// maxEach is how many bytes one client may hold. With the garbage that comes of them they are two to three times as many.
+	maxEach = 48 << 20
 	// What a connection takes of its client's share, whatever it does: buffers, stacks, what crypto/tls and quic-go keep.
 	plainCosts  = 20 << 10
 	secureCosts = 28 << 10

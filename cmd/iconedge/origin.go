@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/iconedge/iconedge/origin"
 )
 
@@ -56,5 +58,6 @@ func serve(ctx context.Context, fs *flagSet, log **slog.Logger, logger func() (*
 	if err := validate(); err != nil {
 		return errUsage(oneLine(err))
 	}
+	limitMemory(l, memlimit.FromCgroup)
 	return run(ctx)
 }

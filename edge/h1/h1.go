@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	serverCosts = 16 << 10 // bytes that a request takes while the server answers it, besides its connection and body
+	serverCosts = 24 << 10 // bytes that a request takes while the server answers it, besides its connection and body
 
 	maxFields = 100         // of a plain request
 	maxMethod = 32          // bytes

@@ -79,7 +79,7 @@ func (p *peer) seen() (refused map[uint32]http2.ErrCode) {
 // The header fields of requests that are not whole count on their connection: beyond 256 KiB its streams are refused, until one of the others is
 // whole; a client that goes on loses the connection.
 func TestUnfinishedHeads(t *testing.T) {
-	a, room := newApp(), &bodies.Room{Max: 64 << 20}
+	a, room := newApp(), &bodies.Room{Max: 64 << 20, Each: 64 << 20}
 	defer close(a.wait)
 	s := New(a, a, Config{Bodies: room})
 	p := connectAs(t, s, hog)
@@ -115,7 +115,7 @@ func TestUnfinishedHeads(t *testing.T) {
 	if code, told := p.ended(); !told || code != http2.ErrCodeEnhanceYourCalm {
 		t.Errorf("a client that goes on: %v, told: %v", code, told)
 	}
-	settledAt(t, room, 2*(HandlerCosts+streamCosts)+bombSize) // the handlers' alone
+	settledAt(t, room, 2*HandlerCosts+copies*(bombSize+4*streamCosts)) // the handlers' alone
 }
 
 // settledAt waits until clients hold no more than n bytes.
@@ -156,7 +156,7 @@ func TestShareOfClient(t *testing.T) {
 		{"its third", hog, false, 0, 1},
 		{"its fourth, of whole requests", hog, true, 0, 0},
 		{"another client's", other, false, 15, 15},
-		{"another client's, of whole requests", other, true, 4, 6}, // a handler's costs come on top
+		{"another client's, of whole requests", other, true, 1, 2}, // a handler's costs come on top
 		{"nobody's in particular", netip.Prefix{}, false, 15, 15},
 		{"nobody's, of whole requests", netip.Prefix{}, true, 15, 15},
 	} {

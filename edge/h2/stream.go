@@ -23,7 +23,7 @@ const (
 const copies = 4
 
 // HandlerCosts are the bytes that a request takes besides its fields and body while a Handler answers it.
-const HandlerCosts = 24 << 10
+const HandlerCosts = 32 << 10
 
 // A stream is one that is not done with at once: its request has a body, a handler answers it, or its answer waits for a window.
 type stream struct {
