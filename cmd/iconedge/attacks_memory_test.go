@@ -388,6 +388,8 @@ func (h hoard) run(ctx context.Context, e *server, made *atomic.Int64) (spent in
 	case <-ctx.Done():
 	case <-time.After(hoardHolds):
 	}
+	spent = hoardInput - max(0, left.Load())
+	left.Store(hoardInput) // the edge is to hear that they are closed
 	for _, c := range open {
 		if c.quic != nil {
 			c.quic.CloseWithError(0x100, "")
@@ -397,7 +399,7 @@ func (h hoard) run(ctx context.Context, e *server, made *atomic.Int64) (spent in
 			c.Conn.Close()
 		}
 	}
-	return hoardInput - max(0, left.Load()), nil
+	return spent, nil
 }
 
 // TestHoards has one client send 16 MB in every way that may make the edge hold memory, and looks at how much that is, and

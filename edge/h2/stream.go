@@ -19,8 +19,9 @@ const (
 	streamCosts = 1 << 10 // bytes that a stream takes besides its fields
 )
 
-// copies is how often the fields of a request lie in memory while a Handler answers it: here, where they are read, and for the origin.
-const copies = 4
+// copies is how often the fields of a request lie in memory while a Handler answers it: here, where they are read, and for the origin,
+// with the garbage that comes of it.
+const copies = 6
 
 // HandlerCosts are the bytes that a request takes besides its fields and body while a Handler answers it.
 const HandlerCosts = 32 << 10
