@@ -27,6 +27,10 @@ type application struct {
 }
 
 func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/-/") {
+		http.NotFound(w, r)
+		return
+	}
 	n := a.asked.Add(1)
 	if a.each != nil {
 		a.each(n, r)
@@ -112,19 +116,29 @@ func (c crowd) wrong(all []answer) (bodies, statuses int) {
 // the same time: were the others sent one after the other, that would never be.
 func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *http.Request) {
 	var here atomic.Int64
+	all := make(chan struct{})
 	return func(n int64, _ *http.Request) {
 		if n == 1 {
 			reached(t, "requests that wait in the edge", waiting, e.waiting.waiting)
 			return
 		}
-		here.Add(1)
-		reached(t, "requests at the origin at once", parallel, func() int { return int(here.Load()) })
+		if here.Add(1) == int64(parallel) {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-time.After(atMost):
+			t.Errorf("%d requests are at the origin at once, want %d", here.Load(), parallel)
+		}
 	}
 }
 
-// reached waits until there are so many. It runs in a handler, which must end whatever happens.
+// atMost is how long a handler of an origin waits for what should happen: it must end whatever happens.
+const atMost = 30 * time.Second
+
+// reached waits until there are so many.
 func reached(t *testing.T, what string, want int, count func() int) {
-	for end := time.Now().Add(20 * time.Second); count() < want; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(atMost); count() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%d %s, want %d", count(), what, want)
 			return
@@ -237,7 +251,7 @@ func TestCollapseThroughShield(t *testing.T) {
 					expire(t, e, app, "/")
 					shield.age(t, "/", time.Minute)
 				}
-				app.each = allWaiting(t, e, clients, clients-1)
+				app.each = allWaiting(t, e, clients, min(clients, 50)-1) // an edge opens only so many connections to its origin
 				c := crowd{t, clients, "/", withCookies}
 				bodies := 0
 				for i, a := range c.ask(e) {
@@ -278,7 +292,9 @@ func TestCollapseFromDisk(t *testing.T) {
 			conditional.Add(1)
 		}
 		if here.Add(1) == 1 {
-			reached(t, "requests that wait in the edge", 1, func() int { return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients)) })
+			reached(t, "requests that wait in the edge", 1, func() int {
+				return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients))
+			})
 		}
 	}
 	var wg sync.WaitGroup
@@ -330,6 +346,298 @@ func TestCollapseConditional(t *testing.T) {
 					if a.StatusCode != code || a.body != want {
 						t.Errorf("client %d: %d %.30q, want %d %.30q", i, a.StatusCode, a.body, code, want)
 					}
+				}
+			})
+		}
+	}
+}
+
+// shared counts the responses of a crowd that are an application's one body, and those of them that were collapsed or stored.
+func (c crowd) shared(all []answer) (right, collapsed, stored int) {
+	for _, a := range all {
+		if a.StatusCode == http.StatusOK && a.body == bodyFor("everybody") {
+			right++
+		}
+		switch s := a.Header.Get("Cache-Status"); {
+		case strings.Contains(s, "collapsed"):
+			collapsed++
+		case strings.Contains(s, "stored"):
+			stored++
+		}
+	}
+	return right, collapsed, stored
+}
+
+// mixed are the fields of clients of which some have a session, some a licence, and most nothing.
+func mixed(i int) []string {
+	switch i % 5 {
+	case 1:
+		return withCookies(i)
+	case 2:
+		return []string{"Authorization", fmt.Sprint("Bearer ", i)}
+	}
+	return nil
+}
+
+// A thousand clients that may each reuse the response make one request to the origin, with cookies or without, whole or streamed; what is for one client
+// alone in it, by the words of the origin, goes to that client alone.
+func TestCollapseShared(t *testing.T) {
+	const clients = 1000
+	for name, fields := range map[string][]string{
+		"max-age":                     {"Cache-Control", "public, max-age=60"},
+		"s-maxage":                    {"Cache-Control", "s-maxage=60"},
+		"targeted":                    {"Cache-Control", "no-store", "CDN-Cache-Control", "public, max-age=60"},
+		"stale while revalidated":     {"Cache-Control", "public, max-age=0, stale-while-revalidate=60"},
+		"a field for one client":      {"Cache-Control", `public, max-age=60, private="X-Mine", no-cache="X-Too"`, "X-Mine", "1", "X-Too", "1"},
+		"Vary that all agree in":      {"Cache-Control", "public, max-age=60", "Vary", "Accept-Language"},
+		"must-revalidate while fresh": {"Cache-Control", "max-age=60, must-revalidate"},
+	} {
+		for _, streams := range []bool{false, true} {
+			for who, of := range map[string]func(int) []string{"cookies": withCookies, "no cookies": nameless, "mixed": mixed} {
+				t.Run(fmt.Sprintf("%s, streams %v, %s", name, streams, who), func(t *testing.T) {
+					app := &application{fields: fields, streams: streams, shared: true}
+					e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+					app.each = allWaiting(t, e, clients, clients)
+					c, mine := crowd{t, clients, "/", of}, 0
+					all := c.ask(e)
+					for _, a := range all {
+						if a.Header.Get("X-Mine") != "" || a.Header.Get("X-Too") != "" {
+							mine++
+						}
+					}
+					right, collapsed, stored := c.shared(all)
+					if n := app.asked.Load(); n != 1 || right != clients || collapsed != clients-1 || !streams && stored != 1 || mine > 1 {
+						t.Errorf("the origin was asked %d times; %d are right, %d collapsed, %d stored; %d have what is for one", n, right, collapsed, stored, mine)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Clients of several variants make one request for each variant, and none of them waits for a third.
+func TestCollapseVariants(t *testing.T) {
+	const clients, languages = 200, 4
+	var asked atomic.Int64
+	var e *edgeTest
+	e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := asked.Add(1); n == 1 {
+			reached(t, "requests that wait in the edge", clients, e.waiting.waiting)
+		} else { // they go at the same time, and their clients wait again
+			reached(t, "requests to the origin", languages, func() int { return int(asked.Load()) })
+			reached(t, "requests that wait in the edge", clients*(languages-1)/languages, e.waiting.waiting)
+		}
+		says(r.Header.Get("X-Language"), "Cache-Control", "max-age=60", "Vary", "X-Language")(w, r)
+	}), func(c *Config) { c.ProxyAll = true })
+	c := crowd{t, clients, "/", func(i int) []string { return []string{"X-Language", fmt.Sprint(i % languages)} }}
+	for i, a := range c.ask(e) {
+		if a.body != fmt.Sprint(i%languages) {
+			t.Errorf("client %d got the variant %q", i, a.body)
+		}
+	}
+	if n := asked.Load(); n != languages {
+		t.Errorf("the origin was asked %d times for %d variants", n, languages)
+	}
+}
+
+// What a request with Authorization may not share with others says nothing of what they may share: they make one request together.
+func TestCollapseBehindAuthorization(t *testing.T) {
+	const clients = 100
+	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
+	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+	first := make(chan struct{})
+	app.each = func(n int64, _ *http.Request) {
+		switch n {
+		case 1:
+			close(first)
+			reached(t, "requests that wait in the edge", clients, e.waiting.waiting)
+		case 2:
+			reached(t, "requests that wait in the edge", clients-1, e.waiting.waiting)
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { e.get(t, "/", "Authorization", "Bearer mine") })
+	<-first
+	c := crowd{t, clients - 1, "/", nameless}
+	right, collapsed, _ := c.shared(c.ask(e))
+	wg.Wait()
+	if n := app.asked.Load(); n != 2 || right != clients-1 || collapsed != clients-2 {
+		t.Errorf("the origin was asked %d times, want 2; %d are right, %d collapsed", n, right, collapsed)
+	}
+	if e.cache.IsHitForPass("/", time.Now()) {
+		t.Error("one client with Authorization keeps those without from collapsing")
+	}
+}
+
+// A failure that belongs to nobody ends the wait of all clients without credentials: an origin that fails is not sent each of their requests. Clients with
+// credentials are sent by themselves, and get what is theirs.
+func TestCollapseFailure(t *testing.T) {
+	const clients = 300
+	for name, row := range map[string]struct {
+		status int
+		fields []string
+		of     func(int) []string
+		shared bool
+	}{
+		"500":                    {500, nil, nameless, true},
+		"503 with a validator":   {503, []string{"Cache-Control", "no-cache", "ETag", `"x"`}, nameless, true},
+		"507":                    {507, nil, nameless, true},
+		"502 streamed":           {502, []string{"Content-Type", "text/event-stream"}, nameless, true},
+		"500 that varies":        {500, []string{"Vary", "*"}, nameless, true},
+		"500 private":            {500, []string{"Cache-Control", "private"}, nameless, false},
+		"500 no-store":           {500, []string{"Cache-Control", "no-store"}, nameless, false},
+		"500 with a cookie":      {500, []string{"Set-Cookie", "a=b"}, nameless, false},
+		"500, private elsewhere": {500, []string{"CDN-Cache-Control", "private"}, nameless, false},
+		"500 to cookies":         {500, nil, withCookies, false},
+		"500, fresh, to cookies": {500, []string{"Cache-Control", "max-age=60"}, withCookies, true},
+		"404":                    {404, nil, nameless, false},
+		"403 to cookies":         {403, nil, withCookies, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := &application{status: row.status, fields: row.fields, shared: row.shared}
+			e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+			app.each = allWaiting(t, e, clients, 50)
+			c := crowd{t, clients, "/", row.of}
+			for i, a := range c.ask(e) {
+				want := bodyFor(fmt.Sprint("user", i))
+				if row.shared {
+					want = bodyFor("everybody")
+				}
+				if a.StatusCode != row.status || a.body != want {
+					t.Errorf("client %d: %d %.40q, want %d %.40q", i, a.StatusCode, a.body, row.status, want)
+				}
+			}
+			if n := app.asked.Load(); n != map[bool]int64{true: 1, false: clients}[row.shared] {
+				t.Errorf("the origin was asked %d times by %d clients", n, clients)
+			}
+		})
+	}
+}
+
+// An answer that is cut is a failure for all clients without credentials, also for a second after it. That one with credentials is cut says nothing of the
+// others.
+func TestCollapseCut(t *testing.T) {
+	const clients = 300
+	for name, row := range map[string]struct {
+		of     func(int) []string
+		shared bool
+	}{"no cookies": {nameless, true}, "cookies": {withCookies, false}} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			var e *edgeTest
+			e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body := bodyFor(identityOf(r))
+				w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+				if asked.Add(1) > 1 {
+					io.WriteString(w, body)
+					return
+				}
+				reached(t, "requests that wait in the edge", clients, e.waiting.waiting)
+				io.WriteString(w, body[:10])
+			}), func(c *Config) { c.ProxyAll = true })
+			c, failed := crowd{t, clients, "/", row.of}, 0
+			for i, a := range c.ask(e) {
+				switch {
+				case a.StatusCode == http.StatusBadGateway:
+					failed++
+				case a.body != bodyFor(fmt.Sprint("user", i)):
+					t.Errorf("client %d: %d %.40q", i, a.StatusCode, a.body)
+				}
+			}
+			if n := asked.Load(); row.shared && (failed != clients || n != 1) || !row.shared && (failed != 1 || n != clients) {
+				t.Errorf("%d of %d failed, the origin was asked %d times", failed, clients, n)
+			}
+		})
+	}
+}
+
+// Requests that come when it is known that they can't share go to the origin at once; when they can again, they collapse again.
+func TestCollapseHitForPass(t *testing.T) {
+	const clients = 50
+	app := &application{fields: []string{"Cache-Control", "private"}}
+	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+	e.get(t, "/", "X-Who", "first")
+	var here atomic.Int64
+	all := make(chan struct{})
+	app.each = func(int64, *http.Request) {
+		if here.Add(1) == clients {
+			close(all)
+		}
+		select {
+		case <-all: // nobody waits for anybody
+		case <-time.After(atMost):
+			t.Errorf("%d requests are at the origin at once", here.Load())
+		}
+	}
+	c := crowd{t, clients, "/", nameless}
+	if bodies, statuses := c.wrong(c.ask(e)); bodies != 0 || statuses != 0 {
+		t.Errorf("%d are another client's, %d claim to be collapsed", bodies, statuses)
+	}
+	app.each, app.shared, app.fields = nil, true, []string{"Cache-Control", "max-age=60"}
+	e.get(t, "/")
+	e.cache.Purge(cache.Purge{All: true}, time.Now())
+	app.asked.Store(0)
+	app.each = allWaiting(t, e, clients, clients)
+	if right, collapsed, _ := c.shared(c.ask(e)); right != clients || collapsed != clients-1 || app.asked.Load() != 1 {
+		t.Errorf("%d right, %d collapsed, the origin was asked %d times", right, collapsed, app.asked.Load())
+	}
+}
+
+// A purge while a request waits makes it wait for one more request to the origin, together with the others.
+func TestCollapsePurged(t *testing.T) {
+	const clients = 50
+	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
+	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+	old := make(chan answer, 1)
+	purged := make(chan struct{})
+	app.each = func(n int64, _ *http.Request) {
+		if n > 1 {
+			return
+		}
+		e.cache.Purge(cache.Purge{All: true}, time.Now())
+		close(purged)
+		reached(t, "requests that wait in the edge", 1+clients, e.waiting.waiting)
+	}
+	go func() { old <- e.get(t, "/") }()
+	<-purged
+	c := crowd{t, clients, "/", withCookies}
+	if right, _, _ := c.shared(c.ask(e)); right != clients || app.asked.Load() != 2 {
+		t.Errorf("%d right, the origin was asked %d times, want 2", right, app.asked.Load())
+	}
+	<-old
+}
+
+// An origin that is not ours may answer an icon route with what is for one client alone, or fresh for no time at all: the same rule holds.
+func TestCollapseOwnRoutes(t *testing.T) {
+	const clients = 50
+	for name, row := range map[string]struct {
+		fields []string
+		asked  int64
+	}{
+		"max-age=0":     {[]string{"Cache-Control", "max-age=0"}, clients},
+		"private":       {[]string{"Cache-Control", "private, max-age=60"}, clients},
+		"no-cache":      {[]string{"Cache-Control", "no-cache"}, clients},
+		"nothing said":  {nil, clients},
+		"max-age":       {[]string{"Cache-Control", "max-age=60"}, 1},
+		"its last use":  {[]string{"Cache-Control", "max-age=60", "Age", "60"}, clients},
+		"Vary, dropped": {[]string{"Cache-Control", "max-age=60", "Vary", "Cookie"}, 1},
+	} {
+		for _, proxyAll := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, proxy all %v", name, proxyAll), func(t *testing.T) {
+				app := &application{fields: row.fields}
+				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = proxyAll })
+				app.each = allWaiting(t, e, clients, clients-1)
+				c, collapsed := crowd{t, clients, "/mdi/home.svg", withCookies}, 0
+				for _, a := range c.ask(e) {
+					if a.StatusCode != http.StatusOK || a.body != bodyFor("") { // no cookie goes to the origin
+						t.Errorf("%d %.40q", a.StatusCode, a.body)
+					}
+					if strings.Contains(a.Header.Get("Cache-Status"), "collapsed") {
+						collapsed++
+					}
+				}
+				if n := app.asked.Load(); n != row.asked || collapsed != clients-int(row.asked) {
+					t.Errorf("the origin was asked %d times, want %d; %d collapsed", n, row.asked, collapsed)
 				}
 			})
 		}
