@@ -57,7 +57,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	q := &inquiry{
 		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
 		asks: cachepolicy.Request{
-			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
+			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
 			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),
 		},
 	}

@@ -223,10 +223,10 @@ func TestPrivateInParallel(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
 	e.get(t, "/mine", "X-First", "1") // from here on the edge knows that it can't be shared
-	if !e.cache.Alone("/mine", time.Now()) {
+	if !e.cache.IsHitForPass("/mine", time.Now()) {
 		t.Fatal("it does not know")
 	}
-	e.cache.Leave("/mine", time.Now().Add(time.Hour)) // for as long as the test takes
+	e.cache.MarkHitForPass("/mine", true, time.Now().Add(time.Hour)) // for as long as the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {

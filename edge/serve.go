@@ -101,7 +101,7 @@ type request struct {
 	ctx    *fasthttp.RequestCtx
 	route  route
 	unread bool      // it is no request that could be read
-	now    time.Time // the one time that every decision about it rests on
+	now    time.Time // the one time that every decision about it rests on: when it came, or when it had waited for another's response
 	target target
 	status cachepolicy.CacheStatus // what the cache did
 
@@ -194,7 +194,7 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if h.draining.Load() {
 		closeAfter(r.ctx)
 	}
-	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(arrived(r.ctx)))
 	if r.stream != nil {
 		r.stream.to = t // when it ends
 	}
