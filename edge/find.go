@@ -33,11 +33,11 @@ const tries = 3
 func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 	came := h.cache.Now()
 	for range tries {
-		e, varies := h.lookup(q)
-		r.forward = forward(e, varies)
+		e, why := h.lookup(q)
+		r.forward = why
 		verdict := cachepolicy.Revalidate
 		if e != nil {
-			verdict = cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now)
+			verdict = cachepolicy.Decide(e.Freshness(), q.asks, r.now)
 		}
 		if e == nil {
 			if p := h.absent(q.name, r.now); p != nil {
@@ -90,7 +90,7 @@ const hesitation = 500 * time.Millisecond
 // waits is how long a request waits for a flight. Who has an answer that may be used when the origin fails does not wait for the deadline
 // to learn that it does (RFC 5861, section 4); when the flight lands, what it brings is there for those who ask then.
 func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Flight) time.Duration {
-	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, cachepolicy.FailureStatus, r.now) {
+	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks, cachepolicy.FailureStatus, r.now) {
 		return h.patience
 	}
 	return min(h.patience, hesitation-f.Age(r.now))
@@ -105,7 +105,7 @@ func notStored() *problem.Problem {
 func (h *handler) fly(q *inquiry, stale *cache.Entry, now time.Time, ask asker) (*cache.Flight, bool) {
 	usable := func() *cache.Entry {
 		e, _ := h.lookup(q)
-		if e == nil || cachepolicy.Decide(e.Freshness(), q.asks.Directives, now) == cachepolicy.Revalidate {
+		if e == nil || cachepolicy.Decide(e.Freshness(), q.asks, now) == cachepolicy.Revalidate {
 			return nil
 		}
 		return e
@@ -191,7 +191,7 @@ func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) 
 	if errors.Is(err, errStatus) {
 		failure = cachepolicy.FailureStatus
 	}
-	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, failure, r.now) {
+	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failure, r.now) {
 		f := r.hit(e, outcomeStale)
 		r.status.Detail = "the origin failed"
 		return f, nil
@@ -204,15 +204,4 @@ func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) 
 		err = crowded() // it may have closed one direction alone
 	}
 	return found{}, err
-}
-
-// forward is why the origin is asked.
-func forward(e *cache.Entry, varies bool) cachepolicy.Forward {
-	switch {
-	case e != nil:
-		return cachepolicy.ForwardStale
-	case varies:
-		return cachepolicy.ForwardVary
-	}
-	return cachepolicy.ForwardURIMiss
 }

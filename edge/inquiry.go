@@ -55,15 +55,25 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	return fields
 }
 
-// lookup finds what is stored for an inquiry; varies: answers to the address differ by fields of requests.
-func (h *handler) lookup(q *inquiry) (e *cache.Entry, varies bool) {
+// lookup finds the stored response that may be selected for an inquiry, and why the origin must be asked where that can't be used.
+func (h *handler) lookup(q *inquiry) (e *cache.Entry, why cachepolicy.Forward) {
+	varies := false
 	if q.own {
 		if e = h.cache.Get(q.key); e == nil {
 			e = h.missing.table.Load().find(q.key)
 		}
-		return e, false
+	} else {
+		e, varies = h.cache.Find(q.key, q.secondary)
 	}
-	return h.cache.Find(q.key, q.secondary)
+	switch {
+	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.asks):
+		return nil, cachepolicy.ForwardRequest // its Cookie
+	case e != nil:
+		return e, cachepolicy.ForwardStale
+	case varies:
+		return nil, cachepolicy.ForwardVary
+	}
+	return nil, cachepolicy.ForwardURIMiss
 }
 
 // secondary are the keys under which a stored answer with such a Vary is for this request: that of its fields, then that of the
@@ -80,7 +90,7 @@ func (q *inquiry) lines(name string) []string { return q.header[name] }
 
 // matches reports whether an answer that another request brought is for this one.
 func (q *inquiry) matches(e *cache.Entry) bool {
-	return len(e.Vary) == 0 || cachepolicy.VaryKey(e.Vary, q.lines) == e.Secondary
+	return cachepolicy.Selectable(e.Policy, q.asks) && (len(e.Vary) == 0 || cachepolicy.VaryKey(e.Vary, q.lines) == e.Secondary)
 }
 
 // upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1). Without anything

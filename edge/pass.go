@@ -57,8 +57,8 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	q := &inquiry{
 		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
 		asks: cachepolicy.Request{
-			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
-			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),
+			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
+			Directives: h.policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
@@ -109,8 +109,8 @@ func hasAny(h http.Header, names []string) bool {
 // passHead is a HEAD: what is stored of a GET answers it; else the origin, whose answer then says something about what is stored
 // (RFC 9111, section 4.3.5).
 func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
-	e, varies := h.lookup(q)
-	if e != nil && cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now) != cachepolicy.Revalidate {
+	e, why := h.lookup(q)
+	if e != nil && cachepolicy.Decide(e.Freshness(), q.asks, r.now) != cachepolicy.Revalidate {
 		f := r.hit(e, outcomeHit)
 		h.finish(r, f)
 		return f.outcome, nil
@@ -130,7 +130,7 @@ func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 	if e != nil {
 		h.learn(q, e, a, asked)
 	}
-	return h.relay(r, q, a, forward(e, varies))
+	return h.relay(r, q, a, why)
 }
 
 // learn takes what the answer to a HEAD says about a stored GET.
