@@ -27,6 +27,8 @@ func (h *handler) pass(ctx *fasthttp.RequestCtx) {
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
 	case !q.upstream(nil).Fit(): // no failure of the origin: that would be remembered for all who ask for the address
 		err, o = problem.New(http.StatusBadRequest, "an address is of visible ASCII characters; others are percent-encoded"), outcomeRefused
+	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
+		o, err = h.passWithBody(r, q)
 	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
 	case m == http.MethodHead:
@@ -63,9 +65,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.asks.Target = q.key
-	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
-		q.body = takeBody(r.ctx)
-	}
+	q.body = takeBody(r.ctx)
 	return q
 }
 
@@ -154,6 +154,15 @@ func getOf(q *inquiry) *inquiry {
 	g := *q
 	g.asks.Method = http.MethodGet
 	return &g
+}
+
+// passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The body is an input of the response that is no part of
+// the cache key, and so the cache neither answers the request nor stores its response, and nobody waits for it.
+func (h *handler) passWithBody(r *request, q *inquiry) (outcome, error) {
+	if q.asks.Directives.OnlyIfCached {
+		return outcomeRefused, notStored()
+	}
+	return h.bypass(r, q, cachepolicy.ForwardBypass)
 }
 
 // bypass asks the origin for this client alone.
