@@ -278,7 +278,9 @@ func TestCollapseFromDisk(t *testing.T) {
 			conditional.Add(1)
 		}
 		if here.Add(1) == 1 {
-			reached(t, "requests that wait in the edge", 1, func() int { return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients)) })
+			reached(t, "requests that wait in the edge", 1, func() int {
+				return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients))
+			})
 		}
 	}
 	var wg sync.WaitGroup
