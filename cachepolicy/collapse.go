@@ -60,7 +60,7 @@ func MayShare(c Collapsed, r Request, variants []string, now time.Time) bool {
 
 // Usable is MayShare without Failure and Vary. Where Usable is true and MayShare is not, the request wants another variant.
 func Usable(c Collapsed, r Request, now time.Time) bool {
-	return c.Sharing.Storable && Decide(c.Entry, r.Directives, now) != Revalidate
+	return c.Sharing.Storable && Decide(c.Entry, r, now) != Revalidate
 }
 
 // MayShareError reports whether a request that waits for a collapsed fetch may have the error of that fetch: the origin could not

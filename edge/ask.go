@@ -59,7 +59,7 @@ func spoils(stored *cache.Entry, a *upstream.Answer) bool {
 		}
 	}
 	return a.Status >= http.StatusBadRequest && stored != nil && stored.Status < http.StatusBadRequest &&
-		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureLost, a.ResponseTime)
+		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureLost, a.ResponseTime)
 }
 
 // An ownAnswer is an answer on one of our own routes, with its whole body.
@@ -291,5 +291,5 @@ func failing(status int) bool {
 }
 
 func mayServeStale(e *cache.Entry, now time.Time) bool {
-	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureStatus, now)
+	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Request{}, cachepolicy.FailureStatus, now)
 }

@@ -39,6 +39,7 @@ type Config struct {
 	AllowFile      string         // list of addresses that no limit counts; empty: none
 	DenyFile       string         // list of addresses that are not answered; empty: none
 	Hosts          []string       // names that are answered for; none: any well-formed one
+	Forwarding
 	Capacity
 	Secure
 	Tiers
@@ -71,6 +72,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin an answer, and for each further part of it")
 	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its answers (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests under way have when the edge is told to stop")
+	c.Forwarding.flags(fs)
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
 	c.Tiers.flags(fs)
@@ -104,7 +106,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reports.validate(), c.readToken())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reports.validate(), c.readToken())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue

@@ -34,12 +34,12 @@ type asker func(q *inquiry, stale *cache.Entry) cache.Result
 func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 	w := &waiter{came: h.cache.Now()}
 	for {
-		s := h.lookupStored(q)
+		s := h.lookup(q)
 		e := s.entry
-		r.forward = forward(e, s.varies)
+		r.forward = s.why
 		verdict := cachepolicy.Revalidate
 		if e != nil {
-			verdict = cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now)
+			verdict = cachepolicy.Decide(e.Freshness(), q.asks, r.now)
 		} else if p := h.absent(q.name, r.now); p != nil {
 			return found{outcome: outcomeRefused}, p
 		}
@@ -109,7 +109,7 @@ func (r *request) own(q *inquiry, e *cache.Entry, l cache.Result) (found, error)
 // or a stale response instead, or has waited as long as it may.
 func (r *request) endsWait(q *inquiry, e *cache.Entry, err error) bool {
 	return cachepolicy.MayShareError(q.asks) || errors.Is(err, cache.ErrLate) || errors.Is(err, cache.ErrLeft) ||
-		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, failureOf(err), r.now)
+		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now)
 }
 
 // maxJoins is how many fetches a request joins at most: the first, and one more.
@@ -154,7 +154,7 @@ const hesitation = 500 * time.Millisecond
 // wait for the deadline to learn that it does (RFC 5861, section 4); when the fetch ends, what it brings is there for later
 // requests.
 func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Fetch) time.Duration {
-	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, cachepolicy.FailureStatus, r.now) {
+	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks, cachepolicy.FailureStatus, r.now) {
 		return h.patience
 	}
 	return min(h.patience, hesitation-f.Age(r.now))
@@ -176,8 +176,8 @@ func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time
 	return h.cache.Join(now, cache.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
-			e, _ := h.lookup(q)
-			if e == nil || cachepolicy.Decide(e.Freshness(), q.asks.Directives, now) == cachepolicy.Revalidate {
+			e := h.lookup(q).entry
+			if e == nil || cachepolicy.Decide(e.Freshness(), q.asks, now) == cachepolicy.Revalidate {
 				return nil
 			}
 			return e
@@ -279,7 +279,7 @@ func (r *request) alone(l cache.Result) (found, error) {
 // without answers when the origin does not: with a stale copy where one may be used (RFC 9111, section 4.2.4; RFC 5861,
 // section 4), else with the problem.
 func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) {
-	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, failureOf(err), r.now) {
+	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now) {
 		f := r.hit(e, outcomeStale)
 		r.status.Detail = "the origin failed"
 		return f, nil
@@ -300,15 +300,4 @@ func failureOf(err error) cachepolicy.Failure {
 		return cachepolicy.FailureStatus
 	}
 	return cachepolicy.FailureLost
-}
-
-// forward is why the origin is asked.
-func forward(e *cache.Entry, varies bool) cachepolicy.Forward {
-	switch {
-	case e != nil:
-		return cachepolicy.ForwardStale
-	case varies:
-		return cachepolicy.ForwardVary
-	}
-	return cachepolicy.ForwardURIMiss
 }

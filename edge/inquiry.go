@@ -57,30 +57,33 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 
 // stored is what the cache has for an inquiry.
 type stored struct {
-	entry   *cache.Entry // nil: nothing
-	varies  bool         // responses to the address differ by fields of requests
-	variant string       // secondary key of the request by these fields; empty: none
+	entry   *cache.Entry        // the stored response that may be selected; nil: none
+	why     cachepolicy.Forward // why the origin is sent a request where entry can't be used
+	variant string              // secondary key of the request by the fields that stored responses vary by; empty: none
 }
 
-// lookup finds what is stored for an inquiry; varies: answers to the address differ by fields of requests.
-func (h *handler) lookup(q *inquiry) (e *cache.Entry, varies bool) {
-	s := h.lookupStored(q)
-	return s.entry, s.varies
-}
-
-func (h *handler) lookupStored(q *inquiry) (s stored) {
+// lookup finds the stored response that may be selected for an inquiry.
+func (h *handler) lookup(q *inquiry) (s stored) {
+	varies := false
 	if q.own {
 		if s.entry = h.cache.Get(q.key); s.entry == nil {
 			s.entry = h.missing.table.Load().find(q.key)
 		}
-		return s
+	} else {
+		s.entry, varies = h.cache.Find(q.key, func(vary []string) []string {
+			s.variant = q.variant(vary)
+			return q.secondary(vary)
+		})
 	}
-	s.entry, s.varies = h.cache.Find(q.key, func(vary []string) []string {
-		s.variant = q.variant(vary)
-		return q.secondary(vary)
-	})
-	if s.entry != nil {
-		s.variant = s.entry.Secondary
+	switch e := s.entry; {
+	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.asks):
+		s.entry, s.why = nil, cachepolicy.ForwardRequest // its Cookie
+	case e != nil:
+		s.variant, s.why = e.Secondary, cachepolicy.ForwardStale
+	case varies:
+		s.why = cachepolicy.ForwardVary
+	default:
+		s.why = cachepolicy.ForwardURIMiss
 	}
 	return s
 }
