@@ -34,8 +34,8 @@ func (c chance) directives(list ...string) string {
 	return strings.Join(some, ", ")
 }
 
-// modelRequest is a random request for a key, as passGet makes it.
-func (c chance) modelRequest(h *handler, key string) *inquiry {
+// modelRequest is a random request for a key, as forwardedInquiry makes it.
+func (c chance) modelRequest(policy cachepolicy.Policy, key string) *inquiry {
 	head := c.fields(3, map[string][]string{
 		"Authorization": {"Bearer x"}, "Cookie": {"a=b", "a=c"}, "Accept-Language": {"en", "de", "en-GB, en;q=0.5", "en, de;q=0.9", "fr"}, "X-A": {"1", "2"},
 	})
@@ -44,7 +44,7 @@ func (c chance) modelRequest(h *handler, key string) *inquiry {
 	}
 	return &inquiry{key: key, header: head, asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Authorized: head["Authorization"] != nil, Cookie: head["Cookie"] != nil,
-		Directives: cachepolicy.ParseRequest(head["Cache-Control"], nil),
+		Directives: policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], nil)), Policy: policy,
 	}}
 }
 
@@ -75,7 +75,8 @@ func TestModelOfCollapsing(t *testing.T) {
 	var shared, failures int
 	for i := range pairs {
 		key, at := fmt.Sprint("/", i), time.Now()
-		sent, waits := c.modelRequest(e.handler, key), c.modelRequest(e.handler, key)
+		policy := cachepolicy.Policy{SafeCookies: c.IntN(2) == 0, IgnoreRevalidation: c.IntN(2) == 0}
+		sent, waits := c.modelRequest(policy, key), c.modelRequest(policy, key)
 		a := c.modelAnswer(at)
 		now := at.Add(time.Duration(c.IntN(80)) * time.Second)
 		f := e.forwardedAnswer(sent, a, true)
@@ -85,8 +86,8 @@ func TestModelOfCollapsing(t *testing.T) {
 			t.Fatalf("seed %d, pair %d: storable %v, stored %v", seed, i, f.sharing.Storable, result.Stored)
 		}
 
-		stored, _ := e.lookup(waits)
-		want := stored != nil && cachepolicy.Decide(stored.Freshness(), waits.asks.Directives, now) != cachepolicy.Revalidate
+		stored := e.lookup(waits).entry
+		want := stored != nil && cachepolicy.Decide(stored.Freshness(), waits.asks, now) != cachepolicy.Revalidate
 		noOnes := a.Status >= 500 && len(a.Header["Set-Cookie"])+len(sent.header["Authorization"])+len(sent.header["Cookie"])+len(waits.header["Authorization"])+len(waits.header["Cookie"]) == 0 &&
 			!strings.Contains(fmt.Sprint(a.Header), "private") && !strings.Contains(fmt.Sprint(a.Header), "no-store")
 		got := cachepolicy.MayShare(result.Collapsed(), waits.asks, waits.secondary(result.ForOthers().Vary), now)

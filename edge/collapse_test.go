@@ -267,6 +267,29 @@ func TestCollapseThroughShield(t *testing.T) {
 	}
 }
 
+// What a guess alone calls fresh goes to no other client, where one of the two has a cookie. Clients without make one request together.
+func TestCollapseHeuristic(t *testing.T) {
+	const clients = 50
+	for who, row := range map[string]struct {
+		of     func(int) []string
+		shared bool
+	}{"cookies": {withCookies, false}, "no cookies": {nameless, true}} {
+		t.Run(who, func(t *testing.T) {
+			app := &application{shared: row.shared, fields: []string{"Last-Modified", time.Now().Add(-24 * time.Hour).UTC().Format(http.TimeFormat)}}
+			e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+			app.each = allWaiting(t, e, clients, clients-1)
+			c := crowd{t, clients, "/", row.of}
+			all := c.ask(e)
+			if right, collapsed, _ := c.shared(all); row.shared && (right != clients || collapsed != clients-1) {
+				t.Errorf("%d are right, %d collapsed", right, collapsed)
+			}
+			if bodies, statuses := c.wrong(all); !row.shared && (bodies != 0 || statuses != 0) {
+				t.Errorf("%d responses were another client's, %d claim to be hits or collapsed", bodies, statuses)
+			}
+		})
+	}
+}
+
 // What lies expired on disk is revalidated for each client by itself.
 func TestCollapseFromDisk(t *testing.T) {
 	app := &application{fields: []string{"Cache-Control", "max-age=60", "Age", "60"}} // it is stored, and stale at once
