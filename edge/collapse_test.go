@@ -119,7 +119,7 @@ func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *h
 	all := make(chan struct{})
 	return func(n int64, _ *http.Request) {
 		if n == 1 {
-			reached(t, "requests that wait in the edge", waiting, e.waiting.waiting)
+			reached(t, "requests that wait in the edge", waiting, e.cache.Callers)
 			return
 		}
 		if here.Add(1) == int64(parallel) {
@@ -442,13 +442,14 @@ func TestCollapseShared(t *testing.T) {
 func TestCollapseVariants(t *testing.T) {
 	const clients, languages = 200, 4
 	var asked atomic.Int64
+	var again sync.Once
 	var e *edgeTest
 	e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n := asked.Add(1); n == 1 {
-			reached(t, "requests that wait in the edge", clients, e.waiting.waiting)
+			reached(t, "requests that wait in the edge", clients, e.cache.Callers)
 		} else { // they go at the same time, and their clients wait again
 			reached(t, "requests to the origin", languages, func() int { return int(asked.Load()) })
-			reached(t, "requests that wait in the edge", clients*(languages-1)/languages, e.waiting.waiting)
+			again.Do(func() { reached(t, "requests that wait in the edge", clients*(languages-1)/languages, e.cache.Callers) })
 		}
 		says(r.Header.Get("X-Language"), "Cache-Control", "max-age=60", "Vary", "X-Language")(w, r)
 	}), func(c *Config) { c.ProxyAll = true })
@@ -473,9 +474,9 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 		switch n {
 		case 1:
 			close(first)
-			reached(t, "requests that wait in the edge", clients, e.waiting.waiting)
+			reached(t, "requests that wait in the edge", clients, e.cache.Callers)
 		case 2:
-			reached(t, "requests that wait in the edge", clients-1, e.waiting.waiting)
+			reached(t, "requests that wait in the edge", clients-1, e.cache.Callers)
 		}
 	}
 	var wg sync.WaitGroup
@@ -537,6 +538,58 @@ func TestCollapseFailure(t *testing.T) {
 	}
 }
 
+// The failure of one client's request is not that of clients with cookies, whoever that client is; and one with a cookie does not fail for those without,
+// who make one more request together.
+func TestCollapseFailureOfOne(t *testing.T) {
+	const clients = 50
+	for _, row := range []struct {
+		name     string
+		first    []string
+		of       func(int) []string
+		requests int64
+	}{
+		{"no cookie, before cookies", nil, withCookies, 1 + clients},
+		{"a cookie, before none", withCookies(-1), nameless, 2},
+		{"Authorization, before none", []string{"Authorization", "Bearer x"}, nameless, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var asked atomic.Int64
+			first := make(chan struct{})
+			var e *edgeTest
+			e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch n := asked.Add(1); {
+				case n == 1:
+					close(first)
+					reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				case row.requests == 2:
+					reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+					w.Header().Set("Cache-Control", "max-age=60")
+				}
+				io.WriteString(w, bodyFor(identityOf(r)))
+			}), func(c *Config) { c.ProxyAll = true })
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if a := e.get(t, "/", row.first...); a.StatusCode != http.StatusInternalServerError {
+					t.Errorf("the first client got %d", a.StatusCode)
+				}
+			})
+			<-first
+			c := crowd{t, clients, "/", row.of}
+			for i, a := range c.ask(e) {
+				if a.StatusCode != http.StatusOK || row.requests > 2 && a.body != bodyFor(fmt.Sprint("user", i)) {
+					t.Errorf("client %d: %d %.40q", i, a.StatusCode, a.body)
+				}
+			}
+			wg.Wait()
+			if n := asked.Load(); n != row.requests {
+				t.Errorf("the origin was asked %d times, want %d", n, row.requests)
+			}
+		})
+	}
+}
+
 // An answer that is cut is a failure for all clients without credentials, also for a second after it. That one with credentials is cut says nothing of the
 // others.
 func TestCollapseCut(t *testing.T) {
@@ -555,7 +608,7 @@ func TestCollapseCut(t *testing.T) {
 					io.WriteString(w, body)
 					return
 				}
-				reached(t, "requests that wait in the edge", clients, e.waiting.waiting)
+				reached(t, "requests that wait in the edge", clients, e.cache.Callers)
 				io.WriteString(w, body[:10])
 			}), func(c *Config) { c.ProxyAll = true })
 			c, failed := crowd{t, clients, "/", row.of}, 0
@@ -619,7 +672,7 @@ func TestCollapsePurged(t *testing.T) {
 		}
 		e.cache.Purge(cache.Purge{All: true}, time.Now())
 		close(purged)
-		reached(t, "requests that wait in the edge", 1+clients, e.waiting.waiting)
+		reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
 	}
 	go func() { old <- e.get(t, "/") }()
 	<-purged

@@ -58,10 +58,11 @@ func (r *Result) ForOthers() *Entry {
 // A Fetch is one collapsed fetch: a request to the origin that all callers of a key wait for. It does not end when a caller
 // goes away.
 type Fetch struct {
-	began  time.Time
-	mark   Mark // when it began
-	done   chan struct{}
-	result Result
+	callers int // guarded by the lock of the shard
+	began   time.Time
+	mark    Mark // when it began
+	done    chan struct{}
+	result  Result
 }
 
 // Wait waits for the result, at most so long, and until left is closed, if that is not nil. The error of a result that is not
@@ -145,6 +146,7 @@ func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := s.inFlight[call.Key]; ok && f.joinable(call.Usable) {
+		f.callers++
 		return f, false
 	}
 	if !call.SendAnyway {
@@ -155,7 +157,7 @@ func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	if e := call.Find(); e != nil && !e.Same(call.Stale) {
 		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
 	}
-	f = &Fetch{began: now, mark: c.Now(), done: make(chan struct{})}
+	f = &Fetch{callers: 1, began: now, mark: c.Now(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f
 	go c.fetch(s, f, call)
 	return f, true
@@ -215,6 +217,19 @@ func (f *Fetch) joinable(usable func(*Result) bool) bool {
 	default:
 		return true
 	}
+}
+
+// Callers is how many calls of Join the fetches have that are under way.
+func (c *Cache) Callers() (n int) {
+	for i := range c.fetches.shards {
+		s := &c.fetches.shards[i]
+		s.mu.Lock()
+		for _, f := range s.inFlight {
+			n += f.callers
+		}
+		s.mu.Unlock()
+	}
+	return n
 }
 
 // Failed is why a key failed within the last second; nil, if it did not.

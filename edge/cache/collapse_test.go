@@ -37,12 +37,18 @@ func TestManyCallersOneFetch(t *testing.T) {
 			if first {
 				began.Add(1)
 			}
+			if n := c.Callers(); n > 1000 {
+				t.Errorf("%d callers", n)
+			}
 			if l := f.Wait(time.Minute, nil); l.Err != nil || string(l.Entry.Identity().Body) != "body" {
 				t.Errorf("result %+v", l)
 			}
 		})
 	}
 	wg.Wait()
+	if n := c.Callers(); n != 0 {
+		t.Errorf("%d callers after the fetch", n)
+	}
 	if asked.Load() != 1 || began.Load() != 1 {
 		t.Errorf("asked %d times, %d callers began a fetch; want one", asked.Load(), began.Load())
 	}
