@@ -157,9 +157,9 @@ func TestPurgedWhileOnItsWay(t *testing.T) {
 			for range later {
 				ask("<!-- 2 -->")
 			}
-			settled(t, "all wait for it", func() bool { return inFlight() >= 1+later })
+			settled(t, "all wait for it", func() bool { return e.cache.Callers() >= 1+later })
 			close(hold[0])
-			settled(t, "it is asked for again", func() bool { return asked.Load() == 2 && inFlight() >= later })
+			settled(t, "it is asked for again", func() bool { return asked.Load() == 2 && e.cache.Callers() >= later })
 			close(hold[1])
 			all.Wait()
 			if n := asked.Load(); n != 2 {
