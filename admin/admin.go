@@ -21,12 +21,12 @@ type Config struct {
 	ProtectMetrics bool   // metrics require the token too
 }
 
-// Flags defines the flags of an admin listener on fs. The calls that require the token anyway are named in the help; empty: there are none.
-func (c *Config) Flags(fs *flag.FlagSet, calls string) {
-	if calls != "" {
-		calls += " must bear, and "
+// Flags defines the flags of an admin listener on fs. The help names the call that requires the token anyway; empty: there is none.
+func (c *Config) Flags(fs *flag.FlagSet, call string) {
+	if call != "" {
+		call = " " + call + " and"
 	}
-	fs.StringVar(&c.TokenFile, "admin-token-file", "", "`file` of the admin token, which "+calls+"GET /metrics with --admin-protect-metrics must bear; read again when it changes (default none is asked for)")
+	fs.StringVar(&c.TokenFile, "admin-token-file", "", "`file` of the admin token that"+call+", with --admin-protect-metrics, GET /metrics must bear; read again when it changes (default none is asked for)")
 	fs.Var(&c.Hosts, "admin-host", "`NAME` that the admin listener answers for, or *.NAME for every name below it; may be repeated; addresses and names without a dot are answered for anyway (default none)")
 	fs.BoolVar(&c.ProtectMetrics, "admin-protect-metrics", false, "require the admin token for GET /metrics too")
 }
