@@ -69,13 +69,15 @@ func TestPrefixesWork(t *testing.T) {
 		"one folder":    func(i int) string { return fmt.Sprintf("/%d/", i) },
 	} {
 		var tree prefixes
+		list := make([]string, n)
 		for i := range n {
-			tree.add(prefix(i), invalidation{hard: Mark(i + 1)})
+			list[i] = prefix(i)
+			tree.add(list[i], invalidation{hard: Mark(i + 1)})
 		}
 		for _, key := range []string{"/pack/09999/home.svg", "/9999/home.svg", "aaa/home.svg", "/other", ""} {
 			want := Mark(0)
-			for i := range n {
-				if strings.HasPrefix(key, prefix(i)) {
+			for i, p := range list {
+				if strings.HasPrefix(key, p) {
 					want = Mark(i + 1)
 				}
 			}
