@@ -17,8 +17,10 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// maxPurge is how long the body of a purge may be, in bytes.
-const maxPurge = 1 << 20
+const (
+	maxPurge = 1 << 20 // bytes of the body of a purge
+	maxItems = 10_000  // that it names, of all kinds together
+)
 
 // A purgeCall is the body of POST /purge: one of the lists, or several.
 type purgeCall struct {
@@ -94,6 +96,10 @@ func readPurge(body io.Reader) (call purgeCall, err error) {
 	}
 	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
 		return call, problem.New(http.StatusBadRequest, `nothing is named: give "urls", "prefixes" or "surrogate_keys"`)
+	}
+	if n := len(call.URLs) + len(call.Prefixes) + len(call.SurrogateKeys); n > maxItems {
+		return call, problem.New(http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the call names %d urls, prefixes and surrogate_keys, and may name %d: split it", n, maxItems))
 	}
 	for i := range call.URLs {
 		if call.URLs[i], err = pathOf(call.URLs[i]); err != nil {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -91,11 +92,23 @@ func TestWrongPurges(t *testing.T) {
 		{`{"surrogate_keys":["a b"]}`, nil, 400, `"parameter":"surrogate_keys"`},
 		{`{"urls":["/a"]}`, []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{`{"urls":["/` + strings.Repeat("a", maxPurge) + `"]}`, nil, 413, "1048576"},
+		{named(maxItems), nil, 200, "purged"},
+		{named(maxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys, and may name 10000"},
 	} {
 		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.says) {
 			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.says)
 		}
 	}
+}
+
+// named is a purge that names so many items, of all kinds.
+func named(n int) string {
+	call := purgeCall{URLs: []string{"/a"}, Prefixes: []string{"/b"}}
+	for i := range n - 2 {
+		call.SurrogateKeys = append(call.SurrogateKeys, fmt.Sprint("key-", i))
+	}
+	b, _ := json.Marshal(call)
+	return string(b)
 }
 
 func TestPurgeWantsToken(t *testing.T) {

@@ -226,6 +226,9 @@ func TestHearsAnything(t *testing.T) {
 		{fleet.Purge, `{"urls":["/other"],"regions":["there"]}`, true}, // of a later version
 		{fleet.Purge, `{}`, true},
 		{fleet.Purge, ``, true},
+		{fleet.Purge, named(maxItems), false},
+		{fleet.Purge, named(maxItems + 1), true},
+		{fleet.Purge, `{"urls":["/` + strings.Repeat("o", maxHeard) + `"]}`, true},
 		{fleet.Release, `../x`, false},
 		{"later", `{}`, false},
 	} {
@@ -234,7 +237,7 @@ func TestHearsAnything(t *testing.T) {
 		e.get(t, "/mdi/home.svg")
 		e.shared.Hear(row.kind, row.data)
 		if dropped := e.cache.Get("/mdi/home.svg") == nil; dropped != row.dropped {
-			t.Errorf("%s %q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
+			t.Errorf("%s %.80q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
 		}
 	}
 }

@@ -58,9 +58,13 @@ func TestHangupOfCommands(t *testing.T) {
 		args   func(address string) []string
 		status int // of the command, when its answer comes
 	}{
-		"health":     {func(a string) []string { return []string{"health", "--within", "3m", "http://" + a + "/healthz"} }, 0},
-		"publish":    {func(a string) []string { return []string{"publish", "--list", "--store", "s3://icons?tls=false&endpoint=" + a} }, 1},
-		"token list": {func(a string) []string { return []string{"token", "list", "--store", "s3://icons?tls=false&endpoint=" + a} }, 1},
+		"health": {func(a string) []string { return []string{"health", "--within", "3m", "http://" + a + "/healthz"} }, 0},
+		"publish": {func(a string) []string {
+			return []string{"publish", "--list", "--store", "s3://icons?tls=false&endpoint=" + a}
+		}, 1},
+		"token list": {func(a string) []string {
+			return []string{"token", "list", "--store", "s3://icons?tls=false&endpoint=" + a}
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

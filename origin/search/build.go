@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -28,17 +29,21 @@ type Library struct {
 	Made    string           // Index.Made gives it back
 }
 
-// Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs, or the writer's.
-func Build(w io.Writer, lib Library) error {
+// Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs, the writer's, or that of ctx,
+// with which it ends.
+func Build(ctx context.Context, w io.Writer, lib Library) error {
 	sorted := slices.SortedFunc(lib.Docs, func(a, b Doc) int {
 		return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name))
 	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for i := 1; i < len(sorted); i++ {
 		if a, b := &sorted[i-1], &sorted[i]; a.Pack == b.Pack && a.Name == b.Name {
 			return fmt.Errorf("%w: %s/%s comes twice", ErrDocs, b.Pack, b.Name)
 		}
 	}
-	b := newBuilder()
+	b := newBuilder(ctx)
 	records, err := b.addPacks(lib.Packs, sorted)
 	if err != nil {
 		return err
@@ -63,6 +68,7 @@ func Build(w io.Writer, lib Library) error {
 
 // builder gathers the sections.
 type builder struct {
+	ctx        context.Context // of Build
 	body       [sections][]byte
 	groups     map[[16]byte]uint32
 	grouped    []uint32 // doc: its group
@@ -79,9 +85,9 @@ type builder struct {
 	docs       uint32
 }
 
-func newBuilder() *builder {
+func newBuilder(ctx context.Context) *builder {
 	return &builder{
-		groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, concepts: postings{}, styles: postings{}, categories: postings{},
+		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, concepts: postings{}, styles: postings{}, categories: postings{},
 		names: ids{}, conceptIDs: ids{},
 	}
 }
@@ -117,7 +123,9 @@ func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) 
 		for n < len(docs) && docs[n].Pack == p.Pack {
 			n++
 		}
-		b.addPack(docs[:n])
+		if err := b.addPack(docs[:n]); err != nil {
+			return nil, err
+		}
 		docs = docs[n:]
 		records[i] = packRecord{Key: p.Pack, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
 		sizes[i] = n
@@ -154,15 +162,22 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 }
 
 // addPack adds all docs of one pack.
-func (b *builder) addPack(docs []Doc) {
+func (b *builder) addPack(docs []Doc) error {
 	names := make([][]string, len(docs))
 	for i := range docs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		names[i] = nameWords(nil, docs[i].Name)
 	}
 	styles := learnStyles(names)
 	for i := range docs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		b.addDoc(&docs[i], names[i], styles.shape(names[i]))
 	}
+	return nil
 }
 
 func (b *builder) addDoc(d *Doc, words []string, s shape) {

@@ -34,13 +34,13 @@ func TestBuildRefuses(t *testing.T) {
 		"no such pack, after":   {{Pack: "e", Name: "x"}},
 		"twice":                 {{Pack: "b", Name: "x"}, {Pack: "d", Name: "x"}, {Pack: "b", Name: "x"}},
 	} {
-		if err := Build(io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); !errors.Is(err, ErrDocs) {
+		if err := Build(t.Context(), io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); !errors.Is(err, ErrDocs) {
 			t.Errorf("%s: %v, want ErrDocs", why, err)
 		}
 	}
 	broken := errors.New("disk full")
 	for room := range 3 {
-		if err := Build(&full{room, broken}, Library{Packs: packs, Docs: slices.Values([]Doc{{Pack: "b", Name: "x"}})}); !errors.Is(err, broken) {
+		if err := Build(t.Context(), &full{room, broken}, Library{Packs: packs, Docs: slices.Values([]Doc{{Pack: "b", Name: "x"}})}); !errors.Is(err, broken) {
 			t.Errorf("a writer that breaks after %d writes: %v", room, err)
 		}
 	}

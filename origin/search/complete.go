@@ -39,15 +39,18 @@ func (b *builder) addPhrases() (err error) {
 			docs[concept] = uint64(len(found))
 		}
 	}
-	if b.body[secPhrases], err = dictionary(docs); err != nil {
+	if b.body[secPhrases], err = dictionary(b.ctx, docs); err != nil {
 		return err
 	}
 	phrases := slices.Sorted(maps.Keys(docs))
 	at := map[string]uint64{}
 	for n := 1; len(phrases) > 0; n++ {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		phrases = b.shared(phrases, n, docs, at)
 	}
-	b.body[secBegun], err = dictionary(at)
+	b.body[secBegun], err = dictionary(b.ctx, at)
 	return err
 }
 

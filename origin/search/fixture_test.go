@@ -59,7 +59,7 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: smallLexicon(), Made: "a test"}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: smallLexicon(), Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()

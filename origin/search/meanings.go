@@ -20,8 +20,14 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	at := map[string]uint64{}
 	var targets []byte
 	if lex != nil {
-		meanings := lex.Learn(b.vocabulary())
+		meanings, err := lex.Learn(b.ctx, b.vocabulary())
+		if err != nil {
+			return err
+		}
 		for _, word := range slices.Sorted(maps.Keys(meanings)) {
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
 			if list, n := b.targets(meanings[word]); n > 0 {
 				at[word] = uint64(len(targets))
 				targets = append(binary.AppendUvarint(targets, uint64(n)), list...)
@@ -29,7 +35,7 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 		}
 	}
 	b.body[secTargets] = targets
-	b.body[secMeanings], err = dictionary(at)
+	b.body[secMeanings], err = dictionary(b.ctx, at)
 	return err
 }
 

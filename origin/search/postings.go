@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,8 +23,14 @@ const (
 // addPostings writes the bitmaps of what docs are found by, and the FSTs that find them.
 func (b *builder) addPostings() error {
 	begun := map[string]*roaring.Bitmap{}
-	words := b.words.bitmaps()
+	words, err := b.words.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
 	for w, docs := range words {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		for n := 1; n <= min(maxShared, len(w)); n++ {
 			if begun[w[:n]] == nil {
 				begun[w[:n]] = roaring.New()
@@ -31,21 +38,33 @@ func (b *builder) addPostings() error {
 			begun[w[:n]].Or(docs)
 		}
 	}
+	concepts, err := b.concepts.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
+	styles, err := b.styles.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
+	categories, err := b.categories.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
 	var all bytes.Buffer
 	for _, d := range []struct {
 		section int
 		bitmaps map[string]*roaring.Bitmap
 		at      *map[string]uint64
 	}{
-		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {sections, b.concepts.bitmaps(), &b.conceptAt}, // no query asks for a name less its style: meanings point at them
-		{secStyles, b.styles.bitmaps(), nil}, {secCategories, b.categories.bitmaps(), nil},
+		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {sections, concepts, &b.conceptAt}, // no query asks for a name less its style: meanings point at them
+		{secStyles, styles, nil}, {secCategories, categories, nil},
 	} {
-		at, err := write(&all, d.bitmaps)
+		at, err := write(b.ctx, &all, d.bitmaps)
 		if err != nil {
 			return err
 		}
 		if d.section < sections {
-			if b.body[d.section], err = dictionary(at); err != nil {
+			if b.body[d.section], err = dictionary(b.ctx, at); err != nil {
 				return err
 			}
 		}
@@ -57,19 +76,25 @@ func (b *builder) addPostings() error {
 	return nil
 }
 
-func (p postings) bitmaps() map[string]*roaring.Bitmap {
+func (p postings) bitmaps(ctx context.Context) (map[string]*roaring.Bitmap, error) {
 	bitmaps := make(map[string]*roaring.Bitmap, len(p))
 	for key, docs := range p {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		bitmaps[key] = roaring.New()
 		bitmaps[key].AddMany(docs)
 	}
-	return bitmaps
+	return bitmaps, nil
 }
 
 // write adds bitmaps to all, and tells where each one is.
-func write(all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]uint64, error) {
+func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]uint64, error) {
 	at := make(map[string]uint64, len(bitmaps))
 	for _, key := range slices.Sorted(maps.Keys(bitmaps)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		at[key] = uint64(all.Len())
 		bitmaps[key].RunOptimize()
 		if _, err := bitmaps[key].WriteTo(all); err != nil {
@@ -80,13 +105,16 @@ func write(all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]ui
 }
 
 // dictionary makes an FST of numbers by key.
-func dictionary(numbers map[string]uint64) ([]byte, error) {
+func dictionary(ctx context.Context, numbers map[string]uint64) ([]byte, error) {
 	var fst bytes.Buffer
 	b, err := vellum.New(&fst, nil)
 	if err != nil {
 		return nil, fmt.Errorf("writing words: %w", err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := b.Insert([]byte(key), numbers[key]); err != nil {
 			return nil, fmt.Errorf("writing words: %w", err)
 		}

@@ -29,7 +29,11 @@ func libraryLexicon(t testing.TB, without string) *lexicon.Lexicon {
 			folders = append(folders, filepath.Join(modules, tagProjects[project]))
 		}
 	}
-	lex, err := lexicon.Open(folders, sha256.New())
+	var from []lexicon.Folder
+	for _, folder := range folders {
+		from = append(from, lexicon.Folder{Name: folder, Files: os.DirFS(folder)})
+	}
+	lex, err := lexicon.Open(from, sha256.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +104,7 @@ func (r *report) atLeast(t *testing.T, what string, got, want float64) {
 func (r *report) build(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) (*Index, int, time.Duration) {
 	var file bytes.Buffer
 	start := time.Now()
-	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex}); err != nil {
 		t.Fatal(err)
 	}
 	built := time.Since(start)

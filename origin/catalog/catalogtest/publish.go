@@ -85,7 +85,7 @@ func (p *Publisher) put(ctx context.Context, key string, data []byte) error {
 func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (release.Blob, error) {
 	packs = slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return l[p.Pack].Hidden })
 	var b bytes.Buffer
-	if err := search.Build(&b, search.Library{Packs: packs, Docs: docs(l, packs)}); err != nil {
+	if err := search.Build(ctx, &b, search.Library{Packs: packs, Docs: docs(l, packs)}); err != nil {
 		return release.Blob{}, err
 	}
 	sum := sha256.Sum256(b.Bytes())

@@ -1,6 +1,7 @@
 package lexicon
 
 import (
+	"context"
 	"maps"
 	"runtime"
 	"slices"
@@ -59,32 +60,35 @@ const (
 )
 
 // Learn gives the meanings, the surest first, of all tags, of the dictionary's words, and of the vocabulary: the words that
-// names have. Only what names have is meant.
-func (l *Lexicon) Learn(vocabulary []string) map[string][]Meaning {
-	le := newLearner(l, vocabulary)
-	once := le.each(le.byTags)
+// names have. Only what names have is meant. The error is that of ctx, with which it ends.
+func (l *Lexicon) Learn(ctx context.Context, vocabulary []string) (map[string][]Meaning, error) {
+	le, err := newLearner(ctx, l, vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	once := le.each(ctx, le.byTags)
 	le.taught = once
-	le.taught = le.each(func(a, r *gathered, t int32) []assoc { return le.byOtherTags(a, r, t, once) })
+	le.taught = le.each(ctx, func(a, r *gathered, t int32) []assoc { return le.byOtherTags(a, r, t, once) })
 	meanings := map[string][]Meaning{}
-	for t, list := range le.each(le.learn) {
+	for t, list := range le.each(ctx, le.learn) {
 		for _, x := range list {
 			m := Meaning{Weight: float64(x.sure), Whole: x.to < 0}
 			m.Text = le.texts[bare(x.to)]
 			meanings[le.texts[t]] = append(meanings[le.texts[t]], m)
 		}
 	}
-	return meanings
+	return meanings, ctx.Err()
 }
 
-// each does something for all words, on all cores.
-func (le *learner) each(do func(a, r *gathered, t int32) []assoc) [][]assoc {
+// each does something for all words, on all cores; once ctx has ended, for no more of them.
+func (le *learner) each(ctx context.Context, do func(a, r *gathered, t int32) []assoc) [][]assoc {
 	out := make([][]assoc, len(le.texts))
 	var wg sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
 	for g := range cores {
 		wg.Go(func() {
 			a, r := newGathered(len(le.texts)), newGathered(len(le.texts))
-			for t := g; t < len(le.texts); t += cores {
+			for t := g; t < len(le.texts) && ctx.Err() == nil; t += cores {
 				out[t] = do(a, r, int32(t))
 			}
 		})

@@ -2,6 +2,7 @@ package lexicon
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 )
@@ -50,7 +51,7 @@ func bare(to int32) int32 {
 // styles end names only to tell how an icon is drawn.
 var styles = map[string]bool{"outline": true, "outlined": true, "filled": true, "fill": true, "solid": true, "rounded": true, "duotone": true}
 
-func newLearner(l *Lexicon, vocabulary []string) *learner {
+func newLearner(ctx context.Context, l *Lexicon, vocabulary []string) (*learner, error) {
 	le := &learner{ids: map[string]int32{}, stems: map[string][]int32{}}
 	for _, w := range vocabulary {
 		le.id(w)
@@ -58,10 +59,15 @@ func newLearner(l *Lexicon, vocabulary []string) *learner {
 	inNames := int32(len(le.texts))
 	for _, p := range l.Projects {
 		for _, icon := range p.Icons {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			le.addIcon(icon)
 		}
 	}
-	le.addSynsets(l)
+	if err := le.addSynsets(ctx, l); err != nil {
+		return nil, err
+	}
 	le.known = make([]bool, len(le.texts))
 	for t, text := range le.texts {
 		le.known[t] = !slices.ContainsFunc(strings.Split(text, " "), func(w string) bool { id, ok := le.ids[w]; return !ok || id >= inNames })
@@ -70,7 +76,7 @@ func newLearner(l *Lexicon, vocabulary []string) *learner {
 			le.stems[stem] = append(le.stems[stem], int32(t))
 		}
 	}
-	return le
+	return le, ctx.Err()
 }
 
 // id numbers a word, and makes room for it in the lists.
@@ -130,9 +136,12 @@ func (le *learner) addParts(icon int32, tag string) {
 	}
 }
 
-func (le *learner) addSynsets(l *Lexicon) {
+func (le *learner) addSynsets(ctx context.Context, l *Lexicon) error {
 	le.synsets = make([]synset, len(l.Synsets))
 	for i := range l.Synsets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		s := &le.synsets[i]
 		s.Synset = &l.Synsets[i]
 		for _, w := range s.Words {
@@ -143,6 +152,9 @@ func (le *learner) addSynsets(l *Lexicon) {
 		}
 	}
 	for _, word := range wordsOf(l.Senses) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		id := le.id(key(word))
 		for _, s := range l.Senses[word] {
 			if !slices.Contains(le.senses[id], s) {
@@ -151,8 +163,12 @@ func (le *learner) addSynsets(l *Lexicon) {
 		}
 	}
 	for i := range le.synsets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		le.addGloss(int32(i))
 	}
+	return nil
 }
 
 // addGloss files a synset under the words of its definition; the examples after it are left out.

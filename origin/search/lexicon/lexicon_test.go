@@ -17,7 +17,7 @@ const nouns = `  1 a licence
 `
 
 // folders are one of each kind.
-func folders(t testing.TB) []string {
+func folders(t testing.TB) (list []Folder) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"lucide/tags.json":       `{"trash": ["garbage", "delete"], "trash-2": ["garbage"], "house": ["home", 2]}`,
@@ -35,7 +35,10 @@ func folders(t testing.TB) []string {
 			t.Fatal(err)
 		}
 	}
-	return []string{filepath.Join(dir, "lucide"), filepath.Join(dir, "tabler"), filepath.Join(dir, "mdi"), filepath.Join(dir, "wordnet")}
+	for _, name := range []string{"lucide", "tabler", "mdi", "wordnet"} {
+		list = append(list, Folder{name, os.DirFS(filepath.Join(dir, name))})
+	}
+	return list
 }
 
 func TestLearn(t *testing.T) {
@@ -43,7 +46,7 @@ func TestLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meanings := l.Learn([]string{"2", "bin", "delete", "home", "house", "outline", "trash"})
+	meanings := learnt(t, l, []string{"2", "bin", "delete", "home", "house", "outline", "trash"})
 	for _, row := range []struct{ why, word, want string }{
 		{"a tag of lucide", "garbage", "=trash"},
 		{"its words", "garbage", "trash"},
@@ -69,6 +72,15 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+func learnt(t *testing.T, l *Lexicon, vocabulary []string) map[string][]Meaning {
+	t.Helper()
+	meanings, err := l.Learn(t.Context(), vocabulary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meanings
+}
+
 // texts are meanings in short: "=trash can" is a whole name.
 func texts(meanings []Meaning) (list []string) {
 	for _, m := range meanings {
@@ -83,9 +95,9 @@ func TestLearnIsDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	vocabulary := []string{"bin", "delete", "home", "house", "trash"}
-	want := l.Learn(vocabulary)
+	want := learnt(t, l, vocabulary)
 	for range 5 {
-		for word, list := range l.Learn(vocabulary) {
+		for word, list := range learnt(t, l, vocabulary) {
 			if !slices.Equal(list, want[word]) {
 				t.Fatalf("%q: %v, and before %v", word, list, want[word])
 			}
@@ -107,11 +119,11 @@ func TestOpen(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "tags.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open([]string{dir}, sha256.New()); !errors.Is(err, ErrSource) {
+		if _, err := Open([]Folder{{dir, os.DirFS(dir)}}, sha256.New()); !errors.Is(err, ErrSource) {
 			t.Errorf("%s: %v, want ErrSource", why, err)
 		}
 	}
-	if _, err := Open([]string{t.TempDir()}, sha256.New()); !errors.Is(err, ErrSource) {
+	if _, err := Open([]Folder{{"empty", os.DirFS(t.TempDir())}}, sha256.New()); !errors.Is(err, ErrSource) {
 		t.Errorf("an empty folder: %v, want ErrSource", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -54,10 +54,10 @@ type wordnet struct {
 	links   []link
 }
 
-func (l *Lexicon) readWordNet(path string) error {
+func (l *Lexicon) readWordNet(from Folder, noun string) error {
 	w := wordnet{at: map[place]int32{}}
 	for _, pos := range []string{"noun", "verb", "adj", "adv"} {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "data."+pos))
+		data, err := fs.ReadFile(from.Files, path.Join(path.Dir(noun), "data."+pos))
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (l *Lexicon) readWordNet(path string) error {
 	}
 	l.Synsets, l.Senses = w.resolved(), map[string][]int32{}
 	for _, pos := range []string{"noun", "verb", "adj", "adv"} {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "index."+pos))
+		data, err := fs.ReadFile(from.Files, path.Join(path.Dir(noun), "index."+pos))
 		if err != nil {
 			return err
 		}
