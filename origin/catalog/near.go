@@ -11,8 +11,8 @@ func (p *Pack) Near(name string) []string {
 	return icon.Near(a, name)
 }
 
-// Shows is that of an icon.Shelf.
-func (a *archive) Shows(name string) (there, visible bool) {
+// Lookup implements icon.NameList.
+func (a *archive) Lookup(name string) (there, visible bool) {
 	e, there := a.Find(name)
 	if !there {
 		return false, false

@@ -78,7 +78,8 @@ func readFallback(v []byte) paint {
 	return paint{kind: paintUnknown}
 }
 
-// readColor reads the colours of CSS Color 3 and the hexadecimal ones of CSS Color 4; s is lower case.
+// readColor reads the colours of CSS Color 3 and the hexadecimal ones of CSS Color 4. The caller
+// has converted s to lower case.
 func readColor(s string) (rgba, bool) {
 	if hex, ok := strings.CutPrefix(s, "#"); ok {
 		return readHex(hex)
