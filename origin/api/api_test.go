@@ -110,7 +110,7 @@ func TestLibraryIsClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, p := range l {
-		for name, d := range p.Drawings {
+		for name, d := range p.Icons {
 			_, inside, _ := strings.Cut(d.SVG, ">")
 			clean, err := svg.Clean([]byte(strings.TrimSuffix(inside, "</svg>")), svg.Box{Width: d.Meta.Width, Height: d.Meta.Height})
 			if err != nil || string(clean.SVG) != d.SVG || clean.Monochrome != d.Meta.Monochrome {
@@ -385,8 +385,8 @@ func TestNames(t *testing.T) {
 	}
 	count := 0
 	for key, p := range w.library {
-		count += 1 + len(p.Drawings)
-		for name := range p.Drawings {
+		count += 1 + len(p.Icons)
+		for name := range p.Icons {
 			if _, there := names.Has(key, name); !there {
 				t.Errorf("no %s/%s", key, name)
 			}
