@@ -23,7 +23,7 @@ func (l *Lexicon) open(folder string, sum hash.Hash) error {
 		}
 		return kind.read(l, path)
 	}
-	return fmt.Errorf("%w: it has neither a tags.json, an icons.json, a meta.json nor a dict/data.noun", ErrSource)
+	return fmt.Errorf("%w: it must have a tags.json, icons.json, meta.json or dict/data.noun", ErrSource)
 }
 
 func digest(sum hash.Hash, kind, path string) error {
@@ -37,7 +37,7 @@ func digest(sum hash.Hash, kind, path string) error {
 	return err
 }
 
-// A word is a tag as projects have them: some are numbers, a few are missing.
+// A word is a tag in a project's file. Some are numbers, and a few are null.
 type word string
 
 func (w *word) UnmarshalJSON(b []byte) error {
