@@ -6,7 +6,7 @@ import "strings"
 type role uint8
 
 const (
-	roleGroup     role = iota // its children are painted where it stands
+	roleGroup     role = iota // its children are painted in its place
 	roleShape                 // painted by itself
 	roleLine                  // a shape without an interior
 	roleUse                   // paints the element that it refers to
