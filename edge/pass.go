@@ -18,7 +18,8 @@ import (
 // pass answers a request for a path that is none of ours (--proxy-all): from the cache by the letter of RFC 9111, or from the
 // origin.
 func (h *handler) pass(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, route: routeForwarded, now: arrived(ctx), forwarded: true}
+	r := recordOf(ctx)
+	r.route, r.forwarded = routeForwarded, true
 	q := h.forwardedInquiry(r)
 	var o outcome
 	var err error

@@ -14,7 +14,7 @@ import (
 
 const (
 	maxBody = 4 << 20         // bytes of one request
-	drain   = 5 * time.Second // that calls under way have when the server is stopped
+	drain   = 4 * time.Second // that calls under way have when the server is stopped
 )
 
 // serveHTTP speaks streamable HTTP, without sessions: clients of protocol version 2026-07-28 know none, and older ones need none.

@@ -15,16 +15,26 @@ import (
 
 const (
 	maxLine = 16 << 20        // bytes of one message
-	parting = 3 * time.Second // that calls under way have when the client has closed stdin
+	parting = 3 * time.Second // that calls under way have when the client has closed stdin, or the server is stopped
 )
 
 // serveLines speaks to one client, a JSON-RPC message a line.
 func serveLines(ctx context.Context, cfg Config, s *sdk.Server) error {
-	err := s.Run(ctx, lines{cfg.In, cfg.Out})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, lines{cfg.In, cfg.Out}) }()
+	select {
+	case err := <-ended:
+		if ctx.Err() != nil || errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
 	}
-	return err
+	select { // Run waits for the calls under way, and these wait for the API
+	case <-ended:
+	case <-time.After(parting):
+	}
+	return nil
 }
 
 // lines is the transport. The SDK's own ends the session at a line that is no JSON and drops the calls under way at the end of

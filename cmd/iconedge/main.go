@@ -21,26 +21,28 @@ var version = ""
 type command struct {
 	name, does string
 	run        func(ctx context.Context, std streams, args []string) error
+	drains     bool // it is a server that answers requests under way first; see endBy
 }
 
 // streams are where a command prints: answers on out, everything else on err.
 type streams struct{ out, err *os.File }
 
 var commands = []command{
-	{"run", "origin and edge in one process over a folder: the whole service", runAll},
-	{"publish", "build a release of an icon library and make it current", publishRelease},
-	{"origin", "the origin service: answers from a release in an object store", runOrigin},
-	{"edge", "an edge node: the caching reverse proxy in front of an origin", runEdge},
-	{"token", "issue, revoke and list licence tokens", tokens},
-	{"mcp", "icons for agents, over the Model Context Protocol", runMCP},
-	{"health", "ask a server how it is, for containers", health},
-	{"version", "print the version", printVersion},
+	{"run", "origin and edge in one process over a folder: the whole service", runAll, true},
+	{"publish", "build a release of an icon library and make it current", publishRelease, false},
+	{"origin", "the origin service: answers from a release in an object store", runOrigin, true},
+	{"edge", "an edge node: the caching reverse proxy in front of an origin", runEdge, true},
+	{"token", "issue, revoke and list licence tokens", tokens, false},
+	{"mcp", "icons for agents, over the Model Context Protocol", runMCP, false},
+	{"health", "ask a server how it is, for containers", health, false},
+	{"version", "print the version", printVersion, false},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	reloads()                    // SIGHUP ends no command, also none that has nothing to read again
 	os.Exit(call(ctx, streams{os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
@@ -74,6 +76,9 @@ func dispatch(ctx context.Context, std streams, args []string) error {
 	}
 	for _, c := range commands {
 		if c.name == args[0] {
+			if !c.drains {
+				endBy(ctx, std, stopWithin)
+			}
 			return c.run(ctx, std, args[1:])
 		}
 	}

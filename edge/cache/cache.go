@@ -47,7 +47,7 @@ type Cache struct {
 	loss    int64 // to holes in the arena, beyond which it is compacted
 	front   budget
 	disk    *disk // nil: none
-	marks   marks
+	marks   invalidations
 	fetches fetches
 	janitor janitor
 

@@ -180,8 +180,8 @@ func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
 	return body[n:]
 }
 
-// decodeSentence reads a purge or drop, its mark and its time.
-func decodeSentence(head []byte) (p Purge, mark Mark, now time.Time, err error) {
+// decodePurge reads a purge or drop, its mark and its time.
+func decodePurge(head []byte) (p Purge, mark Mark, now time.Time, err error) {
 	r := &decoder{b: head}
 	mark = Mark(r.uint())
 	p.All = r.bool()

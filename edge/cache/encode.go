@@ -124,8 +124,8 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	return w.b, body
 }
 
-// encodeSentence writes a purge or drop as the head of a record.
-func encodeSentence(p *Purge, mark Mark, now time.Time) []byte {
+// encodePurge writes a purge or drop as the head of a record.
+func encodePurge(p *Purge, mark Mark, now time.Time) []byte {
 	var w encoder
 	w.uint(uint64(mark))
 	w.bool(p.All)

@@ -26,7 +26,7 @@ const (
 
 const (
 	kindEntry = 1 + iota
-	kindSentence
+	kindPurge
 )
 
 var errDamaged = errors.New("damaged record")
