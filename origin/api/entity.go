@@ -30,15 +30,13 @@ func newContent(mediaType string, body []byte) *entity {
 	return &entity{mediaType, body, base64.RawURLEncoding.EncodeToString(sum[:15]), sync.OnceValue(func() []byte { return compress(body) })}
 }
 
-// newEntity writes v as JSON. Its characters are left as they are: the answer is no HTML, and nosniff says so.
+// newEntity writes v as JSON, with <, > and & escaped, because pages put such answers into HTML and <script> elements.
 func newEntity(v any) *entity {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // strings, numbers and lists of them: can't happen
+	b, err := json.Marshal(v)
+	if err != nil { // strings, numbers and lists of them: can't happen
 		panic(err)
 	}
-	return newContent(typeJSON, b.Bytes())
+	return newContent(typeJSON, append(b, '\n'))
 }
 
 // compressors are kept: each has a window and tables of 800 kB.
