@@ -74,11 +74,12 @@ security: tools/node_modules chromium ## every attack that is in the tests; writ
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest
+BASES   ?=
 
-image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, VERSION) where docker or podman is
+image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, VERSION, BASES) where docker or podman is
 	@set -e; for arch in amd64 arm64; do echo "dist/iconedge-linux-$$arch"; \
 	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o dist/iconedge-linux-$$arch ./cmd/iconedge; done
-	@build="build -f deploy/Containerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) ."; \
+	@build="build -f deploy/Containerfile --build-arg VERSION=$(VERSION) $(addprefix --build-arg ,$(BASES)) -t $(IMAGE) ."; \
 	for engine in docker podman; do if $$engine info >/dev/null 2>&1; then exec $$engine $$build; fi; done; \
 	echo "no docker or podman runs here; with one: docker $$build"; \
 	echo "for both architectures, into a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."

@@ -46,39 +46,41 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 		origin := newSite(applications)
 		s := newSecured(t, origin, append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, name)
 		for target := range applications {
-			cookies := strings.Contains("/login /shared /excepted /revalidate", target)
-			stored := func(a string) bool { return strings.Contains(a, "; stored") || strings.Contains(a, "; hit") }
-			for i, user := range []string{"u=alice", "u=bob", "u=alice"} {
-				a := s.call(t, http.MethodGet, target, "Cookie: "+user+"\r\n", nil)
-				if stored(a) || target != "/large" && !strings.Contains(a, "hello "+user) {
-					t.Errorf("%s: %s with Cookie, request %d: %.300q", name, target, i, a)
-				}
-			}
-			if a := s.call(t, http.MethodGet, target, "", nil); !cookies && !strings.Contains(a, "; stored") || cookies && stored(a) {
-				t.Errorf("%s: %s without Cookie: %.300q", name, target, a)
-			}
-			for range 3 { // the fast path knows the host and the address now
-				if a := s.call(t, http.MethodGet, target, "", nil); cookies && stored(a) || target == "/modified" && !strings.Contains(a, "; hit") {
-					t.Errorf("%s: %s without Cookie again: %.300q", name, target, a)
-				}
-				a := s.call(t, http.MethodGet, target, "Cookie: u=bob\r\n", nil)
-				if stored(a) || target != "/large" && !strings.Contains(a, "hello u=bob") {
-					t.Errorf("%s: %s with Cookie after it was stored: %.300q", name, target, a)
-				}
-				if !cookies && !strings.Contains(a, "fwd=request") {
-					t.Errorf("%s: %s with Cookie after it was stored: why was the origin asked? %.300q", name, target, a)
-				}
-			}
-			for _, method := range []string{http.MethodHead, http.MethodGet} {
-				for _, line := range []string{"Range: bytes=0-3\r\n", "If-None-Match: \"other\"\r\n", "Cache-Control: max-stale, only-if-cached\r\n"} {
-					if a := s.call(t, method, target, "Cookie: u=carol\r\n"+line, nil); stored(a) {
-						t.Errorf("%s: %s %s with Cookie and %s: %.300q", name, method, target, line, a)
+			t.Run(name+" "+target, func(t *testing.T) {
+				cookies := strings.Contains("/login /shared /excepted /revalidate", target)
+				stored := func(a string) bool { return strings.Contains(a, "; stored") || strings.Contains(a, "; hit") }
+				for i, user := range []string{"u=alice", "u=bob", "u=alice"} {
+					a := s.call(t, http.MethodGet, target, "Cookie: "+user+"\r\n", nil)
+					if stored(a) || target != "/large" && !strings.Contains(a, "hello "+user) {
+						t.Errorf("%s: %s with Cookie, request %d: %.300q", name, target, i, a)
 					}
 				}
-			}
-			if a := s.call(t, http.MethodGet, target, "", nil); target == "/modified" && !strings.Contains(a, "; hit") {
-				t.Errorf("%s: %s: requests with Cookie took the response of the others away: %.300q", name, target, a)
-			}
+				if a := s.call(t, http.MethodGet, target, "", nil); !cookies && !strings.Contains(a, "; stored") || cookies && stored(a) {
+					t.Errorf("%s: %s without Cookie: %.300q", name, target, a)
+				}
+				for range 3 { // the fast path knows the host and the address now
+					if a := s.call(t, http.MethodGet, target, "", nil); cookies && stored(a) || target == "/modified" && !strings.Contains(a, "; hit") {
+						t.Errorf("%s: %s without Cookie again: %.300q", name, target, a)
+					}
+					a := s.call(t, http.MethodGet, target, "Cookie: u=bob\r\n", nil)
+					if stored(a) || target != "/large" && !strings.Contains(a, "hello u=bob") {
+						t.Errorf("%s: %s with Cookie after it was stored: %.300q", name, target, a)
+					}
+					if !cookies && !strings.Contains(a, "fwd=request") {
+						t.Errorf("%s: %s with Cookie after it was stored: why was the origin asked? %.300q", name, target, a)
+					}
+				}
+				for _, method := range []string{http.MethodHead, http.MethodGet} {
+					for _, line := range []string{"Range: bytes=0-3\r\n", "If-None-Match: \"other\"\r\n", "Cache-Control: max-stale, only-if-cached\r\n"} {
+						if a := s.call(t, method, target, "Cookie: u=carol\r\n"+line, nil); stored(a) {
+							t.Errorf("%s: %s %s with Cookie and %s: %.300q", name, method, target, line, a)
+						}
+					}
+				}
+				if a := s.call(t, http.MethodGet, target, "", nil); target == "/modified" && !strings.Contains(a, "; hit") {
+					t.Errorf("%s: %s: requests with Cookie took the response of the others away: %.300q", name, target, a)
+				}
+			})
 		}
 	}
 }

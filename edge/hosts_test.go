@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -50,11 +51,14 @@ func TestHostsOfHTTP2(t *testing.T) {
 	for _, reference := range []bool{false, true} {
 		s := newSecured(t, newLibrary(), func(c *Config) { c.ProxyAll, c.HTTP2Reference = true, reference })
 		for _, row := range streamHosts {
-			for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg", "/mdi/account.svg"} {
-				if status := askStream(t, s.plain, row.scheme, row.authority, target, row.hosts); status != row.status && !(reference && row.status == 400 && status == 0) {
-					t.Errorf("reference %v: %s, %s: %d, want %d", reference, row.name, target, status, row.status)
+			t.Run(fmt.Sprintf("%s, reference %v", row.name, reference), func(t *testing.T) {
+				for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg", "/mdi/account.svg"} {
+					status := askStream(t, s.plain, row.scheme, row.authority, target, row.hosts)
+					if status != row.status && !(reference && row.status == 400 && status == 0) {
+						t.Errorf("%s: %d, want %d", target, status, row.status)
+					}
 				}
-			}
+			})
 		}
 	}
 }
@@ -112,10 +116,12 @@ func TestHostsOfHTTP3(t *testing.T) {
 		if row.name == "the port of another scheme" {
 			q.Fields[0].Value = []byte("edge.test:80")
 		}
-		ctx := newContext(q, protocolH3)
-		e.ServeStream(ctx, 0)
-		if got := ctx.Response.StatusCode(); got != row.status {
-			t.Errorf("%s: %d, want %d", row.name, got, row.status)
-		}
+		t.Run(row.name, func(t *testing.T) {
+			ctx := newContext(q, protocolH3)
+			e.ServeStream(ctx, 0)
+			if got := ctx.Response.StatusCode(); got != row.status {
+				t.Errorf("%d, want %d", got, row.status)
+			}
+		})
 	}
 }

@@ -24,6 +24,7 @@ type inquiry struct {
 	client netip.Addr          // told to the origin; zero: nothing is
 	body   []byte
 	proto  string
+	passed map[string]bool // fields that the operator passes
 
 	followed *followed // the trace of the request that it is made for
 }
@@ -106,7 +107,7 @@ func (q *inquiry) lines(name string) []string { return q.header[name] }
 // upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1). Without anything
 // stored that could be used instead, a shield whose own origin has failed is gone around.
 func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own}
+	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own, Passed: q.passed}
 	r.Onward = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -24,7 +24,7 @@ func (h *handler) pass(ctx *fasthttp.RequestCtx) {
 	var o outcome
 	var err error
 	switch m := q.asks.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace:
+	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"): // a client that purges the cache behind this one purges nothing here
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
 	case !q.upstream(nil).Fit(): // no failure of the origin: that would be remembered for all who ask for the address
 		err, o = problem.New(http.StatusBadRequest, "an address is of visible ASCII characters; others are percent-encoded"), outcomeRefused
@@ -56,9 +56,9 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	}
 	f := followedOf(r.ctx)
 	f.passed().Put(head) // or nothing, where the client's is malformed
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx)}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx), Passed: h.passed}
 	q := &inquiry{
-		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
+		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.Passed, followed: f,
 		asks: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
 			Directives: h.policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.policy,

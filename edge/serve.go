@@ -67,13 +67,14 @@ type handler struct {
 
 	proxyAll  bool
 	policy    cachepolicy.Policy // of forwarded paths
+	passed    map[string]bool    // fields of clients that the operator passes to the origin
 	maxObject int64              // bytes of the largest body that is stored
 }
 
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
-		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(),
+		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
 		maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
 	for c := classSearch; c < classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))

@@ -31,16 +31,14 @@ func newContent(mediaType string, body []byte) *entity {
 	return &entity{mediaType, body, base64.RawURLEncoding.EncodeToString(sum[:15]), sync.OnceValue(func() []byte { return compress(body) })}
 }
 
-// newEntity encodes v as JSON. It does not escape characters for HTML, because the answer is not
-// HTML and nosniff says so.
+// newEntity encodes v as JSON, with <, > and & escaped, because pages put such answers into HTML
+// and script elements.
 func newEntity(v any) *entity {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // v has strings, numbers and lists only: can't happen
+	b, err := json.Marshal(v)
+	if err != nil { // v has strings, numbers and lists only: can't happen
 		panic(err)
 	}
-	return newContent(typeJSON, b.Bytes())
+	return newContent(typeJSON, append(b, '\n'))
 }
 
 // compressors pools gzip writers, because each has a window and tables of 800 kB.

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// stages reads the Containerfile as BuildKit does, and fails on what its linter warns of.
+// stages reads the Containerfile as BuildKit does, and fails on what its linter warns of. Bases have the defaults of their arguments.
 func stages(t *testing.T) []instructions.Stage {
 	t.Helper()
 	file, err := parser.Parse(bytes.NewReader(read(t, "Containerfile")))
@@ -24,9 +24,18 @@ func stages(t *testing.T) []instructions.Stage {
 		t.Errorf("Containerfile: %s", w.Short)
 	}
 	lint := linter.New(&linter.Config{Warn: func(rule, _, _, said string, at []parser.Range) { t.Errorf("Containerfile: %s: %s %v", rule, said, at) }})
-	stages, _, err := instructions.Parse(file.AST, lint)
+	stages, args, err := instructions.Parse(file.AST, lint)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range stages {
+		for _, arg := range args {
+			for _, a := range arg.Args {
+				if stages[i].BaseName == "$"+a.Key {
+					stages[i].BaseName = a.ValueString()
+				}
+			}
+		}
 	}
 	return stages
 }
@@ -37,6 +46,9 @@ func TestContainerfile(t *testing.T) {
 	for _, s := range all {
 		if _, tag, ok := strings.Cut(s.BaseName, ":"); !ok || tag == "latest" {
 			t.Errorf("the base %s has no tag of its own", s.BaseName)
+		}
+		if !strings.Contains(string(read(t, "Containerfile")), "="+s.BaseName+"\n") {
+			t.Errorf("the base %s is no argument: nobody can pin it by its digest", s.BaseName)
 		}
 	}
 	if all[0].Platform != "$BUILDPLATFORM" {
