@@ -13,6 +13,7 @@ run: build library/node_modules ## publish the real library into a local folder,
 
 test: lint tools/node_modules chromium engines ## pass every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race -timeout 15m ./...
+	go test -C tools ./...
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
 	$(MAKE) react
@@ -23,12 +24,13 @@ build: ## build the program
 # Licences that may be part of what we ship: none of them asks anything of who uses the program but to keep its notice.
 LICENSES := Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT
 
-lint: tools/node_modules ## gofmt, vet, staticcheck, known holes (where a database can be had), licences of what is linked in, the OpenAPI document
+lint: tools/node_modules ## gofmt, vet, staticcheck, English (tools/prose), known holes (where a database can be had), licences of what is linked in, the OpenAPI document
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt: $$out"; exit 1; }
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
 	go tool -modfile=tools/go.mod go-licenses check ./cmd/iconedge ./loadtest --allowed_licenses=$(LICENSES) --logtostderr=false --stderrthreshold=2 --log_file=/dev/null
 	@if command -v govulncheck >/dev/null; then govulncheck ./... || [ $$? != 3 ]; else echo "no govulncheck here: known holes of dependencies are NOT looked for"; fi
+	go run -C tools ./prose ..
 	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/openapi.yaml
 
 race: ## the Go tests alone, under the race detector
@@ -68,7 +70,7 @@ faults: ## what clients see when origins, processes, stores and disks fail; the 
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
 
 security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
-	go test -json -timeout 30m ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
+	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest

@@ -10,17 +10,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/iconedge/iconedge/admin"
 )
 
 func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, string) {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/purge", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(fields); i += 2 {
 		r.Header.Set(fields[i], fields[i+1])
 	}
 	w := httptest.NewRecorder()
-	newAdmin(e.handler, "", func() bool { return true }).Handler.ServeHTTP(w, r)
+	newAdmin(e.handler, &admin.Access{}, func() bool { return true }).Handler.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
@@ -111,7 +113,7 @@ func named(n int) string {
 
 func TestPurgeWantsToken(t *testing.T) {
 	e := newEdgeTest(t, newLibrary())
-	admin := newAdmin(e.handler, "secret", func() bool { return true }).Handler
+	listener := newAdmin(e.handler, accessBy(t, "secret"), func() bool { return true }).Handler
 	for _, row := range []struct {
 		method, authorization string
 		code                  int
@@ -123,11 +125,11 @@ func TestPurgeWantsToken(t *testing.T) {
 		{"POST", "", 401},
 		{"GET", "Bearer secret", 405},
 	} {
-		r := httptest.NewRequest(row.method, "/purge", strings.NewReader(`{"urls":["/a"]}`))
+		r := httptest.NewRequest(row.method, "http://localhost/purge", strings.NewReader(`{"urls":["/a"]}`))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", row.authorization)
 		w := httptest.NewRecorder()
-		admin.ServeHTTP(w, r)
+		listener.ServeHTTP(w, r)
 		if w.Code != row.code || w.Code == 401 && w.Header().Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%s with %q: %d, want %d", row.method, row.authorization, w.Code, row.code)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -202,10 +203,10 @@ func TestPurgeWithoutRedis(t *testing.T) {
 	e := newSharing(t, s.URL, "", newLibrary())
 	e.get(t, "/mdi/home.svg")
 	s.Kill()
-	r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader(`{"urls":["/mdi/home.svg"]}`))
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/purge", strings.NewReader(`{"urls":["/mdi/home.svg"]}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	newAdmin(e.handler, "", func() bool { return true }).Handler.ServeHTTP(w, r)
+	newAdmin(e.handler, &admin.Access{}, func() bool { return true }).Handler.ServeHTTP(w, r)
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "1 were purged here, but the other edges may not have heard") {
 		t.Errorf("%d, Retry-After: %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}

@@ -42,6 +42,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	reloads()                    // SIGHUP ends no command, also none that has nothing to read again
 	os.Exit(call(ctx, streams{os.Stdout, os.Stderr}, os.Args[1:]))
 }
 

@@ -115,9 +115,14 @@ func (r *decoder) policy() (p cachepolicy.Entry) {
 	for _, d := range [...]*time.Duration{&p.Age, &p.Lifetime, &p.StaleWhileRevalidate, &p.StaleIfError, &p.StaleWhenLost} {
 		*d = r.duration()
 	}
-	p.MustRevalidate = r.bool()
-	p.NoCache = r.bool()
+	r.flags(&p)
 	return p
+}
+
+func (r *decoder) flags(p *cachepolicy.Entry) {
+	for _, flag := range [...]*bool{&p.MustRevalidate, &p.NoCache, &p.Heuristic, &p.SetsCookie} {
+		*flag = r.bool()
+	}
 }
 
 func (r *decoder) fields() []Field {

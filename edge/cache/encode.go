@@ -75,8 +75,14 @@ func (w *encoder) policy(p *cachepolicy.Entry) {
 	for _, d := range [...]time.Duration{p.Age, p.Lifetime, p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost} {
 		w.int(int64(d))
 	}
-	w.bool(p.MustRevalidate)
-	w.bool(p.NoCache)
+	w.flags(p)
+}
+
+// flags writes the flags of a policy. Ended is not among them: a soft purge is written as such.
+func (w *encoder) flags(p *cachepolicy.Entry) {
+	for _, flag := range [...]bool{p.MustRevalidate, p.NoCache, p.Heuristic, p.SetsCookie} {
+		w.bool(flag)
+	}
 }
 
 func (w *encoder) fields(list []Field) {

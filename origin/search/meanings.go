@@ -11,11 +11,12 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// A meaning in secTargets: its weight in 255ths, how many bitmaps (targetWhole: one, of a concept), and the offset of each.
-// Those of one word follow their number, the surest first.
+// A meaning in secTargets has its weight in 255ths, its number of bitmaps (targetWhole|1: one
+// bitmap, of a concept), and the offset of each. The number of a word's meanings precedes them; the
+// most certain comes first.
 const targetWhole = 0x80
 
-// addMeanings writes what the lexicon says that words may mean.
+// addMeanings writes the meanings of words in the lexicon.
 func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	at := map[string]uint64{}
 	var targets []byte
@@ -39,12 +40,13 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	return err
 }
 
-// leastMeant is how many docs must have a word for it to be meant by another: most others are names of brands.
-const leastMeant = 1
+// minMeaningDocs is the number of docs that must have a word for it to be the meaning of another.
+// Most words in fewer docs are brand names.
+const minMeaningDocs = 1
 
 func (b *builder) vocabulary() (words []string) {
 	for w, docs := range b.words {
-		if len(docs) >= leastMeant {
+		if len(docs) >= minMeaningDocs {
 			words = append(words, w)
 		}
 	}
@@ -52,7 +54,7 @@ func (b *builder) vocabulary() (words []string) {
 	return words
 }
 
-// targets writes those meanings that names have.
+// targets encodes the meanings that occur in names.
 func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	for _, m := range meanings {
 		weight := byte(min(255, m.Weight*255))
@@ -76,7 +78,7 @@ func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	return list, n
 }
 
-// A target is docs that a word may mean.
+// A target is the docs that match one meaning of a word.
 type target struct {
 	weight float32
 	whole  bool
@@ -84,7 +86,7 @@ type target struct {
 	docs   *roaring.Bitmap
 }
 
-// targets are what a word or phrase may mean, the surest first.
+// targets returns the meanings of a word or phrase, the most certain first.
 func (x *Index) targets(word string) []target {
 	at, ok, err := x.meanings.Get([]byte(word))
 	if err != nil || !ok {
@@ -110,8 +112,8 @@ func (x *Index) targets(word string) []target {
 	return list
 }
 
-// means reports whether anything is known of what a word or phrase may mean.
-func (x *Index) means(word string) bool {
+// hasMeaning reports whether the index has meanings of a word or phrase.
+func (x *Index) hasMeaning(word string) bool {
 	_, ok, err := x.meanings.Get([]byte(word))
 	return err == nil && ok
 }

@@ -26,7 +26,7 @@ func (l *Lexicon) open(from Folder, sum hash.Hash) error {
 		}
 		return kind.read(l, from, kind.file)
 	}
-	return fmt.Errorf("%w: it has neither a tags.json, an icons.json, a meta.json nor a dict/data.noun", ErrSource)
+	return fmt.Errorf("%w: it must have a tags.json, icons.json, meta.json or dict/data.noun", ErrSource)
 }
 
 func digest(sum hash.Hash, kind string, from Folder, path string) error {
@@ -40,7 +40,7 @@ func digest(sum hash.Hash, kind string, from Folder, path string) error {
 	return err
 }
 
-// A word is a tag as projects have them: some are numbers, a few are missing.
+// A word is a tag in a project's file. Some are numbers, and a few are null.
 type word string
 
 func (w *word) UnmarshalJSON(b []byte) error {
