@@ -69,7 +69,7 @@ func (c *Cache) refused(hash uint64, t ticket) {
 	}
 }
 
-// forget takes from ristretto what is no longer on a shelf, a few at a time: whoever stores something needs room in its queue.
+// forget takes from ristretto what is no longer on a shelf, a few at a time, because a store needs room in its queue.
 func (c *Cache) forget(gone []uint64) {
 	for n, hash := range gone {
 		if !c.forgetOne(hash) {
