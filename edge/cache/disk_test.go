@@ -430,8 +430,8 @@ func TestDropOnDisk(t *testing.T) {
 	}
 }
 
-// What was dropped and is forgotten by the rulings is not found on disk either.
-func TestForgottenRulingsOnDisk(t *testing.T) {
+// What was dropped and is no longer known to the invalidations is not found on disk either.
+func TestForgottenInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	c.Put(entry("/dropped", "a", "tag 1"), c.Now())
@@ -444,7 +444,7 @@ func TestForgottenRulingsOnDisk(t *testing.T) {
 	c.Drop(tags...)
 	c.tidy()
 	if len(c.marks.labels) > 0 || c.Stats().DiskEntries != 1 {
-		t.Errorf("%d rulings are kept, Stats() = %+v", len(c.marks.labels), c.Stats())
+		t.Errorf("%d invalidations are kept, Stats() = %+v", len(c.marks.labels), c.Stats())
 	}
 	if c.Get("/dropped") != nil || c.Get("/kept") == nil {
 		t.Error("what was dropped is there, or what was not is gone")

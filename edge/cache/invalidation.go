@@ -28,7 +28,7 @@ type invalidation struct {
 // the time of its key, whatever their number.
 type invalidations struct {
 	last     atomic.Uint64 // the newest mark; set when all of its invalidations are in place
-	applying sync.Mutex    // held by whoever changes what follows; taken before mu
+	applying sync.Mutex    // held while what follows changes; taken before mu
 	mu       sync.RWMutex
 	all      invalidation
 	labels   map[uint64]invalidation

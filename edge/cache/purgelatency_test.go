@@ -47,15 +47,16 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 						p.Prefixes = append(p.Prefixes, fmt.Sprintf("/pack-%d/", i))
 					}
 				}
-				stop, served := make(chan struct{}), make(chan latency)
+				type served struct{ hits, stores latency }
+				stop, done := make(chan struct{}), make(chan served)
 				serve := func() {
-					var took latency
+					var took served
 					var v View
 					r := rand.New(rand.NewPCG(1, 2))
 					for {
 						select {
 						case <-stop:
-							served <- took
+							done <- took
 							return
 						default:
 						}
@@ -63,13 +64,16 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 						k := key(i)
 						e := entry(fmt.Sprint("/new/", i), "body")
 						start := time.Now()
-						if len(took)%20 == 0 {
+						if i%20 == 0 {
 							c.Put(e, c.Now())
-						} else if c.View(k, &v) {
-							v.Release()
+							took.stores = append(took.stores, time.Since(start))
+						} else {
+							if c.View(k, &v) {
+								v.Release()
+							}
+							took.hits = append(took.hits, time.Since(start))
 						}
-						took = append(took, time.Since(start))
-						if len(took)%50 == 0 {
+						if i%50 == 0 {
 							time.Sleep(100 * time.Microsecond)
 						}
 					}
@@ -77,14 +81,20 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 				go serve()
 				time.Sleep(time.Second)
 				stop <- struct{}{}
-				b.Logf("before: %v", <-served)
+				before := <-done
+				b.Logf("before: hits %v", before.hits)
+				b.Logf("before: stores %v", before.stores)
 				go serve()
 				start := time.Now()
 				n := c.Purge(p, start)
 				purged := time.Since(start)
 				c.tidy()
 				stop <- struct{}{}
-				b.Logf("meanwhile: %v; %d of %d were purged in %v, and tidied up in %v", <-served, n, c.Stats().Entries, purged, time.Since(start)-purged)
+				tidied := time.Since(start) - purged
+				meanwhile := <-done
+				b.Logf("meanwhile: hits %v", meanwhile.hits)
+				b.Logf("meanwhile: stores %v", meanwhile.stores)
+				b.Logf("%d were purged in %v, and tidied up in %v", n, purged, tidied)
 				c.Close()
 			}
 		})

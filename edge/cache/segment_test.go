@@ -233,7 +233,7 @@ func FuzzDecodeEntry(f *testing.F) {
 	})
 }
 
-func FuzzDecodeSentence(f *testing.F) {
+func FuzzDecodePurge(f *testing.F) {
 	for _, row := range purges {
 		f.Add(encodePurge(&row.purge, 7, t0))
 	}
