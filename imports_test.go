@@ -69,6 +69,7 @@ var only = map[string]string{
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
 	"github.com/modelcontextprotocol":     "mcp/",
+	"github.com/HdrHistogram":             "loadtest/", // a module of its own
 }
 
 func TestImports(t *testing.T) {

@@ -21,9 +21,9 @@ Measures what a cache hit costs: this program's edge, nginx, Varnish, HAProxy an
 front of the same origin with the real library; then the same over TLS, with HTTP/1.1 and HTTP/2, as h2load asks. It prints CPU time an
 answer and its ratios, and with --docs writes docs/performance.md. It refuses to print where an answer was wrong.
 
-  go build ./cmd/iconedge && go run ./loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
-  go run ./loadtest bench --rounds 7 --round 4s --install --docs docs
-  go run ./loadtest bench --only tls --rounds 7 --docs docs
+  make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
+  .cache/loadtest bench --rounds 7 --round 4s --install --docs docs
+  .cache/loadtest bench --only tls --rounds 7 --docs docs
 
 Nothing else should run meanwhile. --install takes from Debian what is missing (root and apt-get), --servers leaves some out.`
 

@@ -18,8 +18,8 @@ and Prometheus, with clients in each region. Processes are killed, a region is c
 exchanged; every answer is compared with what the origin says. It fails where an answer was wrong, one for a cached icon failed, or
 a promise did not hold.
 
-  go build ./cmd/iconedge && go run ./loadtest fleet --iconedge ./iconedge --s3 versitygw --docs docs
-  go run ./loadtest fleet --short --work /tmp/fleet
+  make build .cache/loadtest && .cache/loadtest fleet --iconedge ./iconedge --s3 versitygw --docs docs
+  .cache/loadtest fleet --short --work /tmp/fleet
 
 The programs redis-server and prometheus must be installed. ^C stops everything that was started.`
 

@@ -20,8 +20,8 @@ Measures how the cost of a cache hit grows: with the entries of the cache, with 
 one of them at a time, with and without a disk tier. The edge is in front of an origin of made-up icons (loadtest origin). It prints a
 table for each, and with --docs writes docs/performance.md.
 
-  go build ./cmd/iconedge && go run ./loadtest grow --iconedge ./iconedge --docs docs
-  go run ./loadtest grow --iconedge ./iconedge --series connections --most 10000 --round 1s
+  make build .cache/loadtest && .cache/loadtest grow --iconedge ./iconedge --docs docs
+  .cache/loadtest grow --iconedge ./iconedge --series connections --most 10000 --round 1s
 
 A million entries take some 5 GB of memory and many minutes to fill; --most sets another ceiling.`
 
