@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
@@ -31,7 +32,7 @@ Nothing else should run meanwhile. --install takes from Debian what is missing (
 type bench struct {
 	iconedge, library, store string
 	docs, work, only         string
-	servers                  texts
+	servers                  cli.List
 	install                  bool
 	icons, misses, resting   int
 	connections, clients     int
@@ -41,7 +42,7 @@ type bench struct {
 	serverCPU, clientCPU     int
 	seed                     uint64
 
-	std        streams
+	std        cli.Streams
 	paths      []string
 	missPaths  []string
 	reference  *reference
@@ -51,7 +52,7 @@ type bench struct {
 	result     report.Bench
 }
 
-func (b *bench) flags(fs *flagSet) {
+func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
 	fs.StringVar(&b.library, "library", "library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
 	fs.StringVar(&b.store, "store", "", "`address` of a store that is published already, dir:PATH, in place of the library")
@@ -93,18 +94,18 @@ func (b *bench) validate() error {
 	return errors.Join(errs...)
 }
 
-func runBench(ctx context.Context, std streams, args []string) (err error) {
+func runBench(ctx context.Context, std cli.Streams, args []string) (err error) {
 	b := bench{std: std, coded: map[icons][]string{}}
-	fs := newFlags("bench", benchHelp)
+	fs := program.Flags("bench", "", benchHelp)
 	b.flags(fs)
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := b.validate(); err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	if b.install {
-		if err := peers.Install(ctx, std.err); err != nil {
+		if err := peers.Install(ctx, std.Err); err != nil {
 			return err
 		}
 	}
@@ -165,24 +166,24 @@ func (b *bench) show() {
 	}
 	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.MissTable()} {
 		if len(t.Rows) > 0 && len(t.Head) > 1 {
-			fmt.Fprintln(b.std.out)
-			report.Text(b.std.out, t)
+			fmt.Fprintln(b.std.Out)
+			report.Text(b.std.Out, t)
 		}
 	}
 	for _, column := range b.result.Measured() {
-		fmt.Fprintln(b.std.out)
-		report.Text(b.std.out, b.result.ColumnTable(column, 0))
+		fmt.Fprintln(b.std.Out)
+		report.Text(b.std.Out, b.result.ColumnTable(column, 0))
 	}
 	for _, column := range b.result.MeasuredRated() {
-		fmt.Fprintf(b.std.out, "\nat %.0f/s\n", b.rate)
-		report.Text(b.std.out, b.result.ColumnTable(column, b.rate))
+		fmt.Fprintf(b.std.Out, "\nat %.0f/s\n", b.rate)
+		report.Text(b.std.Out, b.result.ColumnTable(column, b.rate))
 	}
 }
 
 func (b *bench) showSecure(s *report.Secure) {
 	for _, t := range []report.Table{s.CPUTable(0), s.TargetTable(), s.PaceTable(0), s.RestTable()} {
-		fmt.Fprintln(b.std.out)
-		report.Text(b.std.out, t)
+		fmt.Fprintln(b.std.Out)
+		report.Text(b.std.Out, t)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
@@ -23,28 +24,28 @@ on fasthttp can be cheaper, so that this is the ceiling of one.
 
 What it has not been asked yet it asks the other server, once.`
 
-func runCeiling(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("ceiling", ceilingHelp)
+func runCeiling(ctx context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("ceiling", "", ceilingHelp)
 	listen := fs.String("listen", "127.0.0.1:0", "`address` to answer on")
 	copied := fs.String("copy", "", "`URL` of the server whose answers are copied")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	from, err := parseTarget(ctx, *copied)
 	if err != nil {
-		return errUsage("--copy: " + err.Error())
+		return cli.Usage("--copy: " + err.Error())
 	}
 	c := &ceiling{from: from, kept: map[variant]map[string]*copiedAnswer{}}
 	return listenAndServe(ctx, std, *listen, c.serve)
 }
 
 // listenAndServe runs a bare fasthttp server until ctx ends.
-func listenAndServe(ctx context.Context, std streams, address string, handler fasthttp.RequestHandler) error {
+func listenAndServe(ctx context.Context, std cli.Streams, address string, handler fasthttp.RequestHandler) error {
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "listening address=%s\n", ln.Addr())
+	fmt.Fprintf(std.Err, "listening address=%s\n", ln.Addr())
 	server := &fasthttp.Server{Handler: handler, NoDefaultServerHeader: true}
 	stopped := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stopped()

@@ -41,7 +41,7 @@ func (b *bench) startOrigin(ctx context.Context) error {
 	store := b.store
 	if store == "" {
 		store = "dir:" + filepath.Join(b.work, "store")
-		fmt.Fprintf(b.std.err, "publishing %s\n", b.library)
+		fmt.Fprintf(b.std.Err, "publishing %s\n", b.library)
 		cmd := exec.CommandContext(ctx, b.iconedge, "publish", "--store", store, b.library)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("publishing the library: %w: %s", err, out)
@@ -64,7 +64,7 @@ func (b *bench) startOrigin(ctx context.Context) error {
 	}
 	b.missPaths = slices.DeleteFunc(all[b.icons:], func(p string) bool { return p == hotPath })
 	b.paths = all[:b.icons]
-	fmt.Fprintf(b.std.err, "asking the origin for %d icons\n", len(b.paths))
+	fmt.Fprintf(b.std.Err, "asking the origin for %d icons\n", len(b.paths))
 	known := b.paths
 	if !slices.Contains(known, hotPath) {
 		known = append(slices.Clone(known), hotPath)
@@ -116,7 +116,7 @@ func (b *bench) startContenders(ctx context.Context) error {
 
 func (b *bench) leaveOut(of *report.Bench, format string, args ...any) {
 	words := fmt.Sprintf(format, args...)
-	fmt.Fprintln(b.std.err, "left out:", words)
+	fmt.Fprintln(b.std.Err, "left out:", words)
 	of.Left = append(of.Left, words)
 }
 
@@ -176,7 +176,7 @@ func (b *bench) listenOf(name string) (netip.AddrPort, error) {
 // acquaint sees what a server answers in every column, and compares it with the origin's answers. A column that a server can't do is
 // left out.
 func (b *bench) acquaint(ctx context.Context, c *contender) error {
-	fmt.Fprintf(b.std.err, "%s: filling its cache, comparing its answers\n", c.name)
+	fmt.Fprintf(b.std.Err, "%s: filling its cache, comparing its answers\n", c.name)
 	if c.name == report.Ours {
 		err := errors.Join(b.findCoded(ctx, c, inGzip, acceptGzip), b.findCoded(ctx, c, inBrotli, acceptBrotli))
 		if err != nil {

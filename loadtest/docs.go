@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
@@ -22,10 +23,10 @@ them: performance/tried.md, what was tried, and performance/knees.md, why cost g
 
   loadtest report --docs docs`
 
-func runReport(_ context.Context, std streams, args []string) error {
-	fs := newFlags("report", reportHelp)
+func runReport(_ context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("report", "", reportHelp)
 	docs := fs.String("docs", "docs", "`folder` of performance.md and performance/")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	return writeDocs(*docs, report.Page{})

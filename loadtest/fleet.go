@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/fleet"
 )
 
@@ -23,19 +24,19 @@ a promise did not hold.
 
 The programs redis-server and prometheus must be installed. ^C stops everything that was started.`
 
-func runFleet(ctx context.Context, std streams, args []string) error {
-	cfg := fleet.Config{Log: std.err}
-	fs := newFlags("fleet", fleetHelp)
+func runFleet(ctx context.Context, std cli.Streams, args []string) error {
+	cfg := fleet.Config{Log: std.Err}
+	fs := program.Flags("fleet", "", fleetHelp)
 	docs := fleetFlags(fs, &cfg)
 	short := fs.Bool("short", false, "play each phase for a few seconds")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if *short {
 		cfg.Phase = 4 * time.Second
 	}
 	if err := cfg.Validate(); err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	done, err := prepareFleet(&cfg)
 	if err != nil {
@@ -47,14 +48,14 @@ func runFleet(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	result.Machine = machine()
-	result.Text(std.out)
+	result.Text(std.Out)
 	if err == nil && *docs != "" {
 		err = result.Write(*docs)
 	}
 	return errors.Join(err, result.Failed())
 }
 
-func fleetFlags(fs *flagSet, c *fleet.Config) (docs *string) {
+func fleetFlags(fs *cli.Flags, c *fleet.Config) (docs *string) {
 	fs.StringVar(&c.Iconedge, "iconedge", "./iconedge", "`program` that is played")
 	fs.StringVar(&c.Next, "next", "", "`program` that edges are exchanged for (default the same)")
 	fs.StringVar(&c.S3, "s3", "versitygw", "`program` of the S3 server, versitygw")

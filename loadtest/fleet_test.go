@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/fleet"
 )
 
@@ -24,9 +25,9 @@ func TestFleetFlags(t *testing.T) {
 		{"--icons 10", "--icons"},
 		{"--phase 1ms", "--phase"},
 	} {
-		fs, c := newFlags("fleet", fleetHelp), fleet.Config{}
+		fs, c := program.Flags("fleet", "", fleetHelp), fleet.Config{}
 		fleetFlags(fs, &c)
-		if err := fs.parse(streams{io.Discard, io.Discard}, strings.Fields(row.args)); err != nil {
+		if err := fs.Parse(cli.Streams{Out: io.Discard, Err: io.Discard}, strings.Fields(row.args)); err != nil {
 			t.Fatal(err)
 		}
 		switch err := c.Validate(); {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
@@ -28,18 +29,18 @@ A million entries take some 5 GB of memory and many minutes to fill; --most sets
 // A grow is what `loadtest grow` was told.
 type grow struct {
 	iconedge, docs, work string
-	series               texts
+	series               cli.List
 	most                 int
 	rounds               int
 	round                time.Duration
 	serverCPU, clientCPU int
-	std                  streams
+	std                  cli.Streams
 	result               report.Grow
 }
 
-func runGrow(ctx context.Context, std streams, args []string) error {
+func runGrow(ctx context.Context, std cli.Streams, args []string) error {
 	g := grow{std: std}
-	fs := newFlags("grow", growHelp)
+	fs := program.Flags("grow", "", growHelp)
 	fs.StringVar(&g.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
 	fs.StringVar(&g.docs, "docs", "", "`folder` that performance.md and performance/ are written to (default they are not)")
 	fs.StringVar(&g.work, "work", "", "`folder` for the disk tier (default a new one in the temporary folder)")
@@ -49,11 +50,11 @@ func runGrow(ctx context.Context, std streams, args []string) error {
 	fs.DurationVar(&g.round, "round", 2*time.Second, "`time` of each")
 	fs.IntVar(&g.serverCPU, "server-cpu", 0, "`core` of the edge")
 	fs.IntVar(&g.clientCPU, "client-cpu", 1, "`core` of the load tester and the origin; the edge's second one, where it has two")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := g.validate(); err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	return g.run(ctx)
 }
@@ -94,7 +95,7 @@ func (g *grow) run(ctx context.Context) (err error) {
 		}
 		err = g.measure(ctx, filepath.Join(dir, strconv.Itoa(i)), &p)
 		if errors.Is(err, errFetched) { // that is a finding, not a fault: it says where the cache is too small for what it is given
-			fmt.Fprintf(g.std.err, "%s: %v\n", p, err)
+			fmt.Fprintf(g.std.Err, "%s: %v\n", p, err)
 			g.result.Left = append(g.result.Left, p.String()+": answers did not all come from the cache")
 			err = nil
 			continue
@@ -103,7 +104,7 @@ func (g *grow) run(ctx context.Context) (err error) {
 			err = fmt.Errorf("%s: %w", p, err)
 			break
 		}
-		fmt.Fprintf(g.std.err, "%s: %.2f µs, %.0f/s\n", p, p.CPUMicros, p.PerSecond)
+		fmt.Fprintf(g.std.Err, "%s: %.2f µs, %.0f/s\n", p, p.CPUMicros, p.PerSecond)
 		g.result.Points = append(g.result.Points, p)
 	}
 	if errors.Is(err, errWrong) {
@@ -119,8 +120,8 @@ func (g *grow) run(ctx context.Context) (err error) {
 func (g *grow) show() {
 	for _, series := range report.Series {
 		if t := g.result.Table(series); len(t.Rows) > 0 {
-			fmt.Fprintln(g.std.out)
-			report.Text(g.std.out, t)
+			fmt.Fprintln(g.std.Out)
+			report.Text(g.std.Out, t)
 		}
 	}
 }

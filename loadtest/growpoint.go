@@ -81,7 +81,7 @@ func (g *grow) fill(ctx context.Context, plan load.Plan, p *report.GrowPoint, or
 func (g *grow) filling(p *report.GrowPoint) func(load.Tick) {
 	return func(t load.Tick) {
 		if int(t.Since.Seconds())%10 == 0 {
-			fmt.Fprintf(g.std.err, "%s: filling the cache, %d answers\n", p, t.Answers)
+			fmt.Fprintf(g.std.Err, "%s: filling the cache, %d answers\n", p, t.Answers)
 		}
 	}
 }

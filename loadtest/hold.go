@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net"
 	"sync"
+
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const holdHelp = `
@@ -17,27 +19,27 @@ connections cost is what TLS costs; a server's own are to be compared with that.
 
   loadtest hold --listen 127.0.0.1:8443 --pem FILE --body 1000`
 
-func runHold(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("hold", holdHelp)
+func runHold(ctx context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("hold", "", holdHelp)
 	listen := fs.String("listen", "127.0.0.1:0", "`address` to answer on")
 	pem := fs.String("pem", "", "`file` of a certificate and its key")
 	size := fs.Int("body", 1000, "`bytes` of each answer")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if *size < 0 || *size > maxFrame {
-		return errUsage(fmt.Sprintf("--body must be 0 to %d", maxFrame))
+		return cli.Usage(fmt.Sprintf("--body must be 0 to %d", maxFrame))
 	}
 	pair, err := tls.LoadX509KeyPair(*pem, *pem)
 	if err != nil {
-		return errUsage("--pem: " + err.Error())
+		return cli.Usage("--pem: " + err.Error())
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, DynamicRecordSizingDisabled: true}
 	ln, err := tls.Listen("tcp", *listen, config)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "listening address=%s\n", ln.Addr())
+	fmt.Fprintf(std.Err, "listening address=%s\n", ln.Addr())
 	defer context.AfterFunc(ctx, func() { ln.Close() })()
 	return hold(ctx, ln, append(frame(frameData, flagEndStream, firstStream, *size), make([]byte, *size)...))
 }

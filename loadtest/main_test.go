@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 	"github.com/iconedge/iconedge/loadtest/report"
@@ -33,7 +34,7 @@ import (
 func loadtest(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = call(t.Context(), streams{&o, &e}, args)
+	status = program.Run(t.Context(), commands, cli.Streams{Out: &o, Err: &e}, args)
 	return status, o.String(), e.String()
 }
 
@@ -74,12 +75,12 @@ func TestWrongCalls(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, c := range commands {
-		status, out, errs := loadtest(t, c.name, "--help")
-		if status != 0 || errs != "" || !strings.Contains(out, "\n  loadtest "+c.name) && !strings.Contains(out, "loadtest "+c.name+" --") {
-			t.Errorf("loadtest %s --help: status %d, %q; want an example in\n%s", c.name, status, errs, out)
+		status, out, errs := loadtest(t, c.Name, "--help")
+		if status != 0 || errs != "" || !strings.Contains(out, "\n  loadtest "+c.Name) && !strings.Contains(out, "loadtest "+c.Name+" --") {
+			t.Errorf("loadtest %s --help: status %d, %q; want an example in\n%s", c.Name, status, errs, out)
 		}
-		if _, general, _ := loadtest(t, "help"); !strings.Contains(general, c.name) {
-			t.Errorf("help does not name %s", c.name)
+		if _, general, _ := loadtest(t, "help"); !strings.Contains(general, c.Name) {
+			t.Errorf("help does not name %s", c.Name)
 		}
 	}
 }
@@ -264,7 +265,7 @@ func listening(t *testing.T, command string, args ...string) netip.AddrPort {
 	in, out := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- call(ctx, streams{io.Discard, out}, append([]string{command, "--listen", "127.0.0.1:0"}, args...))
+		done <- program.Run(ctx, commands, cli.Streams{Out: io.Discard, Err: out}, append([]string{command, "--listen", "127.0.0.1:0"}, args...))
 	}()
 	t.Cleanup(func() {
 		stop()

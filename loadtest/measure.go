@@ -63,7 +63,7 @@ func (b *bench) measureRound(ctx context.Context, round int) error {
 					return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
 				}
 				b.result.Add(c.name, column.name, rate, *r)
-				fmt.Fprintf(b.std.err, "round %d/%d  %-26s %-9s %-26s %6.2f µs  %8.0f/s  p99 %.0f µs\n",
+				fmt.Fprintf(b.std.Err, "round %d/%d  %-26s %-9s %-26s %6.2f µs  %8.0f/s  p99 %.0f µs\n",
 					round+1, b.rounds, column.name, loadName(rate), c.name, r.CPUMicros, r.PerSecond, r.Latency.P99)
 			}
 		}

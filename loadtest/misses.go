@@ -37,7 +37,7 @@ func (b *bench) measureMisses(ctx context.Context) error {
 	if b.misses == 0 || edge == nil {
 		return nil
 	}
-	fmt.Fprintf(b.std.err, "asking the origin for %d more icons\n", len(b.missPaths))
+	fmt.Fprintf(b.std.Err, "asking the origin for %d more icons\n", len(b.missPaths))
 	wants, err := b.originWants(ctx, b.missPaths)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (b *bench) measureMiss(ctx context.Context, l missLoad) error {
 		if round == 0 || origin < best.Origin {
 			best.Origin = origin
 		}
-		fmt.Fprintf(b.std.err, "round %d/%d  %d misses  %-26s %6.2f µs, and of the origin's %6.2f\n", round+1, missRounds, each, l.what, server, origin)
+		fmt.Fprintf(b.std.Err, "round %d/%d  %d misses  %-26s %6.2f µs, and of the origin's %6.2f\n", round+1, missRounds, each, l.what, server, origin)
 	}
 	b.result.Misses = append(b.result.Misses, best)
 	return nil

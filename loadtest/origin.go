@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const originHelp = `
@@ -18,15 +20,15 @@ as many icons as one likes.
 
   loadtest origin --listen 127.0.0.1:8081 --body 1000`
 
-func runOrigin(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("origin", originHelp)
+func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("origin", "", originHelp)
 	listen := fs.String("listen", "127.0.0.1:0", "`address` to answer on")
 	size := fs.Int("body", 1000, "`bytes` of each drawing")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if *size < leastDrawing {
-		return errUsage(fmt.Sprintf("--body must be %d at least", leastDrawing))
+		return cli.Usage(fmt.Sprintf("--body must be %d at least", leastDrawing))
 	}
 	return listenAndServe(ctx, std, *listen, func(ctx *fasthttp.RequestCtx) {
 		n, ok := drawingNumber(ctx.Path())

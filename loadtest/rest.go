@@ -29,7 +29,7 @@ func (s *secureBench) measureRest(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s, connections at rest: %w", name, err)
 		}
-		fmt.Fprintf(s.b.std.err, "%-26s %.1f kB a connection at rest\n", name, r.Each()/1e3)
+		fmt.Fprintf(s.b.std.Err, "%-26s %.1f kB a connection at rest\n", name, r.Each()/1e3)
 		s.result.Rests = append(s.result.Rests, r)
 	}
 	return nil

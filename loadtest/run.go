@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 	"github.com/iconedge/iconedge/loadtest/peers"
@@ -32,7 +33,7 @@ Only loopback addresses are loaded, unless --anywhere says that the server is yo
 
 // runConfig is what `loadtest run` was told.
 type runConfig struct {
-	targets, paths, fields texts
+	targets, paths, fields cli.List
 	pathsFile              string
 	icons                  int
 	order                  string
@@ -46,16 +47,16 @@ type runConfig struct {
 	load                   load.Config
 }
 
-func runLoad(ctx context.Context, std streams, args []string) error {
+func runLoad(ctx context.Context, std cli.Streams, args []string) error {
 	c := runConfig{shares: mix.Shares{{Kind: mix.Plain, Weight: 1}}}
-	fs := newFlags("run", runHelp)
+	fs := program.Flags("run", "", runHelp)
 	c.flags(fs)
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	targets, err := c.validate(ctx)
 	if err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	var runs []report.Run
 	for _, t := range targets {
@@ -74,7 +75,7 @@ func runLoad(ctx context.Context, std streams, args []string) error {
 	return errors.Join(ctx.Err(), wrongIn(runs))
 }
 
-func (c *runConfig) flags(fs *flagSet) {
+func (c *runConfig) flags(fs *cli.Flags) {
 	fs.Var(&c.targets, "target", "`[NAME=]URL` of a server, http://HOST:PORT; may be repeated")
 	fs.Var(&c.paths, "path", "`PATH` to ask for, most popular first; {n} in it stands for a running number; may be repeated")
 	fs.StringVar(&c.pathsFile, "paths", "", "`file` of such paths, a line each")
@@ -134,17 +135,17 @@ func (c *runConfig) validate(ctx context.Context) (targets []target, err error) 
 }
 
 // one loads one target.
-func (c *runConfig) one(ctx context.Context, std streams, t target) (*load.Result, error) {
+func (c *runConfig) one(ctx context.Context, std cli.Streams, t target) (*load.Result, error) {
 	paths, err := c.pathsFor(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(std.err, "%s: seeing what %d paths answer\n", t.name, len(paths))
+	fmt.Fprintf(std.Err, "%s: seeing what %d paths answer\n", t.name, len(paths))
 	cfg := c.load
 	if cfg.Plan, err = c.plan(ctx, t, paths); err != nil {
 		return nil, err
 	}
-	cfg.Target, cfg.Sources, cfg.Progress = t.addr, sources(c.clients), progress(std.err, t.name)
+	cfg.Target, cfg.Sources, cfg.Progress = t.addr, sources(c.clients), progress(std.Err, t.name)
 	if c.pid != 0 {
 		tree, err := peers.TreeOf(c.pid)
 		if err != nil {
@@ -163,12 +164,12 @@ func progress(w io.Writer, name string) func(load.Tick) {
 }
 
 // show prints results, and writes the files that were asked for.
-func (c *runConfig) show(std streams, runs []report.Run) error {
+func (c *runConfig) show(std cli.Streams, runs []report.Run) error {
 	if len(runs) == 0 {
 		return nil
 	}
 	if c.json != "-" {
-		report.Text(std.out, report.RunTable(runs))
+		report.Text(std.Out, report.RunTable(runs))
 	}
 	var errs []error
 	if c.json != "" {
@@ -181,9 +182,9 @@ func (c *runConfig) show(std streams, runs []report.Run) error {
 	return errors.Join(errs...)
 }
 
-func writeFile(std streams, name string, b []byte) error {
+func writeFile(std cli.Streams, name string, b []byte) error {
 	if name == "-" {
-		_, err := std.out.Write(b)
+		_, err := std.Out.Write(b)
 		return err
 	}
 	return os.WriteFile(name, b, 0o666)

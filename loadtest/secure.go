@@ -121,7 +121,7 @@ func (s *secureBench) stop() {
 
 // acquaint compares all answers with the origin's, which fills the cache, and sees how fast they come.
 func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
-	fmt.Fprintf(s.b.std.err, "%s over TLS: filling its cache, comparing its answers\n", c.name)
+	fmt.Fprintf(s.b.std.Err, "%s over TLS: filling its cache, comparing its answers\n", c.name)
 	urls, err := s.urlsOf(c)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *secureBench) round(ctx context.Context, round int) error {
 				return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
 			}
 			s.result.Add(c.name, column.name, 0, *r)
-			fmt.Fprintf(s.b.std.err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name, c.name, r.CPUMicros, r.PerSecond)
+			fmt.Fprintf(s.b.std.Err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name, c.name, r.CPUMicros, r.PerSecond)
 		}
 	}
 	return nil

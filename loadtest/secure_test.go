@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/h2load"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/peers"
@@ -29,7 +30,7 @@ import (
 // secured is a bench whose certificate is made, and a server of Go's library that has it and speaks HTTP/1.1 and HTTP/2.
 func secured(t *testing.T, handler http.HandlerFunc) (*secureBench, *httptest.Server) {
 	t.Helper()
-	s := &secureBench{b: &bench{std: streams{io.Discard, io.Discard}}, pem: filepath.Join(t.TempDir(), "pair.pem")}
+	s := &secureBench{b: &bench{std: cli.Streams{Out: io.Discard, Err: io.Discard}}, pem: filepath.Join(t.TempDir(), "pair.pem")}
 	var err error
 	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/edge/accesslog"
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const edgeHelp = `
@@ -21,12 +22,12 @@ Sockets that systemd passes in are used instead of listening, by FileDescriptorN
 SIGHUP has --allow-file, --deny-file and the certificates read at once, else they are read within seconds of a change, and --access-log opened
 anew.`
 
-func runEdge(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("edge", "", edgeHelp)
+func runEdge(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("edge", "", edgeHelp)
 	cfg := edge.Config{Version: buildVersion()}
 	cfg.Flags(fs.FlagSet)
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := inheritEdge(&cfg); err != nil {
