@@ -90,8 +90,8 @@ image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, 
 	echo "no docker or podman runs here; with one: docker $$build"; \
 	echo "for both architectures, into a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
-golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards) instead of comparing
-	go test ./origin/api ./origin/svg ./cmd/iconedge -update
+golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards, the React rules of clients/react) instead of comparing
+	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 

@@ -40,7 +40,7 @@ func mayAnimate(name string) bool {
 	if strings.HasPrefix(name, "on") || strings.ContainsAny(name, ": \\") {
 		return false
 	}
-	return !forbiddenTargets[name]
+	return !rules.ForbiddenTargets[name]
 }
 
 // checkValue looks for addresses in a value, whatever it is the value of: no reader is trusted to know where those are followed.

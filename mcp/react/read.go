@@ -108,7 +108,7 @@ func qualified(n xml.Name) string {
 // prefix than xlink and xml.
 func element(t xml.StartElement, root bool) (*node, error) {
 	n := &node{name: qualified(t.Name)}
-	if !elements[n.name] || root && n.name != "svg" {
+	if !rules.Elements[n.name] || root && n.name != "svg" {
 		return nil, refused("it has an element that is not one of a drawing")
 	}
 	seen := map[string]bool{}

@@ -20,8 +20,8 @@ type rule struct {
 	body      string
 }
 
-// rules reads the sheet in a style element.
-func rules(n *node) (list []rule, err error) {
+// readSheet reads the rules in a style element.
+func readSheet(n *node) (list []rule, err error) {
 	for _, a := range n.attrs {
 		if a.name == "type" && a.value != "" && a.value != "text/css" || a.name == "media" && a.value != "" && a.value != "all" {
 			return nil, refused("it has a style sheet that can't be made its own")
@@ -58,7 +58,7 @@ func collapse(s string) string { return strings.TrimSpace(blanks.ReplaceAllStrin
 // collectSheets notes the classes that the drawing's style sheets name.
 func (w *writer) collectSheets(n *node) error {
 	if n.name == "style" {
-		list, err := rules(n)
+		list, err := readSheet(n)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (w *writer) collectSheets(n *node) error {
 
 // sheet writes a style sheet with every class and id in it made the copy's own.
 func (w *writer) sheet(n *node) (string, error) {
-	list, err := rules(n)
+	list, err := readSheet(n)
 	if err != nil {
 		return "", err
 	}

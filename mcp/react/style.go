@@ -21,7 +21,7 @@ func (d *declarations) setWeak(name, value string) {
 			return
 		}
 	}
-	if value != "" && allowed(cssWords[name], value) {
+	if value != "" && allowed(rules.CSSWords[name], value) {
 		d.list = append(d.list[:d.weak], append([]declaration{{name, value}}, d.list[d.weak:]...)...)
 		d.weak++
 	}
@@ -39,7 +39,7 @@ func (d *declarations) read(style string) error {
 			name = strings.ToLower(name)
 		}
 		value = strings.TrimSpace(important.ReplaceAllString(value, ""))
-		if ok && value != "" && (customName.MatchString(name) || cssProperties[name] && allowed(cssWords[name], value)) {
+		if ok && value != "" && (customName.MatchString(name) || rules.CSSProperties[name] && allowed(rules.CSSWords[name], value)) {
 			d.set(name, value)
 		}
 	}

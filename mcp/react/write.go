@@ -34,7 +34,7 @@ func (w *writer) rootProps(root *node) ([]Prop, error) {
 		switch {
 		case a.name == "width", a.name == "height":
 			size[a.name] = strings.TrimSuffix(a.value, "px")
-		case rootOmits[a.name]:
+		case rules.RootOmits[a.name]:
 		case a.name == "viewBox" && !isBox(a.value):
 			return nil, refused("its viewBox is not four numbers")
 		default:
@@ -87,7 +87,7 @@ func (w *writer) inside(n *node) (string, error) {
 	}
 	var b strings.Builder
 	for _, c := range n.children {
-		s, err := w.element(c, texts[n.name])
+		s, err := w.element(c, rules.Texts[n.name])
 		if err != nil {
 			return "", err
 		}
@@ -100,8 +100,8 @@ func (w *writer) inside(n *node) (string, error) {
 func (w *writer) props(n *node) (props []Prop, err error) {
 	var style declarations
 	for _, a := range n.attrs {
-		if css, ok := styled[a.name]; ok {
-			style.setWeak(css, a.value)
+		if rules.Styled[a.name] {
+			style.setWeak(a.name, a.value)
 			continue
 		}
 		if a.name == "style" {
@@ -125,16 +125,16 @@ var dataName = regexp.MustCompile(`^data-[a-z][a-z0-9-]*$`)
 // prop writes one attribute; one that React has no name for, or whose value its types don't have, is left out: browsers take no
 // notice of it either.
 func (w *writer) prop(element string, a attr) (name, source string) {
-	name = attributes[a.name]
+	name = rules.Attributes[a.name]
 	value := strings.TrimSpace(a.value)
 	switch {
 	case a.name == "tabindex" && wholeNumber.MatchString(value):
 		return "tabIndex", "{" + value + "}"
 	case dataName.MatchString(a.name):
 		return a.name, quoted(parts{text(a.value)})
-	case name == "", element == "style" && (a.name == "type" || a.name == "media"), !allowed(keywords[a.name], value):
+	case name == "", element == "style" && (a.name == "type" || a.name == "media"), !allowed(rules.Keywords[a.name], value):
 		return "", ""
-	case keywords[a.name] != nil:
+	case rules.Keywords[a.name] != nil:
 		return name, quoted(parts{text(value)})
 	}
 	return name, quoted(w.value(a))
