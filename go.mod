@@ -15,6 +15,7 @@ require (
 	github.com/dunglas/httpsfv v1.1.2
 	github.com/fasthttp/router v1.5.4
 	github.com/google/jsonschema-go v0.4.3
+	github.com/jellydator/ttlcache/v3 v3.4.1
 	github.com/klauspost/compress v1.20.3
 	github.com/minio/minio-go/v7 v7.4.1
 	github.com/modelcontextprotocol/go-sdk v1.8.0

@@ -69,7 +69,7 @@ func (u *upstream) pack(ctx context.Context, key string) (*icon.PackAnswer, erro
 // ask gives the answer to one question: from the cache where that is fresh, else from the API. whole says whether an answer is
 // one; only such are kept. A caller who leaves does not take the answer away from the others.
 func ask[T any](ctx context.Context, u *upstream, target, what string, whole func(*T) bool) (*T, error) {
-	if e, ok := u.cache.find(target); ok && time.Now().Before(e.until) {
+	if e, ok := u.cache.find(target); ok && time.Now().Before(e.freshUntil) {
 		return e.answer.(*T), nil
 	}
 	answer, err := together(ctx, &u.flights, target, func(ctx context.Context) (any, error) { return fetch(ctx, u, target, what, whole) })
@@ -127,9 +127,9 @@ func fetch[T any](ctx context.Context, u *upstream, target, what string, whole f
 }
 
 func (u *upstream) refresh(e entry, h http.Header) {
-	var keep bool
-	if e.until, keep = freshness(h, time.Now()); keep {
-		u.cache.keep(e)
+	var storable bool
+	if e.freshUntil, storable = freshness(h, time.Now()); storable {
+		u.cache.store(e)
 	}
 }
 
