@@ -18,8 +18,8 @@ import (
 )
 
 const reportHelp = `
-Writes performance.md and its plots again from the figures that bench and grow left in performance/, with what people wrote beside
-them: performance/tried.md, what was tried, and performance/knees.md, why cost grows where it does.
+Writes performance.md and its plots again from the figures of bench and grow in performance/, and from the texts beside
+them: performance/tried.md (attempts) and performance/knees.md (why cost grows where it does).
 
   loadtest report --docs docs`
 
@@ -32,7 +32,8 @@ func runReport(_ context.Context, std cli.Streams, args []string) error {
 	return writeDocs(*docs, report.Page{})
 }
 
-// writeDocs writes performance.md of the figures on page; what is not on it is taken from where it is kept from before.
+// writeDocs writes performance.md. It takes the parts that are missing from page from the figures
+// of earlier runs.
 func writeDocs(docs string, page report.Page) error {
 	dir := filepath.Join(docs, "performance")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -57,7 +58,7 @@ func writeDocs(docs string, page report.Page) error {
 	return os.WriteFile(filepath.Join(docs, "performance.md"), b, 0o666)
 }
 
-// figures keeps those that were just measured, or reads those that were kept.
+// figures writes the figures that were measured, or reads those of an earlier run.
 func figures[T any](name string, measured **T) error {
 	if *measured != nil {
 		b, err := json.MarshalIndent(*measured, "", " ")
@@ -86,7 +87,7 @@ func words(name string, into *string) error {
 	return err
 }
 
-// lineOf is the value of the first line of a file that begins with a name.
+// lineOf returns the value of the first line of a file that begins with a name.
 func lineOf(file, name, separator string) string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -101,7 +102,7 @@ func lineOf(file, name, separator string) string {
 	return "unknown"
 }
 
-// machine says what this is measured on.
+// machine describes this machine.
 func machine() report.Machine {
 	m := report.Machine{CPU: lineOf("/proc/cpuinfo", "model name", ":"), System: lineOf("/etc/os-release", "PRETTY_NAME", "="), Kernel: "unknown"}
 	m.Cores = runtime.NumCPU()

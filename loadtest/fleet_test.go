@@ -15,7 +15,7 @@ import (
 func TestFleetFlags(t *testing.T) {
 	for _, row := range []struct {
 		args string
-		want string // of the error; empty: none
+		want string // part of the error; empty: no error
 	}{
 		{"", ""},
 		{"--shields 1 --clients 2 --phase 1s", ""},
@@ -37,7 +37,7 @@ func TestFleetFlags(t *testing.T) {
 	}
 }
 
-// A pipe is unread once its reader is gone, and a file never is.
+// TestUnread: a pipe without a reader is unread; a file never is.
 func TestUnread(t *testing.T) {
 	in, out, err := os.Pipe()
 	if err != nil {

@@ -1,9 +1,13 @@
 //go:build linux
 
-// Command loadtest loads HTTP servers and measures them: `loadtest run` any server, `loadtest bench` an edge of this program against
-// nginx, Varnish, HAProxy and a bare fasthttp on one core of this machine, in the clear and over TLS, `loadtest grow` how an edge's cost grows with what it
-// holds and whom it serves. It is for those who build iconedge. Errors are one line on stderr: exit status 2 for a wrong call, 1 for
-// a failure, wrong answers among them.
+// Command loadtest loads HTTP servers and measures them. `loadtest run` loads any server. `loadtest
+// bench` compares an edge of iconedge with nginx, Varnish, HAProxy and a bare fasthttp on one core
+// of this machine, in the clear and over TLS. `loadtest grow` measures how the cost of an edge
+// grows with its entries, connections, cores and bodies. `loadtest fleet` runs three regions on
+// this machine while parts of them fail. The program is for developers of iconedge.
+//
+// Errors are one line on stderr. The exit status is 2 for a wrong call and 1 for a failure, which
+// includes wrong responses.
 package main
 
 import (
@@ -20,14 +24,14 @@ import (
 var program = &cli.Program{Name: "loadtest", Does: "loadtest loads HTTP servers and measures them."}
 
 var commands = []cli.Command{
-	{Name: "run", Does: "load one server or several, and print what they did", Run: runLoad},
+	{Name: "run", Does: "load one server or several, and print their results", Run: runLoad},
 	{Name: "bench", Does: "an edge against nginx, Varnish, HAProxy and bare fasthttp on one core", Run: runBench},
 	{Name: "grow", Does: "how an edge's cost grows with entries, connections, cores and bodies", Run: runGrow},
-	{Name: "fleet", Does: "three regions, shields, an origin, S3, Redis and Prometheus on this machine, while parts of them fail", Run: runFleet},
-	{Name: "report", Does: "write docs/performance.md again from the figures kept beside it", Run: runReport},
+	{Name: "fleet", Does: "three regions, shields, an origin, S3, Redis and Prometheus on this machine, with failures", Run: runFleet},
+	{Name: "report", Does: "write docs/performance.md again from the figures beside it", Run: runReport},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},
-	{Name: "ceiling", Does: "bare fasthttp, answering from memory what another server answered, for bench", Run: runCeiling},
-	{Name: "hold", Does: "TLS connections that are kept and no more, for bench", Run: runHold},
+	{Name: "ceiling", Does: "bare fasthttp, which answers with the stored responses of another server, for bench", Run: runCeiling},
+	{Name: "hold", Does: "a server that only holds TLS connections, for bench", Run: runHold},
 }
 
 func main() {
@@ -37,7 +41,9 @@ func main() {
 	ctx, closed := context.WithCancel(ctx)
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
-	go func() { // nobody reads any more (loadtest … | head): the servers that were started must be stopped all the same
+	// If the reader of the output is gone (loadtest … | head), main stops the servers that it
+	// started.
+	go func() {
 		for range pipe {
 			if unread(os.Stdout) || unread(os.Stderr) {
 				closed()
@@ -47,7 +53,8 @@ func main() {
 	os.Exit(program.Run(ctx, commands, cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
-// unread reports whether f is a pipe whose reader is gone. The signal comes of any connection that broke, too.
+// unread reports whether f is a pipe without a reader. SIGPIPE alone does not tell: any broken
+// connection causes it too.
 func unread(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
 	n, err := unix.Poll(fds, 0)

@@ -47,15 +47,16 @@ func TestWrongCalls(t *testing.T) {
 		{"run --target http://127.0.0.1:1 --nonsense", "run --help"},
 		{"run --target 127.0.0.1:8080", "a target is http://HOST:PORT"},
 		{"run --target https://127.0.0.1:8080", "a target is http://HOST:PORT"},
-		{"run --target http://192.0.2.1:8080", "say --anywhere"}, // TEST-NET-1: nobody's
+		{"run --target http://192.0.2.1:8080", "--anywhere allows"}, // TEST-NET-1, which no host has
 		{"run --target http://127.0.0.1:1 --connections 0", "--connections must be"},
 		{"run --target http://127.0.0.1:1 --mix cdn=x", "a mix is"},
 		{"run --target http://127.0.0.1:1 --order random", "--order must be"},
 		{"run --target http://127.0.0.1:1 --header x", "--header must be"},
-		{"run --target http://127.0.0.1:1 --duration 0s --rate -1", "--rate and --warm-up must not be negative; --duration"}, // all at once
+		// all errors at once
+		{"run --target http://127.0.0.1:1 --duration 0s --rate -1", "--rate and --warm-up must not be negative; --duration"},
 		{"run --target http://192.0.2.1:80 --anywhere --clients 2", "--clients needs targets on 127.0.0.0/8"},
 		{"bench --rounds 0", "--rounds must be"},
-		{"bench --server-cpu 1 --client-cpu 1", "must be two cores"},
+		{"bench --server-cpu 1 --client-cpu 1", "must differ"},
 		{"bench --servers apache", "no such server"},
 		{"grow --series colour", "no such series"},
 		{"grow --most 10", "--most must be"},
@@ -85,7 +86,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// library is a server with four icons. So many drawings are right; those that come then are longer.
+// library returns a server with four icons. The first responses are right, as many as the argument
+// says; the later ones are longer.
 func library(t *testing.T, right int64) (url string) {
 	t.Helper()
 	var drawn atomic.Int64
@@ -143,9 +145,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A server that changes its mind while it is loaded is found out.
+// TestRunFindsWrongAnswers: a server whose responses change under load is reported.
 func TestRunFindsWrongAnswers(t *testing.T) {
-	url := library(t, 50) // of the 200 that become due, however slow the machine
+	url := library(t, 50) // of the 200 requests that become due, however slow the machine
 	status, out, errs := loadtest(t, "run", "--target", url, "--path", "/a/one.svg", "--connections", "2", "--warm-up", "0s", "--rate", "1000", "--duration", "200ms")
 	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, wanted 16") {
 		t.Errorf("status %d, %s%s; want 1, and what is wrong", status, out, errs)
@@ -197,33 +199,34 @@ func TestSources(t *testing.T) {
 	}
 }
 
-func FuzzDrawingNumber(f *testing.F) {
+func FuzzIconNumber(f *testing.F) {
 	f.Add([]byte("/bench/17.svg"))
 	f.Add([]byte("/bench/017.svg"))
 	f.Fuzz(func(t *testing.T, path []byte) {
-		if n, ok := drawingNumber(path); ok && drawingPath(n) != string(path) {
-			t.Fatalf("%q is read as %d, which is at %s", path, n, drawingPath(n))
+		if n, ok := iconNumber(path); ok && iconPath(n) != string(path) {
+			t.Fatalf("%q is read as %d, which is at %s", path, n, iconPath(n))
 		}
 	})
 }
 
 func TestDrawing(t *testing.T) {
-	for _, size := range []int{leastDrawing, 200, 1000, 1_000_000} {
-		a, b := drawing(1, size), drawing(2, size)
-		if len(a) != size || !bytes.HasSuffix(a, []byte(drawingTail)) || size > leastDrawing && bytes.Equal(a, b) || !bytes.Equal(a, drawing(1, size)) {
+	for _, size := range []int{minIconBytes, 200, 1000, 1_000_000} {
+		a, b := drawIcon(1, size), drawIcon(2, size)
+		if len(a) != size || !bytes.HasSuffix(a, []byte(drawingTail)) || size > minIconBytes && bytes.Equal(a, b) || !bytes.Equal(a, drawIcon(1, size)) {
 			t.Errorf("%d bytes: %d of them, %.20q…", size, len(a), a[len(a)-20:])
 		}
 	}
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)
-	w.Write(drawing(1, 10_000))
+	w.Write(drawIcon(1, 10_000))
 	w.Close()
 	if small.Len() < 3000 || small.Len() > 6500 {
 		t.Errorf("10,000 bytes are %d in gzip, want about half, as of real drawings", small.Len())
 	}
 }
 
-// The ceiling answers the same status, body and coding, and a head as long, and asks for it once.
+// TestCeiling: the ceiling sends the same status, body and coding as the other server, and a header
+// section of the same length; it requests each response once.
 func TestCeiling(t *testing.T) {
 	var asked atomic.Int64
 	original := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -293,7 +296,7 @@ func answerOf(t *testing.T, addr netip.AddrPort, field string) (answer load.Answ
 	return answer
 }
 
-// lengthOf is that of an answer's head.
+// lengthOf returns the length of a response's header section.
 func lengthOf(a load.Answer) (n int) {
 	for name, values := range a.Header {
 		for _, value := range values {
@@ -303,16 +306,16 @@ func lengthOf(a load.Answer) (n int) {
 	return n
 }
 
-// The origin of made-up drawings is one that our own client accepts.
+// TestOrigin: our client accepts the responses of the origin of made-up icons.
 func TestOrigin(t *testing.T) {
 	addr := listening(t, "origin", "--body", "500")
 	m := mix.Maker{Host: addr.String()}
-	paths := []string{drawingPath(0), drawingPath(12345), "/bench/x.svg", "/-/release"}
+	paths := []string{iconPath(0), iconPath(12345), "/bench/x.svg", "/-/release"}
 	err := load.Ask(t.Context(), addr, len(paths), func(i int) []byte { return m.Get(paths[i]) }, func(i int, a load.Answer) error {
 		switch {
 		case i >= 2 && a.Status != 404, i < 2 && a.Status != 200:
 			return fmt.Errorf("status %d", a.Status)
-		case i == 1 && !bytes.Equal(a.Body, drawing(12345, 500)):
+		case i == 1 && !bytes.Equal(a.Body, drawIcon(12345, 500)):
 			return errors.New("another drawing")
 		}
 		return nil
@@ -357,7 +360,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Figures that were measured before are kept when others are written.
+// TestDocs: figures of an earlier run are preserved when others are written.
 func TestDocs(t *testing.T) {
 	docs := t.TempDir()
 	bench := report.Bench{Machine: report.Machine{CPU: "Testium 9000"}}

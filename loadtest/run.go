@@ -20,18 +20,18 @@ import (
 )
 
 const runHelp = `
-Loads one server, or several one after another, with requests whose right answers it has seen before, and prints what they did.
-Without --rate each connection asks again as soon as it has its answer (closed loop): that shows how much a server can do. With
---rate requests are due at fixed moments, and latency counts from those moments even where the server kept the client from sending
-(open loop): that shows how long people wait.
+Loads one server, or several in turn, with requests whose right responses it knows, and prints the results. Without --rate
+each connection sends the next request as soon as it has a response (closed loop): this measures capacity. With --rate
+requests are due at fixed moments, and latency counts from those moments even if the server delays the client (open
+loop): this measures the wait of users.
 
   iconedge run --limit icon=off --limit search=off &
   loadtest run --target http://127.0.0.1:8080 --rate 5000 --duration 20s --mix cdn=75,304=20,api=3,404=2
   loadtest run --target edge=http://127.0.0.1:8080 --target nginx=http://127.0.0.1:8090 --path /mdi/home.svg --plot latency.svg
 
-Only loopback addresses are loaded, unless --anywhere says that the server is yours. ^C stops, and prints what there is.`
+It loads only loopback addresses, unless --anywhere confirms that the server is yours. ^C stops it and prints the results so far.`
 
-// runConfig is what `loadtest run` was told.
+// runConfig holds the settings of `loadtest run`.
 type runConfig struct {
 	targets, paths, fields cli.List
 	pathsFile              string
@@ -77,29 +77,29 @@ func runLoad(ctx context.Context, std cli.Streams, args []string) error {
 
 func (c *runConfig) flags(fs *cli.Flags) {
 	fs.Var(&c.targets, "target", "`[NAME=]URL` of a server, http://HOST:PORT; may be repeated")
-	fs.Var(&c.paths, "path", "`PATH` to ask for, most popular first; {n} in it stands for a running number; may be repeated")
-	fs.StringVar(&c.pathsFile, "paths", "", "`file` of such paths, a line each")
-	fs.IntVar(&c.icons, "icons", 1000, "without paths: `number` of icons to ask for, taken from the first target's API")
-	fs.StringVar(&c.order, "order", "zipf", "how paths follow each other: zipf, shuffled (all as often) or recorded (as they stand), an `order`")
+	fs.Var(&c.paths, "path", "`PATH` to request, most popular first; {n} in it is replaced by a running number; may be repeated")
+	fs.StringVar(&c.pathsFile, "paths", "", "`file` of such paths, one a line")
+	fs.IntVar(&c.icons, "icons", 1000, "without paths: `number` of icons to request, taken from the first target's API")
+	fs.StringVar(&c.order, "order", "zipf", "`order` of the paths: zipf, shuffled (each equally often) or recorded (as listed)")
 	fs.Float64Var(&c.skew, "skew", 1, "`exponent` of the Zipf distribution")
 	fs.Var(&c.shares, "mix", "`KIND=SHARE,…` of requests: cdn, api, search, 304, color, miss, 404")
-	fs.Var(&c.fields, "header", "`LINE` that every request has, \"Name: value\"; may be repeated")
+	fs.Var(&c.fields, "header", "header `LINE` of every request, \"Name: value\"; may be repeated")
 	fs.BoolVar(&c.browser, "browser", false, "send the header lines of a browser")
-	fs.IntVar(&c.clients, "clients", 1, "`number` of loopback addresses to come from, 127.0.0.2 and on")
+	fs.IntVar(&c.clients, "clients", 1, "`number` of loopback addresses of the client, from 127.0.0.2")
 	fs.IntVar(&c.load.Connections, "connections", 64, "`number` of keep-alive connections")
 	fs.IntVar(&c.load.Threads, "threads", 1, "`number` of the client's threads")
 	fs.Float64Var(&c.load.Rate, "rate", 0, "requests a second of the open loop, a `number`; 0 for a closed loop")
-	fs.DurationVar(&c.load.WarmUp, "warm-up", time.Second, "`time` of load that is not counted")
-	fs.DurationVar(&c.load.Duration, "duration", 10*time.Second, "`time` of load that is")
-	fs.BoolVar(&c.load.Spin, "spin", false, "never sleep: for a client with a core of its own")
-	fs.Uint64Var(&c.seed, "seed", 1, "`number` that the order of requests follows from")
-	fs.IntVar(&c.pid, "pid", 0, "process `number` of the server: its CPU time, and its children's, is measured")
+	fs.DurationVar(&c.load.WarmUp, "warm-up", time.Second, "`time` of load before the measurement")
+	fs.DurationVar(&c.load.Duration, "duration", 10*time.Second, "`time` of the measurement")
+	fs.BoolVar(&c.load.Spin, "spin", false, "busy-wait instead of sleeping, for a client with a core of its own")
+	fs.Uint64Var(&c.seed, "seed", 1, "`number` that determines the order of requests")
+	fs.IntVar(&c.pid, "pid", 0, "process `number` of the server, to measure its CPU time and that of its children")
 	fs.StringVar(&c.json, "json", "", "`file` for the results as JSON; - for stdout, in place of the table")
 	fs.StringVar(&c.plot, "plot", "", "`file` for a plot of latency by percentile, as SVG")
-	fs.BoolVar(&c.anywhere, "anywhere", false, "load servers that are not on this machine, too")
+	fs.BoolVar(&c.anywhere, "anywhere", false, "allow targets on other machines")
 }
 
-// validate says all that is wrong at once, and looks the targets up.
+// validate reports all errors at once, and resolves the targets.
 func (c *runConfig) validate(ctx context.Context) (targets []target, err error) {
 	var errs []error
 	check := func(ok bool, words string) {
@@ -109,13 +109,13 @@ func (c *runConfig) validate(ctx context.Context) (targets []target, err error) 
 	}
 	check(len(c.targets) > 0, "--target is required, such as http://127.0.0.1:8080")
 	check(c.load.Connections >= 1 && c.load.Connections <= 100_000, "--connections must be 1 to 100000")
-	check(c.load.Threads >= 1, "--threads must be 1 at least")
+	check(c.load.Threads >= 1, "--threads must be at least 1")
 	check(c.load.Rate >= 0 && c.load.WarmUp >= 0, "--rate and --warm-up must not be negative")
 	check(c.load.Duration > 0, "--duration must be more than 0")
 	check(c.clients >= 1 && c.clients <= 60_000, "--clients must be 1 to 60000")
 	check(c.order == "zipf" || c.order == "shuffled" || c.order == "recorded", "--order must be zipf, shuffled or recorded")
 	check(c.skew >= 0 && c.skew <= 10, "--skew must be 0 to 10")
-	check(c.icons >= 1, "--icons must be 1 at least")
+	check(c.icons >= 1, "--icons must be at least 1")
 	for _, line := range c.fields {
 		name, value, ok := strings.Cut(line, ": ")
 		check(ok && name != "" && !strings.ContainsAny(name+value, "\r\n"), `--header must be "Name: value"`)
@@ -127,7 +127,7 @@ func (c *runConfig) validate(ctx context.Context) (targets []target, err error) 
 			continue
 		}
 		loopback := t.addr.Addr().IsLoopback()
-		check(loopback || c.anywhere, "--target "+s+" is not on this machine: say --anywhere if you may load it")
+		check(loopback || c.anywhere, "--target "+s+" is on another machine; --anywhere allows that")
 		check(c.clients == 1 || loopback && t.addr.Addr().Is4(), "--clients needs targets on 127.0.0.0/8")
 		targets = append(targets, t)
 	}
@@ -140,7 +140,7 @@ func (c *runConfig) one(ctx context.Context, std cli.Streams, t target) (*load.R
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(std.Err, "%s: seeing what %d paths answer\n", t.name, len(paths))
+	fmt.Fprintf(std.Err, "%s: learning the responses of %d paths\n", t.name, len(paths))
 	cfg := c.load
 	if cfg.Plan, err = c.plan(ctx, t, paths); err != nil {
 		return nil, err
@@ -159,11 +159,11 @@ func (c *runConfig) one(ctx context.Context, std cli.Streams, t target) (*load.R
 // progress prints a line every second.
 func progress(w io.Writer, name string) func(load.Tick) {
 	return func(t load.Tick) {
-		fmt.Fprintf(w, "%s: %s  %.0f answers/s  %d wrong  %d broken\n", name, t.Since.Round(time.Second), t.LastRate, t.Wrong, t.Broken)
+		fmt.Fprintf(w, "%s: %s  %.0f responses/s  %d wrong  %d broken\n", name, t.Since.Round(time.Second), t.LastRate, t.Wrong, t.Broken)
 	}
 }
 
-// show prints results, and writes the files that were asked for.
+// show prints the results, and writes the files that flags ask for.
 func (c *runConfig) show(std cli.Streams, runs []report.Run) error {
 	if len(runs) == 0 {
 		return nil
@@ -190,11 +190,11 @@ func writeFile(std cli.Streams, name string, b []byte) error {
 	return os.WriteFile(name, b, 0o666)
 }
 
-// wrongIn is an error where answers were wrong.
+// wrongIn returns an error if responses were wrong.
 func wrongIn(runs []report.Run) error {
 	for _, r := range runs {
 		if r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0 {
-			return fmt.Errorf("%s: %d wrong answers, %d broken connections, %d without answer: %s", r.Name, r.Wrong, r.Broken, r.Unheard, strings.Join(r.Mistakes, "; "))
+			return fmt.Errorf("%s: %d wrong responses, %d broken connections, %d requests without a response: %s", r.Name, r.Wrong, r.Broken, r.Unheard, strings.Join(r.Mistakes, "; "))
 		}
 	}
 	return nil

@@ -56,14 +56,15 @@ func (c *cache) store(e entry) {
 	c.lru.Set(e.target, e, ttlcache.NoTTL)
 }
 
-// freshness returns the time until which a response is fresh (RFC 9111, section 4.2), and whether it
-// may be stored. It reads Age but not Date: the clock of a user's machine is often wrong.
+// freshness returns the time until which a response is fresh (RFC 9111, section 4.2), and whether
+// it may be stored. It reads Age but not Date: the clock of a user's machine is often wrong.
 func freshness(h http.Header, now time.Time) (until time.Time, storable bool) {
 	d := cachepolicy.ParseCacheControl(h["Cache-Control"]...)
 	switch {
 	case d.NoStore:
 		return time.Time{}, false
-	case d.NoCache, len(d.NoCacheFields) > 0: // RFC 9111, section 5.2.2.4: the qualified form may be read as the other
+	// RFC 9111, section 5.2.2.4: the qualified form may be read as the other
+	case d.NoCache, len(d.NoCacheFields) > 0:
 		return now, true
 	case d.HasMaxAge:
 		age := cachepolicy.Age(http.Header{"Age": h["Age"]}, now, now, now)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// reply is a whole answer.
+// reply returns a handler with a fixed response.
 func reply(status int, body string, fields ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -24,7 +24,7 @@ func reply(status int, body string, fields ...string) http.HandlerFunc {
 	}
 }
 
-// TestFaults: an API that fails is said so in words, and a failure is not kept (C20).
+// TestFaults: a failure of the API is explained to the caller, and not cached (C20).
 func TestFaults(t *testing.T) {
 	half := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "5000")
@@ -42,11 +42,11 @@ func TestFaults(t *testing.T) {
 		{"401", reply(401, `{}`), "ICONEDGE_LICENSE_TOKEN"},
 		{"400", reply(400, `{}`), "arguments"},
 		{"a redirect", reply(302, ``, "Location", "http://192.0.2.1/"), "status 302"},
-		{"half a JSON", reply(200, `{"pack":"mdi","name":"home","svg":"<svg`), "not one of its own"},
-		{"half an answer", half, "broke its answer off"},
-		{"HTML", reply(200, `<!doctype html><html>`), "not one of its own"},
-		{"JSON of something else", reply(200, `{}`), "not one of its own"},
-		{"no JSON object", reply(200, `[1]`), "not one of its own"},
+		{"half a JSON", reply(200, `{"pack":"mdi","name":"home","svg":"<svg`), "invalid response"},
+		{"incomplete response", half, "ended its response early"},
+		{"HTML", reply(200, `<!doctype html><html>`), "invalid response"},
+		{"JSON of something else", reply(200, `{}`), "invalid response"},
+		{"no JSON object", reply(200, `[1]`), "invalid response"},
 		{"hung up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "could not be reached"},
 	} {
 		a := newFakeAPI(t)
@@ -64,17 +64,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEndless: no more of an answer is read than one may have.
+// TestEndless: no more than maxResponse bytes of a response are read.
 func TestEndless(t *testing.T) {
 	a := newFakeAPI(t)
-	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT", true, false)+strings.Repeat(" ", maxAnswer)))
-	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused || !strings.Contains(got.texts[0], "broke") {
+	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT", true, false)+strings.Repeat(" ", maxResponse)))
+	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused || !strings.Contains(got.texts[0], "ended its response early") {
 		t.Errorf("%.200v", got)
 	}
 }
 
-// TestKept: an icon is asked for once while it is fresh, in whatever form, and then by its tag (C19).
-func TestKept(t *testing.T) {
+// TestCached: an icon is fetched once while it is fresh, in whatever format, and then revalidated
+// by its ETag (C19).
+func TestCached(t *testing.T) {
 	a := newFakeAPI(t)
 	var plain, revalidated atomic.Int32
 	cacheControl := "max-age=300"
@@ -96,7 +97,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	if plain.Load() != 1 || revalidated.Load() != 0 {
-		t.Errorf("fresh: %d plain requests, %d by tag", plain.Load(), revalidated.Load())
+		t.Errorf("fresh: %d fetches, %d revalidations", plain.Load(), revalidated.Load())
 	}
 	plain.Store(0)
 	cacheControl = "no-cache"
@@ -107,7 +108,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	if plain.Load() != 1 || revalidated.Load() != 3 {
-		t.Errorf("to be asked for each time: %d plain requests, %d by tag", plain.Load(), revalidated.Load())
+		t.Errorf("no-cache: %d fetches, %d revalidations", plain.Load(), revalidated.Load())
 	}
 }
 
@@ -161,7 +162,8 @@ func FuzzFreshness(f *testing.F) {
 	})
 }
 
-// TestCacheBounds: the stored bytes never exceed their limit, and the entry used last is not evicted.
+// TestCacheBounds: the stored bytes never exceed their limit, and the entry used last is not
+// evicted.
 func TestCacheBounds(t *testing.T) {
 	c := newCache()
 	for i := range 100 {
@@ -187,7 +189,7 @@ func TestCacheBounds(t *testing.T) {
 	}
 }
 
-// A silent API takes a request and never answers.
+// A silent API accepts a request and never answers.
 type silent struct{ asked atomic.Int32 }
 
 func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -196,7 +198,7 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestNoAnswer: a call gives up in time, also where it is verify that does not answer (C20).
+// TestNoAnswer: a call gives up in time, also if verify does not answer (C20).
 func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
@@ -215,8 +217,8 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// TestLeft: a caller who leaves does not take the answer from another who waits for the same.
-func TestLeft(t *testing.T) {
+// TestCallerLeaves: a caller that gives up does not cancel the fetch that another caller waits for.
+func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
 		l.gate.good = time.Now()
@@ -231,18 +233,19 @@ func TestLeft(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
 			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); !errors.Is(err, context.Canceled) {
-				t.Errorf("the one who left: %v", err)
+				t.Errorf("the caller that left: %v", err)
 			}
 		}()
 		synctest.Wait()
 		time.AfterFunc(time.Millisecond, leave)
 		if _, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err != nil {
-			t.Errorf("the one who stayed: %v", err)
+			t.Errorf("the caller that stayed: %v", err)
 		}
 	})
 }
 
-// TestAskedAgain: who asks again after a caller gave up is asked for anew, and does not wait for what will never be answered (C20).
+// TestAskedAgain: after a caller has given up, the next call starts a new fetch and does not wait
+// for the fetch that hangs (C20).
 func TestAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
@@ -259,7 +262,7 @@ func TestAskedAgain(t *testing.T) {
 			})
 			ctx, leave := context.WithTimeout(t.Context(), time.Second)
 			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err == nil {
-				t.Errorf("%s did not answer, and the call did", mute)
+				t.Errorf("%s hung, but the call succeeded", mute)
 			}
 			leave()
 			synctest.Wait()
@@ -268,7 +271,7 @@ func TestAskedAgain(t *testing.T) {
 			if _, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err != nil || time.Since(began) > 0 {
 				t.Errorf("after %s did not answer: %s, %v", path, time.Since(began), err)
 			}
-			time.Sleep(patience) // what hung gives up
+			time.Sleep(callTimeout) // the fetch that hangs times out
 			l.upstream.cache = newCache()
 		}
 	})

@@ -44,7 +44,7 @@ func (c *Config) Validate() error {
 			errs = append(errs, errors.New(words))
 		}
 	}
-	check(c.Shields >= 1, "--shields must be 1 at least")
+	check(c.Shields >= 1, "--shields must be at least 1")
 	check(c.Clients >= 2 && c.Clients <= 200, "--clients must be 2 to 200")
 	check(c.Rate > 0, "--rate must be more than 0")
 	check(c.Icons >= 100, "--icons must be 100 at least")

@@ -32,7 +32,7 @@ type Config struct {
 	Rate        float64       // requests a second of the open loop; 0: closed loop
 	WarmUp      time.Duration // of load that is not counted
 	Duration    time.Duration // of load that is; 0 with a Plan that is sent once: until all of it is answered
-	Spin        bool          // never sleep: for a client with a core of its own, lest waking it be charged to the server
+	Spin        bool          // busy-wait instead of sleeping, for a client with a core of its own, lest waking it be charged to the server
 
 	Meter    func() (time.Duration, error) // reads the server's CPU time; nil: it is not measured
 	Progress func(Tick)                    // called every second; may be nil
@@ -55,7 +55,7 @@ func (c *Config) validate() error {
 	case len(c.Plan.Requests) == 0 || len(c.Plan.Order) == 0:
 		return errors.New("nothing to send")
 	case c.Connections < 1 || c.Threads < 1:
-		return errors.New("connections and threads must be 1 at least")
+		return errors.New("connections and threads must be at least 1")
 	case c.Rate < 0 || c.WarmUp < 0 || c.Duration < 0:
 		return errors.New("rate and times must not be negative")
 	case c.Duration == 0 && !c.Plan.Once:

@@ -59,11 +59,11 @@ func TestCases(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, c := range readTable(t).Refused {
 		if d, err := Render(c.SVG); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: %s: error %v, drawing %v", c.About, c.SVG, err, d)
+			t.Errorf("%s: %s: error %v, JSX %v", c.About, c.SVG, err, d)
 		}
 	}
 	if _, err := Render(`<svg viewBox="0 0 1 1">` + strings.Repeat(" ", maxBytes) + `</svg>`); !errors.Is(err, ErrRefused) {
-		t.Error("a drawing of more than the most bytes was not refused")
+		t.Error("an SVG of more than maxBytes was accepted")
 	}
 }
 
@@ -91,16 +91,16 @@ func TestComponent(t *testing.T) {
 	}
 }
 
-// TestComment: what is credited stays in its comment, whatever it is.
+// TestComment: no credit can end its comment.
 func TestComment(t *testing.T) {
-	got := Drawing{}.Component("X", "a */ b\nimport \"x\"\r\u2028alert(1)\u2029`${y}`")
+	got := JSX{}.Component("X", "a */ b\nimport \"x\"\r\u2028alert(1)\u2029`${y}`")
 	if first, _, _ := strings.Cut(got, "import type"); first != "// a */ b import \"x\"  alert(1) `${y}`\n" {
 		t.Errorf("the comment is %q", first)
 	}
 }
 
-// TestRulesOfClient: clients/react has a copy of the table, because an npm package cannot hold files
-// from outside of its folder.
+// TestRulesOfClient: clients/react has a copy of the table, because an npm package cannot hold
+// files from outside of its folder.
 func TestRulesOfClient(t *testing.T) {
 	const theirs = "../../clients/react/src/cli/jsx/rules.json"
 	if *update {
@@ -119,7 +119,8 @@ var (
 	outside  = regexp.MustCompile(`(?i)url\([^#]|<script|<foreignObject| on[a-z]+=|script:`)
 )
 
-// FuzzRender: of a drawing that is taken, nothing becomes code but names and braces of ours, and nothing leads out of it.
+// FuzzRender: in the output for any SVG, the code outside of strings is only names and braces, and
+// no string refers to something outside.
 func FuzzRender(f *testing.F) {
 	tab := readTable(f)
 	for _, c := range tab.Cases {
@@ -138,7 +139,7 @@ func FuzzRender(f *testing.F) {
 			source += " " + p.Name + "=" + p.Source
 		}
 		if code := jsString.ReplaceAllString(source, ""); !bare.MatchString(code) {
-			t.Errorf("Render(%q) has code of the drawing's own: %q", svg, code)
+			t.Errorf("Render(%q) has code from the SVG: %q", svg, code)
 		}
 		text := regexp.MustCompile(`(?s)<(title|desc|text|tspan|textPath)\b.*</(title|desc|text|tspan|textPath)>|(aria-label|data-[a-z0-9-]+|lang|xmlLang|role)=("[^"]*"|\{"(?:[^"\\]|\\.)*"\})`)
 		if found := outside.FindString(text.ReplaceAllString(source, "")); found != "" {

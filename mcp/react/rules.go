@@ -13,15 +13,20 @@ var rulesJSON []byte
 
 // rules are the allow-lists of the renderer.
 var rules = func() (r struct {
-	Elements         set                 // elements of an icon; not script, foreignObject, a, feImage or HTML
-	Texts            set                 // elements whose text is shown
-	RootOmits        set                 // attributes of the outermost svg that the component sets, or that have no effect
-	ForbiddenTargets set                 // attributes that no animation may change
-	Attributes       map[string]string   // the name in React of each attribute that is kept
-	Styled           set                 // presentation attributes that React 18.3, 19 or its types do not know: written as styles
-	Keywords         map[string][]string // the values that React's types allow for attributes that take only keywords
-	CSSProperties    set                 // properties that can change how an icon looks
-	CSSWords         map[string][]string // the values that React's types allow for properties that take only keywords
+	// elements of an icon; not script, foreignObject, a, feImage or HTML
+	Elements set
+	Texts    set // elements whose text is shown
+	// attributes of the outermost svg that the component sets, or that have no effect
+	RootOmits        set
+	ForbiddenTargets set               // attributes that no animation may change
+	Attributes       map[string]string // the React name of each attribute that is kept
+	// presentation attributes that React 18.3, 19 or its types do not know: written as styles
+	Styled set
+	// the values that React's types allow for attributes that take only keywords
+	Keywords      map[string][]string
+	CSSProperties set // properties that can change how an icon looks
+	// the values that React's types allow for properties that take only keywords
+	CSSWords map[string][]string
 }) {
 	if err := json.Unmarshal(rulesJSON, &r); err != nil {
 		panic(err) // the file is part of the program

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// A writer writes the elements of one drawing. Every id, and every class that a style sheet of the drawing names, is given a
-// letter by the order in which it is first seen, by itself or by a reference.
+// A writer writes the elements of one SVG. Every id, and every class that a style sheet of the SVG
+// names, gets a letter in the order in which the writer first meets it, as a definition or a
+// reference.
 type writer struct {
 	letters map[string]string // by "#id" and ".class"
-	classes map[string]bool   // named in style sheets
+	classes map[string]bool   // those in style sheets
 }
 
-// letter is that of an id ("#x") or class (".x"): a, b, … z, aa, ab, …
+// letter returns the letter of an id ("#x") or class (".x"): a, b, … z, aa, ab, …
 func (w *writer) letter(key string) string {
 	if l, known := w.letters[key]; known {
 		return l
@@ -25,7 +26,8 @@ func (w *writer) letter(key string) string {
 	return l
 }
 
-// rootProps are the attributes of the outermost svg, less its size and namespaces; it always has a viewBox.
+// rootProps returns the attributes of the outermost svg without size and namespaces. They always
+// include a viewBox.
 func (w *writer) rootProps(root *node) ([]Prop, error) {
 	kept := &node{name: root.name}
 	size := map[string]string{}
@@ -54,7 +56,8 @@ var boxNumbers = regexp.MustCompile(`^\s*-?[\d.]+(?:e-?\d+)?(?:[\s,]+-?[\d.]+(?:
 
 func isBox(s string) bool { return boxNumbers.MatchString(s) }
 
-// element writes one element, or the text of one that shows text. Nothing is put between elements: JSX would take it for text.
+// element writes one element, or the text of an element that shows text. It puts nothing between
+// elements, because JSX would render that as text.
 func (w *writer) element(n *node, inText bool) (string, error) {
 	if n.name == "" {
 		if !inText {
@@ -96,7 +99,7 @@ func (w *writer) inside(n *node) (string, error) {
 	return b.String(), nil
 }
 
-// props are an element's attributes in their order, and its style after them.
+// props returns the attributes of an element in order, then its style.
 func (w *writer) props(n *node) (props []Prop, err error) {
 	var style declarations
 	for _, a := range n.attrs {
@@ -122,8 +125,8 @@ func (w *writer) props(n *node) (props []Prop, err error) {
 
 var dataName = regexp.MustCompile(`^data-[a-z][a-z0-9-]*$`)
 
-// prop writes one attribute; one that React has no name for, or whose value its types don't have, is left out: browsers take no
-// notice of it either.
+// prop writes one attribute. It omits an attribute that React has no name for, or whose value
+// React's types do not allow; browsers ignore those too.
 func (w *writer) prop(element string, a attr) (name, source string) {
 	name = rules.Attributes[a.name]
 	value := strings.TrimSpace(a.value)
@@ -140,10 +143,10 @@ func (w *writer) prop(element string, a attr) (name, source string) {
 	return name, quoted(w.value(a))
 }
 
-// wholeNumber is what tabIndex takes.
+// wholeNumber matches the values of tabIndex.
 var wholeNumber = regexp.MustCompile(`^(?:0|-?[1-9]\d{0,8})$`)
 
-// allowed reports whether a value is among words, where there are any.
+// allowed reports whether value is one of words. Nil words allow every value.
 func allowed(words []string, value string) bool {
 	for _, word := range words {
 		if word == value {
