@@ -45,11 +45,11 @@ func TestUnread(t *testing.T) {
 	}
 	defer out.Close()
 	if unread(out) {
-		t.Error("a pipe that is read counts as one that is not")
+		t.Error("a pipe with a reader counts as unread")
 	}
 	in.Close()
 	if !unread(out) {
-		t.Error("a pipe without a reader counts as one that is read")
+		t.Error("a pipe without a reader counts as read")
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

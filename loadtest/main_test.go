@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, r := range runs {
 		if r.Answers != 100 || r.Wrong != 0 || r.Statuses["200"] == 0 || r.Statuses["304"] == 0 || r.Statuses["404"] == 0 || len(r.Latency.Percentiles) == 0 {
-			t.Errorf("%+v; want the 100 answers that were due, of all kinds", r)
+			t.Errorf("%+v; want 100 responses, of all kinds", r)
 		}
 	}
 	if b, err := os.ReadFile(plot); err != nil || strings.Count(string(b), "<polyline") != 2 {
@@ -149,8 +149,8 @@ func TestRun(t *testing.T) {
 func TestRunFindsWrongAnswers(t *testing.T) {
 	url := library(t, 50) // of the 200 requests that become due, however slow the machine
 	status, out, errs := loadtest(t, "run", "--target", url, "--path", "/a/one.svg", "--connections", "2", "--warm-up", "0s", "--rate", "1000", "--duration", "200ms")
-	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, wanted 16") {
-		t.Errorf("status %d, %s%s; want 1, and what is wrong", status, out, errs)
+	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, want 16") {
+		t.Errorf("status %d, %s%s; want 1 and the reason", status, out, errs)
 	}
 }
 
@@ -182,18 +182,18 @@ func TestPickIcons(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := pickIcons(t.Context(), server, 5, 1); err == nil {
-		t.Error("five icons were taken of four")
+		t.Error("five of four icons were taken")
 	}
 }
 
 func TestSources(t *testing.T) {
 	if got := sources(1); got != nil {
-		t.Errorf("one client comes from %v, want its own address", got)
+		t.Errorf("one client uses %v, want no special address", got)
 	}
 	seen := map[netip.Addr]bool{}
 	for _, a := range sources(1000) {
 		if seen[a] || !a.IsLoopback() || a == netip.MustParseAddr("127.0.0.1") {
-			t.Errorf("%s is no address of one more client", a)
+			t.Errorf("%s is not the address of another client", a)
 		}
 		seen[a] = true
 	}
@@ -221,7 +221,7 @@ func TestDrawing(t *testing.T) {
 	w.Write(drawIcon(1, 10_000))
 	w.Close()
 	if small.Len() < 3000 || small.Len() > 6500 {
-		t.Errorf("10,000 bytes are %d in gzip, want about half, as of real drawings", small.Len())
+		t.Errorf("10,000 bytes are %d in gzip, want about half, as of real icons", small.Len())
 	}
 }
 
@@ -257,7 +257,7 @@ func TestCeiling(t *testing.T) {
 		}
 	}
 	if n := asked.Load(); n != 3 {
-		t.Errorf("the original was asked %d times for 3 answers", n)
+		t.Errorf("the other server got %d requests for 3 responses", n)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestOrigin(t *testing.T) {
 		case i >= 2 && a.Status != 404, i < 2 && a.Status != 200:
 			return fmt.Errorf("status %d", a.Status)
 		case i == 1 && !bytes.Equal(a.Body, drawIcon(12345, 500)):
-			return errors.New("another drawing")
+			return errors.New("another icon")
 		}
 		return nil
 	})
@@ -353,10 +353,10 @@ func TestDecode(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	if _, err := decode("gzip", []byte("drawing")); err == nil {
-		t.Error("what is no gzip was decoded")
+		t.Error("a body that is not gzip was decoded")
 	}
 	if _, err := decode("zstd", nil); err == nil {
-		t.Error("a coding that nobody asked for was taken")
+		t.Error("a coding that was not accepted was decoded")
 	}
 }
 
@@ -380,7 +380,7 @@ func TestDocs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	for _, want := range []string{"Testium 9000", "Much was tried.", "9.25"} {
 		if err != nil || !strings.Contains(string(b), want) {
-			t.Errorf("no %q in what was written (%v):\n%s", want, err, b)
+			t.Errorf("the output has no %q (%v):\n%s", want, err, b)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	return listenAndServe(ctx, std, *listen, func(ctx *fasthttp.RequestCtx) {
 		n, ok := iconNumber(ctx.Path())
 		if !ok {
-			ctx.Error("no such drawing", fasthttp.StatusNotFound)
+			ctx.Error("no such icon", fasthttp.StatusNotFound)
 			return
 		}
 		h := &ctx.Response.Header

@@ -66,7 +66,7 @@ func TestMakePEM(t *testing.T) {
 		t.Errorf("%v, with a key of %s", err, pair.Leaf.PublicKeyAlgorithm)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("a key that others can read: %v (%v)", info.Mode(), err)
+		t.Errorf("other users can read the key: %v (%v)", info.Mode(), err)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestSecureDocs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	for _, want := range []string{"Testium 9000", "TEST_CIPHER", "| TLS alone | 25.0 |"} {
 		if err != nil || !strings.Contains(string(b), want) {
-			t.Errorf("no %q in what was written (%v):\n%s", want, err, b)
+			t.Errorf("the output has no %q (%v):\n%s", want, err, b)
 		}
 	}
 }
