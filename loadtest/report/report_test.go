@@ -255,7 +255,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
-		"## What was tried\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
+		"## Attempts\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 idle connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)
