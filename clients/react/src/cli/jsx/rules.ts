@@ -11,5 +11,5 @@ export const attributes = new Map(Object.entries(data.attributes));
 export const keywords = new Map<string, string[]>(Object.entries(data.keywords));
 export const cssWords = new Map<string, string[]>(Object.entries(data.cssWords));
 
-/** Whether a value is among words, where there are any. */
+/** Whether value is one of words; undefined allows every value. */
 export const allowed = (words: string[] | undefined, value: string) => !words || words.includes(value);
