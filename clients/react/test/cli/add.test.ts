@@ -21,11 +21,11 @@ describe('the call', () => {
   });
 
   test.each([
-    [[], 'which command?'],
+    [[], 'no command given'],
     [['frobnicate'], '"frobnicate"'],
     [['toString'], '"toString"'],
-    [['add'], 'add what?'],
-    [['remove'], 'remove what?'],
+    [['add'], 'add needs the name of an icon'],
+    [['remove'], 'remove needs the name of an icon'],
     [['types'], 'which packs?'],
     [['add', 'mdi/home', '--colour', 'red'], '--colour'],
     [['add', 'mdi/home', '--format', 'png'], 'tsx, jsx or svg'],
@@ -181,7 +181,7 @@ test('hostile and broken answers: refused in words, and no file', async () => {
   api.close();
   const away = await shop.run(['add', 'x/script', '--api', api.address]);
   expect(away.status).toBe(1);
-  expect(away.err).toMatch(/no answer from .*ECONNREFUSED/);
+  expect(away.err).toMatch(/no response from .*ECONNREFUSED/);
 });
 
 test('a foreign credit stays in its comment, and text is text', async () => {
