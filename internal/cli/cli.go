@@ -1,6 +1,6 @@
 // Package cli runs programs that consist of commands: it finds the command, reads its flags and
-// their environment variables, prints help, and chooses the exit status. iconedge and loadtest share
-// it. It decides nothing about any one command, and imports only the standard library.
+// their environment variables, prints help, and chooses the exit status. iconedge and loadtest
+// share it. It decides nothing about any one command, and imports only the standard library.
 //
 // Errors are one line on stderr. The exit status is 0 for success and for help, 2 for a call that
 // is wrong (Usage), and 1 for every other failure.

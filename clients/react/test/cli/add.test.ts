@@ -26,10 +26,10 @@ describe('the call', () => {
     [['toString'], '"toString"'],
     [['add'], 'add needs the name of an icon'],
     [['remove'], 'remove needs the name of an icon'],
-    [['types'], 'which packs?'],
+    [['types'], 'types needs the key of a pack'],
     [['add', 'mdi/home', '--colour', 'red'], '--colour'],
     [['add', 'mdi/home', '--format', 'png'], 'tsx, jsx or svg'],
-    [['add', 'mdi/home', '--api', 'icons'], 'http or https'],
+    [['add', 'mdi/home', '--api', 'icons'], 'must begin with http'],
   ])('%j is not understood', async (args, words) => {
     const { status, out, err } = await shop.run(args);
     expect({ status, out }).toEqual({ status: 2, out: '' });
@@ -41,7 +41,7 @@ describe('the call', () => {
     ['{', 'not JSON'],
     ['{"comercial":true}', '"comercial"'],
     ['{"commercial":"yes"}', 'boolean'],
-    ['{"out":""}', 'nothing'],
+    ['{"out":""}', 'must not be empty'],
   ])('a config file that says %s is not understood', async (config, words) => {
     await writeFile(join(shop.folder, 'iconedge.json'), config);
     const { status, err } = await shop.run(['list']);
@@ -93,7 +93,7 @@ describe('add', () => {
     await writeFile(path, written + '// mine\n');
     expect(await shop.run(['add', 'mdi/home', ...edge()])).toMatchObject({
       status: 0,
-      out: expect.stringMatching(/^kept .*differs/) as string,
+      out: expect.stringMatching(/^kept .*changed by hand/) as string,
     });
     expect(await readFile(path, 'utf8')).toBe(written + '// mine\n');
     await shop.run(['add', 'mdi/home', '--force', ...edge()]);
