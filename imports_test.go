@@ -16,7 +16,8 @@ const module = "github.com/iconedge/iconedge/"
 // rooms says what each room may import besides the standard library and what lies below it: rooms of ours by their path in this
 // module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
 var rooms = map[string]string{
-	"cmd/iconedge": "icon problem hostport objectstore edge origin " + // the one program: any room
+	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
+	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " + // the one program: any room
 		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
 	"icon":                  "",
 	"hostport":              "",              // the form of addresses
@@ -47,11 +48,11 @@ var rooms = map[string]string{
 	"origin/release":        "icon github.com/klauspost/compress",
 	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
 	"origin/token":          "icon objectstore",
-	"tools/promql":          "github.com/prometheus/prometheus",                                                                                                 // a module of its own, for the tests of dashboards and rules
-	"mcp":                   "hostport icon problem github.com/modelcontextprotocol/go-sdk golang.org/x/sync",                                                   // HTTP to the public API: nothing of edge or origin
-	"mcp/react":             "",                                                                                                                                 // anyone can use it alone
-	"logtest":               "",                                                                                                                                 // what is logged, for tests to read
-	"loadtest":              "icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
+	"tools/promql":          "github.com/prometheus/prometheus",                                                                                                              // a module of its own, for the tests of dashboards and rules
+	"mcp":                   "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync",                  // HTTP to the public API: nothing of edge or origin
+	"mcp/react":             "",                                                                                                                                              // anyone can use it alone
+	"logtest":               "",                                                                                                                                              // what is logged, for tests to read
+	"loadtest":              "internal/cli icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
 }
 
 // helps are for the tests of any room.
@@ -70,6 +71,7 @@ var only = map[string]string{
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
 	"github.com/modelcontextprotocol":     "mcp/",
+	"github.com/HdrHistogram":             "loadtest/", // a module of its own
 }
 
 func TestImports(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const edgeHelp = `
@@ -20,12 +21,12 @@ Sockets that systemd passes in are used instead of listening, by FileDescriptorN
 SIGHUP has certificates, secrets, --admin-token-file, --allow-file and --deny-file read at once, else they are read within seconds of a change, and
 --access-log opened anew. It ends no process.`
 
-func runEdge(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("edge", "", edgeHelp)
+func runEdge(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("edge", "", edgeHelp)
 	cfg := edge.Config{Version: buildVersion()}
 	cfg.Flags(fs.FlagSet)
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := inheritEdge(&cfg); err != nil {

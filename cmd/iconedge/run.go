@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin"
 	"github.com/iconedge/iconedge/origin/release"
@@ -23,16 +24,16 @@ Runs origin and edge in one process over a folder: the whole service, with real 
 
 With an empty store it starts, is not ready, and waits for the first release to be published.`
 
-func runAll(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("run", "", runHelp)
+func runAll(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("run", "", runHelp)
 	edgeCfg := edge.Config{Version: buildVersion()}
 	edgeCfg.Flags(fs.FlagSet)
-	fs.preset("listen", "127.0.0.1:8080")
+	fs.Preset("listen", "127.0.0.1:8080")
 	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and all else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
 	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN that answers name (default the address it listens on)")
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := inheritEdge(&edgeCfg); err != nil {

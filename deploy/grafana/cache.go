@@ -1,6 +1,6 @@
 package main
 
-// cacheBoard is what comes from the cache, what does not, and why.
+// cacheBoard shows the hit rate, the reasons for misses, and the size of the cache.
 var cacheBoard = board{"cache", "Cache", "What comes from the cache, what does not, and how full it is.", []row{
 	{"Now", []panel{
 		stat("From the cache", share, "Of what can come from it, over 5 minutes.", `sum(region:iconedge_edge_hits:rate5m{@region}) / sum(region:iconedge_edge_lookups:rate5m{@region})`).below(.9, .8),

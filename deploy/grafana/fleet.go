@@ -5,7 +5,7 @@ const (
 	icons   = `@edge,route=~"cdn|icon"`
 )
 
-// fleetBoard is where to look first: what users get, region by region, and what ails.
+// fleetBoard is the first board to open: the users' view by region, and the problems.
 var fleetBoard = board{"fleet", "Fleet", "What users get, region by region. Look here first; the other boards say why.", []row{
 	{"Now", []panel{
 		stat("Requests", perSecond, "Requests that edges answer each second, probes of health left out.", `sum(region:iconedge_edge_requests:rate5m{@region})`),

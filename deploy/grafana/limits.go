@@ -1,6 +1,6 @@
 package main
 
-// limitsBoard is who takes more than he may, and what becomes of it.
+// limitsBoard shows clients that exceed limits, and the effects.
 var limitsBoard = board{"limits", "Limits and abuse", "Who takes more than he may, and what that costs those who do not.", []row{
 	{"Now", []panel{
 		stat("Refused by limits", perSecond, "Answered 429.", `sum(rate(iconedge_edge_limit_decisions_total{@edge,decision="refused"}@rate))`).above(10, 100),

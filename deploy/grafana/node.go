@@ -1,6 +1,6 @@
 package main
 
-// nodeBoard is one edge or shield, all of it.
+// nodeBoard shows one edge or shield in full.
 var nodeBoard = board{"node", "Node", "One edge or shield: choose it above. What it answers, what that takes of the machine, and what it holds.", []row{
 	{"Now", []panel{
 		stat("Ready", whole, "Whether it takes traffic.", `min(iconedge_edge_ready{@node})`).all(),

@@ -6,7 +6,7 @@ const (
 	storeTime    = "iconedge_origin_store_request_duration_seconds"
 )
 
-// originBoard is the way from an edge to the store: what is asked there, and what fails.
+// originBoard shows the path from an edge to the store: requests, latencies, failures.
 var originBoard = board{"origin", "Origin and store", "The way from an edge to the origin and its store: what is asked, how long it takes, what fails. Origins are shown whichever region is chosen.", []row{
 	{"Now", []panel{
 		stat("Origins ready", whole, "Origins that have a release to answer from.", `sum(iconedge_origin_ready{@origin})`).below(2, 1),

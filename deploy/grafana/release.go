@@ -1,6 +1,6 @@
 package main
 
-// releaseBoard is a roll-out: of a release of the library, or of the program itself.
+// releaseBoard shows the roll-out of a release of the library, or of the program.
 var releaseBoard = board{"release", "Releases", "A roll-out of the library, or of the program: who has it, since when, and what it did.", []row{
 	{"Now", []panel{
 		stat("Releases at the edges", whole, "One, but for the five seconds of a switch.", `count(count by (release) (iconedge_edge_release_info{@node}))`).above(2, 3),

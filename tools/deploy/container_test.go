@@ -13,7 +13,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// stages reads the Containerfile as BuildKit does, and fails on what its linter warns of. Bases have the defaults of their arguments.
+// stages parses the Containerfile as BuildKit does, and fails on warnings of its linter. The bases
+// are the defaults of their arguments.
 func stages(t *testing.T) []instructions.Stage {
 	t.Helper()
 	file, err := parser.Parse(bytes.NewReader(read(t, "Containerfile")))
@@ -40,7 +41,8 @@ func stages(t *testing.T) []instructions.Stage {
 	return stages
 }
 
-// TestContainerfile: pinned bases, and at last one program whose user is nobody, that asks itself how it is.
+// TestContainerfile: the bases are pinned, and the last stage has one program, an unprivileged user
+// and a health check.
 func TestContainerfile(t *testing.T) {
 	all := stages(t)
 	for _, s := range all {
@@ -85,8 +87,8 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
-// TestStatic: the program is static, so that an image without any library runs it. To build it for the image's other architecture takes minutes: make image
-// does that.
+// TestStatic: the program is static, so an image without libraries can run it. Only `make image`
+// builds it for the other architecture, which takes minutes.
 func TestStatic(t *testing.T) {
 	file, err := elf.Open(program())
 	if err != nil {
@@ -100,7 +102,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestIgnored: the builder is sent what the program is made of, and no more.
+// TestIgnored: the builder gets the sources of the program, and nothing else.
 func TestIgnored(t *testing.T) {
 	sent := strings.Fields(string(read(t, "Containerfile.dockerignore")))
 	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/iconedge")

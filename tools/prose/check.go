@@ -21,7 +21,8 @@ const (
 // A rule is a construction that sentences must not have, and what to write instead.
 type rule struct {
 	pattern *regexp.Regexp
-	except  *regexp.Regexp // a match of pattern inside a match of except is no finding; nil: no exceptions
+	// a match of pattern inside a match of except is no finding; nil: no exceptions
+	except  *regexp.Regexp
 	instead string
 }
 
@@ -76,7 +77,7 @@ type passage struct {
 	text string
 }
 
-// check returns the findings in one file. Files of other kinds than those that passages knows have none.
+// check returns the findings in one file. Files of kinds that passages does not know have none.
 func check(file, src string, rules []rule) []string {
 	var found []string
 	add := func(line int, what string) {
