@@ -115,8 +115,9 @@ func (w *Writer) end() error {
 	if !w.s.whole {
 		c.append(appendCode(nil, http2.FrameRSTStream, w.s.id, uint32(http2.ErrCodeNo)))
 	}
+	c.used = time.Now()
 	c.remove(w.s)
-	c.tell(time.Now())
+	c.tell()
 	err := c.flush()
 	if c.leaving && c.final < maxWindow && len(c.streams) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // it waits for nothing
