@@ -730,6 +730,56 @@ func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
 	})
 }
 
+// Seen from outside, a connection rests since its last request, whatever else its client sends, and waits for its client where nothing
+// else holds its streams up.
+func TestSeenFromOutside(t *testing.T) {
+	for name, tt := range map[string]struct {
+		use   func(p *peer)
+		idle  bool
+		waits bool
+	}{
+		"pings":                    {func(p *peer) { p.ask("GET", "/ready/1", true) }, true, false},
+		"half a request":           {func(p *peer) { p.ask("POST", "/post", false) }, false, true},
+		"a window that is shut":    {func(p *peer) { p.ask("GET", "/ready/70000", true) }, false, true},
+		"a handler that is stuck":  {func(p *peer) { p.ask("GET", "/bytes/70000", true) }, false, true},
+		"a handler that thinks":    {func(p *peer) { p.ask("GET", "/think", true) }, false, false},
+		"one of two handlers does": {func(p *peer) { p.ask("POST", "/post", false); p.ask("GET", "/think", true) }, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ours, theirs := net.Pipe()
+				link, a := NewLink(ours, false, nil), app{}
+				conn := New(a, a, Config{}).NewConn(link, link, netip.Addr{})
+				go conn.Serve()
+				q := newQueue(theirs)
+				p := dial(t, q)
+				go io.Copy(io.Discard, theirs)
+				time.Sleep(time.Second)
+				start := time.Now()
+				tt.use(p)
+				p.repeat(10, func(int) error {
+					time.Sleep(time.Second)
+					return p.WritePing(false, [8]byte{})
+				})
+				idle, since := conn.Idle()
+				if idle != tt.idle || idle && since.After(start.Add(time.Second)) {
+					t.Errorf("idle: %v since %v", idle, since.Sub(start))
+				}
+				since, waits := conn.Waits()
+				if waits != tt.waits || waits && since.After(start.Add(time.Second)) {
+					t.Errorf("it waits: %v since %v", waits, since.Sub(start))
+				}
+				if closed := conn.CloseIdle(); closed != tt.idle {
+					t.Errorf("closed: %v", closed)
+				}
+				theirs.Close()
+				close(q.closed)
+				time.Sleep(10 * time.Minute) // for those who still think
+			})
+		})
+	}
+}
+
 // While a handler thinks, a silent client is not cut.
 func TestHandlersMayThink(t *testing.T) {
 	piped(t, app{}, func(t *testing.T, p *peer) {

@@ -117,8 +117,8 @@ func (w *Writer) end() error {
 	}
 	c.used = time.Now()
 	c.remove(w.s)
-	c.tell()
 	err := c.flush()
+	c.tell() // not before: a connection that rests can be closed
 	if c.leaving && c.final < maxWindow && len(c.streams) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // it waits for nothing
 	}

@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A connection makes room in the order of the rule: the client that holds most loses a resting connection, else a slow one, and nobody
+// loses a place to a client that holds more.
+func TestRoomOfWhoHoldsMost(t *testing.T) {
+	client := func(name string) netip.Prefix {
+		if name == "proxy" {
+			return netip.Prefix{}
+		}
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, name[0]}), 32)
+	}
+	for name, tt := range map[string]struct {
+		held     string // by each client, those that can't be closed among them
+		list     string // client, r for resting or s for slow, and since when
+		newcomer string
+		most     int
+		want     string
+	}{
+		"nobody can go": {"a3 b1", "", "c", 4, ""},
+		"the heaviest's, though others rest longer": {"a3 b1", "a-r9 b-r1", "c", 1, "a-r9"},
+		"its oldest first":                          {"a3 b1", "a-r9 a-r3 a-r5", "c", 2, "a-r3 a-r5"},
+		"its slow ones, though others rest":         {"a3 b1", "a-s9 b-r1", "c", 1, "a-s9"},
+		"resting before slow":                       {"a3 b1", "a-s1 a-r9", "c", 2, "a-r9 a-s1"},
+		"until another holds as many":               {"a3 b2", "a-r7 a-r8 a-r9 b-r1 b-r2", "c", 4, "a-r7 b-r1 a-r8 b-r2"},
+		"among equals, the oldest":                  {"a1 b1 d1", "a-r3 b-r1 d-r2", "c", 2, "b-r1 d-r2"},
+		"among equals, resting before slow":         {"a1 b1", "a-s1 b-r3", "c", 1, "b-r3"},
+		"the heaviest is busy":                      {"a3 b2", "b-r1", "c", 1, "b-r1"},
+		"the newcomer is the heaviest":              {"a3 b1", "a-r9 b-r1", "a", 4, "a-r9"},
+		"and is busy: nobody pays for it":           {"a3 b1", "b-r1", "a", 4, ""},
+		"it may take of who holds as many":          {"a2 b2", "b-r1", "a", 1, "b-r1"},
+		"exempt ones last, though they are more":    {"a1 proxy9", "proxy-r1 proxy-r2 a-s9", "c", 2, "a-s9 proxy-r1"},
+		"the exempt are no heavy newcomers":         {"a1 b1", "a-r2 b-r1", "proxy", 1, "b-r1"},
+	} {
+		of := perClient{}
+		for _, s := range strings.Fields(tt.held) {
+			n := s[len(s)-1] - '0'
+			for range n {
+				of.enter(client(s[:len(s)-1]))
+			}
+		}
+		var list []holding[string]
+		for _, s := range strings.Fields(tt.list) {
+			who, what, _ := strings.Cut(s, "-")
+			list = append(list, holding[string]{s, client(who), time.Unix(int64(what[1]-'0'), 0), what[0] == 'r'})
+		}
+		var got []string
+		for _, h := range choose(list, of, client(tt.newcomer), tt.most) {
+			got = append(got, h.conn)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(strings.Fields(tt.want)) {
+			t.Errorf("%s: %v, want %s", name, got, tt.want)
+		}
+	}
+}
