@@ -112,7 +112,7 @@ func TestConnectionsPerClient(t *testing.T) {
 	settled(t, "a connection that is closed makes room", func() bool { return w.admitted(t, "127.0.0.2") })
 }
 
-// When there is no room the connections go that have been idle longest, and none that is in use; when all are, the new one is refused.
+// When there is no room, and all clients hold as many, the connections go that have been idle longest, and none that is in use; when all are, the new one is refused.
 func TestRoomForNewConnections(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
 	w.ask(t, "/mdi/hot.svg")
