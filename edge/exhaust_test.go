@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/tier"
 )
@@ -232,21 +234,30 @@ func TestTiersAreExempt(t *testing.T) {
 	settled(t, "they count for nobody", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.of) == 0 })
 }
 
-// Where none is idle, a request that has been coming for long makes room.
+// Where none is idle, a request that has been coming for long makes room, by HTTP/2 too.
 func TestSlowOnesMakeRoom(t *testing.T) {
-	w := newWall(t, false, func(c *Config) { c.MaxConnections = 2 })
-	slow := []*net.TCPConn{w.from(t, "127.0.0.2"), w.from(t, "127.0.0.3")}
-	for _, c := range slow {
-		io.WriteString(c, "GET /mdi/ho")
-	}
-	settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
-	w.conns.later(-time.Minute)
-	if w.admitted(t, "127.0.0.4") {
-		t.Error("a request that has just begun made room")
-	}
-	w.conns.later(slowFor)
-	if !w.admitted(t, "127.0.0.4") {
-		t.Error("slow requests shut another out")
+	var stream bytes.Buffer
+	f := http2.NewFramer(&stream, nil)
+	io.WriteString(&stream, http2.ClientPreface)
+	must(t, f.WriteSettings())
+	must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("\x83\x86\x84\x01\x09edge.test"), EndHeaders: true}))
+	for name, begun := range map[string]string{"HTTP/1.1": "GET /mdi/ho", "HTTP/2": stream.String()} {
+		t.Run(name, func(t *testing.T) {
+			w := newWall(t, false, func(c *Config) { c.MaxConnections = 2 })
+			slow := []*net.TCPConn{w.from(t, "127.0.0.2"), w.from(t, "127.0.0.3")}
+			for _, c := range slow {
+				io.WriteString(c, begun)
+			}
+			settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
+			w.conns.later(-time.Minute)
+			if w.admitted(t, "127.0.0.4") {
+				t.Error("a request that has just begun made room")
+			}
+			w.conns.later(slowFor)
+			if !w.admitted(t, "127.0.0.4") {
+				t.Error("slow requests shut another out")
+			}
+		})
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/exec"
+	"testing"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -200,4 +202,30 @@ func begunAndLeft(ctx context.Context, from net.IP, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	return overUDP(ctx, from, address, func(*quic.Conn) {})
+}
+
+// Where descriptors are few too, one address that opens all the connections that it gets, and keeps them alive by pings, takes no place
+// from another client.
+func TestFewDescriptors(t *testing.T) {
+	cmd := program(t, t.TempDir(), "edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell to limit descriptors with")
+	}
+	cmd.Path, cmd.Args = shell, append([]string{"sh", "-c", `ulimit -n 200 && exec "$0" "$@"`}, cmd.Args...)
+	e := startCommand(t, cmd)
+	to := targets{plain: e.address("public")}
+	pinging := attack{connections: 300, pause: 100 * time.Millisecond, do: framesInstead(pings)}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); pinging.run(ctx, to, pinging.connections) }()
+	eventually(t, "the attackers have what they get", func() bool { return footprint(e.cmd.Process.Pid).descriptors > 50 })
+	for range 20 {
+		client := polite(true, longest)
+		if err := askPolitely(client, to.plain); err != nil {
+			t.Errorf("another client: %v", err)
+		}
+	}
+	stop()
+	<-done
 }
