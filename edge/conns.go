@@ -91,6 +91,11 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	if !s.clients.trusts(peer) {
 		client = ratelimit.ClientKey(peer)
 	}
+	if why, hopeless := s.hopeless(client); hopeless { // it is to cost as little as it can
+		s.refused[why].Add(1)
+		cut(raw)
+		return nil
+	}
 	c := &lingeringConn{client: client}
 	conn := s.clients.proxied(raw)
 	if config != nil {
@@ -114,6 +119,25 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	return c
 }
 
+// hopeless reports whether there is no room for another connection of a client, as far as can be said at once.
+func (s *conns) hopeless(client netip.Prefix) (refusal, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.of[client]
+	if held >= s.perClient {
+		return refusedClient, true
+	}
+	return refusedTotal, len(s.open) >= s.max && s.sought.vain(s.now(), held)
+}
+
+// cut ends a connection at once.
+func cut(raw net.Conn) {
+	if tcp, ok := raw.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	raw.Close()
+}
+
 // below is a connection to read from straight, if nothing has to be read from it in another way first.
 func below(c net.Conn) net.Conn {
 	if p, ok := c.(*proxiedConn); ok {
@@ -133,7 +157,7 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	var spare []holding[*lingeringConn]
 	if len(s.open) >= s.max {
 		if !s.sought.vain(now, held) {
-			spare = choose(s.holdings(now), s.of, c.client, s.max/roomPart+1)
+			spare = choose(s.holdings(now), s.of, c.client, s.max)
 		}
 		if len(spare) == 0 {
 			if !s.sought.vain(now, held) {
@@ -194,7 +218,7 @@ func (s *conns) relieve() bool {
 	s.refused[refusedDescriptors].Add(1)
 	s.mu.Lock()
 	now := s.now()
-	spare := choose(s.holdings(now), s.of, netip.Prefix{}, s.max/roomPart+1)
+	spare := choose(s.holdings(now), s.of, netip.Prefix{}, s.max)
 	s.mu.Unlock()
 	s.close(spare, now)
 	return len(spare) > 0

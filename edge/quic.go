@@ -77,7 +77,7 @@ func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 		return refusedClient, false
 	}
 	if len(l.open) >= l.conns.max {
-		spare := choose(l.holdings(l.conns.now()), l.of, q.client, l.conns.max/roomPart+1)
+		spare := choose(l.holdings(l.conns.now()), l.of, q.client, l.conns.max)
 		if len(spare) == 0 {
 			return refusedTotal, false
 		}

@@ -23,16 +23,26 @@ type holder[C any] struct {
 	list   []holding[C]
 }
 
+// manyOf is how many of so many connections make a client one that holds many.
+func manyOf(all int) int { return max(leastMany, all/roomPart) }
+
+const leastMany = 16 // more than a browser has
+
 // choose is which connections are closed to make room for one more of newcomer: always one of the client that holds most then, a resting one
-// if it has any, else a slow one, the oldest first. A client never takes the place of one that holds fewer than itself, and those that are
+// if it has any, else a slow one, the oldest first; at most a part of all, at a time. A client never takes the place of one that holds fewer
+// than itself, nor, where it holds many, of one that holds as many, its own among them: that would only be work, without end. Those that are
 // exempt lose connections only where nobody else has any to lose.
-func choose[C any](list []holding[C], of perClient, newcomer netip.Prefix, most int) []holding[C] {
+func choose[C any](list []holding[C], of perClient, newcomer netip.Prefix, all int) []holding[C] {
 	queue := holdersOf(list, of)
 	heap.Init(&queue)
+	least := of[newcomer]
+	if least >= manyOf(all) {
+		least++
+	}
 	var chosen []holding[C]
-	for len(queue) > 0 && len(chosen) < most {
+	for len(queue) > 0 && len(chosen) < all/roomPart+1 {
 		h := queue[0]
-		if fewer := h.client.IsValid() && h.held < of[newcomer]; fewer && h.client != newcomer {
+		if h.client.IsValid() && h.held < least && (h.client != newcomer || least > of[newcomer]) {
 			heap.Pop(&queue)
 			continue
 		}

@@ -3,6 +3,7 @@ package edge
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,12 +39,16 @@ func TestRoomOfWhoHoldsMost(t *testing.T) {
 		"it may take of who holds as many":          {"a2 b2", "b-r1", "a", 1, "b-r1"},
 		"exempt ones last, though they are more":    {"a1 proxy9", "proxy-r1 proxy-r2 a-s9", "c", 2, "a-s9 proxy-r1"},
 		"the exempt are no heavy newcomers":         {"a1 b1", "a-r2 b-r1", "proxy", 1, "b-r1"},
+		"many of its own, and nobody has more":      {"a16 b16", "a-r1 b-r1", "a", 4, ""},
+		"many of its own, and another has more":     {"a16 b17 d2", "a-r1 b-r1 b-r2 d-r1", "a", 4, "b-r1"},
 	} {
 		of := perClient{}
 		for _, s := range strings.Fields(tt.held) {
-			n := s[len(s)-1] - '0'
+			name := strings.TrimRight(s, "0123456789")
+			n, err := strconv.Atoi(s[len(name):])
+			must(t, err)
 			for range n {
-				of.enter(client(s[:len(s)-1]))
+				of.enter(client(name))
 			}
 		}
 		var list []holding[string]
@@ -52,7 +57,7 @@ func TestRoomOfWhoHoldsMost(t *testing.T) {
 			list = append(list, holding[string]{s, client(who), time.Unix(int64(what[1]-'0'), 0), what[0] == 'r'})
 		}
 		var got []string
-		for _, h := range choose(list, of, client(tt.newcomer), tt.most) {
+		for _, h := range choose(list, of, client(tt.newcomer), (tt.most-1)*roomPart) {
 			got = append(got, h.conn)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(strings.Fields(tt.want)) {
