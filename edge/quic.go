@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -48,7 +47,7 @@ func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 			return nil, err
 		}
 		q := &quicConn{Conn: c, used: l.conns.now()}
-		if peer := peerOf(c); !l.conns.clients.trusts(peer) {
+		if peer := addressOf(c.RemoteAddr()); !l.conns.clients.trusts(peer) {
 			q.client = ratelimit.ClientKey(peer)
 		}
 		if why, ok := l.enter(q); !ok {
@@ -60,14 +59,6 @@ func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 		context.AfterFunc(c.Context(), func() { l.leave(q) })
 		return c, nil
 	}
-}
-
-// peerOf is the address of the other end of a connection of QUIC.
-func peerOf(c *quic.Conn) netip.Addr {
-	if udp, ok := c.RemoteAddr().(*net.UDPAddr); ok {
-		return udp.AddrPort().Addr().Unmap()
-	}
-	return netip.IPv4Unspecified()
 }
 
 func (l *quicListener) enter(q *quicConn) (refusal, bool) {
