@@ -123,11 +123,10 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 func (s *conns) hopeless(client netip.Prefix) (refusal, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := s.of[client]
-	if held >= s.perClient {
+	if s.of[client] >= s.perClient {
 		return refusedClient, true
 	}
-	return refusedTotal, len(s.open) >= s.max && s.sought.vain(s.now(), held)
+	return refusedTotal, len(s.open) >= s.max && (s.sought.vain(s.now(), s.of[client]) || s.of.foremost(client, s.max))
 }
 
 // cut ends a connection at once.
@@ -156,13 +155,8 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	}
 	var spare []holding[*lingeringConn]
 	if len(s.open) >= s.max {
-		if !s.sought.vain(now, held) {
-			spare = choose(s.holdings(now), s.of, c.client, s.max)
-		}
-		if len(spare) == 0 {
-			if !s.sought.vain(now, held) {
-				s.sought = search{now, held}
-			}
+		if spare = choose(s.holdings(now), s.of, c.client, s.max); len(spare) == 0 {
+			s.sought = search{s.now(), held}
 			s.mu.Unlock()
 			return refusedTotal, false
 		}

@@ -68,6 +68,9 @@ func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 		return refusedClient, false
 	}
 	if len(l.open) >= l.conns.max {
+		if l.of.foremost(q.client, l.conns.max) {
+			return refusedTotal, false
+		}
 		spare := choose(l.holdings(l.conns.now()), l.of, q.client, l.conns.max)
 		if len(spare) == 0 {
 			return refusedTotal, false

@@ -28,17 +28,37 @@ func manyOf(all int) int { return max(leastMany, all/roomPart) }
 
 const leastMany = 16 // more than a browser has
 
+// least is how many of so many connections another client must hold to lose one to this one.
+func (n perClient) least(client netip.Prefix, all int) int {
+	held := n[client]
+	if held < manyOf(all) {
+		return held
+	}
+	return held + held/8 + 1
+}
+
+// foremost reports whether a client holds many of so many connections, and nobody clearly more: no room is made for another of its own.
+func (n perClient) foremost(client netip.Prefix, all int) bool {
+	least := n.least(client, all)
+	if least == n[client] {
+		return false
+	}
+	for _, held := range n {
+		if held >= least {
+			return false
+		}
+	}
+	return true
+}
+
 // choose is which connections are closed to make room for one more of newcomer: always one of the client that holds most then, a resting one
 // if it has any, else a slow one, the oldest first; at most a part of all, at a time. A client never takes the place of one that holds fewer
-// than itself, nor, where it holds many, of one that holds as many, its own among them: that would only be work, without end. Those that are
-// exempt lose connections only where nobody else has any to lose.
+// than itself; where it holds many, only of one that holds clearly more, and not its own: two that hold about as many would take places from
+// each other without end, and each time costs a look at all. Those that are exempt lose connections only where nobody else has any to lose.
 func choose[C any](list []holding[C], of perClient, newcomer netip.Prefix, all int) []holding[C] {
 	queue := holdersOf(list, of)
 	heap.Init(&queue)
-	least := of[newcomer]
-	if least >= manyOf(all) {
-		least++
-	}
+	least := of.least(newcomer, all)
 	var chosen []holding[C]
 	for len(queue) > 0 && len(chosen) < all/roomPart+1 {
 		h := queue[0]

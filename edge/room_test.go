@@ -40,7 +40,7 @@ func TestRoomOfWhoHoldsMost(t *testing.T) {
 		"exempt ones last, though they are more":    {"a1 proxy9", "proxy-r1 proxy-r2 a-s9", "c", 2, "a-s9 proxy-r1"},
 		"the exempt are no heavy newcomers":         {"a1 b1", "a-r2 b-r1", "proxy", 1, "b-r1"},
 		"many of its own, and nobody has more":      {"a16 b16", "a-r1 b-r1", "a", 4, ""},
-		"many of its own, and another has more":     {"a16 b17 d2", "a-r1 b-r1 b-r2 d-r1", "a", 4, "b-r1"},
+		"many of its own, and another has more":     {"a16 b20 d18", "a-r1 b-r1 b-r2 b-r3 d-r1", "a", 4, "b-r1 b-r2"},
 	} {
 		of := perClient{}
 		for _, s := range strings.Fields(tt.held) {
@@ -62,6 +62,21 @@ func TestRoomOfWhoHoldsMost(t *testing.T) {
 		}
 		if fmt.Sprint(got) != fmt.Sprint(strings.Fields(tt.want)) {
 			t.Errorf("%s: %v, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// A client that holds many, and more than any other, is refused without a look at all connections.
+func TestRoomForTheForemost(t *testing.T) {
+	a, b := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
+	for _, tt := range []struct {
+		a, b, all int
+		want      bool
+	}{
+		{15, 0, 64, false}, {16, 0, 64, true}, {16, 16, 64, true}, {16, 18, 64, true}, {16, 19, 64, false}, {63, 1, 4096, false}, {64, 1, 4096, true},
+	} {
+		if got := (perClient{a: tt.a, b: tt.b}).foremost(a, tt.all); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
 		}
 	}
 }
