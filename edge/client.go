@@ -43,10 +43,13 @@ func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip
 	return client
 }
 
-// addressOf is the address of the other end of a connection; that of one that is not TCP is unspecified.
+// addressOf is the address of the other end of a connection; that of one that is neither TCP nor QUIC is unspecified.
 func addressOf(remote net.Addr) netip.Addr {
-	if tcp, ok := remote.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
+	switch a := remote.(type) {
+	case *net.TCPAddr:
+		return a.AddrPort().Addr().Unmap()
+	case *net.UDPAddr:
+		return a.AddrPort().Addr().Unmap()
 	}
 	return netip.IPv4Unspecified()
 }

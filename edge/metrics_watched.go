@@ -48,7 +48,7 @@ func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
 			prometheus.Labels{"reason": label}, &s.refused[why])
 	}
 	m.gaugeOf("connections_max", "Connections that there may be at a time.", nil, func() float64 { return float64(s.max) })
-	counter("connections_reclaimed_total", "Connections that were closed to make room, those first that had been idle longest.", nil, &s.madeRoom)
+	counter("connections_reclaimed_total", "Connections that were closed to make room, over TCP or QUIC: of the client that held most, those first on which no request was in flight.", nil, &s.madeRoom)
 	counter("connections_overdue_total", "Connections that were cut because their client did not take its answers in time.", nil, &s.overdue)
 	m.gaugeOf("h3_connections", "Connections that speak HTTP/3; they are not among the others.", nil, func() float64 { return float64(s.overQUIC.Load()) })
 	m.gaugeOf("bodies_bytes", "Bytes of long bodies of requests that are being read.", nil, func() float64 { return float64(s.limits.Bodies.Used()) })

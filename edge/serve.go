@@ -139,7 +139,11 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		h.end(r, outcomeOwn, nil)
 		return
 	}
-	h.tiers.meet(ctx)
+	if h.tiers.meet(ctx); fromTier(ctx) {
+		if c, ok := ctx.Conn().(*lingeringConn); ok {
+			h.conns.exempt(c)
+		}
+	}
 	h.follow(ctx, r.now)
 	if p := h.barred(ctx); p != nil {
 		h.end(r, outcomeDenied, p)

@@ -89,6 +89,7 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 	if stream > c.final {
 		return nil // after GOAWAY
 	}
+	c.used = c.now
 	if c.last = stream; c.leaving {
 		c.announce()
 	}

@@ -168,6 +168,9 @@ func (c *Conn) data(f frame) error {
 		return reset(f.stream, http2.ErrCodeFlowControl)
 	}
 	s.came += int64(len(f.payload))
+	if len(f.payload) > 0 {
+		c.used = c.now
+	}
 	c.giveBack(0, size)
 	if s.length >= 0 && s.came > s.length {
 		return reset(f.stream, http2.ErrCodeProtocol)

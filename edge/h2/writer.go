@@ -115,9 +115,10 @@ func (w *Writer) end() error {
 	if !w.s.whole {
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
+	c.used = time.Now()
 	c.remove(w.s)
-	c.tell(time.Now())
 	err := c.flush()
+	c.tell() // not before: a connection that rests can be closed
 	if c.leaving && c.final < maxWindow && len(c.streams) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // it waits for nothing
 	}
