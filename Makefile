@@ -72,6 +72,7 @@ conformance: build library/node_modules tools/node_modules tools/mcp/node_module
 
 attacks: ## floods, slow clients and a stuck origin; what becomes of a client that behaves, and what they cost the edge
 	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge
+	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./cmd/iconedge
 
 faults: ## what clients see when origins, processes, stores and disks fail; the same for the proxies that are installed; writes docs/faults.md
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge

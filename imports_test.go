@@ -18,7 +18,8 @@ const module = "github.com/iconedge/iconedge/"
 var rooms = map[string]string{
 	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " + // the one program: any room
-		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
+		"golang.org/x/term github.com/coreos/go-systemd " + // sockets that systemd keeps
+		"github.com/KimMachineGun/automemlimit", // the memory limit of control groups, versions 1 and 2
 	"icon":                  "",
 	"hostport":              "",              // the form of addresses
 	"admin":                 "files problem", // edge and origin keep their admin listeners for the operator by the same rules

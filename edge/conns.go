@@ -31,6 +31,11 @@ const (
 	acceptPause = 10 * time.Millisecond
 	// maxBodies is how many bytes of long bodies are read at a time.
 	maxBodies = 256 << 20
+	// maxEach is how many bytes one client may hold. With the garbage that comes of them they are two to three times as many.
+	maxEach = 48 << 20
+	// What a connection takes of its client's share, whatever it does: buffers, stacks, what crypto/tls and quic-go keep.
+	plainCosts  = 20 << 10
+	secureCosts = 28 << 10
 )
 
 // A refusal is why a connection was closed at once.
@@ -80,33 +85,36 @@ func newConns(cfg Config) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies, Each: maxEach}, Overdue: &s.overdue}
 	return s
 }
 
 // admit makes c one of the connections, or closes it at once and returns nil. A proxy that is trusted may have as many as all: it
 // speaks for many clients. With a config it is one of TLS, whose handshake is to come; without, it may begin with HTTP/2's preface.
 func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
-	peer, client := addressOf(raw.RemoteAddr()), netip.Prefix{}
-	if !s.clients.trusts(peer) {
-		client = ratelimit.ClientKey(peer)
-	}
+	client := s.owner(addressOf(raw.RemoteAddr()))
 	if why, hopeless := s.hopeless(client); hopeless { // it is to cost as little as it can
 		s.refused[why].Add(1)
 		cut(raw)
 		return nil
 	}
 	c := &lingeringConn{client: client}
-	conn := s.clients.proxied(raw)
+	c.share.Client = client
+	conn, limits := s.clients.proxied(raw), s.limits
+	limits.Client = client
 	if config != nil {
 		c.shaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
-		c.Conn = h1.NewConn(tls.Server(c.link, config), h, s.limits)
+		c.Conn = h1.NewConn(tls.Server(c.link, config), h, limits)
 	} else {
-		plainly := h1.NewConn(conn, h, s.limits)
+		plainly := h1.NewConn(conn, h, limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
-			link := h2.NewLink(below(conn), false, already)
-			c.serveStreams(h, link, link)
+			c.taken.Store(true)
+			go func() { // the server of HTTP/1.1 is done with it: its buffers would stay for as long as the connection
+				link := h2.NewLink(below(conn), false, already)
+				c.serveStreams(h, link, link)
+				c.end()
+			}()
 		})
 		c.Conn = plainly
 	}
@@ -117,6 +125,15 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 		return nil
 	}
 	return c
+}
+
+// owner is the client that a connection from an address counts for; zero: nobody in particular, since a proxy that is trusted speaks for
+// many clients.
+func (s *conns) owner(peer netip.Addr) netip.Prefix {
+	if s.clients.trusts(peer) {
+		return netip.Prefix{}
+	}
+	return ratelimit.ClientKey(peer)
 }
 
 // hopeless reports whether there is no room for another connection of a client, as far as can be said at once.
@@ -149,7 +166,11 @@ func below(c net.Conn) net.Conn {
 func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Lock()
 	now, held := s.now(), s.of[c.client]
-	if held >= s.perClient {
+	costs := int64(plainCosts)
+	if c.link != nil {
+		costs = secureCosts
+	}
+	if held >= s.perClient || s.limits.Bodies.Keep(&c.share, costs) != nil {
 		s.mu.Unlock()
 		return refusedClient, false
 	}
@@ -157,6 +178,7 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	if len(s.open) >= s.max {
 		if spare = choose(s.holdings(now), s.of, c.client, s.max); len(spare) == 0 {
 			s.sought = search{s.now(), held}
+			s.limits.Bodies.Give(&c.share)
 			s.mu.Unlock()
 			return refusedTotal, false
 		}
@@ -177,6 +199,7 @@ func (s *conns) leave(c *lingeringConn) {
 	}
 	delete(s.open, c)
 	s.of.leave(c.client)
+	s.limits.Bodies.Give(&c.share)
 }
 
 // exempt has c count for no client any more: it is an edge's behind this one, which asks for many clients.

@@ -102,6 +102,7 @@ func Run(ctx context.Context, cfg Config) error {
 	go asked.Run(life)
 	go h.watch.run(life)
 	go h.sweep(life)
+	go returnMemory(life, h.conns.limits.Bodies)
 	secured, err := openSecure(ctx, h, cfg)
 	if err != nil {
 		return err

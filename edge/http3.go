@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -19,8 +18,6 @@ import (
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/h2"
 )
-
-const unvalidatedEach = 200 // handshakes a second from addresses that nobody has checked; beyond, the address is checked first (RFC 9000, section 8.1)
 
 // A quicServer speaks HTTP/3 (RFC 9114).
 type quicServer struct {
@@ -32,15 +29,16 @@ type quicServer struct {
 
 // newQUIC listens for HTTP/3 on a socket. There is no 0-RTT: what is replayed counts against limits.
 func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) (*quicServer, error) {
-	var handshakes rate
-	t := &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return !handshakes.allow(time.Now(), unvalidatedEach) }}
-	l, err := t.ListenEarly(http3.ConfigureTLSConfig(config), &quic.Config{
+	base := &quic.Config{
 		Allow0RTT:             false,
 		HandshakeIdleTimeout:  handshakeTimeout,
 		MaxIdleTimeout:        cfg.IdleTimeout,
-		MaxIncomingStreams:    h2.MaxStreams,
 		MaxIncomingUniStreams: 8,
-	})
+	}
+	d := &quicDoor{conns: h.conns, now: time.Now}
+	base.GetConfigForClient = d.config(base)
+	t := &quic.Transport{Conn: socket, VerifySourceAddress: d.verify, ConnContext: d.admit}
+	l, err := t.ListenEarly(http3.ConfigureTLSConfig(config), base)
 	if err != nil {
 		return nil, err
 	}
@@ -79,25 +77,35 @@ type streams struct {
 	protocol protocol
 	maxBody  int
 	room     *bodies.Room
+	costs    int64         // bytes that a request takes besides its fields and body, and that its connection was not counted for
 	receive  time.Duration // a request's time
 	send     time.Duration // an answer's
 }
 
 func newStreams(h *handler, cfg Config, p protocol) streams {
-	return streams{h, p, maxRequestBody(cfg.ProxyAll), h.conns.limits.Bodies, cfg.RequestTimeout, cfg.AnswerTimeout}
+	s := streams{h: h, protocol: p, maxBody: maxRequestBody(cfg.ProxyAll), room: h.conns.limits.Bodies, receive: cfg.RequestTimeout, send: cfg.AnswerTimeout}
+	if p != protocolH3 {
+		s.costs = h2.HandlerCosts
+	}
+	return s
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
-	var held atomic.Int64
+	owner := s.h.conns.owner(q.Client)
+	share, held := bodies.Share{Client: owner}, bodies.Share{Client: owner}
+	defer s.room.Give(&share)
 	defer s.room.Give(&held)
+	if s.room.Keep(&share, s.costs+int64(q.Size())) != nil {
+		panic(http.ErrAbortHandler)
+	}
 	most := s.maxBody
 	if n := r.ContentLength; n >= 0 { // what is announced needs no more room; a byte behind it is still found
 		most = int(min(int64(most), n))
 	}
 	conn := quicConnOf(r)
 	conn.count(0, 1)
-	body, err := newPaced(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Take(&held, length) })
+	body, err := newPaced(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
 	conn.count(0, -1)
 	switch q.Body = body; {
 	case errors.Is(err, os.ErrDeadlineExceeded):

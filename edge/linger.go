@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 )
@@ -52,9 +53,11 @@ type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool
 	closing atomic.Bool
-	shaking atomic.Bool // the handshake of TLS is not done
-	ended   func()      // called once, when it is closed; nil: nothing is
-	exempt  atomic.Bool // from what one client may hold: it has been found to be an edge's behind this one
+	taken   atomic.Bool  // HTTP/2 has taken it over: it is not for the server of HTTP/1.1 to close
+	shaking atomic.Bool  // the handshake of TLS is not done
+	share   bodies.Share // what it takes by being open
+	ended   func()       // called once, when it is closed; nil: nothing is
+	exempt  atomic.Bool  // from what one client may hold: it has been found to be an edge's behind this one
 
 	client  netip.Prefix            // whom it counts for, under conns.mu; zero: nobody
 	tier    bool                    // its client is an edge behind this one, by its certificate
@@ -95,6 +98,7 @@ func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 		return
 	}
 	conn := h.streams.NewConn(rw, link, addressOf(rw.RemoteAddr()))
+	conn.CountFor(c.share.Client)
 	if c.tier {
 		conn.ByTier()
 	}
@@ -133,7 +137,7 @@ func (c *lingeringConn) refuse() { c.refused.Store(true) }
 
 // Close says that no more is sent, and ends the connection when there is nothing left to wait for.
 func (c *lingeringConn) Close() error {
-	if c.closing.Swap(true) {
+	if c.taken.Load() || c.closing.Swap(true) {
 		return nil
 	}
 	slow := c.unread() > lingerUnread

@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 // paced keeps the time of a request, and of its answer, where the server keeps none: each MiB has so long, from the first byte of the first. Only the time
@@ -18,7 +16,10 @@ type paced struct {
 	waited  time.Duration
 }
 
-const pacedPart = 1 << 20
+const (
+	pacedFirst = 4 << 10 // bytes that are made room for at first
+	pacedPart  = 1 << 20
+)
 
 func newPaced(w http.ResponseWriter, each time.Duration) *paced {
 	return &paced{ResponseWriter: w, control: http.NewResponseController(w), each: each}
@@ -36,7 +37,7 @@ func (p *paced) read(from io.Reader, most int, take func(length int64) error) ([
 		if err := p.control.SetReadDeadline(p.due(now)); err != nil {
 			return nil, err
 		}
-		room := min(max(len(all), bodies.Free), pacedPart, most-len(all)) // announcing costs nothing
+		room := min(max(len(all), pacedFirst), pacedPart, most-len(all)) // announcing costs nothing
 		if err := take(int64(len(all) + room)); err != nil {
 			return nil, err
 		}

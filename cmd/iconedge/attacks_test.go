@@ -250,6 +250,8 @@ func attackedOrigin(t *testing.T) string {
 			io.WriteString(w, "hot")
 		case r.URL.Path == "/large":
 			io.WriteString(w, large)
+		case r.URL.Path == "/medium":
+			io.WriteString(w, large[:60_000])
 		case strings.HasPrefix(r.URL.Path, "/stuck/"):
 			select {
 			case <-stuck:
@@ -269,12 +271,12 @@ func attackedOrigin(t *testing.T) string {
 }
 
 // attacked starts an edge that is to be attacked. It has room for fewer connections than the attackers have.
-func attacked(t *testing.T) *server {
+func attacked(t *testing.T, more ...string) *server {
 	t.Helper()
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
-	e := start(t, t.TempDir(), "edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s")
-	for _, path := range []string{"/hot", "/large"} {
+	e := start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
+	for _, path := range []string{"/hot", "/medium", "/large"} {
 		eventually(t, path+" is stored", func() bool {
 			resp, _ := get(t, e.address("public"), path)
 			return resp.StatusCode == http.StatusOK

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/origin"
 )
@@ -57,5 +59,6 @@ func serve(ctx context.Context, fs *cli.Flags, log **slog.Logger, logger func() 
 	if err := validate(); err != nil {
 		return cli.Usage(cli.OneLine(err))
 	}
+	limitMemory(l, memlimit.FromCgroup)
 	return run(ctx)
 }

@@ -2,6 +2,7 @@ package bodies
 
 import (
 	"errors"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,10 +10,10 @@ import (
 
 func TestRoom(t *testing.T) {
 	r := &Room{Max: 300 << 10}
-	var one, two atomic.Int64
+	var one, two Share
 	for _, row := range []struct {
 		name   string
-		held   *atomic.Int64
+		share  *Share
 		length int64
 		err    error
 		used   int64
@@ -22,46 +23,107 @@ func TestRoom(t *testing.T) {
 		{"what it has it need not take", &one, 80 << 10, nil, 100 << 10},
 		{"another", &two, 200 << 10, nil, 300 << 10},
 		{"there is no more", &one, 101 << 10, ErrCrowded, 300 << 10},
-		{"but for short ones", new(atomic.Int64), Free, nil, 300 << 10},
+		{"but for short ones", new(Share), Free, nil, 300 << 10},
 	} {
-		if err := r.Take(row.held, row.length); !errors.Is(err, row.err) || r.Used() != row.used {
+		if err := r.Body(row.share, row.length); !errors.Is(err, row.err) || r.Used() != row.used {
 			t.Errorf("%s: %v, %d bytes are taken; want %v, %d", row.name, err, r.Used(), row.err, row.used)
 		}
 	}
-	for _, held := range []*atomic.Int64{&one, &one, &two} {
-		r.Give(held)
+	for _, share := range []*Share{&one, &one, &two} {
+		r.Give(share)
 	}
 	if r.Used() != 0 {
 		t.Errorf("%d bytes are taken when all is given back", r.Used())
 	}
 	var none *Room
-	if err := none.Take(&one, 1<<40); err != nil {
-		t.Errorf("where there is no bound: %v", err)
+	if none.Body(&one, 1<<40) != nil || none.Take(&one, 1<<40) != nil || none.Keep(&one, 1<<40) != nil {
+		t.Error("a room without a bound refuses")
 	}
 	none.Give(&one)
 }
 
+var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")
+
+// A client that has used up its share is refused, whatever it takes for. The room that is left is another's, and a client that nobody
+// knows has no share.
+func TestShareOfClient(t *testing.T) {
+	r := &Room{Max: 1000, Each: 400}
+	body, connection, third := Share{Client: hog}, Share{Client: hog}, Share{Client: hog}
+	another, nobody := Share{Client: other}, Share{}
+	for i, row := range []struct {
+		err  error
+		want error
+	}{
+		{r.Take(&body, 300), nil},
+		{r.Keep(&connection, 100), nil},
+		{r.Take(&body, 301), ErrCrowded},
+		{r.Keep(&third, 1), ErrCrowded},
+		{r.Keep(&another, 400), nil},
+		{r.Take(&nobody, 700), nil},
+		{r.Take(&nobody, 701), ErrCrowded}, // of all
+		{r.Keep(&nobody, 1<<40), nil},
+	} {
+		if !errors.Is(row.err, row.want) {
+			t.Errorf("step %d: %v, want %v", i, row.err, row.want)
+		}
+	}
+	if r.Used() != 1000 || r.Held(hog) != 400 || r.Held(other) != 400 {
+		t.Errorf("%d bytes are used, %d by the one client, %d by the other; want 1000, 400, 400", r.Used(), r.Held(hog), r.Held(other))
+	}
+	r.Give(&connection)
+	if err := r.Take(&body, 400); !errors.Is(err, ErrCrowded) { // Max is reached
+		t.Errorf("beyond the bound of all: %v", err)
+	}
+	for _, s := range []*Share{&body, &connection, &third, &another, &nobody} {
+		r.Give(s)
+	}
+	if r.Used() != 0 || r.Held(hog) != 0 || len(r.clients) != 0 {
+		t.Errorf("%d bytes are used, %d clients are known, when all is given back", r.Used(), len(r.clients))
+	}
+}
+
+// Fallen reports a fall once.
+func TestFallen(t *testing.T) {
+	r := &Room{Max: 1000, Each: 1000}
+	s := Share{Client: hog}
+	must := func(want bool) {
+		t.Helper()
+		if got := r.Fallen(500); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	must(false)
+	r.Keep(&s, 600)
+	must(false)
+	r.Give(&s)
+	must(true)
+	must(false)
+	r.Keep(&s, 400)
+	r.Give(&s)
+	must(false)
+}
+
 // However many come at once, no more is taken than there is, and all comes back.
 func TestRoomOfMany(t *testing.T) {
-	r := &Room{Max: 10 << 20}
+	r := &Room{Max: 10 << 20, Each: 5 << 20}
 	var all sync.WaitGroup
 	var now atomic.Int64
-	for range 50 {
+	for i := range 50 {
 		all.Go(func() {
 			for range 200 {
-				var held atomic.Int64
-				if r.Take(&held, 1<<20) == nil {
+				s := Share{Client: []netip.Prefix{hog, other, {}}[i%3]}
+				if r.Take(&s, 1<<20) == nil {
 					if n := now.Add(1); n > 10 {
 						t.Errorf("%d have room for one MiB each", n)
 					}
 					now.Add(-1)
 				}
-				r.Give(&held)
+				r.Give(&s)
 			}
 		})
 	}
 	all.Wait()
-	if r.Used() != 0 {
+	if r.Used() != 0 || r.Held(hog) != 0 || r.held != 0 {
 		t.Errorf("%d bytes are taken when all is given back", r.Used())
 	}
 }

@@ -24,6 +24,8 @@ import (
 )
 
 const (
+	serverCosts = 24 << 10 // bytes that a request takes while the server answers it, besides its connection and body
+
 	maxFields = 100         // of a plain request
 	maxMethod = 32          // bytes
 	renew     = time.Second // deadlines are moved no more often: the timers cost more than a hit
@@ -70,6 +72,7 @@ type Limits struct {
 	Answer  time.Duration // until the client has taken it
 	MaxBody int64         // bytes of a body that the server takes
 	Bodies  *bodies.Room  // of all connections together; nil: no bound
+	Client  netip.Prefix  // whose share of it the connection takes; zero: nobody's in particular
 	Overdue *atomic.Int64 // counts the clients that have not taken their answers; nil: nothing does
 }
 
@@ -95,7 +98,7 @@ type Conn struct {
 	answerDue     atomic.Int64
 	owed          debt
 	queued        func(net.Conn) int64
-	held          atomic.Int64 // of Limits.Bodies
+	held          bodies.Share // of Limits.Bodies
 	failure       error        // of the request; nil: none
 	phase         atomic.Int64
 
@@ -108,7 +111,7 @@ type Conn struct {
 
 // NewConn makes c answer by itself what a has ready.
 func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
-	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued}
+	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued, held: bodies.Share{Client: l.Client}}
 	_, w.request.Secure = c.(*tls.Conn)
 	w.request.Fields = &w.request
 	bound(c)
@@ -182,11 +185,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// TakeOver has f serve a connection that begins with a preface, which it is given with what was read behind it.
+// TakeOver has f take over a connection that begins with a preface, which it is given with what was read behind it. For the server the
+// connection has ended.
 func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.preface, c.takeOver = preface, f }
 
-// precede reads on while what has come may be the beginning of the preface. Where it is all of it, the connection is taken over, and has
-// ended when that is done.
+// precede reads on while what has come may be the beginning of the preface. Where it is all of it, the connection is taken over.
 func (c *Conn) precede(p []byte, n int) (int, error) {
 	for n < len(c.preface) && string(p[:n]) == c.preface[:n] {
 		m, err := c.more(p[n:])
@@ -211,6 +214,13 @@ func (c *Conn) handOver(p []byte, next verdict) (int, error) {
 	given := min(whole, int64(n))
 	c.rest, c.body = append(c.rest[:0], p[given:n]...), whole-given
 	c.in.received, c.in.declared = given, whole
+	costs := int64(serverCosts) // and the server makes room for all of a short body at once
+	if c.body > 0 && c.request.length <= bodies.Free {
+		costs += c.request.length
+	}
+	if err := c.limits.Bodies.Keep(&c.held, costs); err != nil {
+		return c.fail(err)
+	}
 	if c.body == 0 {
 		c.in.began = c.request.Now // no deadline is needed
 		return int(given), nil
@@ -228,10 +238,18 @@ func (c *Conn) handOver(p []byte, next verdict) (int, error) {
 // first chunk of it.
 func (c *Conn) handOn(p []byte) (int, error) {
 	c.begin(c.request.Now)
-	if err := c.limits.Bodies.Take(&c.held, c.limits.MaxBody); err != nil && bytes.Contains(p, endOfHead) {
+	if err := c.takeUnknown(); err != nil && bytes.Contains(p, endOfHead) {
 		return c.fail(err)
 	}
 	return len(p), nil
+}
+
+// takeUnknown takes room for a request whose length is not known.
+func (c *Conn) takeUnknown() error {
+	if err := c.limits.Bodies.Keep(&c.held, serverCosts); err != nil {
+		return err
+	}
+	return c.limits.Bodies.Body(&c.held, c.limits.MaxBody)
 }
 
 // readOn gives the server more of a request that it has begun to read.

@@ -29,7 +29,7 @@ func (c *Conn) hold(head []byte, begun bool) error {
 	}
 	for have := int64(len(c.rest)); have < c.body; have = int64(len(c.rest)) {
 		room := min(c.body-have, max(have, leastHeld))
-		if err := c.limits.Bodies.Take(&c.held, have+room); err != nil {
+		if err := c.limits.Bodies.Body(&c.held, have+room); err != nil {
 			return err
 		}
 		c.rest = slices.Grow(c.rest, int(room))

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
@@ -29,6 +30,7 @@ type Conn struct {
 	renewed time.Time // the use that the read deadline was moved for
 	partial bool      // half a frame, or half a header block, is here: the deadline is its
 	block   block
+	share   bodies.Share // of Config.Bodies: for half a frame, or half a header block
 	state   atomic.Int64 // milliseconds since 1970, and in the lowest bit whether a stream is open
 	sending atomic.Int64 // since when a write has been under way, in milliseconds since 1970; 0: none is
 
@@ -40,6 +42,7 @@ type Conn struct {
 	queue    []*stream // those with a body that waits for a window, in the order in which they are served
 	waiting  int       // bytes of these bodies
 	held     int       // bytes of bodies of requests
+	heads    int       // bytes of header fields of requests that are not whole
 	running  int       // handlers
 	window   int64     // for bodies on all streams
 	initial  int64     // window of a new stream
@@ -68,12 +71,17 @@ func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	return c
 }
 
+// CountFor has what the connection holds counted against the share of a client (Config.Bodies). It is to be called before Serve.
+func (c *Conn) CountFor(client netip.Prefix) { c.share.Client = client }
+
 // ByTier says that the other end is an edge behind this one. It is to be called before Serve.
 func (c *Conn) ByTier() { c.plain.Tier = true }
 
 const (
 	renew   = 4 * time.Second  // deadlines are moved no more often: timers cost more than a hit
 	halfway = 20 * time.Second // for the rest of a frame or header block
+
+	halfCosts = inBuffer + maxBlock // bytes that it takes meanwhile
 )
 
 // serve reads until the connection ends.
@@ -130,6 +138,10 @@ func (c *Conn) fill() error {
 		c.in, c.r = nil, 0
 	}
 	if c.in == nil {
+		if !c.link.Ready() {
+			c.decoder.rest()
+			c.plain.Begin() // it would keep the buffer that its parts lie in
+		}
 		if err := c.link.Wait(); err != nil {
 			return err
 		}
@@ -176,9 +188,10 @@ func (c *Conn) batch() error {
 
 // tell writes down, for readers that do not hold mu, whether a stream is open and when the connection was last used.
 func (c *Conn) tell() {
-	busy := int64(0)
-	if len(c.streams) > 0 {
-		busy = 1
+	busy := int64(1)
+	if len(c.streams) == 0 {
+		busy = 0
+		c.streams, c.queue = nil, nil // an idle connection keeps no memory of busier days
 	}
 	c.state.Store(c.used.UnixMilli()<<1 | busy)
 }
@@ -191,9 +204,15 @@ func (c *Conn) extend() error {
 	used := c.used.Sub(c.renewed) > renew
 	switch {
 	case half && (!c.partial || used):
+		if !c.partial && c.srv.config.Bodies.Keep(&c.share, halfCosts) != nil {
+			return broken(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
+		}
 		c.partial, c.renewed = true, c.used
 		return c.rw.SetReadDeadline(c.now.Add(halfway))
 	case !half && (c.partial || used):
+		if c.partial {
+			c.srv.config.Bodies.Give(&c.share)
+		}
 		c.partial, c.renewed = false, c.used
 		return c.rw.SetReadDeadline(c.used.Add(c.srv.config.Idle + renew))
 	}
@@ -260,6 +279,7 @@ func (c *Conn) close() {
 		outBuffers.give(c.out)
 		c.out = nil
 	}
+	c.srv.config.Bodies.Give(&c.share)
 	leaving := c.leaving
 	c.mu.Unlock()
 	if c.in != nil {

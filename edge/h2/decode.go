@@ -2,6 +2,7 @@ package h2
 
 import (
 	"errors"
+	"sync"
 
 	"golang.org/x/net/http2/hpack"
 
@@ -16,18 +17,56 @@ var errCompression = errors.New("a header block can't be decoded")
 type decoder struct {
 	table  table
 	fields []Field
-	text   []byte // of values that were Huffman coded
-	over   bool   // the list was longer than allowed: what came after is not in fields
+	text   []byte   // of values that were Huffman coded
+	lent   *scratch // what fields and text lie in; nil: neither is used
+	size   int      // bytes that fields take
+	over   bool     // the list was longer than allowed: what came after is not in fields
 }
 
-const maxFields = 128
+const (
+	maxFields  = 128
+	fieldCosts = 64 // bytes that a Field takes besides its text
+)
 
 func (d *decoder) init() { d.table.most = tableSize }
+
+// A scratch is room to decode in. A connection has one only while there is something to decode.
+type scratch struct {
+	fields []Field
+	text   []byte
+}
+
+const maxScratch = 32 << 10 // bytes of text that go back to the pool
+
+var scratches = sync.Pool{New: func() any { return &scratch{fields: make([]Field, 0, 32)} }}
+
+// begin makes room to decode in.
+func (d *decoder) begin() {
+	if d.lent == nil {
+		d.lent = scratches.Get().(*scratch)
+		d.fields, d.text = d.lent.fields, d.lent.text
+	}
+	d.fields, d.text, d.size, d.over = d.fields[:0], d.text[:0], 0, false
+}
+
+// rest gives up what is not needed until the next block. What decode gave out holds no longer.
+func (d *decoder) rest() {
+	d.table.rest()
+	if d.lent == nil {
+		return
+	}
+	clear(d.fields[:cap(d.fields)])
+	if d.lent.fields = d.fields[:0]; cap(d.text) <= maxScratch {
+		d.lent.text = d.text[:0]
+	}
+	scratches.Put(d.lent)
+	d.fields, d.text, d.lent = nil, nil, nil
+}
 
 // decode decodes one block into d.fields. Of a list with more than most bytes, or too many fields, the rest is left out, and d.over says
 // so; its entries of the table are made nevertheless.
 func (d *decoder) decode(b []byte, most int) error {
-	d.fields, d.text, d.over = d.fields[:0], d.text[:0], false
+	d.begin()
 	if len(b) > 0 && b[0] == 0x3f || len(b) > 0 && b[0]&0xe0 == 0x20 {
 		var err error
 		if b, err = d.sizes(b); err != nil {
@@ -60,7 +99,7 @@ func (d *decoder) decode(b []byte, most int) error {
 			d.over = true
 			continue
 		}
-		d.fields = append(d.fields, f)
+		d.fields, d.size = append(d.fields, f), d.size+len(f.Name)+len(f.Value)+fieldCosts
 	}
 	return nil
 }
@@ -100,7 +139,7 @@ func (d *decoder) indexed(b []byte) (Field, []byte, error) {
 	if n < len(static) {
 		return static[n], rest, nil
 	}
-	return *d.table.at(n - len(static) + 1), rest, nil
+	return d.table.at(n - len(static) + 1), rest, nil
 }
 
 // literal reads a field whose value, at least, is written out; the index of its name has so many bits.

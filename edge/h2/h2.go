@@ -51,6 +51,14 @@ type Request struct {
 	Refuse                  int       // status that it must be answered with: 408, 413, 431 or 503; 0: none
 }
 
+// Size is how many bytes the header fields of a request are, as SETTINGS_MAX_HEADER_LIST_SIZE counts them.
+func (r *Request) Size() (n int) {
+	for i := range r.Fields {
+		n += r.Fields[i].size()
+	}
+	return n
+}
+
 // A Handler answers what is not plain.
 type Handler interface {
 	Handle(w *Writer, r *Request)

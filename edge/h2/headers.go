@@ -249,6 +249,9 @@ func (c *Conn) ready(stream uint32) (bool, error) {
 	*c.out = dst[:body]
 	s := c.add(stream)
 	s.whole, s.ended = true, true
+	if c.srv.config.Bodies.Keep(&s.share, int64(length+streamCosts)) != nil {
+		return true, reset(stream, http2.ErrCodeEnhanceYourCalm) // its head can't be taken back: the tables of both sides are to stay the same
+	}
 	s.body = bytes.Clone(dst[body+Gap:])
 	c.enqueue(s)
 	return true, c.pump()

@@ -32,9 +32,12 @@ var linkBuffers = sync.Pool{New: func() any { b := make([]byte, linkBuffer); ret
 func NewLink(c net.Conn, tls bool, already []byte) *Link {
 	l := &Link{Conn: c, tls: tls}
 	if len(already) > 0 {
-		b := append(make([]byte, 0, max(len(already), linkBuffer)), already...)
-		b = b[:cap(b)]
-		l.in, l.w = &b, len(already)
+		if len(already) > linkBuffer {
+			l.in = &already
+		} else {
+			copy(l.take(), already)
+		}
+		l.w = len(already)
 	}
 	l.socket.init(c)
 	return l

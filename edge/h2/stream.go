@@ -4,16 +4,26 @@ import (
 	"bytes"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 const (
-	maxWaiting = 1 << 20  // bytes of ready answers that wait for their windows; beyond, answers wait on their handlers' goroutines
-	maxHeld    = 16 << 20 // bytes of requests' bodies, of all streams of a connection
+	maxWaiting = 1 << 20   // bytes of ready answers that wait for their windows; beyond, answers wait on their handlers' goroutines
+	maxHeld    = 16 << 20  // bytes of requests' bodies, of all streams of a connection
+	maxHeads   = 256 << 10 // bytes of header fields of the requests on a connection that the client has not sent whole
+
+	streamCosts = 1 << 10 // bytes that a stream takes besides its fields
 )
+
+// copies is how often the fields of a request lie in memory while a Handler answers it: here, where they are read, and for the origin.
+const copies = 4
+
+// HandlerCosts are the bytes that a request takes besides its fields and body while a Handler answers it.
+const HandlerCosts = 32 << 10
 
 // A stream is one that is not done with at once: its request has a body, a handler answers it, or its answer waits for a window.
 type stream struct {
@@ -25,9 +35,11 @@ type stream struct {
 	open   chan struct{} // a window may have opened; room for one
 
 	request *Request     // until its handler has it
+	head    int          // bytes of its fields, and what the stream takes besides
 	length  int64        // of its body, as announced; -1: not told
 	came    int64        // bytes of it
-	held    atomic.Int64 // of Config.Bodies
+	share   bodies.Share // of Config.Bodies: for the fields, the handler, or a ready answer that waits
+	held    bodies.Share // for the body
 	credit  int64        // bytes of the stream's window that may still come
 	whole   bool         // the client has sent all
 
@@ -57,6 +69,7 @@ func (s *stream) stop() {
 func (c *Conn) add(id uint32) *stream {
 	s := &stream{id: id, window: c.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
 		gone: make(chan struct{}), open: make(chan struct{}, 1)}
+	s.share.Client, s.held.Client = c.share.Client, c.share.Client
 	if c.streams == nil {
 		c.streams = map[uint32]*stream{}
 	}
@@ -96,20 +109,27 @@ func (c *Conn) remove(s *stream) {
 // abandon drops a request that no handler has yet, and tells the handler of one that has that nobody waits any more.
 func (c *Conn) abandon(s *stream) {
 	if s.request != nil {
+		c.heads -= s.head
 		c.release(s, len(s.request.Body))
 		s.request = nil
+	} else if s.ended {
+		c.release(s, 0)
 	}
 	s.stop()
 }
 
 // open begins a stream whose answer is not ready.
 func (c *Conn) open(id uint32, q asked, ends bool) error {
-	if len(c.streams) >= MaxStreams || c.running >= MaxStreams {
-		c.srv.counts.refused.Add(1)
-		return reset(id, http2.ErrCodeRefusedStream) // it may be asked again (RFC 9113, section 8.7)
+	head := c.decoder.size + streamCosts
+	if len(c.streams) >= MaxStreams || c.running >= MaxStreams || !ends && c.heads+head > maxHeads {
+		return c.refused(id)
 	}
 	s := c.add(id)
-	s.length = q.length
+	if !ends && c.srv.config.Bodies.Take(&s.share, int64(head)) != nil {
+		return c.refused(id)
+	}
+	c.heads += head
+	s.head, s.length = head, q.length
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
 		Fields: cloned(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure, Tier: c.plain.Tier, Chosen: c.plain.Chosen,
@@ -127,8 +147,14 @@ func (c *Conn) open(id uint32, q asked, ends bool) error {
 		return nil
 	}
 	s.whole = ends
-	c.handle(s)
-	return nil
+	return c.handle(s)
+}
+
+// refused resets a stream whose request no handler has seen: the client may send it again (RFC 9113, section 8.7). A client that goes on
+// uses up what it may waste (flood.go).
+func (c *Conn) refused(id uint32) error {
+	c.srv.counts.refused.Add(1)
+	return reset(id, http2.ErrCodeRefusedStream)
 }
 
 // cloned are fields that outlast their block, in one piece.
@@ -178,7 +204,9 @@ func (c *Conn) data(f frame) error {
 	ends := f.flags.Has(http2.FlagDataEndStream)
 	if s.request != nil {
 		if s.request.Refuse = c.keep(s, f.payload); s.request.Refuse != 0 {
-			c.handle(s)
+			if err := c.handle(s); err != nil {
+				return err
+			}
 		}
 	}
 	if ends {
@@ -194,7 +222,7 @@ func (c *Conn) keep(s *stream, part []byte) (refuse int) {
 	switch {
 	case s.came > int64(c.srv.config.MaxBody):
 		return http.StatusRequestEntityTooLarge
-	case c.held+len(part) > maxHeld || c.srv.config.Bodies.Take(&s.held, s.came) != nil:
+	case c.held+len(part) > maxHeld || c.srv.config.Bodies.Body(&s.held, s.came) != nil:
 		return http.StatusServiceUnavailable
 	}
 	s.request.Body = append(s.request.Body, part...)
@@ -202,9 +230,10 @@ func (c *Conn) keep(s *stream, part []byte) (refuse int) {
 	return 0
 }
 
-// release gives back the room of a body of n bytes.
+// release gives back the room of a request with a body of n bytes.
 func (c *Conn) release(s *stream, n int) {
 	c.held -= n
+	c.srv.config.Bodies.Give(&s.share)
 	c.srv.config.Bodies.Give(&s.held)
 }
 
@@ -222,17 +251,23 @@ func (c *Conn) complete(s *stream) error {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
 	}
 	if s.request != nil {
-		c.handle(s)
+		return c.handle(s)
 	}
 	return nil
 }
 
 // handle gives a request to a goroutine of its own. Those that run are counted, not the streams: a client that resets its streams
-// ends nobody's work.
-func (c *Conn) handle(s *stream) {
+// ends nobody's work. Where the client holds too much already, the stream is refused.
+func (c *Conn) handle(s *stream) error {
+	room := c.srv.config.Bodies
+	room.Give(&s.share) // from here on the number of handlers is bounded, not that of bytes that are to come
+	if room.Keep(&s.share, int64(copies*s.head+HandlerCosts)) != nil {
+		return c.refused(s.id)
+	}
 	r := s.request
 	r.Began = c.now
 	n := len(r.Body)
+	c.heads -= s.head
 	s.request, s.began = nil, c.now
 	c.running++
 	go func() {
@@ -250,6 +285,7 @@ func (c *Conn) handle(s *stream) {
 		}()
 		c.srv.handler.Handle(w, r)
 	}()
+	return nil
 }
 
 // enqueue puts a ready answer's body where bodies wait, behind those that are as urgent.

@@ -44,9 +44,9 @@ func (c *Conn) overdue(now time.Time) {
 		c.srv.counts.stalled.Add(1)
 		if s.request != nil {
 			s.request.Refuse = http.StatusRequestTimeout
-			c.now = now
-			c.handle(s)
-			continue
+			if c.now = now; c.handle(s) == nil {
+				continue
+			}
 		}
 		c.sendReset(s.id, http2.ErrCodeCancel)
 		c.remove(s)

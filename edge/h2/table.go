@@ -32,7 +32,7 @@ var static = func() (t [62]Field) {
 // A table is the dynamic table of a decoder (RFC 7541, section 2.3.2): a ring of entries, whose text lies in one buffer that is
 // only written at its end. A field that was given out keeps its text: a buffer that is full is replaced, not written over.
 type table struct {
-	ring  []Field
+	ring  []entry
 	next  int // place of the entry to come
 	count int
 	size  int // as RFC 7541 counts
@@ -40,9 +40,23 @@ type table struct {
 	text  []byte
 }
 
-// at is entry i, counted from 1, the newest.
-func (t *table) at(i int) *Field {
+// An entry says where the text of a field lies: its name from start to middle, its value from there to end.
+type entry struct {
+	start, middle, end uint16
+	bad                bool
+}
+
+func (e *entry) size() int { return int(e.end-e.start) + perEntry }
+
+// entry is entry i, counted from 1, the newest.
+func (t *table) entry(i int) *entry {
 	return &t.ring[(t.next-i+2*len(t.ring))%len(t.ring)]
+}
+
+// at is the field of entry i.
+func (t *table) at(i int) Field {
+	e := t.entry(i)
+	return Field{Name: t.text[e.start:e.middle:e.middle], Value: t.text[e.middle:e.end:e.end], bad: e.bad}
 }
 
 // add makes an entry, for which older ones may have to go; one that is larger than the table empties it (section 4.4).
@@ -55,11 +69,12 @@ func (t *table) add(f *Field) {
 	if t.count == len(t.ring) {
 		t.grow()
 	}
-	t.makeRoom(len(f.Name) + len(f.Value))
-	n := len(t.text)
+	if n := len(f.Name) + len(f.Value); cap(t.text)-len(t.text) < n {
+		t.move(min(max(512, 2*(t.size+n)), 2*tableSize))
+	}
+	start := len(t.text)
 	t.text = append(append(t.text, f.Name...), f.Value...)
-	middle, end := n+len(f.Name), len(t.text)
-	t.ring[t.next] = Field{Name: t.text[n:middle:middle], Value: t.text[middle:end:end], bad: f.bad}
+	t.ring[t.next] = entry{uint16(start), uint16(start + len(f.Name)), uint16(len(t.text)), f.bad}
 	t.next = (t.next + 1) % len(t.ring)
 	t.count++
 	t.size += size
@@ -68,13 +83,8 @@ func (t *table) add(f *Field) {
 // shrink drops the oldest entries until the others have at most so many bytes.
 func (t *table) shrink(most int) {
 	for t.count > 0 && t.size > most {
-		oldest := t.at(t.count)
-		t.size -= oldest.size()
-		*oldest = Field{}
+		t.size -= t.entry(t.count).size()
 		t.count--
-	}
-	if t.count == 0 {
-		t.size = 0
 	}
 }
 
@@ -86,24 +96,27 @@ func (t *table) resize(most int) {
 
 // grow makes the ring larger: connections with few entries are the rule.
 func (t *table) grow() {
-	ring := make([]Field, min(max(16, 2*len(t.ring)), maxEntries))
+	ring := make([]entry, min(max(16, 2*len(t.ring)), maxEntries))
 	for i := t.count; i > 0; i-- {
-		ring[t.count-i] = *t.at(i)
+		ring[t.count-i] = *t.entry(i)
 	}
 	t.ring, t.next = ring, t.count%len(ring)
 }
 
-// makeRoom sees to it that so many bytes of text can be appended in place.
-func (t *table) makeRoom(n int) {
-	if cap(t.text)-len(t.text) >= n {
-		return
-	}
-	text := make([]byte, 0, min(max(512, 2*(t.size+n)), tableSize+max(n, tableSize)))
+// move takes the text into a new buffer with room for so many bytes. What was given out stays in the old one.
+func (t *table) move(room int) {
+	text := make([]byte, 0, room)
 	for i := t.count; i > 0; i-- {
-		f, at := t.at(i), len(text)
-		text = append(append(text, f.Name...), f.Value...)
-		middle, end := at+len(f.Name), len(text)
-		f.Name, f.Value = text[at:middle:middle], text[middle:end:end]
+		e, at := t.entry(i), len(text)
+		text = append(text, t.text[e.start:e.end]...)
+		e.start, e.middle, e.end = uint16(at), uint16(at+int(e.middle-e.start)), uint16(len(text))
 	}
 	t.text = text
+}
+
+// rest gives up what a connection need not keep while it is idle: of the text, all that no entry has.
+func (t *table) rest() {
+	if used := t.size - t.count*perEntry; cap(t.text) > tableSize/4 && cap(t.text) > used+used/4 {
+		t.move(used)
+	}
 }

@@ -1,0 +1,233 @@
+package h2
+
+import (
+	"bytes"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/bodies"
+)
+
+var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
+
+// connectAs connects as a client that has a share of the room.
+func connectAs(t *testing.T, s *Server, client netip.Prefix, settings ...http2.Setting) *peer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, done := NewLink(accepted, false, nil), make(chan struct{})
+	conn := s.NewConn(link, link, client.Addr())
+	conn.CountFor(client)
+	go func() { defer close(done); conn.Serve() }()
+	t.Cleanup(func() { c.Close(); <-done })
+	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a server that says nothing is a failure
+	return dial(t, c, settings...)
+}
+
+const bombSize = 4*(3700+1+perEntry) + 250 // what the fields of a bomb count, and what comes on top of them, about
+
+// bomb begins a stream that refers four times to a field of 3.7 kB, which is sent once.
+func (p *peer) bomb(ends bool) (stream uint32) {
+	long := hpack.HeaderField{Name: "x", Value: strings.Repeat("a", 3700)}
+	block := p.headers("POST", "/wait")
+	if p.next == 1 {
+		p.block.Reset()
+		p.enc.WriteField(long)
+		block = append(block, p.block.Bytes()...)
+		block = append(block, 0xbe, 0xbe, 0xbe)
+	} else {
+		block = append(block, 0xbe, 0xbe, 0xbe, 0xbe)
+	}
+	stream = p.next
+	p.next += 2
+	p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: bytes.Clone(block), EndHeaders: true, EndStream: ends})
+	return stream
+}
+
+// seen has the server take in all that was sent.
+func (p *peer) seen() (refused map[uint32]http2.ErrCode) {
+	p.t.Helper()
+	refused = map[uint32]http2.ErrCode{}
+	p.WritePing(false, [8]byte{7})
+	p.until(func(f http2.Frame) bool {
+		if r, ok := f.(*http2.RSTStreamFrame); ok {
+			refused[r.StreamID] = r.ErrCode
+		}
+		ping, ok := f.(*http2.PingFrame)
+		return ok && ping.IsAck()
+	})
+	return refused
+}
+
+// The header fields of requests that are not whole count on their connection: beyond 256 KiB its streams are refused, until one of the others is
+// whole; a client that goes on loses the connection.
+func TestUnfinishedHeads(t *testing.T) {
+	a, room := newApp(), &bodies.Room{Max: 64 << 20, Each: 64 << 20}
+	defer close(a.wait)
+	s := New(a, a, Config{Bodies: room})
+	p := connectAs(t, s, hog)
+	var open []uint32
+	for range maxHeads / bombSize {
+		open = append(open, p.bomb(false))
+	}
+	refused := p.seen()
+	if n := len(open) - len(refused); n < maxHeads/(bombSize+2*streamCosts) || room.Used() > maxHeads || room.Used() < maxHeads/2 {
+		t.Fatalf("%d streams were taken of %d, %d bytes count", n, len(open), room.Used())
+	}
+	for len(refused) == 0 {
+		id := p.bomb(false)
+		if refused = p.seen(); len(refused) > 0 && refused[id] != http2.ErrCodeRefusedStream {
+			t.Fatalf("beyond: %v, want REFUSED_STREAM of %d", refused, id)
+		}
+	}
+	if refused := func() map[uint32]http2.ErrCode { p.ask("GET", "/wait", true); return p.seen() }(); len(refused) > 0 {
+		t.Errorf("a request that is whole: %v", refused)
+	}
+	<-a.started
+	p.WriteData(open[0], true, nil)
+	<-a.started
+	p.bomb(false)
+	if refused := p.seen(); len(refused) > 0 {
+		t.Errorf("when one of them is whole: %v", refused)
+	}
+	go func() {
+		for range 2 * credit / resetCosts {
+			p.bomb(false)
+		}
+	}()
+	if code, told := p.ended(); !told || code != http2.ErrCodeEnhanceYourCalm {
+		t.Errorf("a client that goes on: %v, told: %v", code, told)
+	}
+	settledAt(t, room, 2*HandlerCosts+copies*(bombSize+4*streamCosts)) // the handlers' alone
+}
+
+// settledAt waits until clients hold no more than n bytes.
+func settledAt(t *testing.T, room *bodies.Room, n int64) {
+	t.Helper()
+	for late := time.Now().Add(2 * time.Minute); room.Used() != 0 || room.Held(hog) > n; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%d bytes are used, %d of the client's", room.Used(), room.Held(hog))
+		}
+	}
+}
+
+// However many connections a client has, it holds no more than its share: another client finds room.
+func TestShareOfClient(t *testing.T) {
+	a, room := newApp(), &bodies.Room{Max: 4 << 20, Each: 400 << 10}
+	defer close(a.wait)
+	s := New(a, a, Config{Bodies: room})
+	taken := func(client netip.Prefix, ends bool) (n int) {
+		p := connectAs(t, s, client)
+		for range 15 {
+			p.bomb(ends)
+		}
+		for id, code := range p.seen() {
+			if n--; code != http2.ErrCodeRefusedStream {
+				t.Errorf("stream %d: %v", id, code)
+			}
+		}
+		return n + 15
+	}
+	for _, row := range []struct {
+		name        string
+		client      netip.Prefix
+		ends        bool
+		least, most int
+	}{
+		{"its first connection", hog, false, 15, 15},
+		{"its second", hog, false, 5, 11},
+		{"its third", hog, false, 0, 1},
+		{"its fourth, of whole requests", hog, true, 0, 0},
+		{"another client's", other, false, 15, 15},
+		{"another client's, of whole requests", other, true, 1, 2}, // a handler's costs come on top
+		{"nobody's in particular", netip.Prefix{}, false, 15, 15},
+		{"nobody's, of whole requests", netip.Prefix{}, true, 15, 15},
+	} {
+		if n := taken(row.client, row.ends); n < row.least || n > row.most {
+			t.Errorf("%s: %d streams were taken of 15, want %d to %d", row.name, n, row.least, row.most)
+		}
+		if room.Held(hog) > room.Each || room.Held(other) > room.Each {
+			t.Errorf("%s: %d and %d bytes are held", row.name, room.Held(hog), room.Held(other))
+		}
+	}
+}
+
+// Where all the room is used, streams whose requests are not whole are refused, and requests that are whole pass.
+func TestRoomIsUsed(t *testing.T) {
+	a, room := newApp(), &bodies.Room{Max: 20 << 10, Each: 1 << 20}
+	defer close(a.wait)
+	s := New(a, a, Config{Bodies: room})
+	connectAs(t, s, hog).bomb(false)
+	p := connectAs(t, s, other)
+	for late := time.Now().Add(2 * time.Minute); room.Used() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the first stream does not count")
+		}
+	}
+	id := p.ask("POST", "/wait", false, "long", strings.Repeat("a", 9000))
+	if refused := p.seen(); refused[id] != http2.ErrCodeRefusedStream {
+		t.Errorf("half a request: %v", refused)
+	}
+	p.ask("GET", "/wait", true, "long", strings.Repeat("a", 9000))
+	if refused := p.seen(); len(refused) > 0 {
+		t.Errorf("a whole request: %v", refused)
+	}
+}
+
+// Half a frame, half a header block and ready answers that wait for a window count too.
+func TestHalvesCount(t *testing.T) {
+	for name, tt := range map[string]struct {
+		settings []http2.Setting
+		send     func(p *peer)
+	}{
+		"half a frame": {nil, func(p *peer) { p.Conn.Write([]byte{0, 0x40, 0, 0, 0}) }},
+		"half a block": {nil, func(p *peer) {
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, room := newApp(), &bodies.Room{Max: 1 << 20, Each: 100 << 10}
+			s := New(a, a, Config{Bodies: room})
+			first := connectAs(t, s, hog, tt.settings...)
+			tt.send(first)
+			for late := time.Now().Add(2 * time.Minute); room.Held(hog) < inBuffer; time.Sleep(time.Millisecond) {
+				if time.Now().After(late) {
+					t.Fatal("it does not count")
+				}
+			}
+			second := connectAs(t, s, hog, tt.settings...)
+			tt.send(second)
+			if code, told := second.ended(); !told || code != http2.ErrCodeEnhanceYourCalm {
+				t.Errorf("beyond the share: %v, told: %v", code, told)
+			}
+			first.Close()
+			settledAt(t, room, 0)
+		})
+	}
+	a, room := newApp(), &bodies.Room{Max: 1 << 20, Each: 100 << 10}
+	p := connectAs(t, New(a, a, Config{Bodies: room}), hog, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	p.ask("GET", "/ready/60000", true)
+	id := p.ask("GET", "/ready/60000", true)
+	if refused := p.seen(); len(refused) != 1 || refused[id] != http2.ErrCodeEnhanceYourCalm {
+		t.Errorf("ready answers that nobody takes: %v", refused)
+	}
+	p.Close()
+	settledAt(t, room, 0)
+}

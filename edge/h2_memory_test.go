@@ -1,0 +1,135 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/h1"
+)
+
+// idleBytes is how much memory a connection of HTTP/2 in the clear may take while nothing happens on it, whatever happened before.
+const idleBytes = 12 << 10
+
+// clientBytes is what the client's end of a connection takes, which is in the same process.
+const clientBytes = 700
+
+// frameOf is a frame of HTTP/2.
+func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
+	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), byte(kind), byte(flags)}
+	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
+}
+
+// An idle connection of HTTP/2 takes little memory, whatever its client has sent: what the process holds for many of them is looked at, when
+// nothing is left to collect.
+func TestIdleStreams(t *testing.T) {
+	const many = 300
+	block := func(path string, more ...hpack.HeaderField) []byte {
+		var to bytes.Buffer
+		e := hpack.NewEncoder(&to)
+		for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":authority", Value: "edge.test"}, {Name: ":path", Value: path}}, more...) {
+			e.WriteField(f)
+		}
+		return to.Bytes()
+	}
+	var small, short []hpack.HeaderField
+	for i := range 110 {
+		small = append(small, hpack.HeaderField{Name: string([]byte{'x', byte('a' + i%26), byte('a' + i/26)}), Value: "1"})
+	}
+	for i := range 44 {
+		short = append(short, hpack.HeaderField{Name: string([]byte{'x', byte('a' + i%26), byte('a' + i/26)}), Value: strings.Repeat("v", 58)})
+	}
+	long := hpack.HeaderField{Name: "x", Value: strings.Repeat("a", 3900)}
+	get := func(b []byte) []byte {
+		return frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1, b)
+	}
+	var many128, posts []byte
+	for i := range 128 {
+		id := uint32(2*i + 1)
+		many128 = append(many128, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, id, block("/mdi/hot.svg?x="+strings.Repeat("a", i)))...)
+		if i < 16 {
+			posts = append(posts, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, append([]byte{0x83}, block("/mdi/hot.svg")[1:]...))...)
+			posts = append(posts, frameOf(http2.FrameData, 0, id, make([]byte, 16000))...)
+			posts = append(posts, frameOf(http2.FrameRSTStream, 0, id, []byte{0, 0, 0, 8})...)
+		}
+	}
+	for name, sent := range map[string][]byte{
+		"nothing":                      nil,
+		"a hit":                        get(block("/mdi/hot.svg")),
+		"many small fields":            get(block("/mdi/hot.svg", small...)),
+		"fields of all of a table":     get(block("/mdi/hot.svg", short...)),
+		"one long field":               get(block("/mdi/hot.svg", long)),
+		"a list that is too long":      get(append(block("/mdi/hot.svg", long), 0xbe, 0xbe, 0xbe, 0xbe, 0xbe, 0xbe)),
+		"a block in two frames":        append(frameOf(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, block("/mdi/hot.svg", long)[:1000]), frameOf(http2.FrameContinuation, http2.FlagContinuationEndHeaders, 1, block("/mdi/hot.svg", long)[1000:])...),
+		"128 streams at once":          many128,
+		"half bodies, then taken back": posts,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWall(t, false)
+			w.ask(t, "/mdi/hot.svg")
+			all := append([]byte(http2.ClientPreface), frameOf(http2.FrameSettings, 0, 0, nil)...)
+			all = append(append(all, sent...), frameOf(http2.FramePing, 0, 0, []byte("the last"))...)
+			talk := func(n int) (open []net.Conn) {
+				for range n {
+					c, err := net.Dial("tcp", w.public)
+					must(t, err)
+					t.Cleanup(func() { c.Close() })
+					c.SetDeadline(time.Now().Add(longEnough))
+					_, err = c.Write(all)
+					must(t, err)
+					open = append(open, c)
+				}
+				for _, c := range open {
+					toPong(t, c)
+				}
+				settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == n && w.streams.Stats().Connections == n })
+				return open
+			}
+			for _, c := range talk(20) { // what is made once is not the connections'
+				c.Close()
+			}
+			settled(t, "nobody is connected", func() bool { return w.streams.Stats().Connections == 0 })
+			before := inUse()
+			open := talk(many)
+			if n := (inUse()-before)/many - clientBytes; n > idleBytes {
+				t.Errorf("%d bytes a connection, want at most %d", n, idleBytes)
+			}
+			runtime.KeepAlive(open)
+		})
+	}
+}
+
+// toPong reads to the answer of the last PING.
+func toPong(t *testing.T, c net.Conn) {
+	t.Helper()
+	f := http2.NewFramer(io.Discard, c)
+	for {
+		got, err := f.ReadFrame()
+		must(t, err)
+		if p, ok := got.(*http2.PingFrame); ok && p.IsAck() {
+			return
+		}
+	}
+}
+
+// inUse is what heap and stacks take when nothing is left to collect. Stacks shrink by half with each collection, and what sync.Pool holds
+// survives one.
+func inUse() int64 {
+	least := int64(math.MaxInt64)
+	for range 8 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		least = min(least, int64(m.HeapAlloc+m.StackInuse))
+	}
+	return least
+}
