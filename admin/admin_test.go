@@ -237,13 +237,13 @@ func TestTokenIsReadAgain(t *testing.T) {
 			ok   bool
 			says string
 		}{
-			{"another token", func() { write(t, path, "second-one") }, 5 * time.Second, "second-one", true, "a file was read again"},
+			{"another token", func() { write(t, path, "second-one") }, 5 * time.Second, "second-one", true, "file read again"},
 			{"an empty file", func() { write(t, path, "") }, 5 * time.Second, "second-one", false, "there is no token in it"},
 			{"no file", func() { os.Remove(path) }, 5 * time.Second, "second-one", false, "no such file"},
 			{"two lines", func() { write(t, path, "third\nfourth\n") }, 5 * time.Second, "second-one", false, "one line"},
-			{"a good one again", func() { write(t, path, "fifth") }, 5 * time.Second, "fifth", true, "a file was read again"},
-			{"a signal", func() { write(t, path, "sixth"); said <- syscall.SIGHUP }, 0, "sixth", true, "a file was read again"},
-			{"a signal without a change", func() { said <- syscall.SIGHUP }, 0, "sixth", true, "a file was read again"},
+			{"a good one again", func() { write(t, path, "fifth") }, 5 * time.Second, "fifth", true, "file read again"},
+			{"a signal", func() { write(t, path, "sixth"); said <- syscall.SIGHUP }, 0, "sixth", true, "file read again"},
+			{"a signal without a change", func() { said <- syscall.SIGHUP }, 0, "sixth", true, "file read again"},
 		} {
 			before := len(log.String())
 			step.do()
