@@ -12,8 +12,8 @@ import (
 // is held for a batch, some ten microseconds, and after some batches there is a rest, in which even a single processor looks for
 // what has come in over the network.
 const (
-	batch     = 64
-	restAfter = 16 // batches
+	batch     = 32
+	restAfter = 32 // batches
 	rest      = 50 * time.Microsecond
 )
 
