@@ -9,11 +9,11 @@ import (
 )
 
 // A purge looks at everything that is stored. Requests need the same locks and processors meanwhile, and are not to notice: a lock
-// is held for a batch, some ten microseconds, and after some batches there is a rest, in which even a single processor looks for
+// is held for a batch, some tens of microseconds, and after some batches there is a rest, in which even a single processor looks for
 // what has come in over the network.
 const (
-	batch     = 64
-	restAfter = 16 // batches
+	batch     = 32
+	restAfter = 32 // batches
 	rest      = 50 * time.Microsecond
 )
 
