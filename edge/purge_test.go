@@ -46,7 +46,7 @@ func TestPurge(t *testing.T) {
 		for _, soft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, soft %v", row.name, soft), func(t *testing.T) {
 				l := newLibrary()
-				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll = true })
+				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true }) // the page of the test has a cookie
 				must(t, e.watch.look())
 				for _, target := range append(all, all...) { // twice: else no variant is stored
 					e.get(t, target)
