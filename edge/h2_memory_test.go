@@ -1,11 +1,14 @@
 package edge
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"io"
 	"math"
 	"net"
+	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
@@ -132,4 +135,51 @@ func inUse() int64 {
 		least = min(least, int64(m.HeapAlloc+m.StackInuse))
 	}
 	return least
+}
+
+// What a client's connections and requests take counts against its share, and that of no other.
+func TestShareOfMemory(t *testing.T) {
+	w := newWall(t, true)
+	w.ask(t, "/mdi/hot.svg")
+	settled(t, "nobody is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+	w.conns.limits.Bodies.Each = 2*plainCosts + 1000
+	first := w.from(t, "127.0.0.2")
+	if !answersTo(first, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+		t.Error("a hit is refused")
+	}
+	if !answersTo(first, "POST /echo HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 1\r\n\r\na", 503) {
+		t.Error("a request beyond the share is not refused")
+	}
+	second := w.from(t, "127.0.0.2")
+	if !answersTo(second, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+		t.Error("a second connection is refused")
+	}
+	if c := w.from(t, "127.0.0.3"); !answersTo(c, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+		t.Error("another client is refused")
+	}
+	third, err := w.dialFrom(t, "127.0.0.2")
+	if err == nil && answersTo(third, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+		settled(t, "the first has gone", func() bool {
+			return w.conns.limits.Bodies.Held(w.conns.owner(netip.MustParseAddr("127.0.0.2"))) == 2*plainCosts
+		})
+	}
+	fourth, err := w.dialFrom(t, "127.0.0.2")
+	if err == nil && answersTo(fourth, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+		t.Error("a connection beyond the share is not refused")
+	}
+	for _, c := range []*net.TCPConn{first, second, third, fourth} {
+		if c != nil {
+			c.Close()
+		}
+	}
+	settled(t, "all is given back", func() bool { return w.conns.limits.Bodies.Held(w.conns.owner(netip.MustParseAddr("127.0.0.2"))) == 0 })
+}
+
+// answersTo reports whether a request is answered with a status.
+func answersTo(c net.Conn, request string, status int) bool {
+	if _, err := io.WriteString(c, request); err != nil {
+		return false
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	return err == nil && resp.StatusCode == status
 }
