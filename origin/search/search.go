@@ -38,7 +38,7 @@ type Doc struct {
 	Width, Height float64 // in pixels
 	Monochrome    bool
 	Categories    []string // categories of its pack that it is in
-	// Drawing is a hash of the SVG. Docs with the same hash are one hit; zero means no duplicate.
+	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
 	Drawing [16]byte
 }
 
