@@ -59,7 +59,7 @@ func parseAuthorities(text []byte, now time.Time) (*x509.CertPool, error) {
 		count++
 	}
 	if count == 0 {
-		return nil, errors.New("it contains no certificate (PEM)")
+		return nil, errors.New("there is no certificate in it (PEM)")
 	}
 	return pool, nil
 }

@@ -75,7 +75,7 @@ type Metadata struct {
 	Attribution   string   `json:"attribution"`
 	URL           string   `json:"url"`
 	Recolored     bool     `json:"recolored"`
-	// The release in which the icon or its metadata last changed.
+	// Release is the one in which the icon or its metadata last changed.
 	Release string `json:"release"`
 }
 

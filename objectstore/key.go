@@ -9,7 +9,8 @@ import (
 
 const (
 	maxKey = 1024 // bytes, the limit of S3 ("Naming Amazon S3 objects")
-	// Bytes, NAME_MAX of common file systems, so that all stores accept the same keys.
+	// maxSegment is NAME_MAX of common file systems, in bytes, so that all stores accept the same
+	// keys.
 	maxSegment = 255
 	private    = ".iconedge" // folder in a DirStore with its lock and unfinished writes
 )

@@ -26,13 +26,13 @@ import (
 var (
 	ErrNotExist = errors.New("no such object")
 	ErrChanged  = errors.New("the object has changed") // the condition of PutIf is false
-	// Malformed, or it leads out of the store.
+	// ErrKey means that a key is malformed, or leads out of the store.
 	ErrKey = errors.New("not a usable key")
-	// Or, for a dir: store, not a folder.
+	// ErrNoBucket means that the bucket is missing or, for a dir: store, that there is no folder.
 	ErrNoBucket = errors.New("no such bucket")
-	// Wrong or missing credentials, or insufficient rights.
+	// ErrDenied means that the credentials are wrong, missing or insufficient.
 	ErrDenied = errors.New("access denied")
-	// Or it is failing at the moment.
+	// ErrUnreachable means that the endpoint can't be reached, or is failing at the moment.
 	ErrUnreachable = errors.New("the endpoint can't be reached")
 	ErrAddress     = errors.New("not the address of a store")        // see Address
 	ErrTooLarge    = errors.New("the object exceeds the size limit") // see ReadAll and MaxPutIf

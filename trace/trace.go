@@ -37,7 +37,7 @@ type Options struct {
 
 const (
 	defaultSample = 0.01
-	// Path at which collectors accept traces (OTLP, section "OTLP/HTTP Request").
+	// tracesPath is where collectors accept traces (OTLP, section "OTLP/HTTP Request").
 	tracesPath = "/v1/traces"
 	maxWaiting = 2048            // spans
 	batch      = 512             // largest number of spans in one request

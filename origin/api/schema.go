@@ -8,7 +8,7 @@ import (
 // A schema is a JSON Schema (2020-12), with the keywords that the answers need.
 type schema struct {
 	Ref string `json:"$ref,omitempty"`
-	// A name, or a list of two: the type and null.
+	// Type is the name of a type, or a list of that and null.
 	Type        any               `json:"type,omitempty"`
 	Description string            `json:"description,omitempty"`
 	Format      string            `json:"format,omitempty"`

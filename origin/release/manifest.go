@@ -32,7 +32,7 @@ type PackEntry struct {
 	Archive Blob       `json:"archive"`
 	Source  string     `json:"source"` // digest of the pack's source and of the builder's version
 	LeftOut []Omission `json:"left_out,omitempty"`
-	// Entries of the archive that are icons, hidden ones included.
+	// Icons counts the entries of the archive that are icons, including hidden ones.
 	Icons   int   `json:"icons"`
 	Aliases int   `json:"aliases"` // entries that are aliases, hidden ones included
 	Seqs    []int `json:"seqs"`    // every Seq of an icon in it, ascending
@@ -43,7 +43,7 @@ type Manifest struct {
 	ID      string    `json:"id"`
 	Seq     int       `json:"seq"` // number of the publication, from 1
 	Created time.Time `json:"created"`
-	// The release that was current when this one was made.
+	// Base is the release that was current when this one was made.
 	Base    string      `json:"base,omitempty"`
 	Packs   []PackEntry `json:"packs"` // sorted by key
 	Index   Blob        `json:"index"`

@@ -15,11 +15,11 @@ type Meta struct {
 	ViewBox    string  `json:"box"`
 	Hidden     bool    `json:"hidden,omitempty"`
 	Monochrome bool    `json:"mono,omitempty"`
-	// The icon that it is an alias of; never an alias itself.
+	// AliasOf is the icon that it is an alias of, never an alias itself.
 	AliasOf    string   `json:"of,omitempty"`
 	Categories []string `json:"in,omitempty"`
 	Tags       []string `json:"tags,omitempty"`
-	// Number of the publication that last changed the icon or this Meta.
+	// Seq is the number of the publication that last changed the icon or this Meta.
 	Seq int `json:"seq"`
 }
 

@@ -50,7 +50,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type packRecord struct {
 	Key  string `json:"key"`
 	Name string `json:"name"`
-	// One past its last doc; its first doc follows the previous pack's last.
+	// End is one past its last doc. Its first doc follows the last one of the previous pack.
 	End        uint32 `json:"end"`
 	Rank       int    `json:"rank"`
 	License    string `json:"license"`

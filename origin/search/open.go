@@ -23,7 +23,7 @@ type Index struct {
 	meanings              *vellum.FST
 	phrases, begunPhrases *vellum.FST
 	packs                 []packRecord
-	// Packs by the folded words of their key and of their name.
+	// named holds packs by the folded words of their key and of their name.
 	named        map[string][]int
 	docs, groups int
 	scratch      sync.Pool // of *scratch

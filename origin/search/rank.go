@@ -28,7 +28,8 @@ const (
 	tierTypoName // with a typo in a word
 	tierTypoWords
 	tierSemantic // semantic matches: the most likely
-	// From the tiers above tierTypoName: further styles of the same name in one pack.
+	// tierVariants is for further styles of a name in one pack, moved down from the tiers above
+	// tierTypoName.
 	tierVariants
 	tierLessSemantic  // semantic matches: the less likely
 	tierKnownTypoName // with a typo in a word that is a known word

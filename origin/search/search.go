@@ -38,7 +38,7 @@ type Doc struct {
 	Width, Height float64 // in pixels
 	Monochrome    bool
 	Categories    []string // categories of its pack that it is in
-	// Hash of the SVG: docs with the same hash are one hit; zero: no duplicate.
+	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
 	Drawing [16]byte
 }
 
@@ -57,7 +57,7 @@ type Hit struct {
 	AliasOf       string // empty for an icon
 	Width, Height float64
 	Monochrome    bool
-	// Icons with the same SVG: one in each other pack that passes the filter.
+	// Also lists icons with the same SVG: one in each other pack that passes the filter.
 	Also []icon.Ref
 }
 

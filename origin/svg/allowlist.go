@@ -77,7 +77,8 @@ type check uint8
 
 const (
 	checkName check = iota // names and words
-	// Geometry, numbers, transforms: browsers neither fetch nor run anything for them.
+	// checkPlain is for geometry, numbers and transforms: browsers neither fetch nor run anything
+	// for them.
 	checkPlain
 	checkCSS      // a presentation attribute: its value is CSS
 	checkPaint    // a presentation attribute with a colour

@@ -75,7 +75,7 @@ type referralKind uint8
 const (
 	drawnOnce  referralKind = iota // once for the node as a whole
 	drawnByUse                     // once, with the style of the use element
-	// Once for each element in the node, because the property is inherited.
+	// drawnByEach is once for each element in the node, because the property is inherited.
 	drawnByEach
 	drawnByEdge // once for each vertex of each element in the node
 )

@@ -13,7 +13,7 @@ var (
 		`width="[0-9.e+-]+" height="[0-9.e+-]+" viewBox="[0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+">`)
 	cssEscape  = regexp.MustCompile(`\\([0-9a-fA-F]{1,6})[ \t\n]?|\\(.)`)
 	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	// Matches a whole declaration.
+	// binds matches a whole declaration.
 	binds    = regexp.MustCompile(`(^|[;{}])\s*((-ms-)?behavior|-moz-binding)\s*:[^;{]*([;}]|$)`)
 	internal = regexp.MustCompile(`^\(\s*["']?#`)
 	pixelURL = regexp.MustCompile(`^data:image/(png|jpeg|jpg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)

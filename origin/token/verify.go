@@ -19,7 +19,7 @@ var ErrUnavailable = errors.New("licences can't be read at the moment")
 
 const (
 	fresh = 30 * time.Second // a positive answer is used this long without another request
-	// And this long if the store fails: the longest delay of a revocation.
+	// usable is the same limit while the store fails: the longest delay of a revocation.
 	usable    = 60 * time.Second
 	patient   = 3 * time.Second // time limit for the store
 	maxCached = 10_000          // largest number of cached answers
@@ -35,7 +35,7 @@ type Verifier struct {
 	store objectstore.Reader
 
 	mu sync.Mutex
-	// Two generations; when young is full, it replaces old.
+	// young and old are two generations: when young is full, it replaces old.
 	young, old map[[sha256.Size]byte]cachedAnswer
 }
 

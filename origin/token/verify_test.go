@@ -76,7 +76,7 @@ func TestVerifyCachesNoRefusal(t *testing.T) {
 	expect(t, v, token, 30*time.Second, "again")
 }
 
-func TestVerifyKeeps(t *testing.T) {
+func TestVerifyCaches(t *testing.T) {
 	b := counting(t)
 	v, token := NewVerifier(b), issue(t, b, "lifetime", nil)
 	for _, step := range []struct {

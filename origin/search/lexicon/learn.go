@@ -22,10 +22,12 @@ type Meaning struct {
 // Most values may be a third larger or smaller with little effect.
 const (
 	sureTag = .7 // the icon has the tag
-	// A word in names of icons with the tag, times their share of all icons with the word.
+	// sureWord is for a word in names of icons with the tag, times their share of all with the
+	// word.
 	sureWord  = .9
 	sureCoTag = .35 // names equal to another tag of icons with the tag, times their share
-	// Names equal to a tag of icons with the word in their names, times their share.
+	// sureNameTag is for names equal to a tag of icons with the word in their names, times their
+	// share.
 	sureNameTag  = .35
 	sureHop      = 1  // the meanings of another tag of the same icons, times both shares
 	sureHalf     = .3 // the word is a part of the tag
