@@ -77,7 +77,7 @@ faults: ## what clients see when origins, processes, stores and disks fail; the 
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
 
 security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
-	go test -json -timeout 30m ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
+	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest

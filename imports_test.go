@@ -20,16 +20,17 @@ var rooms = map[string]string{
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " + // the one program: any room
 		"golang.org/x/term github.com/coreos/go-systemd", // sockets that systemd keeps
 	"icon":                  "",
-	"hostport":              "", // the form of addresses
+	"hostport":              "",              // the form of addresses
+	"admin":                 "files problem", // edge and origin keep their admin listeners for the operator by the same rules
 	"problem":               "",
 	"trace":                 "hostport go.opentelemetry.io",
 	"cachepolicy":           "github.com/dunglas/httpsfv", // anyone can use it alone
 	"certs":                 "files",                      // edge and origin show them, and ask for them
 	"files":                 "",
-	"tier":                  "files problem",                                                                                                                                                                                                                                                             // the form of what edges and origins prove themselves by
-	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                                              // in s3.go alone
-	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                               // the contract of every store
-	"edge":                  "hostport icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
+	"tier":                  "files problem",                                                                                                                                                                                                                                                                   // the form of what edges and origins prove themselves by
+	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                                                    // in s3.go alone
+	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                                     // the contract of every store
+	"edge":                  "admin hostport icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/accesslog":        "",
 	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
@@ -39,7 +40,7 @@ var rooms = map[string]string{
 	"edge/plain":            "",
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",
-	"origin":                "hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin":                "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
 	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
 	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",
 	"origin/search":         "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",

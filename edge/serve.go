@@ -66,13 +66,15 @@ type handler struct {
 	draining     atomic.Bool // the edge ends: each connection has its last answer
 
 	proxyAll  bool
-	maxObject int64 // bytes of the largest body that is stored
+	policy    cachepolicy.Policy // of forwarded paths
+	maxObject int64              // bytes of the largest body that is stored
 }
 
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
-		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
+		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(),
+		maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
 	for c := classSearch; c < classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))
 	}
@@ -101,7 +103,7 @@ type request struct {
 	ctx    *fasthttp.RequestCtx
 	route  route
 	unread bool      // it is no request that could be read
-	now    time.Time // the one time that every decision about it rests on
+	now    time.Time // the one time that every decision about it rests on: when it came, or when it had waited for another's response
 	target target
 	status cachepolicy.CacheStatus // what the cache did
 
@@ -119,10 +121,10 @@ type request struct {
 // ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
 func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 	r := &request{ctx: ctx, now: arrived(ctx)}
+	ctx.SetUserValue(recordMark{}, r)
 	defer func() {
 		if p := recover(); p != nil {
-			h.log.Error("panic while answering", "panic", p, "stack", string(debug.Stack()))
-			h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
+			h.panicked(r, p)
 		}
 	}()
 	if c := plainConn(ctx); c != nil {
@@ -150,13 +152,27 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 	h.routes.Handler(ctx)
 }
 
+// A recordMark marks the record of a request among the values of its context.
+type recordMark struct{}
+
+// recordOf is the one record of a request, which ServeRequest makes and each step fills: whatever becomes of the request is told with what is known by then.
+func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMark{}).(*request) }
+
+// panicked answers a request whose steps panicked, and logs what the access log would tell of it, with the stack.
+func (h *handler) panicked(r *request, p any) {
+	stack := debug.Stack()
+	h.log.Error("panic while answering", append(h.line(r, outcomeError).Told(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
+}
+
 // answer is a request for an endpoint.
 func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 	if h.proxyAll && ep.others != nil && ep.others(string(ctx.URI().PathOriginal())) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, route: ep.route, pattern: ep.pattern, now: arrived(ctx)}
+	r := recordOf(ctx)
+	r.route, r.pattern = ep.route, ep.pattern
 	if fromTier(ctx) {
 		r.known = h.watch.known() // before anything is looked up
 	}
@@ -194,7 +210,7 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if h.draining.Load() {
 		closeAfter(r.ctx)
 	}
-	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(arrived(r.ctx)))
 	if r.stream != nil {
 		r.stream.to = t // when it ends
 	}
@@ -209,7 +225,7 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, now: arrived(ctx)}
+	r := recordOf(ctx)
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		r.route = routePreflight

@@ -14,7 +14,7 @@ import (
 
 const (
 	maxBody = 4 << 20         // bytes of a request body
-	drain   = 5 * time.Second // time for open calls when the server stops
+	drain   = 4 * time.Second // time for open calls when the server stops
 )
 
 // serveHTTP serves streamable HTTP without sessions: clients of protocol version 2026-07-28 have

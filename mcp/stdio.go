@@ -14,17 +14,28 @@ import (
 )
 
 const (
-	maxLine   = 16 << 20        // bytes of one message
-	drainTime = 3 * time.Second // time for open calls after the client has closed stdin
+	maxLine = 16 << 20 // bytes of one message
+	// time for open calls after the client has closed stdin, or when the server stops
+	drainTime = 3 * time.Second
 )
 
 // serveLines serves one client, with one JSON-RPC message a line.
 func serveLines(ctx context.Context, cfg Config, s *sdk.Server) error {
-	err := s.Run(ctx, lines{cfg.In, cfg.Out})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, lines{cfg.In, cfg.Out}) }()
+	select {
+	case err := <-ended:
+		if ctx.Err() != nil || errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
 	}
-	return err
+	select { // Run waits for open calls, and those wait for the API
+	case <-ended:
+	case <-time.After(drainTime):
+	}
+	return nil
 }
 
 // lines is the transport. The SDK's own transport ends the session at a line that is not JSON, and

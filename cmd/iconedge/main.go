@@ -27,19 +27,20 @@ var iconedge = &cli.Program{
 
 var commands = []cli.Command{
 	{Name: "run", Does: "origin and edge in one process over a folder: the whole service", Run: runAll},
-	{Name: "publish", Does: "build a release of an icon library and make it current", Run: publishRelease},
+	{Name: "publish", Does: "build a release of an icon library and make it current", Run: stopping(publishRelease)},
 	{Name: "origin", Does: "the origin service: answers from a release in an object store", Run: runOrigin},
 	{Name: "edge", Does: "an edge node: the caching reverse proxy in front of an origin", Run: runEdge},
-	{Name: "token", Does: "issue, revoke and list licence tokens", Run: tokens},
-	{Name: "mcp", Does: "icons for agents, over the Model Context Protocol", Run: runMCP},
-	{Name: "health", Does: "ask a server how it is, for containers", Run: health},
-	{Name: "version", Does: "print the version", Run: printVersion},
+	{Name: "token", Does: "issue, revoke and list licence tokens", Run: stopping(tokens)},
+	{Name: "mcp", Does: "icons for agents, over the Model Context Protocol", Run: stopping(runMCP)},
+	{Name: "health", Does: "ask a server how it is, for containers", Run: stopping(health)},
+	{Name: "version", Does: "print the version", Run: stopping(printVersion)},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	reloads()                    // SIGHUP ends no command, not even one without files to read again
 	os.Exit(iconedge.Run(ctx, commands, cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 

@@ -17,7 +17,8 @@ edges to talk to; it does not limit anybody, so leave it on a loopback or privat
   iconedge origin --store 's3://icons?endpoint=10.0.0.9:9000&tls=false&region=us-east-1' --cdn-url https://cdn.example.org
 
 GET /healthz and /readyz and /metrics are on the admin listener. Sockets that systemd passes in are used instead of listening, by
-FileDescriptorName: public, admin.`
+FileDescriptorName: public, admin. SIGHUP has certificates, secrets and --admin-token-file read at once, else they are read within seconds of a change; it ends
+no process.`
 
 func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("origin", "", originHelp)
@@ -35,9 +36,11 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	cfg.Listener, cfg.AdminListener = sockets.streams[publicSocket], sockets.streams[adminSocket]
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
+		endBy(ctx, std, drained(cfg.Drain))
 		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener); err != nil {
 			return err
 		}
+		cfg.Reload = reloads()
 		return origin.Run(ctx, cfg)
 	})
 }

@@ -42,7 +42,8 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
 	valid := func() error { return errors.Join(edgeCfg.Validate(), originCfg.Validate()) }
 	return serve(ctx, fs, &edgeCfg.Log, logger, valid, func(ctx context.Context) error {
-		originCfg.Log, originCfg.Trace = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace
+		endBy(ctx, std, drained(edgeCfg.Drain)+drained(0)) // the origin drains after the edge
+		originCfg.Log, originCfg.Trace, originCfg.Admin = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace, edgeCfg.Admin
 		return runBoth(ctx, edgeCfg, originCfg)
 	})
 }
@@ -50,7 +51,7 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 // runBoth runs an edge over an origin of its own. The origin outlives the edge, so that what the edge has under way when it
 // drains is answered.
 func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
-	e.Reload = reloads(e)
+	e.Reload, o.Reload = reloads(), reloads()
 	err := supervised(ctx, e.Log, e.AdminListen, &e.AdminListener, &e.Listener, &e.TLSListener)
 	if err != nil {
 		return err

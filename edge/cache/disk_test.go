@@ -116,7 +116,7 @@ func full() *Entry {
 	e.Missing = []Field{{[]byte("Link"), []byte("<x>")}}
 	e.LastModified = t0.Add(time.Nanosecond)
 	e.Policy = cachepolicy.Entry{
-		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true,
+		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
 	}
 	e.AddCodings()
 	e.Hit()

@@ -42,6 +42,7 @@ type Conn struct {
 	running  int       // handlers
 	window   int64     // for bodies on all streams
 	initial  int64     // window of a new stream
+	resets   resets    // what this side has reset
 	memory   Memory    // of the peer's decoder
 	shrunk   bool      // the peer's table became smaller: the next block says so
 	final    uint32    // after GOAWAY: no stream above this one is answered

@@ -110,6 +110,8 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 func (c *Conn) trailers(stream uint32, ends bool) error {
 	s := c.streams[stream]
 	switch {
+	case s == nil && c.resets.has(stream):
+		return nil
 	case s == nil || s.whole:
 		return broken(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
 	case !ends, slices.ContainsFunc(c.decoder.fields, func(f Field) bool { return f.bad || f.Name[0] == ':' }):

@@ -159,7 +159,7 @@ func (c *Conn) data(f frame) error {
 	s := c.streams[f.stream]
 	if s == nil || s.whole {
 		c.giveBack(0, size)
-		if s == nil && f.stream > c.final {
+		if s == nil && (f.stream > c.final || c.resets.has(f.stream)) {
 			return nil
 		}
 		return reset(f.stream, http2.ErrCodeStreamClosed)

@@ -48,7 +48,7 @@ func (c *Conn) overdue(now time.Time) {
 			c.handle(s)
 			continue
 		}
-		c.append(appendCode(nil, http2.FrameRSTStream, s.id, uint32(http2.ErrCodeCancel)))
+		c.sendReset(s.id, http2.ErrCodeCancel)
 		c.remove(s)
 	}
 	if ended {

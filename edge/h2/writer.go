@@ -113,7 +113,7 @@ func (w *Writer) end() error {
 	c := w.c
 	w.over = true
 	if !w.s.whole {
-		c.append(appendCode(nil, http2.FrameRSTStream, w.s.id, uint32(http2.ErrCodeNo)))
+		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
 	c.remove(w.s)
 	c.tell(time.Now())
@@ -131,7 +131,7 @@ func (w *Writer) finish(well bool) {
 	if w.over || w.failed() != nil {
 		return
 	}
-	w.c.append(appendCode(nil, http2.FrameRSTStream, w.s.id, uint32(http2.ErrCodeInternal)))
+	w.c.sendReset(w.s.id, http2.ErrCodeInternal)
 	w.s.whole = true
 	w.end()
 }

@@ -69,5 +69,7 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 	req.URL = &url.URL{Scheme: o.url.Scheme, Host: o.url.Host,
 		Opaque: strings.TrimSuffix(o.url.EscapedPath(), "/") + path, RawQuery: query, ForceQuery: has && query == ""}
 	req.Header = header
+	// An origin that does not read the body of a GET takes it for the next request. No other request follows it on its connection.
+	req.Close = len(r.Body) > 0 && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	return req, nil
 }

@@ -37,6 +37,7 @@ region: eu
 redis: {existingSecret: redis}
 trace: {endpoint: "http://otel:4318"}
 secrets: {existing: tiers}
+admin: {hosts: ["*.svc.cluster.test"], protectMetrics: true}
 image: {pullSecrets: [registry]}
 edge:
   tls: {secretName: edge-tls, redirect: true}
@@ -431,6 +432,10 @@ func TestChartValues(t *testing.T) {
 		{`publish: {packages: ["@iconify/json"]}`, "/publish/packages/0"},
 		{`publish: {keep: 0}`, "/publish/keep"},
 		{`region: "a b"`, "/region"},
+		{`admin: {hosts: ["http://edge"]}`, "/admin/hosts/0"},
+		{`admin: {hosts: ["*"]}`, "/admin/hosts/0"},
+		{`admin: {hosts: [edge.example.org, "*.example.org"]}`, ""},
+		{`admin: {protectMetrics: all}`, "/admin/protectMetrics"},
 		// a password belongs in a secret
 		{`redis: {url: "redis://user:secret@valkey"}`, "/redis/url"},
 		{`redis: {url: "http://valkey"}`, "/redis/url"},

@@ -112,6 +112,12 @@ lifecycle:
 - --drain={{ .Values.drainSeconds }}s
 - --log-format={{ .Values.logFormat }}
 - --log-level={{ .Values.logLevel }}
+{{- range .Values.admin.hosts }}
+- {{ printf "--admin-host=%s" . | quote }}
+{{- end }}
+{{- if .Values.admin.protectMetrics }}
+- --admin-protect-metrics
+{{- end }}
 {{- if .Values.trace.endpoint }}
 - --trace-endpoint={{ .Values.trace.endpoint }}
 - --trace-sample={{ .Values.trace.sample }}
