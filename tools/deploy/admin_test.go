@@ -39,7 +39,7 @@ var rebound = caller{"rebound.example:8082", "/metrics", false}
 func checkAdmin(t *testing.T, what string, args []string, callers ...caller) {
 	t.Helper()
 	if len(callers) == 0 {
-		t.Fatalf("%s: nobody calls the admin listener", what)
+		t.Fatalf("%s: no caller of the admin listener", what)
 	}
 	address := adminListener(t, args)
 	for _, c := range append(slices.Clone(callers), rebound) {
