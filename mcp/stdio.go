@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	maxLine   = 16 << 20        // bytes of one message
-	drainTime = 3 * time.Second // time for open calls after the client has closed stdin, or when the server stops
+	maxLine = 16 << 20 // bytes of one message
+	// time for open calls after the client has closed stdin, or when the server stops
+	drainTime = 3 * time.Second
 )
 
 // serveLines serves one client, with one JSON-RPC message a line.
@@ -30,7 +31,7 @@ func serveLines(ctx context.Context, cfg Config, s *sdk.Server) error {
 		return err
 	case <-ctx.Done():
 	}
-	select { // Run waits for the calls under way, and these wait for the API
+	select { // Run waits for open calls, and those wait for the API
 	case <-ended:
 	case <-time.After(drainTime):
 	}

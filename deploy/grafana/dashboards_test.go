@@ -19,7 +19,7 @@ func TestCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(filepath.Join("dashboards", b.name+".json")); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("dashboards/%s.json is not what its table says (%v): go run ./deploy/grafana", b.name, err)
+			t.Errorf("dashboards/%s.json does not equal its table (%v): go run ./deploy/grafana", b.name, err)
 		}
 	}
 	if files, err := filepath.Glob(filepath.Join("dashboards", "*")); err != nil || len(files) != len(boards) {

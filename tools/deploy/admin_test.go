@@ -21,7 +21,8 @@ import (
 	core "k8s.io/api/core/v1"
 )
 
-// A caller calls an admin listener under a name: a probe, or Prometheus.
+// A caller is a client of an admin listener, such as a probe or Prometheus, with the host name that
+// it uses.
 type caller struct {
 	host, path string
 	bears      bool // it sends the admin token
@@ -29,14 +30,16 @@ type caller struct {
 
 const adminToken = "a-token-of-the-tests"
 
-// rebound is a caller that no deployment has: a page, whose name resolves to the listener by now.
+// rebound is a caller that every deployment must reject: a web page whose name now resolves to the
+// listener.
 var rebound = caller{"rebound.example:8082", "/metrics", false}
 
-// checkAdmin starts a server with what a deployment sets of its admin listener, and checks that it answers each caller, and no page.
+// checkAdmin starts a server with a deployment's settings of the admin listener. It checks that the
+// server answers each caller, and rejects a web page.
 func checkAdmin(t *testing.T, what string, args []string, callers ...caller) {
 	t.Helper()
 	if len(callers) == 0 {
-		t.Fatalf("%s: nobody calls the admin listener", what)
+		t.Fatalf("%s: no caller of the admin listener", what)
 	}
 	address := adminListener(t, args)
 	for _, c := range append(slices.Clone(callers), rebound) {
@@ -51,7 +54,8 @@ var adminFlag = regexp.MustCompile(`^--admin-(host|protect-metrics|token-file)\b
 
 var adminAddress = regexp.MustCompile(`msg=listening address=(\S+) for=admin\b`)
 
-// adminListener starts a command with those of its flags that are about the admin listener, and returns where that listens.
+// adminListener starts a command with those of its flags that concern the admin listener, and
+// returns the address of the listener.
 func adminListener(t *testing.T, args []string) string {
 	t.Helper()
 	token := filepath.Join(t.TempDir(), "admin-token")
@@ -106,7 +110,7 @@ func askAdmin(t *testing.T, address string, c caller) int {
 	return resp.StatusCode
 }
 
-// asked is the caller that `iconedge health` is with some arguments.
+// asked returns the caller that `iconedge health` is with some arguments.
 func asked(t *testing.T, args []string) caller {
 	t.Helper()
 	if len(args) == 1 {
@@ -119,7 +123,8 @@ func asked(t *testing.T, args []string) caller {
 	return caller{u.Host, u.Path, false}
 }
 
-// TestComposeAdmin: each server of the Compose file answers its own health check, and Prometheus under the name that it is configured with.
+// TestComposeAdmin: each server of the Compose file answers its own health check, and Prometheus
+// under the name in its configuration.
 func TestComposeAdmin(t *testing.T) {
 	var config struct {
 		Jobs []struct {
@@ -154,8 +159,8 @@ func TestComposeAdmin(t *testing.T) {
 	}
 }
 
-// TestChartAdmin: each server of the chart answers the kubelet's probes, which come by the pod's address, Prometheus, which reads the pods of a service by
-// theirs, and whoever calls it by the name that the cluster gives its service.
+// TestChartAdmin: each server of the chart answers the kubelet's probes (by the pod's address),
+// Prometheus (by the pods' addresses), and clients that use the name of the service.
 func TestChartAdmin(t *testing.T) {
 	for install, domain := range map[string]string{"as it is": "svc.cluster.local", "everything": "svc.cluster.test"} {
 		all := objects(t, installs[install])
@@ -199,7 +204,8 @@ func TestChartAdmin(t *testing.T) {
 	}
 }
 
-// TestSystemdAdmin: what asks on the machine itself, by the address of the socket unit; the program that asks itself for the service manager does so too.
+// TestSystemdAdmin: each server answers clients on the machine itself, by the address of the socket
+// unit, and its own watchdog requests.
 func TestSystemdAdmin(t *testing.T) {
 	sockets := units(t, "socket")
 	for name, s := range units(t, "service") {
@@ -218,7 +224,7 @@ func TestSystemdAdmin(t *testing.T) {
 	}
 }
 
-// TestContainerAdmin: the container asks itself how it is.
+// TestContainerAdmin: the container answers its own health check.
 func TestContainerAdmin(t *testing.T) {
 	all := stages(t)
 	var call []string

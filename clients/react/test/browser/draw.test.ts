@@ -276,7 +276,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
     cdn.close();
   });
 
-  test('decoration, or an image with a name; what is given reaches the svg', async () => {
+  test('decoration, or an image with a name; given attributes reach the svg', async () => {
     const cdn = await fakeCDN({ '/a/good.svg': square.replace('viewBox', 'fill="none" stroke-width="2" viewBox') });
     await visit(async (page) => {
       await page.evaluate((base) => {

@@ -86,7 +86,7 @@ describe('add', () => {
     expect(await shop.files()).toEqual([]);
   });
 
-  test('what was changed by hand is kept, but by force', async () => {
+  test('files that were changed by hand are kept unless --force is given', async () => {
     await shop.run(['add', 'mdi/home', ...edge()]);
     const path = join(shop.folder, 'icons/mdi/home.tsx');
     const written = await readFile(path, 'utf8');

@@ -68,8 +68,8 @@ test.each([
   ['a list', [Response.json([])], /not an icon/],
   ['no SVG', [Response.json({ ...icon, svg: 1 })], /not an icon/],
   ['no attribution', [Response.json({ ...icon, metadata: {} })], /not an icon/],
-  ['nobody', [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })], /no response .*ECONNREFUSED/],
-  ['nobody in time', [new DOMException('', 'TimeoutError')], /no response .*TimeoutError/],
+  ['no connection', [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })], /no response .*ECONNREFUSED/],
+  ['a timeout', [new DOMException('', 'TimeoutError')], /no response .*TimeoutError/],
 ])('refuses %s', async (_, answers, words) => {
   const asking = new Api('http://127.0.0.1:1', '', answering(...answers).world).icon(ref);
   await expect(asking).rejects.toThrow(Refusal);

@@ -56,7 +56,7 @@ const { tree } = fc.letrec<{ tree: [xml: string, calls: string] }>((tie) => ({
     }),
 }));
 
-test('what is written is read back', () => {
+test('scan reads back the written tree', () => {
   fc.assert(
     fc.property(tree, ([xml, want]) => {
       expect(calls(xml).replaceAll('""', '')).toBe(want.replaceAll('""', '')); // adjacent texts are one
