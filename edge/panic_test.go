@@ -35,11 +35,11 @@ func TestPanics(t *testing.T) {
 				t.Parallel()
 				change, text := logs(t)
 				var log logtest.Log
-				s := newSecured(t, newLibrary(), append(of.changes(), change, func(c *Config) {
+				e := beforeSecured(t, newLibrary(), append(of.changes(), change, func(c *Config) {
 					c.ProxyAll, c.Log = row.proxyAll, slog.New(slog.NewJSONHandler(&log, nil))
 				})...)
-				cache, origin := s.cache, s.origin
-				row.breaks(s.handler)
+				row.breaks(e.handler)
+				s := serveSecured(t, e)
 				r, err := http.NewRequest(row.method, "http://edge.test"+row.target, nil)
 				must(t, err)
 				r.Header.Set("X-Forwarded-For", "203.0.113.9")
@@ -47,7 +47,6 @@ func TestPanics(t *testing.T) {
 				resp, err := s.by(t, way).send(r) // the API's description has no 500
 				must(t, err)
 				resp.Body.Close()
-				s.cache, s.origin = cache, origin // to end with
 				if resp.StatusCode != 500 {
 					t.Errorf("the answer is %d, want 500", resp.StatusCode)
 				}
