@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// With SafeCookies a response that may belong to one user is not stored, and does not answer anybody; without it RFC 9111 decides.
+// With SafeCookies a response that may belong to one user is not stored, and does not answer
+// anybody; without it RFC 9111 decides.
 func TestSafeCookies(t *testing.T) {
 	anonymous, cookie := Request{Method: "GET"}, Request{Method: "GET", Cookie: true}
 	for _, c := range []struct {

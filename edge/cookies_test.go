@@ -19,7 +19,8 @@ import (
 
 const monthsAgo = "Tue, 15 Nov 2022 08:12:31 GMT"
 
-// users is an origin that greets a user by the cookie, as an application does that knows nothing of caches.
+// users is an origin that greets a user by the cookie, as an application does that knows nothing of
+// caches.
 func users(fields ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		says("hello "+strings.Join(r.Header["Cookie"], "; ")+strings.Repeat(" ", 100), fields...)(w, r)
@@ -39,7 +40,8 @@ var applications = map[string]http.HandlerFunc{
 	"/revalidate": users("Cache-Control", "max-age=0", "ETag", `"e"`, "Set-Cookie", "session=1"),
 }
 
-// A response that may belong to one user is not stored and answers nobody else, over every protocol and on the fast path too.
+// A response that may belong to one user is not stored and answers nobody else, over every protocol
+// and on the fast path too.
 func TestCookiesByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
@@ -85,7 +87,8 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 	}
 }
 
-// A request with Cookie does not get such a response stale either, when the origin is lost or fails.
+// A request with Cookie does not get such a response stale either, when the origin is lost or
+// fails.
 func TestCookiesWhenTheOriginFails(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		fails := false
@@ -111,7 +114,8 @@ func TestCookiesWhenTheOriginFails(t *testing.T) {
 	}
 }
 
-// A request with Cookie that waits for the collapsed fetch of another does not get such a response either.
+// A request with Cookie that waits for the collapsed fetch of another does not get such a response
+// either.
 func TestCookiesWhileWaiting(t *testing.T) {
 	asked, open := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -181,7 +185,8 @@ func TestCookieOfA304(t *testing.T) {
 	}
 }
 
-// The disk tier keeps what the rules need, also where an earlier life of the edge stored by other rules.
+// The disk tier keeps what the rules need, also where an earlier life of the edge stored by other
+// rules.
 func TestCookiesOverARestart(t *testing.T) {
 	origin := httptest.NewServer(newSite(applications))
 	defer origin.Close()

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// A GET or HEAD with a body is forwarded whole, over every protocol. It is neither answered from the cache nor stored nor collapsed,
-// because the body is an input of the response that is no part of the cache key.
+// A GET or HEAD with a body is forwarded whole, over every protocol. It is neither answered from
+// the cache nor stored nor collapsed, because the body is an input of the response that is no part
+// of the cache key.
 func TestGetWithABody(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
@@ -66,8 +67,8 @@ func TestGetWithABody(t *testing.T) {
 	}
 }
 
-// An origin that does not read the body of a GET takes it for the next request of its connection. No other client's request goes
-// over that connection, so that nobody gets the response.
+// An origin that does not read the body of a GET takes it for the next request of its connection.
+// No other client's request goes over that connection, so that nobody gets the response.
 func TestGetBodyThatTheOriginIgnores(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -16,7 +16,8 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// streamHosts are the ways in which a stream can name its host: the lines of Host, then what comes of it.
+// streamHosts are the ways in which a stream can name its host: the lines of Host, then what comes
+// of it.
 var streamHosts = []struct {
 	name, scheme, authority string
 	hosts                   []string
@@ -45,7 +46,8 @@ var streamHosts = []struct {
 	{"userinfo", "http", "user@edge.test", nil, 400},
 }
 
-// A stream that names its host twice, in two ways or with a port that there is not is answered 400, whether its response is ready or not.
+// A stream that names its host twice, in two ways or with a port that there is not is answered 400,
+// whether its response is ready or not.
 func TestHostsOfHTTP2(t *testing.T) {
 	t.Parallel()
 	for _, reference := range []bool{false, true} {
@@ -63,7 +65,8 @@ func TestHostsOfHTTP2(t *testing.T) {
 	}
 }
 
-// askStream asks for a target over HTTP/2 in the clear, and returns the status; 0: the stream is reset.
+// askStream asks for a target over HTTP/2 in the clear, and returns the status; 0: the stream is
+// reset.
 func askStream(t *testing.T, address, scheme, authority, target string, hosts []string) int {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -104,7 +107,8 @@ func askStream(t *testing.T, address, scheme, authority, target string, hosts []
 	}
 }
 
-// Over HTTP/3 the same rules hold. Its library resets the stream in most of these cases before the edge sees the request.
+// Over HTTP/3 the same rules hold. Its library resets the stream in most of these cases before the
+// edge sees the request.
 func TestHostsOfHTTP3(t *testing.T) {
 	e := newEdgeTest(t, newLibrary())
 	for _, row := range streamHosts {

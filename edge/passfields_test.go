@@ -22,7 +22,8 @@ func TestPassField(t *testing.T) {
 	}
 }
 
-// Only fields that the edge would drop can be passed, and none that the edge writes itself or that frames the request.
+// Only fields that the edge would drop can be passed, and none that the edge writes itself or that
+// frames the request.
 func TestPassFieldNames(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"True-Client-IP": true, "x-original-url": true, "X-Forwarded-Port": true, "X-Real-IP": true, "X-HTTP-Method": true,

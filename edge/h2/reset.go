@@ -6,11 +6,13 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// maxResets is how many of the streams that it has reset last a connection remembers. A client can't have more open at once.
+// maxResets is how many of the streams that it has reset last a connection remembers. A client
+// can't have more open at once.
 const maxResets = MaxStreams
 
-// A resets remembers streams that this side has reset. What the client has sent on one before it hears of that is ignored (RFC 9113,
-// section 5.1); on a stream that ended otherwise it is an error.
+// A resets remembers streams that this side has reset. What the client has sent on one before it
+// hears of that is ignored (RFC 9113, section 5.1); on a stream that ended otherwise it is an
+// error.
 type resets struct {
 	streams []uint32 // nil: none
 	next    int      // the place that is overwritten next, once all are taken

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// What a client has sent on a stream before it hears that the edge has reset it is ignored, trailers too, and the connection goes on.
+// What a client has sent on a stream before it hears that the edge has reset it is ignored,
+// trailers too, and the connection goes on.
 func TestLateFramesOfAResetStream(t *testing.T) {
 	for name, begin := range map[string]func(p *peer) uint32{
 		"a malformed request": func(p *peer) uint32 { return p.ask(http.MethodPost, "/post", false, "connection", "close") },

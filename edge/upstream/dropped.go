@@ -8,8 +8,9 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// elsewhere are fields by which some origins take another host, path, scheme or client address than those of the request itself.
-// They are no part of any cache key: with one of them a client could make a response that others get, or pass for another client.
+// elsewhere are fields by which some origins take another host, path, scheme or client address than
+// those of the request itself. They are no part of any cache key: with one of them a client could
+// make a response that others get, or pass for another client.
 var elsewhere = fieldSet(
 	// host
 	"X-Host", "X-Host-Override", "X-HTTP-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-Original-Host-Override", "X-Envoy-Original-Host",
@@ -25,10 +26,12 @@ var elsewhere = fieldSet(
 	"X-Envoy-External-Address", "CloudFront-Viewer-Address", "X-Custom-IP-Authorization",
 )
 
-// override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no response to a GET.
+// override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no
+// response to a GET.
 var override = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method", "X-Method-Override", "X-Original-Method")
 
-// fixed fields are never passed on as a client wrote them: the edge writes them itself, or they belong to the framing or to one hop.
+// fixed fields are never passed on as a client wrote them: the edge writes them itself, or they
+// belong to the framing or to one hop.
 var fixed = fieldSet("Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
 	tier.Field, // it is for the next hop alone: whoever sent it, it was meant for us
 	"Proxy")    // to a CGI program HTTP_PROXY is the address of a proxy
@@ -41,13 +44,14 @@ func fieldSet(names ...string) map[string]bool {
 	return set
 }
 
-// Passable reports whether a field, as http.CanonicalHeaderKey spells it, is one that the edge drops unless the operator passes it.
+// Passable reports whether a field, as http.CanonicalHeaderKey spells it, is one that the edge
+// drops unless the operator passes it.
 func Passable(field string) bool {
 	return !fixed[field] && (elsewhere[field] || override[field] || strings.HasPrefix(field, "X-Forwarded-"))
 }
 
-// dropped reports whether a field of a client stays here. To an origin behind CGI every mark but a letter or a digit is an underscore, and
-// so all spellings of a name count as that with dashes.
+// dropped reports whether a field of a client stays here. To an origin behind CGI every mark but a
+// letter or a digit is an underscore, and so all spellings of a name count as that with dashes.
 func (r Request) dropped(field string, reading bool) bool {
 	name := http.CanonicalHeaderKey(strings.Map(dashed, field))
 	switch {
