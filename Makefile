@@ -13,6 +13,8 @@ run: build library/node_modules ## publish the real library into a local folder,
 
 test: lint tools/node_modules chromium engines ## pass every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race -timeout 15m ./...
+	go test -C loadtest -race -timeout 15m ./...
+	go test -C tools ./...
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
 	$(MAKE) react
@@ -22,31 +24,37 @@ build: ## build the program
 
 # Licences that may be part of what we ship: none of them asks anything of who uses the program but to keep its notice.
 LICENSES := Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT
+LICENCE_CHECK := --allowed_licenses=$(LICENSES) --logtostderr=false --stderrthreshold=2 --log_file=/dev/null
 
-lint: tools/node_modules ## gofmt, vet, staticcheck, known holes (where a database can be had), licences of what is linked in, the OpenAPI document
+lint: tools/node_modules ## gofmt, vet, staticcheck, English (tools/prose), known holes (where a database can be had), licences of what is linked in, the OpenAPI document
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt: $$out"; exit 1; }
 	go vet ./...
+	go vet -C loadtest ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
-	go tool -modfile=tools/go.mod go-licenses check ./cmd/iconedge ./loadtest --allowed_licenses=$(LICENSES) --logtostderr=false --stderrthreshold=2 --log_file=/dev/null
-	@if command -v govulncheck >/dev/null; then govulncheck ./... || [ $$? != 3 ]; else echo "no govulncheck here: known holes of dependencies are NOT looked for"; fi
+	go tool -C loadtest -modfile=../tools/go.mod staticcheck ./...
+	go tool -modfile=tools/go.mod go-licenses check ./cmd/iconedge $(LICENCE_CHECK)
+	go tool -C loadtest -modfile=../tools/go.mod go-licenses check . --ignore github.com/iconedge/iconedge $(LICENCE_CHECK)
+	@if command -v govulncheck >/dev/null; then for module in . loadtest; do govulncheck -C $$module ./... || [ $$? != 3 ] || exit 1; done; else echo "no govulncheck here: known holes of dependencies are NOT looked for"; fi
+	go run -C tools ./prose ..
 	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/openapi.yaml
 
 race: ## the Go tests alone, under the race detector
 	go test -race ./...
+	go test -C loadtest -race ./...
 
 fuzz: ## every fuzz target for FUZZ (10s)
-	@set -e; for pkg in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	  echo "$$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done
+	@set -e; for module in . loadtest; do for pkg in $$(go list -C $$module ./...); do for f in $$(go test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	  echo "$$pkg $$f"; go test -C $$module $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done; done
 
-bench: build library/node_modules ## an edge against nginx, Varnish, HAProxy and bare fasthttp, in the clear and over TLS; writes docs/performance.md
-	go run ./loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs
+bench: build .cache/loadtest library/node_modules ## an edge against nginx, Varnish, HAProxy and bare fasthttp, in the clear and over TLS; writes docs/performance.md
+	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs
 
-bench-grow: build ## how an edge's cost grows with entries, connections, cores and bodies
-	go run ./loadtest grow --iconedge ./iconedge --docs docs
+bench-grow: build .cache/loadtest ## how an edge's cost grows with entries, connections, cores and bodies
+	.cache/loadtest grow --iconedge ./iconedge --docs docs
 
-fleet: build engines library/node_modules .cache/versitygw ## three regions, shield, origin, S3, Redis and Prometheus as processes here, while parts of them fail; writes docs/fleet.md (SHORT=1: a few seconds a phase, no page)
+fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## three regions, shield, origin, S3, Redis and Prometheus as processes here, while parts of them fail; writes docs/fleet.md (SHORT=1: a few seconds a phase, no page)
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
-	go run ./loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs)
+	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs)
 
 bench-search: library/node_modules ## relevance and cost of search, beside SQLite; writes docs/search.md (QUERIES=FILE names the questions)
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
@@ -54,6 +62,7 @@ bench-search: library/node_modules ## relevance and cost of search, beside SQLit
 
 bench-go: ## the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
+	go test -C loadtest -run '^$$' -bench . -benchmem ./...
 
 conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer; the MCP Inspector and suite; h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
@@ -69,21 +78,22 @@ faults: ## what clients see when origins, processes, stores and disks fail; the 
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
 
 security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
-	go test -json -timeout 30m ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
+	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest
+BASES   ?=
 
-image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, VERSION) where docker or podman is
+image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, VERSION, BASES) where docker or podman is
 	@set -e; for arch in amd64 arm64; do echo "dist/iconedge-linux-$$arch"; \
 	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o dist/iconedge-linux-$$arch ./cmd/iconedge; done
-	@build="build -f deploy/Containerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) ."; \
+	@build="build -f deploy/Containerfile --build-arg VERSION=$(VERSION) $(addprefix --build-arg ,$(BASES)) -t $(IMAGE) ."; \
 	for engine in docker podman; do if $$engine info >/dev/null 2>&1; then exec $$engine $$build; fi; done; \
 	echo "no docker or podman runs here; with one: docker $$build"; \
 	echo "for both architectures, into a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
-golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards) instead of comparing
-	go test ./origin/api ./origin/svg ./cmd/iconedge -update
+golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards, the React rules of clients/react) instead of comparing
+	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 
@@ -115,6 +125,10 @@ tools/mcp/node_modules: tools/mcp/package-lock.json
 .cache/versitygw: # the version that the tests of stores take too (objectstore/storetest)
 	@echo "building versitygw, an S3 server"
 	GOBIN=$(CURDIR)/.cache go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+.PHONY: .cache/loadtest
+.cache/loadtest: # go decides whether it must be built again
+	go build -C loadtest -trimpath -o $(CURDIR)/.cache/loadtest .
 
 .PHONY: chromium
 chromium: # the browser tests want one: from Debian's packages where there is none and we may

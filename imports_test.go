@@ -16,20 +16,22 @@ const module = "github.com/iconedge/iconedge/"
 // rooms says what each room may import besides the standard library and what lies below it: rooms of ours by their path in this
 // module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
 var rooms = map[string]string{
-	"cmd/iconedge": "icon problem hostport objectstore edge origin " + // the one program: any room
+	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
+	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " + // the one program: any room
 		"golang.org/x/term github.com/coreos/go-systemd " + // sockets that systemd keeps
 		"github.com/KimMachineGun/automemlimit", // the memory limit of control groups, versions 1 and 2
 	"icon":                  "",
-	"hostport":              "", // the form of addresses
+	"hostport":              "",              // the form of addresses
+	"admin":                 "files problem", // edge and origin keep their admin listeners for the operator by the same rules
 	"problem":               "",
 	"trace":                 "hostport go.opentelemetry.io",
 	"cachepolicy":           "github.com/dunglas/httpsfv", // anyone can use it alone
 	"certs":                 "files",                      // edge and origin show them, and ask for them
 	"files":                 "",
-	"tier":                  "files problem",                                                                                                                                                                                                                                                             // the form of what edges and origins prove themselves by
-	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                                              // in s3.go alone
-	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                               // the contract of every store
-	"edge":                  "hostport icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
+	"tier":                  "files problem",                                                                                                                                                                                                                                                                   // the form of what edges and origins prove themselves by
+	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                                                    // in s3.go alone
+	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                                     // the contract of every store
+	"edge":                  "admin hostport icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
 	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/accesslog":        "",
 	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
@@ -39,7 +41,7 @@ var rooms = map[string]string{
 	"edge/plain":            "",
 	"edge/ratelimit":        "",
 	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",
-	"origin":                "hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin":                "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
 	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
 	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",
 	"origin/search":         "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
@@ -47,11 +49,11 @@ var rooms = map[string]string{
 	"origin/release":        "icon github.com/klauspost/compress",
 	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
 	"origin/token":          "icon objectstore",
-	"tools/promql":          "github.com/prometheus/prometheus",                                                                                                 // a module of its own, for the tests of dashboards and rules
-	"mcp":                   "hostport icon problem github.com/modelcontextprotocol/go-sdk golang.org/x/sync",                                                   // HTTP to the public API: nothing of edge or origin
-	"mcp/react":             "",                                                                                                                                 // anyone can use it alone
-	"logtest":               "",                                                                                                                                 // what is logged, for tests to read
-	"loadtest":              "icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
+	"tools/promql":          "github.com/prometheus/prometheus",                                                                                                              // a module of its own, for the tests of dashboards and rules
+	"mcp":                   "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync",                  // HTTP to the public API: nothing of edge or origin
+	"mcp/react":             "",                                                                                                                                              // anyone can use it alone
+	"logtest":               "",                                                                                                                                              // what is logged, for tests to read
+	"loadtest":              "internal/cli icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
 }
 
 // helps are for the tests of any room.
@@ -70,6 +72,7 @@ var only = map[string]string{
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
 	"github.com/modelcontextprotocol":     "mcp/",
+	"github.com/HdrHistogram":             "loadtest/", // a module of its own
 }
 
 func TestImports(t *testing.T) {

@@ -7,6 +7,8 @@ type Request struct {
 	Host       string     // the authority that the client asked; may be empty
 	Directives Directives // ParseRequest's; zero on routes where a client's have no say
 	Authorized bool       // it had Authorization
+	Cookie     bool       // it had Cookie
+	Policy     Policy     // that its route follows
 }
 
 // ParseRequest reads what a request says to caches: Cache-Control, or Pragma: no-cache where it has no Cache-Control at all

@@ -19,6 +19,8 @@ type Entry struct {
 	StaleWhenLost        time.Duration // while the origin is disconnected (RFC 9111, section 4.2.4), from the end of Lifetime
 	MustRevalidate       bool          // never stale: must-revalidate, proxy-revalidate, s-maxage
 	NoCache              bool          // never without asking the origin
+	Heuristic            bool          // the response names no freshness lifetime (RFC 9111, section 4.2.2)
+	SetsCookie           bool          // the response has Set-Cookie
 	Ended                bool          // by Expired, not by what its fields say: AgeTold tells the caches below
 }
 
@@ -35,6 +37,8 @@ func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) En
 		StaleWhenLost:        MaxStaleWhenLost,
 		MustRevalidate:       neverStale(d),
 		NoCache:              d.NoCache,
+		Heuristic:            heuristic(d, targeted, h),
+		SetsCookie:           setsCookie(h),
 	}
 	if d.HasStaleIfError {
 		e.StaleWhenLost = d.StaleIfError // RFC 5861, section 4: more stale than that it should not be used
@@ -75,13 +79,13 @@ var verdicts = [...]string{"revalidate", "stale while revalidate", "fresh"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
-// Decide judges an entry for a request with the directives req; zero ones are none (RFC 9111, sections 4 and 5.2.1; RFC 5861).
+// Decide judges an entry for a request by its directives and its policy; zero ones are none (RFC 9111, sections 4 and 5.2.1; RFC 5861).
 // Fresh means that its lifetime is greater than its age (section 4.2), or that the client takes it stale and the answer does
 // not forbid it. RFC 5861's periods are used up to their last second, and a client's wishes only make them shorter.
-func Decide(e Entry, req Directives, now time.Time) Verdict {
-	late := -e.TTL(now)
+func Decide(e Entry, r Request, now time.Time) Verdict {
+	req, late := &r.Directives, -e.TTL(now)
 	switch {
-	case e.NoCache, refused(e, req, now):
+	case !Selectable(e, r), e.NoCache, refused(e, req, now):
 		return Revalidate
 	case late < 0:
 		return Fresh
@@ -99,7 +103,7 @@ func Decide(e Entry, req Directives, now time.Time) Verdict {
 
 // refused reports whether the request wants no stored answer of that age, or with so little of its life left
 // (RFC 9111, sections 5.2.1.1, 5.2.1.3 and 5.2.1.4).
-func refused(e Entry, req Directives, now time.Time) bool {
+func refused(e Entry, req *Directives, now time.Time) bool {
 	return req.NoCache ||
 		req.HasMaxAge && e.AgeAt(now) > req.MaxAge ||
 		req.HasMinFresh && e.TTL(now) < req.MinFresh
@@ -107,7 +111,7 @@ func refused(e Entry, req Directives, now time.Time) bool {
 
 // wantsFresh reports whether the client says itself how stale an answer may be: not at all with a max-age alone, and no more
 // than max-stale (RFC 9111, sections 5.2.1.1 and 5.2.1.2).
-func wantsFresh(req Directives) bool { return req.HasMaxAge || req.HasMaxStale }
+func wantsFresh(req *Directives) bool { return req.HasMaxAge || req.HasMaxStale }
 
 // A Failure is how the origin failed.
 type Failure uint8
@@ -120,10 +124,10 @@ const (
 // MayServeStale reports whether the entry may answer a request although its origin, when asked, failed: the stale-if-error of
 // the answer or of the request allows it (RFC 5861, section 4), or the origin is disconnected and nothing forbids it
 // (RFC 9111, section 4.2.4). What the request refused, fresh or not, it does not get.
-func MayServeStale(e Entry, req Directives, f Failure, now time.Time) bool {
-	late := -e.TTL(now)
+func MayServeStale(e Entry, r Request, f Failure, now time.Time) bool {
+	req, late := &r.Directives, -e.TTL(now)
 	switch {
-	case e.NoCache, e.MustRevalidate && late >= 0, refused(e, req, now):
+	case !Selectable(e, r), e.NoCache, e.MustRevalidate && late >= 0, refused(e, req, now):
 		return false
 	case late < req.StaleIfError, req.HasMaxStale && late <= req.MaxStale:
 		return true // the client's own word

@@ -59,7 +59,7 @@ func TestDecide(t *testing.T) {
 		{"its stale-while-revalidate is no directive", fields("Cache-Control: max-age=60"), "stale-while-revalidate=60", 61 * time.Second, Revalidate},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
-		if got := Decide(e, ParseCacheControl(c.request), t0.Add(c.at)); got != c.want {
+		if got := Decide(e, Request{Directives: ParseCacheControl(c.request)}, t0.Add(c.at)); got != c.want {
 			t.Errorf("%s: Decide(%v, %q, after %v) = %v, want %v", c.name, c.h, c.request, c.at, got, c.want)
 		}
 	}
@@ -104,7 +104,7 @@ func TestMayServeStale(t *testing.T) {
 		{"but not against must-revalidate", fields(plain + ", must-revalidate"), "stale-if-error=100", FailureStatus, 61 * time.Second, false},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
-		if got := MayServeStale(e, ParseCacheControl(c.request), c.f, t0.Add(c.at)); got != c.want {
+		if got := MayServeStale(e, Request{Directives: ParseCacheControl(c.request)}, c.f, t0.Add(c.at)); got != c.want {
 			t.Errorf("%s: MayServeStale(%v, %q, %d, after %v) = %v, want %v", c.name, c.h, c.request, c.f, c.at, got, c.want)
 		}
 	}
@@ -122,7 +122,7 @@ func TestExpired(t *testing.T) {
 		{"its periods begin then", 30*time.Second - 1, StaleWhileRevalidate},
 		{"and end then", 30 * time.Second, Revalidate},
 	} {
-		if got := Decide(e.Expired(purged), Directives{}, purged.Add(c.at)); got != c.want {
+		if got := Decide(e.Expired(purged), Request{}, purged.Add(c.at)); got != c.want {
 			t.Errorf("%s: Decide = %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -133,7 +133,7 @@ func TestExpired(t *testing.T) {
 	if again := e.Expired(purged).Expired(purged.Add(time.Second)); again != e.Expired(purged) {
 		t.Errorf("Expired twice = %+v, want %+v", again, e.Expired(purged))
 	}
-	if MayServeStale(e.Expired(purged), Directives{}, FailureStatus, purged.Add(100*time.Second)) {
+	if MayServeStale(e.Expired(purged), Request{}, FailureStatus, purged.Add(100*time.Second)) {
 		t.Error("stale-if-error does not begin with the purge")
 	}
 }
@@ -150,7 +150,7 @@ func TestEntry(t *testing.T) {
 	if got, want := e.AgeAt(t0.Add(-time.Hour)), 11*time.Second; got != want {
 		t.Errorf("AgeAt with a clock that went back = %v, want %v", got, want)
 	}
-	req := ParseCacheControl("max-age=10, max-stale=5")
+	req := Request{Directives: ParseCacheControl("max-age=10, max-stale=5"), Cookie: true, Policy: Policy{SafeCookies: true}}
 	if n := testing.AllocsPerRun(100, func() { Decide(e, req, now); MayServeStale(e, req, FailureLost, now) }); n != 0 {
 		t.Errorf("Decide and MayServeStale allocate %v times", n)
 	}
@@ -165,10 +165,10 @@ func FuzzDecide(f *testing.F) {
 		if at < 0 || at > 1<<32 || purge < 0 || purge > at {
 			return
 		}
-		d, req, now := ParseCacheControl(answer), ParseRequest([]string{request}, nil), t0.Add(time.Duration(at)*time.Second)
+		d, req, now := ParseCacheControl(answer), Request{Directives: ParseRequest([]string{request}, nil)}, t0.Add(time.Duration(at)*time.Second)
 		e := NewEntry(200, http.Header{"Cache-Control": {answer}}, t0, t0)
-		with, without := Decide(e, req, now), Decide(e, Directives{}, now)
-		if with > without && (neverStale(d) || d.NoCache || !req.HasMaxStale || with == StaleWhileRevalidate) {
+		with, without := Decide(e, req, now), Decide(e, Request{}, now)
+		if with > without && (neverStale(d) || d.NoCache || !req.Directives.HasMaxStale || with == StaleWhileRevalidate) {
 			t.Fatalf("Decide(%q) is %v, but for %q %v", answer, without, request, with)
 		}
 		if with == Revalidate && without == Fresh && MayServeStale(e, req, FailureLost, now) {

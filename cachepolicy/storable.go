@@ -22,6 +22,8 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 		return false // RFC 9111, section 3.5
 	case variesOnEverything(h):
 		return false // section 4.1: "*" never matches
+	case personal(r, d, targeted, h):
+		return false
 	case !explicit && len(h["Set-Cookie"]) > 0:
 		return false // a guess will not do for cookies: their maker did not think of caches
 	}

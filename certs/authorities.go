@@ -12,14 +12,15 @@ import (
 	"github.com/iconedge/iconedge/files"
 )
 
-// Authorities are those of a PEM file: what they have signed is believed.
+// Authorities holds the certificate authorities of a PEM file, which the program trusts.
 type Authorities struct {
 	*files.Kept
 	path    string
 	current atomic.Pointer[x509.CertPool]
 }
 
-// OpenAuthorities reads the certificates of a file. One that is no more valid at now, and a block that is no certificate, are errors.
+// OpenAuthorities reads the certificates of a file. A certificate that has expired at now is an
+// error, and so is a block that is not a certificate.
 func OpenAuthorities(path string, now time.Time) (*Authorities, error) {
 	a := &Authorities{path: path}
 	a.Kept = files.NewKept(a.read, path)
@@ -39,12 +40,13 @@ func (a *Authorities) read(now time.Time) error {
 	return nil
 }
 
-// parseAuthorities reads certificates one behind the other; text between them is nobody's (RFC 7468, section 2).
+// parseAuthorities reads a sequence of certificates and ignores text between them (RFC 7468,
+// section 2).
 func parseAuthorities(text []byte, now time.Time) (*x509.CertPool, error) {
 	pool, count := x509.NewCertPool(), 0
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("it has a %.40q in it, not certificates alone", block.Type)
+			return nil, fmt.Errorf("it contains a %.40q block; it must contain certificates only", block.Type)
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -62,7 +64,8 @@ func parseAuthorities(text []byte, now time.Time) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Pool is what they are now; nil ones are the system's.
+// Pool returns the current authorities. For a nil *Authorities it returns nil, which stands for the
+// authorities of the system.
 func (a *Authorities) Pool() *x509.CertPool {
 	if a == nil {
 		return nil

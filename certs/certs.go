@@ -1,5 +1,7 @@
-// Package certs keeps the certificates that an edge or an origin shows, and those of the authorities that it believes: PEM files, read again
-// when they change. What can't be used never takes the place of what can. Which certificate a client gets the name decides that it asks for (SNI, RFC 6066, section 3).
+// Package certs keeps the certificates that an edge or an origin presents, and the authorities that
+// it trusts. It reads both from PEM files, and again when these change; a file that can't be used
+// never replaces valid content. The server name that a client sends (SNI, RFC 6066, section 3)
+// selects the certificate.
 package certs
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/iconedge/iconedge/files"
 )
 
-// A Pair names the PEM files of a certificate, with what it is signed by behind it, and of its key.
+// A Pair names two PEM files: a certificate followed by its intermediates, and its key.
 type Pair struct{ Cert, Key string }
 
 // A Store holds the certificates of its pairs.
@@ -26,14 +28,15 @@ type Store struct {
 	current atomic.Pointer[set]
 }
 
-// A set is what is shown at one time.
+// A set holds the certificates that are in use at one time.
 type set struct {
 	all    []*tls.Certificate
 	byName map[string]*tls.Certificate // exact names, and *.example.org
 }
 
-// Open reads all pairs, to be used by servers or by clients. The error names every one that can't be: files that can't be read, a key that does not match, a
-// certificate that is for another use, or is not valid yet or no more at now.
+// Open reads all pairs, for use by servers or by clients. The error names every pair that can't be
+// used: files that can't be read, a key that does not match, or a certificate for another use, or
+// one that is not valid at now.
 func Open(pairs []Pair, use x509.ExtKeyUsage, now time.Time) (*Store, error) {
 	s := &Store{pairs: pairs, use: use}
 	var paths []string
@@ -44,7 +47,7 @@ func Open(pairs []Pair, use x509.ExtKeyUsage, now time.Time) (*Store, error) {
 	return s, s.Reload(now)
 }
 
-// read reads all pairs, and shows them if all can be used: else what was shown stays.
+// read reads all pairs. It replaces the current certificates only if all pairs can be used.
 func (s *Store) read(now time.Time) error {
 	next := &set{byName: map[string]*tls.Certificate{}}
 	var errs []error
@@ -70,7 +73,7 @@ func load(p Pair, use x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error)
 	}
 	switch {
 	case !serves(c.Leaf, use):
-		return nil, fmt.Errorf("certificate %s is for another use: its extended key usage lacks %s", p.Cert, useNames[use])
+		return nil, fmt.Errorf("certificate %s can't be used here: its extended key usage lacks %s", p.Cert, useNames[use])
 	case now.Before(c.Leaf.NotBefore):
 		return nil, fmt.Errorf("certificate %s is not valid before %s", p.Cert, c.Leaf.NotBefore.Format(time.RFC3339))
 	case now.After(c.Leaf.NotAfter):
@@ -81,12 +84,14 @@ func load(p Pair, use x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error)
 
 var useNames = map[x509.ExtKeyUsage]string{x509.ExtKeyUsageServerAuth: "serverAuth", x509.ExtKeyUsageClientAuth: "clientAuth"}
 
-// serves reports whether a certificate may be put to a use: one that names none may be put to any (RFC 5280, section 4.2.1.12).
+// serves reports whether a certificate is valid for a use. A certificate that names no use is valid
+// for any (RFC 5280, section 4.2.1.12).
 func serves(c *x509.Certificate, use x509.ExtKeyUsage) bool {
 	return len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, use) || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
-// add makes a certificate known by its names. Where two have one name, the first is shown.
+// add registers a certificate under its names. If two certificates have the same name, the first
+// one stays.
 func (s *set) add(c *tls.Certificate) {
 	s.all = append(s.all, c)
 	names := c.Leaf.DNSNames
@@ -100,12 +105,14 @@ func (s *set) add(c *tls.Certificate) {
 	}
 }
 
-// Certificate is what a client is shown: the certificate for the name that it asks for, or for the names one level up, or the
-// first: it tells the person in front of a browser more than a handshake that fails.
+// Certificate selects the certificate for a client: the one for the server name that it sends, then
+// the wildcard for that name, then the first one. With the first one, a browser shows its user a
+// name mismatch, which says more than a failed handshake.
 func (s *Store) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	set := s.current.Load()
 	name := lower(hello.ServerName)
-	if name == "" && hello.Conn != nil { // an address is no name: it is not asked for (RFC 6066, section 3)
+	// Clients send no server name for an IP address (RFC 6066, section 3).
+	if name == "" && hello.Conn != nil {
 		if host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String()); err == nil {
 			name = host
 		}
@@ -124,12 +131,13 @@ func (s *Store) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 	return set.all[0], nil
 }
 
-// ClientCertificate is what a server is shown that asks for a certificate: the first. Whether it will do is for the server to say.
+// ClientCertificate returns the first certificate to any server that requests one. The server
+// decides whether to accept it.
 func (s *Store) ClientCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return s.current.Load().all[0], nil
 }
 
-// Ends is when the first of the certificates will be valid no more.
+// Ends returns the time at which the first of the certificates expires.
 func (s *Store) Ends() time.Time {
 	var first time.Time
 	for _, c := range s.current.Load().all {
@@ -140,7 +148,7 @@ func (s *Store) Ends() time.Time {
 	return first
 }
 
-// lower is a name in small letters, without the dot of the root.
+// lower returns a name in lower case, without the final dot.
 func lower(name string) string {
 	b := []byte(name)
 	for i, c := range b {

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// write makes a pair whose certificate is for these names and ends at a time.
+// write makes a pair whose certificate is for these names and expires at ends.
 func write(t *testing.T, dir, file, subject string, ends time.Time, names ...string) Pair {
 	t.Helper()
 	cert, key := certstest.Pair(t, dir, file, subject, now.Add(-time.Hour), ends, names...)
@@ -54,7 +54,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What can't be used is an error that says which file and why, for all of them together.
+// TestUnusable checks that the error names every file that can't be used, with the reason.
 func TestUnusable(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good", "good", now.Add(time.Hour), "a.example")
@@ -68,13 +68,13 @@ func TestUnusable(t *testing.T) {
 		pair Pair
 		want string
 	}{
-		"absent":            {Pair{filepath.Join(dir, "none.crt"), good.Key}, "no such file"},
-		"no certificate":    {Pair{junk, good.Key}, "failed to find any PEM data"},
-		"another's key":     {Pair{good.Cert, other.Key}, "private key does not match"},
-		"expired":           {old, "not valid after 2026-11-21T11:59:00Z"},
-		"the wrong way":     {Pair{good.Key, good.Cert}, "failed to find"},
-		"key is no file":    {Pair{good.Cert, dir}, "is a directory"},
-		"not yet, by hours": {write(t, dir, "later", "later", now.Add(time.Hour)), ""},
+		"absent":                        {Pair{filepath.Join(dir, "none.crt"), good.Key}, "no such file"},
+		"no certificate":                {Pair{junk, good.Key}, "failed to find any PEM data"},
+		"the key of another pair":       {Pair{good.Cert, other.Key}, "private key does not match"},
+		"expired":                       {old, "not valid after 2026-11-21T11:59:00Z"},
+		"certificate and key exchanged": {Pair{good.Key, good.Cert}, "failed to find"},
+		"the key is a folder":           {Pair{good.Cert, dir}, "is a directory"},
+		"a second valid pair":           {write(t, dir, "later", "later", now.Add(time.Hour)), ""},
 	} {
 		_, err := Open([]Pair{good, tt.pair}, x509.ExtKeyUsageServerAuth, now)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.pair.Cert)) {
@@ -82,11 +82,12 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	if _, err := Open([]Pair{good}, x509.ExtKeyUsageServerAuth, now.Add(-2*time.Hour)); err == nil || !strings.Contains(err.Error(), "not valid before") {
-		t.Errorf("too early: %v", err)
+		t.Errorf("before the certificate is valid: %v", err)
 	}
 }
 
-// A changed pair is shown once it can be used; until then what was shown stays.
+// TestLook checks that a changed pair comes into use once it is valid, and that the old certificate
+// stays in use until then.
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	pair := write(t, dir, "a", "old", now.Add(time.Hour), "a.example")
@@ -107,13 +108,14 @@ func TestLook(t *testing.T) {
 	}
 	look("being written", false, false, "old")
 	look("broken", true, true, "old")
-	look("still broken, and told", false, false, "old")
+	look("still broken, and reported", false, false, "old")
 	write(t, dir, "a", "new", now.Add(time.Hour), "a.example")
 	look("being replaced", false, false, "old")
 	look("replaced", true, false, "new")
 }
 
-// What a file of authorities may hold, and that a broken one takes no good one's place.
+// TestAuthorities covers valid and invalid files of authorities, and checks that an invalid one
+// does not replace a valid one.
 func TestAuthorities(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good", "good", now.Add(time.Hour))
@@ -134,7 +136,7 @@ func TestAuthorities(t *testing.T) {
 		{"two", text(good.Cert, good.Cert), ""},
 		{"nothing", "words", "no certificate"},
 		{"a key as well", text(good.Cert, good.Key), `"PRIVATE KEY"`},
-		{"no more valid", text(good.Cert, old.Cert), "certificate 2 is not valid after 2026-11-21T11:59:00Z"},
+		{"expired", text(good.Cert, old.Cert), "certificate 2 is not valid after 2026-11-21T11:59:00Z"},
 		{"damaged", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", "certificate 1 can't be read"},
 	} {
 		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
@@ -148,19 +150,19 @@ func TestAuthorities(t *testing.T) {
 			pool := a.Pool()
 			os.WriteFile(path, []byte("broken"), 0o600)
 			if a.Reload(now) == nil || a.Pool() != pool {
-				t.Errorf("%s: a broken file took its place", row.name)
+				t.Errorf("%s: an invalid file replaced the authorities", row.name)
 			}
 		}
 	}
 	if _, err := OpenAuthorities(filepath.Join(dir, "none"), now); err == nil {
-		t.Error("a file that is not there was read")
+		t.Error("OpenAuthorities of a missing file returned no error")
 	}
 	if (*Authorities)(nil).Pool() != nil {
-		t.Error("none are not the system's")
+		t.Error("a nil *Authorities must have a nil Pool, for the system's authorities")
 	}
 }
 
-// What an operator puts into a file is believed or an error, and breaks nothing.
+// FuzzAuthorities checks that any file gives either a pool or an error.
 func FuzzAuthorities(f *testing.F) {
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"))
 	f.Add([]byte("words"))
@@ -171,12 +173,12 @@ func FuzzAuthorities(f *testing.F) {
 	})
 }
 
-// What a certificate is for it says, or it is for anything.
+// TestServes checks the extended key usage. A certificate without one is valid for any use.
 func TestServes(t *testing.T) {
 	const server, client = x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth
 	for _, row := range []struct {
 		says           []x509.ExtKeyUsage
-		other          bool // a use that nobody here knows
+		other          bool // an extended key usage unknown to crypto/x509
 		server, client bool
 	}{
 		{nil, false, true, true}, {[]x509.ExtKeyUsage{server}, false, true, false}, {[]x509.ExtKeyUsage{client}, false, false, true},

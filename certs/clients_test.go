@@ -10,7 +10,9 @@ import (
 	"github.com/iconedge/iconedge/certs/certstest"
 )
 
-// shake is a handshake between a server and a client, with a byte of data so that tickets arrive, and what each made of it.
+// shake connects a client to a server and reads one byte, so that session tickets arrive. It
+// reports whether the server has a trusted client certificate, whether the session was resumed, and
+// the client's error.
 func shake(t *testing.T, server, client *tls.Config) (shown, resumed bool, err error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,14 +35,15 @@ func shake(t *testing.T, server, client *tls.Config) (shown, resumed bool, err e
 	c, err := tls.Dial("tcp", ln.Addr().String(), client)
 	if err == nil {
 		defer c.Close()
-		_, err = c.Read(make([]byte, 1)) // in TLS 1.3 it is here that a client hears that its certificate will not do
+		// In TLS 1.3, the client learns here that its certificate is refused.
+		_, err = c.Read(make([]byte, 1))
 	}
 	state := <-done
 	return Shown(&state), state.DidResume, err
 }
 
-// Who shows a certificate of the authorities is known by it, others only where they need none; that is so for connections that are resumed,
-// and when the authorities have changed.
+// TestAsk checks that the server trusts only certificates of the current authorities, also on
+// resumed connections and after the authorities have changed.
 func TestAsk(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
@@ -48,8 +51,8 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := func(of *certstest.Authority, file string) tls.Certificate {
-		c, err := tls.LoadX509KeyPair(of.Pair(t, dir, file, "127.0.0.1"))
+	pair := func(signer *certstest.Authority, file string) tls.Certificate {
+		c, err := tls.LoadX509KeyPair(signer.Pair(t, dir, file, "127.0.0.1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,12 +74,12 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%v, no certificate: shown %v, %v", auth, shown, err)
 		}
 		if shown, _, err := shake(t, server, client(&bad)); shown || err == nil {
-			t.Errorf("%v, another's certificate: shown %v, %v", auth, shown, err)
+			t.Errorf("%v, a certificate of another authority: shown %v, %v", auth, shown, err)
 		}
 		old := client(&good)
 		old.MaxVersion = tls.VersionTLS12
 		if _, _, err := shake(t, server, old); err == nil {
-			t.Errorf("%v: a tier by TLS 1.2", auth)
+			t.Errorf("%v: a client certificate over TLS 1.2 was accepted", auth)
 		}
 		again := client(&good)
 		for i, want := range []bool{false, true} {
@@ -91,7 +94,7 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if shown, _, err := shake(t, server, again); shown || err == nil {
-			t.Errorf("%v: resumed by an authority that is none any more: shown %v, %v", auth, shown, err)
+			t.Errorf("%v: resumed with an authority that was removed: shown %v, %v", auth, shown, err)
 		}
 		os.WriteFile(ours.File, text, 0o600)
 		if err := a.Reload(time.Now()); err != nil {

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/problem"
 )
 
-// newAdmin is the server of the admin listener: health, readiness, metrics, purging. It is for the operator alone.
-func newAdmin(h *handler, token string, ready func() bool) *http.Server {
+// newAdmin is the server of the admin listener: health, readiness, metrics, purging. It is for the operator alone: access decides which requests
+// are.
+func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -26,14 +28,17 @@ func newAdmin(h *handler, token string, ready func() bool) *http.Server {
 			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered yet as it should; the log says more\n")
 		}
 	})
-	mux.Handle("GET /metrics", h.metrics.handler())
-	mux.Handle("/purge", &purger{h, token})
+	mux.Handle("GET /metrics", access.Metrics(h.metrics.handler()))
+	mux.Handle("/purge", &purger{h, access})
 	return &http.Server{
-		Handler:           problem.Mux(mux),
+		Handler:           access.Guard(problem.Mux(mux)),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+
+		DisableGeneralOptionsHandler: true, // else OPTIONS * would pass by the guard
+
+		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -20,8 +20,9 @@ const (
 	patience     = 200 * time.Millisecond // for the end of one whose length is unknown
 )
 
-// ask gets one answer from the origin and stores it, if it may. It runs in a flight, whoever has gone away meanwhile.
-func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
+// ask gets one response from the origin and stores it, if it may. It runs in a collapsed fetch, whichever clients have gone away
+// meanwhile.
+func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Result {
 	asked, missing := h.cache.Now(), h.missing.table.Load() // before the request: what is dropped from here on may concern the answer
 	a, err := h.fetch(q.followed, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
@@ -30,16 +31,16 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Landing {
 	}
 	switch {
 	case err != nil:
-		return cache.Landing{Err: err}
+		return cache.Result{Err: err}
 	case a.Status == http.StatusNotModified && stale != nil: // asked for by nobody else
 		a.Body.Close()
-		return h.keep(q, confirmed(q, stale, a), storable(q, stale, a), asked)
+		return h.keep(q, confirmed(q, stale, a), sharingOfConfirmed(q, stale, a), asked)
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
-		return cache.Landing{Err: failed(a)}
+		return cache.Result{Err: failed(a)}
 	case q.own && spoils(stale, a):
 		a.Body.Close()
-		return cache.Landing{Err: failed(a)}
+		return cache.Result{Err: failed(a)}
 	case q.own:
 		return h.landOwn(q, a, asked, missing)
 	}
@@ -58,7 +59,7 @@ func spoils(stored *cache.Entry, a *upstream.Answer) bool {
 		}
 	}
 	return a.Status >= http.StatusBadRequest && stored != nil && stored.Status < http.StatusBadRequest &&
-		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureLost, a.ResponseTime)
+		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureLost, a.ResponseTime)
 }
 
 // An ownAnswer is an answer on one of our own routes, with its whole body.
@@ -77,29 +78,40 @@ func (h *handler) fetchOwn(f *followed, r upstream.Request) (*ownAnswer, error) 
 	return &ownAnswer{a, body}, err
 }
 
-// landOwn makes an answer ours: whole, with a strong entity tag, in its codings. One that the cache does not admit is for those who
-// wait for it now.
-func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, missing *missingTable) cache.Landing {
+// landOwn makes a response ours: whole, with a strong entity tag, in its codings. One that the cache does not admit is for the
+// requests that wait for it now.
+func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, missing *missingTable) cache.Result {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
-		return cache.Landing{Err: err}
+		return cache.Result{Err: err}
 	}
 	if a.Status >= http.StatusBadRequest {
 		body = clientError(a, body)
 	}
-	if a.Endless {
-		uncertain(a.Header)
-	}
-	ok := cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
 	there := h.cache.Get(q.key) != nil
-	l := h.keep(q, newOwn(q.key, a, body), false, asked)
-	switch l.Shared = ok || a.Endless; {
+	sharing := cachepolicy.SharingOf(q.asks, a.Status, a.Header, a.ResponseTime)
+	e := newOwn(q.key, a, body)
+	if a.Endless { // requests that wait may have it, by what its fields say; no cache may
+		e = endless(e, a)
+	}
+	l := h.keep(q, e, cachepolicy.Sharing{}, asked)
+	l.Sharing = sharing
+	switch ok := sharing.Storable && !a.Endless; {
 	case ok && !there && missing.keep(l.Entry):
 		l.Stored = true
 	case ok && (there || h.doors.admits(q.key)):
 		l.Stored = h.cache.Put(l.Entry, asked)
 	}
 	return l
+}
+
+// endless makes an entry one that no cache stores, with the policy of the origin's own fields.
+func endless(e *cache.Entry, a *upstream.Answer) *cache.Entry {
+	policy := e.Policy
+	uncertain(a.Header)
+	describe(e, a.Header, a, true)
+	e.Policy = policy
+	return e
 }
 
 // uncertain makes an answer one for those who wait for it now: nobody can tell whether all of it has come, and a drawing that was cut
@@ -116,31 +128,34 @@ var lives = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-C
 
 // landForwarded takes an answer as it is. A short one is held until it is whole, so that a cut one is a clean 502; one that is
 // long, or slow to end, goes out while it comes, and is stored when all of it has, if it may be.
-func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark, may bool) cache.Landing {
+func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark, may bool) cache.Result {
 	f := h.forwardedAnswer(q, a, may)
 	if 0 <= a.Length && a.Length < held {
 		body, err := a.Whole(held)
 		if err != nil {
-			return cache.Landing{Err: err}
+			return cache.Result{Err: err}
 		}
 		return f.whole(body, f.store(body, asked))
 	}
 	room := int64(0)
-	if f.storable && a.Length <= h.maxObject {
+	if f.sharing.Storable && a.Length <= h.maxObject {
 		room = h.maxObject
 	}
-	var stored bool
+	var stored cache.Result
 	spool := cache.NewSpool(a.Body, nil, a.Length, room)
 	go spool.Keep(func(body []byte) { stored = f.store(body, asked) }) // its error is its readers'
 	body, whole, err := spool.Hold(held, holdFor(a))
 	switch {
 	case err != nil:
-		return cache.Landing{Err: err}
+		return cache.Result{Err: err}
 	case whole:
 		return f.whole(body, stored)
 	}
 	f.entry.SetIdentity(nil, f.etag) // the body is the stream's
-	return cache.Landing{Entry: f.entry, Shared: room > 0 && f.shared, Stream: spool}
+	l := cache.Result{Entry: f.entry, Common: f.common(), Sharing: f.sharing, Stream: spool}
+	l.Common.SetIdentity(nil, f.etag)
+	l.Sharing.Storable = room > 0
+	return l
 }
 
 // holdFor is how long the end of an answer is waited for. What comes event by event is not to be held at all, nor what is long anyway.
@@ -153,48 +168,45 @@ func holdFor(a *upstream.Answer) time.Duration {
 
 // A forwarded answer, without its body.
 type forwarded struct {
-	h        *handler
-	q        *inquiry
-	etag     string
-	entry    *cache.Entry // for the client that asked
-	header   http.Header  // of what is kept
-	answer   *upstream.Answer
-	storable bool
-	shared   bool // what is kept is what the client gets, and others may have it
+	h       *handler
+	q       *inquiry
+	etag    string
+	entry   *cache.Entry // for the client that asked
+	header  http.Header  // of what is kept
+	answer  *upstream.Answer
+	sharing cachepolicy.Sharing
 }
 
+// forwardedAnswer takes the head of a response. If may is false, the response is not stored, whatever its fields say.
 func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer, may bool) *forwarded {
 	f := &forwarded{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), answer: a}
-	f.storable = may && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime)
-	f.shared = f.storable && len(f.header) == len(a.Header) || commonFailure(q, a) // else some fields are for this client alone
+	f.sharing = cachepolicy.SharingOf(q.asks, a.Status, a.Header, a.ResponseTime)
+	f.sharing.Storable = f.sharing.Storable && may
 	return f
 }
 
-// commonFailure reports whether an answer that is not kept is for all who wait for it nevertheless: that the origin fails. Were it for the first
-// alone, all of them would ask an origin that fails, and at once.
-func commonFailure(q *inquiry, a *upstream.Answer) bool {
-	d := cachepolicy.ParseCacheControl(a.Header["Cache-Control"]...)
-	return failing(a.Status) && !d.NoStore && !d.Private && len(d.PrivateFields) == 0 &&
-		len(a.Header["Set-Cookie"]) == 0 && len(q.header["Authorization"]) == 0
-}
+// common is the entry for other clients, without the fields that are for the client that asked alone. Its body is for the caller
+// to set.
+func (f *forwarded) common() *cache.Entry { return newForwarded(f.q, f.answer, f.header) }
 
-// store keeps the answer with its whole body, if it may be kept.
-func (f *forwarded) store(body []byte, asked cache.Mark) bool {
-	if !f.storable {
-		return false
+// store keeps the answer with its whole body, if it may be kept. It returns no Entry otherwise.
+func (f *forwarded) store(body []byte, asked cache.Mark) cache.Result {
+	if !f.sharing.Storable {
+		return cache.Result{}
 	}
-	e := newForwarded(f.q, f.answer, f.header)
+	e := f.common()
 	e.SetIdentity(body, f.etag)
-	return f.h.keep(f.q, e, true, asked).Stored
+	return f.h.keep(f.q, e, f.sharing, asked)
 }
 
-func (f *forwarded) whole(body []byte, stored bool) cache.Landing {
+// whole is the result for a response with its whole body; stored is what store made of it.
+func (f *forwarded) whole(body []byte, stored cache.Result) cache.Result {
 	f.entry.SetIdentity(body, f.etag)
-	return cache.Landing{Entry: f.entry, Shared: f.shared, Stored: stored}
+	return cache.Result{Entry: f.entry, Common: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
 }
 
-// keep stores an entry where it may be.
-func (h *handler) keep(q *inquiry, e *cache.Entry, ok bool, asked cache.Mark) cache.Landing {
+// keep stores an entry where its Sharing lets it.
+func (h *handler) keep(q *inquiry, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Mark) cache.Result {
 	if known := h.watch.known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
@@ -203,14 +215,18 @@ func (h *handler) keep(q *inquiry, e *cache.Entry, ok bool, asked cache.Mark) ca
 	if q.own {
 		serialise(e)
 	}
-	if !ok {
-		return cache.Landing{Entry: e}
+	l := cache.Result{Entry: e, Sharing: sharing}
+	if !sharing.Storable {
+		return l
 	}
-	stored := h.cache.Put(e, asked)
-	if stored && e.Secondary != "" {
-		h.alsoByLanguage(q, e)
+	l.Stored = h.cache.Put(e, asked)
+	if key := byLanguage(q, e); key != "" {
+		l.Variants = []string{key}
+		if l.Stored {
+			h.cache.Alias(e, key)
+		}
 	}
-	return cache.Landing{Entry: e, Shared: true, Stored: stored}
+	return l
 }
 
 // momentary reports whether an answer of ours was kept for moments only (keep).
@@ -223,13 +239,23 @@ func storable(q *inquiry, stale *cache.Entry, a *upstream.Answer) bool {
 	return cachepolicy.Storable(q.asks, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
 }
 
-// alsoByLanguage lets an answer in one language be found by all who like that language best.
-func (h *handler) alsoByLanguage(q *inquiry, e *cache.Entry) {
+// sharingOfConfirmed judges a response that was confirmed by the fields that it has now.
+func sharingOfConfirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) cachepolicy.Sharing {
+	return cachepolicy.SharingOf(q.asks, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+}
+
+// byLanguage is the second key of a response in one language, by which all clients that like that language best find it; empty:
+// there is none.
+func byLanguage(q *inquiry, e *cache.Entry) string {
+	if e.Secondary == "" {
+		return ""
+	}
 	if language := header(e)["Content-Language"]; len(language) == 1 {
 		if key := cachepolicy.VaryLanguageKey(e.Vary, q.lines, language[0]); key != e.Secondary {
-			h.cache.Alias(e, key)
+			return key
 		}
 	}
+	return ""
 }
 
 // fetch asks the origin, within the edge's life, for a request that may be part of a trace. Its errors are problems.
@@ -265,5 +291,5 @@ func failing(status int) bool {
 }
 
 func mayServeStale(e *cache.Entry, now time.Time) bool {
-	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Directives{}, cachepolicy.FailureStatus, now)
+	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Request{}, cachepolicy.FailureStatus, now)
 }

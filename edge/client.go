@@ -14,7 +14,7 @@ import (
 type clients struct{ trusted []netip.Prefix }
 
 // of is the address of the client of a request: the connection's, or, behind trusted proxies, the rightmost one named that is
-// not itself trusted. Forwarded wins over X-Forwarded-For; no other field counts.
+// not itself trusted. Where Forwarded and X-Forwarded-For name different clients, it is the proxy; no other field counts.
 func (c clients) of(ctx *fasthttp.RequestCtx) netip.Addr {
 	return c.named(addressOf(ctx.RemoteAddr()), ctx.Request.Header.PeekAll)
 }
@@ -32,10 +32,15 @@ func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip
 	if !c.trusts(peer) {
 		return peer
 	}
-	if lines := fields(fasthttp.HeaderForwarded); len(lines) > 0 {
-		return c.behind(peer, lines, forwardedFor)
+	lines := fields(fasthttp.HeaderForwarded) // valid until fields is called again
+	if len(lines) == 0 {
+		return c.behind(peer, fields(fasthttp.HeaderXForwardedFor), parseNode)
 	}
-	return c.behind(peer, fields(fasthttp.HeaderXForwardedFor), parseNode)
+	client := c.behind(peer, lines, forwardedFor)
+	if lines = fields(fasthttp.HeaderXForwardedFor); len(lines) > 0 && c.behind(peer, lines, parseNode) != client {
+		return peer // a proxy may write one of the two fields and pass the client's own words in the other
+	}
+	return client
 }
 
 // addressOf is the address of the other end of a connection; that of one that is neither TCP nor QUIC is unspecified.

@@ -24,7 +24,13 @@ func TestClient(t *testing.T) {
 		{"rightmost that is not trusted", "10.0.0.1", fields{{"X-Forwarded-For", "203.0.113.9, 198.51.100.1, 10.0.0.2"}}, "198.51.100.1"},
 		{"several lines", "10.0.0.1", fields{{"X-Forwarded-For", "203.0.113.9"}, {"X-Forwarded-For", "198.51.100.1"}, {"X-Forwarded-For", "10.0.0.2"}}, "198.51.100.1"},
 		{"all trusted: the farthest", "10.0.0.1", fields{{"X-Forwarded-For", "10.0.0.3,10.0.0.2"}}, "10.0.0.3"},
-		{"Forwarded wins", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=203.0.113.9"}}, "203.0.113.9"},
+		{"both name the same client", "10.0.0.1", fields{{"X-Forwarded-For", "192.0.2.7, 203.0.113.9, 10.0.0.2"}, {"Forwarded", "for=203.0.113.9;proto=https"}}, "203.0.113.9"},
+		{"each in its own spelling", "10.0.0.1", fields{{"X-Forwarded-For", "2001:DB8:0::1"}, {"Forwarded", `for="[2001:db8::1]:80"`}}, "2001:db8::1"},
+		{"they name different clients", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=203.0.113.9"}}, "10.0.0.1"},
+		{"different ones, behind a proxy of both", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1, 10.0.0.2"}, {"Forwarded", "for=203.0.113.9, for=10.0.0.2"}}, "10.0.0.1"},
+		{"one of them can't be read", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=unknown"}}, "10.0.0.1"},
+		{"the other one can't", "10.0.0.1", fields{{"X-Forwarded-For", "unknown"}, {"Forwarded", "for=198.51.100.1"}}, "10.0.0.1"},
+		{"a client's own Forwarded, behind a proxy that does not know it", "10.0.0.1", fields{{"Forwarded", "for=203.0.113.66"}, {"X-Forwarded-For", "198.51.100.1"}}, "10.0.0.1"},
 		{"IPv6 with a port", "10.0.0.1", fields{{"Forwarded", `proto=https;For="[2001:db8::1]:4711"`}}, "2001:db8::1"},
 		{"IPv6 without one", "10.0.0.1", fields{{"X-Forwarded-For", "2001:db8::1"}}, "2001:db8::1"},
 		{"IPv4 with a port", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1:1234"}}, "198.51.100.1"},
@@ -37,7 +43,7 @@ func TestClient(t *testing.T) {
 		{"a quote that a client left open", "10.0.0.1", fields{{"Forwarded", `for="198.51.100.1, for=203.0.113.9`}}, "203.0.113.9"},
 		{"commas in quotes", "10.0.0.1", fields{{"Forwarded", `for=203.0.113.9;by="a, for=198.51.100.1"`}}, "203.0.113.9"},
 		{"a zone", "10.0.0.1", fields{{"X-Forwarded-For", "fe80::1%eth0"}}, "10.0.0.1"},
-		{"no other field counts", "10.0.0.1", fields{{"X-Real-IP", "198.51.100.1"}, {"True-Client-IP", "198.51.100.1"}}, "10.0.0.1"},
+		{"no other field counts", "10.0.0.1", fields{{"X-Real-IP", "198.51.100.1"}, {"True-Client-IP", "198.51.100.1"}, {"CF-Connecting-IP", "198.51.100.1"}, {"X-Client-IP", "198.51.100.1"}}, "10.0.0.1"},
 	}
 	for _, tt := range tests {
 		var ctx fasthttp.RequestCtx

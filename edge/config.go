@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/icon"
@@ -31,14 +32,14 @@ type Config struct {
 	CacheBytes     int64          // ceiling of the cache: bodies and header fields together
 	CacheDir       string         // folder for what falls out of memory; empty: none
 	CacheDiskBytes int64          // ceiling of that folder
-	AdminToken     string         // that a purge must bear; empty: any will do
-	AdminTokenFile string         // where AdminToken is read from
+	Admin          admin.Config   // which requests the admin listener answers
 	Limits         Limits         // by class of calls, or by plan and class; a class that is not in it has its default
 	RequireToken   bool           // search, icon and packs want a licence token
 	TrustedProxies []netip.Prefix // whose Forwarded, X-Forwarded-For and PROXY protocol are believed
 	AllowFile      string         // list of addresses that no limit counts; empty: none
 	DenyFile       string         // list of addresses that are not answered; empty: none
 	Hosts          []string       // names that are answered for; none: any well-formed one
+	Forwarding
 	Capacity
 	Secure
 	Tiers
@@ -46,7 +47,7 @@ type Config struct {
 	Shared
 
 	Listener, AdminListener net.Listener
-	Reload                  <-chan os.Signal // has the lists read at once
+	Reload                  <-chan os.Signal // has certificates, secrets and lists read at once, and the access log opened anew
 	Log                     *slog.Logger     // nil: the default one
 	Version                 string           // of the program, for its metrics
 	Publish                 string           // the command by which the origin gets its first release; empty: that of the program, for a store that is set elsewhere
@@ -66,11 +67,12 @@ const (
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "listen", ":8080", "public `address`, HOST:PORT")
 	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
-	fs.StringVar(&c.AdminTokenFile, "admin-token-file", "", "`file` with the token that POST /purge must bear (default none is asked for)")
+	c.Admin.Flags(fs, "POST /purge")
 	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the first group that is well is asked (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin an answer, and for each further part of it")
 	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its answers (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests under way have when the edge is told to stop")
+	c.Forwarding.flags(fs)
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
 	c.Tiers.flags(fs)
@@ -87,7 +89,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(repeat(&c.Hosts, inLowerCase), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
 }
 
-// Validate reports all that is wrong with c at once, and reads the files that c names. No origins stand for the default one.
+// Validate reports all that is wrong with c at once, also in the files that c names, of which it keeps nothing: Run reads them for itself. No origins stand for the default one.
 func (c *Config) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
@@ -104,7 +106,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reports.validate(), c.readToken())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reports.validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue
@@ -119,21 +121,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// readToken takes the admin token from its file.
-func (c *Config) readToken() error {
-	if c.AdminTokenFile == "" {
-		return nil
-	}
-	b, err := os.ReadFile(c.AdminTokenFile)
-	if err != nil {
-		return fmt.Errorf("--admin-token-file: %w", err)
-	}
-	if c.AdminToken = strings.TrimSpace(string(b)); c.AdminToken == "" {
-		return fmt.Errorf("--admin-token-file: %s is empty", c.AdminTokenFile)
-	}
-	return nil
 }
 
 // filled is c with the defaults in place of what is zero.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,13 +17,16 @@ import (
 )
 
 const (
-	// idleFor is how long a connection must have been idle to be closed for another's sake. A client whose connection is closed
+	// idleFor is how long a connection must have rested to be closed for another's sake. A client whose connection is closed
 	// between two requests makes another (RFC 9112, section 9.3.1); one that is refused may not come back.
 	idleFor = 100 * time.Millisecond
-	// slowFor is how long a request may have been coming, or an answer going, before its connection is, where none is idle.
+	// slowFor is how long a request may have been coming, or an answer going, before its connection is, where its client has none
+	// that rests.
 	slowFor = 5 * time.Second
-	// roomPart is what part of all connections is closed together: looking for the oldest costs a look at each.
+	// roomPart is what part of all connections is closed together: choosing costs a look at each.
 	roomPart = 64
+	// roomPause is for how long nobody looks again who would find no more than the last one that found nothing.
+	roomPause = 10 * time.Millisecond
 	// acceptPause is between two tries to accept, when there are no descriptors left and nothing can be closed.
 	acceptPause = 10 * time.Millisecond
 	// maxBodies is how many bytes of long bodies are read at a time.
@@ -48,8 +50,8 @@ const (
 
 var refusalNames = [refusals]string{"total", "client", "descriptors"}
 
-// conns are the connections of the public listener: so many in all, so many of one client. When there is no room those that have
-// been idle longest are closed, so that who only holds connections shuts nobody out; then the slowest.
+// conns are the connections of the public listener: so many in all, so many of one client. When there is no room the client that
+// holds most loses a connection on which it asks for nothing, so that a client that only holds connections shuts nobody out.
 type conns struct {
 	limits         h1.Limits
 	max, perClient int
@@ -60,9 +62,22 @@ type conns struct {
 	overQUIC       atomic.Int64 // open now, besides the others
 	now            func() time.Time
 
-	mu   sync.Mutex
-	open map[*lingeringConn]struct{}
-	of   perClient
+	mu     sync.Mutex
+	open   map[*lingeringConn]struct{}
+	of     perClient
+	sought search
+}
+
+// A search is the last one for room that found none.
+type search struct {
+	at   time.Time
+	held int // connections that its newcomer's client held
+}
+
+// vain reports whether another search for a newcomer whose client holds so many would find nothing either: each costs a look at all
+// connections.
+func (s search) vain(now time.Time, held int) bool {
+	return held >= s.held && now.Sub(s.at) >= 0 && now.Sub(s.at) < roomPause
 }
 
 func newConns(cfg Config) *conns {
@@ -78,7 +93,12 @@ func newConns(cfg Config) *conns {
 // speaks for many clients. With a config it is one of TLS, whose handshake is to come; without, it may begin with HTTP/2's preface.
 func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
 	client := s.owner(addressOf(raw.RemoteAddr()))
-	c := &lingeringConn{}
+	if why, hopeless := s.hopeless(client); hopeless { // it is to cost as little as it can
+		s.refused[why].Add(1)
+		cut(raw)
+		return nil
+	}
+	c := &lingeringConn{client: client}
 	c.share.Client = client
 	conn, limits := s.clients.proxied(raw), s.limits
 	limits.Client = client
@@ -98,8 +118,8 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 		})
 		c.Conn = plainly
 	}
-	c.ended = func() { s.leave(c, client) }
-	if why, ok := s.enter(c, client); !ok {
+	c.ended = func() { s.leave(c) }
+	if why, ok := s.enter(c); !ok {
 		s.refused[why].Add(1)
 		c.plainly().Cut()
 		return nil
@@ -116,6 +136,24 @@ func (s *conns) owner(peer netip.Addr) netip.Prefix {
 	return ratelimit.ClientKey(peer)
 }
 
+// hopeless reports whether there is no room for another connection of a client, as far as can be said at once.
+func (s *conns) hopeless(client netip.Prefix) (refusal, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[client] >= s.perClient {
+		return refusedClient, true
+	}
+	return refusedTotal, len(s.open) >= s.max && (s.sought.vain(s.now(), s.of[client]) || s.of.foremost(client, s.max))
+}
+
+// cut ends a connection at once.
+func cut(raw net.Conn) {
+	if tcp, ok := raw.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	raw.Close()
+}
+
 // below is a connection to read from straight, if nothing has to be read from it in another way first.
 func below(c net.Conn) net.Conn {
 	if p, ok := c.(*proxiedConn); ok {
@@ -125,42 +163,56 @@ func below(c net.Conn) net.Conn {
 }
 
 // enter counts c, where there is room for it or room can be made.
-func (s *conns) enter(c *lingeringConn, client netip.Prefix) (refusal, bool) {
+func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Lock()
-	now := s.now()
+	now, held := s.now(), s.of[c.client]
 	costs := int64(plainCosts)
 	if c.link != nil {
 		costs = secureCosts
 	}
-	if s.of[client] >= s.perClient || s.limits.Bodies.Keep(&c.share, costs) != nil {
+	if held >= s.perClient || s.limits.Bodies.Keep(&c.share, costs) != nil {
 		s.mu.Unlock()
 		return refusedClient, false
 	}
-	var oldest []holder
+	var spare []holding[*lingeringConn]
 	if len(s.open) >= s.max {
-		if oldest = s.oldest(now); len(oldest) == 0 {
+		if spare = choose(s.holdings(now), s.of, c.client, s.max); len(spare) == 0 {
+			s.sought = search{s.now(), held}
 			s.limits.Bodies.Give(&c.share)
 			s.mu.Unlock()
 			return refusedTotal, false
 		}
 	}
 	s.open[c] = struct{}{}
-	s.of.enter(client)
+	s.of.enter(c.client)
 	s.mu.Unlock()
-	s.close(oldest, now)
+	s.close(spare, now)
 	return 0, true
 }
 
 // leave forgets c.
-func (s *conns) leave(c *lingeringConn, client netip.Prefix) {
+func (s *conns) leave(c *lingeringConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.open[c]; !ok {
 		return
 	}
 	delete(s.open, c)
-	s.of.leave(client)
+	s.of.leave(c.client)
 	s.limits.Bodies.Give(&c.share)
+}
+
+// exempt has c count for no client any more: it is an edge's behind this one, which asks for many clients.
+func (s *conns) exempt(c *lingeringConn) {
+	if c.exempt.Swap(true) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[c]; ok {
+		s.of.leave(c.client)
+	}
+	c.client = netip.Prefix{}
 }
 
 // perClient counts connections by client; those of nobody in particular, the zero Prefix, are not counted.
@@ -183,50 +235,43 @@ func (s *conns) relieve() bool {
 	s.refused[refusedDescriptors].Add(1)
 	s.mu.Lock()
 	now := s.now()
-	oldest := s.oldest(now)
+	spare := choose(s.holdings(now), s.of, netip.Prefix{}, s.max)
 	s.mu.Unlock()
-	s.close(oldest, now)
-	return len(oldest) > 0
+	s.close(spare, now)
+	return len(spare) > 0
 }
 
-// A holder holds a connection without need.
-type holder struct {
-	c     *lingeringConn
-	since time.Time
-}
-
-// oldest are the connections that can best be missed: idle ones, or else slow ones.
-func (s *conns) oldest(now time.Time) []holder {
-	var idle, slow []holder
+// holdings are the connections that may be closed to make room: those that rest, and those that are slow.
+func (s *conns) holdings(now time.Time) []holding[*lingeringConn] {
+	list := make([]holding[*lingeringConn], 0, len(s.open))
 	for c := range s.open {
 		phase, since := c.phase()
-		switch age := now.Sub(since); {
-		case phase == h1.Idle && age >= idleFor:
-			idle = append(idle, holder{c, since})
-		case (phase != h1.Busy || c.closing.Load()) && age >= slowFor:
-			slow = append(slow, holder{c, since})
+		age := now.Sub(since)
+		resting := phase == h1.Idle && age >= idleFor
+		if resting || (phase != h1.Busy || c.closing.Load()) && age >= slowFor {
+			list = append(list, holding[*lingeringConn]{c, c.client, since, resting})
 		}
 	}
-	list := idle
-	if len(list) == 0 {
-		list = slow
-	}
-	slices.SortFunc(list, func(a, b holder) int { return a.since.Compare(b.since) })
-	return list[:min(len(list), s.max/roomPart+1)]
+	return list
 }
 
-// close closes connections, but for those that have just begun to be used.
-func (s *conns) close(list []holder, now time.Time) {
+// close closes connections, but for those that have just begun to be used. It waits for none of their clients.
+func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 	for _, h := range list {
-		if !h.c.closeIdle() {
-			if _, since := h.c.phase(); now.Sub(since) < slowFor {
+		if !h.conn.closeIdle() {
+			if _, since := h.conn.phase(); now.Sub(since) < slowFor {
 				continue
 			}
-			h.c.plainly().Cut()
+			h.conn.plainly().Cut()
 		}
-		h.c.closing.Store(true)
-		h.c.end()
+		h.conn.closing.Store(true)
+		h.conn.ended()
 		s.madeRoom.Add(1)
+		if h.conn.link != nil {
+			go h.conn.Conn.Close()
+		} else {
+			h.conn.Conn.Close()
+		}
 	}
 }
 

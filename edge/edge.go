@@ -29,7 +29,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +39,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/files"
 )
 
 // Run serves until ctx ends, and then until the requests under way are answered, or cfg.Drain is over. An error is one of
@@ -65,6 +65,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	access, err := cfg.Admin.Open()
+	if err != nil {
+		return err
+	}
 	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.toOrigins, Secret: tiers.secrets.Sent, Log: cfg.Log})
 	defer asked.Close()
 
@@ -79,11 +83,12 @@ func Run(ctx context.Context, cfg Config) error {
 	m.watchesClients(h.conns, h.waiting)
 	m.watchesStreams(h.streams)
 	m.watchesTiers(tiers)
+	m.watchesAdmin(access)
 	m.watchesLimits(h.limiters())
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the lists of addresses: %w", err)
 	}
-	told := spread(life, cfg.Reload, 4)
+	told := files.Spread(life, cfg.Reload, 5)
 	if h.reports, err = cfg.Reports.open(told[3], cfg.Version, cfg.Log); err != nil {
 		return err
 	}
@@ -106,9 +111,10 @@ func Run(ctx context.Context, cfg Config) error {
 	go h.lists.run(life, told[0])
 	go secured.run(life, told[1])
 	go tiers.Run(life, told[2], cfg.Log)
+	go access.Run(life, told[4], cfg.Log)
 
 	broken := make(chan error, 4)
-	adminServer := newAdmin(h, cfg.AdminToken, ready)
+	adminServer := newAdmin(h, access, ready)
 	go func() { broken <- adminServer.Serve(admin) }()
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
@@ -116,7 +122,7 @@ func Run(ctx context.Context, cfg Config) error {
 	secured.serve(server, broken)
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
-	if cfg.AdminToken == "" && !onLoopback(admin.Addr()) {
+	if !access.Asks() && !onLoopback(admin.Addr()) {
 		cfg.Log.Warn("whoever reaches the admin listener can purge: keep it private, or set --admin-token-file", "address", admin.Addr().String())
 	}
 
@@ -144,30 +150,6 @@ func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err er
 		}
 	}
 	return public, admin, nil
-}
-
-// spread gives everybody who waits for a signal one of his own.
-func spread(ctx context.Context, told <-chan os.Signal, n int) []chan os.Signal {
-	all := make([]chan os.Signal, n)
-	for i := range all {
-		all[i] = make(chan os.Signal, 1)
-	}
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case s := <-told:
-				for _, c := range all {
-					select {
-					case c <- s:
-					default: // it has one to look at already
-					}
-				}
-			}
-		}
-	}()
-	return all
 }
 
 // maxRequestBody is how long a request's body may be: to our own routes nobody sends much.

@@ -208,9 +208,9 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 			t.Fatal(a.StatusCode)
 		}
 	}
-	flight, began := e.cache.Fly(key, old, time.Now(), func() *cache.Entry { return nil }, func() cache.Landing { return cache.Landing{} })
+	fetch, began := e.cache.Join(time.Now(), cache.Call{Key: key, Stale: old, Find: func() *cache.Entry { return nil }, Fetch: func() cache.Result { return cache.Result{} }})
 	close(open)
-	if l := flight.Wait(time.Minute, nil); began || l.Err != nil || !l.Stored {
+	if l := fetch.Wait(time.Minute, nil); began || l.Err != nil || !l.Stored {
 		t.Fatalf("no request was under way (began %v), or it went wrong: %+v", began, l)
 	}
 	a := e.get(t, key)

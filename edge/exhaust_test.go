@@ -3,6 +3,7 @@ package edge
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/tier"
 )
 
 // from opens a connection to a wall from a loopback address of its own.
@@ -110,7 +114,7 @@ func TestConnectionsPerClient(t *testing.T) {
 	settled(t, "a connection that is closed makes room", func() bool { return w.admitted(t, "127.0.0.2") })
 }
 
-// When there is no room the connections go that have been idle longest, and none that is in use; when all are, the new one is refused.
+// When there is no room, and all clients hold as many, the connections go that have been idle longest, and none that is in use; when all are, the new one is refused.
 func TestRoomForNewConnections(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
 	w.ask(t, "/mdi/hot.svg")
@@ -144,21 +148,120 @@ func TestRoomForNewConnections(t *testing.T) {
 	}
 }
 
-// Where none is idle, a request that has been coming for long makes room.
+// The client that holds most makes room, though others have been idle for longer; a trusted proxy does not, whatever it holds; and what
+// keeps a connection alive without asking for anything does not count as use.
+func TestWhoHoldsMostMakesRoom(t *testing.T) {
+	w := newWall(t, false, func(c *Config) {
+		c.MaxConnections, c.TrustedProxies = 10, []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}
+	})
+	open := func(address string) *net.TCPConn {
+		c := w.from(t, address)
+		if !answers(c) {
+			t.Fatal("not answered")
+		}
+		return c
+	}
+	var light, heavy []*net.TCPConn
+	for _, address := range []string{"127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.2"} {
+		light = append(light, open(address))
+	}
+	for range 3 {
+		heavy = append(heavy, open("127.0.0.3"))
+	}
+	settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == 10 })
+	w.conns.later(time.Second)
+	newcomers := []*net.TCPConn{w.from(t, "127.0.0.4"), w.from(t, "127.0.0.5")}
+	for _, c := range newcomers {
+		if !answers(c) {
+			t.Error("idle connections shut another client out")
+		}
+	}
+	for i, c := range light {
+		if !answers(c) {
+			t.Errorf("connection %d, of a client that holds few or is trusted, made room", i)
+		}
+	}
+	left := 0
+	for _, c := range heavy {
+		if answers(c) {
+			left++
+		}
+	}
+	if left != 1 {
+		t.Errorf("who holds most keeps %d of 3, want 1", left)
+	}
+}
+
+// One client has half of all places by default, whatever it does with them.
+func TestHalfOfAllPlaces(t *testing.T) {
+	w := newWall(t, false, func(c *Config) { c.MaxConnections = 10 })
+	for range 5 {
+		if !answers(w.from(t, "127.0.0.2")) {
+			t.Fatal("not answered")
+		}
+	}
+	if w.admitted(t, "127.0.0.2") {
+		t.Error("a client has more than half of all places")
+	}
+	for i := range 5 {
+		if !w.admitted(t, fmt.Sprintf("127.0.0.%d", 3+i)) {
+			t.Error("another client is refused")
+		}
+	}
+}
+
+// An edge behind this one speaks for many clients: its connections count for none, whether it proves itself by the secret or by a
+// certificate.
+func TestTiersAreExempt(t *testing.T) {
+	s, cert := newShield(t, newLibrary(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}}
+	config := trusting.Clone()
+	config.Certificates = []tls.Certificate{cert}
+	for i := range 8 {
+		plainly, err := d.Dial("tcp", s.plain)
+		must(t, err)
+		defer plainly.Close()
+		c, field := plainly, tier.Field+": "+tierSecret+"\r\n"
+		if i%2 == 1 {
+			plainly.Close()
+			c, err = tls.DialWithDialer(&d, "tcp", s.tls, config)
+			must(t, err)
+			defer c.Close()
+			field = ""
+		}
+		must(t, c.SetDeadline(time.Now().Add(longEnough)))
+		io.WriteString(c, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n"+field+"\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("connection %d: %v, %v", i, resp, err)
+		}
+	}
+	settled(t, "they count for nobody", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.of) == 0 })
+}
+
+// Where none is idle, a request that has been coming for long makes room, by HTTP/2 too.
 func TestSlowOnesMakeRoom(t *testing.T) {
-	w := newWall(t, false, func(c *Config) { c.MaxConnections = 2 })
-	slow := []*net.TCPConn{w.from(t, "127.0.0.2"), w.from(t, "127.0.0.3")}
-	for _, c := range slow {
-		io.WriteString(c, "GET /mdi/ho")
-	}
-	settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
-	w.conns.later(-time.Minute)
-	if w.admitted(t, "127.0.0.4") {
-		t.Error("a request that has just begun made room")
-	}
-	w.conns.later(slowFor)
-	if !w.admitted(t, "127.0.0.4") {
-		t.Error("slow requests shut another out")
+	var stream bytes.Buffer
+	f := http2.NewFramer(&stream, nil)
+	io.WriteString(&stream, http2.ClientPreface)
+	must(t, f.WriteSettings())
+	must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("\x83\x86\x84\x01\x09edge.test"), EndHeaders: true}))
+	for name, begun := range map[string]string{"HTTP/1.1": "GET /mdi/ho", "HTTP/2": stream.String()} {
+		t.Run(name, func(t *testing.T) {
+			w := newWall(t, false, func(c *Config) { c.MaxConnections = 2 })
+			slow := []*net.TCPConn{w.from(t, "127.0.0.2"), w.from(t, "127.0.0.3")}
+			for _, c := range slow {
+				io.WriteString(c, begun)
+			}
+			settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
+			w.conns.later(-time.Minute)
+			if w.admitted(t, "127.0.0.4") {
+				t.Error("a request that has just begun made room")
+			}
+			w.conns.later(slowFor)
+			if !w.admitted(t, "127.0.0.4") {
+				t.Error("slow requests shut another out")
+			}
+		})
 	}
 }
 

@@ -1,10 +1,8 @@
 package edge
 
 import (
-	"bytes"
 	"io"
 	"net/http"
-	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,13 +82,6 @@ func TestStaleWhileTheOriginHangs(t *testing.T) {
 	}
 }
 
-// inFlight is how many requests of all edges here wait for a flight: one that has its place in the waiting room may be on its way there.
-func inFlight() int {
-	var stacks bytes.Buffer
-	pprof.Lookup("goroutine").WriteTo(&stacks, 2)
-	return strings.Count(stacks.String(), "cache.(*Flight).Wait(")
-}
-
 // A failure that is passed on is for all who waited for it, unless it says that it is for one alone.
 func TestThousandClientsOneFailure(t *testing.T) {
 	for _, row := range []struct {
@@ -128,7 +119,7 @@ func TestThousandClientsOneFailure(t *testing.T) {
 					}
 				})
 			}
-			settled(t, "all wait for the one flight", func() bool { return inFlight() >= callers })
+			settled(t, "all wait for the one fetch", func() bool { return e.cache.Callers() >= callers })
 			close(all)
 			wg.Wait()
 			if n := asked.Load(); (n == 1) != row.shared {

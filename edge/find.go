@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -24,73 +25,136 @@ type found struct {
 }
 
 // An asker gets the answer to an inquiry from the origin; stale is what is stored of it, for a conditional request.
-type asker func(q *inquiry, stale *cache.Entry) cache.Landing
+type asker func(q *inquiry, stale *cache.Entry) cache.Result
 
-// tries is how often a request looks again where the answer that it waited for was another's variant.
-const tries = 3
-
-// find looks an inquiry up, and asks the origin where it must. It leaves in r what the cache did.
+// find looks an inquiry up, and sends a request to the origin where it must. It leaves in r what the cache did.
+//
+// Requests for the same response collapse into one fetch. One that may not have the response of that fetch is sent by itself, at
+// once, or joins one more fetch, of its own variant or of requests without credentials; it never waits for a third.
 func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
-	came := h.cache.Now()
-	for range tries {
-		e, varies := h.lookup(q)
-		r.forward = forward(e, varies)
+	w := &waiter{came: h.cache.Now()}
+	for {
+		s := h.lookup(q)
+		e := s.entry
+		r.forward = s.why
 		verdict := cachepolicy.Revalidate
 		if e != nil {
-			verdict = cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now)
-		}
-		if e == nil {
-			if p := h.absent(q.name, r.now); p != nil {
-				return found{outcome: outcomeRefused}, p
-			}
+			verdict = cachepolicy.Decide(e.Freshness(), q.asks, r.now)
+		} else if p := h.absent(q.name, r.now); p != nil {
+			return found{outcome: outcomeRefused}, p
 		}
 		switch {
 		case verdict == cachepolicy.Fresh:
 			return r.hit(e, outcomeHit), nil
 		case verdict == cachepolicy.StaleWhileRevalidate:
-			h.fly(q, e, r.now, ask) // behind the client's back
+			h.refresh(q, s, r.now, ask)
 			return r.hit(e, outcomeStale), nil
 		case q.asks.Directives.OnlyIfCached:
 			return found{outcome: outcomeRefused}, notStored()
 		}
-		l, began := h.land(r, q, e, came, ask)
-		if l.Err != nil {
-			return r.without(q, e, l.Err)
+		if e != nil && e.Freshness().Fresh(r.now) {
+			r.forward = cachepolicy.ForwardRequest // the client's own directives ask for it
 		}
-		if f, ok := r.landed(q, l, began); ok {
-			return f, nil
+		if f, ok, err := h.collapse(r, q, s, w, ask); ok || err != nil {
+			return f, err
 		}
+		r.now = time.Now() // the request has waited: what it finds must be fresh now
 	}
-	return r.alone(ask(q, nil))
 }
 
-// land waits for the one request to the origin that is made for all who ask the same. Where the last answer could not be shared
-// nobody waits for anybody; and who came at a mark does not get what was dropped before it.
-func (h *handler) land(r *request, q *inquiry, e *cache.Entry, came cache.Mark, ask asker) (l cache.Landing, began bool) {
-	if e != nil && e.Freshness().Fresh(r.now) {
-		r.forward = cachepolicy.ForwardRequest // the client's own directives ask for it
+// collapse gets the response to one request from the origin, from a fetch that others have begun if it may. It is not ok where
+// the request must look again, as w says how.
+func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask asker) (f found, ok bool, err error) {
+	key := q.collapseKey(s, w)
+	if w.pass || q.asks.Directives.NoStore || h.cache.IsHitForPass(q.passKey(key), r.now) {
+		l := ask(q, s.entry)
+		if !q.asks.Directives.NoStore {
+			h.markHitForPass(q, key, s.entry, &l)
+		}
+		f, err = r.own(q, s.entry, l)
+		return f, true, err
 	}
-	if q.asks.Directives.NoStore || h.cache.Alone(q.flight(e), r.now) {
-		return ask(q, e), true
-	}
-	seat, err := h.waiting.enter(plainConn(r.ctx), r.now)
+	slot, err := h.waiting.enter(plainConn(r.ctx), r.now)
 	if err != nil {
-		return cache.Landing{Err: err}, false
+		f, err = r.without(q, s.entry, err)
+		return f, true, err
 	}
-	defer h.waiting.leave(seat)
-	flight, began := h.fly(q, e, r.now, ask)
-	l = flight.Wait(h.waits(r, q, e, flight), seat.left)
-	l.Shared = l.Shared && !h.cache.Outdates(flight, l.Entry, came)
-	return l, began
+	defer h.waiting.leave(slot)
+	fetch, began := h.join(q, s.entry, key, r.now, ask, !cachepolicy.MayShareError(q.asks))
+	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.left)
+	switch {
+	case l.Found:
+		return r.hit(l.Entry, outcomeHit), true, nil
+	case began, l.Err != nil && r.endsWait(q, s.entry, l.Err):
+		f, err = r.own(q, s.entry, l)
+		return f, true, err
+	case l.Err == nil && !h.cache.Outdates(fetch, l.ForOthers(), w.came):
+		if f, ok := r.collapsed(q, l); ok {
+			return f, true, nil
+		}
+	}
+	w.next(q, &l)
+	return found{}, false, nil
+}
+
+// own is the response to the request that was sent for this client, or a stale one, or the problem, where none came.
+func (r *request) own(q *inquiry, e *cache.Entry, l cache.Result) (found, error) {
+	if l.Err != nil {
+		return r.without(q, e, l.Err)
+	}
+	return r.alone(l)
+}
+
+// endsWait reports whether the error of a fetch that another client began is the end for this request too: it may have the error,
+// or a stale response instead, or has waited as long as it may.
+func (r *request) endsWait(q *inquiry, e *cache.Entry, err error) bool {
+	return cachepolicy.MayShareError(q.asks) || errors.Is(err, cache.ErrLate) || errors.Is(err, cache.ErrLeft) ||
+		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now)
+}
+
+// maxJoins is how many fetches a request joins at most: the first, and one more.
+const maxJoins = 2
+
+// A waiter is what a request has learned by waiting for fetches of others.
+type waiter struct {
+	came      cache.Mark // when it came
+	joined    int        // fetches whose responses it could not have
+	variant   string     // secondary key that its own response will have; empty: unknown, or none
+	anonymous bool       // it collapses with requests without credentials alone
+	pass      bool       // it is sent by itself
+}
+
+// next decides what a request does that could not have the response of another client. Another fetch helps where one of many
+// requests would get a response for all of them: those that want the same variant; those without credentials, where the request
+// that was sent had some; and those that came after a purge of what was fetched.
+func (w *waiter) next(q *inquiry, l *cache.Result) {
+	w.joined++
+	if l.Err != nil || w.joined == maxJoins {
+		w.pass = true
+		return
+	}
+	c, now := l.Collapsed(), time.Now()
+	switch usable := cachepolicy.Usable(c, q.asks, now); {
+	case usable && !cachepolicy.MayShare(c, q.asks, q.secondary(l.ForOthers().Vary), now):
+		w.variant = q.variant(l.ForOthers().Vary)
+	case usable && l.Stream != nil:
+		w.pass = true // the beginning of the body is no longer held
+	case usable: // it was purged meanwhile
+	case l.Sharing.Again && cachepolicy.MayShareError(q.asks):
+		w.anonymous = true
+	default:
+		w.pass = true
+	}
 }
 
 // hesitation is how long an origin may take before it counts as failing for those who have a stale answer.
 const hesitation = 500 * time.Millisecond
 
-// waits is how long a request waits for a flight. Who has an answer that may be used when the origin fails does not wait for the deadline
-// to learn that it does (RFC 5861, section 4); when the flight lands, what it brings is there for those who ask then.
-func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Flight) time.Duration {
-	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, cachepolicy.FailureStatus, r.now) {
+// waits is how long a request waits for a fetch. A request that has an answer which may be used when the origin fails does not
+// wait for the deadline to learn that it does (RFC 5861, section 4); when the fetch ends, what it brings is there for later
+// requests.
+func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Fetch) time.Duration {
+	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks, cachepolicy.FailureStatus, r.now) {
 		return h.patience
 	}
 	return min(h.patience, hesitation-f.Age(r.now))
@@ -101,30 +165,64 @@ func notStored() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
 }
 
-// fly begins the flight of an inquiry, or joins it.
-func (h *handler) fly(q *inquiry, stale *cache.Entry, now time.Time, ask asker) (*cache.Flight, bool) {
-	usable := func() *cache.Entry {
-		e, _ := h.lookup(q)
-		if e == nil || cachepolicy.Decide(e.Freshness(), q.asks.Directives, now) == cachepolicy.Revalidate {
-			return nil
-		}
-		return e
-	}
-	return h.cache.Fly(q.flight(stale), stale, now, usable, func() cache.Landing {
-		l := ask(q, stale)
-		if l.Err == nil && !l.Shared {
-			h.cache.Leave(q.flight(stale), time.Now())
-		}
-		return l
+// refresh revalidates what is stored behind the client's back, once at a time, and not within a second of a failure.
+func (h *handler) refresh(q *inquiry, s stored, now time.Time, ask asker) {
+	h.join(q, s.entry, q.collapseKey(s, &waiter{}), now, ask, false)
+}
+
+// join begins the collapsed fetch of a key, or joins it. With sendAnyway a failure that is remembered does not keep the request
+// from being sent.
+func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time, ask asker, sendAnyway bool) (*cache.Fetch, bool) {
+	return h.cache.Join(now, cache.Call{
+		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
+		Find: func() *cache.Entry {
+			e := h.lookup(q).entry
+			if e == nil || cachepolicy.Decide(e.Freshness(), q.asks, now) == cachepolicy.Revalidate {
+				return nil
+			}
+			return e
+		},
+		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.asks, now) },
+		Fetch: func() cache.Result {
+			l := ask(q, stale)
+			h.markHitForPass(q, key, stale, &l)
+			return l
+		},
 	})
 }
 
-// flight is the name under which requests for the same answer meet: variants that are known apart do not wait for each other.
-func (q *inquiry) flight(stale *cache.Entry) string {
-	if stale == nil || stale.Secondary == "" {
-		return q.key
+// markHitForPass marks a key whose response no other client may have, so that requests do not wait in vain for each other's, and
+// removes the marker when the response is one that others may have. An error says nothing about responses.
+func (h *handler) markHitForPass(q *inquiry, key string, stale *cache.Entry, l *cache.Result) {
+	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
+		return
 	}
-	return q.key + "\x00" + stale.Secondary
+	plain := q.asks
+	plain.Directives = cachepolicy.Directives{}
+	now := time.Now()
+	h.cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
+}
+
+// collapseKey is the name under which requests for the same response collapse. Requests for variants that are known apart do not
+// wait for each other.
+func (q *inquiry) collapseKey(s stored, w *waiter) string {
+	key := q.key
+	if variant := cmp.Or(s.variant, w.variant); variant != "" {
+		key += "\x00" + variant
+	}
+	if w.anonymous {
+		key += "\x00anonymous"
+	}
+	return key
+}
+
+// passKey is the name under which hit-for-pass markers and failures of a key are kept: a client with credentials makes none that
+// count for clients without.
+func (q *inquiry) passKey(key string) string {
+	if cachepolicy.MayShareError(q.asks) {
+		return key
+	}
+	return key + "\x00credentials"
 }
 
 // onlyIfCached is the one directive of clients that counts on our own routes.
@@ -140,20 +238,13 @@ func (r *request) hit(e *cache.Entry, o outcome) found {
 	return found{entry: e, aged: true, outcome: o}
 }
 
-// landed is what a flight brought: the answer to this request, or to another that was under way. It is not ok where the answer
-// is for that other request alone.
-func (r *request) landed(q *inquiry, l cache.Landing, began bool) (f found, ok bool) {
-	if l.Found {
-		return r.hit(l.Entry, outcomeHit), true
-	}
-	if began {
-		f, err := r.alone(l)
-		return f, err == nil
-	}
-	if !l.Shared || !q.matches(l.Entry) {
+// collapsed is the response to a request of another client, where this one may have it.
+func (r *request) collapsed(q *inquiry, l cache.Result) (f found, ok bool) {
+	now, e := time.Now(), l.ForOthers()
+	if !cachepolicy.MayShare(l.Collapsed(), q.asks, q.secondary(e.Vary), now) {
 		return found{}, false
 	}
-	f = found{entry: l.Entry, aged: true, outcome: outcomeCollapsed}
+	f = found{entry: e, aged: true, outcome: outcomeCollapsed}
 	if l.Stream != nil {
 		stream, err := l.Stream.Reader()
 		if err != nil {
@@ -161,12 +252,13 @@ func (r *request) landed(q *inquiry, l cache.Landing, began bool) (f found, ok b
 		}
 		f.stream, f.length = stream, l.Stream.Length()
 	}
+	r.now = now
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Collapsed: true}
 	return f, true
 }
 
 // alone is the answer to this request's own question.
-func (r *request) alone(l cache.Landing) (found, error) {
+func (r *request) alone(l cache.Result) (found, error) {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
 	if l.Err != nil {
 		return found{}, l.Err
@@ -187,11 +279,7 @@ func (r *request) alone(l cache.Landing) (found, error) {
 // without answers when the origin does not: with a stale copy where one may be used (RFC 9111, section 4.2.4; RFC 5861,
 // section 4), else with the problem.
 func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) {
-	failure := cachepolicy.FailureLost
-	if errors.Is(err, errStatus) {
-		failure = cachepolicy.FailureStatus
-	}
-	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks.Directives, failure, r.now) {
+	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now) {
 		f := r.hit(e, outcomeStale)
 		r.status.Detail = "the origin failed"
 		return f, nil
@@ -206,13 +294,10 @@ func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) 
 	return found{}, err
 }
 
-// forward is why the origin is asked.
-func forward(e *cache.Entry, varies bool) cachepolicy.Forward {
-	switch {
-	case e != nil:
-		return cachepolicy.ForwardStale
-	case varies:
-		return cachepolicy.ForwardVary
+// failureOf is how the origin failed.
+func failureOf(err error) cachepolicy.Failure {
+	if errors.Is(err, errStatus) {
+		return cachepolicy.FailureStatus
 	}
-	return cachepolicy.ForwardURIMiss
+	return cachepolicy.FailureLost
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -96,6 +97,9 @@ func malformed() *problem.Problem {
 // refuseHost says what is wrong with the host that a request is for: the field is one, and a target that names a host as well
 // names the same (RFC 9112, sections 3.2 and 3.2.2).
 func refuseHost(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
+	if c, ok := ctx.Conn().(*streamConn); ok && !oneHost(c.request) {
+		return illFormed("the request names its host twice, or in two ways")
+	}
 	host, absolute := string(ctx.Request.Header.Host()), false
 	if named, ok := authority(string(ctx.Request.Header.RequestURI())); ok && !ctx.Request.Header.IsConnect() {
 		if absolute = true; host != "" && !strings.EqualFold(host, named) {
@@ -147,12 +151,7 @@ func splitHost(s string) (host, port string) {
 // wellFormedHost reports whether s is a name or an address, perhaps with a port (RFC 9110, section 7.2).
 func wellFormedHost(s string) bool {
 	host, port := splitHost(s)
-	for i := 0; i < len(port); i++ {
-		if port[i] < '0' || port[i] > '9' {
-			return false
-		}
-	}
-	if len(port) > 5 || host == "" || len(host) > 255 {
+	if _, err := strconv.ParseUint(port, 10, 16); port != "" && err != nil || len(port) > 5 || host == "" || len(host) > 255 {
 		return false
 	}
 	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {

@@ -50,6 +50,7 @@ func (l *secureListener) shake(c *lingeringConn) {
 	c.shaking.Store(false)
 	if err == nil && certs.Shown(&state) {
 		c.tier = true
+		l.h.conns.exempt(c)
 		c.plainly().ByTier()
 	}
 	switch chosen := state.NegotiatedProtocol; {

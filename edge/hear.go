@@ -12,6 +12,8 @@ import (
 )
 
 const (
+	// maxHeard is how long a purge of another edge may be, in bytes: what JSON makes of the longest body.
+	maxHeard = 6 * maxPurge
 	// purgeAgain is after how long a purge is done a second time: an edge whose origin is another edge may have asked it again before
 	// that one had purged too, and keep the old answer for a day. All edges hear of a purge within that time. (Wikimedia's caches do the same,
 	// and call it a rebound purge.)
@@ -59,6 +61,9 @@ func (s *shared) Hear(kind fleet.Kind, data string) {
 
 // hearPurge does what another edge did. What can't be read, as an edge of a later version may write it, might be about anything.
 func (s *shared) hearPurge(data string) {
+	if len(data) > maxHeard {
+		data = "" // an edge writes none that is longer
+	}
 	call, err := readPurge(strings.NewReader(data))
 	if err != nil {
 		s.h.log.Warn("a purge of another edge can't be read: the cache is dropped", "err", err)

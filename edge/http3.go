@@ -42,8 +42,8 @@ func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) 
 	if err != nil {
 		return nil, err
 	}
-	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, of: perClient{}}, busy: &busy{Handler: newStreams(h, cfg, protocolH3)}}
-	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout}
+	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, idle: cfg.IdleTimeout, open: map[*quic.Conn]*quicConn{}, of: perClient{}}, busy: &busy{Handler: newStreams(h, cfg, protocolH3)}}
+	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: maxHead, ConnContext: s.listener.know}
 	return s, nil
 }
 
@@ -103,7 +103,10 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n := r.ContentLength; n >= 0 { // what is announced needs no more room; a byte behind it is still found
 		most = int(min(int64(most), n))
 	}
+	conn := quicConnOf(r)
+	conn.count(0, 1)
 	body, err := newPaced(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
+	conn.count(0, -1)
 	switch q.Body = body; {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		q.Refuse = http.StatusRequestTimeout
@@ -127,6 +130,10 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
+	if a.stream == nil { // else it is the origin that may be slow
+		conn.count(0, 1)
+		defer conn.count(0, -1)
+	}
 	if a.copy(newPaced(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that what was cut does not look whole
 	}

@@ -24,6 +24,7 @@ type inquiry struct {
 	client netip.Addr          // told to the origin; zero: nothing is
 	body   []byte
 	proto  string
+	passed map[string]bool // fields that the operator passes
 
 	followed *followed // the trace of the request that it is made for
 }
@@ -55,21 +56,46 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	return fields
 }
 
-// lookup finds what is stored for an inquiry; varies: answers to the address differ by fields of requests.
-func (h *handler) lookup(q *inquiry) (e *cache.Entry, varies bool) {
-	if q.own {
-		if e = h.cache.Get(q.key); e == nil {
-			e = h.missing.table.Load().find(q.key)
-		}
-		return e, false
-	}
-	return h.cache.Find(q.key, q.secondary)
+// stored is what the cache has for an inquiry.
+type stored struct {
+	entry   *cache.Entry        // the stored response that may be selected; nil: none
+	why     cachepolicy.Forward // why the origin is sent a request where entry can't be used
+	variant string              // secondary key of the request by the fields that stored responses vary by; empty: none
 }
+
+// lookup finds the stored response that may be selected for an inquiry.
+func (h *handler) lookup(q *inquiry) (s stored) {
+	varies := false
+	if q.own {
+		if s.entry = h.cache.Get(q.key); s.entry == nil {
+			s.entry = h.missing.table.Load().find(q.key)
+		}
+	} else {
+		s.entry, varies = h.cache.Find(q.key, func(vary []string) []string {
+			s.variant = q.variant(vary)
+			return q.secondary(vary)
+		})
+	}
+	switch e := s.entry; {
+	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.asks):
+		s.entry, s.why = nil, cachepolicy.ForwardRequest // its Cookie
+	case e != nil:
+		s.variant, s.why = e.Secondary, cachepolicy.ForwardStale
+	case varies:
+		s.why = cachepolicy.ForwardVary
+	default:
+		s.why = cachepolicy.ForwardURIMiss
+	}
+	return s
+}
+
+// variant is the secondary key of the request for a response with such a Vary.
+func (q *inquiry) variant(vary []string) string { return cachepolicy.VaryKey(vary, q.lines) }
 
 // secondary are the keys under which a stored answer with such a Vary is for this request: that of its fields, then that of the
 // language it likes best (RFC 9111, section 4.1).
 func (q *inquiry) secondary(vary []string) []string {
-	keys := []string{cachepolicy.VaryKey(vary, q.lines)}
+	keys := []string{q.variant(vary)}
 	if language := cachepolicy.PreferredLanguage(q.header["Accept-Language"]); language != "" {
 		keys = append(keys, cachepolicy.VaryLanguageKey(vary, q.lines, language))
 	}
@@ -78,15 +104,10 @@ func (q *inquiry) secondary(vary []string) []string {
 
 func (q *inquiry) lines(name string) []string { return q.header[name] }
 
-// matches reports whether an answer that another request brought is for this one.
-func (q *inquiry) matches(e *cache.Entry) bool {
-	return len(e.Vary) == 0 || cachepolicy.VaryKey(e.Vary, q.lines) == e.Secondary
-}
-
 // upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1). Without anything
 // stored that could be used instead, a shield whose own origin has failed is gone around.
 func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own}
+	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own, Passed: q.passed}
 	r.Onward = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -56,7 +57,9 @@ type lingeringConn struct {
 	shaking atomic.Bool  // the handshake of TLS is not done
 	share   bodies.Share // what it takes by being open
 	ended   func()       // called once, when it is closed; nil: nothing is
+	exempt  atomic.Bool  // from what one client may hold: it has been found to be an edge's behind this one
 
+	client  netip.Prefix            // whom it counts for, under conns.mu; zero: nobody
 	tier    bool                    // its client is an edge behind this one, by its certificate
 	link    *h2.Link                // below TLS; nil: it is not of TLS
 	streams atomic.Pointer[h2.Conn] // what serves it, where it speaks HTTP/2; nil: it does not
@@ -72,17 +75,19 @@ func (c *lingeringConn) phase() (h1.Phase, time.Time) {
 	if idle {
 		return h1.Idle, since
 	}
+	if began, ok := s.Waits(); ok {
+		return h1.Reading, began // or Writing: it may do both at a time
+	}
 	return h1.Busy, since
 }
 
-// closeIdle closes c if it is idle.
+// closeIdle closes c if it is idle. It does not wait for the client.
 func (c *lingeringConn) closeIdle() bool {
 	s := c.streams.Load()
 	if s == nil {
 		return c.plainly().CloseIdle()
 	}
-	idle, _ := s.Idle()
-	return idle && s.Close() == nil
+	return s.CloseIdle()
 }
 
 // serveStreams serves c by HTTP/2, until it ends.

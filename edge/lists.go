@@ -69,7 +69,7 @@ func (l *lists) run(ctx context.Context, said <-chan os.Signal) {
 	if l == nil {
 		return
 	}
-	each := spread(ctx, said, 2)
+	each := files.Spread(ctx, said, 2)
 	go l.allow.Run(ctx, each[0], l.allow.told)
 	l.deny.Run(ctx, each[1], l.deny.told)
 }

@@ -26,7 +26,7 @@ const (
 func returnMemory(ctx context.Context, room *bodies.Room) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
-	var h heap
+	var h heapSample
 	h.look()
 	for {
 		select {
@@ -43,26 +43,26 @@ func returnMemory(ctx context.Context, room *bodies.Room) {
 	}
 }
 
-// A heap is what the runtime says of it, in bytes.
-type heap struct {
+// A heapSample is what the runtime reports of the heap, in bytes.
+type heapSample struct {
 	allocated uint64 // since the process began
 	objects   uint64 // living ones and garbage
 	live      uint64 // what the last collection left
 	unused    uint64 // mapped, without objects
 }
 
-func (h *heap) look() {
+func (h *heapSample) look() {
 	samples := [...]rt.Sample{
 		{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"},
 		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
 	}
 	rt.Read(samples[:])
 	at := func(i int) uint64 { return samples[i].Value.Uint64() }
-	*h = heap{allocated: at(0), objects: at(1), live: at(2), unused: at(3) + at(4)}
+	*h = heapSample{allocated: at(0), objects: at(1), live: at(2), unused: at(3) + at(4)}
 }
 
 // spare reports whether little has happened since before, and much is unused.
-func (h *heap) spare(before heap) bool {
+func (h *heapSample) spare(before heapSample) bool {
 	garbage := h.objects - min(h.objects, h.live)
 	return h.allocated-before.allocated < quietBytes && garbage+h.unused > spareBytes
 }

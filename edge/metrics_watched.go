@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -47,7 +48,7 @@ func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
 			prometheus.Labels{"reason": label}, &s.refused[why])
 	}
 	m.gaugeOf("connections_max", "Connections that there may be at a time.", nil, func() float64 { return float64(s.max) })
-	counter("connections_reclaimed_total", "Connections that were closed to make room, those first that had been idle longest.", nil, &s.madeRoom)
+	counter("connections_reclaimed_total", "Connections that were closed to make room, over TCP or QUIC: of the client that held most, those first on which no request was in flight.", nil, &s.madeRoom)
 	counter("connections_overdue_total", "Connections that were cut because their client did not take its answers in time.", nil, &s.overdue)
 	m.gaugeOf("h3_connections", "Connections that speak HTTP/3; they are not among the others.", nil, func() float64 { return float64(s.overQUIC.Load()) })
 	m.gaugeOf("bodies_bytes", "Bytes of long bodies of requests that are being read.", nil, func() float64 { return float64(s.limits.Bodies.Used()) })
@@ -69,6 +70,12 @@ func (m *metrics) watchesLimits(all iter.Seq[*ratelimit.Limiter]) {
 func (m *metrics) watchesTiers(t *tiers) {
 	m.counterOf("tier_requests_total", "Requests of edges behind this one, which proved themselves by the secret between tiers or by a certificate.", nil,
 		func() float64 { return float64(t.requests.Load()) })
+}
+
+// watchesAdmin adds whether the admin token in use is that of its file.
+func (m *metrics) watchesAdmin(a *admin.Access) {
+	m.gaugeOf("admin_token_last_reload_successful", "1 while the admin token in use is what its file says, or there is none; 0 while the file can't be used and the token before it stays.", nil,
+		func() float64 { return float64(index(a.TokenInUse())) })
 }
 
 // watchesReports adds what became of lines of the access log, and of spans.

@@ -18,15 +18,18 @@ import (
 // pass answers a request for a path that is none of ours (--proxy-all): from the cache by the letter of RFC 9111, or from the
 // origin.
 func (h *handler) pass(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, route: routeForwarded, now: arrived(ctx), forwarded: true}
+	r := recordOf(ctx)
+	r.route, r.forwarded = routeForwarded, true
 	q := h.forwardedInquiry(r)
 	var o outcome
 	var err error
 	switch m := q.asks.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace:
+	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"): // a client that purges the cache behind this one purges nothing here
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
 	case !q.upstream(nil).Fit(): // no failure of the origin: that would be remembered for all who ask for the address
 		err, o = problem.New(http.StatusBadRequest, "an address is of visible ASCII characters; others are percent-encoded"), outcomeRefused
+	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
+		o, err = h.passWithBody(r, q)
 	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
 	case m == http.MethodHead:
@@ -53,19 +56,17 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	}
 	f := followedOf(r.ctx)
 	f.passed().Put(head) // or nothing, where the client's is malformed
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx)}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx), Passed: h.passed}
 	q := &inquiry{
-		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, followed: f,
+		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.Passed, followed: f,
 		asks: cachepolicy.Request{
-			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0,
-			Directives: cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]),
+			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
+			Directives: h.policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.asks.Target = q.key
-	if !r.ctx.IsGet() && !r.ctx.IsHead() { // else it would be an input of the answer that is no part of its key
-		q.body = takeBody(r.ctx)
-	}
+	q.body = takeBody(r.ctx)
 	return q
 }
 
@@ -83,7 +84,7 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 
 // passGet is a GET: what is stored answers it if it may, a condition or a range of what is stored included.
 func (h *handler) passGet(r *request, q *inquiry) (outcome, error) {
-	if e, _ := h.lookup(q); hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
+	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
@@ -109,8 +110,9 @@ func hasAny(h http.Header, names []string) bool {
 // passHead is a HEAD: what is stored of a GET answers it; else the origin, whose answer then says something about what is stored
 // (RFC 9111, section 4.3.5).
 func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
-	e, varies := h.lookup(q)
-	if e != nil && cachepolicy.Decide(e.Freshness(), q.asks.Directives, r.now) != cachepolicy.Revalidate {
+	s := h.lookup(q)
+	e, why := s.entry, s.why
+	if e != nil && cachepolicy.Decide(e.Freshness(), q.asks, r.now) != cachepolicy.Revalidate {
 		f := r.hit(e, outcomeHit)
 		h.finish(r, f)
 		return f.outcome, nil
@@ -130,7 +132,7 @@ func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 	if e != nil {
 		h.learn(q, e, a, asked)
 	}
-	return h.relay(r, q, a, forward(e, varies))
+	return h.relay(r, q, a, why)
 }
 
 // learn takes what the answer to a HEAD says about a stored GET.
@@ -154,6 +156,15 @@ func getOf(q *inquiry) *inquiry {
 	g := *q
 	g.asks.Method = http.MethodGet
 	return &g
+}
+
+// passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The body is an input of the response that is no part of
+// the cache key, and so the cache neither answers the request nor stores its response, and nobody waits for it.
+func (h *handler) passWithBody(r *request, q *inquiry) (outcome, error) {
+	if q.asks.Directives.OnlyIfCached {
+		return outcomeRefused, notStored()
+	}
+	return h.bypass(r, q, cachepolicy.ForwardBypass)
 }
 
 // bypass asks the origin for this client alone.

@@ -130,12 +130,13 @@ func TestForwardedHit(t *testing.T) {
 	}
 }
 
-// A client's own directives count on forwarded paths (RFC 9111, section 5.2.1).
+// With --client-revalidation a client's own directives count on forwarded paths (RFC 9111, section 5.2.1); else only no-store and
+// only-if-cached do.
 func TestForwardedRequestDirectives(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		fields []string
-		asked  int // times, all in all
+		asked  int // times, all in all, where they count
 		code   int
 	}{
 		{"no-cache", []string{"Cache-Control", "no-cache"}, 2, 200},
@@ -143,11 +144,18 @@ func TestForwardedRequestDirectives(t *testing.T) {
 		{"Pragma beside Cache-Control", []string{"Pragma", "no-cache", "Cache-Control", "x"}, 1, 200},
 		{"max-age=0", []string{"Cache-Control", "max-age=0"}, 2, 200},
 		{"min-fresh", []string{"Cache-Control", "min-fresh=1000"}, 2, 200},
+		{"only-if-cached beside no-cache", []string{"Cache-Control", "only-if-cached, no-cache"}, 1, 504},
 	} {
-		e, s := newPassTest(t, map[string]http.HandlerFunc{"/page": says("hello", "Cache-Control", "max-age=600")})
-		e.get(t, "/page")
-		if a := e.get(t, "/page", row.fields...); a.StatusCode != row.code || len(s.requests("/page")) != row.asked {
-			t.Errorf("%s: %d after %d requests to the origin, want %d after %d", row.name, a.StatusCode, len(s.requests("/page")), row.code, row.asked)
+		for _, obeyed := range []bool{true, false} {
+			s := newSite(map[string]http.HandlerFunc{"/page": says("hello", "Cache-Control", "max-age=600")})
+			e := newEdgeTest(t, s, func(c *Config) { c.ProxyAll, c.ClientRevalidation = true, obeyed })
+			if !obeyed {
+				row.asked, row.code = 1, 200
+			}
+			e.get(t, "/page")
+			if a := e.get(t, "/page", row.fields...); a.StatusCode != row.code || len(s.requests("/page")) != row.asked {
+				t.Errorf("%s, obeyed %v: %d after %d requests to the origin, want %d after %d", row.name, obeyed, a.StatusCode, len(s.requests("/page")), row.code, row.asked)
+			}
 		}
 	}
 	e, s := newPassTest(t, map[string]http.HandlerFunc{"/page": says("hello", "Cache-Control", "max-age=600")})
@@ -223,10 +231,10 @@ func TestPrivateInParallel(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
 	e.get(t, "/mine", "X-First", "1") // from here on the edge knows that it can't be shared
-	if !e.cache.Alone("/mine", time.Now()) {
+	if !e.cache.IsHitForPass("/mine", time.Now()) {
 		t.Fatal("it does not know")
 	}
-	e.cache.Leave("/mine", time.Now().Add(time.Hour)) // for as long as the test takes
+	e.cache.MarkHitForPass("/mine", true, time.Now().Add(time.Hour)) // for as long as the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {

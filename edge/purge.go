@@ -2,8 +2,6 @@ package edge
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +12,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/problem"
 )
 
-// maxPurge is how long the body of a purge may be, in bytes.
-const maxPurge = 1 << 20
+const (
+	maxPurge = 1 << 20 // bytes of the body of a purge
+	maxItems = 10_000  // that it names, of all kinds together
+)
 
 // A purgeCall is the body of POST /purge: one of the lists, or several.
 type purgeCall struct {
@@ -31,8 +32,8 @@ type purgeCall struct {
 
 // A purger answers POST /purge on the admin listener.
 type purger struct {
-	h     *handler
-	token string // empty: nobody is asked for one
+	h      *handler
+	access *admin.Access
 }
 
 func (p *purger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +51,8 @@ func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
 	if r.Method != http.MethodPost {
 		return 0, problem.MethodNotAllowed(http.MethodPost)
 	}
-	if !p.allowed(r) {
-		return 0, problem.New(http.StatusUnauthorized, "a purge wants Authorization: Bearer with the admin token").With("WWW-Authenticate", "Bearer")
+	if !p.access.Bears(r.Header["Authorization"]...) {
+		return 0, admin.Unauthorized()
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return 0, problem.New(http.StatusUnsupportedMediaType, "the body must be application/json").With("Accept", "application/json")
@@ -82,16 +83,6 @@ func (h *handler) drop() {
 	h.cache.DropAll()
 }
 
-// allowed reports whether a request bears the token, in a time that tells nothing of it.
-func (p *purger) allowed(r *http.Request) bool {
-	if p.token == "" {
-		return true
-	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	want, got := sha256.Sum256([]byte(p.token)), sha256.Sum256([]byte(given))
-	return ok && subtle.ConstantTimeCompare(want[:], got[:]) == 1
-}
-
 // readPurge reads a call; one that names nothing, or what is no path, is a mistake that is better told than done.
 func readPurge(body io.Reader) (call purgeCall, err error) {
 	b, err := io.ReadAll(body)
@@ -105,6 +96,10 @@ func readPurge(body io.Reader) (call purgeCall, err error) {
 	}
 	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
 		return call, problem.New(http.StatusBadRequest, `nothing is named: give "urls", "prefixes" or "surrogate_keys"`)
+	}
+	if n := len(call.URLs) + len(call.Prefixes) + len(call.SurrogateKeys); n > maxItems {
+		return call, problem.New(http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the call names %d urls, prefixes and surrogate_keys, and may name %d: split it", n, maxItems))
 	}
 	for i := range call.URLs {
 		if call.URLs[i], err = pathOf(call.URLs[i]); err != nil {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,17 +10,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/iconedge/iconedge/admin"
 )
 
 func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, string) {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/purge", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(fields); i += 2 {
 		r.Header.Set(fields[i], fields[i+1])
 	}
 	w := httptest.NewRecorder()
-	newAdmin(e.handler, "", func() bool { return true }).Handler.ServeHTTP(w, r)
+	newAdmin(e.handler, &admin.Access{}, func() bool { return true }).Handler.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
@@ -43,7 +46,7 @@ func TestPurge(t *testing.T) {
 		for _, soft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, soft %v", row.name, soft), func(t *testing.T) {
 				l := newLibrary()
-				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll = true })
+				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true }) // the page of the test has a cookie
 				must(t, e.watch.look())
 				for _, target := range append(all, all...) { // twice: else no variant is stored
 					e.get(t, target)
@@ -89,6 +92,8 @@ func TestWrongPurges(t *testing.T) {
 		{`{"surrogate_keys":["a b"]}`, nil, 400, `"parameter":"surrogate_keys"`},
 		{`{"urls":["/a"]}`, []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{`{"urls":["/` + strings.Repeat("a", maxPurge) + `"]}`, nil, 413, "1048576"},
+		{named(maxItems), nil, 200, "purged"},
+		{named(maxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys, and may name 10000"},
 	} {
 		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.says) {
 			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.says)
@@ -96,9 +101,19 @@ func TestWrongPurges(t *testing.T) {
 	}
 }
 
+// named is a purge that names so many items, of all kinds.
+func named(n int) string {
+	call := purgeCall{URLs: []string{"/a"}, Prefixes: []string{"/b"}}
+	for i := range n - 2 {
+		call.SurrogateKeys = append(call.SurrogateKeys, fmt.Sprint("key-", i))
+	}
+	b, _ := json.Marshal(call)
+	return string(b)
+}
+
 func TestPurgeWantsToken(t *testing.T) {
 	e := newEdgeTest(t, newLibrary())
-	admin := newAdmin(e.handler, "secret", func() bool { return true }).Handler
+	listener := newAdmin(e.handler, accessBy(t, "secret"), func() bool { return true }).Handler
 	for _, row := range []struct {
 		method, authorization string
 		code                  int
@@ -110,11 +125,11 @@ func TestPurgeWantsToken(t *testing.T) {
 		{"POST", "", 401},
 		{"GET", "Bearer secret", 405},
 	} {
-		r := httptest.NewRequest(row.method, "/purge", strings.NewReader(`{"urls":["/a"]}`))
+		r := httptest.NewRequest(row.method, "http://localhost/purge", strings.NewReader(`{"urls":["/a"]}`))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", row.authorization)
 		w := httptest.NewRecorder()
-		admin.ServeHTTP(w, r)
+		listener.ServeHTTP(w, r)
 		if w.Code != row.code || w.Code == 401 && w.Header().Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%s with %q: %d, want %d", row.method, row.authorization, w.Code, row.code)
 		}
@@ -157,9 +172,9 @@ func TestPurgedWhileOnItsWay(t *testing.T) {
 			for range later {
 				ask("<!-- 2 -->")
 			}
-			settled(t, "all wait for it", func() bool { return inFlight() >= 1+later })
+			settled(t, "all wait for it", func() bool { return e.cache.Callers() >= 1+later })
 			close(hold[0])
-			settled(t, "it is asked for again", func() bool { return asked.Load() == 2 && inFlight() >= later })
+			settled(t, "it is asked for again", func() bool { return asked.Load() == 2 && e.cache.Callers() >= later })
 			close(hold[1])
 			all.Wait()
 			if n := asked.Load(); n != 2 {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,33 +18,130 @@ import (
 // silent opens a connection of QUIC on which nothing is asked, and which stays whatever it is told.
 func (s *securedTest) silent(t testing.TB) *quic.Conn {
 	t.Helper()
-	c, err := quic.DialAddr(t.Context(), s.tls, http3.ConfigureTLSConfig(trusting.Clone()), nil)
+	c, err := s.dialQUIC(t, "127.0.0.1")
 	must(t, err)
-	t.Cleanup(func() { c.CloseWithError(0, "") })
 	return c
 }
 
-// One client has so many connections of QUIC, there are so many in all, and who goes makes room.
+// dialQUIC opens a connection of QUIC from a loopback address, and keeps it alive.
+func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
+	t.Helper()
+	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)})
+	must(t, err)
+	t.Cleanup(func() { socket.Close() })
+	to, err := net.ResolveUDPAddr("udp", s.tls)
+	must(t, err)
+	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()), &quic.Config{KeepAlivePeriod: 20 * time.Millisecond})
+	if err == nil {
+		t.Cleanup(func() { c.CloseWithError(0, "") })
+	}
+	return c, err
+}
+
+// refusedQUIC reports whether a connection is refused. It may hear of it while it begins.
+func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
+	t.Helper()
+	before := s.conns.refused[refusedClient].Load() + s.conns.refused[refusedTotal].Load()
+	c, err := s.dialQUIC(t, from)
+	if err != nil {
+		return true
+	}
+	refused := func() bool {
+		return s.conns.refused[refusedClient].Load()+s.conns.refused[refusedTotal].Load() > before
+	}
+	tr := &http3.Transport{}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "https://edge.test/healthz", nil)
+	must(t, err)
+	resp, err := tr.NewClientConn(c).RoundTrip(req)
+	if err != nil {
+		settled(t, "it is counted", refused)
+		return true
+	}
+	resp.Body.Close()
+	return false
+}
+
+// One client has so many connections of QUIC, half of all by default, and others have theirs; there are so many in all, and who goes makes room.
 func TestConnectionsOfQUIC(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"client": func(c *Config) { c.MaxConnectionsPerClient = 3 }, "total": func(c *Config) { c.MaxConnections = 3 },
+		"client":         func(c *Config) { c.MaxConnectionsPerClient = 3 },
+		"half of all":    func(c *Config) { c.MaxConnections = 6 },
+		"total":          func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 3, 3 },
+		"trusted, total": func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 3, 1 },
 	} {
-		s := newSecured(t, newLibrary(), change)
-		first := s.silent(t)
-		s.silent(t)
-		s.silent(t)
-		settled(t, "three are open", func() bool { return s.conns.overQUIC.Load() == 3 })
-		if fourth, err := quic.DialAddr(t.Context(), s.tls, http3.ConfigureTLSConfig(trusting.Clone()), nil); err == nil { // it may hear of it while it begins
-			<-fourth.Context().Done()
-		}
-		if n := s.conns.refused[refusedClient].Load() + s.conns.refused[refusedTotal].Load(); n != 1 {
-			t.Errorf("%s: %d refused connections are counted, want 1", name, n)
-		}
-		first.CloseWithError(0, "")
-		settled(t, "there is room again", func() bool { return s.conns.overQUIC.Load() == 2 })
-		if a := s.by(t, "h3").get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
-			t.Errorf("%s: with room: %d", name, a.StatusCode)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newSecured(t, newLibrary(), change)
+			s.conns.later(-time.Minute) // nothing has rested for long
+			from := "127.0.0.2"
+			if name == "trusted, total" {
+				from = "127.0.0.1"
+			}
+			var mine []*quic.Conn
+			for i := range 3 {
+				c, err := s.dialQUIC(t, from)
+				must(t, err)
+				mine = append(mine, c)
+				settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
+			}
+			if !s.refusedQUIC(t, from) {
+				t.Error("a fourth is not refused")
+			}
+			if total := strings.Contains(name, "total"); total != s.refusedQUIC(t, "127.0.0.3") {
+				t.Errorf("another client is refused: %v, want %v", !total, total)
+			}
+			mine[0].CloseWithError(0, "")
+			settled(t, "there is room again", func() bool { return !s.refusedQUIC(t, from) })
+		})
+	}
+}
+
+// When there is no room over QUIC the client that holds most loses what it asks nothing on.
+func TestRoomOverQUIC(t *testing.T) {
+	s := newSecured(t, newLibrary(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
+	one, err := s.dialQUIC(t, "127.0.0.3") // it has rested longest
+	must(t, err)
+	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
+	for i := range 3 {
+		_, err := s.dialQUIC(t, "127.0.0.2")
+		must(t, err)
+		settled(t, "they are open", func() bool { return s.conns.overQUIC.Load() == int64(i+2) })
+	}
+	s.conns.later(time.Second)
+	if s.refusedQUIC(t, "127.0.0.4") {
+		t.Error("connections that rest shut another client out")
+	}
+	if one.Context().Err() != nil || s.conns.madeRoom.Load() != 1 {
+		t.Errorf("not the client that holds most lost one: %v, %d", one.Context().Err(), s.conns.madeRoom.Load())
+	}
+}
+
+// A connection of QUIC on which no request comes is closed, however it is kept alive, and whatever else comes on it.
+func TestIdleOverQUIC(t *testing.T) {
+	for name, use := range map[string]func(*quic.Conn) error{
+		"PING": func(*quic.Conn) error { return nil },
+		"half a head": func(c *quic.Conn) error {
+			stream, err := c.OpenStream()
+			if err == nil {
+				_, err = stream.Write([]byte{0x01, 0x40})
+			}
+			return err
+		},
+		"streams of no request": func(c *quic.Conn) error {
+			stream, err := c.OpenUniStream()
+			if err == nil {
+				_, err = stream.Write([]byte{0x21, 0x21})
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSecured(t, newLibrary(), func(c *Config) { c.IdleTimeout = 300 * time.Millisecond })
+			c, err := s.dialQUIC(t, "127.0.0.2")
+			must(t, err)
+			must(t, use(c))
+			settled(t, "it is closed", func() bool { return c.Context().Err() != nil && s.conns.overQUIC.Load() == 0 })
+		})
 	}
 }
 

@@ -43,3 +43,5 @@ func asWritten(s string) (string, error) { return s, nil }
 
 // inLowerCase takes the name of a host.
 func inLowerCase(s string) (string, error) { return strings.ToLower(s), nil }
+
+func asItIs(s string) (string, error) { return s, nil }

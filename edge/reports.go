@@ -78,11 +78,11 @@ func (h *handler) report(r *request, o outcome, err error) {
 	line := h.line(r, o)
 	line.Trace = span.Trace()
 	tell := func(bytes int) {
-		line.Bytes, line.Duration = int64(bytes), time.Since(r.now)
+		line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
 		if wanted {
 			h.reports.lines.Write(line)
 		}
-		span.End(r.now.Add(line.Duration), exchangeOf(line, r, err))
+		span.End(line.Time.Add(line.Duration), exchangeOf(line, r, err))
 	}
 	if r.stream != nil && r.ctx.Response.IsBodyStream() {
 		line = line.Clone() // the request is gone by then
@@ -95,7 +95,7 @@ func (h *handler) report(r *request, o outcome, err error) {
 // line is what is known of a request and its answer, but for the body. Of one that could not be read nothing is told that it may have said.
 func (h *handler) line(r *request, o outcome) *accesslog.Line {
 	p := protocolOf(r.ctx)
-	l := &accesslog.Line{Time: r.now, Client: addressOf(r.ctx.RemoteAddr()), Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: outcomeNames[o],
+	l := &accesslog.Line{Time: arrived(r.ctx), Client: addressOf(r.ctx.RemoteAddr()), Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: outcomeNames[o],
 		Protocol: protocolNames[p], TLS: secure(r.ctx)}
 	if !r.unread {
 		fields := &r.ctx.Request.Header

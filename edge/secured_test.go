@@ -52,6 +52,12 @@ func (w wayIn) changes() []func(*Config) {
 // newSecured is an edge with a plain listener, one of TLS and one of QUIC.
 func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *securedTest {
 	t.Helper()
+	return serveSecured(t, beforeSecured(t, origin, change...))
+}
+
+// beforeSecured is the same edge before its listeners serve.
+func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
+	t.Helper()
 	e := newEdgeTest(t, origin, append([]func(*Config){func(c *Config) {
 		cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test", "127.0.0.1")
 		c.TLSListen, c.TLSCerts, c.TLSKeys = "127.0.0.1:0", []string{cert}, []string{key}
@@ -60,6 +66,12 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 	if !e.cfg.ProxyAll { // another's origin knows no releases
 		must(t, e.watch.look())
 	}
+	return e
+}
+
+// serveSecured has an edge serve.
+func serveSecured(t testing.TB, e *edgeTest) *securedTest {
+	t.Helper()
 	secured, err := openSecure(t.Context(), e.handler, e.cfg)
 	must(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -66,13 +66,16 @@ type handler struct {
 	draining     atomic.Bool // the edge ends: each connection has its last answer
 
 	proxyAll  bool
-	maxObject int64 // bytes of the largest body that is stored
+	policy    cachepolicy.Policy // of forwarded paths
+	passed    map[string]bool    // fields of clients that the operator passes to the origin
+	maxObject int64              // bytes of the largest body that is stored
 }
 
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
-		proxyAll: cfg.ProxyAll, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
+		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
+		maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
 	for c := classSearch; c < classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))
 	}
@@ -101,7 +104,7 @@ type request struct {
 	ctx    *fasthttp.RequestCtx
 	route  route
 	unread bool      // it is no request that could be read
-	now    time.Time // the one time that every decision about it rests on
+	now    time.Time // the one time that every decision about it rests on: when it came, or when it had waited for another's response
 	target target
 	status cachepolicy.CacheStatus // what the cache did
 
@@ -119,10 +122,10 @@ type request struct {
 // ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
 func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 	r := &request{ctx: ctx, now: arrived(ctx)}
+	ctx.SetUserValue(recordMark{}, r)
 	defer func() {
 		if p := recover(); p != nil {
-			h.log.Error("panic while answering", "panic", p, "stack", string(debug.Stack()))
-			h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
+			h.panicked(r, p)
 		}
 	}()
 	if c := plainConn(ctx); c != nil {
@@ -136,7 +139,11 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		h.end(r, outcomeOwn, nil)
 		return
 	}
-	h.tiers.meet(ctx)
+	if h.tiers.meet(ctx); fromTier(ctx) {
+		if c, ok := ctx.Conn().(*lingeringConn); ok {
+			h.conns.exempt(c)
+		}
+	}
 	h.follow(ctx, r.now)
 	if p := h.barred(ctx); p != nil {
 		h.end(r, outcomeDenied, p)
@@ -150,13 +157,27 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 	h.routes.Handler(ctx)
 }
 
+// A recordMark marks the record of a request among the values of its context.
+type recordMark struct{}
+
+// recordOf is the one record of a request, which ServeRequest makes and each step fills: whatever becomes of the request is told with what is known by then.
+func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMark{}).(*request) }
+
+// panicked answers a request whose steps panicked, and logs what the access log would tell of it, with the stack.
+func (h *handler) panicked(r *request, p any) {
+	stack := debug.Stack()
+	h.log.Error("panic while answering", append(h.line(r, outcomeError).Told(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
+}
+
 // answer is a request for an endpoint.
 func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 	if h.proxyAll && ep.others != nil && ep.others(string(ctx.URI().PathOriginal())) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, route: ep.route, pattern: ep.pattern, now: arrived(ctx)}
+	r := recordOf(ctx)
+	r.route, r.pattern = ep.route, ep.pattern
 	if fromTier(ctx) {
 		r.known = h.watch.known() // before anything is looked up
 	}
@@ -194,7 +215,7 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if h.draining.Load() {
 		closeAfter(r.ctx)
 	}
-	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(r.now))
+	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(arrived(r.ctx)))
 	if r.stream != nil {
 		r.stream.to = t // when it ends
 	}
@@ -209,7 +230,7 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 		h.pass(ctx)
 		return
 	}
-	r := &request{ctx: ctx, now: arrived(ctx)}
+	r := recordOf(ctx)
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		r.route = routePreflight

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -202,10 +203,10 @@ func TestPurgeWithoutRedis(t *testing.T) {
 	e := newSharing(t, s.URL, "", newLibrary())
 	e.get(t, "/mdi/home.svg")
 	s.Kill()
-	r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader(`{"urls":["/mdi/home.svg"]}`))
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/purge", strings.NewReader(`{"urls":["/mdi/home.svg"]}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	newAdmin(e.handler, "", func() bool { return true }).Handler.ServeHTTP(w, r)
+	newAdmin(e.handler, &admin.Access{}, func() bool { return true }).Handler.ServeHTTP(w, r)
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "1 were purged here, but the other edges may not have heard") {
 		t.Errorf("%d, Retry-After: %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
@@ -225,6 +226,9 @@ func TestHearsAnything(t *testing.T) {
 		{fleet.Purge, `{"urls":["/other"],"regions":["there"]}`, true}, // of a later version
 		{fleet.Purge, `{}`, true},
 		{fleet.Purge, ``, true},
+		{fleet.Purge, named(maxItems), false},
+		{fleet.Purge, named(maxItems + 1), true},
+		{fleet.Purge, `{"urls":["/` + strings.Repeat("o", maxHeard) + `"]}`, true},
 		{fleet.Release, `../x`, false},
 		{"later", `{}`, false},
 	} {
@@ -233,7 +237,7 @@ func TestHearsAnything(t *testing.T) {
 		e.get(t, "/mdi/home.svg")
 		e.shared.Hear(row.kind, row.data)
 		if dropped := e.cache.Get("/mdi/home.svg") == nil; dropped != row.dropped {
-			t.Errorf("%s %q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
+			t.Errorf("%s %.80q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -110,7 +111,7 @@ func newContext(q *h2.Request, p protocol) *fasthttp.RequestCtx {
 	for name, value := range fieldsOf(q) {
 		if string(name) != "host" {
 			r.Header.AddBytesKV(name, value)
-		} else if q.Authority == "" || !bytes.EqualFold(value, []byte(q.Authority)) {
+		} else if q.Authority == "" {
 			r.Header.SetHostBytes(value)
 		}
 	}
@@ -137,6 +138,30 @@ func fieldsOf(q *h2.Request) iter.Seq2[[]byte, []byte] {
 			yield([]byte("cookie"), bytes.Join(cookies, []byte("; ")))
 		}
 	}
+}
+
+// oneHost reports whether a stream's request names one host: Host comes once at most, and means the same as :authority where both are there
+// (RFC 9113, section 8.3.1; RFC 9114, section 4.3.1).
+func oneHost(q *h2.Request) bool {
+	hosts := 0
+	for _, f := range q.Fields {
+		if string(f.Name) != "host" {
+			continue
+		}
+		if hosts++; hosts > 1 || q.Authority != "" && !sameHost(string(f.Value), q.Authority, q.Secure) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameHost compares two authorities without case, and without the port that is their scheme's own (RFC 3986, section 6.2.3).
+func sameHost(a, b string, secure bool) bool {
+	port := ":80"
+	if secure {
+		port = ":443"
+	}
+	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
 // linesOf are the fields of a request as they came.

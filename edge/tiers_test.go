@@ -331,9 +331,9 @@ func TestSecretIsReplaced(t *testing.T) {
 		t.Helper()
 		must(t, os.WriteFile(files[i], []byte(text), 0o600))
 		tier := []*node{shield, n}[i]
-		read := strings.Count(tier.log.String(), "was read again")
+		read := strings.Count(tier.log.String(), "file read again")
 		tier.reload <- os.Interrupt // any signal: it is what the program has sent to it
-		settled(t, "read", func() bool { return strings.Count(tier.log.String(), "was read again") > read })
+		settled(t, "read", func() bool { return strings.Count(tier.log.String(), "file read again") > read })
 	}
 	for _, step := range []func(){
 		func() { write(0, next+"\n"+tierSecret) }, func() { write(1, next+"\n"+tierSecret) }, func() { write(0, next) }, func() { write(1, next) },

@@ -16,6 +16,13 @@ var poison = []string{
 	"X-Original-Host: evil.test", "X-Original-URI: /evil", "X-Override-URL: /evil", "X-Host: evil.test", "X-Host-Override: evil.test", "X-HTTP-Host-Override: evil.test",
 	"X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "X-Method-Override: DELETE", "X_Forwarded_Host: evil.test", "X_Original_URL: /evil", "X_HTTP_Method_Override: DELETE",
 	"Proxy: http://evil.test", "X-Scheme: evil", "X-URL-Scheme: evil", "Front-End-Https: evil", "x-forwarded-HOST: evil.test", "TRANSFER_ENCODING: chunked", "Content_Length: 666",
+	"True-Client-IP: 203.0.113.66", "CF-Connecting-IP: 203.0.113.66", "CF-Connecting-IPv6: evil", "CF-Pseudo-IPv4: 203.0.113.66", "X-Client-IP: 203.0.113.66", "X-Cluster-Client-IP: 203.0.113.66",
+	"Fastly-Client-IP: 203.0.113.66", "Fly-Client-IP: 203.0.113.66", "Client-IP: 203.0.113.66", "Forwarded-For: 203.0.113.66", "X-Forwarded: for=203.0.113.66", "X-Original-Forwarded-For: 203.0.113.66", "X-Originating-IP: 203.0.113.66",
+	"X-Remote-IP: 203.0.113.66", "X-Remote-Addr: 203.0.113.66", "X-ProxyUser-IP: 203.0.113.66", "WL-Proxy-Client-IP: 203.0.113.66", "Proxy-Client-IP: 203.0.113.66", "X-Azure-ClientIP: 203.0.113.66", "X-Azure-SocketIP: 203.0.113.66",
+	"X-AppEngine-User-IP: 203.0.113.66", "X-Envoy-External-Address: 203.0.113.66", "X-Envoy-Original-Path: /evil", "X-Envoy-Original-Host: evil.test", "X-Real-Client-IP: 203.0.113.66", "X-Custom-IP-Authorization: 203.0.113.66", "CloudFront-Viewer-Address: 203.0.113.66:1",
+	"X-HTTP-Host: evil.test", "X-Forwarded-Host-Override: evil.test", "X-Original-Host-Override: evil.test", "X-HTTP-Path-Override: /evil", "X-Original-Path: /evil", "X-Rewrite-URI: /evil", "X-Original-Proto: evil", "X-Original-Scheme: evil", "CloudFront-Forwarded-Proto: evil",
+	"X-Request-URI: /evil", "X-Request-URL: /evil", "X-Script-Name: /evil", "X-HTTP-DestinationURL: /evil", "X-WAWS-Unencoded-URL: /evil", "X-Client-Proto: evil", "X-Proto: evil", "X-ARR-SSL: evil", "X-Original-Method: DELETE", "X-HTTP-Method-Overrides: DELETE",
+	"x-http-HOST: evil.test", "True_Client_IP: 203.0.113.66", "CF_CONNECTING_IP: 203.0.113.66", "X_HTTP_PATH_OVERRIDE: /evil", "X.Original.URL: /evil", "X~Forwarded~Host: evil.test", "X-Real_IP: 203.0.113.66", "X*Rewrite*URL: /evil",
 	"Upgrade: evil", "TE: evil", "Trailer: Evil", "Keep-Alive: evil", "Proxy-Authorization: evil", "Proxy-Connection: evil",
 }
 

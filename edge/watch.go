@@ -187,17 +187,17 @@ func (h *handler) askRelease(key string, header http.Header) (told icon.ReleaseA
 
 // ask gets the answer for other edges. Should it name a newer release than this edge knows, the edge makes room for that first:
 // who hears of it here may then ask here.
-func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Landing {
+func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Result {
 	asked := w.h.cache.Now()
 	told, a, err := w.h.askRelease(q.key, q.header)
 	switch {
 	case a == nil:
-		return cache.Landing{Err: err}
+		return cache.Result{Err: err}
 	case a.Status >= http.StatusInternalServerError:
-		return cache.Landing{Err: failed(a.Answer)}
+		return cache.Result{Err: failed(a.Answer)}
 	case err == nil && told.Release != w.known():
 		if err := w.look(); err != nil {
-			return cache.Landing{Err: err}
+			return cache.Result{Err: err}
 		}
 		asked = w.h.cache.Now() // this answer is newer than what look dropped
 	}
@@ -205,5 +205,5 @@ func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Landing {
 	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // for clients
 	e.Tags = []string{toldKey}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: toldFor}
-	return cache.Landing{Entry: e, Shared: true, Stored: w.h.cache.Put(e, asked)}
+	return cache.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: w.h.cache.Put(e, asked)}
 }

@@ -1,23 +1,25 @@
-// Package files notices that an operator has changed a file, without being told.
+// Package files reads files again when an operator has changed them. It watches their metadata and
+// needs no signal.
 package files
 
 import "os"
 
-// A file is one that is read again when it has changed. It is not safe for concurrent use.
+// A file is a watched file. It is not safe for concurrent use.
 type file struct {
 	path string
-	seen os.FileInfo // at the last look; nil: it was not there
-	read os.FileInfo // when it was last read, well or not
+	seen os.FileInfo // metadata at the last check; nil: no file
+	read os.FileInfo // metadata when it was last read, even without success
 }
 
-// reading is to be called before the file is read: what is written meanwhile is seen at the next look.
+// reading must be called before the file is read, so that the next check sees changes that happen
+// during the reading.
 func (f *file) reading() {
 	f.read = stat(f.path)
 	f.seen = f.read
 }
 
-// changed reports whether the file is another than the one that was read. While it is still being written it changes from look
-// to look, and is let be.
+// changed reports whether the file has changed since it was read. While the file differs from one
+// check to the next, it may still be being written, and changed returns false.
 func (f *file) changed() bool {
 	now := stat(f.path)
 	settled := same(now, f.seen)
@@ -33,7 +35,8 @@ func stat(path string) os.FileInfo {
 	return info
 }
 
-// same reports whether nobody has changed a file between two looks, or put another in its place.
+// same reports whether two checks saw the same file with the same content, by size and modification
+// time.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

@@ -21,25 +21,25 @@ func TestChanged(t *testing.T) {
 	look := func(what string, want bool) {
 		t.Helper()
 		if got := f.changed(); got != want {
-			t.Errorf("%s: changed is %v", what, got)
+			t.Errorf("%s: changed() = %v", what, got)
 		}
 	}
 	write("one", 1)
 	f.reading()
-	look("as it was", false)
+	look("unchanged", false)
 	write("two", 2)
 	look("changed just now", false)
-	look("changed, and settled", true)
-	look("still not read", true)
+	look("changed and settled", true)
+	look("still not read again", true)
 	f.reading()
-	look("read", false)
+	look("read again", false)
 	write("three", 3)
 	look("being written", false)
 	write("three and more", 4)
 	look("still being written", false)
-	look("written", true)
+	look("settled", true)
 	f.reading()
 	os.Remove(f.path)
-	look("just gone", false)
-	look("gone", true)
+	look("just removed", false)
+	look("removed", true)
 }

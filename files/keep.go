@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// Every is the time between two looks at files that are kept.
+// Every is the time between two checks of the files.
 const Every = 2 * time.Second
 
-// A Kept is what is read of some files together, and again when one of them changes. Where they can't be used, what was read before stays.
+// A Kept reads a group of files together, and again when one of them changes. If they can't be
+// used, the previous content stays.
 type Kept struct {
 	mu    sync.Mutex
 	files []file
-	read  func(now time.Time) error // puts what the files say in place of what they said before, or changes nothing
+	read  func(now time.Time) error // replaces the previous content, or returns an error
 }
 
-// NewKept is for the files at paths, which have not been read yet.
+// NewKept makes a Kept for the files at paths. It does not read them yet.
 func NewKept(read func(now time.Time) error, paths ...string) *Kept {
 	k := &Kept{read: read}
 	for _, path := range paths {
@@ -40,12 +41,12 @@ func (k *Kept) reload(now time.Time) error {
 	return k.read(now)
 }
 
-// Look reads the files again if one has changed; did reports whether it tried to.
+// Look reads the files again if one of them has changed; did reports whether it tried to.
 func (k *Kept) Look(now time.Time) (did bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.files {
-		did = k.files[i].changed() || did // all are to be looked at
+		did = k.files[i].changed() || did // check every file, because each check has a state
 	}
 	if !did {
 		return false, nil
@@ -53,19 +54,20 @@ func (k *Kept) Look(now time.Time) (did bool, err error) {
 	return true, k.reload(now)
 }
 
-// Run looks at the files every now and then, and reads them at once when somebody says so, until ctx ends. What came of each reading is told.
-func (k *Kept) Run(ctx context.Context, said <-chan os.Signal, told func(error)) {
+// Run checks the files regularly, and reads them at once when a signal arrives, until ctx ends. It
+// calls report with the result of each reading.
+func (k *Kept) Run(ctx context.Context, signals <-chan os.Signal, report func(error)) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-said:
-			told(k.Reload(time.Now()))
+		case <-signals:
+			report(k.Reload(time.Now()))
 		case <-tick.C:
 			if did, err := k.Look(time.Now()); did {
-				told(err)
+				report(err)
 			}
 		}
 	}

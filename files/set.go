@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A Set is the files that an operator named, each for one purpose. Its zero value is empty.
+// A Set holds the files that flags name. Its zero value is empty.
 type Set struct {
-	kept map[string]*Kept
-	errs []error
+	byFlag map[string]*Kept
+	errs   []error
 }
 
-// Add opens the file at path, where one is named, for the purpose of a flag. What goes wrong is for Err.
+// Add opens the file at path, if it is not empty, for a flag. Err returns the errors of all calls.
 func (s *Set) Add(flag, path string, open func(path string) (*Kept, error)) {
 	if path == "" {
 		return
@@ -25,34 +25,35 @@ func (s *Set) Add(flag, path string, open func(path string) (*Kept, error)) {
 		s.errs = append(s.errs, fmt.Errorf("%s: %w", flag, err))
 		return
 	}
-	if s.kept == nil {
-		s.kept = map[string]*Kept{}
+	if s.byFlag == nil {
+		s.byFlag = map[string]*Kept{}
 	}
-	s.kept[flag] = k
+	s.byFlag[flag] = k
 }
 
-// Err names every file that could not be used.
+// Err returns an error that names every flag whose file can't be used.
 func (s *Set) Err() error { return errors.Join(s.errs...) }
 
-// Run reads each file again when it changes, and all when somebody says so, until ctx ends. It logs what came of it.
-func (s *Set) Run(ctx context.Context, said <-chan os.Signal, log *slog.Logger) {
-	told := func(flag string, err error) {
+// Run reads each file again when it changes, and all files when a signal arrives, until ctx ends.
+// It logs the results.
+func (s *Set) Run(ctx context.Context, signals <-chan os.Signal, log *slog.Logger) {
+	report := func(flag string, err error) {
 		if err != nil {
-			log.Error("a file can't be used; what it said before stays", "flag", flag, "err", err)
+			log.Error("invalid file; the previous content stays in use", "flag", flag, "err", err)
 			return
 		}
-		log.Info("a file was read again", "flag", flag)
+		log.Info("file read again", "flag", flag)
 	}
-	for flag, k := range s.kept {
-		go k.Run(ctx, nil, func(err error) { told(flag, err) })
+	for flag, k := range s.byFlag {
+		go k.Run(ctx, nil, func(err error) { report(flag, err) })
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-said:
-			for flag, k := range s.kept {
-				told(flag, k.Reload(time.Now()))
+		case <-signals:
+			for flag, k := range s.byFlag {
+				report(flag, k.Reload(time.Now()))
 			}
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// The files that are named are read again, and what came of it is logged by the flag that names them; all that can't be used are told at once.
+// TestSet checks that the named files are read again, that the log names the flag of each result,
+// and that Err reports all files that can't be used.
 func TestSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -35,7 +36,7 @@ func TestSet(t *testing.T) {
 		broken.Add("--a", "bad", open)
 		broken.Add("--b", "worse", open)
 		if err := broken.Err(); err == nil || err.Error() != "--a: bad\n--b: worse" {
-			t.Errorf("error is %v", err)
+			t.Errorf("error: %v", err)
 		}
 		s.Add("--none", "", open)
 		s.Add("--good", "good", open)
@@ -44,9 +45,9 @@ func TestSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		said := make(chan os.Signal, 1)
-		go s.Run(ctx, said, log.Logger())
-		said <- syscall.SIGHUP
+		signals := make(chan os.Signal, 1)
+		go s.Run(ctx, signals, log.Logger())
+		signals <- syscall.SIGHUP
 		synctest.Wait()
 		stop()
 		synctest.Wait()
@@ -55,8 +56,8 @@ func TestSet(t *testing.T) {
 		if readings["good"] != 2 || readings["later-bad"] != 2 || readings[""] != 0 {
 			t.Errorf("readings: %v", readings)
 		}
-		if got := log.String(); !strings.Contains(got, "flag=--later err=later-bad") || !strings.Contains(got, `msg="a file was read again" flag=--good`) {
-			t.Errorf("log is %s", got)
+		if got := log.String(); !strings.Contains(got, "flag=--later err=later-bad") || !strings.Contains(got, `msg="file read again" flag=--good`) {
+			t.Errorf("log: %s", got)
 		}
 	})
 }

@@ -1,4 +1,5 @@
-// Package hostport knows the form of addresses that are listened on, HOST:PORT, and of those that are called, http://HOST:PORT.
+// Package hostport checks the form of addresses to listen on, HOST:PORT, and of addresses to call,
+// http://HOST:PORT.
 package hostport
 
 import (
@@ -7,8 +8,8 @@ import (
 	"net/url"
 )
 
-// Valid reports whether s is HOST:PORT, with a port that there is: a number up to 65535, or the name of a service. The host may be empty; it is not
-// looked up.
+// Valid reports whether s is HOST:PORT. The port must be a number up to 65535 or the name of a
+// service. The host may be empty, and Valid does not look it up.
 func Valid(s string) bool {
 	_, port, err := net.SplitHostPort(s)
 	return err == nil && validPort(port)
@@ -19,9 +20,10 @@ func validPort(s string) bool {
 	return err == nil
 }
 
-var errURL = errors.New("not http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]")
+var errURL = errors.New("must be http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]")
 
-// ParseURL reads http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]: no name of a user, no query, no fragment.
+// ParseURL reads http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]. It refuses user names,
+// queries and fragments.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" ||

@@ -1,6 +1,7 @@
 package icon
 
-// The licence line of answers that are no drawing: a search names each result's own, and lists of words need none.
+// LicenseEach and LicenseNone are the license field of answers that are not one icon. In a search,
+// each result has a licence of its own; lists of words need none.
 const (
 	LicenseEach = "see each result"
 	LicenseNone = "none needed"
@@ -19,10 +20,10 @@ type Result struct {
 	Monochrome    bool    `json:"monochrome"`
 	AliasOf       *string `json:"alias_of"`
 	PackName      string  `json:"pack_name"`
-	Also          []Also  `json:"also"` // the same drawing in other packs
+	Also          []Also  `json:"also"` // the same icon in other packs
 }
 
-// Also is another place where a result's drawing stands.
+// Also is another icon with the same SVG as a result.
 type Also struct {
 	Pack    string `json:"pack"`
 	Name    string `json:"name"`
@@ -49,8 +50,8 @@ type SuggestAnswer struct {
 	License     string   `json:"license"`
 }
 
-// Answer answers GET /api/v1/icon/{pack}/{name} in JSON. RecolourAnswer depends on "svg" coming before "metadata", and on
-// "recolored" being in it.
+// Answer answers GET /api/v1/icon/{pack}/{name} in JSON. RecolourAnswer relies on "svg" coming
+// before "metadata", and on "recolored" being present.
 type Answer struct {
 	Pack     string   `json:"pack"`
 	Name     string   `json:"name"`
@@ -59,7 +60,7 @@ type Answer struct {
 	Metadata Metadata `json:"metadata"`
 }
 
-// Metadata is what is known of one icon. Width and Height are those of the drawing as it was asked for, in pixels.
+// Metadata describes one icon. Width and Height are those of the requested variant, in pixels.
 type Metadata struct {
 	Width         float64  `json:"width"`
 	Height        float64  `json:"height"`
@@ -74,7 +75,8 @@ type Metadata struct {
 	Attribution   string   `json:"attribution"`
 	URL           string   `json:"url"`
 	Recolored     bool     `json:"recolored"`
-	Release       string   `json:"release"` // in which the drawing or its metadata last changed
+	// Release is the one in which the icon or its metadata last changed.
+	Release string `json:"release"`
 }
 
 // PacksAnswer answers GET /api/v1/packs. License is LicenseEach: each pack names its own.
@@ -91,7 +93,7 @@ type PackAnswer struct {
 	PerPage int               `json:"per_page"`
 	Pages   int               `json:"pages"`
 	Icons   []PackIcon        `json:"icons"`
-	Aliases map[string]string `json:"aliases"` // alias: icon
+	Aliases map[string]string `json:"aliases"` // from alias to icon
 }
 
 // PackIcon is one icon in the list of its pack.
@@ -100,25 +102,28 @@ type PackIcon struct {
 	Categories []string `json:"categories"`
 }
 
-// VerifyAnswer answers POST /api/v1/auth/verify. A token that is not valid gives {"valid":false} and no more.
+// VerifyAnswer answers POST /api/v1/auth/verify. An invalid token gives {"valid":false} and nothing
+// else.
 type VerifyAnswer struct {
 	Valid bool   `json:"valid"`
 	Plan  string `json:"plan,omitempty"`
 	Since string `json:"since,omitempty"` // RFC 3339, UTC
 }
 
-// ReleaseAnswer answers GET /-/release?since=ID, by which an edge learns what to drop. Without a since, or with one that the
-// origin does not keep, All is set: whatever the caller holds may have changed.
+// ReleaseAnswer answers GET /-/release?since=ID, from which an edge learns which answers to
+// invalidate. If the request has no since, or one that the origin no longer stores, All is set:
+// everything that the caller caches may have changed.
 type ReleaseAnswer struct {
 	Release string   `json:"release"`
 	Created string   `json:"created"` // RFC 3339, UTC
 	Since   string   `json:"since,omitempty"`
 	All     bool     `json:"all"`
 	Changed []string `json:"changed"` // surrogate keys: icon/PACK/NAME, pack/PACK, library
-	Names   string   `json:"names"`   // SHA-256 of GET /-/names?release=ID, in hexadecimal; empty: there is none
+	Names   string   `json:"names"`   // SHA-256 of GET /-/names?release=ID, in hex; empty: no list
 }
 
-// LibraryKey is the surrogate key of every answer that a release switch may change whatever it was about: searches and lists.
+// LibraryKey is the surrogate key of the answers that any new release may change: searches and
+// lists.
 const LibraryKey = "library"
 
 // Fields between our own origin and an edge; an edge never passes them on.

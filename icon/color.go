@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// ErrColor says that a string is not a colour this service takes. Its words name color and hex, as clients look for them.
+// ErrColor means that a string is not a valid colour. Its text says color and hex, because clients
+// look for those words.
 var ErrColor = errors.New("color must be a hex color: rgb, rgba, rrggbb or rrggbbaa, with or without a leading # (written %23 in an address)")
 
-// A Color is a colour in its one canonical spelling: "#rrggbb" in lower case, or "#rrggbbaa" where the alpha is not ff.
-// The empty Color means that none was asked for.
+// A Color is a colour in its canonical form: "#rrggbb" in lower case, or "#rrggbbaa" where the
+// alpha is not ff. The empty Color means that the request names no colour.
 type Color string
 
-// ParseColor reads #rgb, #rgba, #rrggbb and #rrggbbaa (CSS Color 4, section 5.2), the # optional, in any case. All spellings
-// of one colour give the same Color. The error is ErrColor.
+// ParseColor reads #rgb, #rgba, #rrggbb and #rrggbbaa (CSS Color 4, section 5.2), with or without
+// the #, in any case. All spellings of a colour give the same Color. The error is ErrColor.
 func ParseColor(s string) (Color, error) {
 	s = strings.ToLower(strings.TrimPrefix(s, "#"))
 	for i := 0; i < len(s); i++ {
@@ -36,7 +37,7 @@ func ParseColor(s string) (Color, error) {
 	return Color("#" + strings.TrimSuffix(s, opaque(s))), nil
 }
 
-// opaque is the alpha that is left unwritten: an "ff" in its place, else nothing.
+// opaque returns the alpha that the canonical form leaves out: "ff" if s has it, otherwise nothing.
 func opaque(s string) string {
 	if len(s) == 8 && s[6:] == "ff" {
 		return "ff"
@@ -46,8 +47,9 @@ func opaque(s string) string {
 
 var currentColor = []byte("currentColor")
 
-// Recolour puts c in the place of every currentColor of a monochrome drawing. The cleaner has seen to it that the keyword
-// stands in a drawing only where it is a paint, and in this spelling. It returns a new slice; svg is not changed.
+// Recolour replaces every currentColor in a monochrome SVG with c. The cleaner ensures that the
+// keyword occurs in an SVG only as a paint, and in this spelling. Recolour returns a new slice, or
+// svg itself if c is empty; it does not change svg.
 func Recolour(svg []byte, c Color) []byte {
 	if c == "" {
 		return svg
@@ -55,7 +57,7 @@ func Recolour(svg []byte, c Color) []byte {
 	return AppendRecoloured(make([]byte, 0, RecolouredLen(len(svg), Paints(svg), c)), svg, c)
 }
 
-// AppendRecoloured appends to dst what Recolour makes of a drawing. The colour must not be empty.
+// AppendRecoloured appends Recolour(svg, c) to dst. The colour must not be empty.
 func AppendRecoloured(dst, svg []byte, c Color) []byte {
 	for {
 		i := bytes.Index(svg, currentColor)
@@ -67,10 +69,11 @@ func AppendRecoloured(dst, svg []byte, c Color) []byte {
 	}
 }
 
-// Paints counts the places of a drawing that a colour is put into.
+// Paints counts the places in an SVG where Recolour inserts the colour.
 func Paints(svg []byte) int { return bytes.Count(svg, currentColor) }
 
-// RecolouredLen is the length in bytes of a drawing of so many bytes and paints, once it is recoloured.
+// RecolouredLen returns the length in bytes of a recoloured SVG, which had size bytes and paints
+// places before.
 func RecolouredLen(size, paints int, c Color) int { return size + paints*(len(c)-len(currentColor)) }
 
 var (
@@ -79,8 +82,8 @@ var (
 	isRecolored = []byte(`"recolored":true`)
 )
 
-// RecolourAnswer does for the JSON answer of one monochrome icon what Recolour does for the drawing: it colours the "svg"
-// field and sets "recolored". What it does not recognise it returns unchanged.
+// RecolourAnswer recolours the JSON answer of one monochrome icon: it applies Recolour to the "svg"
+// field and sets "recolored". It returns an answer of any other form unchanged.
 func RecolourAnswer(answer []byte, c Color) []byte {
 	start := bytes.Index(answer, svgField)
 	if c == "" || start < 0 {

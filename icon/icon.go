@@ -1,7 +1,8 @@
-// Package icon holds the words that every room shares: how an icon is named (Ref), coloured (Color) and varied (Variant),
-// what a call's parameters mean (Params), and the forms of the answers. Edge and origin meet only over HTTP, and what
-// crosses the wire is written here once. It imports nothing but the standard library and knows nothing of HTTP servers,
-// stores or caches.
+// Package icon holds the vocabulary that all packages share: the names of icons (Ref), their
+// colours (Color) and variants (Variant), the parameters of requests (Params), and the forms of the
+// answers. Edge and origin communicate only over HTTP, and this package defines the data that they
+// exchange. It imports only the standard library and knows nothing of HTTP servers, stores or
+// caches.
 package icon
 
 import (
@@ -12,13 +13,14 @@ import (
 // MaxKey is the longest pack key or icon name, in bytes.
 const MaxKey = 128
 
-// ErrRef says that a string is not the reference of an icon: it says nothing of whether such an icon exists.
-var ErrRef = errors.New("an icon is called pack/name, both of lower-case letters, digits and single hyphens, at most 128 bytes each")
+// ErrRef means that a string is not the reference of an icon. It says nothing about whether such an
+// icon exists.
+var ErrRef = errors.New("an icon's name is pack/name, both of lower-case letters, digits and single hyphens, at most 128 bytes each")
 
 // A Ref names one icon: a pack's key and a name in that pack.
 type Ref struct{ Pack, Name string }
 
-// String is the form that ParseRef reads, "mdi/home".
+// String returns the form that ParseRef reads, such as "mdi/home".
 func (r Ref) String() string { return r.Pack + "/" + r.Name }
 
 // ParseRef reads "pack/name". The error is ErrRef.
@@ -30,7 +32,8 @@ func ParseRef(s string) (Ref, error) {
 	return Ref{pack, name}, nil
 }
 
-// ValidKey reports whether s is a pack's key or an icon's name: [a-z0-9]+(-[a-z0-9]+)*, at most MaxKey bytes.
+// ValidKey reports whether s has the form of a pack's key or an icon's name:
+// [a-z0-9]+(-[a-z0-9]+)*, at most MaxKey bytes.
 func ValidKey(s string) bool {
 	if s == "" || len(s) > MaxKey || s[0] == '-' || s[len(s)-1] == '-' {
 		return false

@@ -39,7 +39,7 @@ func TestParseColor(t *testing.T) {
 		}
 	}
 	if s := ErrColor.Error(); !strings.Contains(s, "color") || !strings.Contains(s, "hex") {
-		t.Errorf("%q must say color and hex: clients look for them", s)
+		t.Errorf("%q must say color and hex, because clients look for these words", s)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestRecolour(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := Recolour(svg, ""); &got[0] != &svg[0] {
-		t.Error("no colour: the drawing itself is the answer")
+		t.Error("without a colour, Recolour must return its argument")
 	}
 	answer, err := json.Marshal(Answer{SVG: string(svg), Metadata: Metadata{Tags: []string{`currentColor`, `"recolored":false`}}})
 	if err != nil {
@@ -73,7 +73,7 @@ func TestParseQuery(t *testing.T) {
 	known := []string{"q", "limit"}
 	for _, row := range []struct{ raw, wrong, q string }{
 		{"q=home", "", "home"}, {"q=a+b%20c", "", "a b c"}, {"", "", ""}, {"q", "", ""}, {"&&q=1&", "", "1"},
-		{"x=%zz&x=%ff&q=1", "", "1"}, // unknown ones are ignored, whatever is in them
+		{"x=%zz&x=%ff&q=1", "", "1"}, // malformed unknown parameters are ignored
 		{"q=1&q=1", "q", ""}, {"q=%ff", "q", ""}, {"q=%zz", "q", ""}, {"limit=1&%6cimit=2", "limit", ""}, {"q=a;b", "", "a;b"},
 	} {
 		p, err := ParseQuery(row.raw, known...)
@@ -114,8 +114,8 @@ func TestParseVariant(t *testing.T) {
 		{"", "", ""}, {"size=24", "height=24", ""}, {"height=24", "height=24", ""}, {"width=1&height=4096", "height=4096&width=1", ""},
 		{"rotate=90", "rotate=90", ""}, {"rotate=3", "rotate=270", ""}, {"flip=horizontal", "flip=horizontal", ""},
 		{"flip=vertical,horizontal", "rotate=180", ""},  // both flips are half a turn
-		{"flip=horizontal,vertical&rotate=180", "", ""}, // and with another half turn nothing at all
-		{"size=024", "height=24", ""},                   // one meaning, one form
+		{"flip=horizontal,vertical&rotate=180", "", ""}, // with another half turn, nothing changes
+		{"size=024", "height=24", ""},                   // leading zeros are not canonical
 		{"size=0", "", "size"}, {"size=4097", "", "size"}, {"size=1.5", "", "size"}, {"width=auto", "", "width"}, {"height=", "", "height"},
 		{"size=1&width=1", "", "size"}, {"rotate=45", "", "rotate"}, {"rotate=0", "", "rotate"}, {"rotate=-90", "", "rotate"},
 		{"flip=", "", "flip"}, {"flip=x", "", "flip"}, {"flip=horizontal,horizontal", "", "flip"}, {"flip=horizontal,", "", "flip"},
@@ -151,7 +151,7 @@ func FuzzParseRef(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if ref, err := ParseRef(s); err == nil && ref.String() != s {
-			t.Fatalf("ParseRef(%q).String() = %q: what is accepted must come back unchanged", s, ref)
+			t.Fatalf("ParseRef(%q).String() = %q, want the accepted string unchanged", s, ref)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func FuzzParseColor(f *testing.F) {
 			return
 		}
 		if again, err := ParseColor(string(c)); err != nil || again != c {
-			t.Fatalf("ParseColor(%q) = %q, which reads as %q, %v: the canonical form must stand", s, c, again, err)
+			t.Fatalf("ParseColor(%q) = %q, which ParseColor reads as %q, %v; want it unchanged", s, c, again, err)
 		}
 	})
 }

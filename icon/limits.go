@@ -1,7 +1,7 @@
 package icon
 
-// What the numbers of a call may be, and what they are where they are not given. Edge and origin share them: a default that is
-// written out and one that is left out are one address in a cache.
+// Limits and defaults of request parameters. Edge and origin share them, so that a request with a
+// default written out and one without it have the same cache key.
 const (
 	MaxText       = 200 // characters of q, after trimming
 	DefaultLimit  = 20

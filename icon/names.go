@@ -11,15 +11,15 @@ import (
 	"sort"
 )
 
-// Names tells which packs and icons a release has, aliases and hidden ones included: what is not in it is not there. Names are kept as they
-// cross the wire, each without the letters that it begins with like the one before it; every sixteenth is whole, so that one is
-// found by halves.
+// Names lists the packs and icons of a release, including aliases and hidden ones. An icon that is
+// not in the list does not exist. The names stay in their wire form: each omits the prefix that it
+// shares with the previous name, except that every sixteenth is whole, which allows binary search.
 type Names struct {
 	packs []packNames // sorted by key
 	count int
 }
 
-// PackNames are those of one pack, sorted, each with whether it is hidden.
+// PackNames holds the names of one pack in sorted order, each with whether it is hidden.
 type PackNames struct {
 	Key    string
 	Hidden bool
@@ -30,28 +30,30 @@ type packNames struct {
 	key    string
 	hidden bool
 	names  []byte
-	starts []uint32 // of every sixteenth name
+	starts []uint32 // offset of every sixteenth name
 	count  int
 }
 
 const (
 	namesForm  = "names/1\n"
-	whole      = 16     // names, from one that is whole to the next
-	hiddenName = 1 << 7 // beside the number of letters that are those of the name before
+	whole      = 16     // distance between whole names
+	hiddenName = 1 << 7 // flag in the byte with the length of the shared prefix
 	maxShared  = 1<<7 - 1
 )
 
-// What an answer says of a name or a pack that is well-formed, and not there.
+// NoIcon and NoPack are the details of 404 answers for well-formed names that do not exist.
 const (
 	NoIcon = "the pack has no icon of that name; /api/v1/search finds names by words"
 	NoPack = "there is no pack of that key; /api/v1/packs lists them"
 )
 
-var errNames = errors.New("this is no list of names")
+var errNames = errors.New("not a list of names")
 
-// AppendNames appends the list of these packs, sorted by key, in the form in which it crosses the wire: of each pack the length of its key, the key,
-// 1 if it is hidden, how many names there are and how many bytes they take, 32 bits each; of each name the letters shared
-// with the one before it, with the highest bit if it is hidden, the number of those that follow, and these.
+// AppendNames appends the wire form of these packs, which must be sorted by key. A pack consists of
+// the length of its key, the key, 1 if it is hidden (otherwise 0), and the number and total size of
+// its names, 32 bits each. A name consists of the length of the prefix that it shares with the
+// previous one (with the highest bit set if the name is hidden), the length of the rest, and the
+// rest.
 func AppendNames(b []byte, packs iter.Seq[PackNames]) []byte {
 	b = append(b, namesForm...)
 	for p := range packs {
@@ -90,7 +92,7 @@ func sharedBy(a, b string) int {
 	return n
 }
 
-// ParseNames reads what AppendNames wrote. The list keeps b.
+// ParseNames reads the output of AppendNames. The result keeps b.
 func ParseNames(b []byte) (*Names, error) {
 	rest, ok := bytes.CutPrefix(b, []byte(namesForm))
 	if !ok {
@@ -115,18 +117,19 @@ func ParseNames(b []byte) (*Names, error) {
 func parsePack(b []byte) (p packNames, rest []byte, err error) {
 	at := 1 + int(b[0])
 	if len(b) < at+9 || !ValidKey(string(b[1:at])) || b[at] > 1 {
-		return p, nil, fmt.Errorf("%w: a pack's key is none", errNames)
+		return p, nil, fmt.Errorf("%w: a pack's key is invalid", errNames)
 	}
 	p = packNames{key: string(b[1:at]), hidden: b[at] == 1, count: int(binary.BigEndian.Uint32(b[at+1:]))}
 	size := int(binary.BigEndian.Uint32(b[at+5:]))
 	if b = b[at+9:]; size > len(b) {
-		return p, nil, fmt.Errorf("%w: it is cut", errNames)
+		return p, nil, fmt.Errorf("%w: it is truncated", errNames)
 	}
 	p.names = b[:size]
 	return p, b[size:], p.index()
 }
 
-// index goes through all names once: they are sorted, and as many as was said.
+// index reads all names once to build starts. It checks that they are valid and sorted, and that
+// their number is the announced one.
 func (p *packNames) index() error {
 	var c, last cursor
 	count := 0
@@ -135,21 +138,21 @@ func (p *packNames) index() error {
 			p.starts = append(p.starts, uint32(c.at))
 		}
 		if last = c; !c.fits(p.names, count%whole == 0) {
-			return fmt.Errorf("%w: a name is cut", errNames)
+			return fmt.Errorf("%w: a name is truncated", errNames)
 		}
 		if c.next(p.names); !ValidKey(string(c.name())) || bytes.Compare(c.name(), last.name()) <= 0 {
 			return fmt.Errorf("%w: its names are not sorted", errNames)
 		}
 	}
 	if count != p.count {
-		return fmt.Errorf("%w: %d names were to come, %d did", errNames, p.count, count)
+		return fmt.Errorf("%w: it announces %d names and has %d", errNames, p.count, count)
 	}
 	return nil
 }
 
-// A cursor goes from name to name.
+// A cursor decodes one name after another.
 type cursor struct {
-	at     int // of the next one
+	at     int // offset of the next name
 	buf    [MaxKey]byte
 	length int
 	hidden bool
@@ -157,7 +160,7 @@ type cursor struct {
 
 func (c *cursor) name() []byte { return c.buf[:c.length] }
 
-// next reads the next name.
+// next decodes the next name. The caller has checked it with fits.
 func (c *cursor) next(names []byte) {
 	shared, more := int(names[c.at]&maxShared), int(names[c.at+1])
 	c.hidden = names[c.at]&hiddenName != 0
@@ -165,7 +168,7 @@ func (c *cursor) next(names []byte) {
 	c.at, c.length = c.at+2+more, shared+more
 }
 
-// fits reports whether there is a name to be read.
+// fits reports whether a whole name follows.
 func (c *cursor) fits(names []byte, first bool) bool {
 	if c.at+2 > len(names) {
 		return false
@@ -174,7 +177,7 @@ func (c *cursor) fits(names []byte, first bool) bool {
 	return c.at+2+more <= len(names) && shared+more <= MaxKey && (shared == 0 || !first && shared <= c.length)
 }
 
-// search finds the place where a name is or would be.
+// search finds the index of a name, or the index where it would be inserted.
 func (p *packNames) search(name string) (i int, found, hidden bool) {
 	block := sort.Search(len(p.starts), func(k int) bool {
 		at := int(p.starts[k])
@@ -201,7 +204,7 @@ func (p *packNames) name(i int) string {
 	return string(c.name())
 }
 
-// Near is that of a Shelf.
+// Near implements NameList.
 func (p *packNames) Near(name string, n int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		at, found, _ := p.search(name)
@@ -213,16 +216,16 @@ func (p *packNames) Near(name string, n int) iter.Seq[string] {
 	}
 }
 
-// Shows is that of a Shelf.
-func (p *packNames) Shows(name string) (there, visible bool) {
+// Lookup implements NameList.
+func (p *packNames) Lookup(name string) (there, visible bool) {
 	_, found, hidden := p.search(name)
 	return found, found && !hidden
 }
 
-// Len is how many packs and icons there are.
+// Len returns the number of packs and icons.
 func (n *Names) Len() int { return n.count }
 
-// Has reports whether a pack is there, and whether it has an icon of that name.
+// Has reports whether a pack exists, and whether it has an icon of that name.
 func (n *Names) Has(pack, name string) (hasPack, hasIcon bool) {
 	p := n.pack(pack)
 	if p == nil {
@@ -240,7 +243,7 @@ func (n *Names) pack(key string) *packNames {
 	return &n.packs[i]
 }
 
-// Near gives names in a pack that are close to one that it has not.
+// Near returns names in a pack that are similar to a name that the pack lacks.
 func (n *Names) Near(pack, name string) []string {
 	p := n.pack(pack)
 	if p == nil {
@@ -249,7 +252,7 @@ func (n *Names) Near(pack, name string) []string {
 	return Near(p, name)
 }
 
-// NearPacks gives keys of visible packs that are close to one that there is not.
+// NearPacks returns keys of visible packs that are similar to a key that does not exist.
 func (n *Names) NearPacks(key string) []string {
 	return NearKeys(func(yield func(string) bool) {
 		for i := range n.packs {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// listOf makes a list of packs, such as "mdi: home account -secret": a dash is before what is hidden.
+// listOf returns the wire form of packs such as "mdi: home account -secret", where a dash marks a
+// hidden pack or icon.
 func listOf(packs ...string) []byte {
 	return AppendNames(nil, func(yield func(PackNames) bool) {
 		for _, p := range packs {
@@ -54,34 +55,34 @@ func TestNames(t *testing.T) {
 	}
 	for i, name := range many {
 		if _, has := n.Has("many", name); !has || n.pack("many").name(i) != name {
-			t.Errorf("%s is not there", name)
+			t.Errorf("%s is missing", name)
 		}
 		if _, has := n.Has("many", name+"x"); has {
-			t.Errorf("%sx is there", name)
+			t.Errorf("Has finds %sx", name)
 		}
 	}
 	if got := n.Near("mdi", "homs"); !slices.Contains(got, "home") || slices.Contains(got, "homes") {
-		t.Errorf("near homs are %v", got)
+		t.Errorf("Near(homs) = %v", got)
 	}
 	if got := n.NearPacks("internl"); len(got) != 0 {
-		t.Errorf("a hidden pack is near: %v", got)
+		t.Errorf("NearPacks returned a hidden pack: %v", got)
 	}
 	if got := n.NearPacks("mdl"); !slices.Equal(got, []string{"mdi"}) || n.Near("nothing", "x") != nil {
-		t.Errorf("near mdl are %v", got)
+		t.Errorf("NearPacks(mdl) = %v", got)
 	}
 }
 
 func TestParseNames(t *testing.T) {
 	good := listOf("fc: apple", "mdi: account home")
 	for name, b := range map[string][]byte{
-		"nothing": nil, "half of its form": good[:5], "another form": append([]byte("names/2\n"), good[8:]...), "a page": []byte("<!doctype html>\n"),
-		"cut in a name": good[:len(good)-1], "cut in a pack": good[:12], "packs that are not sorted": listOf("mdi", "fc"), "a pack twice": listOf("fc", "fc"),
-		"names that are not sorted": listOf("mdi: home account"), "a name twice": listOf("mdi: home home"), "a name that is none": listOf("mdi: Home"), "a key that is none": listOf("MDI: home"),
-		"one name too few":                    bytes.Replace(good, []byte("mdi\x00\x00\x00\x00\x02"), []byte("mdi\x00\x00\x00\x00\x03"), 1),
-		"more letters shared than there were": bytes.Replace(good, []byte("\x00\x04home"), []byte("\x7f\x04home"), 1),
+		"nothing": nil, "half of the header": good[:5], "another version": append([]byte("names/2\n"), good[8:]...), "a page": []byte("<!doctype html>\n"),
+		"truncated in a name": good[:len(good)-1], "truncated in a pack": good[:12], "unsorted packs": listOf("mdi", "fc"), "a pack twice": listOf("fc", "fc"),
+		"unsorted names": listOf("mdi: home account"), "a name twice": listOf("mdi: home home"), "an invalid name": listOf("mdi: Home"), "an invalid key": listOf("MDI: home"),
+		"one name too few": bytes.Replace(good, []byte("mdi\x00\x00\x00\x00\x02"), []byte("mdi\x00\x00\x00\x00\x03"), 1),
+		"a shared prefix longer than the previous name": bytes.Replace(good, []byte("\x00\x04home"), []byte("\x7f\x04home"), 1),
 	} {
 		if _, err := ParseNames(b); err == nil {
-			t.Errorf("%s: it is read", name)
+			t.Errorf("%s: ParseNames accepts it", name)
 		}
 	}
 	if n, err := ParseNames(listOf()); err != nil || n.Len() != 0 {
@@ -89,7 +90,8 @@ func TestParseNames(t *testing.T) {
 	}
 }
 
-// What is read holds the names that it says, and looking something up in it is safe.
+// FuzzParseNames checks that an accepted list has the number of names that it announces, and that
+// lookups in it do not panic.
 func FuzzParseNames(f *testing.F) {
 	f.Add(listOf("fc: apple", "-mdi: account account-outline home -homes"), "mdi", "home")
 	f.Add([]byte("names/1\n"), "", "")
@@ -104,22 +106,22 @@ func FuzzParseNames(f *testing.F) {
 			count += p.count
 			for k := range p.count {
 				if at, found, _ := p.search(p.name(k)); !found || at != k {
-					t.Fatalf("%s/%s is not where it is", p.key, p.name(k))
+					t.Fatalf("search finds %s/%s at %d, want %d", p.key, p.name(k), at, k)
 				}
 			}
 		}
 		if count != n.Len() {
-			t.Errorf("%d names, %d are said", count, n.Len())
+			t.Errorf("%d names, but Len = %d", count, n.Len())
 		}
 		if hasPack, hasIcon := n.Has(pack, name); (hasPack || hasIcon) && !bytes.Contains(b, []byte(pack)) {
-			t.Errorf("%s/%s is there", pack, name)
+			t.Errorf("Has finds %s/%s", pack, name)
 		}
 		n.Near(pack, name)
 		n.NearPacks(pack)
 	})
 }
 
-// many are as many names as the largest library has.
+// many yields as many names as the largest library has.
 func many() iter.Seq[PackNames] {
 	return func(yield func(PackNames) bool) {
 		for p := range 222 {
@@ -142,23 +144,23 @@ func BenchmarkNames(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("made", func(b *testing.B) {
+	b.Run("append", func(b *testing.B) {
 		for b.Loop() {
 			AppendNames(nil, many())
 		}
 	})
-	b.Run("read", func(b *testing.B) {
+	b.Run("parse", func(b *testing.B) {
 		b.SetBytes(int64(len(wire)))
 		b.ReportAllocs()
 		for b.Loop() {
 			ParseNames(wire)
 		}
 	})
-	b.Run("asked", func(b *testing.B) {
+	b.Run("has", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			if _, there := n.Has(n.packs[i%222].key, "account-0500-outlinex"); there {
-				b.Fatal("it is there")
+				b.Fatal("Has finds a name that does not exist")
 			}
 		}
 	})

@@ -8,19 +8,21 @@ import (
 	"strings"
 )
 
-// MaxNear is how many close names are given at most.
+// MaxNear is the largest number of similar names in an answer.
 const MaxNear = 5
 
-// A Shelf has the names of a pack, sorted. Some are hidden: those are fetched by name and shown in no list.
-type Shelf interface {
-	Near(name string, n int) iter.Seq[string] // up to n that stand next to where name does or would
-	Shows(name string) (there, visible bool)
+// A NameList has the names of a pack, sorted. Some are hidden: clients can fetch them by name, but
+// no list shows them.
+type NameList interface {
+	Near(name string, n int) iter.Seq[string] // up to n names around the place of name
+	Lookup(name string) (there, visible bool)
 }
 
-// Near gives names on a shelf that are close to one that it has not, the closest first; hidden ones are not among them. Its cost is bounded, not its
-// quality: it looks at the neighbours of the name in the sorted list, and of the name with a letter lost or two exchanged,
-// where slips of the keyboard lead to.
-func Near(s Shelf, name string) []string {
+// Near returns names in the list that are similar to a name that is not in it, the closest first,
+// without hidden ones. Its cost is bounded, so it may miss some: it looks at the neighbours of the
+// name in the sorted list, and at those of the name with a character removed or two exchanged, as
+// in common typos.
+func Near(s NameList, name string) []string {
 	seen := map[string]int{}
 	look := func(start string, n int) {
 		for near := range s.Near(start, n) {
@@ -30,23 +32,23 @@ func Near(s Shelf, name string) []string {
 		}
 	}
 	look(name, 24)
-	for _, slip := range slips(name) {
-		if there, _ := s.Shows(slip); there {
-			seen[slip] = distance(name, slip)
+	for _, typo := range typos(name) {
+		if there, _ := s.Lookup(typo); there {
+			seen[typo] = distance(name, typo)
 		}
-		look(slip, 2)
+		look(typo, 2)
 	}
 	names := closest(name, seen)
 	shown := names[:0]
 	for _, near := range names {
-		if _, visible := s.Shows(near); visible && len(shown) < MaxNear {
+		if _, visible := s.Lookup(near); visible && len(shown) < MaxNear {
 			shown = append(shown, near)
 		}
 	}
 	return shown
 }
 
-// NearKeys gives those of these keys that are close to one that is not among them, the closest first.
+// NearKeys returns the keys that are similar to a key that is not among them, the closest first.
 func NearKeys(keys iter.Seq[string], key string) []string {
 	seen := map[string]int{}
 	for k := range keys {
@@ -56,8 +58,9 @@ func NearKeys(keys iter.Seq[string], key string) []string {
 	return names[:min(len(names), MaxNear)]
 }
 
-// Around gives up to n of the places 0 to length-1 that lie next to at, in turn after and before it. Where found is set, at itself is
-// what they are next to; else it is the place before which that would stand.
+// Around yields up to n of the indices 0 to length-1 that are closest to at, alternately after and
+// before it. If found is set, at is the index of an element and Around leaves it out; otherwise at
+// is the index where an element would be inserted.
 func Around(at int, found bool, length, n int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		before, after := at-1, at
@@ -78,12 +81,13 @@ func Around(at int, found bool, length, n int) iter.Seq[int] {
 	}
 }
 
-// maxSlips bounds the work for a long name: the slips of its first letters are tried.
-const maxSlips = 16
+// maxTypos bounds the work for a long name: only its first characters are varied.
+const maxTypos = 16
 
-func slips(name string) []string {
+// typos returns the variants of name with a character removed or two neighbours exchanged.
+func typos(name string) []string {
 	var out []string
-	for i := 0; i < min(len(name), maxSlips); i++ {
+	for i := 0; i < min(len(name), maxTypos); i++ {
 		out = append(out, name[:i]+name[i+1:])
 		if i+1 < len(name) && name[i] != name[i+1] {
 			out = append(out, name[:i]+name[i+1:i+2]+name[i:i+1]+name[i+2:])
@@ -92,7 +96,7 @@ func slips(name string) []string {
 	return out
 }
 
-// closest leaves out what is too far from name, and sorts the rest.
+// closest removes the names that are too far from name, and sorts the rest.
 func closest(name string, distances map[string]int) []string {
 	bound := max(1, min(3, len(name)/3))
 	maps.DeleteFunc(distances, func(near string, d int) bool {
@@ -103,11 +107,11 @@ func closest(name string, distances map[string]int) []string {
 	})
 }
 
-// maxDistance is what distance gives at most: more is as good as unlike.
+// maxDistance is the largest value that distance returns; names that far apart are not similar.
 const maxDistance = 32
 
-// distance is that of Damerau and Levenshtein (optimal string alignment) between two names: letters lost, added or
-// changed, or neighbours exchanged.
+// distance returns the Damerau-Levenshtein distance (optimal string alignment) between two names:
+// the number of characters to remove, add or change, or of neighbours to exchange.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 || len(a)-len(b) > maxDistance || len(b)-len(a) > maxDistance {
 		return maxDistance

@@ -2,25 +2,28 @@ package icon
 
 import "strings"
 
-// A License is the licence of a pack. SPDX is its identifier in the SPDX list; URL is the page with its text.
+// A License is the licence of a pack. SPDX is its identifier in the SPDX list; URL is the page with
+// its text.
 type License struct {
 	SPDX  string `json:"spdx"`
 	Title string `json:"title"`
 	URL   string `json:"url"`
 }
 
-// CommercialUse reports whether the licence allows commercial use: all that packs use do, but for Creative Commons' NC ones.
+// CommercialUse reports whether the licence allows commercial use. Of the licences that packs have,
+// only the NC ones of Creative Commons do not.
 func (l License) CommercialUse() bool {
 	return !strings.HasPrefix(l.SPDX, "CC-BY-NC")
 }
 
-// A Category is a group of icons in a pack; Count leaves hidden icons out.
+// A Category is a group of icons in a pack. Count excludes hidden icons.
 type Category struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
 }
 
-// A Pack describes a set of icons with one licence, as the API lists it. Count leaves hidden icons and aliases out.
+// A Pack describes a set of icons with one licence, as the API lists it. Count excludes hidden
+// icons and aliases.
 type Pack struct {
 	Pack          string     `json:"pack"`
 	Name          string     `json:"name"`
@@ -36,12 +39,12 @@ type Pack struct {
 	Version       string     `json:"version"`
 	Category      string     `json:"category"`
 	Samples       []string   `json:"samples"`
-	Monochrome    bool       `json:"monochrome"` // every icon of it is
-	Height        []float64  `json:"height"`     // the heights that its icons are drawn for
+	Monochrome    bool       `json:"monochrome"` // whether every icon is monochrome
+	Height        []float64  `json:"height"`     // the heights that its icons are designed for
 }
 
-// SetLicense fills every field that follows from the pack's name, author and licence. The attribution is one line that
-// credits all three, as Creative Commons recommends (title, author, licence).
+// SetLicense sets all fields that follow from the pack's name, author and licence. The attribution
+// is one line that credits all three, as Creative Commons recommends (title, author, licence).
 func (p *Pack) SetLicense(l License) {
 	p.License, p.LicenseTitle, p.LicenseURL, p.CommercialUse = l.SPDX, l.Title, l.URL, l.CommercialUse()
 	p.Attribution = p.Name
@@ -51,5 +54,5 @@ func (p *Pack) SetLicense(l License) {
 	p.Attribution += ", " + l.SPDX
 }
 
-// LicenseOf is the licence that SetLicense wrote.
+// LicenseOf returns the licence that SetLicense stored.
 func (p *Pack) LicenseOf() License { return License{p.License, p.LicenseTitle, p.LicenseURL} }

@@ -9,20 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// A ParamError says which parameter of a call is wrong, and how to mend it; Parameter is empty where the query as a whole
-// can't be read. It never repeats what was sent.
+// A ParamError says which request parameter is wrong, and which values are valid. Parameter is
+// empty if the query as a whole can't be read. The error never repeats the client's input.
 type ParamError struct{ Parameter, Detail string }
 
 func (e *ParamError) Error() string { return e.Detail }
 
-// BadParameter gives the parameter's name and the words for the caller; package problem makes the answer of it.
+// BadParameter returns the name of the parameter and the text for the client. Package problem makes
+// the answer from it.
 func (e *ParamError) BadParameter() (name, detail string) { return e.Parameter, e.Detail }
 
-// Params are the parameters of a call that its route knows, decoded. A parameter that was not given is absent.
+// Params holds the decoded parameters of a request that its route knows. A parameter that the
+// request lacks is absent.
 type Params map[string]string
 
-// ParseQuery reads a raw query (application/x-www-form-urlencoded). Parameters that are not among known are ignored,
-// whatever is in them; a known one that is given twice, that is not UTF-8 or that is wrongly percent-encoded is an error.
+// ParseQuery reads a raw query (application/x-www-form-urlencoded). It ignores parameters that are
+// not in known, even malformed ones. A known parameter that is repeated, is not UTF-8 or is wrongly
+// percent-encoded is an error.
 func ParseQuery(raw string, known ...string) (Params, error) {
 	p := Params{}
 	for raw != "" {
@@ -48,7 +51,7 @@ func ParseQuery(raw string, known ...string) (Params, error) {
 	return p, nil
 }
 
-// Int reads a whole number from min to max; absent, it is def.
+// Int reads a whole number from min to max. It returns def if the parameter is absent.
 func (p Params) Int(name string, min, max, def int) (int, error) {
 	s, given := p[name]
 	if !given {
@@ -61,7 +64,7 @@ func (p Params) Int(name string, min, max, def int) (int, error) {
 	return n, nil
 }
 
-// Key reads a pack's key; absent, it is "".
+// Key reads the key of a pack. It returns "" if the parameter is absent.
 func (p Params) Key(name string) (string, error) {
 	s, given := p[name]
 	if given && !ValidKey(s) {
@@ -70,7 +73,7 @@ func (p Params) Key(name string) (string, error) {
 	return s, nil
 }
 
-// Bool reads true or false; absent, it is false.
+// Bool reads true or false. It returns false if the parameter is absent.
 func (p Params) Bool(name string) (bool, error) {
 	switch s, given := p[name]; {
 	case !given, s == "false":

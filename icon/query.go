@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// CanonicalQuery gives the one form of all spellings of a query that are the same: "arrowLeft", "Arrow  left" and "arrow left"
-// are "arrow left". Words of camelCase are parted first, then letters made small, then spaces made one. What it gives is its
-// own canonical form, in valid UTF-8; of more than MaxText characters the first are left.
+// CanonicalQuery returns the canonical form of a search query: "arrowLeft", "Arrow  left" and
+// "arrow left" all give "arrow left". It splits camelCase words first, then lowers the case, then
+// collapses white space. The result is valid UTF-8 and its own canonical form. If it has more than
+// MaxText characters, it is cut.
 func CanonicalQuery(q string) string {
 	var b strings.Builder
 	runes := []rune(strings.ToValidUTF8(q, "\uFFFD"))
@@ -18,7 +19,7 @@ func CanonicalQuery(q string) string {
 		case unicode.IsSpace(r):
 			space = b.Len() > 0
 			continue
-		case i > 0 && humps(runes, i):
+		case i > 0 && startsWord(runes, i):
 			space = b.Len() > 0
 		}
 		if space {
@@ -30,9 +31,9 @@ func CanonicalQuery(q string) string {
 	return firstCharacters(b.String(), MaxText)
 }
 
-// humps reports whether runes[i] begins a word of camelCase: a capital after a small letter or a digit, or the last capital
-// before small letters ("HTMLFile" is html file).
-func humps(runes []rune, i int) bool {
+// startsWord reports whether runes[i] begins a word of camelCase: a capital after a lower-case
+// letter or a digit, or the last capital before lower-case letters ("HTMLFile" is html file).
+func startsWord(runes []rune, i int) bool {
 	if !unicode.IsUpper(runes[i]) {
 		return false
 	}
@@ -41,7 +42,7 @@ func humps(runes []rune, i int) bool {
 		unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
-// firstCharacters are the first n of s, without a space at their end.
+// firstCharacters returns the first n characters of s, without a space at the end.
 func firstCharacters(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

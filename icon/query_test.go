@@ -29,10 +29,10 @@ func FuzzCanonicalQuery(f *testing.F) {
 			t.Fatalf("CanonicalQuery(%q) = %q, whose canonical form is %q", s, q, again)
 		}
 		if n := utf8.RuneCountInString(q); n > MaxText || !utf8.ValidString(q) || strings.TrimSpace(q) != q {
-			t.Fatalf("CanonicalQuery(%q) = %q, of %d characters", s, q, n)
+			t.Fatalf("CanonicalQuery(%q) = %q, with %d characters", s, q, n)
 		}
 		if same := CanonicalQuery("  " + strings.ReplaceAll(s, " ", "\t ") + "\n"); same != q {
-			t.Fatalf("with other spaces %q is %q, not %q", s, same, q)
+			t.Fatalf("with other white space, CanonicalQuery(%q) = %q, want %q", s, same, q)
 		}
 	})
 }

@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// A licence token is "iel_" and 40 characters of base62: TokenSecretLen that are random (202 bits), and six of a checksum, so that one
-// that is mistyped or made up is refused where it arrives, and scanners for leaked secrets find real ones alone. The form is that of
-// GitHub's tokens ("Behind GitHub's new authentication token formats", 2021): the CRC-32 of the random part, in base62 with leading zeros.
+// A licence token is "iel_" and 40 characters of base62: TokenSecretLen random ones (202 bits) and
+// six of a checksum. With the checksum, the edge refuses a mistyped or invented token without a
+// query to the origin, and scanners for leaked secrets recognise real tokens. The form is that of
+// GitHub's tokens ("Behind GitHub's new authentication token formats", 2021): the CRC-32 of the
+// random part, in base62 with leading zeros.
 const (
 	TokenAlphabet  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	TokenSecretLen = 34
@@ -19,8 +21,9 @@ const (
 	maxPlan     = 64 // bytes
 )
 
-// WellFormedToken reports whether s has the form of a token and its checksum is right. No token with one character changed is
-// well-formed: CRC-32 finds every error within 32 successive bits.
+// WellFormedToken reports whether s has the form of a token and a correct checksum. Changing one
+// character of a well-formed token makes it malformed, because CRC-32 detects every error within 32
+// successive bits.
 func WellFormedToken(s string) bool {
 	if len(s) != tokenLen || !strings.HasPrefix(s, tokenPrefix) {
 		return false
@@ -34,7 +37,7 @@ func WellFormedToken(s string) bool {
 	return subtle.ConstantTimeCompare([]byte(check), []byte(checksum(secret))) == 1
 }
 
-// AssembleToken makes a token of its random part: TokenSecretLen characters of TokenAlphabet.
+// AssembleToken makes a token from its random part: TokenSecretLen characters of TokenAlphabet.
 func AssembleToken(secret string) string {
 	return tokenPrefix + secret + checksum(secret)
 }
@@ -49,6 +52,6 @@ func checksum(secret string) string {
 	return string(out[:])
 }
 
-// ValidPlan reports whether s can be what a token's plan is called, also in a limit ("lifetime:search=600/1m"): the letters of a
-// pack's key, at most 64 bytes.
+// ValidPlan reports whether s can be the name of a token's plan, which limits also use
+// ("lifetime:search=600/1m"): the characters of a pack's key, at most 64 bytes.
 func ValidPlan(s string) bool { return len(s) <= maxPlan && ValidKey(s) }

@@ -6,7 +6,8 @@ import (
 )
 
 func TestWellFormedToken(t *testing.T) {
-	// The checksum was made with another implementation (zlib's CRC-32), to fix the form: tokens in people's hands depend on it.
+	// Another implementation (zlib's CRC-32) made this checksum. It fixes the form, because users
+	// hold tokens of it.
 	const good = "iel_" + "0123456789ABCDEFGHIJKLMNOPQRSTUVWX" + "0TeJoD"
 	for _, c := range []struct {
 		token string
@@ -22,9 +23,9 @@ func TestWellFormedToken(t *testing.T) {
 		{"ghp_" + good[4:], false},
 		{strings.ToLower(good), false},
 		{"iel_" + strings.Repeat("0", 40), false},
-		{"iel_" + "é" + good[6:], false}, // two bytes that are no character of base62
+		{"iel_" + "é" + good[6:], false}, // two bytes outside of base62
 		{AssembleToken(strings.Repeat("é", 17)), false},
-		{AssembleToken(strings.Repeat("\x00", 34)), false}, // a checksum alone does not help
+		{AssembleToken(strings.Repeat("\x00", 34)), false}, // a correct checksum is not enough
 		{AssembleToken(strings.Repeat("-", 34)), false},
 	} {
 		if got := WellFormedToken(c.token); got != c.want {
@@ -33,12 +34,13 @@ func TestWellFormedToken(t *testing.T) {
 	}
 }
 
-// Everything that is issued is well-formed, and nothing that is one character away from it.
+// FuzzWellFormedToken checks that every issued token is well-formed, and that no string at one
+// character's distance is.
 func FuzzWellFormedToken(f *testing.F) {
 	f.Add("0123456789ABCDEFGHIJKLMNOPQRSTUVWX", uint(7), byte('x'))
 	f.Add("", uint(3), byte('-'))
 	f.Fuzz(func(t *testing.T, s string, at uint, c byte) {
-		made := make([]byte, TokenSecretLen) // a random part made of the input
+		made := make([]byte, TokenSecretLen) // a random part, derived from the input
 		for i := range made {
 			made[i] = TokenAlphabet[0]
 			if i < len(s) {
@@ -47,7 +49,7 @@ func FuzzWellFormedToken(f *testing.F) {
 		}
 		issued := AssembleToken(string(made))
 		if !WellFormedToken(issued) {
-			t.Fatalf("WellFormedToken(%q) = false for what is issued", issued)
+			t.Fatalf("WellFormedToken(%q) = false for an issued token", issued)
 		}
 		for _, token := range []string{issued, s} {
 			if !WellFormedToken(token) {
@@ -58,7 +60,7 @@ func FuzzWellFormedToken(f *testing.F) {
 				t.Fatalf("%q and %q are both well-formed", token, changed)
 			}
 			if shorter := token[:i] + token[i+1:]; WellFormedToken(shorter) || WellFormedToken(token+string([]byte{c})) {
-				t.Fatalf("%q is well-formed, and so is one that is longer or shorter", token)
+				t.Fatalf("%q is well-formed, and so is a longer or shorter string", token)
 			}
 		}
 	})

@@ -5,21 +5,23 @@ import (
 	"strings"
 )
 
-// MaxSize is the largest width or height that can be asked for, in pixels; the smallest is 1.
+// MaxSize is the largest width or height that a request may name, in pixels; the smallest is 1.
 const MaxSize = 4096
 
-// VariantParams are the parameters that choose how one icon is drawn, on the CDN path and in the API.
+// VariantParams are the parameters that choose the variant of an icon, on the CDN path and in the
+// API.
 var VariantParams = []string{"color", "size", "width", "height", "rotate", "flip"}
 
-// A Variant says how a drawing is shown: everything but its colour, in canonical form. The zero Variant is the plain drawing.
+// A Variant is the canonical form of a request's size, rotation and flip. The zero Variant is the
+// icon as published.
 type Variant struct {
-	Width, Height int  // in pixels; 0: the icon's own, or what the ratio gives
+	Width, Height int  // in pixels; 0: the icon's own size, or the one that the ratio gives
 	Rotate        int  // quarter turns clockwise, 0 to 3
 	HFlip, VFlip  bool // never both: that is half a turn
 }
 
-// ParseVariant reads size, width, height, rotate and flip.
-// Spellings of the same drawing give the same Variant: size is the height, and both flips are half a turn.
+// ParseVariant reads size, width, height, rotate and flip. Requests for the same image give the
+// same Variant: size is the height, and both flips are half a turn.
 func ParseVariant(p Params) (v Variant, err error) {
 	if _, given := p["size"]; given {
 		for _, other := range []string{"width", "height"} {
@@ -73,10 +75,11 @@ func (v Variant) canonical() Variant {
 	return v
 }
 
-// Plain reports whether v asks for the drawing as it is.
+// Plain reports whether v is the icon as published.
 func (v Variant) Plain() bool { return v == Variant{} }
 
-// Query is the canonical query of v, without a question mark; ParseVariant reads it back. It is empty for the plain drawing.
+// Query returns the canonical query of v without a question mark, which ParseVariant reads back. It
+// is empty for the zero Variant.
 func (v Variant) Query() string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+"="+value) }
@@ -98,7 +101,7 @@ func (v Variant) Query() string {
 	return strings.Join(parts, "&")
 }
 
-// ParamColor reads the color parameter; absent, it is "".
+// ParamColor reads the color parameter. It returns "" if the parameter is absent.
 func ParamColor(p Params) (Color, error) {
 	s, given := p["color"]
 	if !given {

@@ -12,26 +12,29 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
 const benchHelp = `
-Measures what a cache hit costs: this program's edge, nginx, Varnish, HAProxy and a bare fasthttp, pinned to one core and in turn, in
-front of the same origin with the real library; then the same over TLS, with HTTP/1.1 and HTTP/2, as h2load asks. It prints CPU time an
-answer and its ratios, and with --docs writes docs/performance.md. It refuses to print where an answer was wrong.
+Measures the cost of a cache hit for iconedge's edge, nginx, Varnish, HAProxy and a bare fasthttp. They take turns on one
+core, in front of the same origin with the real library; first in the clear, then over TLS with HTTP/1.1 and HTTP/2, with
+h2load as the client. It prints the CPU time of a response and its ratios, and with --docs writes docs/performance.md. If
+any response was wrong, it prints an error instead.
 
-  go build ./cmd/iconedge && go run ./loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
-  go run ./loadtest bench --rounds 7 --round 4s --install --docs docs
-  go run ./loadtest bench --only tls --rounds 7 --docs docs
+  make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
+  .cache/loadtest bench --rounds 7 --round 4s --install --docs docs
+  .cache/loadtest bench --only tls --rounds 7 --docs docs
 
-Nothing else should run meanwhile. --install takes from Debian what is missing (root and apt-get), --servers leaves some out.`
+Nothing else should run on the machine. --install installs missing servers from Debian (root and apt-get); --servers selects
+some of them.`
 
-// A bench is what `loadtest bench` was told, and what it runs.
+// A bench holds the settings of `loadtest bench`, and its state.
 type bench struct {
 	iconedge, library, store string
 	docs, work, only         string
-	servers                  texts
+	servers                  cli.List
 	install                  bool
 	icons, misses, resting   int
 	connections, clients     int
@@ -41,37 +44,37 @@ type bench struct {
 	serverCPU, clientCPU     int
 	seed                     uint64
 
-	std        streams
+	std        cli.Streams
 	paths      []string
 	missPaths  []string
 	reference  *reference
-	coded      map[icons][]string // paths of icons that our edge has in a coding
+	coded      map[icons][]string // paths of icons that our edge stores in a coding
 	origin     *peers.Server
 	contenders []*contender
 	result     report.Bench
 }
 
-func (b *bench) flags(fs *flagSet) {
+func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
 	fs.StringVar(&b.library, "library", "library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
-	fs.StringVar(&b.store, "store", "", "`address` of a store that is published already, dir:PATH, in place of the library")
-	fs.StringVar(&b.docs, "docs", "", "`folder` that performance.md and performance/ are written to (default they are not)")
+	fs.StringVar(&b.store, "store", "", "`address` of a store with a release, dir:PATH, instead of the library")
+	fs.StringVar(&b.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
 	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
 	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
 	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, or tls (default both)")
-	fs.BoolVar(&b.install, "install", false, "take missing servers, and h2load, from Debian's packages")
-	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons of the library")
-	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons that each round of misses takes; 0 for no such rounds")
-	fs.IntVar(&b.resting, "resting", 2000, "`number` of connections over TLS that are weighed at rest; 0 for none")
+	fs.BoolVar(&b.install, "install", false, "install missing servers, and h2load, from Debian's packages")
+	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons to request")
+	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons for each round of misses; 0: no such rounds")
+	fs.IntVar(&b.resting, "resting", 2000, "`number` of idle connections over TLS whose memory is measured; 0: none")
 	fs.IntVar(&b.connections, "connections", 64, "`number` of keep-alive connections")
-	fs.IntVar(&b.clients, "clients", 16, "`number` of loopback addresses that they come from")
+	fs.IntVar(&b.clients, "clients", 16, "`number` of loopback addresses of the client")
 	fs.IntVar(&b.rounds, "rounds", 3, "`number` of rounds")
 	fs.DurationVar(&b.round, "round", 3*time.Second, "`time` of each server and column in a round")
-	fs.DurationVar(&b.warmUp, "warm-up", 300*time.Millisecond, "`time` of load before it that is not counted")
+	fs.DurationVar(&b.warmUp, "warm-up", 300*time.Millisecond, "`time` of load before each measurement")
 	fs.Float64Var(&b.rate, "rate", 15_000, "requests a second of the open loop, a `number`")
 	fs.IntVar(&b.serverCPU, "server-cpu", 0, "`core` of the servers")
 	fs.IntVar(&b.clientCPU, "client-cpu", 1, "`core` of the load tester and the origin")
-	fs.Uint64Var(&b.seed, "seed", 1, "`number` that the choice of icons and their order follow from")
+	fs.Uint64Var(&b.seed, "seed", 1, "`number` that determines the choice of icons and their order")
 }
 
 func (b *bench) validate() error {
@@ -82,29 +85,29 @@ func (b *bench) validate() error {
 		}
 	}
 	check(b.only == "" || b.only == inClear || b.only == overTLS, "--only must be clear or tls")
-	check(b.icons >= 1 && b.misses >= 0 && b.resting >= 0, "--icons must be 1 at least, --misses and --resting not negative")
-	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be 1 at least")
-	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be 1 at least, --round more than 0, --warm-up not negative")
+	check(b.icons >= 1 && b.misses >= 0 && b.resting >= 0, "--icons must be at least 1, --misses and --resting not negative")
+	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be at least 1")
+	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be at least 1, --round more than 0, --warm-up not negative")
 	check(b.rate > 0, "--rate must be more than 0")
-	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU, "--server-cpu and --client-cpu must be two cores: servers are measured on one of their own")
+	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU, "--server-cpu and --client-cpu must differ: the servers need a core of their own")
 	for _, name := range b.servers {
-		check(slices.Contains(slices.Concat(contenders, secureContenders), name), "--servers "+name+": there is no such server")
+		check(slices.Contains(slices.Concat(contenders, secureContenders), name), "--servers "+name+": no such server")
 	}
 	return errors.Join(errs...)
 }
 
-func runBench(ctx context.Context, std streams, args []string) (err error) {
+func runBench(ctx context.Context, std cli.Streams, args []string) (err error) {
 	b := bench{std: std, coded: map[icons][]string{}}
-	fs := newFlags("bench", benchHelp)
+	fs := program.Flags("bench", "", benchHelp)
 	b.flags(fs)
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := b.validate(); err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	if b.install {
-		if err := peers.Install(ctx, std.err); err != nil {
+		if err := peers.Install(ctx, std.Err); err != nil {
 			return err
 		}
 	}
@@ -117,13 +120,13 @@ func runBench(ctx context.Context, std streams, args []string) (err error) {
 	return b.measureParts(ctx)
 }
 
-// The parts of a bench.
+// Parts of a bench.
 const (
 	inClear = "clear"
 	overTLS = "tls"
 )
 
-// measureParts measures the parts that are wanted, and writes down each as soon as it has been measured.
+// measureParts measures the selected parts. It writes the page after each of them.
 func (b *bench) measureParts(ctx context.Context) error {
 	if err := b.startOrigin(ctx); err != nil {
 		return err
@@ -150,7 +153,7 @@ func (b *bench) measureParts(ctx context.Context) error {
 	return b.write(report.Page{Secure: result})
 }
 
-// write writes the page, where that was asked for.
+// write writes the page if --docs is set.
 func (b *bench) write(measured report.Page) error {
 	if b.docs == "" {
 		return nil
@@ -158,35 +161,35 @@ func (b *bench) write(measured report.Page) error {
 	return writeDocs(b.docs, measured)
 }
 
-// show prints what there is.
+// show prints the results so far.
 func (b *bench) show() {
 	if len(b.result.Cells) == 0 {
 		return
 	}
 	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.MissTable()} {
 		if len(t.Rows) > 0 && len(t.Head) > 1 {
-			fmt.Fprintln(b.std.out)
-			report.Text(b.std.out, t)
+			fmt.Fprintln(b.std.Out)
+			report.Text(b.std.Out, t)
 		}
 	}
 	for _, column := range b.result.Measured() {
-		fmt.Fprintln(b.std.out)
-		report.Text(b.std.out, b.result.ColumnTable(column, 0))
+		fmt.Fprintln(b.std.Out)
+		report.Text(b.std.Out, b.result.ColumnTable(column, 0))
 	}
 	for _, column := range b.result.MeasuredRated() {
-		fmt.Fprintf(b.std.out, "\nat %.0f/s\n", b.rate)
-		report.Text(b.std.out, b.result.ColumnTable(column, b.rate))
+		fmt.Fprintf(b.std.Out, "\nat %.0f/s\n", b.rate)
+		report.Text(b.std.Out, b.result.ColumnTable(column, b.rate))
 	}
 }
 
 func (b *bench) showSecure(s *report.Secure) {
 	for _, t := range []report.Table{s.CPUTable(0), s.TargetTable(), s.PaceTable(0), s.RestTable()} {
-		fmt.Fprintln(b.std.out)
-		report.Text(b.std.out, t)
+		fmt.Fprintln(b.std.Out)
+		report.Text(b.std.Out, t)
 	}
 }
 
-// weigh reads the servers' memory.
+// weigh reads the memory of the servers.
 func (b *bench) weigh() error {
 	for i, c := range b.contenders {
 		rss, err := c.server.RSS()
@@ -212,7 +215,8 @@ func (b *bench) stop() {
 	}
 }
 
-// prepare pins this program, and makes the folder to work in; done removes it where it is ours.
+// prepare pins this process to its core and makes the working folder. The function done removes the
+// folder if prepare made it.
 func (b *bench) prepare() (done func(), err error) {
 	if err := peers.PinSelf(b.clientCPU); err != nil {
 		return nil, err
@@ -221,7 +225,7 @@ func (b *bench) prepare() (done func(), err error) {
 		return nil, err
 	}
 	if _, err := exec.LookPath("h2load"); err != nil && b.only != inClear {
-		return nil, fmt.Errorf("the part over TLS: %w (--install takes it from Debian, --only clear leaves it out)", err)
+		return nil, fmt.Errorf("measuring over TLS: %w (--install installs it from Debian, --only clear omits this part)", err)
 	}
 	var names []string
 	for _, c := range columns {
@@ -232,7 +236,7 @@ func (b *bench) prepare() (done func(), err error) {
 	return done, err
 }
 
-// header is what is known of a part before it is measured.
+// header returns the description of a part before its measurement.
 func (b *bench) header(columns []string) report.Bench {
 	r := report.Bench{
 		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: b.rounds, Seconds: b.round.Seconds(), Rate: b.rate, Icons: b.icons, Columns: columns,
@@ -245,7 +249,7 @@ func (b *bench) header(columns []string) report.Bench {
 	return r
 }
 
-// workFolder is the folder that was asked for, or a new one in memory where there is a file system for that.
+// workFolder returns the given folder, or a new one in /dev/shm if there is one.
 func workFolder(asked string) (dir string, done func(), err error) {
 	if info, err := os.Stat("/dev/shm"); asked == "" && err == nil && info.IsDir() {
 		return newFolder("/dev/shm")
@@ -253,7 +257,7 @@ func workFolder(asked string) (dir string, done func(), err error) {
 	return diskFolder(asked)
 }
 
-// diskFolder is the folder that was asked for, or a new temporary one.
+// diskFolder returns the given folder, or a new temporary one.
 func diskFolder(asked string) (dir string, done func(), err error) {
 	if asked == "" {
 		return newFolder("")
@@ -262,10 +266,10 @@ func diskFolder(asked string) (dir string, done func(), err error) {
 	return dir, func() {}, errors.Join(err, os.MkdirAll(asked, 0o755))
 }
 
-// newFolder makes one that servers which give up root can use, too.
+// newFolder makes a folder that servers which drop root can use too.
 func newFolder(parent string) (dir string, done func(), err error) {
 	if dir, err = os.MkdirTemp(parent, "loadtest-"); err != nil {
-		return "", nil, fmt.Errorf("making a folder to work in: %w", err)
+		return "", nil, fmt.Errorf("making the working folder: %w", err)
 	}
 	return dir, func() { os.RemoveAll(dir) }, os.Chmod(dir, 0o755)
 }

@@ -11,40 +11,41 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
 const ceilingHelp = `
-Answers from memory what another server answered, with no more code than fasthttp needs: a body as long, header lines as long. No cache
-on fasthttp can be cheaper, so that this is the ceiling of one.
+Answers with the stored responses of another server, with bodies and header sections of the same length, and with no more
+code than fasthttp needs. No cache on fasthttp can cost less, so its speed is the upper bound for one.
 
   loadtest ceiling --listen 127.0.0.1:8090 --copy http://127.0.0.1:8080
 
-What it has not been asked yet it asks the other server, once.`
+It fetches each response from the other server once, when it is first requested.`
 
-func runCeiling(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("ceiling", ceilingHelp)
+func runCeiling(ctx context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("ceiling", "", ceilingHelp)
 	listen := fs.String("listen", "127.0.0.1:0", "`address` to answer on")
-	copied := fs.String("copy", "", "`URL` of the server whose answers are copied")
-	if err := fs.parse(std, args); err != nil {
+	copied := fs.String("copy", "", "`URL` of the server whose responses are copied")
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	from, err := parseTarget(ctx, *copied)
 	if err != nil {
-		return errUsage("--copy: " + err.Error())
+		return cli.Usage("--copy: " + err.Error())
 	}
 	c := &ceiling{from: from, kept: map[variant]map[string]*copiedAnswer{}}
 	return listenAndServe(ctx, std, *listen, c.serve)
 }
 
 // listenAndServe runs a bare fasthttp server until ctx ends.
-func listenAndServe(ctx context.Context, std streams, address string, handler fasthttp.RequestHandler) error {
+func listenAndServe(ctx context.Context, std cli.Streams, address string, handler fasthttp.RequestHandler) error {
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "listening address=%s\n", ln.Addr())
+	fmt.Fprintf(std.Err, "listening address=%s\n", ln.Addr())
 	server := &fasthttp.Server{Handler: handler, NoDefaultServerHeader: true}
 	stopped := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stopped()
@@ -54,7 +55,7 @@ func listenAndServe(ctx context.Context, std streams, address string, handler fa
 	return nil
 }
 
-// A ceiling keeps answers by what its requests may differ in.
+// A ceiling stores responses by the properties in which its requests may differ.
 type ceiling struct {
 	from target
 	mu   sync.RWMutex
@@ -63,10 +64,11 @@ type ceiling struct {
 
 type variant struct {
 	conditional bool
-	coding      string // Accept-Encoding as it came
+	coding      string // the Accept-Encoding field, unparsed
 }
 
-// A copiedAnswer is what another server answered. fill makes its header lines as long as the other's.
+// A copiedAnswer is the response of another server. The field fill makes its header section as long
+// as the other server's.
 type copiedAnswer struct {
 	status                          int
 	contentType, coding, etag, fill []byte
@@ -105,12 +107,12 @@ func (c *ceiling) find(ctx *fasthttp.RequestCtx) *copiedAnswer {
 	conditional := len(h.Peek("If-None-Match")) > 0
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	// The string of a key that is only looked for is not copied.
+	// A lookup does not copy the string of its key.
 	coding := h.Peek("Accept-Encoding")
 	return c.kept[variant{conditional, string(coding)}][string(ctx.RequestURI())]
 }
 
-// copy asks the other server, with the fields that its answer depends on.
+// copy fetches the response from the other server, with the request fields that it depends on.
 func (c *ceiling) copy(ctx *fasthttp.RequestCtx) (copied *copiedAnswer, err error) {
 	m := mix.Maker{Host: c.from.host}
 	for _, name := range []string{"Accept-Encoding", "If-None-Match"} {
@@ -120,14 +122,14 @@ func (c *ceiling) copy(ctx *fasthttp.RequestCtx) (copied *copiedAnswer, err erro
 	}
 	uri := string(ctx.RequestURI())
 	err = load.Ask(ctx, c.from.addr, 1, func(int) []byte { return m.Get(uri) }, func(_ int, a load.Answer) error {
-		copied = c.keep(ctx, uri, a)
+		copied = c.store(ctx, uri, a)
 		return nil
 	})
 	return copied, err
 }
 
-// keep makes an answer of our own as long as a, and keeps it.
-func (c *ceiling) keep(ctx *fasthttp.RequestCtx, uri string, a load.Answer) *copiedAnswer {
+// store builds a response of the same length as a, and stores it.
+func (c *ceiling) store(ctx *fasthttp.RequestCtx, uri string, a load.Answer) *copiedAnswer {
 	copied := &copiedAnswer{
 		status: a.Status, body: a.Body, contentType: []byte(a.Header.Get("Content-Type")), coding: []byte(a.Header.Get("Content-Encoding")),
 		etag: []byte(a.Header.Get("ETag")),

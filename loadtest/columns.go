@@ -17,29 +17,31 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A column is a way in which servers are asked.
+// A column is one kind of request that all servers get.
 type column struct {
 	name   string
-	icons  icons    // that are asked for
-	kind   mix.Kind // of requests
-	fields []string // header lines
-	coding string   // that answers must have
-	alone  bool     // is asked of our edge alone
-	rated  bool     // is measured at the fixed rate, too
+	icons  icons    // the requested icons
+	kind   mix.Kind // of the requests
+	fields []string // request header lines
+	coding string   // the Content-Encoding that responses must have
+	alone  bool     // only our edge gets this column
+	rated  bool     // also measured at the fixed rate
 }
 
-// icons are those that a column asks for.
+// icons selects the icons that a column requests.
 type icons string
 
 const (
 	all        icons = "all"
 	one        icons = "one"
-	monochrome icons = "monochrome" // those that colour changes
-	inGzip     icons = "gzip"       // those that our edge has in this coding: not all become smaller by it
-	inBrotli   icons = "br"
+	monochrome icons = "monochrome" // icons that a colour changes
+	// icons that our edge stores in this coding; not all icons become smaller by it
+	inGzip   icons = "gzip"
+	inBrotli icons = "br"
 )
 
-// A column of answers that are made otherwise than plain ones has a twin, which asks for the same icons as they are.
+// A column whose responses differ from plain ones has a twin column, which requests the same icons
+// without the difference.
 var columns = []column{
 	{name: report.Hot, icons: one, kind: mix.Plain, rated: true},
 	{name: report.Zipf, icons: all, kind: mix.Plain, rated: true},
@@ -63,17 +65,18 @@ func (c column) asks(server *contender) bool {
 	return server.name == report.Ours || !c.alone && (server.name != report.Limited || c.coding == "")
 }
 
-// hotPath is the icon that a hot column asks for: a small one, as most are.
+// hotPath is the icon of the hot columns. It is small, as most icons are.
 const hotPath = "/mdi/home.svg"
 
-// A reference is what the origin answers: the truth about every path, in no coding.
+// A reference holds the origin's responses without a coding. Every server's responses must equal
+// them.
 type reference struct {
 	mu   sync.Mutex
 	of   map[string]load.Want // by path and query
-	mono map[string]bool      // whether colour changes the drawing at this path
+	mono map[string]bool      // whether a colour changes the icon at this path
 }
 
-// newReference asks the origin for every path, plain and in its colour.
+// newReference fetches every path from the origin, plain and coloured.
 func newReference(ctx context.Context, origin target, paths []string) (*reference, error) {
 	r := &reference{of: map[string]load.Want{}, mono: map[string]bool{}}
 	m := mix.Maker{Host: origin.host}
@@ -87,7 +90,7 @@ func newReference(ctx context.Context, origin target, paths []string) (*referenc
 			if a.Status != 200 {
 				return fmt.Errorf("the origin answers %d", a.Status)
 			}
-			r.keep(kind, paths[i], plan.Requests[i].Target(), a.Body)
+			r.add(kind, paths[i], plan.Requests[i].Target(), a.Body)
 			return nil
 		})
 		if err != nil {
@@ -97,7 +100,7 @@ func newReference(ctx context.Context, origin target, paths []string) (*referenc
 	return r, nil
 }
 
-func (r *reference) keep(kind mix.Kind, path, address string, body []byte) {
+func (r *reference) add(kind mix.Kind, path, address string, body []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := load.Want{Status: 200, Length: int64(len(body)), Sum: load.Checksum(body), Summed: true}
@@ -107,7 +110,7 @@ func (r *reference) keep(kind mix.Kind, path, address string, body []byte) {
 	}
 }
 
-// check compares an answer, decoded, with the origin's.
+// check compares a response, decoded, with the origin's.
 func (r *reference) check(address string, a load.Answer) error {
 	body, err := decode(a.Header.Get("Content-Encoding"), a.Body)
 	if err != nil {
@@ -115,12 +118,12 @@ func (r *reference) check(address string, a load.Answer) error {
 	}
 	want := r.of[address]
 	if a.Status != want.Status || int64(len(body)) != want.Length || load.Checksum(body) != want.Sum {
-		return fmt.Errorf("status %d and %d bytes, but the origin's %d and %d, or other bytes: %w", a.Status, len(body), want.Status, want.Length, errWrong)
+		return fmt.Errorf("status %d and %d bytes, but the origin sent %d and %d, or other bytes: %w", a.Status, len(body), want.Status, want.Length, errWrong)
 	}
 	return nil
 }
 
-// decode undoes a content coding.
+// decode removes a content coding.
 func decode(coding string, body []byte) ([]byte, error) {
 	var decoded io.Reader
 	var err error
@@ -132,7 +135,7 @@ func decode(coding string, body []byte) ([]byte, error) {
 	case "br":
 		decoded = brotli.NewReader(bytes.NewReader(body))
 	default:
-		err = fmt.Errorf("an answer in the coding %q, which nobody asked for", coding)
+		err = fmt.Errorf("a response with Content-Encoding %q, which was not accepted", coding)
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ func decode(coding string, body []byte) ([]byte, error) {
 	return io.ReadAll(decoded)
 }
 
-// pathsOf are the paths that a column asks for.
+// pathsOf returns the paths of a column.
 func (b *bench) pathsOf(c column) (paths []string) {
 	switch c.icons {
 	case one:

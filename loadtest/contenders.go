@@ -18,7 +18,7 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A contender is a server that is measured, with what it is asked in each column that it is measured in.
+// A contender is a server under measurement, with the plan of each column that it is measured in.
 type contender struct {
 	name   string
 	ours   bool
@@ -28,20 +28,21 @@ type contender struct {
 
 var contenders = []string{report.Ours, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
 
-// wants reports whether a server is to be measured.
+// wants reports whether a server is selected.
 func (b *bench) wants(name string) bool {
 	return len(b.servers) == 0 || slices.Contains(b.servers, name)
 }
 
-// isOurs reports whether a server is one whose targets are judged.
+// isOurs reports whether the targets apply to a server.
 func isOurs(name string) bool { return name == report.Ours || name == report.Limited }
 
-// startOrigin publishes the library, starts an origin over it, picks icons, and asks for them all.
+// startOrigin publishes the library, starts an origin with it, picks icons, and fetches them all
+// for reference.
 func (b *bench) startOrigin(ctx context.Context) error {
 	store := b.store
 	if store == "" {
 		store = "dir:" + filepath.Join(b.work, "store")
-		fmt.Fprintf(b.std.err, "publishing %s\n", b.library)
+		fmt.Fprintf(b.std.Err, "publishing %s\n", b.library)
 		cmd := exec.CommandContext(ctx, b.iconedge, "publish", "--store", store, b.library)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("publishing the library: %w: %s", err, out)
@@ -64,7 +65,7 @@ func (b *bench) startOrigin(ctx context.Context) error {
 	}
 	b.missPaths = slices.DeleteFunc(all[b.icons:], func(p string) bool { return p == hotPath })
 	b.paths = all[:b.icons]
-	fmt.Fprintf(b.std.err, "asking the origin for %d icons\n", len(b.paths))
+	fmt.Fprintf(b.std.Err, "fetching %d icons from the origin\n", len(b.paths))
 	known := b.paths
 	if !slices.Contains(known, hotPath) {
 		known = append(slices.Clone(known), hotPath)
@@ -87,8 +88,8 @@ func ready(ctx context.Context, origin target) (err error) {
 	return fmt.Errorf("waiting for the origin: %w", err)
 }
 
-// startContenders starts every server that is to be measured, and sees what it answers: that fills its cache. One that is not installed
-// is left out. Our own edge comes first, since the ceiling copies it.
+// startContenders starts the selected servers and fills their caches. It skips servers that are not
+// installed. Our own edge comes first, because the ceiling copies its responses.
 func (b *bench) startContenders(ctx context.Context) error {
 	for _, name := range contenders {
 		if !b.wants(name) {
@@ -109,14 +110,14 @@ func (b *bench) startContenders(ctx context.Context) error {
 		}
 	}
 	if len(b.contenders) == 0 {
-		return errors.New("no server is left to measure")
+		return errors.New("no server to measure")
 	}
 	return nil
 }
 
 func (b *bench) leaveOut(of *report.Bench, format string, args ...any) {
 	words := fmt.Sprintf(format, args...)
-	fmt.Fprintln(b.std.err, "left out:", words)
+	fmt.Fprintln(b.std.Err, "omitted:", words)
 	of.Left = append(of.Left, words)
 }
 
@@ -136,7 +137,7 @@ func (b *bench) startServer(ctx context.Context, name string, place peers.Place)
 	return peers.Start(ctx, spec)
 }
 
-// place is where a server of a part of the bench runs.
+// place returns the folder and address of a server in a part of the bench.
 func (b *bench) place(part, name string) peers.Place {
 	return peers.Place{Dir: filepath.Join(b.work, part, name), Origin: b.origin.Listen, CPUs: strconv.Itoa(b.serverCPU), Cores: 1}
 }
@@ -146,7 +147,8 @@ func (b *bench) specOf(name string, place peers.Place) (peers.Spec, error) {
 	switch name {
 	case report.Ours:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off")...)
-	case report.Limited: // a limit that nobody comes near, but for which everything is counted
+	// a limit that no client reaches, but that the edge counts every request for
+	case report.Limited:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=1000000/1s")...)
 	case report.Reference:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off", "--http2-reference")...)
@@ -170,13 +172,13 @@ func (b *bench) listenOf(name string) (netip.AddrPort, error) {
 			return c.server.Listen, nil
 		}
 	}
-	return netip.AddrPort{}, fmt.Errorf("%s answers what %s answers: measure both", report.Ceiling, name)
+	return netip.AddrPort{}, fmt.Errorf("%s copies the responses of %s: select both", report.Ceiling, name)
 }
 
-// acquaint sees what a server answers in every column, and compares it with the origin's answers. A column that a server can't do is
-// left out.
+// acquaint requests every column from a server and compares the responses with the origin's. It
+// omits columns that the server cannot answer.
 func (b *bench) acquaint(ctx context.Context, c *contender) error {
-	fmt.Fprintf(b.std.err, "%s: filling its cache, comparing its answers\n", c.name)
+	fmt.Fprintf(b.std.Err, "%s: filling the cache, comparing responses\n", c.name)
 	if c.name == report.Ours {
 		err := errors.Join(b.findCoded(ctx, c, inGzip, acceptGzip), b.findCoded(ctx, c, inBrotli, acceptBrotli))
 		if err != nil {

@@ -13,25 +13,27 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
 const reportHelp = `
-Writes performance.md and its plots again from the figures that bench and grow left in performance/, with what people wrote beside
-them: performance/tried.md, what was tried, and performance/knees.md, why cost grows where it does.
+Writes performance.md and its plots again from the figures of bench and grow in performance/, and from the texts beside
+them: performance/tried.md (attempts) and performance/knees.md (why cost grows where it does).
 
   loadtest report --docs docs`
 
-func runReport(_ context.Context, std streams, args []string) error {
-	fs := newFlags("report", reportHelp)
+func runReport(_ context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("report", "", reportHelp)
 	docs := fs.String("docs", "docs", "`folder` of performance.md and performance/")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	return writeDocs(*docs, report.Page{})
 }
 
-// writeDocs writes performance.md of the figures on page; what is not on it is taken from where it is kept from before.
+// writeDocs writes performance.md. It takes the parts that are missing from page from the figures
+// of earlier runs.
 func writeDocs(docs string, page report.Page) error {
 	dir := filepath.Join(docs, "performance")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -56,7 +58,7 @@ func writeDocs(docs string, page report.Page) error {
 	return os.WriteFile(filepath.Join(docs, "performance.md"), b, 0o666)
 }
 
-// figures keeps those that were just measured, or reads those that were kept.
+// figures writes the figures that were measured, or reads those of an earlier run.
 func figures[T any](name string, measured **T) error {
 	if *measured != nil {
 		b, err := json.MarshalIndent(*measured, "", " ")
@@ -85,7 +87,7 @@ func words(name string, into *string) error {
 	return err
 }
 
-// lineOf is the value of the first line of a file that begins with a name.
+// lineOf returns the value of the first line of a file that begins with a name.
 func lineOf(file, name, separator string) string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -100,7 +102,7 @@ func lineOf(file, name, separator string) string {
 	return "unknown"
 }
 
-// machine says what this is measured on.
+// machine describes this machine.
 func machine() report.Machine {
 	m := report.Machine{CPU: lineOf("/proc/cpuinfo", "model name", ":"), System: lineOf("/etc/os-release", "PRETTY_NAME", "="), Kernel: "unknown"}
 	m.Cores = runtime.NumCPU()

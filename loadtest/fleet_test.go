@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/fleet"
 )
 
 func TestFleetFlags(t *testing.T) {
 	for _, row := range []struct {
 		args string
-		want string // of the error; empty: none
+		want string // part of the error; empty: no error
 	}{
 		{"", ""},
 		{"--shields 1 --clients 2 --phase 1s", ""},
@@ -24,9 +25,9 @@ func TestFleetFlags(t *testing.T) {
 		{"--icons 10", "--icons"},
 		{"--phase 1ms", "--phase"},
 	} {
-		fs, c := newFlags("fleet", fleetHelp), fleet.Config{}
+		fs, c := program.Flags("fleet", "", fleetHelp), fleet.Config{}
 		fleetFlags(fs, &c)
-		if err := fs.parse(streams{io.Discard, io.Discard}, strings.Fields(row.args)); err != nil {
+		if err := fs.Parse(cli.Streams{Out: io.Discard, Err: io.Discard}, strings.Fields(row.args)); err != nil {
 			t.Fatal(err)
 		}
 		switch err := c.Validate(); {
@@ -36,7 +37,7 @@ func TestFleetFlags(t *testing.T) {
 	}
 }
 
-// A pipe is unread once its reader is gone, and a file never is.
+// TestUnread: a pipe without a reader is unread; a file never is.
 func TestUnread(t *testing.T) {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -44,11 +45,11 @@ func TestUnread(t *testing.T) {
 	}
 	defer out.Close()
 	if unread(out) {
-		t.Error("a pipe that is read counts as one that is not")
+		t.Error("a pipe with a reader counts as unread")
 	}
 	in.Close()
 	if !unread(out) {
-		t.Error("a pipe without a reader counts as one that is read")
+		t.Error("a pipe without a reader counts as read")
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

@@ -11,49 +11,50 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
 const growHelp = `
-Measures how the cost of a cache hit grows: with the entries of the cache, with connections, with cores and with the length of bodies,
-one of them at a time, with and without a disk tier. The edge is in front of an origin of made-up icons (loadtest origin). It prints a
-table for each, and with --docs writes docs/performance.md.
+Measures how the cost of a cache hit grows with the number of entries, connections and cores, and with the length of bodies,
+one parameter at a time, with and without a disk tier. The edge's origin has made-up icons (loadtest origin). It prints a
+table for each parameter, and with --docs writes docs/performance.md.
 
-  go build ./cmd/iconedge && go run ./loadtest grow --iconedge ./iconedge --docs docs
-  go run ./loadtest grow --iconedge ./iconedge --series connections --most 10000 --round 1s
+  make build .cache/loadtest && .cache/loadtest grow --iconedge ./iconedge --docs docs
+  .cache/loadtest grow --iconedge ./iconedge --series connections --most 10000 --round 1s
 
-A million entries take some 5 GB of memory and many minutes to fill; --most sets another ceiling.`
+A million entries take about 5 GB of memory and many minutes to fill; --most lowers the number.`
 
-// A grow is what `loadtest grow` was told.
+// A grow holds the settings of `loadtest grow`.
 type grow struct {
 	iconedge, docs, work string
-	series               texts
+	series               cli.List
 	most                 int
 	rounds               int
 	round                time.Duration
 	serverCPU, clientCPU int
-	std                  streams
+	std                  cli.Streams
 	result               report.Grow
 }
 
-func runGrow(ctx context.Context, std streams, args []string) error {
+func runGrow(ctx context.Context, std cli.Streams, args []string) error {
 	g := grow{std: std}
-	fs := newFlags("grow", growHelp)
+	fs := program.Flags("grow", "", growHelp)
 	fs.StringVar(&g.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
-	fs.StringVar(&g.docs, "docs", "", "`folder` that performance.md and performance/ are written to (default they are not)")
+	fs.StringVar(&g.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
 	fs.StringVar(&g.work, "work", "", "`folder` for the disk tier (default a new one in the temporary folder)")
-	fs.Var(&g.series, "series", "`NAME` of what is varied: entries, connections, cores or \"body bytes\"; may be repeated (default all)")
-	fs.IntVar(&g.most, "most", 1_000_000, "`number` of entries at most")
+	fs.Var(&g.series, "series", "`NAME` of the parameter to vary: entries, connections, cores or \"body bytes\"; may be repeated (default all)")
+	fs.IntVar(&g.most, "most", 1_000_000, "maximum `number` of entries")
 	fs.IntVar(&g.rounds, "rounds", 3, "`number` of rounds")
 	fs.DurationVar(&g.round, "round", 2*time.Second, "`time` of each")
 	fs.IntVar(&g.serverCPU, "server-cpu", 0, "`core` of the edge")
-	fs.IntVar(&g.clientCPU, "client-cpu", 1, "`core` of the load tester and the origin; the edge's second one, where it has two")
-	if err := fs.parse(std, args); err != nil {
+	fs.IntVar(&g.clientCPU, "client-cpu", 1, "`core` of the load tester and the origin, and the second core of an edge with two")
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := g.validate(); err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	return g.run(ctx)
 }
@@ -66,15 +67,15 @@ func (g *grow) validate() error {
 		}
 	}
 	for _, s := range g.series {
-		check(slices.Contains(report.Series, s), "--series "+s+": there is no such series")
+		check(slices.Contains(report.Series, s), "--series "+s+": no such series")
 	}
-	check(g.most >= leastEntries, fmt.Sprintf("--most must be %d at least", leastEntries))
-	check(g.rounds >= 1 && g.round > 0, "--rounds must be 1 at least, --round more than 0")
-	check(g.serverCPU >= 0 && g.clientCPU >= 0 && g.serverCPU != g.clientCPU, "--server-cpu and --client-cpu must be two cores")
+	check(g.most >= leastEntries, fmt.Sprintf("--most must be at least %d", leastEntries))
+	check(g.rounds >= 1 && g.round > 0, "--rounds must be at least 1, --round more than 0")
+	check(g.serverCPU >= 0 && g.clientCPU >= 0 && g.serverCPU != g.clientCPU, "--server-cpu and --client-cpu must differ")
 	return errors.Join(errs...)
 }
 
-// run measures all points, and prints what there is even where it is stopped.
+// run measures all points. If it is stopped, it prints the points that are complete.
 func (g *grow) run(ctx context.Context) (err error) {
 	if g.iconedge, err = filepath.Abs(g.iconedge); err != nil {
 		return err
@@ -93,9 +94,10 @@ func (g *grow) run(ctx context.Context) (err error) {
 			continue
 		}
 		err = g.measure(ctx, filepath.Join(dir, strconv.Itoa(i)), &p)
-		if errors.Is(err, errFetched) { // that is a finding, not a fault: it says where the cache is too small for what it is given
-			fmt.Fprintf(g.std.err, "%s: %v\n", p, err)
-			g.result.Left = append(g.result.Left, p.String()+": answers did not all come from the cache")
+		// a finding, not a failure: the cache is too small for its entries
+		if errors.Is(err, errFetched) {
+			fmt.Fprintf(g.std.Err, "%s: %v\n", p, err)
+			g.result.Left = append(g.result.Left, p.String()+": some responses came from the origin")
 			err = nil
 			continue
 		}
@@ -103,7 +105,7 @@ func (g *grow) run(ctx context.Context) (err error) {
 			err = fmt.Errorf("%s: %w", p, err)
 			break
 		}
-		fmt.Fprintf(g.std.err, "%s: %.2f µs, %.0f/s\n", p, p.CPUMicros, p.PerSecond)
+		fmt.Fprintf(g.std.Err, "%s: %.2f µs, %.0f/s\n", p, p.CPUMicros, p.PerSecond)
 		g.result.Points = append(g.result.Points, p)
 	}
 	if errors.Is(err, errWrong) {
@@ -119,23 +121,23 @@ func (g *grow) run(ctx context.Context) (err error) {
 func (g *grow) show() {
 	for _, series := range report.Series {
 		if t := g.result.Table(series); len(t.Rows) > 0 {
-			fmt.Fprintln(g.std.out)
-			report.Text(g.std.out, t)
+			fmt.Fprintln(g.std.Out)
+			report.Text(g.std.Out, t)
 		}
 	}
 }
 
-// The circumstances that stay when others are varied, and how far those go.
+// The values of the parameters that a series does not vary, and the ends of those that it varies.
 const (
 	usualEntries     = 10_000
 	usualConnections = 64
 	usualBody        = 1000
 	leastEntries     = 1000
 	mostConnections  = 10_000
-	mostBytes        = 100_000_000 // of all bodies together, where they are long
+	mostBytes        = 100_000_000 // of all bodies together, in the series of long bodies
 )
 
-// points is everything that is measured.
+// points returns all points of the measurement.
 func points(most int) (all []report.GrowPoint) {
 	usual := report.GrowPoint{Entries: min(usualEntries, most), Connections: usualConnections, Cores: 1, Body: usualBody}
 	add := func(series string, vary func(*report.GrowPoint)) {

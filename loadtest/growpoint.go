@@ -47,17 +47,19 @@ func (g *grow) measure(ctx context.Context, dir string, p *report.GrowPoint) err
 		if err != nil {
 			return errors.Join(err, edge.Ended())
 		}
-		keep(p, r)
+		takeCheapest(p, r)
 	}
 	p.Memory, err = edge.RSS()
 	return err
 }
 
-// fills is how often an edge is asked for everything until it has it. Memory may turn an entry away that it was asked for once, and a
-// disk tier keeps what memory let go.
+// fills is the maximum number of passes that fill an edge. One pass may not suffice: admission may
+// reject an entry that was requested once, and the disk tier stores only entries that memory
+// evicted.
 const fills = 6
 
-// fill asks the edge for everything, until the origin is left alone and the edge is calm.
+// fill requests everything from the edge until the origin gets no more requests and the edge is
+// idle.
 func (g *grow) fill(ctx context.Context, plan load.Plan, p *report.GrowPoint, origin, edge *peers.Server) error {
 	cfg := load.Config{Target: edge.Listen, Connections: missConnections, Threads: 1, Plan: plan, Progress: g.filling(p)}
 	cfg.Plan.Order, cfg.Plan.Once = mix.Recorded(p.Entries), true
@@ -77,16 +79,16 @@ func (g *grow) fill(ctx context.Context, plan load.Plan, p *report.GrowPoint, or
 	return nil
 }
 
-// filling reports now and then how far that has got.
+// filling reports the progress of a pass.
 func (g *grow) filling(p *report.GrowPoint) func(load.Tick) {
 	return func(t load.Tick) {
 		if int(t.Since.Seconds())%10 == 0 {
-			fmt.Fprintf(g.std.err, "%s: filling the cache, %d answers\n", p, t.Answers)
+			fmt.Fprintf(g.std.Err, "%s: filling the cache, %d responses\n", p, t.Answers)
 		}
 	}
 }
 
-// load loads the edge once, and says what CPU time it cost the origin.
+// load loads the edge once. It returns the result, and the CPU time of the origin meanwhile.
 func (g *grow) load(ctx context.Context, cfg load.Config, origin *peers.Server) (r *load.Result, asked time.Duration, err error) {
 	tree, err := origin.Tree()
 	if err != nil {
@@ -103,8 +105,8 @@ func (g *grow) load(ctx context.Context, cfg load.Config, origin *peers.Server) 
 	return r, after - before, errors.Join(err, ctx.Err())
 }
 
-// keep makes the round r the point's if it is the cheapest so far.
-func keep(p *report.GrowPoint, r *load.Result) {
+// takeCheapest makes round r the result of the point if it is the cheapest so far.
+func takeCheapest(p *report.GrowPoint, r *load.Result) {
 	if p.CPUMicros == 0 || r.CPUMicros < p.CPUMicros {
 		p.CPUMicros, p.PerSecond, p.P50, p.P99, p.P999 = r.CPUMicros, r.PerSecond, r.Latency.P50, r.Latency.P99, r.Latency.P999
 	}
@@ -135,7 +137,8 @@ func (g *grow) start(ctx context.Context, dir string, p *report.GrowPoint) (orig
 	return origin, edge, nil
 }
 
-// edgeArgs gives the edge room for all entries, or for a quarter of them and a folder for the rest.
+// edgeArgs gives the edge memory for all entries, or memory for a quarter of them and a folder for
+// the rest.
 func edgeArgs(p *report.GrowPoint, dir string) []string {
 	room := int64(p.Entries) * (2*int64(p.Body) + 2000)
 	if !p.Disk {
@@ -144,16 +147,17 @@ func edgeArgs(p *report.GrowPoint, dir string) []string {
 	return []string{"--cache-bytes", strconv.FormatInt(max(room/4, 1<<20), 10), "--cache-dir", filepath.Join(dir, "cache")}
 }
 
-// growPlan asks for the origin's drawings by a Zipf distribution. What they are is known without asking.
+// growPlan requests the origin's icons in a Zipf distribution. It computes the expected responses
+// instead of requesting them.
 func growPlan(host string, p *report.GrowPoint) (load.Plan, error) {
 	m := mix.Maker{Host: host}
 	paths := make([]string, p.Entries)
 	for i := range paths {
-		paths[i] = drawingPath(uint64(i))
+		paths[i] = iconPath(uint64(i))
 	}
 	plan, err := m.Plan(paths, mix.Shares{{Kind: mix.Plain, Weight: 1}}, mix.Zipf(p.Entries, 1, 1), 1)
 	for i := range plan.Requests {
-		body := drawing(uint64(i), p.Body)
+		body := drawIcon(uint64(i), p.Body)
 		plan.Requests[i].Want = load.Want{Status: 200, Length: int64(len(body)), Sum: load.Checksum(body), Summed: true}
 	}
 	return plan, err

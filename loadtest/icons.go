@@ -12,8 +12,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// pickIcons takes n icons from the API of a server, from as many packs as it takes to have ten times so many to choose from. The same
-// seed gives the same icons of the same library.
+// pickIcons takes n icons from the API of a server. It chooses among ten times as many, from as
+// many packs as that needs. The same seed gives the same icons of the same library.
 func pickIcons(ctx context.Context, t target, n int, seed uint64) ([]string, error) {
 	var list struct{ Packs []struct{ Pack string } }
 	if err := askJSON(ctx, t, "/api/v1/packs", &list); err != nil {
@@ -35,13 +35,13 @@ func pickIcons(ctx context.Context, t target, n int, seed uint64) ([]string, err
 		}
 	}
 	if len(paths) < n {
-		return nil, fmt.Errorf("%s has no %d icons, but %d", t.name, n, len(paths))
+		return nil, fmt.Errorf("%s does not have %d icons, only %d", t.name, n, len(paths))
 	}
 	random.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 	return paths[:n], nil
 }
 
-// askJSON reads one answer of a server's API into v.
+// askJSON decodes a response of a server's API into v.
 func askJSON(ctx context.Context, t target, path string, v any) error {
 	m := mix.Maker{Host: t.host}
 	request := func(int) []byte { return m.Get(path) }

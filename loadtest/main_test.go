@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 	"github.com/iconedge/iconedge/loadtest/report"
@@ -33,7 +34,7 @@ import (
 func loadtest(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = call(t.Context(), streams{&o, &e}, args)
+	status = program.Run(t.Context(), commands, cli.Streams{Out: &o, Err: &e}, args)
 	return status, o.String(), e.String()
 }
 
@@ -46,15 +47,16 @@ func TestWrongCalls(t *testing.T) {
 		{"run --target http://127.0.0.1:1 --nonsense", "run --help"},
 		{"run --target 127.0.0.1:8080", "a target is http://HOST:PORT"},
 		{"run --target https://127.0.0.1:8080", "a target is http://HOST:PORT"},
-		{"run --target http://192.0.2.1:8080", "say --anywhere"}, // TEST-NET-1: nobody's
+		{"run --target http://192.0.2.1:8080", "--anywhere allows"}, // TEST-NET-1, which no host has
 		{"run --target http://127.0.0.1:1 --connections 0", "--connections must be"},
 		{"run --target http://127.0.0.1:1 --mix cdn=x", "a mix is"},
 		{"run --target http://127.0.0.1:1 --order random", "--order must be"},
 		{"run --target http://127.0.0.1:1 --header x", "--header must be"},
-		{"run --target http://127.0.0.1:1 --duration 0s --rate -1", "--rate and --warm-up must not be negative; --duration"}, // all at once
+		// all errors at once
+		{"run --target http://127.0.0.1:1 --duration 0s --rate -1", "--rate and --warm-up must not be negative; --duration"},
 		{"run --target http://192.0.2.1:80 --anywhere --clients 2", "--clients needs targets on 127.0.0.0/8"},
 		{"bench --rounds 0", "--rounds must be"},
-		{"bench --server-cpu 1 --client-cpu 1", "must be two cores"},
+		{"bench --server-cpu 1 --client-cpu 1", "must differ"},
 		{"bench --servers apache", "no such server"},
 		{"grow --series colour", "no such series"},
 		{"grow --most 10", "--most must be"},
@@ -74,17 +76,18 @@ func TestWrongCalls(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, c := range commands {
-		status, out, errs := loadtest(t, c.name, "--help")
-		if status != 0 || errs != "" || !strings.Contains(out, "\n  loadtest "+c.name) && !strings.Contains(out, "loadtest "+c.name+" --") {
-			t.Errorf("loadtest %s --help: status %d, %q; want an example in\n%s", c.name, status, errs, out)
+		status, out, errs := loadtest(t, c.Name, "--help")
+		if status != 0 || errs != "" || !strings.Contains(out, "\n  loadtest "+c.Name) && !strings.Contains(out, "loadtest "+c.Name+" --") {
+			t.Errorf("loadtest %s --help: status %d, %q; want an example in\n%s", c.Name, status, errs, out)
 		}
-		if _, general, _ := loadtest(t, "help"); !strings.Contains(general, c.name) {
-			t.Errorf("help does not name %s", c.name)
+		if _, general, _ := loadtest(t, "help"); !strings.Contains(general, c.Name) {
+			t.Errorf("help does not name %s", c.Name)
 		}
 	}
 }
 
-// library is a server with four icons. So many drawings are right; those that come then are longer.
+// library returns a server with four icons. The first responses are right, as many as the argument
+// says; the later ones are longer.
 func library(t *testing.T, right int64) (url string) {
 	t.Helper()
 	var drawn atomic.Int64
@@ -134,7 +137,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, r := range runs {
 		if r.Answers != 100 || r.Wrong != 0 || r.Statuses["200"] == 0 || r.Statuses["304"] == 0 || r.Statuses["404"] == 0 || len(r.Latency.Percentiles) == 0 {
-			t.Errorf("%+v; want the 100 answers that were due, of all kinds", r)
+			t.Errorf("%+v; want 100 responses, of all kinds", r)
 		}
 	}
 	if b, err := os.ReadFile(plot); err != nil || strings.Count(string(b), "<polyline") != 2 {
@@ -142,12 +145,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A server that changes its mind while it is loaded is found out.
+// TestRunFindsWrongAnswers: a server whose responses change under load is reported.
 func TestRunFindsWrongAnswers(t *testing.T) {
-	url := library(t, 50) // of the 200 that become due, however slow the machine
+	url := library(t, 50) // of the 200 requests that become due, however slow the machine
 	status, out, errs := loadtest(t, "run", "--target", url, "--path", "/a/one.svg", "--connections", "2", "--warm-up", "0s", "--rate", "1000", "--duration", "200ms")
-	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, wanted 16") {
-		t.Errorf("status %d, %s%s; want 1, and what is wrong", status, out, errs)
+	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, want 16") {
+		t.Errorf("status %d, %s%s; want 1 and the reason", status, out, errs)
 	}
 }
 
@@ -179,50 +182,51 @@ func TestPickIcons(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := pickIcons(t.Context(), server, 5, 1); err == nil {
-		t.Error("five icons were taken of four")
+		t.Error("five of four icons were taken")
 	}
 }
 
 func TestSources(t *testing.T) {
 	if got := sources(1); got != nil {
-		t.Errorf("one client comes from %v, want its own address", got)
+		t.Errorf("one client uses %v, want no special address", got)
 	}
 	seen := map[netip.Addr]bool{}
 	for _, a := range sources(1000) {
 		if seen[a] || !a.IsLoopback() || a == netip.MustParseAddr("127.0.0.1") {
-			t.Errorf("%s is no address of one more client", a)
+			t.Errorf("%s is not the address of another client", a)
 		}
 		seen[a] = true
 	}
 }
 
-func FuzzDrawingNumber(f *testing.F) {
+func FuzzIconNumber(f *testing.F) {
 	f.Add([]byte("/bench/17.svg"))
 	f.Add([]byte("/bench/017.svg"))
 	f.Fuzz(func(t *testing.T, path []byte) {
-		if n, ok := drawingNumber(path); ok && drawingPath(n) != string(path) {
-			t.Fatalf("%q is read as %d, which is at %s", path, n, drawingPath(n))
+		if n, ok := iconNumber(path); ok && iconPath(n) != string(path) {
+			t.Fatalf("%q is read as %d, which is at %s", path, n, iconPath(n))
 		}
 	})
 }
 
 func TestDrawing(t *testing.T) {
-	for _, size := range []int{leastDrawing, 200, 1000, 1_000_000} {
-		a, b := drawing(1, size), drawing(2, size)
-		if len(a) != size || !bytes.HasSuffix(a, []byte(drawingTail)) || size > leastDrawing && bytes.Equal(a, b) || !bytes.Equal(a, drawing(1, size)) {
+	for _, size := range []int{minIconBytes, 200, 1000, 1_000_000} {
+		a, b := drawIcon(1, size), drawIcon(2, size)
+		if len(a) != size || !bytes.HasSuffix(a, []byte(drawingTail)) || size > minIconBytes && bytes.Equal(a, b) || !bytes.Equal(a, drawIcon(1, size)) {
 			t.Errorf("%d bytes: %d of them, %.20q…", size, len(a), a[len(a)-20:])
 		}
 	}
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)
-	w.Write(drawing(1, 10_000))
+	w.Write(drawIcon(1, 10_000))
 	w.Close()
 	if small.Len() < 3000 || small.Len() > 6500 {
-		t.Errorf("10,000 bytes are %d in gzip, want about half, as of real drawings", small.Len())
+		t.Errorf("10,000 bytes are %d in gzip, want about half, as of real icons", small.Len())
 	}
 }
 
-// The ceiling answers the same status, body and coding, and a head as long, and asks for it once.
+// TestCeiling: the ceiling sends the same status, body and coding as the other server, and a header
+// section of the same length; it requests each response once.
 func TestCeiling(t *testing.T) {
 	var asked atomic.Int64
 	original := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -253,7 +257,7 @@ func TestCeiling(t *testing.T) {
 		}
 	}
 	if n := asked.Load(); n != 3 {
-		t.Errorf("the original was asked %d times for 3 answers", n)
+		t.Errorf("the other server got %d requests for 3 responses", n)
 	}
 }
 
@@ -264,7 +268,7 @@ func listening(t *testing.T, command string, args ...string) netip.AddrPort {
 	in, out := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- call(ctx, streams{io.Discard, out}, append([]string{command, "--listen", "127.0.0.1:0"}, args...))
+		done <- program.Run(ctx, commands, cli.Streams{Out: io.Discard, Err: out}, append([]string{command, "--listen", "127.0.0.1:0"}, args...))
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -292,7 +296,7 @@ func answerOf(t *testing.T, addr netip.AddrPort, field string) (answer load.Answ
 	return answer
 }
 
-// lengthOf is that of an answer's head.
+// lengthOf returns the length of a response's header section.
 func lengthOf(a load.Answer) (n int) {
 	for name, values := range a.Header {
 		for _, value := range values {
@@ -302,17 +306,17 @@ func lengthOf(a load.Answer) (n int) {
 	return n
 }
 
-// The origin of made-up drawings is one that our own client accepts.
+// TestOrigin: our client accepts the responses of the origin of made-up icons.
 func TestOrigin(t *testing.T) {
 	addr := listening(t, "origin", "--body", "500")
 	m := mix.Maker{Host: addr.String()}
-	paths := []string{drawingPath(0), drawingPath(12345), "/bench/x.svg", "/-/release"}
+	paths := []string{iconPath(0), iconPath(12345), "/bench/x.svg", "/-/release"}
 	err := load.Ask(t.Context(), addr, len(paths), func(i int) []byte { return m.Get(paths[i]) }, func(i int, a load.Answer) error {
 		switch {
 		case i >= 2 && a.Status != 404, i < 2 && a.Status != 200:
 			return fmt.Errorf("status %d", a.Status)
-		case i == 1 && !bytes.Equal(a.Body, drawing(12345, 500)):
-			return errors.New("another drawing")
+		case i == 1 && !bytes.Equal(a.Body, drawIcon(12345, 500)):
+			return errors.New("another icon")
 		}
 		return nil
 	})
@@ -349,14 +353,14 @@ func TestDecode(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	if _, err := decode("gzip", []byte("drawing")); err == nil {
-		t.Error("what is no gzip was decoded")
+		t.Error("a body that is not gzip was decoded")
 	}
 	if _, err := decode("zstd", nil); err == nil {
-		t.Error("a coding that nobody asked for was taken")
+		t.Error("a coding that was not accepted was decoded")
 	}
 }
 
-// Figures that were measured before are kept when others are written.
+// TestDocs: figures of an earlier run are preserved when others are written.
 func TestDocs(t *testing.T) {
 	docs := t.TempDir()
 	bench := report.Bench{Machine: report.Machine{CPU: "Testium 9000"}}
@@ -376,7 +380,7 @@ func TestDocs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	for _, want := range []string{"Testium 9000", "Much was tried.", "9.25"} {
 		if err != nil || !strings.Contains(string(b), want) {
-			t.Errorf("no %q in what was written (%v):\n%s", want, err, b)
+			t.Errorf("the output has no %q (%v):\n%s", want, err, b)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// measureAll starts all servers of the part in the clear and goes through the rounds.
+// measureAll starts all servers of the part in the clear, and measures all rounds.
 func (b *bench) measureAll(ctx context.Context) error {
 	if err := b.startContenders(ctx); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (b *bench) measureAll(ctx context.Context) error {
 	return b.weigh()
 }
 
-// calm waits until no server has anything left to do.
+// calm waits until all servers are idle.
 func (b *bench) calm(ctx context.Context) error {
 	for _, c := range b.contenders {
 		tree, err := c.server.Tree()
@@ -45,8 +45,8 @@ func (b *bench) calm(ctx context.Context) error {
 	return nil
 }
 
-// measureRound measures every server in every column once. The servers take turns within a column, and begin with another one in each
-// round.
+// measureRound measures every server in every column once. In a column the servers take turns; each
+// round begins with another server.
 func (b *bench) measureRound(ctx context.Context, round int) error {
 	for _, rate := range []float64{0, b.rate} {
 		for _, column := range columns {
@@ -63,7 +63,7 @@ func (b *bench) measureRound(ctx context.Context, round int) error {
 					return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
 				}
 				b.result.Add(c.name, column.name, rate, *r)
-				fmt.Fprintf(b.std.err, "round %d/%d  %-26s %-9s %-26s %6.2f µs  %8.0f/s  p99 %.0f µs\n",
+				fmt.Fprintf(b.std.Err, "round %d/%d  %-26s %-9s %-26s %6.2f µs  %8.0f/s  p99 %.0f µs\n",
 					round+1, b.rounds, column.name, loadName(rate), c.name, r.CPUMicros, r.PerSecond, r.Latency.P99)
 			}
 		}
@@ -102,24 +102,26 @@ func (b *bench) measure(ctx context.Context, c *contender, plan load.Plan, rate 
 	return r, errors.Join(ctx.Err(), judge(r, after-before))
 }
 
-// errWrong says that what was measured is not what was asked for; errFetched, in which way.
+// errWrong means that the servers did not do what the measurement assumes. errFetched is the case
+// that responses came from the origin.
 var (
-	errWrong   = errors.New("nothing is printed")
-	errFetched = fmt.Errorf("answers did not come from the cache: %w", errWrong)
+	errWrong   = errors.New("the measurement is invalid")
+	errFetched = fmt.Errorf("responses came from the origin: %w", errWrong)
 )
 
-// idle is how much of a second the origin may work while nobody asks it for icons: it looks after its store.
+// idle is the share of CPU time that an origin may use without requests for icons: it checks its
+// store.
 const idle = 0.01
 
-// judge refuses a result whose answers were wrong or missing, or came from the origin.
+// judge rejects a result with wrong or missing responses, or with responses from the origin.
 func judge(r *load.Result, origin time.Duration) error {
 	switch {
 	case r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0:
-		return fmt.Errorf("%d wrong answers, %d broken connections, %d without answer (%v): %w", r.Wrong, r.Broken, r.Unheard, r.Mistakes, errWrong)
+		return fmt.Errorf("%d wrong responses, %d broken connections, %d requests without a response (%v): %w", r.Wrong, r.Broken, r.Unheard, r.Mistakes, errWrong)
 	case r.Answers == 0 && !r.Stopped:
-		return errors.New("no answers in all that time: is the machine busy with something else?")
+		return errors.New("no responses; other programs may keep the machine busy")
 	case origin.Seconds() > 0.03+idle*r.Seconds && origin.Seconds()*1e6 > 0.5*float64(r.Answers):
-		return fmt.Errorf("the origin worked for %v meanwhile: %w", origin.Round(time.Millisecond), errFetched)
+		return fmt.Errorf("the origin used %v of CPU time: %w", origin.Round(time.Millisecond), errFetched)
 	}
 	return nil
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// missRounds is how often misses are measured: each time with icons that nobody asked for yet.
+// missRounds is the number of measurements of misses. Each takes icons that were not requested
+// before.
 const missRounds = 3
 
-// missConnections is how many ask at once: no more than keep the core busy.
+// missConnections is the number of connections. It just suffices to keep the core busy.
 const missConnections = 16
 
-// missLoad is a stream of misses for one server.
+// A missLoad is a series of misses for one server.
 type missLoad struct {
 	what   string
 	server *peers.Server
@@ -30,14 +31,15 @@ type missLoad struct {
 	wants  map[string]load.Want
 }
 
-// measureMisses lets our edge, and nginx without a cache, fetch icons from the origin. Brotli and gzip are made of what is stored, in the
-// same process and after the answer, so that the edge is also asked for icons that are too small for that: their misses alone.
+// measureMisses makes our edge, and nginx without a cache, fetch icons from the origin. The edge
+// makes brotli and gzip codings after the response, in the same process. So the series with small
+// icons, which it does not compress, gives the cost of misses alone.
 func (b *bench) measureMisses(ctx context.Context) error {
 	edge := b.contenderNamed(report.Ours)
 	if b.misses == 0 || edge == nil {
 		return nil
 	}
-	fmt.Fprintf(b.std.err, "asking the origin for %d more icons\n", len(b.missPaths))
+	fmt.Fprintf(b.std.Err, "fetching %d more icons from the origin\n", len(b.missPaths))
 	wants, err := b.originWants(ctx, b.missPaths)
 	if err != nil {
 		return err
@@ -66,7 +68,7 @@ func (b *bench) contenderNamed(name string) *contender {
 	return nil
 }
 
-// startForwarding starts an nginx that keeps nothing.
+// startForwarding starts an nginx without a cache.
 func (b *bench) startForwarding(ctx context.Context) (*peers.Server, error) {
 	place := peers.Place{Dir: filepath.Join(b.work, "nginx-forwarding"), Origin: b.origin.Listen, CPUs: strconv.Itoa(b.serverCPU), Cores: 1}
 	spec, err := peers.Nginx(place, false)
@@ -76,7 +78,8 @@ func (b *bench) startForwarding(ctx context.Context) (*peers.Server, error) {
 	return peers.Start(ctx, spec)
 }
 
-// originWants is what the origin answers for paths; asking for them warms its mirror, too.
+// originWants fetches paths from the origin and returns the expected responses. The requests also
+// warm the origin's mirror.
 func (b *bench) originWants(ctx context.Context, paths []string) (map[string]load.Want, error) {
 	m := mix.Maker{Host: b.origin.Listen.String()}
 	s, err := see(ctx, b.origin.Listen, requestsOf(&m, paths), func(_ int, a load.Answer) error {
@@ -98,7 +101,7 @@ func (b *bench) originWants(ctx context.Context, paths []string) (map[string]loa
 // smallIcon is the size in bytes below which an edge makes no codings.
 const smallIcon = 200
 
-// split deals out the icons: half of them as they come, and of the other half the small ones.
+// split divides the icons: the first half as they come, and the small ones of the second half.
 func split(paths []string, wants map[string]load.Want) (any, small []string) {
 	for i, p := range paths {
 		switch {
@@ -111,7 +114,8 @@ func split(paths []string, wants map[string]load.Want) (any, small []string) {
 	return any, small
 }
 
-// measureMiss measures all rounds of one stream, and keeps the cheapest of the server's and of the origin's.
+// measureMiss measures all rounds of one series. It takes the cheapest round of the server, and of
+// the origin.
 func (b *bench) measureMiss(ctx context.Context, l missLoad) error {
 	best := report.Misses{What: l.what}
 	each := len(l.paths) / missRounds
@@ -129,13 +133,13 @@ func (b *bench) measureMiss(ctx context.Context, l missLoad) error {
 		if round == 0 || origin < best.Origin {
 			best.Origin = origin
 		}
-		fmt.Fprintf(b.std.err, "round %d/%d  %d misses  %-26s %6.2f µs, and of the origin's %6.2f\n", round+1, missRounds, each, l.what, server, origin)
+		fmt.Fprintf(b.std.Err, "round %d/%d  %d misses  %-26s %6.2f µs, origin %6.2f µs\n", round+1, missRounds, each, l.what, server, origin)
 	}
 	b.result.Misses = append(b.result.Misses, best)
 	return nil
 }
 
-// missRound asks for each of the paths once.
+// missRound requests each path once.
 func (b *bench) missRound(ctx context.Context, l missLoad, paths []string) (server, origin float64, err error) {
 	m := mix.Maker{Host: l.server.Listen.String()}
 	plan, err := m.Plan(paths, mix.Shares{{Kind: mix.Plain, Weight: 1}}, mix.Recorded(len(paths)), b.seed)
@@ -170,7 +174,7 @@ func (b *bench) once(ctx context.Context, addr netip.AddrPort, plan load.Plan, s
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0:
-		return nil, fmt.Errorf("%d wrong answers, %d broken connections (%v): %w", r.Wrong, r.Broken, r.Mistakes, errWrong)
+		return nil, fmt.Errorf("%d wrong responses, %d broken connections (%v): %w", r.Wrong, r.Broken, r.Mistakes, errWrong)
 	}
 	return r, nil
 }

@@ -10,28 +10,30 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const originHelp = `
-Answers /bench/N.svg for any number N with a made-up drawing of --body bytes that follows from N, and 404 to all else: an origin with
-as many icons as one likes.
+Answers /bench/N.svg for any number N with a made-up icon of --body bytes that depends only on N, and 404 to everything
+else: an origin with any number of icons.
 
   loadtest origin --listen 127.0.0.1:8081 --body 1000`
 
-func runOrigin(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("origin", originHelp)
+func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("origin", "", originHelp)
 	listen := fs.String("listen", "127.0.0.1:0", "`address` to answer on")
-	size := fs.Int("body", 1000, "`bytes` of each drawing")
-	if err := fs.parse(std, args); err != nil {
+	size := fs.Int("body", 1000, "`bytes` of each icon")
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
-	if *size < leastDrawing {
-		return errUsage(fmt.Sprintf("--body must be %d at least", leastDrawing))
+	if *size < minIconBytes {
+		return cli.Usage(fmt.Sprintf("--body must be at least %d", minIconBytes))
 	}
 	return listenAndServe(ctx, std, *listen, func(ctx *fasthttp.RequestCtx) {
-		n, ok := drawingNumber(ctx.Path())
+		n, ok := iconNumber(ctx.Path())
 		if !ok {
-			ctx.Error("no such drawing", fasthttp.StatusNotFound)
+			ctx.Error("no such icon", fasthttp.StatusNotFound)
 			return
 		}
 		h := &ctx.Response.Header
@@ -39,33 +41,34 @@ func runOrigin(ctx context.Context, std streams, args []string) error {
 		h.Set("Cache-Control", "public, max-age=86400")
 		h.Set("ETag", fmt.Sprintf(`"%d-%d"`, n, *size))
 		h.Set("Vary", "Accept-Encoding")
-		ctx.SetBody(drawing(n, *size))
+		ctx.SetBody(drawIcon(n, *size))
 	})
 }
 
-// drawingPath is the path of drawing n.
-func drawingPath(n uint64) string { return "/bench/" + strconv.FormatUint(n, 10) + ".svg" }
+// iconPath returns the path of icon n.
+func iconPath(n uint64) string { return "/bench/" + strconv.FormatUint(n, 10) + ".svg" }
 
-// drawingNumber reads what drawingPath wrote.
-func drawingNumber(path []byte) (uint64, bool) {
+// iconNumber parses a result of iconPath.
+func iconNumber(path []byte) (uint64, bool) {
 	digits, ok := bytes.CutPrefix(path, []byte("/bench/"))
 	digits, isSVG := bytes.CutSuffix(digits, []byte(".svg"))
 	if !ok || !isSVG {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(string(digits), 10, 64)
-	return n, err == nil && drawingPath(n) == string(path)
+	return n, err == nil && iconPath(n) == string(path)
 }
 
 const (
 	drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path fill="currentColor" d="M`
 	drawingTail = `"/></svg>`
 
-	leastDrawing = len(drawingHead) + len(drawingTail)
+	minIconBytes = len(drawingHead) + len(drawingTail)
 )
 
-// drawing is a picture of size bytes whose path is as random as those of real icons: such text becomes half as long in gzip.
-func drawing(n uint64, size int) []byte {
+// drawIcon returns an SVG of size bytes. Its path data is as random as that of real icons: gzip
+// halves it.
+func drawIcon(n uint64, size int) []byte {
 	b := make([]byte, 0, size+8)
 	b = append(b, drawingHead...)
 	random := rand.New(rand.NewPCG(n, 0))

@@ -17,10 +17,11 @@ import (
 	"time"
 )
 
-// certificateLife is how long one is good: longer than any bench takes.
+// certificateLife is the validity of a certificate, longer than any bench.
 const certificateLife = 7 * 24 * time.Hour
 
-// makePEM writes a certificate for this machine's loopback address, signed by itself, and its key into one file. The pool believes it.
+// makePEM writes a self-signed certificate for the loopback address, and its key, into one file. It
+// returns a pool that trusts it.
 func makePEM(name string, now time.Time) (*x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,7 +43,7 @@ func makePEM(name string, now time.Time) (*x509.CertPool, error) {
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(certificate) {
-		return nil, errors.New("the certificate that was made can't be read")
+		return nil, errors.New("the new certificate cannot be parsed")
 	}
 	return pool, os.WriteFile(name, append(certificate, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), 0o600)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// pathsFor is the list of paths that `loadtest run` asks for. What was taken from the first target is kept for the others.
+// pathsFor returns the paths that `loadtest run` requests. Paths that come from the first target
+// serve for the others too.
 func (c *runConfig) pathsFor(ctx context.Context, t target) (paths []string, err error) {
 	if c.pathsFile != "" {
 		if paths, err = readPaths(c.pathsFile); err != nil {
@@ -25,19 +26,19 @@ func (c *runConfig) pathsFor(ctx context.Context, t target) (paths []string, err
 	paths = append(paths, c.paths...)
 	if len(paths) == 0 {
 		if paths, err = pickIcons(ctx, t, c.icons, c.seed); err != nil {
-			return nil, fmt.Errorf("taking icons from the API, since no --path was given: %w", err)
+			return nil, fmt.Errorf("choosing icons by the API, because there is no --path: %w", err)
 		}
 		c.paths = paths
 	}
 	for _, p := range paths {
 		if !strings.HasPrefix(p, "/") || strings.ContainsAny(p, " \t\r\n\x00") {
-			return nil, fmt.Errorf("%q is no path", p)
+			return nil, fmt.Errorf("%q is not a path", p)
 		}
 	}
 	return paths, nil
 }
 
-// readPaths reads a file of paths, a line each; empty lines, and lines that begin with #, say nothing.
+// readPaths reads a file with one path a line. It ignores empty lines and lines that begin with #.
 func readPaths(name string) (paths []string, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -56,7 +57,7 @@ func readPaths(name string) (paths []string, err error) {
 	return paths, lines.Err()
 }
 
-// plan makes the requests for a target, and sees what they answer.
+// plan makes the requests for a target, and learns the expected responses.
 func (c *runConfig) plan(ctx context.Context, t target, paths []string) (load.Plan, error) {
 	m := mix.Maker{Host: t.host, Fields: c.fields}
 	if c.browser {
@@ -85,18 +86,19 @@ func (c *runConfig) orderOf(n int) []uint32 {
 	return mix.Recorded(n)
 }
 
-// etags are those of the answers for the paths.
+// etags returns the ETags of the responses for the paths.
 func etags(ctx context.Context, addr netip.AddrPort, m *mix.Maker, paths []string) (func(i int) string, error) {
 	s, err := see(ctx, addr, requestsOf(m, paths), func(_ int, a load.Answer) error {
 		if a.Status != 200 || a.Header.Get("ETag") == "" {
-			return fmt.Errorf("status %d and ETag %q: there is nothing to make a 304 of", a.Status, a.Header.Get("ETag"))
+			return fmt.Errorf("status %d and ETag %q: a 304 needs a 200 with an ETag", a.Status, a.Header.Get("ETag"))
 		}
 		return nil
 	})
 	return func(i int) string { return s.answers[i].etag }, err
 }
 
-// settle fills in what the answers of a plan must be, by what they are. A request whose answer is known needs not be asked.
+// settle requests everything in a plan whose response is not known yet, and records the responses
+// as the expected ones.
 func settle(ctx context.Context, addr netip.AddrPort, plan *load.Plan) error {
 	var open []int
 	var requests [][]byte
@@ -107,7 +109,7 @@ func settle(ctx context.Context, addr netip.AddrPort, plan *load.Plan) error {
 	}
 	s, err := see(ctx, addr, requests, func(_ int, a load.Answer) error {
 		if a.Status >= 400 {
-			return fmt.Errorf("status %d; what is loaded must be well, and its limits lifted (--limit icon=off)", a.Status)
+			return fmt.Errorf("status %d; the target must be healthy and without limits (--limit icon=off)", a.Status)
 		}
 		return nil
 	})

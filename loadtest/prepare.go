@@ -11,8 +11,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// planFor makes what a server is asked in a column, or says why it can't be measured there: it may not know how to. An error is an
-// answer that is wrong.
+// planFor makes the plan of a server in a column. If the server cannot answer that column, why
+// gives the reason. An error means a wrong response.
 func (b *bench) planFor(ctx context.Context, c *contender, col column) (plan *load.Plan, why string, err error) {
 	m := mix.Maker{Host: c.server.Listen.String(), Fields: col.fields}
 	paths := b.pathsOf(col)
@@ -48,7 +48,8 @@ func requestsOf(m *mix.Maker, paths []string) (requests [][]byte) {
 	return requests
 }
 
-// fill asks for everything in a plan until the answers are the ones that will be measured, and sets what is wanted to them.
+// fill requests everything in a plan until the responses no longer change, and makes them the
+// expected ones.
 func (b *bench) fill(ctx context.Context, c *contender, col column, plan *load.Plan) (why string, err error) {
 	s, err := b.seePlan(ctx, c, col, plan)
 	if err != nil {
@@ -80,13 +81,14 @@ func (b *bench) seePlan(ctx context.Context, c *contender, col column, plan *loa
 	})
 }
 
-// Codings are made after the answer that needed them first. When codingWaits looks find no more of them, all have been made.
+// An edge makes codings after the first response that could use them. They are complete when
+// codingWaits checks find no new ones.
 const (
 	codingWaits = 4
 	codingWait  = 250 * time.Millisecond
 )
 
-// findCoded sees which icons our edge has in a coding.
+// findCoded finds the icons that our edge stores in a coding.
 func (b *bench) findCoded(ctx context.Context, c *contender, coding icons, fields []string) error {
 	m := mix.Maker{Host: c.server.Listen.String(), Fields: fields}
 	for unchanged := 0; unchanged < codingWaits; unchanged++ {

@@ -13,7 +13,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// measureRest weighs servers with many connections that rest, each of them started anew, and TLS alone before them.
+// measureRest measures the memory of idle connections for TLS alone, then for each server. It
+// starts each anew.
 func (s *secureBench) measureRest(ctx context.Context) error {
 	if s.b.resting == 0 {
 		return nil
@@ -27,15 +28,16 @@ func (s *secureBench) measureRest(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s, connections at rest: %w", name, err)
+			return fmt.Errorf("%s, idle connections: %w", name, err)
 		}
-		fmt.Fprintf(s.b.std.err, "%-26s %.1f kB a connection at rest\n", name, r.Each()/1e3)
+		fmt.Fprintf(s.b.std.Err, "%-26s %.1f kB for each idle connection\n", name, r.Each()/1e3)
 		s.result.Rests = append(s.result.Rests, r)
 	}
 	return nil
 }
 
-// rest weighs one server before and after connections were opened and asked once.
+// rest measures the memory of one server before and after many connections were opened and used
+// once.
 func (s *secureBench) rest(ctx context.Context, name string) (r report.Rest, err error) {
 	r = report.Rest{Server: name, Connections: s.b.resting}
 	server, err := s.startResting(ctx, name)
@@ -49,7 +51,8 @@ func (s *secureBench) rest(ctx context.Context, name string) (r report.Rest, err
 		config: &tls.Config{RootCAs: s.pool, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}},
 	}
 	defer client.close()
-	if err := client.open(ctx, 1); err != nil { // the one that has the answer fetched
+	// This connection makes the server fetch the icon.
+	if err := client.open(ctx, 1); err != nil {
 		return r, err
 	}
 	if r.Before, err = weighCalm(ctx, server); err != nil {
@@ -62,7 +65,7 @@ func (s *secureBench) rest(ctx context.Context, name string) (r report.Rest, err
 	return r, err
 }
 
-// weighCalm is a server's memory once it has nothing left to do.
+// weighCalm returns the memory of a server once it is idle.
 func weighCalm(ctx context.Context, server *peers.Server) (int64, error) {
 	tree, err := server.Tree()
 	if err == nil {
@@ -74,7 +77,7 @@ func weighCalm(ctx context.Context, server *peers.Server) (int64, error) {
 	return server.RSS()
 }
 
-// startResting starts a server that lets connections rest for as long as they like.
+// startResting starts a server without a timeout for idle connections.
 func (s *secureBench) startResting(ctx context.Context, name string) (*peers.Server, error) {
 	place := s.place("resting", name)
 	if name == report.TLSAlone {

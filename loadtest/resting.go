@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// A resting client opens connections for HTTP/2, asks once on each of them and keeps it. It is written by hand because a client of the
-// library's would take more memory than what it measures, and because the same bytes must do for a server that knows TLS alone.
+// A resting client opens HTTP/2 connections, sends one request on each, and keeps them open. It
+// does not use a library's client, because that would take more memory than the server under
+// measurement, and because a server that knows only TLS must accept the same bytes.
 type resting struct {
 	target netip.AddrPort
 	path   string
-	want   int64 // bytes of the answer's body
+	want   int64 // bytes of the response body
 	config *tls.Config
 	conns  []net.Conn
 }
 
-// open makes n more connections, from several addresses as n clients would come.
+// open makes n more connections, from several addresses as n clients would.
 func (r *resting) open(ctx context.Context, n int) error {
 	from := sources(restingClients)
 	for i := range n {
@@ -36,7 +37,7 @@ func (r *resting) open(ctx context.Context, n int) error {
 		}
 		r.conns = append(r.conns, conn)
 		if err := r.ask(conn); err != nil {
-			return fmt.Errorf("asking on connection %d: %w", i+1, err)
+			return fmt.Errorf("sending a request on connection %d: %w", i+1, err)
 		}
 	}
 	return nil
@@ -44,7 +45,7 @@ func (r *resting) open(ctx context.Context, n int) error {
 
 const (
 	restingClients = 16
-	restTime       = 10 * time.Second // for a handshake, and for an answer
+	restTime       = 10 * time.Second // for a handshake, and for a response
 )
 
 func (r *resting) close() {
@@ -53,7 +54,7 @@ func (r *resting) close() {
 	}
 }
 
-// ask asks for the path in the first stream, and reads until its end.
+// ask requests the path on the first stream and reads to its end.
 func (r *resting) ask(conn net.Conn) error {
 	conn.SetDeadline(time.Now().Add(restTime))
 	if _, err := conn.Write(opening(r.target.String(), r.path)); err != nil {
@@ -67,7 +68,7 @@ func (r *resting) ask(conn net.Conn) error {
 		}
 		switch kind {
 		case frameReset, frameGoAway:
-			return fmt.Errorf("it is refused by a frame of type %d: %x", kind, payload)
+			return fmt.Errorf("the server sent a frame of type %d: %x", kind, payload)
 		case frameSettings:
 			if flags&flagAck == 0 {
 				if _, err := conn.Write(frame(frameSettings, flagAck, 0, 0)); err != nil {
@@ -82,13 +83,14 @@ func (r *resting) ask(conn net.Conn) error {
 		}
 	}
 	if got != r.want {
-		return fmt.Errorf("a body of %d bytes, wanted %d: %w", got, r.want, errWrong)
+		return fmt.Errorf("a body of %d bytes, want %d: %w", got, r.want, errWrong)
 	}
 	return conn.SetDeadline(time.Time{})
 }
 
-// opening is the client's first flight: preface, settings as they are by default, and a request whose fields stand in HPACK without
-// Huffman's code and without an entry in the table (RFC 7541, section 6.2.2); the indices are those of its appendix A.
+// opening returns the first bytes of the client: preface, default settings, and a request whose
+// fields are HPACK literals without Huffman coding or indexing (RFC 7541, section 6.2.2). The
+// indices are those of RFC 7541, appendix A.
 func opening(authority, path string) []byte {
 	block := []byte{0x82, 0x87} // :method GET, :scheme https
 	for index, value := range map[byte]string{1: authority, 4: path} {
@@ -100,10 +102,11 @@ func opening(authority, path string) []byte {
 	return append(b, block...)
 }
 
-// maxLiteral is the longest string whose length fits into the seven bits that opening gives it (RFC 7541, section 5.1).
+// maxLiteral is the longest string whose length fits into the seven bits that opening uses (RFC
+// 7541, section 5.1).
 const maxLiteral = 126
 
-var errFrame = errors.New("a frame is longer than was allowed")
+var errFrame = errors.New("a frame exceeds the maximum size")
 
 // readFrame reads one frame (RFC 9113, section 4.1).
 func readFrame(r io.Reader) (kind, flags byte, payload []byte, err error) {

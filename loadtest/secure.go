@@ -16,17 +16,18 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A secureBench is the part of a bench that is spoken over TLS. h2load asks, since loadtest's own loader speaks HTTP/1.1 in the clear.
+// A secureBench is the part of a bench over TLS. It uses h2load as its client, because loadtest's
+// own client speaks only HTTP/1.1 in the clear.
 type secureBench struct {
 	b       *bench
-	pem     string // file of the servers' certificate and key
+	pem     string // file with the certificate and key of the servers
 	pool    *x509.CertPool
 	paths   []string
 	servers []*secureServer
 	result  report.Secure
 }
 
-// A secureServer is one that is measured, with what h2load is told in each column.
+// A secureServer is a server under measurement, with the load of each column.
 type secureServer struct {
 	name   string
 	server *peers.Server
@@ -35,7 +36,7 @@ type secureServer struct {
 
 var secureContenders = []string{report.Ours, report.Limited, report.Reference, report.Nginx, report.HAProxy}
 
-// measureSecure measures every server in every column over TLS, and connections at rest.
+// measureSecure measures every server in every column over TLS, and idle connections.
 func (b *bench) measureSecure(ctx context.Context) (result *report.Secure, err error) {
 	s := &secureBench{b: b, pem: filepath.Join(b.work, "pair.pem"), result: report.Secure{Bench: b.header(secureNames())}}
 	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
@@ -57,18 +58,18 @@ func (b *bench) measureSecure(ctx context.Context) (result *report.Secure, err e
 	return &s.result, s.measureRest(ctx)
 }
 
-// About so many icons are asked for over TLS, of about so many bytes: a page's, and as long as most.
+// The approximate number and size of the icons: those of a page, and of the median icon.
 const (
 	securePaths = 100
 	secureBody  = 1000
 )
 
-// pick takes the icons whose length is nearest to what is wanted.
+// pick takes the icons whose size is nearest to secureBody.
 func (s *secureBench) pick() error {
 	far := func(p string) float64 { return math.Abs(float64(s.b.reference.of[p].Length - secureBody)) }
 	s.paths = slices.DeleteFunc(slices.Clone(s.b.paths), func(p string) bool { return len(p) > maxLiteral })
 	if len(s.paths) < securePaths {
-		return fmt.Errorf("there are %d icons for the part over TLS, which asks for %d: see --icons", len(s.paths), securePaths)
+		return fmt.Errorf("the part over TLS needs %d icons, and there are %d; raise --icons", securePaths, len(s.paths))
 	}
 	slices.SortStableFunc(s.paths, func(p, q string) int { return int(far(p) - far(q)) })
 	s.paths = s.paths[:securePaths]
@@ -78,7 +79,7 @@ func (s *secureBench) pick() error {
 	return nil
 }
 
-// start starts the servers, compares what they answer, and finds out how long they take.
+// start starts the servers, compares their responses with the origin's, and estimates their speed.
 func (s *secureBench) start(ctx context.Context) error {
 	for _, name := range secureContenders {
 		if !s.b.wants(name) {
@@ -100,12 +101,12 @@ func (s *secureBench) start(ctx context.Context) error {
 		}
 	}
 	if len(s.servers) == 0 {
-		return errors.New("no server is left to measure over TLS")
+		return errors.New("no server to measure over TLS")
 	}
 	return nil
 }
 
-// place is where a server runs that speaks TLS.
+// place returns the folder and address of a server that speaks TLS.
 func (s *secureBench) place(part, name string) peers.Place {
 	p := s.b.place(part, name)
 	p.PEM = s.pem
@@ -119,15 +120,16 @@ func (s *secureBench) stop() {
 	s.servers = nil
 }
 
-// acquaint compares all answers with the origin's, which fills the cache, and sees how fast they come.
+// acquaint compares all responses with the origin's, which fills the cache, and measures how fast
+// they come.
 func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
-	fmt.Fprintf(s.b.std.err, "%s over TLS: filling its cache, comparing its answers\n", c.name)
+	fmt.Fprintf(s.b.std.Err, "%s over TLS: filling the cache, comparing responses\n", c.name)
 	urls, err := s.urlsOf(c)
 	if err != nil {
 		return err
 	}
 	for _, column := range secureColumns {
-		if c.name == report.Reference && column.http1 { // it differs in HTTP/2 alone
+		if c.name == report.Reference && column.http1 { // it differs only in HTTP/2
 			continue
 		}
 		lengths, err := s.compare(ctx, c, column)
@@ -146,7 +148,7 @@ func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 	return nil
 }
 
-// round measures every server in every column once; they take turns as they do in the clear.
+// round measures every server in every column once. The servers take turns as they do in the clear.
 func (s *secureBench) round(ctx context.Context, round int) error {
 	for _, column := range secureColumns {
 		for i := range s.servers {
@@ -160,7 +162,7 @@ func (s *secureBench) round(ctx context.Context, round int) error {
 				return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
 			}
 			s.result.Add(c.name, column.name, 0, *r)
-			fmt.Fprintf(s.b.std.err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name, c.name, r.CPUMicros, r.PerSecond)
+			fmt.Fprintf(s.b.std.Err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name, c.name, r.CPUMicros, r.PerSecond)
 		}
 	}
 	return nil

@@ -20,16 +20,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/h2load"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// secured is a bench whose certificate is made, and a server of Go's library that has it and speaks HTTP/1.1 and HTTP/2.
+// secured returns a bench with a certificate, and a server of Go's library that uses it and speaks
+// HTTP/1.1 and HTTP/2.
 func secured(t *testing.T, handler http.HandlerFunc) (*secureBench, *httptest.Server) {
 	t.Helper()
-	s := &secureBench{b: &bench{std: streams{io.Discard, io.Discard}}, pem: filepath.Join(t.TempDir(), "pair.pem")}
+	s := &secureBench{b: &bench{std: cli.Streams{Out: io.Discard, Err: io.Discard}}, pem: filepath.Join(t.TempDir(), "pair.pem")}
 	var err error
 	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
 		t.Fatal(err)
@@ -64,11 +66,12 @@ func TestMakePEM(t *testing.T) {
 		t.Errorf("%v, with a key of %s", err, pair.Leaf.PublicKeyAlgorithm)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("a key that others can read: %v (%v)", info.Mode(), err)
+		t.Errorf("other users can read the key: %v (%v)", info.Mode(), err)
 	}
 }
 
-// Each column is in its protocol, a browser's with its fields; answers are compared with the origin's, and their bytes counted.
+// TestCompare: each column uses its protocol, and a browser's column its fields; the responses are
+// compared with the origin's, and their bytes counted.
 func TestCompare(t *testing.T) {
 	var columns []string
 	wrong := ""
@@ -114,7 +117,7 @@ func TestSecureColumns(t *testing.T) {
 		if strings.Contains(strings.Join(c.fields, "\n"), "Connection") {
 			t.Errorf("%s sends Connection, which HTTP/2 has not", c.name)
 		}
-		// Only where each connection asks as often as the others are the bytes of all answers known.
+		// The total length is known only if all connections make the same number of requests.
 		l := secureLoad{config: c.config("urls")}
 		for _, n := range []int{0, leastSecure, 123_457} {
 			if r := l.requestsFor(float64(n)); r < leastSecure || r%c.conns != 0 || n >= leastSecure && (r > n || n-r >= c.conns) {
@@ -124,7 +127,7 @@ func TestSecureColumns(t *testing.T) {
 	}
 }
 
-// What a run costs is what it costs beyond a short one, in which connections are made as well.
+// TestResultOf: the cost of a run excludes that of a short one, which makes the same connections.
 func TestResultOf(t *testing.T) {
 	few := &h2load.Result{Done: 100, CPU: 30 * time.Millisecond, Time: 20 * time.Millisecond}
 	all := &h2load.Result{Done: 10_100, OK: 10_100, Data: 1, CPU: 130 * time.Millisecond, Time: time.Second, Mean: time.Millisecond}
@@ -173,7 +176,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// A resting client is understood by a server that knows HTTP/2, and by one that knows TLS alone.
+// TestResting: a server that speaks HTTP/2 and a server that knows only TLS both accept a resting
+// client.
 func TestResting(t *testing.T) {
 	body := strings.Repeat("x", 1000)
 	asked := 0
@@ -196,27 +200,29 @@ func TestResting(t *testing.T) {
 		t.Errorf("a shorter answer: %v, want %v", err, errWrong)
 	}
 	client.path, client.want = "/other", 0
-	if err := client.open(t.Context(), 1); err != nil { // an answer that ends with its head
+	if err := client.open(t.Context(), 1); err != nil { // a response without a body
 		t.Error(err)
 	}
 	client.target, client.want = listening(t, "hold", "--pem", s.pem, "--body", "77"), 77
 	if err := client.open(t.Context(), 2); err != nil {
 		t.Error(err)
 	}
-	if err := client.ask(client.conns[len(client.conns)-1]); err != nil { // and it answers again
+	// a second response on the same connection
+	if err := client.ask(client.conns[len(client.conns)-1]); err != nil {
 		t.Error(err)
 	}
 }
 
-// A server's settings are acknowledged, which it may insist on (RFC 9113, section 6.5.3); a stream that it resets ends with an error.
+// TestRestingAsks: the client acknowledges the server's settings, as the server may require (RFC
+// 9113, section 6.5.3); a stream that the server resets ends with an error.
 func TestRestingAsks(t *testing.T) {
 	for _, row := range []struct {
 		last []byte
 		want string
 	}{
 		{append(frame(frameData, flagEndStream, firstStream, 2), "ok"...), ""},
-		{append(frame(frameReset, 0, firstStream, 4), 0, 0, 0, 7), "refused by a frame of type 3: 00000007"},
-		{frame(frameGoAway, 0, 0, 0), "refused by a frame of type 7"},
+		{append(frame(frameReset, 0, firstStream, 4), 0, 0, 0, 7), "a frame of type 3: 00000007"},
+		{frame(frameGoAway, 0, 0, 0), "a frame of type 7"},
 	} {
 		client := &resting{path: "/a/b.svg", want: 2}
 		ours, theirs := net.Pipe()
@@ -239,7 +245,7 @@ func TestRestingAsks(t *testing.T) {
 	}
 }
 
-// What a frame's reader takes is what its writer wrote.
+// FuzzReadFrame: readFrame accepts the output of frame.
 func FuzzReadFrame(f *testing.F) {
 	f.Add(append(frame(frameSettings, flagAck, 0, 0), "next"...))
 	f.Add(append(frame(frameData, flagEndStream, firstStream, 3), "abc"...))
@@ -257,7 +263,7 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// The part over TLS is kept beside the others, and shown.
+// TestSecureDocs: the figures over TLS are stored beside the others, and shown.
 func TestSecureDocs(t *testing.T) {
 	docs := t.TempDir()
 	s := &report.Secure{Cipher: "TEST_CIPHER", Rests: []report.Rest{{Server: report.TLSAlone, Connections: 10, After: 250_000}}}
@@ -270,7 +276,7 @@ func TestSecureDocs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	for _, want := range []string{"Testium 9000", "TEST_CIPHER", "| TLS alone | 25.0 |"} {
 		if err != nil || !strings.Contains(string(b), want) {
-			t.Errorf("no %q in what was written (%v):\n%s", want, err, b)
+			t.Errorf("the output has no %q (%v):\n%s", want, err, b)
 		}
 	}
 }

@@ -17,15 +17,16 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A secureColumn is a way in which servers are asked over TLS.
+// A secureColumn is one kind of request over TLS.
 type secureColumn struct {
 	name           string
 	http1          bool
 	conns, streams int
-	fields         []string // header lines
+	fields         []string // request header lines
 }
 
-// secureColumns are the ways in which there are targets: without more fields than h2load sends, then with a browser's.
+// secureColumns are the columns that have targets: first with only the fields that h2load sends,
+// then with those of a browser.
 var secureColumns = withBrowser([]secureColumn{
 	{name: report.Secure1, http1: true, conns: 64, streams: 1},
 	{name: report.Streams1, conns: 64, streams: 1},
@@ -37,7 +38,8 @@ func withBrowser(columns []secureColumn) []secureColumn {
 	for _, c := range slices.Clone(columns) {
 		c.name = report.Browsing(c.name)
 		c.fields = slices.DeleteFunc(slices.Clone(mix.Browser), func(line string) bool {
-			return strings.HasPrefix(line, "Connection:") // there is none in HTTP/2 (RFC 9113, section 8.2.2)
+			// HTTP/2 has no such field (RFC 9113, section 8.2.2)
+			return strings.HasPrefix(line, "Connection:")
 		})
 		columns = append(columns, c)
 	}
@@ -51,13 +53,13 @@ func secureNames() (names []string) {
 	return names
 }
 
-// config is what h2load is told, but for how much.
+// config returns the configuration of h2load, without the number of requests.
 func (c secureColumn) config(urls string) h2load.Config {
 	return h2load.Config{URLs: urls, HTTP1: c.http1, Conns: c.conns, Streams: c.streams, Fields: c.fields}
 }
 
-// compare asks for every path twice, by Go's own client, and compares what comes, decoded, with the origin's answers. The first time
-// fills the cache; of the second it takes the length of each body.
+// compare fetches every path twice with Go's own client and compares the decoded responses with the
+// origin's. The first pass fills the cache; the second returns the length of each body.
 func (s *secureBench) compare(ctx context.Context, c *secureServer, column secureColumn) (lengths []int64, err error) {
 	client := s.client(column.http1)
 	defer client.CloseIdleConnections()
@@ -77,7 +79,7 @@ func (s *secureBench) compare(ctx context.Context, c *secureServer, column secur
 	return lengths, nil
 }
 
-// client speaks one protocol alone, and believes the certificate that was made.
+// client returns a client that speaks one protocol and trusts the certificate of the bench.
 func (s *secureBench) client(http1 bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(http1)
@@ -102,7 +104,7 @@ func askSecure(ctx context.Context, client *http.Client, url string, column secu
 	}
 	defer resp.Body.Close()
 	if column.http1 != (resp.ProtoMajor == 1) {
-		return a, fmt.Errorf("it is answered in %s: %w", resp.Proto, errWrong)
+		return a, fmt.Errorf("the response is in %s: %w", resp.Proto, errWrong)
 	}
 	a = load.Answer{Status: resp.StatusCode, Header: resp.Header}
 	a.Body, err = io.ReadAll(resp.Body)

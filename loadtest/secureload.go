@@ -17,14 +17,14 @@ import (
 	"github.com/iconedge/iconedge/loadtest/peers"
 )
 
-// A secureLoad is what h2load is told, and how long the body of each path is as it comes.
+// A secureLoad is the configuration of h2load, and the length of each path's body on the wire.
 type secureLoad struct {
 	config  h2load.Config
 	lengths []int64
 }
 
-// measure runs h2load twice: for a few requests on each connection, and for all. What the second run costs more is the price of its
-// answers: making the connections costs the same in both.
+// measure runs h2load twice: with a few requests on each connection, and with all. The difference
+// is the cost of the responses, because both runs make the same connections.
 func (s *secureBench) measure(ctx context.Context, c *secureServer, l *secureLoad) (*load.Result, error) {
 	before, err := s.b.originCPU()
 	if err != nil {
@@ -46,19 +46,21 @@ func (s *secureBench) measure(ctx context.Context, c *secureServer, l *secureLoa
 	return r, errors.Join(ctx.Err(), judge(r, after-before), s.agree(all.Cipher))
 }
 
-// agree is an error where a server encrypts otherwise than those before it: then they are not compared alike.
+// agree returns an error if a server uses another cipher than the servers before it: their costs
+// would not be comparable.
 func (s *secureBench) agree(cipher string) error {
 	s.result.Cipher = cmp.Or(s.result.Cipher, cipher)
 	if s.result.Cipher != cipher {
-		return fmt.Errorf("the cipher is %s, and was %s: %w", cipher, s.result.Cipher, errWrong)
+		return fmt.Errorf("the cipher is %s, that of the other servers %s: %w", cipher, s.result.Cipher, errWrong)
 	}
 	return nil
 }
 
-// fewRequests is how many each connection makes in the run that costs little else than making connections.
+// fewRequests is the number of requests on each connection of the short run, whose cost is mostly
+// that of its connections.
 const fewRequests = 10
 
-// run runs h2load once. Anything that it shows to be wrong is an error.
+// run runs h2load once. It returns an error if h2load reports anything unexpected.
 func (l *secureLoad) run(ctx context.Context, server *peers.Server, requests int) (*h2load.Result, error) {
 	tree, err := server.Tree()
 	if err != nil {
@@ -76,7 +78,8 @@ func (l *secureLoad) run(ctx context.Context, server *peers.Server, requests int
 	return r, nil
 }
 
-// bytes is how many come back for so many requests, a whole number on each connection: each goes through the paths from the first.
+// bytes returns the total length of the bodies. Each connection makes the same number of requests
+// and begins with the first path.
 func (l *secureLoad) bytes(requests int) (total int64) {
 	for i := range requests / l.config.Conns {
 		total += l.lengths[i%len(l.lengths)]
@@ -84,7 +87,7 @@ func (l *secureLoad) bytes(requests int) (total int64) {
 	return total * int64(l.config.Conns)
 }
 
-// resultOf is what all requests took beyond a few.
+// resultOf returns the result of the long run, with the CPU time that it took beyond the short one.
 func resultOf(few, all *h2load.Result) *load.Result {
 	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	return &load.Result{
@@ -94,7 +97,7 @@ func resultOf(few, all *h2load.Result) *load.Result {
 	}
 }
 
-// urlsOf writes the list that h2load reads.
+// urlsOf writes the list of URLs for h2load.
 func (s *secureBench) urlsOf(c *secureServer) (string, error) {
 	var list strings.Builder
 	for _, p := range s.paths {
@@ -104,10 +107,11 @@ func (s *secureBench) urlsOf(c *secureServer) (string, error) {
 	return file, os.WriteFile(file, []byte(list.String()), 0o644)
 }
 
-// leastSecure is as many requests as show how fast a server is: each connection of any column goes through the paths once at least.
+// leastSecure is the number of requests that estimates the speed of a server: in every column, each
+// connection requests each path at least once.
 const leastSecure = 64 * securePaths
 
-// requestsFor is about n requests, and as many on each connection.
+// requestsFor returns a number near n that gives each connection the same number of requests.
 func (l *secureLoad) requestsFor(n float64) int {
 	return max(leastSecure, int(n)/l.config.Conns*l.config.Conns)
 }

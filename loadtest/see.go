@@ -11,16 +11,16 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// seen is what a server answered to the requests of a list.
+// seen holds the responses of a server to a list of requests.
 type seen struct {
 	mu      sync.Mutex
 	changed int
 	answers []sight
 }
 
-// A sight is one answer.
+// A sight is the part of a response that must not change.
 type sight struct {
-	want         load.Want // what an answer must be to be the same
+	want         load.Want // the expected response
 	etag, coding string
 }
 
@@ -37,10 +37,11 @@ func (s *seen) note(i int, a load.Answer) {
 	s.answers[i] = now
 }
 
-// maxSeen is how often a server is asked for the same until it has settled.
+// maxSeen is the maximum number of passes until the responses of a server no longer change.
 const maxSeen = 8
 
-// see asks for everything until it answers the same twice: caches fill, codings are made. Each answer is handed to check first.
+// see sends all requests until two passes get the same responses: meanwhile caches fill, and
+// codings are made. It calls check for each response.
 func see(ctx context.Context, addr netip.AddrPort, requests [][]byte, check func(i int, a load.Answer) error) (*seen, error) {
 	s := &seen{answers: make([]sight, len(requests))}
 	for range maxSeen {
@@ -59,5 +60,5 @@ func see(ctx context.Context, addr netip.AddrPort, requests [][]byte, check func
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("%s gives %d of %d paths another answer each time", addr, s.changed, len(requests))
+	return nil, fmt.Errorf("%s: responses differ each time, for %d of %d paths", addr, s.changed, len(requests))
 }

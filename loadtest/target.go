@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A target is a server that is loaded.
+// A target is a server under load.
 type target struct {
 	name string
 	host string // for the Host field
@@ -21,7 +21,7 @@ type target struct {
 
 var errTarget = errors.New("a target is http://HOST:PORT, or NAME=http://HOST:PORT")
 
-// parseTarget reads a target and looks its address up.
+// parseTarget parses a target and resolves its address.
 func parseTarget(ctx context.Context, s string) (t target, err error) {
 	name, address, ok := strings.Cut(s, "=")
 	if !ok {
@@ -48,7 +48,8 @@ func parseTarget(ctx context.Context, s string) (t target, err error) {
 	return t, nil
 }
 
-// sources are n of the loopback addresses that stand for so many clients: 127.0.0.2 and on. One client needs no address of its own.
+// sources returns n loopback addresses, one for each simulated client, from 127.0.0.2. A single
+// client needs no special address.
 func sources(n int) (addrs []netip.Addr) {
 	if n <= 1 {
 		return nil

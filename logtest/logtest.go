@@ -1,4 +1,4 @@
-// Package logtest keeps what is logged while a test runs, for the test to read.
+// Package logtest records the log of a test, so that the test can read it.
 package logtest
 
 import (
@@ -7,13 +7,15 @@ import (
 	"sync"
 )
 
-// A Log keeps what is written to it. It may be written and read at the same time; its zero value is empty.
+// A Log records everything that is written to it. It is safe for concurrent use, and its zero value
+// is empty.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Logger writes a line to the log for each record that is no mere detail. That of a nil log writes nothing.
+// Logger returns a logger that writes records from level info upwards to the log, one a line. For a
+// nil log it returns a logger that discards everything.
 func (l *Log) Logger() *slog.Logger {
 	if l == nil {
 		return slog.New(slog.DiscardHandler)
@@ -21,14 +23,14 @@ func (l *Log) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, nil))
 }
 
-// Write adds to the log.
+// Write appends to the log.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String is all that was written since the log was empty.
+// String returns everything written since the log was empty.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,10 +13,11 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// arguments are those of one call, not yet looked at. What is said of a wrong one never repeats it.
+// arguments are the unchecked arguments of one call. Error messages never repeat a value, because
+// it may be hostile.
 type arguments map[string]json.RawMessage
 
-// parseArguments reads an object whose members are all known.
+// parseArguments reads an object and rejects members that the tool does not know.
 func parseArguments(raw json.RawMessage, tool string, known ...string) (arguments, error) {
 	args := arguments{}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
@@ -27,13 +28,13 @@ func parseArguments(raw json.RawMessage, tool string, known ...string) (argument
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !slices.Contains(known, name) {
-			return nil, refusef("%s has an argument that it does not know; it takes: %s.", tool, strings.Join(known, ", "))
+			return nil, refusef("%s has an unknown argument; it takes: %s.", tool, strings.Join(known, ", "))
 		}
 	}
 	return args, nil
 }
 
-// text reads a string; ok is false where it was not given.
+// text reads a string; ok is false if the argument is absent.
 func (a arguments) text(name string) (value string, ok bool, err error) {
 	raw, given := a[name]
 	if !given {
@@ -45,7 +46,7 @@ func (a arguments) text(name string) (value string, ok bool, err error) {
 	return value, true, nil
 }
 
-// key reads the required key of a pack or name of an icon.
+// key reads a required key of a pack or name of an icon.
 func (a arguments) key(name, example string) (string, error) {
 	value, ok, err := a.text(name)
 	if err == nil && !ok {
@@ -57,7 +58,7 @@ func (a arguments) key(name, example string) (string, error) {
 	return value, err
 }
 
-// query reads the required words of a search.
+// query reads the required text of a search.
 func (a arguments) query() (string, error) {
 	value, ok, err := a.text("query")
 	if err != nil {
@@ -70,20 +71,22 @@ func (a arguments) query() (string, error) {
 	return value, nil
 }
 
-// whole reads a whole number from 1 to most; absent, it is def. As in JSON Schema, 5.0 is one.
+// whole reads an integer from 1 to most; if it is absent, the result is def. As in JSON Schema, 5.0
+// is an integer.
 func (a arguments) whole(name string, def, most int) (int, error) {
 	raw, given := a[name]
 	if !given {
 		return def, nil
 	}
-	f, err := strconv.ParseFloat(string(raw), 64) // a string, true and null do not parse
+	f, err := strconv.ParseFloat(string(raw), 64) // strings, true and null do not parse
 	if err != nil || f != float64(int(f)) || f < 1 || f > float64(most) {
 		return 0, refusef("%s must be a whole number from 1 to %d.", name, most)
 	}
 	return int(f), nil
 }
 
-// A refusal is a sentence for the caller, who can act on it; err is for the log alone.
+// A refusal is an error that the caller can act on. The caller sees the sentence; only the log gets
+// err.
 type refusal struct {
 	sentence string
 	err      error

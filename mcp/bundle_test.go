@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// read reads a JSON file into a form that has all of its members.
+// read decodes a JSON file into a type that must have all of its members.
 func read(t *testing.T, path string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -24,7 +24,7 @@ func read(t *testing.T, path string, into any) {
 	}
 }
 
-// variables are those that the command reads for its flags.
+// variables returns the environment variables of the flags of `iconedge mcp`.
 func variables() map[string]bool {
 	fs := flag.NewFlagSet("mcp", flag.ContinueOnError)
 	new(Config).Flags(fs)
@@ -33,7 +33,8 @@ func variables() map[string]bool {
 	return m
 }
 
-// TestServerJSON: what the registry is told has the form that it takes (its schema of 2025-12-11), and names variables that there are.
+// TestServerJSON: server.json has the form that the MCP registry requires (schema of 2025-12-11),
+// and every variable in it exists.
 func TestServerJSON(t *testing.T) {
 	type variable struct {
 		Name, Description, Placeholder string
@@ -72,7 +73,8 @@ func TestServerJSON(t *testing.T) {
 	}
 }
 
-// TestManifest: what the bundle says of tools, prompts and variables is what there is. `make conformance` holds it against its schema.
+// TestManifest: the bundle's manifest lists the tools, prompts and variables that exist. `make
+// conformance` checks it against its schema.
 func TestManifest(t *testing.T) {
 	var m struct {
 		Tools, Prompts []struct{ Name, Description string }

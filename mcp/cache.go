@@ -1,90 +1,74 @@
 package mcp
 
 import (
-	"container/list"
 	"net/http"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
+
+	"github.com/jellydator/ttlcache/v3"
+
+	"github.com/iconedge/iconedge/cachepolicy"
 )
 
 const (
-	maxKept   = 4 << 20     // bytes of answers that are kept, as they came
-	heuristic = time.Minute // for which an answer is fresh that says nothing of it (RFC 9111, section 4.2.2)
+	maxCached     = 4 << 20       // bytes of responses, as they were received
+	maxCachedBody = maxCached / 4 // of one response
+
+	// heuristic is the freshness lifetime of a response without one (RFC 9111, section 4.2.2).
+	heuristic = time.Minute
 )
 
-// A cache keeps the API's answers, by their header fields. It is one client's own: what is private may be kept (RFC 9111,
-// section 5.2.2.7).
+// A cache stores the responses of the API by request target and evicts the least recently used. It
+// serves one client, so it may store private responses (RFC 9111, section 5.2.2.7).
 type cache struct {
-	mu    sync.Mutex
-	kept  map[string]*list.Element
-	order *list.List // the last used first
-	bytes int
+	lru *ttlcache.Cache[string, entry]
 }
 
+// An entry is a stored response. Stale entries stay in the cache: their ETags revalidate them.
 type entry struct {
-	target string
-	answer any
-	size   int
-	etag   string
-	until  time.Time // it is fresh
+	target     string
+	answer     any
+	size       int
+	etag       string
+	freshUntil time.Time
 }
 
-func newCache() *cache { return &cache{kept: map[string]*list.Element{}, order: list.New()} }
+func newCache() *cache {
+	return &cache{ttlcache.New(ttlcache.WithMaxCost(maxCached, func(e ttlcache.CostItem[string, entry]) uint64 {
+		return uint64(e.Value.size)
+	}))}
+}
 
-// find gives what is kept for a target, fresh or not.
+// find returns the entry of a target, fresh or stale.
 func (c *cache) find(target string) (entry, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.kept[target]
-	if !ok {
-		return entry{}, false
+	if e := c.lru.Get(target); e != nil {
+		return e.Value(), true
 	}
-	c.order.MoveToFront(e)
-	return *e.Value.(*entry), true
+	return entry{}, false
 }
 
-// keep stores an answer in place of the one before, and lets go of what was not used for longest.
-func (c *cache) keep(e entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old, ok := c.kept[e.target]; ok {
-		c.drop(old)
-	}
-	if e.size > maxKept/4 {
+// store replaces the entry of the same target. Responses that would evict too many others are not
+// stored.
+func (c *cache) store(e entry) {
+	if e.size > maxCachedBody {
+		c.lru.Delete(e.target)
 		return
 	}
-	c.kept[e.target] = c.order.PushFront(&e)
-	for c.bytes += e.size; c.bytes > maxKept; {
-		c.drop(c.order.Back())
-	}
+	c.lru.Set(e.target, e, ttlcache.NoTTL)
 }
 
-func (c *cache) drop(e *list.Element) {
-	old := c.order.Remove(e).(*entry)
-	delete(c.kept, old.target)
-	c.bytes -= old.size
-}
-
-// freshness says whether an answer may be kept, and for how long it is fresh after now (RFC 9111, section 4.2).
-func freshness(h http.Header, now time.Time) (until time.Time, keep bool) {
-	lifetime, said := heuristic, false
-	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
-		switch name {
-		case "no-store":
-			return time.Time{}, false
-		case "no-cache":
-			lifetime, said = 0, true
-		case "max-age":
-			if seconds, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31); err == nil && !(said && lifetime == 0) {
-				lifetime, said = time.Duration(seconds)*time.Second, true
-			}
-		}
+// freshness returns the time until which a response is fresh (RFC 9111, section 4.2), and whether
+// it may be stored. It reads Age but not Date: the clock of a user's machine is often wrong.
+func freshness(h http.Header, now time.Time) (until time.Time, storable bool) {
+	d := cachepolicy.ParseCacheControl(h["Cache-Control"]...)
+	switch {
+	case d.NoStore:
+		return time.Time{}, false
+	// RFC 9111, section 5.2.2.4: the qualified form may be read as the other
+	case d.NoCache, len(d.NoCacheFields) > 0:
+		return now, true
+	case d.HasMaxAge:
+		age := cachepolicy.Age(http.Header{"Age": h["Age"]}, now, now, now)
+		return now.Add(max(0, d.MaxAge-age)), true
 	}
-	if age, err := strconv.ParseUint(h.Get("Age"), 10, 31); err == nil && said {
-		lifetime -= time.Duration(age) * time.Second
-	}
-	return now.Add(max(0, lifetime)), true
+	return now.Add(heuristic), true
 }

@@ -12,32 +12,33 @@ import (
 	"github.com/iconedge/iconedge/hostport"
 )
 
-// Config is everything a user can set. Flags gives the defaults; Run fills in those of fields that are zero.
+// Config holds all settings of a user. Flags gives the defaults; Run replaces fields that are zero
+// by their defaults.
 type Config struct {
-	API   string // base address of the API, before /api/v1
-	CDN   string // base address of the CDN
-	Token string // of the licence
-	HTTP  string // address to serve streamable HTTP on; empty: stdin and stdout
+	API   string // base URL of the API, before /api/v1
+	CDN   string // base URL of the CDN
+	Token string // the licence token
+	HTTP  string // address for streamable HTTP; empty: stdin and stdout
 
-	In       io.Reader    // instead of stdin
-	Out      io.Writer    // instead of stdout
-	Listener net.Listener // instead of HTTP
+	In       io.Reader    // replaces stdin
+	Out      io.Writer    // replaces stdout
+	Listener net.Listener // replaces HTTP
 	Log      *slog.Logger
-	Version  string // of the program
+	Version  string // version of the program
 }
 
-// defaultBase is what `iconedge run` listens on.
+// defaultBase is the default address of `iconedge run`.
 const defaultBase = "http://127.0.0.1:8080"
 
 // Flags adds the flags of `iconedge mcp` to fs.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.API, "api", defaultBase, "`URL` of the icon API, without /api/v1")
-	fs.StringVar(&c.CDN, "cdn", defaultBase, "`URL` of the CDN that addresses of icons are given at")
-	fs.StringVar(&c.Token, "license-token", "", "licence `token`; other users of the machine see a flag: the variable is the better place")
-	fs.StringVar(&c.HTTP, "http", "", "`address` to serve streamable HTTP on at /mcp, HOST:PORT, instead of stdin and stdout; who can reach it uses your licence")
+	fs.StringVar(&c.CDN, "cdn", defaultBase, "`URL` of the CDN for the addresses of icons")
+	fs.StringVar(&c.Token, "license-token", "", "licence `token`; prefer the variable, because other users of the machine can see flags")
+	fs.StringVar(&c.HTTP, "http", "", "`address` to serve streamable HTTP on at /mcp, HOST:PORT, instead of stdin and stdout; every client that can reach it uses your licence")
 }
 
-// filled is c with the defaults where it is empty, and bases as addresses are put after them.
+// filled returns c with defaults for empty fields, and with bases that paths can be appended to.
 func (c Config) filled() Config {
 	for _, base := range []*string{&c.API, &c.CDN} {
 		if *base == "" {
@@ -61,7 +62,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Validate says all that is wrong at once, and repeats nothing of it.
+// Validate reports all errors at once. It repeats no values: the token is one of them.
 func (c *Config) Validate() error {
 	f := c.filled()
 	var errs []error

@@ -2,7 +2,7 @@ package mcp
 
 import "github.com/iconedge/iconedge/icon"
 
-// A credit is what must be kept with icons of one pack.
+// A credit is the licence and attribution that users must keep with the icons of one pack.
 type credit struct {
 	License       string `json:"license"`
 	Attribution   string `json:"attribution"`
@@ -13,7 +13,7 @@ func creditOf(spdx, attribution string, commercial bool) credit {
 	return credit{line(spdx), line(attribution), commercial && icon.License{SPDX: spdx}.CommercialUse()}
 }
 
-// String says the credit in words.
+// String returns the credit as a phrase.
 func (c credit) String() string {
 	s := "license " + c.License + "; attribution: " + c.Attribution
 	if !c.CommercialUse {

@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// unreachable says why there was no answer, as far as a caller can do something about it.
+// unreachable explains a missing response as far as the caller can act on it.
 func unreachable(err error) error {
 	var slow net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
@@ -24,7 +24,8 @@ func unreachable(err error) error {
 	return &refusal{"The icon service could not be reached; check ICONEDGE_API, or try again later.", err}
 }
 
-// fault turns an answer that is not 200 into a refusal. Of what the API wrote only names of icons and packs are repeated.
+// fault turns a response that is not 200 into a refusal. It repeats only names of icons and packs
+// from the body.
 func (u *upstream) fault(resp *http.Response, body []byte, what string) error {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
@@ -39,7 +40,7 @@ func (u *upstream) fault(resp *http.Response, body []byte, what string) error {
 	return refusef("The icon service failed with status %d; try again later.", resp.StatusCode)
 }
 
-// wait is when to come again, in words (RFC 9110, section 10.2.3).
+// wait returns the time of Retry-After as a phrase (RFC 9110, section 10.2.3).
 func wait(h http.Header) string {
 	if seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16); err == nil && seconds > 0 {
 		return "in " + strconv.FormatUint(seconds, 10) + " seconds"
@@ -47,7 +48,8 @@ func wait(h http.Header) string {
 	return "in a minute"
 }
 
-// suggestions are close names that a problem gives (RFC 9457, section 3.2), those that are names.
+// suggestions lists the similar names of a problem (RFC 9457, section 3.2); it ignores strings that
+// are not names.
 func suggestions(resp *http.Response, body []byte) string {
 	var p problem.Problem
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

@@ -48,7 +48,7 @@ func getIcon(l *library, args arguments) (func(context.Context) (output, error),
 	return func(ctx context.Context) (output, error) { return l.icon(ctx, ref, format, color) }, nil
 }
 
-// color reads a hex colour; absent, it is none.
+// color reads a hex colour; if it is absent, the result is empty.
 func (a arguments) color() (icon.Color, error) {
 	value, given, err := a.text("color")
 	if err != nil || !given {
@@ -61,8 +61,8 @@ func (a arguments) color() (icon.Color, error) {
 	return c, nil
 }
 
-// icon gives an icon in one form. It is looked at before it is given, whatever the form: the API is trusted to know icons, not
-// to be the only one who ever answers at its address.
+// icon returns an icon in one format. It checks the SVG for every format, because the server at the
+// API's address need not be the real API.
 func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color icon.Color) (output, error) {
 	a, err := l.upstream.icon(ctx, ref, color)
 	if err != nil {
@@ -72,7 +72,7 @@ func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color i
 	g := got{Pack: ref.Pack, Name: ref.Name, Format: format, LicenseURL: line(m.License.URL),
 		credit: creditOf(a.License, m.Attribution, m.CommercialUse), Recolored: color != "" && m.Recolored}
 	if err := react.Check(a.SVG); err != nil {
-		return output{}, refusef("The icon service gave a drawing for %s that is not safe to use.", ref)
+		return output{}, refusef("The icon service returned an SVG for %s that is not safe to use.", ref)
 	}
 	if err := g.fill(a.SVG, l.cdn, color); err != nil {
 		return output{}, err
@@ -80,7 +80,7 @@ func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color i
 	return output{[]string{g.Content, g.words(color)}, g}, nil
 }
 
-// fill makes the content.
+// fill sets the content.
 func (g *got) fill(svg, cdn string, color icon.Color) error {
 	switch g.Format {
 	case "react":
@@ -108,7 +108,7 @@ func (g *got) fill(svg, cdn string, color icon.Color) error {
 
 func (g *got) ref() string { return g.Pack + "/" + g.Name }
 
-// words are what must be kept with the icon, and what became of the colour.
+// words returns the credit of the icon, and says so if the colour was not applied.
 func (g *got) words(color icon.Color) string {
 	s := g.ref() + ": " + g.credit.String() + ". Keep license and attribution where you use it."
 	if g.LicenseURL != "" {
@@ -120,7 +120,8 @@ func (g *got) words(color icon.Color) string {
 	return s
 }
 
-// dataURI is a drawing as an address (RFC 2397), in base64: nothing in it can mean anything to HTML, CSS or JavaScript.
+// dataURI returns an SVG as a data URI (RFC 2397). It is in base64, so no character has a meaning
+// in HTML, CSS or JavaScript.
 func dataURI(svg string) string {
 	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg))
 }

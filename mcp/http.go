@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	maxBody = 4 << 20         // bytes of one request
-	drain   = 5 * time.Second // that calls under way have when the server is stopped
+	maxBody = 4 << 20         // bytes of a request body
+	drain   = 4 * time.Second // time for open calls when the server stops
 )
 
-// serveHTTP speaks streamable HTTP, without sessions: clients of protocol version 2026-07-28 know none, and older ones need none.
+// serveHTTP serves streamable HTTP without sessions: clients of protocol version 2026-07-28 have
+// none, and older ones do not need them.
 func serveHTTP(ctx context.Context, cfg Config, s *sdk.Server) error {
 	ln := cfg.Listener
 	if ln == nil {
@@ -33,7 +34,7 @@ func serveHTTP(ctx context.Context, cfg Config, s *sdk.Server) error {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
 	cfg.Log.Info("listening", "address", ln.Addr().String(), "for", "mcp")
 	if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		cfg.Log.Warn("whoever can reach this address uses your licence", "address", a.String())
+		cfg.Log.Warn("clients of this address use your licence", "address", a.String())
 	}
 	stop := context.AfterFunc(ctx, func() {
 		late, cancel := context.WithTimeout(context.Background(), drain)
@@ -47,8 +48,9 @@ func serveHTTP(ctx context.Context, cfg Config, s *sdk.Server) error {
 	return nil
 }
 
-// ownOrigin refuses requests that a page of another origin makes (Model Context Protocol, transports, security warning). The SDK
-// refuses a Host that is not of this machine on a listener that is.
+// ownOrigin rejects requests from pages of another origin (Model Context Protocol, transports,
+// security warning). The SDK itself rejects a Host other than this machine's on a loopback
+// listener.
 func ownOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestHTTP: what is no call from this machine's own clients is refused (C22).
+// TestHTTP: the server rejects requests other than calls of this machine's own clients (C22).
 func TestHTTP(t *testing.T) {
 	a := newFakeAPI(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestOpen: an address that others can reach is warned of, one of this machine alone is not.
+// TestOpen: the server warns of an address that other machines can reach, and not of a loopback
+// address.
 func TestOpen(t *testing.T) {
 	for address, warned := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		ln, err := net.Listen("tcp", address)

@@ -13,43 +13,44 @@ import (
 )
 
 const (
-	plan      = "lifetime" // the one that the tools are for
-	goodFor   = time.Hour  // that a good answer is taken for the truth
+	plan      = "lifetime" // the plan that the tools require
+	goodFor   = time.Hour  // for which a positive answer is not checked again
 	graceFor  = 24 * time.Hour
-	maxToken  = 2 << 10 // bytes: verify takes 4 KiB, and says of more that it is too large
+	maxToken  = 2 << 10 // bytes; verify accepts 4 KiB and answers 413 to more
 	unsureFix = "The license token could not be verified; try again"
 )
 
-// A gate lets calls through while the API calls the token valid. A good answer is kept; any other is asked for again by the
-// next call.
+// A gate lets calls through while the API says that the token is valid. It remembers a positive
+// answer; after any other answer, the next call verifies again.
 type gate struct {
 	upstream *upstream
-	flights  singleflight.Group
+	fetches  singleflight.Group
 
 	mu   sync.Mutex
-	good time.Time // when the API last called the token valid
+	good time.Time // when the API last confirmed the token
 }
 
-// open returns nil, or a refusal that says what is wrong with the licence.
+// open returns nil, or a refusal that explains the problem with the licence.
 func (g *gate) open(ctx context.Context) error {
 	token := g.upstream.token
 	if token == "" {
 		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN in the environment of this server.")
 	}
-	if len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) { // none of ours, and none that a header could carry
+	// not a token of ours, and not fit for a header field
+	if len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
 	}
 	if age := g.age(time.Now()); age < goodFor {
 		return nil
 	}
-	_, err := together(ctx, &g.flights, "", func(ctx context.Context) (any, error) { return nil, g.verify(ctx) })
+	_, err := collapse(ctx, &g.fetches, "", func(ctx context.Context) (any, error) { return nil, g.verify(ctx) })
 	if ctx.Err() != nil && err != nil {
 		return &refusal{unsureFix + ".", err}
 	}
 	return err
 }
 
-// age says how long ago the token was called valid.
+// age returns the time since the API confirmed the token.
 func (g *gate) age(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +60,8 @@ func (g *gate) age(now time.Time) time.Duration {
 	return now.Sub(g.good)
 }
 
-// verify asks the API. Where that can't say, a token that was good within a day, and not refused since, still is.
+// verify asks the API about the token. If the API cannot answer, a token that was valid within the
+// last day, and not rejected since, stays valid.
 func (g *gate) verify(ctx context.Context) error {
 	answer, err := g.ask(ctx)
 	now := time.Now()
@@ -69,24 +71,24 @@ func (g *gate) verify(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !*answer.Valid:
-		g.judged(time.Time{})
+		g.remember(time.Time{})
 		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
 	case answer.Plan != plan:
-		g.judged(time.Time{})
+		g.remember(time.Time{})
 		return refusef("The license token is not of the lifetime plan, which this server needs.")
 	}
-	g.judged(now)
+	g.remember(now)
 	return nil
 }
 
-// judged keeps what the API said of the token: when that was good, or the zero time.
-func (g *gate) judged(good time.Time) {
+// remember stores the time of a positive answer, or the zero time after a rejection.
+func (g *gate) remember(good time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.good = good
 }
 
-// verdict is what the API says of a token. Valid is nil where it says nothing.
+// A verdict is the API's answer about a token. Valid is nil if the answer does not say.
 type verdict struct {
 	Valid *bool
 	Plan  string
@@ -108,7 +110,7 @@ func (g *gate) ask(ctx context.Context) (verdict, error) {
 	}
 	var v verdict
 	if resp.StatusCode != http.StatusOK || json.Unmarshal(data, &v) != nil || v.Valid == nil {
-		return verdict{}, refusef("%s: the icon service gave no clear answer (status %d).", unsureFix, resp.StatusCode)
+		return verdict{}, refusef("%s: the icon service gave no valid answer (status %d).", unsureFix, resp.StatusCode)
 	}
 	return v, nil
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestLicense: until the API calls the token valid for the lifetime plan nothing else is asked, and each call says why (C21).
+// TestLicense: until the API confirms the token for the lifetime plan, it gets no other request,
+// and each call explains why (C21).
 func TestLicense(t *testing.T) {
 	for _, row := range []struct {
 		about, token string
@@ -54,7 +55,7 @@ func TestLicense(t *testing.T) {
 	}
 }
 
-// TestVerifyRequest: the token goes to verify as it is written in the API's contract.
+// TestVerifyRequest: the token is sent to verify in the form of the API's contract.
 func TestVerifyRequest(t *testing.T) {
 	a := newFakeAPI(t)
 	body := ""
@@ -69,7 +70,7 @@ func TestVerifyRequest(t *testing.T) {
 	}
 }
 
-// TestGood: a good answer is kept for an hour, and for a day where no newer one can be had.
+// TestGood: a positive answer holds for an hour, and for a day while verify fails.
 func TestGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, answer := 0, `{"valid":true,"plan":"lifetime"}`

@@ -1,11 +1,14 @@
-// Package mcp lets agents find, get and credit icons, over the Model Context Protocol: four tools, two kinds of resources and a
-// prompt, on stdin and stdout or over streamable HTTP. It is a client of the public API alone, at one address that no argument
-// can turn, and knows nothing of edges, origins or stores.
+// Package mcp lets agents find, get and credit icons over the Model Context Protocol: four tools,
+// two kinds of resources and a prompt, on stdin and stdout or over streamable HTTP. It is a client
+// of the public API at one fixed address, which no argument can change. It knows nothing of edges,
+// origins or stores.
 //
-// Nothing but protocol goes to stdout. Every call needs a licence token that the API calls valid for the plan "lifetime"; until
-// it does, no other request is made. The token is sent to the API and is never logged or answered.
+// Only protocol messages go to stdout. Every call needs a licence token that the API confirms for
+// the plan "lifetime"; until then the package makes no other request. It sends the token to the API
+// only, and never logs or returns it.
 //
-// What each tool takes and gives is in tools.json; what is drawn as React is package mcp/react's to say.
+// The file tools.json defines the arguments and results of each tool. Package mcp/react writes
+// React components.
 package mcp
 
 import (
@@ -20,10 +23,11 @@ const (
 		"Keep the license and the attribution that come with an icon wherever you use it, and tell the user when commercial_use is false."
 )
 
-// listsFor says for how long a client may keep the lists of tools, resources and prompts: they change with the program alone.
+// listsFor is how long a client may cache the lists of tools, resources and prompts: they change
+// only with the program.
 const listsFor = 3600_000 // ms
 
-// Run serves until the context ends, or, on stdio, until the client has gone.
+// Run serves until the context ends or, on stdio, until the client closes stdin.
 func Run(ctx context.Context, cfg Config) error {
 	cfg = cfg.filled()
 	s := newServer(cfg)
@@ -33,14 +37,14 @@ func Run(ctx context.Context, cfg Config) error {
 	return serveLines(ctx, cfg, s)
 }
 
-// newServer is the protocol's side: what is offered, by whom.
+// newServer returns a server with all tools, resources and prompts.
 func newServer(cfg Config) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: name, Title: "iconedge icons", Version: cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable: func(_ context.Context, req sdk.Request, c *sdk.Cacheable) {
 			if _, reading := req.(*sdk.ReadResourceRequest); reading {
-				c.CacheScope = "private" // an icon is for who has a licence
+				c.CacheScope = "private" // icons are for licence holders
 			} else {
 				c.TTLMs, c.CacheScope = listsFor, "public"
 			}

@@ -24,12 +24,12 @@ const (
 	appleSVG = `<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32"><g id="a"><path fill="#f00" d="M0 0h9"/></g><path fill="url(#a)" d="M1 1h9"/></svg>`
 )
 
-// A fakeAPI answers as the real one does, keeps what it was asked, and can be told to fail.
+// A fakeAPI answers as the real API does, records its requests, and can be made to fail.
 type fakeAPI struct {
 	*httptest.Server
 	mu      sync.Mutex
 	asked   []*http.Request
-	answers map[string]http.HandlerFunc // instead of the usual, by path
+	answers map[string]http.HandlerFunc // by path; they replace the usual responses
 }
 
 func newFakeAPI(t *testing.T) *fakeAPI {
@@ -53,7 +53,7 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// instead is what a path is answered with; with none it is the usual.
+// instead returns the handler that replaces the usual response of a path, or nil.
 func (a *fakeAPI) instead(path string) http.HandlerFunc {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +66,7 @@ func (a *fakeAPI) answer(path string, h http.HandlerFunc) {
 	a.answers[path] = h
 }
 
-// requests are those of a path so far, or of all but verify.
+// requests returns the requests for a path so far, or all requests but those for verify.
 func (a *fakeAPI) requests(path string) (list []*http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func searchJSON(r *http.Request) string {
 	return `{"query":"home","limit":20,"offset":0,"total":2,"results":[` + hits + `],"suggestions":["house"],"license":"see each result"}`
 }
 
-// dial connects the SDK's own client to a server over one of the transports.
+// dial connects the SDK's client to a server over one of the transports.
 func dial(t *testing.T, transport string, cfg Config) *sdk.ClientSession {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,19 +162,19 @@ func dial(t *testing.T, transport string, cfg Config) *sdk.ClientSession {
 	return session
 }
 
-// session is one on stdio with an API and a good token.
+// session connects a client over stdio, with an API and a valid token.
 func session(t *testing.T, a *fakeAPI) *sdk.ClientSession {
 	return dial(t, "stdio", Config{API: a.URL + "/", CDN: a.URL + "//", Token: goodToken, Version: "1.2"})
 }
 
-// A toolAnswer is what a client sees of a call.
+// A toolAnswer is the result of a call as a client sees it.
 type toolAnswer struct {
 	texts   []string
 	fields  map[string]any
 	refused bool
 }
 
-// call calls a tool; what it gives must be as C7 and C17 of the clients' contract say.
+// call calls a tool. It checks its result against requirements C7 and C17 of the clients' contract.
 func call(t *testing.T, s *sdk.ClientSession, name string, args any) toolAnswer {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
@@ -219,7 +219,8 @@ var schemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
 	return m
 })
 
-// checkOutput holds a structured answer against the schema that its tool promises, in which every member is named.
+// checkOutput checks a structured result against the output schema of its tool, which must name
+// every member.
 func checkOutput(t *testing.T, tool string, fields map[string]any) {
 	t.Helper()
 	if err := schemas()[tool].Validate(fields); err != nil {

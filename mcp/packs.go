@@ -23,14 +23,14 @@ type listedPack struct {
 	credit
 }
 
-// packsPage is how many characters one page of packs has, text and structured form together: with what stands around them it
-// stays below what an answer may have. The whole library is one page.
+// packsPage is the number of characters on one page of packs, text and structured form together.
+// With its envelope a page stays below maxContent. The real library fits on one page.
 const packsPage = maxContent - 1000
 
 func listPacks(l *library, args arguments) (func(context.Context) (output, error), error) {
 	after, given, err := args.text("cursor")
 	if err != nil || given && !icon.ValidKey(after) {
-		return nil, refusef("cursor must be the nextCursor of an answer before; leave it out to begin.")
+		return nil, refusef("cursor must be the nextCursor of an earlier result; omit it to start from the beginning.")
 	}
 	return func(ctx context.Context) (output, error) {
 		a, err := l.upstream.packs(ctx)
@@ -42,7 +42,7 @@ func listPacks(l *library, args arguments) (func(context.Context) (output, error
 	}, nil
 }
 
-// page lists packs after the one that a cursor names, as many as fit.
+// page lists packs after the one that the cursor names, as many as fit.
 func page(packs []icon.Pack, after string) (listed, string) {
 	list := listed{Total: len(packs), Packs: []listedPack{}, License: eachPack, Attribution: eachPack}
 	var b strings.Builder
@@ -64,7 +64,7 @@ func page(packs []icon.Pack, after string) (listed, string) {
 
 const eachPack = "see each pack"
 
-// from is the list behind a pack; behind one that is gone, the list as a whole.
+// from returns the packs that follow a pack; if that pack no longer exists, it returns all packs.
 func from(packs []icon.Pack, after string) []icon.Pack {
 	for i, p := range packs {
 		if p.Pack == after {

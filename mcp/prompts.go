@@ -8,7 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// addPrompts offers the way from a wish to a credited icon as one command.
+// addPrompts adds one prompt, which leads from a wish to a credited icon.
 func addPrompts(s *sdk.Server) {
 	s.AddPrompt(&sdk.Prompt{
 		Name: "use_icon", Title: "Use an icon", Description: "Find an icon, put it into the code, and credit it",

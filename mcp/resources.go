@@ -16,10 +16,11 @@ const (
 	typeSVG    = "image/svg+xml"
 	typeJSON   = "application/json"
 	typePlain  = "text/plain"
-	codeFailed = -32000 // JSON-RPC 2.0, section 5.1: a server's own errors
+	codeFailed = -32000 // JSON-RPC 2.0, section 5.1: the range of server errors
 )
 
-// addResources offers what the tools give as things that a user can attach: the list of packs, and each icon.
+// addResources offers the results of the tools as resources that a user can attach: the list of
+// packs, and each icon.
 func addResources(s *sdk.Server, l *library) {
 	s.AddResource(&sdk.Resource{URI: packsURI, Name: "packs", Title: "Icon packs", MIMEType: typeJSON,
 		Description: "Every icon pack with its license and attribution"},
@@ -34,7 +35,7 @@ func addResources(s *sdk.Server, l *library) {
 }
 
 func (l *library) readPacks(ctx context.Context) (*sdk.ReadResourceResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := l.gate.open(ctx); err != nil {
 		return nil, l.failed(err)
@@ -47,7 +48,7 @@ func (l *library) readPacks(ctx context.Context) (*sdk.ReadResourceResult, error
 }
 
 func (l *library) readIcon(ctx context.Context, uri string) (*sdk.ReadResourceResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	ref, err := icon.ParseRef(strings.TrimPrefix(uri, scheme))
 	if err != nil {
@@ -69,7 +70,7 @@ func contents(c ...*sdk.ResourceContents) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: c}
 }
 
-// failed is an error of the protocol: reading a resource has no other.
+// failed returns an error of the protocol: reading a resource has no other kind of error.
 func (l *library) failed(err error) error {
 	return &jsonrpc.Error{Code: codeFailed, Message: l.sentence(err)}
 }

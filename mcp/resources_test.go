@@ -9,7 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestResources: what is listed can be read, behind the same gate; an address that is no icon's asks nothing.
+// TestResources: the listed resources can be read, behind the same gate; an address that is not an
+// icon's causes no request.
 func TestResources(t *testing.T) {
 	a := newFakeAPI(t)
 	s := session(t, a)
@@ -64,7 +65,8 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// TestPromptWithoutWish: an argument that is required is asked for, not left blank in what the model reads.
+// TestPromptWithoutWish: a missing required argument is an error; the model never reads a prompt
+// with a gap.
 func TestPromptWithoutWish(t *testing.T) {
 	s := session(t, newFakeAPI(t))
 	for _, args := range []map[string]string{nil, {"what": " \n"}, {"pack": "lucide"}} {

@@ -59,7 +59,7 @@ func searchedOf(a *icon.SearchAnswer, query string, limit int) searched {
 	return s
 }
 
-// words name every hit, and then what must be kept with those of each pack.
+// words names every hit, then the credit of each pack.
 func (s searched) words() string {
 	var b, credits strings.Builder
 	if len(s.Results) == 0 {

@@ -14,21 +14,33 @@ import (
 )
 
 const (
-	maxLine = 16 << 20        // bytes of one message
-	parting = 3 * time.Second // that calls under way have when the client has closed stdin
+	maxLine = 16 << 20 // bytes of one message
+	// time for open calls after the client has closed stdin, or when the server stops
+	drainTime = 3 * time.Second
 )
 
-// serveLines speaks to one client, a JSON-RPC message a line.
+// serveLines serves one client, with one JSON-RPC message a line.
 func serveLines(ctx context.Context, cfg Config, s *sdk.Server) error {
-	err := s.Run(ctx, lines{cfg.In, cfg.Out})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, lines{cfg.In, cfg.Out}) }()
+	select {
+	case err := <-ended:
+		if ctx.Err() != nil || errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
 	}
-	return err
+	select { // Run waits for open calls, and those wait for the API
+	case <-ended:
+	case <-time.After(drainTime):
+	}
+	return nil
 }
 
-// lines is the transport. The SDK's own ends the session at a line that is no JSON and drops the calls under way at the end of
-// stdin; this one answers the line as JSON-RPC 2.0 says, section 5.1, and lets those calls end.
+// lines is the transport. The SDK's own transport ends the session at a line that is not JSON, and
+// drops open calls when stdin ends. This one answers the line with an error (JSON-RPC 2.0, section
+// 5.1), and waits for open calls.
 type lines struct {
 	in  io.Reader
 	out io.Writer
@@ -45,14 +57,14 @@ type lineConn struct {
 	incoming chan jsonrpc.Message
 	closed   chan struct{}
 	once     sync.Once
-	idle     chan struct{} // told when the last call under way is answered
+	idle     chan struct{} // signalled when the last open call is answered
 
 	mu    sync.Mutex
 	out   io.Writer
-	under map[jsonrpc.ID]int // calls that have no answer yet
+	under map[jsonrpc.ID]int // calls without an answer yet
 }
 
-// read takes lines in until there are no more; then the calls under way have a while to end.
+// read reads lines until stdin ends; then it gives open calls time to finish.
 func (c *lineConn) read(in *bufio.Reader) {
 	defer close(c.incoming)
 	for {
@@ -63,14 +75,14 @@ func (c *lineConn) read(in *bufio.Reader) {
 		if errors.Is(err, errLong) {
 			c.refuse(jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB")
 		} else if err != nil {
-			c.part(time.After(parting))
+			c.drain(time.After(drainTime))
 			return
 		}
 	}
 }
 
-// part waits until nothing is under way.
-func (c *lineConn) part(late <-chan time.Time) {
+// drain waits until no call is open, or until late fires.
+func (c *lineConn) drain(late <-chan time.Time) {
 	for c.underway() > 0 {
 		select {
 		case <-c.idle:
@@ -90,7 +102,7 @@ func (c *lineConn) underway() int {
 
 var errLong = errors.New("a line is too long")
 
-// readLine is the next line without its end; one that is too long is skipped.
+// readLine returns the next line without its line end. It skips a line that is too long.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for long := false; ; {
@@ -116,7 +128,8 @@ func trimLine(line []byte) []byte {
 	return line
 }
 
-// take hands on the message of a line, or those of a batch one by one (protocol versions up to 2025-03-26 have batches).
+// take delivers the message of a line, or the messages of a batch one by one (protocol versions up
+// to 2025-03-26 have batches).
 func (c *lineConn) take(line []byte) {
 	batch := []json.RawMessage{line}
 	if line[0] == '[' {
@@ -133,7 +146,7 @@ func (c *lineConn) take(line []byte) {
 	for _, raw := range batch {
 		msg, err := jsonrpc.DecodeMessage(raw)
 		if err != nil {
-			c.refuse(jsonrpc.CodeInvalidRequest, "the message is not one of JSON-RPC 2.0")
+			c.refuse(jsonrpc.CodeInvalidRequest, "the message is not JSON-RPC 2.0")
 			continue
 		}
 		c.hand(msg)
@@ -152,7 +165,7 @@ func (c *lineConn) hand(msg jsonrpc.Message) {
 	}
 }
 
-// refuse answers what no call can be read from: its id is null.
+// refuse sends an error for input that contains no call; its id is null.
 func (c *lineConn) refuse(code int, words string) {
 	c.writeLine([]byte(`{"jsonrpc":"2.0","id":null,"error":` + string(marshal(jsonrpc.Error{Code: int64(code), Message: words})) + `}`))
 }
@@ -212,5 +225,5 @@ func (c *lineConn) Close() error {
 	return nil
 }
 
-// SessionID implements the SDK's Connection: there is but one session.
+// SessionID implements the SDK's Connection. There is only one session, so it has no id.
 func (c *lineConn) SessionID() string { return "" }

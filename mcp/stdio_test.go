@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// raw is a session of plain lines, to its end: what was answered, by id.
+// raw runs a session of plain lines to its end. It returns the answers by id.
 func raw(t *testing.T, cfg Config, in string) map[string]map[string]any {
 	t.Helper()
 	var out bytes.Buffer
@@ -26,7 +26,7 @@ func raw(t *testing.T, cfg Config, in string) map[string]map[string]any {
 	for line := range strings.Lines(out.String()) {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(line), &m); err != nil || m["jsonrpc"] != "2.0" {
-			t.Fatalf("a line that is no message: %q", line)
+			t.Fatalf("a line that is not a message: %q", line)
 		}
 		id, _ := json.Marshal(m["id"])
 		answers[string(id)] = m
@@ -39,7 +39,8 @@ func initialize(version string) string {
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 }
 
-// TestVersions: every version is answered with itself, an unknown one with one that is known (C3).
+// TestVersions: the server confirms each known protocol version, and offers a known one instead of
+// an unknown (C3).
 func TestVersions(t *testing.T) {
 	for version, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25", "x": "2025-11-25"} {
 		answers := raw(t, Config{}, initialize(version)+`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
@@ -66,7 +67,8 @@ func TestStateless(t *testing.T) {
 	}
 }
 
-// TestRawLines: what is no message is answered, and the session goes on (JSON-RPC 2.0, section 5.1); so is a batch.
+// TestRawLines: a line that is not a message gets an error, and the session continues (JSON-RPC
+// 2.0, section 5.1); so does a batch.
 func TestRawLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":         "-32700",
@@ -84,7 +86,8 @@ func TestRawLines(t *testing.T) {
 	}
 }
 
-// TestParting: calls under way when stdin closes are still answered; one that takes too long holds nobody (C4).
+// TestParting: open calls are answered after stdin closes; a call that takes too long does not
+// block the end (C4).
 func TestParting(t *testing.T) {
 	a := newFakeAPI(t)
 	a.answer("/api/v1/icon/mdi/slow", func(http.ResponseWriter, *http.Request) { <-t.Context().Done() })
@@ -93,35 +96,36 @@ func TestParting(t *testing.T) {
 	}
 	answers := raw(t, Config{API: a.URL, Token: goodToken}, initialize("2025-11-25")+ask("1", "slow")+ask("2", "home"))
 	if answers["1"] != nil || answers["2"]["result"] == nil {
-		t.Errorf("one that took too long was waited for, or one that did not was not answered: %v", answers)
+		t.Errorf("a slow call was waited for, or a quick one was not answered: %v", answers)
 	}
 }
 
-// TestPart: nothing under way, no waiting; something that never ends, so much and no more.
-func TestPart(t *testing.T) {
+// TestDrain: without open calls, drain returns at once; with a call that never ends, it returns
+// when its time is over.
+func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for under, want := range map[int]time.Duration{0: 0, 1: parting} {
+		for under, want := range map[int]time.Duration{0: 0, 1: drainTime} {
 			c := &lineConn{out: io.Discard, closed: make(chan struct{}), idle: make(chan struct{}, 1), under: map[jsonrpc.ID]int{}}
 			if under > 0 {
 				c.under[jsonrpc.ID{}] = under
 			}
 			began := time.Now()
-			c.part(time.After(parting))
+			c.drain(time.After(drainTime))
 			if took := time.Since(began); took != want {
-				t.Errorf("with %d under way it took %s", under, took)
+				t.Errorf("with %d open calls it took %s", under, took)
 			}
 		}
 	})
 }
 
-// FuzzLines: whatever comes in, each line that goes out is one message.
+// FuzzLines: whatever the input, each output line is one message.
 func FuzzLines(f *testing.F) {
 	f.Add(initialize("2025-11-25") + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	f.Add("x\n[1,2]\n{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}\r\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		var out bytes.Buffer
 		c := &lineConn{out: &out, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}), idle: make(chan struct{}, 1), under: map[jsonrpc.ID]int{}}
-		close(c.closed) // nobody takes the messages
+		close(c.closed) // nothing reads the messages
 		c.read(bufio.NewReader(strings.NewReader(in)))
 		for line := range strings.Lines(out.String()) {
 			if !json.Valid([]byte(line)) || !strings.HasPrefix(line, `{"jsonrpc":"2.0"`) {

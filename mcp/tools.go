@@ -13,15 +13,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// described is what each tool is called, does, takes and gives: its schemas are of JSON Schema 2020-12.
+// toolsJSON describes each tool: its purpose, arguments and result, with schemas in JSON Schema
+// 2020-12.
 //
 //go:embed tools.json
 var described []byte
 
-// maxContent is the most characters of text in an answer.
+// maxContent is the maximum number of characters of text in a result.
 const maxContent = 100_000
 
-// A library is what the tools, the resources and the prompts share: the API behind the gate.
+// A library is the API behind the gate. Tools, resources and prompts share it.
 type library struct {
 	upstream *upstream
 	gate     *gate
@@ -34,13 +35,14 @@ func newLibrary(cfg Config) *library {
 	return &library{upstream: u, gate: &gate{upstream: u}, cdn: cfg.CDN, log: cfg.Log}
 }
 
-// An output is what a tool found: structured, and the same in words.
+// An output is the result of a tool, structured and as text.
 type output struct {
 	texts      []string
 	structured any
 }
 
-// A tool reads its arguments, and gives what then asks the API: arguments are judged before anything is asked.
+// A tool checks its arguments, and returns the function that calls the API. So wrong arguments
+// cause no request.
 type tool func(l *library, args arguments) (func(context.Context) (output, error), error)
 
 var tools = map[string]struct {
@@ -56,7 +58,7 @@ var tools = map[string]struct {
 func addTools(s *sdk.Server, l *library) {
 	var list []*sdk.Tool
 	if err := json.Unmarshal(described, &list); err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the file is part of the program
 	}
 	no := false
 	for _, t := range list {
@@ -69,7 +71,7 @@ func addTools(s *sdk.Server, l *library) {
 	s.AddReceivingMiddleware(inOrder(list))
 }
 
-// inOrder lists the tools as they are described, in the order of use; the SDK has them by name.
+// inOrder lists the tools in the order of tools.json, the order of use; the SDK sorts them by name.
 func inOrder(described []*sdk.Tool) sdk.Middleware {
 	place := func(t *sdk.Tool) int {
 		return slices.IndexFunc(described, func(d *sdk.Tool) bool { return d.Name == t.Name })
@@ -85,9 +87,9 @@ func inOrder(described []*sdk.Tool) sdk.Middleware {
 	}
 }
 
-// call runs one tool, within the time that a call may take.
+// call runs one tool, within the time limit of a call.
 func (l *library) call(ctx context.Context, name string, raw json.RawMessage) (output, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	t := tools[name]
 	args, err := parseArguments(raw, name, t.takes...)
@@ -104,7 +106,8 @@ func (l *library) call(ctx context.Context, name string, raw json.RawMessage) (o
 	return find(ctx)
 }
 
-// result makes the protocol's answer. An error is one of the tool's, for the model to read, not one of the protocol's.
+// result makes the result of the protocol. An error is reported as a tool error, which the model
+// reads, not as a protocol error.
 func (l *library) result(out output, err error) *sdk.CallToolResult {
 	length := 0
 	for _, t := range out.texts {
@@ -123,16 +126,16 @@ func (l *library) result(out output, err error) *sdk.CallToolResult {
 	return r
 }
 
-// sentence is what a caller is told of an error.
+// sentence returns the text of an error for the caller.
 func (l *library) sentence(err error) string {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return l.redact(r.sentence)
 	}
-	l.log.Error("a call failed", "error", l.redact(err.Error()))
+	l.log.Error("tool call failed", "error", l.redact(err.Error()))
 	return "Something went wrong in this server; trying again may help."
 }
 
-// redact takes the licence token out of words: the API may send it back.
+// redact removes the licence token from a text: the API may send it back.
 func (l *library) redact(s string) string {
 	if token := l.upstream.token; len(token) >= 8 {
 		return strings.ReplaceAll(s, token, "…")
@@ -140,18 +143,19 @@ func (l *library) redact(s string) string {
 	return s
 }
 
-// marshal writes what has strings, numbers and the like alone. Markup stays readable: an answer is no page.
+// marshal encodes values of strings, numbers and the like. It does not escape markup, because the
+// result is not a web page.
 func marshal(v any) []byte {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // can't happen
+		panic(err) // cannot happen with such values
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// line is a credit in one line, whatever the API had in it.
+// line returns a text from the API as one line, without control characters.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

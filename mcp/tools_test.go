@@ -11,7 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestTransports: an agent's way, from a search to an icon in each form, with the SDK's own client, over both transports.
+// TestTransports: an agent's steps from a search to an icon in each format, with the SDK's client,
+// over both transports.
 func TestTransports(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// TestToolsList: what a client is told before it calls anything (C5, C6).
+// TestToolsList: the description that a client gets before it calls a tool (C5, C6).
 func TestToolsList(t *testing.T) {
 	s := session(t, newFakeAPI(t))
 	list, err := s.ListTools(t.Context(), nil)
@@ -93,7 +94,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestArguments: what is no good is refused before the API is asked anything, with words (C8, C17, C18).
+// TestArguments: wrong arguments get an explanation, and the API gets no request (C8, C17, C18).
 func TestArguments(t *testing.T) {
 	a := newFakeAPI(t)
 	s := session(t, a)
@@ -196,7 +197,8 @@ func TestGetIcon(t *testing.T) {
 	}
 }
 
-// TestUnsafe: a drawing that runs something is given in no form, whoever answers at the API's address.
+// TestUnsafe: an SVG that could run a script is returned in no format, whatever server answers at
+// the API's address.
 func TestUnsafe(t *testing.T) {
 	a := newFakeAPI(t)
 	s := session(t, a)
@@ -213,10 +215,10 @@ func TestUnsafe(t *testing.T) {
 	sheet := `<svg viewBox="0 0 1 1"><style>path{fill:red}</style><path d="M0 0"/></svg>`
 	a.answer("/api/v1/icon/mdi/sheet", reply(200, iconJSON("mdi", "sheet", sheet, "MIT", true, false)))
 	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "sheet", "format": "react"}); !got.refused || !strings.Contains(got.texts[0], "React") {
-		t.Errorf("a sheet for all of the page: %+v", got)
+		t.Errorf("a style sheet for the whole page: %+v", got)
 	}
 	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "sheet"}); got.refused {
-		t.Errorf("a sheet in an svg of its own: %+v", got)
+		t.Errorf("a style sheet in a standalone SVG: %+v", got)
 	}
 }
 
@@ -238,7 +240,7 @@ func TestPacks(t *testing.T) {
 	}
 }
 
-// TestPages: more packs than an answer may hold come page by page, each once, in order.
+// TestPages: more packs than fit into one result come page by page, each pack once and in order.
 func TestPages(t *testing.T) {
 	a := newFakeAPI(t)
 	var list []string
@@ -269,7 +271,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLong: an icon too long for an answer is refused with the way out.
+// TestLong: an icon that is too long for a result gets an error that names the alternative.
 func TestLong(t *testing.T) {
 	a := newFakeAPI(t)
 	long := `<svg viewBox="0 0 1 1"><path d="` + strings.Repeat("M0 0", maxContent/4) + `"/></svg>`
@@ -283,7 +285,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestParallel: calls at once get each their own answer, and one icon is asked for once (C19).
+// TestParallel: parallel calls get their own results, and one icon is fetched once (C19).
 func TestParallel(t *testing.T) {
 	a := newFakeAPI(t)
 	s := session(t, a)
@@ -306,7 +308,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestEcho: what the API sends back of the token is not passed on.
+// TestEcho: a token that the API sends back is not passed on.
 func TestEcho(t *testing.T) {
 	a := newFakeAPI(t)
 	a.answer("/api/v1/packs/mdi", reply(200, strings.Replace(packJSON("mdi", "MIT", true), "The pack", goodToken, 1)))

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	patience  = 12 * time.Second // of one call with the API
-	maxAnswer = 8 << 20          // bytes of one answer of it
+	callTimeout = 12 * time.Second // of one call to the API
+	maxResponse = 8 << 20          // bytes of one response
 )
 
-// An upstream asks the public API: {api}/search, /icon/x/y, /packs and /packs/x. The same question asked by several at once is
-// asked once.
+// An upstream calls the public API: {api}/search, /icon/x/y, /packs and /packs/x. Concurrent
+// fetches of the same target are collapsed into one.
 type upstream struct {
-	base    string // before /search
+	base    string // the part before /search
 	token   string
 	agent   string
 	http    *http.Client
 	cache   *cache
-	flights singleflight.Group
+	fetches singleflight.Group
 	log     *slog.Logger
 }
 
@@ -37,7 +37,8 @@ func newUpstream(cfg Config) *upstream {
 	transport.MaxIdleConnsPerHost, transport.MaxConnsPerHost = 16, 32
 	return &upstream{
 		base: cfg.API + "/api/v1", token: cfg.Token, agent: "iconedge-mcp/" + cfg.Version, cache: newCache(), log: cfg.Log,
-		// A redirect would take the token elsewhere: it is an answer like any other that is not 200.
+		// A redirect would send the token elsewhere, so it counts as an error like any other
+		// status.
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 }
@@ -66,37 +67,38 @@ func (u *upstream) pack(ctx context.Context, key string) (*icon.PackAnswer, erro
 	return ask(ctx, u, "/packs/"+key, "Pack "+key, func(a *icon.PackAnswer) bool { return a.Pack.Pack == key && a.License != "" })
 }
 
-// ask gives the answer to one question: from the cache where that is fresh, else from the API. whole says whether an answer is
-// one; only such are kept. A caller who leaves does not take the answer away from the others.
+// ask returns the response for a target: a fresh one from the cache, else one from the API. The
+// function whole reports whether a response is complete; only complete ones are cached. A caller
+// that gives up does not cancel the fetch of other callers.
 func ask[T any](ctx context.Context, u *upstream, target, what string, whole func(*T) bool) (*T, error) {
-	if e, ok := u.cache.find(target); ok && time.Now().Before(e.until) {
+	if e, ok := u.cache.find(target); ok && time.Now().Before(e.freshUntil) {
 		return e.answer.(*T), nil
 	}
-	answer, err := together(ctx, &u.flights, target, func(ctx context.Context) (any, error) { return fetch(ctx, u, target, what, whole) })
+	answer, err := collapse(ctx, &u.fetches, target, func(ctx context.Context) (any, error) { return fetch(ctx, u, target, what, whole) })
 	if err != nil {
 		return nil, err
 	}
 	return answer.(*T), nil
 }
 
-// together asks once for all who ask the same at a time. Who comes after a caller has given up is asked for anew: what the
-// others still wait for may never be answered.
-func together(ctx context.Context, flights *singleflight.Group, question string, ask func(context.Context) (any, error)) (any, error) {
-	flight := flights.DoChan(question, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+// collapse runs one fetch for all concurrent callers with the same target. After a caller has given
+// up, the next one starts a new fetch, because the first may hang.
+func collapse(ctx context.Context, fetches *singleflight.Group, target string, fetch func(context.Context) (any, error)) (any, error) {
+	done := fetches.DoChan(target, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
-		return ask(ctx)
+		return fetch(ctx)
 	})
 	select {
-	case r := <-flight:
+	case r := <-done:
 		return r.Val, r.Err
 	case <-ctx.Done():
-		flights.Forget(question)
+		fetches.Forget(target)
 		return nil, &refusal{"The icon service did not answer in time; try again.", ctx.Err()}
 	}
 }
 
-// fetch asks the API, with the tag of what is kept.
+// fetch calls the API. It revalidates a stored response by its ETag.
 func fetch[T any](ctx context.Context, u *upstream, target, what string, whole func(*T) bool) (*T, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.base+target, nil)
 	if err != nil {
@@ -120,34 +122,34 @@ func fetch[T any](ctx context.Context, u *upstream, target, what string, whole f
 	}
 	answer := new(T)
 	if json.Unmarshal(body, answer) != nil || !whole(answer) {
-		return nil, refusef("The icon service gave an answer that is not one of its own; try again later.")
+		return nil, refusef("The icon service returned an invalid response; try again later.")
 	}
 	u.refresh(entry{target: target, answer: answer, size: len(body), etag: resp.Header.Get("ETag")}, resp.Header)
 	return answer, nil
 }
 
 func (u *upstream) refresh(e entry, h http.Header) {
-	var keep bool
-	if e.until, keep = freshness(h, time.Now()); keep {
-		u.cache.keep(e)
+	var storable bool
+	if e.freshUntil, storable = freshness(h, time.Now()); storable {
+		u.cache.store(e)
 	}
 }
 
-// do sends a request and reads the whole answer.
+// do sends a request and reads the whole response.
 func (u *upstream) do(req *http.Request) (*http.Response, []byte, error) {
 	req.Header.Set("User-Agent", u.agent)
 	req.Header.Set("Accept", "application/json")
 	resp, err := u.http.Do(req)
 	if err != nil {
-		u.log.Debug("no answer", "method", req.Method, "path", req.URL.Path, "error", err)
+		u.log.Debug("request failed", "method", req.Method, "path", req.URL.Path, "error", err)
 		return nil, nil, unreachable(err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil || len(body) > maxAnswer {
-		u.log.Debug("half an answer", "method", req.Method, "path", req.URL.Path, "error", err, "bytes", len(body))
-		return nil, nil, refusef("The icon service broke its answer off; try again.")
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	if err != nil || len(body) > maxResponse {
+		u.log.Debug("incomplete response", "method", req.Method, "path", req.URL.Path, "error", err, "bytes", len(body))
+		return nil, nil, refusef("The icon service ended its response early; try again.")
 	}
-	u.log.Debug("answered", "method", req.Method, "path", req.URL.Path, "status", resp.StatusCode, "bytes", len(body))
+	u.log.Debug("response", "method", req.Method, "path", req.URL.Path, "status", resp.StatusCode, "bytes", len(body))
 	return resp, body, nil
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// reply is a whole answer.
+// reply returns a handler with a fixed response.
 func reply(status int, body string, fields ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -24,7 +24,7 @@ func reply(status int, body string, fields ...string) http.HandlerFunc {
 	}
 }
 
-// TestFaults: an API that fails is said so in words, and a failure is not kept (C20).
+// TestFaults: a failure of the API is explained to the caller, and not cached (C20).
 func TestFaults(t *testing.T) {
 	half := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "5000")
@@ -42,11 +42,11 @@ func TestFaults(t *testing.T) {
 		{"401", reply(401, `{}`), "ICONEDGE_LICENSE_TOKEN"},
 		{"400", reply(400, `{}`), "arguments"},
 		{"a redirect", reply(302, ``, "Location", "http://192.0.2.1/"), "status 302"},
-		{"half a JSON", reply(200, `{"pack":"mdi","name":"home","svg":"<svg`), "not one of its own"},
-		{"half an answer", half, "broke its answer off"},
-		{"HTML", reply(200, `<!doctype html><html>`), "not one of its own"},
-		{"JSON of something else", reply(200, `{}`), "not one of its own"},
-		{"no JSON object", reply(200, `[1]`), "not one of its own"},
+		{"half a JSON", reply(200, `{"pack":"mdi","name":"home","svg":"<svg`), "invalid response"},
+		{"incomplete response", half, "ended its response early"},
+		{"HTML", reply(200, `<!doctype html><html>`), "invalid response"},
+		{"JSON of something else", reply(200, `{}`), "invalid response"},
+		{"no JSON object", reply(200, `[1]`), "invalid response"},
 		{"hung up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "could not be reached"},
 	} {
 		a := newFakeAPI(t)
@@ -64,17 +64,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEndless: no more of an answer is read than one may have.
+// TestEndless: no more than maxResponse bytes of a response are read.
 func TestEndless(t *testing.T) {
 	a := newFakeAPI(t)
-	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT", true, false)+strings.Repeat(" ", maxAnswer)))
-	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused || !strings.Contains(got.texts[0], "broke") {
+	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT", true, false)+strings.Repeat(" ", maxResponse)))
+	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused || !strings.Contains(got.texts[0], "ended its response early") {
 		t.Errorf("%.200v", got)
 	}
 }
 
-// TestKept: an icon is asked for once while it is fresh, in whatever form, and then by its tag (C19).
-func TestKept(t *testing.T) {
+// TestCached: an icon is fetched once while it is fresh, in whatever format, and then revalidated
+// by its ETag (C19).
+func TestCached(t *testing.T) {
 	a := newFakeAPI(t)
 	var plain, revalidated atomic.Int32
 	cacheControl := "max-age=300"
@@ -96,7 +97,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	if plain.Load() != 1 || revalidated.Load() != 0 {
-		t.Errorf("fresh: %d plain requests, %d by tag", plain.Load(), revalidated.Load())
+		t.Errorf("fresh: %d fetches, %d revalidations", plain.Load(), revalidated.Load())
 	}
 	plain.Store(0)
 	cacheControl = "no-cache"
@@ -107,7 +108,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	if plain.Load() != 1 || revalidated.Load() != 3 {
-		t.Errorf("to be asked for each time: %d plain requests, %d by tag", plain.Load(), revalidated.Load())
+		t.Errorf("no-cache: %d fetches, %d revalidations", plain.Load(), revalidated.Load())
 	}
 }
 
@@ -116,24 +117,36 @@ func TestFreshness(t *testing.T) {
 	for _, row := range []struct {
 		about, control, age string
 		fresh               time.Duration
-		keep                bool
+		storable            bool
 	}{
-		{"its own word", "public, max-age=300", "", 300 * time.Second, true},
-		{"what it was kept for before counts", "max-age=300", "100", 200 * time.Second, true},
-		{"too old", "max-age=300", "400", 0, true},
-		{"quoted", `max-age="60"`, "", time.Minute, true},
-		{"not to be kept", "no-store, max-age=300", "", 0, false},
-		{"to be asked for", "no-cache, max-age=300", "", 0, true},
-		{"in any order", "max-age=300, No-Cache", "", 0, true},
-		{"nothing said", "", "", time.Minute, true},
-		{"nothing that can be read", "max-age=x", "", time.Minute, true},
-		{"private is ours", "private, max-age=9", "", 9 * time.Second, true},
+		{"max-age counts", "public, max-age=300", "", 300 * time.Second, true},
+		{"Age is subtracted", "max-age=300", "100", 200 * time.Second, true},
+		{"older than its max-age", "max-age=300", "400", 0, true},
+		{"an Age that is no number counts as older than any response", "max-age=300", "soon", 0, true},
+		{"a quoted number", `max-age="60"`, "", time.Minute, true},
+		{"the shorter of two", "max-age=300, max-age=60", "", time.Minute, true},
+		{"no-store wins", "no-store, max-age=300", "", 0, false},
+		{"a string without an end may hide a no-store", `max-age=300, x="no-store`, "", 0, false},
+		{"no-cache wins", "no-cache, max-age=300", "", 0, true},
+		{"no-cache wins in any order and case", "max-age=300, No-Cache", "", 0, true},
+		{"no-cache for some fields counts for all", `max-age=300, no-cache="Set-Cookie"`, "", 0, true},
+		{"no Cache-Control", "", "", time.Minute, true},
+		{"a max-age that is no number means stale (RFC 9111, section 4.2.1)", "max-age=x", "", 0, true},
+		{"a private cache stores private responses", "private, max-age=9", "", 9 * time.Second, true},
+		{"a private cache ignores s-maxage", "s-maxage=1, max-age=9", "", 9 * time.Second, true},
 	} {
-		h := http.Header{"Cache-Control": {row.control}, "Age": {row.age}}
-		until, keep := freshness(h, now)
-		if keep != row.keep || keep && until.Sub(now) != row.fresh {
-			t.Errorf("%s: fresh for %s, keep %v, want %s, %v", row.about, until.Sub(now), keep, row.fresh, row.keep)
+		h := http.Header{"Cache-Control": {row.control}}
+		if row.age != "" {
+			h.Set("Age", row.age)
 		}
+		until, storable := freshness(h, now)
+		if storable != row.storable || storable && until.Sub(now) != row.fresh {
+			t.Errorf("%s: fresh for %s, storable %v; want %s, %v", row.about, until.Sub(now), storable, row.fresh, row.storable)
+		}
+	}
+	h := http.Header{"Cdn-Cache-Control": {"max-age=5"}, "Cache-Control": {"max-age=9"}, "Date": {"Sat, 21 Nov 2026 00:00:00 GMT"}}
+	if until, _ := freshness(h, now.Add(time.Hour)); until != now.Add(time.Hour+9*time.Second) {
+		t.Errorf("a field for CDNs and a Date an hour ago: fresh until %s", until)
 	}
 }
 
@@ -142,32 +155,41 @@ func FuzzFreshness(f *testing.F) {
 	f.Add("no-cache,,max-age=99999999999999999999", "-1")
 	f.Fuzz(func(t *testing.T, control, age string) {
 		now := time.Unix(1_000_000, 0)
-		until, keep := freshness(http.Header{"Cache-Control": {control}, "Age": {age}}, now)
-		if keep && (until.Before(now) || until.Sub(now) > (1<<31)*time.Second) {
+		until, storable := freshness(http.Header{"Cache-Control": {control}, "Age": {age}}, now)
+		if storable && (until.Before(now) || until.Sub(now) > (1<<31)*time.Second) {
 			t.Errorf("freshness(%q, %q) = %s", control, age, until.Sub(now))
 		}
 	})
 }
 
-// TestCacheBounds: what is kept never passes its bound, and what was used last stays.
+// TestCacheBounds: the stored bytes never exceed their limit, and the entry used last is not
+// evicted.
 func TestCacheBounds(t *testing.T) {
 	c := newCache()
 	for i := range 100 {
-		c.keep(entry{target: string(rune('a' + i)), size: maxKept / 10})
+		c.store(entry{target: string(rune('a' + i)), size: maxCached / 10})
 		if _, ok := c.find("a"); !ok {
-			t.Fatalf("after %d: the one in use is gone", i)
+			t.Fatalf("after %d entries: the entry in use was evicted", i+1)
 		}
-		if c.bytes > maxKept || len(c.kept) != c.order.Len() {
-			t.Fatalf("%d bytes, %d of %d", c.bytes, len(c.kept), c.order.Len())
+		bytes := 0
+		for _, e := range c.lru.Items() {
+			bytes += e.Value().size
+		}
+		if bytes > maxCached || i >= 10 && c.lru.Len() < 9 {
+			t.Fatalf("%d entries of %d bytes are stored", c.lru.Len(), bytes)
 		}
 	}
-	c.keep(entry{target: "a", size: maxKept})
-	if _, ok := c.find("a"); ok {
-		t.Error("one that is a quarter of all was kept")
+	c.store(entry{target: "a", size: maxCachedBody + 1})
+	if _, ok := c.find("a"); ok || c.lru.Len() < 9 {
+		t.Errorf("after a response of more than %d bytes: found %v, %d entries", maxCachedBody, ok, c.lru.Len())
+	}
+	c.store(entry{target: "a", size: maxCachedBody})
+	if e, ok := c.find("a"); !ok || e.size != maxCachedBody {
+		t.Errorf("a response of %d bytes was not stored", maxCachedBody)
 	}
 }
 
-// A silent API takes a request and never answers.
+// A silent API accepts a request and never answers.
 type silent struct{ asked atomic.Int32 }
 
 func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -176,7 +198,7 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestNoAnswer: a call gives up in time, also where it is verify that does not answer (C20).
+// TestNoAnswer: a call gives up in time, also if verify does not answer (C20).
 func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
@@ -195,8 +217,8 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// TestLeft: a caller who leaves does not take the answer from another who waits for the same.
-func TestLeft(t *testing.T) {
+// TestCallerLeaves: a caller that gives up does not cancel the fetch that another caller waits for.
+func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
 		l.gate.good = time.Now()
@@ -211,18 +233,19 @@ func TestLeft(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
 			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); !errors.Is(err, context.Canceled) {
-				t.Errorf("the one who left: %v", err)
+				t.Errorf("the caller that left: %v", err)
 			}
 		}()
 		synctest.Wait()
 		time.AfterFunc(time.Millisecond, leave)
 		if _, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err != nil {
-			t.Errorf("the one who stayed: %v", err)
+			t.Errorf("the caller that stayed: %v", err)
 		}
 	})
 }
 
-// TestAskedAgain: who asks again after a caller gave up is asked for anew, and does not wait for what will never be answered (C20).
+// TestAskedAgain: after a caller has given up, the next call starts a new fetch and does not wait
+// for the fetch that hangs (C20).
 func TestAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
@@ -239,7 +262,7 @@ func TestAskedAgain(t *testing.T) {
 			})
 			ctx, leave := context.WithTimeout(t.Context(), time.Second)
 			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err == nil {
-				t.Errorf("%s did not answer, and the call did", mute)
+				t.Errorf("%s hung, but the call succeeded", mute)
 			}
 			leave()
 			synctest.Wait()
@@ -248,7 +271,7 @@ func TestAskedAgain(t *testing.T) {
 			if _, err := l.call(t.Context(), "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err != nil || time.Since(began) > 0 {
 				t.Errorf("after %s did not answer: %s, %v", path, time.Since(began), err)
 			}
-			time.Sleep(patience) // what hung gives up
+			time.Sleep(callTimeout) // the fetch that hangs times out
 			l.upstream.cache = newCache()
 		}
 	})

@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// An s3Address is an s3:// address, taken apart.
+// An s3Address holds the parts of an s3:// address.
 type s3Address struct {
 	bucket, prefix   string
-	endpoint, region string // no region: the service is asked for the bucket's
+	endpoint, region string // no region: the store asks the service
 	tls              bool
 }
 
-// Address opens the store that s names, without touching disk or network:
+// Address opens the store with address s, without access to disk or network:
 //
 //	dir:PATH
 //	s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=REGION
 //
-// The endpoint is Amazon's where none is given, tls is true unless it says false, and the region is that of AWS_REGION or
-// AWS_DEFAULT_REGION, or asked for. Credentials are those of the AWS environment variables, else of the AWS files; they are
-// never part of an address. The error is ErrAddress, and does not repeat s.
+// The default endpoint is Amazon's, and tls is true by default. Without a region, the store uses
+// AWS_REGION or AWS_DEFAULT_REGION, or else asks the service. Credentials come from the AWS
+// environment variables or else the AWS files; they are never part of an address. The error is
+// ErrAddress, and does not repeat s.
 func Address(s string) (Bucket, error) {
 	if path, ok := strings.CutPrefix(s, "dir:"); ok {
 		if path == "" || strings.ContainsRune(path, 0) {
-			return nil, fmt.Errorf("%w: dir: wants a path, as in dir:/var/lib/iconedge", ErrAddress)
+			return nil, fmt.Errorf("%w: dir: needs a path, as in dir:/var/lib/iconedge", ErrAddress)
 		}
 		return Dir(path), nil
 	}
@@ -38,20 +39,20 @@ func Address(s string) (Bucket, error) {
 		}
 		return openS3(a)
 	}
-	return nil, fmt.Errorf("%w: it is dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT", ErrAddress)
+	return nil, fmt.Errorf("%w: it must be dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT", ErrAddress)
 }
 
-// parseS3 reads an s3:// address. Its errors are for an operator, and hold nothing of the address but names of parameters:
-// somebody may have put a secret into it.
+// parseS3 reads an s3:// address. Its errors go to the operator, and repeat nothing of the address
+// except the names of parameters, because the operator may have put a secret into it.
 func parseS3(s string) (a s3Address, err error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Opaque != "" || u.Host == "":
-		return a, fmt.Errorf("it has the form s3://BUCKET[/PREFIX]?endpoint=HOST:PORT")
+		return a, fmt.Errorf("it must have the form s3://BUCKET[/PREFIX]?endpoint=HOST:PORT")
 	case u.User != nil:
-		return a, fmt.Errorf("credentials belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the AWS files, not into an address")
+		return a, fmt.Errorf("credentials belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the AWS files, not in an address")
 	case u.Fragment != "":
-		return a, fmt.Errorf("a # has no meaning here")
+		return a, fmt.Errorf("it must not contain #")
 	}
 	a = s3Address{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), endpoint: "s3.amazonaws.com", tls: true}
 	if err := checkPrefix(a.prefix); err != nil {
@@ -67,7 +68,7 @@ func parseS3(s string) (a s3Address, err error) {
 	}
 	for name, values := range query {
 		if len(values) > 1 {
-			return a, fmt.Errorf("%s is given more than once", name)
+			return a, fmt.Errorf("parameter %s is repeated", name)
 		}
 		if err := a.set(name, values[0]); err != nil {
 			return a, err
@@ -81,21 +82,21 @@ func (a *s3Address) set(name, value string) (err error) {
 	case "endpoint":
 		a.endpoint = value
 		if !isHostPort(value) {
-			return fmt.Errorf("endpoint is HOST or HOST:PORT, without https:// (tls=false says http)")
+			return fmt.Errorf("endpoint must be HOST or HOST:PORT, without https:// (tls=false selects http)")
 		}
 	case "region":
 		a.region = value
 	case "tls":
 		if a.tls, err = strconv.ParseBool(value); err != nil {
-			return fmt.Errorf("tls is true or false")
+			return fmt.Errorf("tls must be true or false")
 		}
 	default:
-		return fmt.Errorf("it takes endpoint, tls and region, and no other parameter")
+		return fmt.Errorf("the only parameters are endpoint, tls and region")
 	}
 	return nil
 }
 
-// isHostPort reports whether s is a host, with or without a port, and nothing else.
+// isHostPort reports whether s consists of a host and an optional port.
 func isHostPort(s string) bool {
 	u, err := url.Parse("http://" + s)
 	if err != nil || u.Host != s || u.Hostname() == "" {

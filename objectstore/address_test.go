@@ -25,7 +25,8 @@ func TestAddress(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("parseS3(%s) = %+v, %v, want %+v", c.address, got, err, c.want)
 		}
-		if _, err := Address(c.address); err != nil { // nothing of it is there: the network is not asked
+		// This must not use the network: none of these exist.
+		if _, err := Address(c.address); err != nil {
 			t.Errorf("Address(%s): %v", c.address, err)
 		}
 	}
@@ -37,10 +38,10 @@ func TestAddress(t *testing.T) {
 func TestAddressRegion(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-north-1")
 	if a, err := parseS3("s3://icons"); err != nil || a.region != "eu-north-1" {
-		t.Errorf("region %q (%v), want that of AWS_REGION", a.region, err)
+		t.Errorf("region %q (%v), want the one of AWS_REGION", a.region, err)
 	}
 	if a, err := parseS3("s3://icons?region=us-west-2"); err != nil || a.region != "us-west-2" {
-		t.Errorf("region %q (%v), want that of the address", a.region, err)
+		t.Errorf("region %q (%v), want the one of the address", a.region, err)
 	}
 }
 
@@ -56,12 +57,13 @@ func TestBadAddress(t *testing.T) {
 		if !errors.Is(err, ErrAddress) || b != nil {
 			t.Errorf("Address(%q) = %v, %v, want ErrAddress", address, b, err)
 		} else if strings.Contains(err.Error(), "hush") || strings.ContainsAny(err.Error(), "\n") {
-			t.Errorf("Address(%q): %v: repeats what may be a secret, or more than a line", address, err)
+			t.Errorf("Address(%q): %v: repeats a possible secret, or has several lines", address, err)
 		}
 	}
 }
 
-// What an address accepts must be usable: a bucket, an endpoint without a path, a prefix that is a key.
+// FuzzAddress checks that every accepted address is usable: it has a bucket, an endpoint without a
+// path, and a valid prefix.
 func FuzzAddress(f *testing.F) {
 	f.Add("s3://icons/p?endpoint=127.0.0.1:9000&tls=false&region=x")
 	f.Add("dir:a")

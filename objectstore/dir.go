@@ -14,24 +14,26 @@ import (
 	"syscall"
 )
 
-// maxHashed is the size in bytes up to which the ETag of a file is the SHA-256 of its content.
+// maxHashed is the largest size in bytes of a file whose ETag is the SHA-256 of its content.
 const maxHashed = 1 << 20
 
-// A DirStore keeps each object as a file of that name in a folder. What leads out of the folder (a symbolic link, say) is
-// ErrKey: os.Root resolves every name.
+// A DirStore keeps each object as a file of that name in a folder. os.Root resolves every name, so
+// a name that leads out of the folder (for example through a symbolic link) is ErrKey.
 //
-// The ETag of an object of up to 1 MiB is the SHA-256 of its content, found when asked for. That of a larger one is its size
-// and time of modification: reading hundreds of megabytes in Stat would cost more than it is worth, as what is written on a
-// condition is small.
+// The ETag of an object of up to 1 MiB is the SHA-256 of its content, which Stat computes. The ETag
+// of a larger object is its size and time of modification: conditional writes concern small
+// objects, and it is not worth reading hundreds of megabytes in Stat.
 type DirStore struct {
 	path  string
 	sweep sync.Once
 }
 
-// Dir is the store in the folder at path, which need not be there: it is made when something is first written.
+// Dir returns the store in the folder at path. The folder need not exist; the first write creates
+// it.
 func Dir(path string) *DirStore { return &DirStore{path: path} }
 
-// root opens the folder anew for each call, so that a folder that was replaced is noticed; it costs one system call.
+// root opens the folder for each call, at the cost of one system call, so that a replaced folder is
+// noticed.
 func (d *DirStore) root(ctx context.Context) (*os.Root, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -39,7 +41,8 @@ func (d *DirStore) root(ctx context.Context) (*os.Root, error) {
 	return os.OpenRoot(d.path)
 }
 
-// Open opens an object for reading. What it reads stays the same when the object is replaced meanwhile.
+// Open opens an object for reading. The reader keeps reading this version even if the object is
+// replaced.
 func (d *DirStore) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	f, _, err := d.open(ctx, key)
 	if err != nil {
@@ -78,7 +81,7 @@ func (d *DirStore) open(ctx context.Context, key string) (*os.File, fs.FileInfo,
 	return openIn(root, key)
 }
 
-// openIn opens a regular file; a folder is no object.
+// openIn opens a regular file. A folder is not an object.
 func openIn(root *os.Root, key string) (*os.File, fs.FileInfo, error) {
 	f, err := root.Open(key)
 	if err != nil {
@@ -95,7 +98,7 @@ func openIn(root *os.Root, key string) (*os.File, fs.FileInfo, error) {
 	return f, fi, nil
 }
 
-// Stat tells size, time and ETag of an object.
+// Stat returns the size, time and ETag of an object.
 func (d *DirStore) Stat(ctx context.Context, key string) (Info, error) {
 	f, fi, err := d.open(ctx, key)
 	if err != nil {
@@ -109,7 +112,7 @@ func (d *DirStore) Stat(ctx context.Context, key string) (Info, error) {
 	return Info{Key: key, Size: fi.Size(), Modified: fi.ModTime(), ETag: tag}, nil
 }
 
-// etag is that of an opened file; see DirStore.
+// etag returns the ETag of an opened file; see DirStore.
 func etag(f *os.File, fi fs.FileInfo) (string, error) {
 	if fi.Size() > maxHashed {
 		return fmt.Sprintf("%d-%d", fi.Size(), fi.ModTime().UnixNano()), nil
@@ -121,11 +124,12 @@ func etag(f *os.File, fi fs.FileInfo) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// fail says what was being done where, and turns the system's errors into ours.
+// fail adds the operation and the place to an error, and translates errors of the system to those
+// of this package.
 func (d *DirStore) fail(doing, key string, err error) error {
 	where := strings.TrimSpace(doing+" "+key) + " in dir:" + d.path
 	switch {
-	case errors.Is(err, ErrKey): // the key itself may be anything, and is left out
+	case errors.Is(err, ErrKey): // omit the key: it may contain anything
 		return fmt.Errorf("%s in dir:%s: %w", doing, d.path, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", where, ErrNotExist)
@@ -137,13 +141,14 @@ func (d *DirStore) fail(doing, key string, err error) error {
 		return fmt.Errorf("%s: %w", where, ErrNotExist) // a/b, where a is an object
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w: an object can't be the folder of another", where, ErrKey)
-	case strings.HasSuffix(err.Error(), "path escapes from parent"): // of os.Root, which exports no error for it
+	// From os.Root, which exports no error value for it.
+	case strings.HasSuffix(err.Error(), "path escapes from parent"):
 		return fmt.Errorf("%s: %w: it leads out of the store", where, ErrKey)
 	}
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// isFile reports whether something else than a folder is where the store should be.
+// isFile reports whether the path of the store exists and is not a folder.
 func (d *DirStore) isFile() bool {
 	fi, err := os.Stat(d.path)
 	return err == nil && !fi.IsDir()

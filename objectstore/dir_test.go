@@ -16,11 +16,11 @@ func TestDir(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) objectstore.Bucket { return objectstore.Dir(t.TempDir()) })
 }
 
-func TestDirIsMadeWhenWritten(t *testing.T) {
+func TestDirIsCreatedByWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "not", "there")
 	b := objectstore.Dir(path)
 	for info, err := range b.List(t.Context(), "") {
-		t.Errorf("List of a store that is not there yields %v, %v", info, err)
+		t.Errorf("List of a missing store yields %v, %v", info, err)
 	}
 	if _, err := b.Stat(t.Context(), "a"); !errors.Is(err, objectstore.ErrNotExist) {
 		t.Errorf("Stat: %v, want ErrNotExist", err)
@@ -29,12 +29,12 @@ func TestDirIsMadeWhenWritten(t *testing.T) {
 		t.Errorf("Delete: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("reading has made the folder (%v)", err)
+		t.Errorf("reading has created the folder (%v)", err)
 	}
 	store(t, b, "a", "x")
 }
 
-func TestDirThatIsNoFolder(t *testing.T) {
+func TestDirWithFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestDirThatIsNoFolder(t *testing.T) {
 	}
 }
 
-// everyCall makes each call on object "a" and returns its error.
+// everyCall calls each method on object "a" and returns the errors by method.
 func everyCall(t *testing.T, b objectstore.Bucket) map[string]error {
 	ctx := t.Context()
 	_, open := b.Open(ctx, "a")
@@ -78,7 +78,8 @@ func content(t *testing.T, b objectstore.Bucket, key string) string {
 	return string(got)
 }
 
-// Links that lead out of the store: nothing outside is read, written, listed or removed.
+// TestDirLinksLeadNowhere checks that the store does not follow links out of its folder: it reads,
+// writes, lists and removes nothing outside.
 func TestDirLinksLeadNowhere(t *testing.T) {
 	outside, path := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o644); err != nil {
@@ -101,7 +102,7 @@ func TestDirLinksLeadNowhere(t *testing.T) {
 				t.Errorf("%s(%s): %v, want ErrKey", call, key, err)
 			}
 		}
-		if strings.Contains(key, "/") { // else it is the link itself that is replaced or removed
+		if strings.Contains(key, "/") { // a link at the top level is replaced or removed itself
 			for call, err := range map[string]error{
 				"Put": b.Put(ctx, key, strings.NewReader("x"), 1), "PutIf": b.PutIf(ctx, key, strings.NewReader("x"), 1, ""),
 				"Delete": b.Delete(ctx, key),
@@ -117,15 +118,16 @@ func TestDirLinksLeadNowhere(t *testing.T) {
 	}
 	store(t, b, "file", "inside")
 	if got := content(t, b, "file"); got != "inside" {
-		t.Errorf("what replaced the link reads %q", got)
+		t.Errorf("the object that replaced the link is %q", got)
 	}
 	files, err := os.ReadDir(outside)
 	if got, _ := os.ReadFile(filepath.Join(outside, "secret")); err != nil || len(files) != 1 || string(got) != "secret" {
-		t.Errorf("outside there are now %v, with %q (%v)", files, got, err)
+		t.Errorf("files outside: %v, with %q (%v)", files, got, err)
 	}
 }
 
-// The store's own folder can't be led out either.
+// TestDirPrivateLink checks that a link in place of the store's private folder is not followed
+// either.
 func TestDirPrivateLink(t *testing.T) {
 	outside, path := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(path, ".iconedge")); err != nil {
@@ -135,7 +137,7 @@ func TestDirPrivateLink(t *testing.T) {
 		t.Errorf("Put: %v, want ErrKey", err)
 	}
 	if files, err := os.ReadDir(outside); err != nil || len(files) != 0 {
-		t.Errorf("outside there are now %v (%v)", files, err)
+		t.Errorf("files outside: %v (%v)", files, err)
 	}
 }
 
@@ -149,11 +151,12 @@ func TestDirObjectInTheWay(t *testing.T) {
 		}
 	}
 	if content(t, b, "a")+content(t, b, "b/c") != "xx" {
-		t.Error("the objects have changed")
+		t.Error("an object has changed")
 	}
 }
 
-// What crashed writers left is removed after a day; what is being written now is not.
+// TestDirSweeps checks that the remains of a crashed write are removed after a day, and recent
+// unfinished writes are not.
 func TestDirSweeps(t *testing.T) {
 	path := t.TempDir()
 	store(t, objectstore.Dir(path), "a", "x")
@@ -167,7 +170,7 @@ func TestDirSweeps(t *testing.T) {
 	store(t, objectstore.Dir(path), "a", "y")
 	files, err := os.ReadDir(tmp)
 	if err != nil || len(files) != 1 || files[0].Name() != "young" {
-		t.Errorf("unfinished writes after the sweep: %v (%v), want the young one alone", files, err)
+		t.Errorf("unfinished writes after the sweep: %v (%v), want only young", files, err)
 	}
 }
 

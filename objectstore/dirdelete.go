@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// abandoned is the age at which an unfinished write was left by a crash: no upload takes a day.
+// abandoned is the age at which an unfinished write must be the remains of a crash, because no
+// upload takes a day.
 const abandoned = 24 * time.Hour
 
-// Delete removes an object, and the folders that it leaves empty.
+// Delete removes an object, and the folders that become empty.
 func (d *DirStore) Delete(ctx context.Context, key string) error {
 	err := checkKey(key)
 	if err == nil {
@@ -33,7 +34,7 @@ func (d *DirStore) delete(ctx context.Context, key string) error {
 	}
 	defer root.Close()
 	if fi, err := root.Lstat(key); err != nil || fi.IsDir() {
-		return err // before the lock is made in a folder that there is nothing to remove from
+		return err // nothing to remove, so no lock file need be created
 	}
 	if err := root.MkdirAll(private, 0o755); err != nil {
 		return err
@@ -47,13 +48,14 @@ func (d *DirStore) delete(ctx context.Context, key string) error {
 		return err
 	}
 	folder := path.Dir(key)
-	for folder != "." && root.Remove(folder) == nil { // the first that is not empty ends it
+	for folder != "." && root.Remove(folder) == nil { // stops at the first folder that is not empty
 		folder = path.Dir(folder)
 	}
 	return syncFolders(root, folder, false)
 }
 
-// sweep removes what crashed writers left. It is a courtesy, and its errors are of no consequence.
+// sweep removes the remains of writers that crashed. It ignores errors, because the remains do no
+// harm.
 func sweep(root *os.Root, now time.Time) {
 	entries, err := fs.ReadDir(root.FS(), unfinished)
 	if err != nil {

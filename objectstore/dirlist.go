@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// List yields the objects under a prefix. Links and files whose names are no keys are left out, and so are the ETags.
+// List yields the objects under a prefix, without ETags. It skips links, and files whose names are
+// not valid keys.
 func (d *DirStore) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		err := checkPrefix(prefix)
@@ -18,13 +19,13 @@ func (d *DirStore) List(ctx context.Context, prefix string) iter.Seq2[Info, erro
 			err = d.list(ctx, prefix, func(i Info) bool { return yield(i, nil) })
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errStop) {
-			return // a store that is not there yet is an empty one
+			return // a store that does not exist yet is empty
 		}
 		yield(Info{}, d.fail("listing", prefix, err))
 	}
 }
 
-var errStop = errors.New("no more is wanted")
+var errStop = errors.New("the caller stopped the listing")
 
 func (d *DirStore) list(ctx context.Context, prefix string, yield func(Info) bool) error {
 	root, err := d.root(ctx)
@@ -43,14 +44,15 @@ type walk struct {
 	yield  func(Info) bool
 }
 
-// folder walks one folder in the order of keys, not of names: "a-b" is before "a/c", so a folder counts with its slash.
+// folder walks one folder in the order of keys, which is not that of file names: "a-b" comes before
+// "a/c", so folders are compared with a slash at the end.
 func (w *walk) folder(name string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
 	entries, err := fs.ReadDir(w.files, name)
 	if errors.Is(err, fs.ErrNotExist) && name != "." {
-		return nil // removed meanwhile
+		return nil // removed during the listing
 	}
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (w *walk) entry(key string, e fs.DirEntry) error {
 	case e.Type().IsRegular() && strings.HasPrefix(key, w.prefix):
 		fi, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile
+			return nil // removed during the listing
 		}
 		if err != nil {
 			return err

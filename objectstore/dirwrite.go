@@ -19,7 +19,7 @@ const (
 	unfinished = private + "/tmp" // unfinished writes
 )
 
-// Put stores an object: into a file beside the objects first, which is renamed when its bytes are on disk.
+// Put stores an object. It writes a temporary file, and renames that once its content is on disk.
 func (d *DirStore) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	if err := d.write(ctx, key, &source{ctx: ctx, r: r, size: size}, always); err != nil {
 		return d.fail("writing", key, err)
@@ -27,8 +27,8 @@ func (d *DirStore) Put(ctx context.Context, key string, r io.Reader, size int64)
 	return nil
 }
 
-// PutIf stores an object on a condition, which holds between processes: a lock in the folder is held from looking at the old
-// object until the new one is in its place.
+// PutIf stores an object on a condition. It holds a lock on the folder from checking the old object
+// until the new one has replaced it, so the condition also holds between processes.
 func (d *DirStore) PutIf(ctx context.Context, key string, r io.Reader, size int64, tag string) error {
 	content, err := readSmall(&source{ctx: ctx, r: r, size: size})
 	if err == nil {
@@ -42,7 +42,8 @@ func (d *DirStore) PutIf(ctx context.Context, key string, r io.Reader, size int6
 
 func always(*os.Root) error { return nil }
 
-// unchanged is ErrChanged unless the object's ETag is tag or, for an empty tag, there is none.
+// unchanged returns ErrChanged unless the object has the ETag tag or, for an empty tag, does not
+// exist.
 func unchanged(root *os.Root, key, tag string) error {
 	f, fi, err := openIn(root, key)
 	switch {
@@ -76,14 +77,14 @@ func (d *DirStore) write(ctx context.Context, key string, content io.Reader, all
 	defer root.Close()
 	d.sweep.Do(func() { sweep(root, time.Now()) })
 	name := unfinished + "/" + rand.Text()
-	defer root.Remove(name) // after the rename there is none
+	defer root.Remove(name) // no effect after a successful rename
 	if err := spool(root, name, content); err != nil {
 		return err
 	}
 	return commit(ctx, root, name, key, allowed)
 }
 
-// make opens the folder, and makes it and its private part where they are missing.
+// make opens the folder. It creates the folder and its private part if they are missing.
 func (d *DirStore) make(ctx context.Context) (*os.Root, error) {
 	if err := os.MkdirAll(d.path, 0o755); err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (d *DirStore) make(ctx context.Context) (*os.Root, error) {
 	return root, nil
 }
 
-// spool writes content to a new file and makes it durable.
+// spool writes content to a new file and syncs it to disk.
 func spool(root *os.Root, name string, content io.Reader) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -112,8 +113,9 @@ func spool(root *os.Root, name string, content io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// commit puts the finished file in its place. Every change of the tree is made under the lock: folders that it needs are not
-// removed by Delete, and no other write comes between the condition and the rename.
+// commit renames the finished file to its key. All changes to the tree happen under the lock, so
+// that Delete does not remove the folders that commit needs, and no other write comes between the
+// condition and the rename.
 func commit(ctx context.Context, root *os.Root, name, key string, allowed func(*os.Root) error) error {
 	unlock, err := lock(ctx, root)
 	if err != nil {
@@ -135,9 +137,10 @@ func commit(ctx context.Context, root *os.Root, name, key string, allowed func(*
 	return syncFolders(root, folder, isNew)
 }
 
-// syncFolders makes the entries of a folder durable, and those of the folders above it where it is new.
+// syncFolders syncs the entries of a folder to disk, and those of the folders above it if the
+// folder is new.
 func syncFolders(root *os.Root, folder string, isNew bool) error {
-	if runtime.GOOS == "windows" { // has no such call
+	if runtime.GOOS == "windows" { // Windows can't sync folders
 		return nil
 	}
 	for {

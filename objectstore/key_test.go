@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A key that is taken names one place below the root, and no other key names it: it is what path.Join makes of it.
+// FuzzKey checks that a valid key names one place below the root, and that no other key names the
+// same place.
 func FuzzKey(f *testing.F) {
 	for _, s := range []string{"a", "a/b.zip", "../a", "/a", "a//b", "a/./b", "a\\b", "C:/a", "\x00", ".iconedge/lock", "🏠"} {
 		f.Add(s)
@@ -17,13 +18,13 @@ func FuzzKey(f *testing.F) {
 			return
 		}
 		if got := path.Join("/root", key); got != "/root/"+key {
-			t.Fatalf("checkKey(%q) is fine, but it is the place %q", key, got)
+			t.Fatalf("checkKey(%q) accepts it, but path.Join gives %q", key, got)
 		}
 		if filepath.Separator == '/' && !filepath.IsLocal(key) {
-			t.Fatalf("checkKey(%q) is fine, but it is not local", key)
+			t.Fatalf("checkKey(%q) accepts it, but it is not local", key)
 		}
 		if strings.HasPrefix(key+"/", private+"/") {
-			t.Fatalf("checkKey(%q) is fine, but it is the store's own", key)
+			t.Fatalf("checkKey(%q) accepts it, but it is reserved", key)
 		}
 	})
 }

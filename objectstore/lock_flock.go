@@ -10,11 +10,13 @@ import (
 	"time"
 )
 
-// retryLock is how long a writer waits before it tries the lock again; it is held for a few system calls.
+// retryLock is the time between two attempts to take the lock, which is held for a few system calls
+// only.
 const retryLock = 2 * time.Millisecond
 
-// lock takes the lock of a folder store, which excludes other processes and other calls of this one alike: flock(2) belongs
-// to the opening of the file, and each call opens it. It ends with its process, so that no crash leaves it taken.
+// lock takes the lock of a folder store. It excludes other processes as well as other calls in this
+// process, because flock(2) belongs to an open file description, and each call opens the file anew.
+// The lock ends with the process, so a crash can't leave it taken.
 func lock(ctx context.Context, root *os.Root) (unlock func(), err error) {
 	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 
 var locked sync.Mutex
 
-// lock excludes other calls of this process. Where there is no flock(2), a folder store takes one writing process at a time.
+// lock excludes other calls in this process. Without flock(2), only one process at a time may write
+// to a folder store.
 func lock(_ context.Context, _ *os.Root) (unlock func(), err error) {
 	locked.Lock()
 	return locked.Unlock, nil

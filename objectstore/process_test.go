@@ -20,7 +20,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// TestMain runs this program as another process where a test asks for it.
+// TestMain runs this program as a child process if a test has set OBJECTSTORE_TEST_CHILD.
 func TestMain(m *testing.M) {
 	if what := os.Getenv("OBJECTSTORE_TEST_CHILD"); what != "" {
 		os.Exit(child(what, objectstore.Dir(os.Getenv("OBJECTSTORE_TEST_DIR"))))
@@ -39,7 +39,8 @@ func childOf(t *testing.T, what, path string) *exec.Cmd {
 	return cmd
 }
 
-// A condition holds between processes: four of them count to a hundred together.
+// TestDirProcesses checks that a condition holds between processes: four of them together count to
+// a hundred.
 func TestDirProcesses(t *testing.T) {
 	path := t.TempDir()
 	b := objectstore.Dir(path)
@@ -58,16 +59,16 @@ func TestDirProcesses(t *testing.T) {
 		}
 	}
 	if got := content(t, b, "n"); got != "100" {
-		t.Errorf("four processes that counted to 25 each have come to %s", got)
+		t.Errorf("four processes that counted to 25 each reached %s", got)
 	}
 }
 
-// A writer that is killed on the way leaves the old object and nothing to be listed, and takes no lock with it.
+// TestDirCrash checks that a killed writer leaves the old object, no new object and no lock.
 func TestDirCrash(t *testing.T) {
 	path := t.TempDir()
 	b := objectstore.Dir(path)
 	store(t, b, "a", "old")
-	cmd := childOf(t, "put", path) // puts what it reads from its input
+	cmd := childOf(t, "put", path) // stores its standard input
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
@@ -76,13 +77,14 @@ func TestDirCrash(t *testing.T) {
 	if _, err := io.WriteString(in, strings.Repeat("new", 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // it has written a part
+	// By then the child has written a part.
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	if got := content(t, b, "a"); got != "old" {
-		t.Errorf("after the crash it is %.20q", got)
+		t.Errorf("after the crash, the object is %.20q", got)
 	}
 	for info, err := range b.List(t.Context(), "") {
 		if err != nil || info.Key != "a" {
@@ -92,7 +94,8 @@ func TestDirCrash(t *testing.T) {
 	store(t, b, "a", "new")
 }
 
-// A full disk leaves the old object, and no half one behind. The child's files may have a megabyte.
+// TestDirFull checks that a write to a full disk leaves the old object and no temporary file. The
+// child process limits its files to a megabyte.
 func TestDirFull(t *testing.T) {
 	path := t.TempDir()
 	b := objectstore.Dir(path)
@@ -100,17 +103,17 @@ func TestDirFull(t *testing.T) {
 	cmd := childOf(t, "full", path)
 	out, err := cmd.Output()
 	if err != nil || !strings.Contains(string(out), "writing a in dir:"+path) {
-		t.Fatalf("a write that does not fit: %q, %v", out, err)
+		t.Fatalf("a write beyond the limit: %q, %v", out, err)
 	}
 	if got := content(t, b, "a"); got != "old" {
-		t.Errorf("it is now %.20q", got)
+		t.Errorf("the object is now %.20q", got)
 	}
 	if files, err := os.ReadDir(filepath.Join(path, ".iconedge", "tmp")); err != nil || len(files) != 0 {
 		t.Errorf("left behind: %v (%v)", files, err)
 	}
 }
 
-// child is what another process does with the store; it returns the exit status.
+// child performs one task with the store in the child process and returns its exit status.
 func child(what string, b objectstore.Bucket) int {
 	if err := map[string]func(context.Context, objectstore.Bucket) error{
 		"count": countTo25, "put": putInput, "full": putTooMuch,
@@ -148,16 +151,18 @@ func countTo25(ctx context.Context, b objectstore.Bucket) error {
 }
 
 func putInput(ctx context.Context, b objectstore.Bucket) error {
-	// A byte to the parent when a megabyte was asked for: the ones before are written then.
-	return b.Put(ctx, "a", &tells{r: os.Stdin, left: 1 << 20}, -1)
+	// It signals to the parent once it has read a megabyte, because the earlier bytes are written
+	// by then.
+	return b.Put(ctx, "a", &signalReader{r: os.Stdin, left: 1 << 20}, -1)
 }
 
-type tells struct {
+// A signalReader writes a byte to standard output when it has read left bytes.
+type signalReader struct {
 	r    io.Reader
 	left int
 }
 
-func (t *tells) Read(p []byte) (int, error) {
+func (t *signalReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	if t.left > 0 && t.left <= n {
 		os.Stdout.WriteString("!")
@@ -167,13 +172,13 @@ func (t *tells) Read(p []byte) (int, error) {
 }
 
 func putTooMuch(ctx context.Context, b objectstore.Bucket) error {
-	signal.Ignore(syscall.SIGXFSZ) // then write fails, as on a full disk
+	signal.Ignore(syscall.SIGXFSZ) // makes write fail, as on a full disk
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
 		return err
 	}
 	err := b.Put(ctx, "a", bytes.NewReader(make([]byte, 2<<20)), 2<<20)
 	if err == nil {
-		return errors.New("two megabytes were written where one fits")
+		return errors.New("two megabytes were written despite a limit of one")
 	}
 	fmt.Println(err)
 	return nil

@@ -21,37 +21,38 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// How long an endpoint is waited for. One that does not answer at all costs attempts times the time to connect, and the
-// pauses between, under a second each: 8 s at the most.
+// Timeouts of an endpoint. An endpoint that does not answer costs at most 8 s: attempts times the
+// connect timeout, and pauses of less than a second between the attempts.
 const (
 	attempts       = 3
 	connectTimeout = 2 * time.Second
 	answerTimeout  = 20 * time.Second // from the end of the request to the head of the answer
 )
 
-// partSize is what one request carries, in bytes. What is larger goes in parts of this size, and is joined at the end.
+// partSize is the largest body of one request, in bytes. Larger objects are uploaded in parts of
+// this size.
 const partSize = MaxPutIf
 
-// An s3Store keeps objects in a bucket, under a prefix. Conditional writes need an endpoint that has them: Amazon's, MinIO,
-// versitygw, Ceph and R2 do.
+// An s3Store keeps objects in a bucket, under a prefix. Conditional writes need an endpoint that
+// supports them, as Amazon, MinIO, versitygw, Ceph and R2 do.
 type s3Store struct {
-	core   minio.Core // one method a request: nothing is fetched that was not asked for
+	core   minio.Core // each method makes one request, and fetches nothing else
 	creds  *credentials.Credentials
 	bucket string
 	prefix string // "" or ending in a slash
-	where  string // for messages
+	where  string // description of the store in errors
 }
 
 func openS3(a s3Address) (Bucket, error) {
 	if err := s3utils.CheckValidBucketName(a.bucket); err != nil || strings.Contains(a.bucket, ":") {
-		return nil, fmt.Errorf("%w: the bucket's name is not a possible one", ErrAddress)
+		return nil, fmt.Errorf("%w: the bucket's name is invalid", ErrAddress)
 	}
 	creds := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}})
 	client, err := minio.New(a.endpoint, &minio.Options{
 		Creds: creds, Secure: a.tls, Region: a.region, Transport: transport(), MaxRetries: attempts,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: the endpoint is not a possible one", ErrAddress)
+		return nil, fmt.Errorf("%w: the endpoint is invalid", ErrAddress)
 	}
 	s := &s3Store{core: minio.Core{Client: client}, creds: creds, bucket: a.bucket}
 	s.where = fmt.Sprintf("s3://%s at %s", a.bucket, a.endpoint)
@@ -69,12 +70,12 @@ func transport() *http.Transport {
 		ResponseHeaderTimeout: answerTimeout,
 		MaxIdleConnsPerHost:   16,
 		IdleConnTimeout:       time.Minute,
-		DisableCompression:    true, // objects come as they were stored
+		DisableCompression:    true, // get objects exactly as stored
 		ForceAttemptHTTP2:     true,
 	}
 }
 
-// object is the key in the bucket.
+// object returns the name of the object in the bucket.
 func (s *s3Store) object(key string) (string, error) {
 	if err := checkKey(key); err != nil {
 		return "", err
@@ -94,7 +95,7 @@ func (s *s3Store) OpenRange(ctx context.Context, key string, off, n int64) (io.R
 	switch {
 	case off < 0:
 		return nil, s.fail(ctx, "opening", key, fmt.Errorf("negative offset %d", off))
-	case n == 0: // no range of HTTP is empty (RFC 9110, section 14.1.1), but the object must be there
+	case n == 0: // HTTP has no empty range (RFC 9110, section 14.1.1), but the object must exist
 		if _, err := s.Stat(ctx, key); err != nil {
 			return nil, err
 		}
@@ -112,7 +113,7 @@ func (s *s3Store) OpenRange(ctx context.Context, key string, off, n int64) (io.R
 	}
 	if err == nil && header.Get("Content-Range") == "" {
 		f.Close()
-		err = errors.New("the endpoint does not know ranges")
+		err = errors.New("the endpoint does not support range requests")
 	}
 	if err != nil {
 		return nil, s.fail(ctx, "opening", key, err)
@@ -132,7 +133,7 @@ func (s *s3Store) get(ctx context.Context, key string, o minio.GetObjectOptions)
 	return &s3Body{f, func(err error) error { return s.fail(ctx, "reading", key, &url.Error{Err: err}) }}, header, nil
 }
 
-// An s3Body is the body of an answer; that it breaks off is a failure of the network.
+// An s3Body is the body of an answer. It reports a truncated body as a failure of the network.
 type s3Body struct {
 	io.ReadCloser
 	fail func(error) error
@@ -153,7 +154,8 @@ func (s *s3Store) Stat(ctx context.Context, key string) (Info, error) {
 	}
 	o, err := s.core.StatObject(ctx, s.bucket, object, minio.StatObjectOptions{})
 	if minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
-		// The answer to HEAD has no body that could say what is missing; that to a short listing has.
+		// The answer to HEAD has no body to say whether the object or the bucket is missing. The
+		// answer to a short listing has one.
 		if e := s.listOne(ctx, object); minio.ToErrorResponse(e).StatusCode == http.StatusNotFound {
 			err = e
 		}
@@ -164,7 +166,7 @@ func (s *s3Store) Stat(ctx context.Context, key string) (Info, error) {
 	return Info{Key: key, Size: o.Size, Modified: o.LastModified, ETag: o.ETag}, nil
 }
 
-// listOne lists at most one object, for the error that comes of it.
+// listOne lists at most one object and returns the error.
 func (s *s3Store) listOne(ctx context.Context, prefix string) error {
 	for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, MaxKeys: 1}) {
 		return o.Err
@@ -172,7 +174,8 @@ func (s *s3Store) listOne(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// Put sends what fits into one request as one, signed with its hash, and all else in parts.
+// Put uploads an object that fits into one request at once, signed with its hash, and a larger one
+// in parts.
 func (s *s3Store) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	object, err := s.object(key)
 	if err == nil {
@@ -195,16 +198,18 @@ func (s *s3Store) put(ctx context.Context, object string, content *source) error
 	if head.Len() <= partSize {
 		return s.putOne(ctx, object, head.Bytes(), bytes.NewReader(head.Bytes()), minio.PutObjectOptions{})
 	}
-	// The size is not passed on, so that content is read to its end, where it tells whether it was complete. An MD5 guards
-	// each part: without signed chunks (see putOne) nothing else would over plain HTTP.
+	// PutObject does not learn the size, so that it reads content to its end, where content reports
+	// whether it was complete. An MD5 protects each part: without signed chunks (see putOne),
+	// nothing else would over plain HTTP.
 	_, err := s.core.Client.PutObject(ctx, s.bucket, object, io.MultiReader(&head, content), -1, minio.PutObjectOptions{
 		PartSize: partSize, DisableContentSha256: true, SendContentMd5: true,
 	})
 	return err
 }
 
-// putOne sends b, which r reads, in one request. The signature covers its hash. Over plain HTTP minio-go would otherwise sign
-// chunk by chunk, and some services store the marks between the chunks (Content-Encoding: aws-chunked) with the object.
+// putOne uploads b, which r reads, in one request. The signature covers its hash. Over plain HTTP,
+// minio-go would otherwise sign it chunk by chunk, and some services store the chunk headers
+// (Content-Encoding: aws-chunked) as part of the object.
 func (s *s3Store) putOne(ctx context.Context, object string, b []byte, r io.Reader, o minio.PutObjectOptions) error {
 	o.DisableContentSha256 = true
 	sum := sha256.Sum256(b)
@@ -234,13 +239,15 @@ func (s *s3Store) putIf(ctx context.Context, object string, content *source, tag
 	} else {
 		o.SetMatchETag(tag)
 	}
-	// A reader that can't seek is sent once: after a write whose answer was lost, a second try would meet its own object
-	// and report that another writer had won.
+	// With a reader that can't seek, minio-go does not retry. If the answer to a successful write
+	// were lost, a retry would find the object of the first attempt, and report that another writer
+	// had won.
 	err = s.putOne(ctx, object, b, struct{ io.Reader }{bytes.NewReader(b)}, o)
 	switch e := minio.ToErrorResponse(err); {
 	case e.StatusCode == http.StatusPreconditionFailed,
-		e.Code == "ConditionalRequestConflict", // another write was under way (Amazon S3, "Conditional writes")
-		e.Code == minio.NoSuchKey:              // a tag was given, and there is no object
+		// Another write was in progress (Amazon S3, "Conditional writes").
+		e.Code == "ConditionalRequestConflict",
+		e.Code == minio.NoSuchKey: // there is a tag but no object
 		return ErrChanged
 	}
 	return err
@@ -273,23 +280,24 @@ func (s *s3Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error
 				return
 			}
 			key := strings.TrimPrefix(object.Key, s.prefix)
-			if checkKey(key) != nil { // "folder/" that some tools make, and what is not ours
+			// "folder/", which some tools create, and other foreign objects.
+			if checkKey(key) != nil {
 				continue
 			}
 			if !yield(Info{Key: key, Size: object.Size, Modified: object.LastModified, ETag: object.ETag}, nil) {
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil { // at which the listing has just ended
+		if err := ctx.Err(); err != nil { // the listing ends without an error when ctx does
 			yield(Info{}, s.fail(ctx, "listing", prefix, err))
 		}
 	}
 }
 
-// fail says what was being done where, and tells apart what went wrong.
+// fail adds the operation and the place to an error, and translates it to one of this package.
 func (s *s3Store) fail(ctx context.Context, doing, key string, err error) error {
 	where := strings.TrimSpace(doing+" "+key) + " in " + s.where
-	if errors.Is(err, ErrKey) { // the key itself may be anything, and is left out
+	if errors.Is(err, ErrKey) { // omit the key: it may contain anything
 		return fmt.Errorf("%s in %s: %w", doing, s.where, err)
 	}
 	if e := ctx.Err(); e != nil {
@@ -298,13 +306,13 @@ func (s *s3Store) fail(ctx context.Context, doing, key string, err error) error 
 	switch e := err.(type) {
 	case minio.ErrorResponse:
 		return fmt.Errorf("%s: %w", where, s3Failure(e.StatusCode, e.Code, e.Message, s.anonymous()))
-	case *url.Error: // whose own text has the whole address of the request in it
+	case *url.Error: // its text would repeat the whole address of the request
 		return fmt.Errorf("%s: %w: %w", where, ErrUnreachable, e.Err)
 	}
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// anonymous reports whether no credentials were found.
+// anonymous reports whether there are no credentials.
 func (s *s3Store) anonymous() bool {
 	v, err := s.creds.GetWithContext(nil)
 	return err != nil || v.SignerType.IsAnonymous()

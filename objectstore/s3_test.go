@@ -17,7 +17,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore/storetest"
 )
 
-// open opens the store of an address.
+// open opens the store with an address.
 func open(t *testing.T, address string) objectstore.Bucket {
 	t.Helper()
 	b, err := objectstore.Address(address)
@@ -34,16 +34,16 @@ func TestS3(t *testing.T) {
 		return open(t, strings.Replace(address, "?", fmt.Sprintf("/some/prefix-%d?", n), 1))
 	})
 	t.Run("prefixes", func(t *testing.T) { prefixes(t, address) })
-	t.Run("what is wrong is told apart", func(t *testing.T) { toldApart(t, address) })
+	t.Run("errors are distinguished", func(t *testing.T) { testErrors(t, address) })
 }
 
-// prefixes: stores with different prefixes in one bucket see nothing of each other.
+// prefixes checks that stores with different prefixes in one bucket are independent.
 func prefixes(t *testing.T, address string) {
 	a, ab := open(t, strings.Replace(address, "?", "/a?", 1)), open(t, strings.Replace(address, "?", "/ab?", 1))
 	store(t, a, "x", "of a")
 	store(t, ab, "x", "of ab")
 	if content(t, a, "x") != "of a" || content(t, ab, "x") != "of ab" {
-		t.Error("the two have the same object")
+		t.Error("the two stores share an object")
 	}
 	var got []string
 	for info, err := range a.List(t.Context(), "") {
@@ -54,8 +54,9 @@ func prefixes(t *testing.T, address string) {
 	}
 }
 
-// toldApart: each call says which of bucket, credentials and endpoint is wrong, in one line that names the place and has no secret.
-func toldApart(t *testing.T, address string) {
+// testErrors checks that each error says which of bucket, credentials and endpoint is wrong, in one
+// line that names the place and contains no secret.
+func testErrors(t *testing.T, address string) {
 	env := map[string]string{"AWS_SHARED_CREDENTIALS_FILE": "/nonexistent", "AWS_CONFIG_FILE": "/nonexistent"}
 	with := func(name, value string) map[string]string {
 		return map[string]string{name: value, "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent", "AWS_CONFIG_FILE": "/nonexistent"}
@@ -68,11 +69,11 @@ func toldApart(t *testing.T, address string) {
 		says          []string
 	}{
 		{"no bucket", strings.Replace(address, "icons", "other", 1), env, objectstore.ErrNoBucket, []string{"s3://other at " + endpoint}},
-		{"no bucket, region asked for", strings.Replace(strings.Replace(address, "icons", "other", 1), "&region=us-east-1", "", 1), env,
+		{"no bucket, region from the service", strings.Replace(strings.Replace(address, "icons", "other", 1), "&region=us-east-1", "", 1), env,
 			objectstore.ErrNoBucket, []string{"s3://other at " + endpoint}},
 		{"wrong secret", address, with("AWS_SECRET_ACCESS_KEY", "a-wrong-secret"), objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
 		{"wrong key", address, with("AWS_ACCESS_KEY_ID", "a-wrong-key"), objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
-		{"wrong key, region asked for", strings.Replace(address, "&region=us-east-1", "", 1), with("AWS_ACCESS_KEY_ID", "a-wrong-key"),
+		{"wrong key, region from the service", strings.Replace(address, "&region=us-east-1", "", 1), with("AWS_ACCESS_KEY_ID", "a-wrong-key"),
 			objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
 		{"no credentials", address, with("AWS_ACCESS_KEY_ID", ""), objectstore.ErrDenied, []string{"s3://icons at " + endpoint, "no credentials"}},
 		{"no such endpoint", strings.Replace(address, endpoint, closed(t), 1), env, objectstore.ErrUnreachable, []string{"s3://icons at 127.0.0.1:", "refused"}},
@@ -85,7 +86,7 @@ func toldApart(t *testing.T, address string) {
 			for call, err := range everyCall(t, open(t, c.address)) {
 				for _, kind := range []error{objectstore.ErrNoBucket, objectstore.ErrDenied, objectstore.ErrUnreachable, objectstore.ErrNotExist, objectstore.ErrChanged} {
 					if errors.Is(err, kind) != (kind == c.want) {
-						t.Errorf("%s: %v, want %v alone", call, err, c.want)
+						t.Errorf("%s: %v, want only %v", call, err, c.want)
 					}
 				}
 				if err == nil {
@@ -98,7 +99,7 @@ func toldApart(t *testing.T, address string) {
 				}
 				for _, secret := range []string{"\n", storetest.SecretKey, "a-wrong-secret", "Signature=", "Credential="} {
 					if strings.Contains(err.Error(), secret) {
-						t.Errorf("%s: %v, has %q in it", call, err, secret)
+						t.Errorf("%s: %v, must not contain %q", call, err, secret)
 					}
 				}
 			}
@@ -106,7 +107,7 @@ func toldApart(t *testing.T, address string) {
 	}
 }
 
-// closed is an address at which nobody listens.
+// closed returns an address at which no program listens.
 func closed(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -116,7 +117,8 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// The credentials of the AWS files are used where the environment has none.
+// TestS3CredentialsFile checks that the store uses the credentials of the AWS files if the
+// environment has none.
 func TestS3CredentialsFile(t *testing.T) {
 	var auth string
 	b := fake(t, func(w http.ResponseWriter, r *http.Request) { auth = r.Header.Get("Authorization") })
@@ -130,7 +132,7 @@ func TestS3CredentialsFile(t *testing.T) {
 	}
 }
 
-// fake opens a store whose endpoint is a handler, for what a sound service does not do.
+// fake opens a store whose endpoint is h, for behaviour that a real service does not show.
 func fake(t *testing.T, h http.HandlerFunc) objectstore.Bucket {
 	t.Setenv("AWS_ACCESS_KEY_ID", storetest.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", storetest.SecretKey)
@@ -139,7 +141,8 @@ func fake(t *testing.T, h http.HandlerFunc) objectstore.Bucket {
 	return open(t, "s3://icons?tls=false&region=us-east-1&endpoint="+srv.Listener.Addr().String())
 }
 
-// Bodies go out as they are, and signed: no aws-chunked, which some services store with the object.
+// TestS3SendsPlainBodies checks that bodies are sent as they are, with a signature, and not as
+// aws-chunked, which some services store as part of the object.
 func TestS3SendsPlainBodies(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -166,20 +169,21 @@ func TestS3SendsPlainBodies(t *testing.T) {
 	}
 	want := []string{`PUT "plain" its hash `, `PUT "on condition" its hash *`, `PUT "on condition" its hash "tag"`}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the service got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the service received\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// A service that is busy is asked again, a few times; but a conditional write is sent once, as it may have happened.
+// TestS3Retries checks that the store retries a few times if the service is busy, but sends a
+// conditional write only once, because it may have succeeded.
 func TestS3Retries(t *testing.T) {
 	var mu sync.Mutex
-	asked, busy := map[string]int{}, 2
+	requests, busy := map[string]int{}, 2
 	b := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, _ := io.ReadAll(r.Body)
-		asked[r.Method+" "+string(body)]++
-		if asked[r.Method+" "+string(body)] <= busy {
+		requests[r.Method+" "+string(body)]++
+		if requests[r.Method+" "+string(body)] <= busy {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			io.WriteString(w, "<Error><Code>SlowDown</Code><Message>a\nb</Message></Error>")
 			return
@@ -193,21 +197,21 @@ func TestS3Retries(t *testing.T) {
 	store(t, b, "a", "plain")
 	err := b.PutIf(t.Context(), "a", strings.NewReader("on condition"), 12, "")
 	if !errors.Is(err, objectstore.ErrUnreachable) || !strings.Contains(err.Error(), "503 (SlowDown)") {
-		t.Errorf("PutIf: %v, want ErrUnreachable, with what the service said", err)
+		t.Errorf("PutIf: %v, want ErrUnreachable with the answer of the service", err)
 	}
-	if asked["GET "] != 3 || asked["PUT plain"] != 3 || asked["PUT on condition"] != 1 {
-		t.Errorf("requests: %v, want 3, 3 and, on condition, 1", asked)
+	if requests["GET "] != 3 || requests["PUT plain"] != 3 || requests["PUT on condition"] != 1 {
+		t.Errorf("requests: %v, want 3, 3 and, on condition, 1", requests)
 	}
 	busy = 1 << 30
 	if _, err := b.Open(t.Context(), "a"); !errors.Is(err, objectstore.ErrUnreachable) {
 		t.Errorf("Open: %v, want ErrUnreachable", err)
 	}
-	if asked["GET "] > 6 {
-		t.Errorf("%d requests for one Open: they must have an end", asked["GET "]-3)
+	if requests["GET "] > 6 {
+		t.Errorf("%d requests for one Open, want at most 3", requests["GET "]-3)
 	}
 }
 
-// A body that breaks off is an error when it is read, and not a shorter object.
+// TestS3BrokenBody checks that reading a truncated body returns an error, and not a shorter object.
 func TestS3BrokenBody(t *testing.T) {
 	b := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 00:00:00 GMT")
@@ -220,7 +224,8 @@ func TestS3BrokenBody(t *testing.T) {
 	}
 }
 
-// A service that answers the whole object where a part is asked for must not pass for one that did as it was told.
+// TestS3WithoutRanges checks that the store refuses the whole object as the answer to a range
+// request.
 func TestS3WithoutRanges(t *testing.T) {
 	b := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 00:00:00 GMT")

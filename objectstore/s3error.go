@@ -7,8 +7,9 @@ import (
 	"unicode"
 )
 
-// s3Failure is an error of S3 in our words ("Error responses" in Amazon's API reference has the codes). Of what the service
-// itself says only the code is passed on where credentials are the matter, since its message may speak of them.
+// s3Failure translates an error of S3 ("Error responses" in Amazon's API reference lists the
+// codes). For errors about credentials it omits the message of the service, which may contain some
+// of them, and passes on only the code.
 func s3Failure(status int, code, message string, anonymous bool) error {
 	code = oneLine(code)
 	switch {
@@ -17,7 +18,7 @@ func s3Failure(status int, code, message string, anonymous bool) error {
 	case code == "NoSuchBucket":
 		return ErrNoBucket
 	case isDenied(status, code) && anonymous:
-		return fmt.Errorf("%w: no credentials are in the AWS environment variables or files", ErrDenied)
+		return fmt.Errorf("%w: no credentials in the AWS environment variables or files", ErrDenied)
 	case isDenied(status, code):
 		return fmt.Errorf("%w (%s)", ErrDenied, code)
 	case code == "AuthorizationHeaderMalformed" || code == "InvalidRegion":
@@ -31,14 +32,15 @@ func s3Failure(status int, code, message string, anonymous bool) error {
 	return fmt.Errorf("the endpoint answered %d (%s): %s", status, code, oneLine(message))
 }
 
-// isDenied reports whether the service did not accept who asks. Expired credentials are a 400, not a 403; a key that
-// versitygw does not know is a 404.
+// isDenied reports whether the service refused the credentials. Expired ones cause a 400 instead of
+// a 403, and an access key that versitygw does not know causes a 404.
 func isDenied(status int, code string) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden ||
 		code == "ExpiredToken" || code == "InvalidToken" || code == "TokenRefreshRequired" || code == "XAdminUserNotFound"
 }
 
-// oneLine makes a service's words fit for a log line: no control characters, at most 200 characters.
+// oneLine makes a service's message fit for a log line: without control characters, and at most 200
+// characters long.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -37,10 +37,10 @@ func TestS3Failure(t *testing.T) {
 			}
 		}
 		if len(err.Error()) > 600 || strings.ContainsAny(err.Error(), "\r\n") {
-			t.Errorf("%d %s: %q is more than a line", c.status, c.code, err)
+			t.Errorf("%d %s: %q is longer than a log line", c.status, c.code, err)
 		}
 		if c.want == ErrDenied && strings.Contains(err.Error(), "several") {
-			t.Errorf("%d %s: %q repeats what the service says of credentials", c.status, c.code, err)
+			t.Errorf("%d %s: %q repeats the service's message about credentials", c.status, c.code, err)
 		}
 	}
 }

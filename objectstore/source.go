@@ -8,17 +8,18 @@ import (
 )
 
 var (
-	errShort = errors.New("the content is shorter than was said")
-	errLong  = errors.New("the content is longer than was said")
+	errShort = errors.New("the content is shorter than its announced size")
+	errLong  = errors.New("the content is longer than its announced size")
 )
 
-// A source is the content of a write. It ends with io.EOF only when the content is complete: as long as was said, where that
-// was said. Any other end is an error of its own, never a bare io.ErrUnexpectedEOF, which readers of blocks (io.ReadFull, and
-// minio-go's) take for the end of a last, shorter block: half an object would be stored as a whole one.
+// A source is the content of a write. It ends with io.EOF only when the content is complete and has
+// its announced size. Any other end is a distinct error, never a bare io.ErrUnexpectedEOF: readers
+// of blocks (io.ReadFull, and minio-go's own) take that for a last, shorter block, and would store
+// half an object as a complete one.
 type source struct {
 	ctx  context.Context
 	r    io.Reader
-	size int64 // -1: not known
+	size int64 // -1: unknown
 	read int64
 }
 
@@ -39,14 +40,15 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, fmt.Errorf("reading the content: %w", err)
 }
 
-// readSmall reads the content of a conditional write into memory. More than MaxPutIf bytes are ErrTooLarge.
+// readSmall reads the content of a conditional write into memory. It returns ErrTooLarge for more
+// than MaxPutIf bytes.
 func readSmall(s *source) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(s, MaxPutIf+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(b) > MaxPutIf {
-		return nil, fmt.Errorf("%w: a conditional write takes %d bytes", ErrTooLarge, MaxPutIf)
+		return nil, fmt.Errorf("%w: a conditional write accepts at most %d bytes", ErrTooLarge, MaxPutIf)
 	}
 	return b, nil
 }

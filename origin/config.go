@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/trace"
@@ -27,10 +29,12 @@ type Config struct {
 	Poll         time.Duration // how often the store is asked for a new release
 	Drain        time.Duration // how long requests under way may take at the end
 	Trace        trace.Options // where traces go, and how many of them
+	Admin        admin.Config  // which requests the admin listener answers
 	Tiers
 
 	Listener, AdminListener net.Listener       // instead of Listen and AdminListen
 	Bucket                  objectstore.Reader // instead of Store
+	Reload                  <-chan os.Signal   // has certificates and secrets read at once
 	Log                     *slog.Logger
 	Version                 string // of the program
 }
@@ -54,6 +58,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.CacheControl, "cache-control", defaultCache, "Cache-Control `value` of icons")
 	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN that answers name")
 	fs.DurationVar(&c.Poll, "poll", defaultPoll, "how often the store is asked for a new release, a `duration`")
+	c.Admin.Flags(fs, "")
 	c.Tiers.flags(fs)
 	c.Trace.Flags(fs)
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "how long requests under way may take when the origin is stopped, a `duration`")
@@ -106,7 +111,7 @@ func (c *Config) Validate() error {
 	check(err == nil, "--cdn-url must be an http or https URL without a query")
 	check(f.Poll >= 10*time.Millisecond, "--poll must be 10ms at least")
 	check(f.Drain >= 0, "--drain must not be negative")
-	errs = append(errs, f.Trace.Validate())
+	errs = append(errs, f.Trace.Validate(), f.Admin.Validate())
 	return errors.Join(append(errs, c.Tiers.validate(time.Now()))...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
@@ -64,6 +65,19 @@ func (m *metrics) meter(store objectstore.Reader) metered {
 	return metered{store,
 		func(operation string, took time.Duration) { m.store.WithLabelValues(operation).Observe(took.Seconds()) },
 		func(operation string) { m.faults.WithLabelValues(operation).Inc() }}
+}
+
+// watchesAdmin adds whether the admin token in use is that of its file.
+func (m *metrics) watchesAdmin(a *admin.Access) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "iconedge_origin_admin_token_last_reload_successful",
+		Help: "1 while the admin token in use is what its file says, or there is none; 0 while the file can't be used and the token before it stays.",
+	}, func() float64 {
+		if a.TokenInUse() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 // watchesTraces adds what became of spans.

@@ -49,13 +49,18 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	access, err := cfg.Admin.Open()
+	if err != nil {
+		return err
+	}
+	m.watchesAdmin(access)
 	tracer, err := trace.New(cfg.Trace, "iconedge-origin", cfg.Version, cfg.Log)
 	if err != nil {
 		return err
 	}
 	defer tracer.Close()
 	m.watchesTraces(tracer)
-	return serve(ctx, cfg, tiers, m.count(traced(tracer, tiers.admit(handler))), admin(cat, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
+	return serve(ctx, cfg, tiers, access, m.count(traced(tracer, tiers.admit(handler))), newAdmin(cat, access, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
 }
 
 // load starts the catalog and watches the store until ctx ends.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -24,7 +26,7 @@ const (
 )
 
 // serve answers on both listeners while work goes on, and returns work's error or, when ctx has ended, nil after the drain.
-func serve(ctx context.Context, cfg Config, tiers *tiers, public http.Handler, private *adminHandler, work func(context.Context) error) error {
+func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, public http.Handler, private *adminHandler, work func(context.Context) error) error {
 	publicLn, privateLn, err := listeners(cfg)
 	if err != nil {
 		return err
@@ -34,7 +36,9 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, public http.Handler, p
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go tiers.Run(ctx, nil, cfg.Log)
+	told := files.Spread(ctx, cfg.Reload, 2)
+	go tiers.Run(ctx, told[0], cfg.Log)
+	go access.Run(ctx, told[1], cfg.Log)
 	parts := &parting{Handler: public, stopping: &private.stopping}
 	ended := make(chan error, 3)
 	start := func(ln net.Listener, h http.Handler, what string, state func(net.Conn, http.ConnState)) *http.Server {
@@ -85,12 +89,12 @@ type adminHandler struct {
 	stopping atomic.Bool
 }
 
-func admin(cat *catalog.Catalog, m *metrics) *adminHandler {
+func newAdmin(cat *catalog.Catalog, access *admin.Access, m *metrics) *adminHandler {
 	mux := http.NewServeMux()
-	h := &adminHandler{Handler: problem.Mux(mux), catalog: cat}
+	h := &adminHandler{Handler: access.Guard(problem.Mux(mux)), catalog: cat}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", h.ready)
-	mux.Handle("GET /metrics", m.handler())
+	mux.Handle("GET /metrics", access.Metrics(m.handler()))
 	return h
 }
 

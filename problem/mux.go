@@ -2,7 +2,8 @@ package problem
 
 import "net/http"
 
-// Mux answers by mux; what mux has no pattern for, or not for that method, is a problem that nobody keeps.
+// Mux serves requests by mux. If mux has no pattern for a path or its method, Mux answers with a
+// problem that caches must not store.
 func Mux(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, pattern := mux.Handler(r); pattern == "" {
@@ -13,7 +14,8 @@ func Mux(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// A refusal writes the mux's own 404 and 405 as problems, with the Allow that it has set; a redirect stays one.
+// A refusal turns the mux's own 404 and 405 into problems, with the Allow field that the mux has
+// set. Redirects stay as they are.
 type refusal struct {
 	http.ResponseWriter
 	written bool

@@ -1,5 +1,6 @@
-// Package problem holds errors that are answers (RFC 9457): what a caller is told, kept apart from what goes to the log.
-// Handlers return errors; one place in each server turns them into an answer by From. It imports nothing of ours.
+// Package problem holds errors that are also answers (RFC 9457). They keep the text for the client
+// apart from the cause, which goes to the log. Handlers return errors, and one place in each server
+// turns them into answers with From. The package imports no other package of this module.
 package problem
 
 import (
@@ -11,8 +12,8 @@ import (
 // ContentType is the media type of a problem (RFC 9457, section 3).
 const ContentType = "application/problem+json"
 
-// A Problem is an error that can be answered. Err is for the log alone and never reaches a caller; Header holds fields that
-// belong to the answer, such as Retry-After or Allow.
+// A Problem is an error with an answer for the client. Err is for the log only and never reaches a
+// client. Header holds fields of the answer, such as Retry-After or Allow.
 type Problem struct {
 	Type        string      `json:"type"`
 	Title       string      `json:"title"`
@@ -33,10 +34,10 @@ func (p *Problem) Error() string {
 
 func (p *Problem) Unwrap() error { return p.Err }
 
-// JSON is the body of the answer.
+// JSON returns the body of the answer.
 func (p *Problem) JSON() []byte {
 	b, err := json.Marshal(p)
-	if err != nil { // strings and numbers alone: can't happen
+	if err != nil { // strings and numbers only: can't happen
 		panic(err)
 	}
 	return append(b, '\n')
@@ -61,37 +62,40 @@ func (p *Problem) With(field, value string) *Problem {
 	return p
 }
 
-// Because keeps the cause for the log and returns p.
+// Because sets the cause, for the log, and returns p.
 func (p *Problem) Because(err error) *Problem {
 	p.Err = err
 	return p
 }
 
-// New makes a problem of a status; detail is for the caller, and must not repeat what was sent.
+// New makes a problem with a status. The detail is for the client, and must not repeat the client's
+// input.
 func New(status int, detail string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
 }
 
-// BadParameter is a 400 that names the parameter and says how to mend it.
+// BadParameter makes a 400 that names the parameter and its valid values.
 func BadParameter(name, detail string) *Problem {
 	p := New(http.StatusBadRequest, detail)
 	p.Parameter = name
 	return p
 }
 
-// NotFound is a 404: no such path, pack or icon; suggestions are close names, if any.
+// NotFound makes a 404 for a path, pack or icon that does not exist. The suggestions are similar
+// names, if any.
 func NotFound(detail string, suggestions ...string) *Problem {
 	p := New(http.StatusNotFound, detail)
 	p.Suggestions = suggestions
 	return p
 }
 
-// MethodNotAllowed is a 405 with its Allow field.
+// MethodNotAllowed makes a 405 with its Allow field.
 func MethodNotAllowed(allow string) *Problem {
 	return New(http.StatusMethodNotAllowed, "this address takes "+allow).With("Allow", allow)
 }
 
-// From makes any error an answer: a Problem in its chain, an error that names a parameter, or else a 500 that says nothing.
+// From turns any error into an answer: the Problem in its chain, a 400 for an error that names a
+// parameter, or a 500 that reveals nothing.
 func From(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -103,8 +107,9 @@ func From(err error) *Problem {
 	return New(http.StatusInternalServerError, "something went wrong here; trying again later may help").Because(err)
 }
 
-// CacheControl is what a problem's answer carries: client errors are kept for seconds at most, so that a name that is
-// published shows at once; what is about one client or its message, and a failure of ours, is never kept.
+// CacheControl returns the Cache-Control of the answer. Caches may store most client errors for a
+// few seconds only, so that a newly published name soon works. They must not store a server error,
+// or an answer that depends on the client or its message.
 func (p *Problem) CacheControl() string {
 	if p.Status >= 500 || personal[p.Status] {
 		return "no-store"
@@ -112,8 +117,9 @@ func (p *Problem) CacheControl() string {
 	return "public, max-age=5"
 }
 
-// personal are the statuses that another client's request for the same address need not get: they tell of its fields, its body, its
-// connection or how often it asks. A cache that kept one would let whoever sends large fields take an address from everybody.
+// personal lists the statuses that must not be reused for another client's request, because they
+// depend on the fields, the body, the connection or the rate of this client's requests. If a cache
+// stored one, a client that sends too large fields could make an address fail for everybody.
 var personal = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusNotAcceptable: true, http.StatusProxyAuthRequired: true, http.StatusRequestTimeout: true,
 	http.StatusLengthRequired: true, http.StatusPreconditionFailed: true, http.StatusRequestEntityTooLarge: true,

@@ -1,8 +1,11 @@
-// Package tier is how an edge proves itself to the tiers that it asks, other edges and origins: by a secret that all of them read from
-// a file, in a field of each request. The other proof is a certificate, which TLS looks at (package certs).
+// Package tier authenticates an edge to the tiers behind it, other edges and origins, with a shared
+// secret. Each tier reads the secret from a file, and the edge sends it in a field of each request.
+// The alternative is a client certificate, which TLS verifies (package certs).
 //
-// A file has one line, or two while a secret is replaced: the first is sent, both are taken. Round by round through all tiers it goes from the old one to old
-// and new, to new and old, to the new one alone: so nobody sends what another does not take yet, or no more.
+// A file has one line, or two while the operator replaces a secret. Requests carry the first, and
+// both are accepted. The operator changes the files of all tiers from the old secret to old and
+// new, then to new and old, then to the new one alone. In this order, no tier sends a secret that
+// another does not accept.
 package tier
 
 import (
@@ -21,20 +24,21 @@ import (
 )
 
 const (
-	// Field carries the secret, from an edge to what it asks and no further.
+	// Field carries the secret from an edge to the next tier, which does not pass it on.
 	Field = "Iconedge-Tier-Secret"
-	// FieldWanted is ?1 (RFC 9651) on the answer to a request that proved nothing where that was wanted: it tells an edge that lacks the secret
-	// from a client who may not have what it asked for.
+	// FieldWanted is ?1 (RFC 9651) on the refusal of a request that lacks valid proof. It lets an
+	// edge distinguish its own missing secret from a client's missing permission.
 	FieldWanted = "Iconedge-Tier-Wanted"
 )
 
 const (
-	minSecret = 16      // bytes: shorter ones can be tried out
-	maxSecret = 1 << 10 // bytes: it is a part of every request's head
+	minSecret = 16      // bytes: shorter secrets can be guessed
+	maxSecret = 1 << 10 // bytes: every request's head holds it
 	maxFile   = 8 << 10 // bytes
 )
 
-// Secrets are those of a file, as it was when it was last read and understood. Nil ones are none: nothing is sent, nothing proves.
+// Secrets holds the secrets of a file, as of the last successful reading. A nil *Secrets has none:
+// it sends nothing and accepts nothing.
 type Secrets struct {
 	*files.Kept
 	path    string
@@ -42,11 +46,11 @@ type Secrets struct {
 }
 
 type secrets struct {
-	sent  string
-	taken [][sha256.Size]byte
+	sent     string
+	accepted [][sha256.Size]byte
 }
 
-// Open reads the secrets of a file. Its errors name the file, and nothing of what is in it.
+// Open reads the secrets of a file. Its errors name the file, and reveal nothing of its content.
 func Open(path string) (*Secrets, error) {
 	s := &Secrets{path: path}
 	s.Kept = files.NewKept(s.read, path)
@@ -64,7 +68,7 @@ func (s *Secrets) read(time.Time) error {
 	}
 	next := &secrets{sent: lines[0]}
 	for _, line := range lines {
-		next.taken = append(next.taken, sha256.Sum256([]byte(line)))
+		next.accepted = append(next.accepted, sha256.Sum256([]byte(line)))
 	}
 	s.current.Store(next)
 	return nil
@@ -72,13 +76,13 @@ func (s *Secrets) read(time.Time) error {
 
 var (
 	errEmpty = errors.New("there is no secret in it")
-	errLines = errors.New("it has more than two lines: the secret that is sent, and perhaps another that is taken as well")
+	errLines = errors.New("it has more than two lines; it must have the secret to send, and may have a second one to accept")
 	errShort = fmt.Errorf("a secret must have at least %d bytes, such as 32 from a random generator in base64", minSecret)
 	errLong  = fmt.Errorf("a secret must have at most %d bytes", maxSecret)
-	errBytes = errors.New("a secret is of visible ASCII characters, without spaces")
+	errBytes = errors.New("a secret must consist of visible ASCII characters, without spaces")
 )
 
-// parse reads one secret or two, each on a line of its own.
+// parse reads one or two secrets, each on a line of its own.
 func parse(text []byte) (lines []string, err error) {
 	if len(text) > maxFile {
 		return nil, errLong
@@ -113,7 +117,7 @@ func check(secret string) error {
 	return nil
 }
 
-// Sent is the secret for requests; empty: there is none.
+// Sent returns the secret for requests, or "" if there is none.
 func (s *Secrets) Sent() string {
 	if s == nil {
 		return ""
@@ -121,20 +125,20 @@ func (s *Secrets) Sent() string {
 	return s.current.Load().sent
 }
 
-// Prove reports whether the lines of Field that came with a request are the one line that proves a tier, in a time that tells nothing of
-// the secrets.
+// Prove reports whether the values of Field in a request are exactly one valid secret. Its running
+// time does not depend on the secrets.
 func (s *Secrets) Prove(lines ...string) bool {
 	if s == nil || len(lines) != 1 {
 		return false
 	}
 	given, ok := sha256.Sum256([]byte(lines[0])), 0
-	for _, taken := range s.current.Load().taken {
-		ok |= subtle.ConstantTimeCompare(given[:], taken[:])
+	for _, accepted := range s.current.Load().accepted {
+		ok |= subtle.ConstantTimeCompare(given[:], accepted[:])
 	}
 	return ok == 1
 }
 
-// Refused is the answer to who proved nothing.
+// Refused is the answer to a request without valid proof.
 func Refused() *problem.Problem {
-	return problem.New(http.StatusForbidden, "this is for the edges of this service alone").With("Cache-Control", "no-store").With(FieldWanted, "?1")
+	return problem.New(http.StatusForbidden, "only the edges of this service may use this address").With("Cache-Control", "no-store").With(FieldWanted, "?1")
 }

@@ -27,15 +27,15 @@ func TestOpen(t *testing.T) {
 		wrong            string
 	}{
 		{"one", first, first, []string{first}, ""},
-		{"one with its line's end", first + "\r\n", first, []string{first}, ""},
+		{"one with a line ending", first + "\r\n", first, []string{first}, ""},
 		{"new and old", second + "\n" + first + "\n", second, []string{second, first}, ""},
 		{"a blank line", "\n" + first + "\n\n", first, []string{first}, ""},
 		{"nothing", " \n", "", nil, "there is no secret"},
 		{"three", first + "\n" + second + "\n" + first + "3", "", nil, "more than two lines"},
 		{"short", "fifteen-bytes-1", "", nil, "at least 16 bytes"},
-		{"a short old one", first + "\nshort", "", nil, "at least 16 bytes"},
+		{"a short second secret", first + "\nshort", "", nil, "at least 16 bytes"},
 		{"a space in it", "two words of a secret", "", nil, "visible ASCII"},
-		{"no ASCII", "zwölf Boxkämpfer-jagen", "", nil, "visible ASCII"},
+		{"not ASCII", "zwölf Boxkämpfer-jagen", "", nil, "visible ASCII"},
 		{"long", strings.Repeat("x", 1025), "", nil, "at most 1024 bytes"},
 		{"not a file of secrets", strings.Repeat("x\n", 5000), "", nil, "at most 1024 bytes"},
 	} {
@@ -45,25 +45,25 @@ func TestOpen(t *testing.T) {
 			s, err := Open(path)
 			if row.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), row.wrong) || !strings.Contains(err.Error(), path) {
-					t.Fatalf("error is %v, want one that says %q", err, row.wrong)
+					t.Fatalf("error %v, want one with %q", err, row.wrong)
 				}
 				if text := strings.TrimSpace(row.text); len(text) > 4 && strings.Contains(err.Error(), text[:5]) {
-					t.Errorf("the error has the secret in it: %v", err)
+					t.Errorf("the error reveals the secret: %v", err)
 				}
 				return
 			}
 			if err != nil || s.Sent() != row.sent {
-				t.Fatalf("%v; sent is %q, want %q", err, s.Sent(), row.sent)
+				t.Fatalf("%v; Sent() = %q, want %q", err, s.Sent(), row.sent)
 			}
 			for _, secret := range row.takes {
 				if !s.Prove(secret) {
-					t.Errorf("%q is not taken", secret)
+					t.Errorf("Prove does not accept %q", secret)
 				}
 			}
 		})
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a file that is not there was read")
+		t.Error("Open of a missing file returned no error")
 	}
 }
 
@@ -76,16 +76,17 @@ func TestProve(t *testing.T) {
 	}
 	for _, lines := range [][]string{nil, {""}, {"other-secret-0123456789"}, {first, first}, {first + " "}, {first[:len(first)-1]}, {second + "\n" + first}} {
 		if s.Prove(lines...) {
-			t.Errorf("%q proves a tier", lines)
+			t.Errorf("Prove accepts %q", lines)
 		}
 	}
 	var none *Secrets
 	if none.Prove("") || none.Prove(first) || none.Sent() != "" {
-		t.Error("without secrets there is a proof")
+		t.Error("a nil *Secrets accepts or sends a secret")
 	}
 }
 
-// A secret is replaced without a moment in which neither is taken; a file that can't be used changes nothing.
+// TestRotation checks that a secret can be replaced without a moment in which neither is accepted,
+// and that an invalid file changes nothing.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
 	write(t, path, first)
@@ -93,7 +94,7 @@ func TestRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() (did bool, err error) { // a change is taken when it has settled
+	look := func() (did bool, err error) { // a change counts once the file has settled
 		for range 3 {
 			if did, err = s.Look(time.Time{}); did {
 				break
@@ -102,11 +103,11 @@ func TestRotation(t *testing.T) {
 		return did, err
 	}
 	if did, _ := look(); did {
-		t.Error("a file that nobody changed was read again")
+		t.Error("an unchanged file was read again")
 	}
 	for _, step := range []struct {
 		text, sent   string
-		first, other bool // are taken
+		first, other bool // whether Prove accepts them
 		fails        bool
 	}{
 		{second + "\n" + first, second, true, true, false},
@@ -115,7 +116,7 @@ func TestRotation(t *testing.T) {
 	} {
 		write(t, path, step.text)
 		if did, err := look(); !did || (err != nil) != step.fails {
-			t.Fatalf("%q: looked: %v, %v", step.text, did, err)
+			t.Fatalf("%q: Look = %v, %v", step.text, did, err)
 		}
 		if s.Sent() != step.sent || s.Prove(first) != step.first || s.Prove(second) != step.other {
 			t.Errorf("after %q: sent %q, first %v, second %v", step.text, s.Sent(), s.Prove(first), s.Prove(second))
@@ -123,7 +124,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// Whatever a file says, what is read of it can be sent in a field, is long enough, and stands in the file.
+// FuzzParse checks that every accepted secret can be sent in a field, is long enough, and occurs in
+// the file.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"", first, second + "\r\n" + first, "a\x00b", "ä", strings.Repeat("z", 5000)} {
 		f.Add([]byte(seed))

@@ -2,6 +2,8 @@ module github.com/iconedge/iconedge/tools
 
 go 1.26.0
 
+toolchain go1.26.8
+
 tool (
 	github.com/google/go-licenses/v2
 	github.com/letsencrypt/pebble/v2/cmd/pebble

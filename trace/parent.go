@@ -11,72 +11,77 @@ import (
 	api "go.opentelemetry.io/otel/trace"
 )
 
-// The fields by which a request says what trace it is part of (W3C Trace Context, section 3).
+// FieldParent and FieldState are the fields in which a request names the trace that it is part of
+// (W3C Trace Context, section 3).
 const (
 	FieldParent = "Traceparent"
 	FieldState  = "Tracestate"
 )
 
-// A Parent is what a request says of the trace that it is part of. The zero Parent says nothing.
+// A Parent is the trace context of a request: the trace that it is part of. The zero Parent has
+// none.
 type Parent struct {
-	traceparent, tracestate string // as they came
-	of                      api.SpanContext
+	traceparent, tracestate string // as received or to be sent
+	span                    api.SpanContext
 }
 
-// Read takes the lines of the two fields. A traceparent that is malformed, or not alone, says nothing, and then neither does tracestate; a
-// tracestate that is malformed is left out (sections 3.2.4 and 3.3.3).
+// Read reads the values of the two fields. Without exactly one well-formed traceparent there is no
+// context, and tracestate is ignored too. A malformed tracestate is dropped (sections 3.2.4 and
+// 3.3.3).
 func Read(traceparent, tracestate []string) Parent {
 	if len(traceparent) != 1 {
 		return Parent{}
 	}
 	p := Parent{traceparent: traceparent[0], tracestate: strings.Join(tracestate, ",")}
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": p.traceparent, "tracestate": p.tracestate})
-	if p.of = api.SpanContextFromContext(ctx); !p.of.IsValid() {
+	if p.span = api.SpanContextFromContext(ctx); !p.span.IsValid() {
 		return Parent{}
 	}
-	if p.of.TraceState().Len() == 0 {
+	if p.span.TraceState().Len() == 0 {
 		p.tracestate = ""
 	}
 	return p
 }
 
-// Told reports whether p says anything.
+// Told reports whether p has a trace context.
 func (p Parent) Told() bool { return p.traceparent != "" }
 
-// Sampled reports whether whoever sent it follows the request (section 3.2.2.5.1).
-func (p Parent) Sampled() bool { return p.of.IsSampled() }
+// Sampled reports whether the sender samples the request (section 3.2.2.5.1).
+func (p Parent) Sampled() bool { return p.span.IsSampled() }
 
-// Unsampled is p for a request that is not followed, whoever wished it to be.
+// Unsampled returns p without the sampled flag, for a request that is not traced here even if the
+// sender samples it.
 func (p Parent) Unsampled() Parent {
 	if !p.Sampled() {
 		return p
 	}
-	unsampled := parentOf(p.of.WithTraceFlags(p.of.TraceFlags() &^ api.FlagsSampled))
+	unsampled := parentOf(p.span.WithTraceFlags(p.span.TraceFlags() &^ api.FlagsSampled))
 	unsampled.tracestate = p.tracestate
 	return unsampled
 }
 
-// parentOf is what a request says that is made under a span.
-func parentOf(of api.SpanContext) Parent {
+// parentOf returns the trace context of a request that is made within a span.
+func parentOf(span api.SpanContext) Parent {
 	fields := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(api.ContextWithSpanContext(context.Background(), of), fields)
-	return Parent{traceparent: fields["traceparent"], tracestate: fields["tracestate"], of: of}
+	propagation.TraceContext{}.Inject(api.ContextWithSpanContext(context.Background(), span), fields)
+	return Parent{traceparent: fields["traceparent"], tracestate: fields["tracestate"], span: span}
 }
 
-// Unfollowed is what a request says that nobody is to follow; nothing, where t is nil.
+// Unfollowed returns a new trace context that is not sampled, so that the next server does not
+// trace the request either. It is empty if t is nil.
 func (t *Tracer) Unfollowed() Parent {
 	if t == nil {
 		return Parent{}
 	}
 	var trace api.TraceID
 	var span api.SpanID
-	binary.BigEndian.PutUint64(trace[:], rand.Uint64()|1) // all zeroes are none
+	binary.BigEndian.PutUint64(trace[:], rand.Uint64()|1) // an id must not be all zeros
 	binary.BigEndian.PutUint64(trace[8:], rand.Uint64())
 	binary.BigEndian.PutUint64(span[:], rand.Uint64()|1)
 	return parentOf(api.NewSpanContext(api.SpanContextConfig{TraceID: trace, SpanID: span}))
 }
 
-// Put says p in a request, in place of what h says.
+// Put sets the fields of p in h, in place of any that h has.
 func (p Parent) Put(h http.Header) {
 	for name, value := range map[string]string{FieldParent: p.traceparent, FieldState: p.tracestate} {
 		delete(h, name)

@@ -17,17 +17,17 @@ func TestRead(t *testing.T) {
 	}{
 		{"one", []string{sound}, []string{"a=1,b=2"}, sound, "a=1,b=2"},
 		{"state in two lines", []string{sound}, []string{"a=1", "b=2"}, sound, "a=1,b=2"},
-		{"a version to come, with more", []string{strings.Replace(sound, "00", "cc", 1) + "-more"}, nil, strings.Replace(sound, "00", "cc", 1) + "-more", ""},
+		{"a future version with more fields", []string{strings.Replace(sound, "00", "cc", 1) + "-more"}, nil, strings.Replace(sound, "00", "cc", 1) + "-more", ""},
 		{"none", nil, []string{"a=1"}, "", ""},
 		{"two", []string{sound, sound}, []string{"a=1"}, "", ""},
 		{"no trace", []string{"00-00000000000000000000000000000000-00f067aa0ba902b7-01"}, nil, "", ""},
 		{"no span", []string{"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01"}, nil, "", ""},
 		{"capitals", []string{strings.ToUpper(sound)}, nil, "", ""},
-		{"the version that there is not", []string{strings.Replace(sound, "00", "ff", 1)}, nil, "", ""},
-		{"more than version 00 has", []string{sound + "-more"}, nil, "", ""},
+		{"the forbidden version ff", []string{strings.Replace(sound, "00", "ff", 1)}, nil, "", ""},
+		{"version 00 with another field", []string{sound + "-more"}, nil, "", ""},
 		{"two in one line", []string{sound + "," + sound}, nil, "", ""},
 		{"too short", []string{sound[:54]}, nil, "", ""},
-		{"a state that is none", []string{sound}, []string{"a"}, sound, ""},
+		{"a malformed state", []string{sound}, []string{"a"}, sound, ""},
 	} {
 		h := http.Header{FieldParent: {"before"}, FieldState: {"before"}}
 		Read(row.parent, row.state).Put(h)
@@ -55,31 +55,32 @@ func TestUnsampled(t *testing.T) {
 		t.Errorf("%v", h)
 	}
 	if (Parent{}).Unsampled().Told() {
-		t.Error("nothing becomes something")
+		t.Error("Unsampled of an empty Parent has a trace context")
 	}
 }
 
-// FuzzRead: what is taken is by the letter of section 3.2.2, comes back as it was, and with the flag off it says the same but that.
+// FuzzRead checks that every accepted traceparent follows the grammar of section 3.2.2 strictly and
+// is passed on unchanged, and that Unsampled changes only the flag.
 func FuzzRead(f *testing.F) {
 	f.Add(sound, "a=1")
 	f.Add("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-09-x", "a=1,b@c=2")
-	letter := regexp.MustCompile(`^(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}|[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?)$`)
+	grammar := regexp.MustCompile(`^(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}|[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?)$`)
 	f.Fuzz(func(t *testing.T, parent, state string) {
 		p := Read([]string{parent}, []string{state})
 		h := http.Header{}
 		p.Put(h)
 		if !p.Told() {
 			if len(h) > 0 {
-				t.Fatalf("of %q, %q comes %v", parent, state, h)
+				t.Fatalf("Read(%q, %q) has no context, but Put sets %v", parent, state, h)
 			}
 			return
 		}
-		if !letter.MatchString(parent) || strings.HasPrefix(parent, "ff") || h.Get(FieldParent) != parent || h.Get(FieldState) != "" && h.Get(FieldState) != state {
+		if !grammar.MatchString(parent) || strings.HasPrefix(parent, "ff") || h.Get(FieldParent) != parent || h.Get(FieldState) != "" && h.Get(FieldState) != state {
 			t.Fatalf("%q, %q is passed on as %v", parent, state, h)
 		}
 		again := p.Unsampled()
-		if again.Sampled() || again.of.TraceID() != p.of.TraceID() || again.of.SpanID() != p.of.SpanID() || again.tracestate != p.tracestate {
-			t.Fatalf("%+v without its flag is %+v", p, again)
+		if again.Sampled() || again.span.TraceID() != p.span.TraceID() || again.span.SpanID() != p.span.SpanID() || again.tracestate != p.tracestate {
+			t.Fatalf("Unsampled of %+v is %+v", p, again)
 		}
 	})
 }

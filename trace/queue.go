@@ -9,8 +9,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// A queue has spans sent in batches, and counts what became of each. The library's own drops what does not fit without a word: ours
-// gives it no more than fits.
+// A queue sends spans in batches and counts the results. The queue of the OpenTelemetry library
+// drops spans silently when it is full, so this one never gives it more than it can hold.
 type queue struct {
 	sdk.SpanProcessor
 	waiting, exported, dropped atomic.Int64
@@ -23,7 +23,7 @@ func newQueue(to sdk.SpanExporter, send time.Duration, log *slog.Logger) *queue 
 	return q
 }
 
-// OnEnd takes a span that has ended, if there is room.
+// OnEnd queues a span that has ended, if there is room.
 func (q *queue) OnEnd(s sdk.ReadOnlySpan) {
 	if q.waiting.Add(1) > maxWaiting {
 		q.waiting.Add(-1)
@@ -33,15 +33,17 @@ func (q *queue) OnEnd(s sdk.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// An exporter counts the spans that a collector takes, and tells when it begins to take none, and when it takes them again.
+// An exporter counts the spans that the collector accepts. It logs when the collector begins to
+// fail, and when it works again.
 type exporter struct {
 	sdk.SpanExporter
 	queue   *queue
 	log     *slog.Logger
-	failing bool // it is called by one goroutine at a time
+	failing bool // used by one goroutine at a time
 }
 
-// ExportSpans sends spans. Its errors are told here, not by the library.
+// ExportSpans sends spans. It logs errors itself and returns none, so that the library does not log
+// them.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	n := int64(len(spans))
@@ -50,10 +52,10 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	case err != nil:
 		e.queue.dropped.Add(n)
 		if !e.failing {
-			e.log.Warn("the collector of traces takes none: spans are dropped", "err", err)
+			e.log.Warn("trace collector failing; dropping spans", "err", err)
 		}
 	case e.failing:
-		e.log.Info("the collector takes traces again", "dropped", e.queue.dropped.Load())
+		e.log.Info("trace collector working again", "dropped", e.queue.dropped.Load())
 	}
 	if e.failing = err != nil; err == nil {
 		e.queue.exported.Add(n)

@@ -13,15 +13,15 @@ import (
 	api "go.opentelemetry.io/otel/trace"
 )
 
-// A Span is one step of a request that is followed. A nil one is of a request that is not.
+// A Span is one step of a traced request. A nil Span means that the request is not traced.
 type Span struct {
 	tracer *Tracer
-	ctx    context.Context // that has it, for those beneath it
+	ctx    context.Context // has the span, for child spans
 	span   api.Span
 	kind   api.SpanKind
 }
 
-// Ask begins the span of a question to another server.
+// Ask begins the span of a request to another server.
 func (s *Span) Ask(at time.Time) *Span {
 	if s == nil {
 		return nil
@@ -29,7 +29,7 @@ func (s *Span) Ask(at time.Time) *Span {
 	return s.tracer.begin(s.ctx, api.SpanKindClient, at)
 }
 
-// Do begins the span of something that is done for the request. It is ended with Done.
+// Do begins the span of an operation within the request. Done ends it.
 func (s *Span) Do(what string) *Span {
 	if s == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *Span) Do(what string) *Span {
 	return step
 }
 
-// Done ends the span of something that was done.
+// Done ends the span of an operation.
 func (s *Span) Done(err error) {
 	if s == nil {
 		return
@@ -50,7 +50,7 @@ func (s *Span) Done(err error) {
 	s.span.End()
 }
 
-// Parent is what a request that is made under the span says.
+// Parent returns the trace context for a request made within the span.
 func (s *Span) Parent() Parent {
 	if s == nil {
 		return Parent{}
@@ -58,7 +58,7 @@ func (s *Span) Parent() Parent {
 	return parentOf(s.span.SpanContext())
 }
 
-// Trace is the id of the trace; empty, where nothing is followed.
+// Trace returns the id of the trace, or "" if the request is not traced.
 func (s *Span) Trace() string {
 	if s == nil {
 		return ""
@@ -66,21 +66,22 @@ func (s *Span) Trace() string {
 	return s.span.SpanContext().TraceID().String()
 }
 
-// An Exchange is what is told of a request and its answer, in the words of OpenTelemetry's conventions for HTTP. What is empty is left out.
+// An Exchange describes a request and its answer for a span, in the terms of OpenTelemetry's
+// conventions for HTTP. Empty fields are omitted.
 type Exchange struct {
 	Method, Scheme, Path string
-	Host                 string // with its port, if it has one
-	Route                string // the pattern of its address
+	Host                 string // with its port, if there is one
+	Route                string // the pattern of the path
 	Protocol             string // version of HTTP: 1.1, 2, 3
 	Status               int
-	Cache                string // what the cache did, a word of ours
-	Err                  error  // why there is no answer, or one that is a failure
+	Cache                string // the cache outcome, in this project's terms
+	Err                  error  // the reason for a missing or failed answer
 }
 
-// methods are those that are told by their name: what else a client makes up would be without number.
+// methods lists the methods that spans name. Clients can invent any number of others.
 var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "DELETE": true, "CONNECT": true, "OPTIONS": true, "TRACE": true, "PATCH": true}
 
-// End ends the span of a request, and tells what it was.
+// End ends the span of a request and records e.
 func (s *Span) End(at time.Time, e Exchange) {
 	if s == nil {
 		return
@@ -88,43 +89,45 @@ func (s *Span) End(at time.Time, e Exchange) {
 	name := "HTTP"
 	if methods[e.Method] {
 		name = e.Method
-		s.tell(semconv.HTTPRequestMethodKey, e.Method)
+		s.setAttribute(semconv.HTTPRequestMethodKey, e.Method)
 	} else if e.Method != "" {
-		s.tell(semconv.HTTPRequestMethodKey, "_OTHER")
+		s.setAttribute(semconv.HTTPRequestMethodKey, "_OTHER")
 	}
 	s.span.SetName(strings.TrimSpace(name + " " + e.Route))
-	s.tell(semconv.HTTPRouteKey, e.Route)
-	s.tell(semconv.URLSchemeKey, e.Scheme)
-	s.tell(semconv.URLPathKey, e.Path)
-	s.tell(semconv.NetworkProtocolVersionKey, e.Protocol)
-	s.tell("iconedge.cache", e.Cache)
-	s.server(e.Host)
-	s.status(e)
+	s.setAttribute(semconv.HTTPRouteKey, e.Route)
+	s.setAttribute(semconv.URLSchemeKey, e.Scheme)
+	s.setAttribute(semconv.URLPathKey, e.Path)
+	s.setAttribute(semconv.NetworkProtocolVersionKey, e.Protocol)
+	s.setAttribute("iconedge.cache", e.Cache)
+	s.setServer(e.Host)
+	s.setStatus(e)
 	s.span.End(api.WithTimestamp(at))
 }
 
-// tell tells one thing. Bytes that are not UTF-8 would spoil all that is sent with it (Protocol Buffers have it so), and nobody needs much.
-func (s *Span) tell(key attribute.Key, value string) {
+// setAttribute sets one attribute, cut to a sensible length. It replaces bytes that are not UTF-8,
+// because Protocol Buffers would refuse the whole batch with them.
+func (s *Span) setAttribute(key attribute.Key, value string) {
 	const most = 1024
 	if value = value[:min(len(value), most)]; value != "" {
 		s.span.SetAttributes(key.String(strings.ToValidUTF8(value, "\ufffd")))
 	}
 }
 
-func (s *Span) server(host string) {
+func (s *Span) setServer(host string) {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
-		s.tell(semconv.ServerAddressKey, host)
+		s.setAttribute(semconv.ServerAddressKey, host)
 		return
 	}
-	s.tell(semconv.ServerAddressKey, name)
+	s.setAttribute(semconv.ServerAddressKey, name)
 	if n, err := strconv.Atoi(port); err == nil {
 		s.span.SetAttributes(semconv.ServerPort(n))
 	}
 }
 
-// status tells the answer's status. To who served a request one of the client's own errors is none; to who asked it is.
-func (s *Span) status(e Exchange) {
+// setStatus records the status of the answer. A 4xx is an error for the client that sent the
+// request, but not for the server that answered it.
+func (s *Span) setStatus(e Exchange) {
 	failed := 500
 	if s.kind == api.SpanKindClient {
 		failed = 400
@@ -141,7 +144,7 @@ func (s *Span) status(e Exchange) {
 	}
 }
 
-// fail tells what went wrong.
+// fail records an error.
 func (s *Span) fail(err error) {
 	s.span.SetAttributes(semconv.ErrorType(err))
 	s.span.SetStatus(codes.Error, strings.ToValidUTF8(err.Error(), "\ufffd"))
@@ -149,10 +152,10 @@ func (s *Span) fail(err error) {
 
 type key struct{}
 
-// With is ctx with the span of the request that it is for.
+// With returns ctx with the span of its request.
 func With(ctx context.Context, s *Span) context.Context { return context.WithValue(ctx, key{}, s) }
 
-// From is the span of the request that ctx is for; nil, where that is not followed.
+// From returns the span of the request of ctx, or nil if that is not traced.
 func From(ctx context.Context) *Span {
 	s, _ := ctx.Value(key{}).(*Span)
 	return s

@@ -1,9 +1,11 @@
-// Package trace follows some of the requests through edge and origin, and sends what it saw to an OpenTelemetry collector (OTLP over HTTP).
-// It is off until it is given an endpoint; what a request says of the trace that it is part of is read and passed on either way
-// (parent.go, W3C Trace Context). Which requests are followed is decided before anything is made for them, so that the others cost nothing.
+// Package trace records some of the requests through edge and origin, and sends their spans to an
+// OpenTelemetry collector (OTLP over HTTP). Tracing is off unless an endpoint is configured. The
+// trace context of a request is read and passed on in any case (parent.go, W3C Trace Context). The
+// decision to trace a request comes before any allocation for it, so other requests cost nothing.
 //
-// Spans wait in a queue of bounded size. A collector that is away, or slow, costs those that do not fit, which are counted, and one line of
-// the log. This is the one package that knows OpenTelemetry; a nil Tracer and a nil Span do nothing.
+// Spans wait in a bounded queue. If the collector is unavailable or slow, the spans that do not fit
+// are dropped and counted, and the log has one line about it. Only this package imports
+// OpenTelemetry. A nil Tracer and a nil Span do nothing.
 package trace
 
 import (
@@ -27,27 +29,28 @@ import (
 	"github.com/iconedge/iconedge/hostport"
 )
 
-// Options are what an operator says of traces; Flags gives the defaults.
+// Options are an operator's settings for tracing; Flags sets the defaults.
 type Options struct {
-	Endpoint string  // URL of a collector; empty: nothing is followed
-	Sample   float64 // the part of requests that is followed, of those that nobody has decided about: 0 to 1
+	Endpoint string  // URL of a collector; empty: tracing is off
+	Sample   float64 // fraction of requests to trace, if no trusted sender has decided: 0 to 1
 }
 
 const (
 	defaultSample = 0.01
-	tracesPath    = "/v1/traces"    // where collectors take them (OTLP, section "OTLP/HTTP Request")
-	maxWaiting    = 2048            // spans
-	batch         = 512             // spans that are sent together
-	batchWait     = 5 * time.Second // that the first of them waits for others
+	// tracesPath is where collectors accept traces (OTLP, section "OTLP/HTTP Request").
+	tracesPath = "/v1/traces"
+	maxWaiting = 2048            // spans
+	batch      = 512             // largest number of spans in one request
+	batchWait  = 5 * time.Second // longest wait of a span for others
 )
 
-// A patience is how long a collector is waited for.
-type patience struct {
-	send time.Duration // that it has for what it is sent together
-	last time.Duration // that Close waits for it
+// timeouts limit the wait for a collector.
+type timeouts struct {
+	send time.Duration // for one batch
+	last time.Duration // for the remaining spans, in Close
 }
 
-var usual = patience{send: 5 * time.Second, last: 2 * time.Second}
+var defaultTimeouts = timeouts{send: 5 * time.Second, last: 2 * time.Second}
 
 // Flags defines the flags of traces on fs; edge and origin share them.
 func (o *Options) Flags(fs *flag.FlagSet) {
@@ -55,7 +58,7 @@ func (o *Options) Flags(fs *flag.FlagSet) {
 	fs.Float64Var(&o.Sample, "trace-sample", defaultSample, "`part` of the requests that are traced, 0 to 1, where nobody trusted has decided")
 }
 
-// Validate reports all that is wrong with o at once.
+// Validate reports everything that is wrong with o.
 func (o *Options) Validate() error {
 	var errs []error
 	if _, err := hostport.ParseURL(o.Endpoint); o.Endpoint != "" && err != nil {
@@ -67,7 +70,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// url is where spans are sent.
+// url returns the address to which spans are sent.
 func (o *Options) url() string {
 	if u, err := url.Parse(o.Endpoint); err == nil && strings.Trim(u.Path, "/") == "" {
 		return strings.TrimRight(o.Endpoint, "/") + tracesPath
@@ -75,28 +78,29 @@ func (o *Options) url() string {
 	return o.Endpoint
 }
 
-// A Tracer follows requests.
+// A Tracer traces requests.
 type Tracer struct {
 	sample   float64
 	provider *sdk.TracerProvider
 	tracer   api.Tracer
 	queue    *queue
-	last     time.Duration // that Close waits
+	last     time.Duration // longest time that Close waits
 }
 
-// New makes a Tracer of a service; nil, where there is no endpoint. What a collector wants besides, such as a header with a token, the standard
-// environment variables say (OTEL_EXPORTER_OTLP_HEADERS), as they do of the service (OTEL_RESOURCE_ATTRIBUTES).
+// New makes the Tracer of a service, or nil if there is no endpoint. The standard environment
+// variables configure further settings, such as a field with a token for the collector
+// (OTEL_EXPORTER_OTLP_HEADERS) or attributes of the service (OTEL_RESOURCE_ATTRIBUTES).
 func New(o Options, service, version string, log *slog.Logger) (*Tracer, error) {
-	return open(o, service, version, log, usual)
+	return open(o, service, version, log, defaultTimeouts)
 }
 
-func open(o Options, service, version string, log *slog.Logger, p patience) (*Tracer, error) {
+func open(o Options, service, version string, log *slog.Logger, p timeouts) (*Tracer, error) {
 	if o.Endpoint == "" {
 		return nil, nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("tracing", "err", err) }))
 	to, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(o.url()), otlptracehttp.WithTimeout(p.send),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{})) // none: others wait
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{})) // no retries: other spans are waiting
 	if err != nil {
 		return nil, fmt.Errorf("making the exporter of traces: %w", err)
 	}
@@ -110,10 +114,11 @@ func open(o Options, service, version string, log *slog.Logger, p patience) (*Tr
 	return &Tracer{sample: o.Sample, provider: provider, tracer: provider.Tracer("github.com/iconedge/iconedge"), queue: q, last: p.last}, nil
 }
 
-// Draws decides at random whether a request is followed that nobody has decided about.
+// Draws decides at random whether to trace a request.
 func (t *Tracer) Draws() bool { return t != nil && rand.Float64() < t.sample }
 
-// Decides decides whether a request is followed: as whoever sent it has decided, if he is trusted to; else at random.
+// Decides decides whether to trace a request: as a trusted sender has decided in p, otherwise at
+// random.
 func (t *Tracer) Decides(p Parent, trusted bool) bool {
 	if t != nil && trusted && p.Told() {
 		return p.Sampled()
@@ -121,9 +126,9 @@ func (t *Tracer) Decides(p Parent, trusted bool) bool {
 	return t.Draws()
 }
 
-// Serve begins the span of a request that is followed, and was here at a time.
+// Serve begins the span of a traced request that arrived at time at.
 func (t *Tracer) Serve(p Parent, at time.Time) *Span {
-	return t.begin(api.ContextWithRemoteSpanContext(context.Background(), p.of), api.SpanKindServer, at)
+	return t.begin(api.ContextWithRemoteSpanContext(context.Background(), p.span), api.SpanKindServer, at)
 }
 
 func (t *Tracer) begin(under context.Context, kind api.SpanKind, at time.Time) *Span {
@@ -131,10 +136,10 @@ func (t *Tracer) begin(under context.Context, kind api.SpanKind, at time.Time) *
 	return &Span{tracer: t, ctx: ctx, span: s, kind: kind}
 }
 
-// Stats are plain counts of spans, for metrics.
+// Stats holds counts of spans, for metrics.
 type Stats struct{ Exported, Dropped int64 }
 
-// Stats counts the spans of t.
+// Stats returns the counts of t.
 func (t *Tracer) Stats() Stats {
 	if t == nil {
 		return Stats{}
@@ -142,12 +147,12 @@ func (t *Tracer) Stats() Stats {
 	return Stats{t.queue.exported.Load(), t.queue.dropped.Load()}
 }
 
-// Close sends what waits, for a moment at most.
+// Close sends the waiting spans, for a limited time.
 func (t *Tracer) Close() {
 	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.last)
 	defer cancel()
-	t.provider.Shutdown(ctx) // what is still there is lost, and was told of
+	t.provider.Shutdown(ctx) // spans that remain are lost
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/iconedge/iconedge/trace/tracetest"
 )
 
-// patient waits for a collector for as long as a busy machine may stand still.
-var patient = patience{send: time.Minute, last: time.Minute}
+// patient waits for a collector as long as a busy machine may need.
+var patient = timeouts{send: time.Minute, last: time.Minute}
 
-func newTracer(t *testing.T, endpoint string, p patience, said *bytes.Buffer) *Tracer {
+func newTracer(t *testing.T, endpoint string, p timeouts, logged *bytes.Buffer) *Tracer {
 	t.Helper()
-	tr, err := open(Options{endpoint, 1}, "test", "1", slog.New(slog.NewTextHandler(said, nil)), p)
+	tr, err := open(Options{endpoint, 1}, "test", "1", slog.New(slog.NewTextHandler(logged, nil)), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestSpans(t *testing.T) {
 	}
 	s, a := c.Find(t, "test", "server", "/mdi/home.svg"), c.Find(t, "test", "client", "/mdi/home.svg")
 	if s.Trace != served.Trace() || s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Parent != "00f067aa0ba902b7" || s.Name != "GET /{pack}/{file}" || s.Failed {
-		t.Errorf("the request: %+v", s)
+		t.Errorf("server span: %+v", s)
 	}
 	for name, want := range map[string]string{"http.request.method": "GET", "url.scheme": "https", "server.address": "cdn.example.org", "http.route": "/{pack}/{file}",
 		"network.protocol.version": "2", "http.response.status_code": "404", "iconedge.cache": "miss", "error.type": ""} {
@@ -55,10 +55,10 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	if a.Trace != s.Trace || a.Parent != s.ID || !a.Failed || a.Attributes["server.address"] != "127.0.0.1" || a.Attributes["server.port"] != "8081" || a.Attributes["error.type"] != "404" {
-		t.Errorf("the question: %+v", a)
+		t.Errorf("client span: %+v", a)
 	}
 	if d := c.Find(t, "test", "internal", ""); d.Parent != s.ID || d.Name != "store open" || !d.Failed {
-		t.Errorf("what was done: %+v", d)
+		t.Errorf("internal span: %+v", d)
 	}
 	h := c.Find(t, "test", "server", "/\ufffd"+strings.Repeat("x", 1022))
 	if h.Name != "HTTP" || h.Attributes["http.request.method"] != "_OTHER" || !h.Failed || h.Parent != "" {
@@ -66,12 +66,13 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestAway: a collector that is away costs spans and one line of the log; when it is back spans are taken again.
+// TestAway checks that an unavailable collector costs spans and one line of the log, and that spans
+// are sent again once it works.
 func TestAway(t *testing.T) {
 	c := tracetest.New(t)
 	c.Refuses.Store(true)
-	var said bytes.Buffer
-	tr := newTracer(t, c.URL, patient, &said)
+	var logged bytes.Buffer
+	tr := newTracer(t, c.URL, patient, &logged)
 	send := func(n int) {
 		for range n {
 			tr.Serve(Parent{}, time.Now()).End(time.Now(), Exchange{Status: 200})
@@ -80,31 +81,32 @@ func TestAway(t *testing.T) {
 	}
 	send(3)
 	send(2)
-	if tr.Stats() != (Stats{0, 5}) || strings.Count(said.String(), "level=WARN") != 1 {
-		t.Errorf("%+v, said %s", tr.Stats(), said.String())
+	if tr.Stats() != (Stats{0, 5}) || strings.Count(logged.String(), "level=WARN") != 1 {
+		t.Errorf("%+v, log: %s", tr.Stats(), logged.String())
 	}
 	c.Refuses.Store(false)
 	send(1)
-	if tr.Stats() != (Stats{1, 5}) || strings.Count(said.String(), "again") != 1 {
-		t.Errorf("%+v, said %s", tr.Stats(), said.String())
+	if tr.Stats() != (Stats{1, 5}) || strings.Count(logged.String(), "again") != 1 {
+		t.Errorf("%+v, log: %s", tr.Stats(), logged.String())
 	}
 	tr.Close()
 }
 
-// TestStuck: a collector that never answers holds up neither those whose requests are followed nor the end, and every span is counted.
+// TestStuck checks that a collector that never answers delays neither traced requests nor Close,
+// and that every span is counted.
 func TestStuck(t *testing.T) {
 	stop := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
 	defer s.Close()
 	defer close(stop)
-	tr := newTracer(t, s.URL, patience{send: time.Hour, last: 50 * time.Millisecond}, &bytes.Buffer{})
+	tr := newTracer(t, s.URL, timeouts{send: time.Hour, last: 50 * time.Millisecond}, &bytes.Buffer{})
 	for range 3 * maxWaiting {
 		tr.Serve(Parent{}, time.Now()).End(time.Now(), Exchange{Status: 200})
 	}
 	if got := tr.Stats(); got != (Stats{0, 2 * maxWaiting}) {
 		t.Errorf("%+v, want all but %d dropped", got, maxWaiting)
 	}
-	tr.Close() // else it would be an hour
+	tr.Close() // must not wait an hour
 }
 
 func TestDecides(t *testing.T) {
@@ -118,26 +120,26 @@ func TestDecides(t *testing.T) {
 		want    bool
 	}{
 		{"off", nil, sampled, true, false},
-		{"nobody has decided", all, Parent{}, true, true},
-		{"nobody has decided, and none are to be", none, Parent{}, true, false},
-		{"somebody trusted wants it", none, sampled, true, true},
-		{"somebody trusted does not", all, not, true, false},
-		{"somebody wants it", none, sampled, false, false},
-		{"somebody does not", all, not, false, true},
+		{"no decision", all, Parent{}, true, true},
+		{"no decision, and a sample of 0", none, Parent{}, true, false},
+		{"a trusted sender samples", none, sampled, true, true},
+		{"a trusted sender does not sample", all, not, true, false},
+		{"an untrusted sender samples", none, sampled, false, false},
+		{"an untrusted sender does not sample", all, not, false, true},
 	} {
 		if got := row.tracer.Decides(row.parent, row.trusted); got != row.want {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}
 	const n = 100_000
-	drawn := 0
+	traced := 0
 	for range n {
 		if (&Tracer{sample: 0.01}).Draws() {
-			drawn++
+			traced++
 		}
 	}
-	if drawn < n/200 || drawn > n/50 {
-		t.Errorf("%d of %d with a sample of 1 %%", drawn, n)
+	if traced < n/200 || traced > n/50 {
+		t.Errorf("%d of %d with a sample of 1 %%", traced, n)
 	}
 }
 
@@ -165,17 +167,17 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	if err := (&Options{Sample: math.Inf(1)}).Validate(); err == nil {
-		t.Error("a sample without end is taken")
+		t.Error("Validate accepts an infinite sample")
 	}
 }
 
-// TestOff: what is off does nothing.
+// TestOff checks that a nil Tracer and a nil Span do nothing.
 func TestOff(t *testing.T) {
 	tr, err := New(Options{Sample: 1}, "test", "1", slog.New(slog.DiscardHandler))
 	var s *Span
 	s.Ask(time.Now()).End(time.Now(), Exchange{Status: 500})
 	s.Do("x").Done(errors.New("x"))
 	if tr.Close(); tr != nil || err != nil || tr.Draws() || tr.Stats() != (Stats{}) || s.Trace() != "" || s.Parent().Told() || From(t.Context()) != nil || From(With(t.Context(), nil)) != nil {
-		t.Error("it does something")
+		t.Error("a nil Tracer or Span does something")
 	}
 }

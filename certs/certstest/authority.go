@@ -14,12 +14,12 @@ import (
 
 // An Authority signs certificates.
 type Authority struct {
-	File string // its own certificate, PEM
+	File string // PEM file of its own certificate
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// NewAuthority makes one whose certificate is the file FILE.crt in dir, valid for a day around now.
+// NewAuthority makes an authority with its certificate in dir/FILE.crt, valid for a day around now.
 func NewAuthority(t testing.TB, dir, file string) *Authority {
 	t.Helper()
 	template := template(file, time.Now().Add(-12*time.Hour), time.Now().Add(12*time.Hour))
@@ -36,7 +36,7 @@ func NewAuthority(t testing.TB, dir, file string) *Authority {
 	return a
 }
 
-// Pair writes a certificate that the authority has signed, as the function Pair does one that has signed itself.
+// Pair writes a certificate signed by the authority, in the form of the function Pair.
 func (a *Authority) Pair(t testing.TB, dir, file string, names ...string) (cert, key string) {
 	t.Helper()
 	private := newKey(t)

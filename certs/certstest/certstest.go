@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Pair writes the certificate of subject for names and addresses, signed by itself, and its key: the files FILE.crt and FILE.key in dir.
+// Pair writes a self-signed certificate of subject for names and addresses, and its key: the files
+// FILE.crt and FILE.key in dir.
 func Pair(t testing.TB, dir, file, subject string, begins, ends time.Time, names ...string) (cert, key string) {
 	t.Helper()
 	private, template := newKey(t), template(subject, begins, ends, names...)
@@ -24,7 +25,7 @@ func Pair(t testing.TB, dir, file, subject string, begins, ends time.Time, names
 	return write(t, dir, file, der, private)
 }
 
-// name says for which names and addresses a certificate is.
+// name adds names and addresses to a certificate.
 func name(c *x509.Certificate, names []string) {
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {

@@ -7,6 +7,6 @@ export default ts.config(
   js.configs.recommended,
   ts.configs.strict,
   hooks.configs.flat['recommended-latest'],
-  // Control characters are what those expressions look for.
+  // Those expressions search for control characters.
   { rules: { '@typescript-eslint/no-non-null-assertion': 'off', 'no-control-regex': 'off' } },
 );

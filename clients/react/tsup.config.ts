@@ -6,9 +6,9 @@ export default defineConfig([
     format: ['esm', 'cjs'],
     dts: true,
     target: 'es2022',
-    platform: 'neutral', // "browser" would settle NODE_ENV here, for everybody
+    platform: 'neutral', // "browser" would fix NODE_ENV here, for all users
     external: ['react'],
-    banner: { js: "'use client';" }, // esbuild keeps no directive of a file that it bundles
+    banner: { js: "'use client';" }, // esbuild drops the directives of files that it bundles
     clean: true,
   },
   { entry: { cli: 'src/cli/main.ts' }, format: 'esm', target: 'node20', platform: 'node', splitting: false },

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// What only a broken package exceeds: a busy machine stands still for many seconds.
+// Only a broken package exceeds these limits: a busy machine may stall for many seconds.
 const longest = 300_000;
 
 export default defineConfig({

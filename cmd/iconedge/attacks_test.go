@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/certs/certstest"
 )
 
 // An attack is what somebody does with a connection, until ctx ends or the edge closes it; then he makes another.
@@ -22,6 +24,8 @@ type attack struct {
 	connections int           // at a time, of the full form
 	pause       time.Duration // before a connection that was closed is made anew
 	do          func(ctx context.Context, c *net.TCPConn) error
+	secure      bool                                                         // it is against the listener of TLS
+	over        func(ctx context.Context, from net.IP, address string) error // instead of do, over UDP
 }
 
 const (
@@ -30,23 +34,39 @@ const (
 	posting = "POST /echo HTTP/1.1\r\n" + home
 )
 
-// attacks are kinds of exhaustion. 5,000 connections come from five addresses: one may hold 1,000.
+// attacks are kinds of exhaustion. Connections come from an address for each 900.
 var attacks = []attack{
-	{"connections that say nothing", 5000, time.Second, silent("")},
-	{"connections that ask once and stay", 5000, time.Second, silent(hit)},
-	{"heads, a byte a second", 2000, time.Second, dripping("GET /hot HTTP/1.1\r\nX: ", "a")},
-	{"bodies, a byte a second", 2000, time.Second, dripping(posting+"Content-Length: 8000000\r\n\r\n", "a")},
-	{"chunks, a byte a second", 2000, time.Second, dripping(posting+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
-	{"answers of 1 MiB that nobody reads", 500, time.Second, unread("GET /large HTTP/1.1\r\n"+home+"\r\n", 1)},
-	{"answers of 1 MiB, a byte a second", 500, time.Second, sipping("GET /large HTTP/1.1\r\n" + home + "\r\n")},
-	{"requests in a row, no answer read", 50, 100 * time.Millisecond, unread(strings.Repeat(hit, 100), 10_000)},
-	{"connections made and closed", 16, 10 * time.Millisecond, func(context.Context, *net.TCPConn) error { return net.ErrClosed }},
-	{"connections closed in a request", 16, 10 * time.Millisecond, leaving("GET /ho")},
-	{"connections closed before the answer", 16, 10 * time.Millisecond, leaving(hit)},
-	{"connections half closed", 1000, time.Second, halfClosed},
-	{"heads that are too long", 16, 10 * time.Millisecond, unread("GET /hot HTTP/1.1\r\nX: "+strings.Repeat("a", 20_000)+"\r\n\r\n", 1)},
-	{"long bodies, all at once", 200, time.Second, dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
-	{"cold calls while the origin is stuck", 3000, time.Second, cold},
+	{name: "connections that say nothing", connections: 5000, pause: time.Second, do: silent("")},
+	{name: "connections that ask once and stay", connections: 5000, pause: time.Second, do: silent(hit)},
+	{name: "heads, a byte a second", connections: 2000, pause: time.Second, do: dripping("GET /hot HTTP/1.1\r\nX: ", "a")},
+	{name: "bodies, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", "a")},
+	{name: "chunks, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
+	{name: "answers of 1 MiB that nobody reads", connections: 500, pause: time.Second, do: unread("GET /large HTTP/1.1\r\n"+home+"\r\n", 1)},
+	{name: "answers of 1 MiB, a byte a second", connections: 500, pause: time.Second, do: sipping("GET /large HTTP/1.1\r\n" + home + "\r\n")},
+	{name: "requests in a row, no answer read", connections: 50, pause: 100 * time.Millisecond, do: unread(strings.Repeat(hit, 100), 10_000)},
+	{name: "connections made and closed", connections: 16, pause: 10 * time.Millisecond, do: func(context.Context, *net.TCPConn) error { return net.ErrClosed }},
+	{name: "connections closed in a request", connections: 16, pause: 10 * time.Millisecond, do: leaving("GET /ho")},
+	{name: "connections closed before the answer", connections: 16, pause: 10 * time.Millisecond, do: leaving(hit)},
+	{name: "connections half closed", connections: 1000, pause: time.Second, do: halfClosed},
+	{name: "heads that are too long", connections: 16, pause: 10 * time.Millisecond, do: unread("GET /hot HTTP/1.1\r\nX: "+strings.Repeat("a", 20_000)+"\r\n\r\n", 1)},
+	{name: "long bodies, all at once", connections: 200, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
+	{name: "cold calls while the origin is stuck", connections: 3000, pause: time.Second, do: cold},
+	{name: "cold calls that the origin answers", connections: 50, pause: time.Second, do: coldAndQuick},
+	{name: "h2: pings and no requests", connections: 4500, pause: time.Second, do: framesInstead(pings)},
+	{name: "h2: windows, settings and priorities, and no requests", connections: 2000, pause: time.Second, do: framesInstead(windows)},
+	{name: "h2: frames of control, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(windows)},
+	{name: "h2: padding, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(padding)},
+	{name: "h2: requests that are reset", connections: 16, pause: 10 * time.Millisecond, do: flooding(resets)},
+	{name: "h2: header blocks without end", connections: 16, pause: 10 * time.Millisecond, do: flooding(continuations)},
+	{name: "h2: header lists that unfold", connections: 16, pause: 10 * time.Millisecond, do: flooding(bombs)},
+	{name: "h2: half a head, and pings", connections: 2000, pause: time.Second, do: framesInstead(halfHeads)},
+	{name: "h2: bodies, a byte a second", connections: 2000, pause: time.Second, do: framesInstead(slowBodies)},
+	{name: "h2: answers whose window stays shut", connections: 500, pause: time.Second, do: framesInstead(shut)},
+	{name: "TLS: handshakes and no more", connections: 8, pause: 10 * time.Millisecond, do: shaking, secure: true},
+	{name: "TLS: half a handshake", connections: 2000, pause: time.Second, do: silent("\x16\x03\x01\x02\x00\x01"), secure: true},
+	{name: "TLS: connections that stay", connections: 500, pause: time.Second, do: shakenAndSilent, secure: true},
+	{name: "h3: connections that are kept alive", connections: 300, pause: time.Second, over: keptAlive},
+	{name: "h3: handshakes begun and left", connections: 8, pause: 10 * time.Millisecond, over: begunAndLeft},
 }
 
 // silent sends a beginning, and waits.
@@ -142,15 +162,20 @@ func cold(ctx context.Context, c *net.TCPConn) error {
 	return ctx.Err()
 }
 
+// targets are the addresses of an edge that is attacked.
+type targets struct{ plain, secure string }
+
+func targetsOf(e *server) targets { return targets{e.address("public"), e.address("tls")} }
+
 // run carries an attack out, with so many connections, until ctx ends.
-func (a attack) run(ctx context.Context, target string, connections int) {
+func (a attack) run(ctx context.Context, to targets, connections int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i := range connections {
 		wg.Go(func() {
-			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(2+i/900))}, Timeout: 5 * time.Second}
+			from := net.IPv4(127, 0, 1, byte(2+i/900))
 			for ctx.Err() == nil {
-				a.once(ctx, &d, target)
+				a.once(ctx, from, to)
 				select {
 				case <-ctx.Done():
 				case <-time.After(a.pause):
@@ -164,7 +189,7 @@ func (a attack) run(ctx context.Context, target string, connections int) {
 const asAttacker = "ICONEDGE_TEST_AS_ATTACKER"
 
 // apart carries an attack out in another process, and one of the least priority: what it costs is not the edge's doing.
-func (a attack) apart(t *testing.T, target string) (callOff func()) {
+func (a attack) apart(t *testing.T, to targets) (callOff func()) {
 	t.Helper()
 	i := slices.IndexFunc(attacks, func(b attack) bool { return a.name == b.name })
 	args := []string{os.Args[0], "-test.run=^TestAsAttacker$"}
@@ -172,7 +197,7 @@ func (a attack) apart(t *testing.T, target string) (callOff func()) {
 		args = append([]string{nice, "-n", "19"}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", asAttacker, i, target))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s", asAttacker, i, to.plain, to.secure))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -184,16 +209,25 @@ func (a attack) apart(t *testing.T, target string) (callOff func()) {
 // TestAsAttacker is no test, but the process that apart starts.
 func TestAsAttacker(t *testing.T) {
 	var i int
-	var target string
-	if _, err := fmt.Sscan(os.Getenv(asAttacker), &i, &target); err != nil {
+	var to targets
+	if _, err := fmt.Sscan(os.Getenv(asAttacker), &i, &to.plain, &to.secure); err != nil {
 		t.Skip("started by TestAttacks alone")
 	}
-	attacks[i].run(t.Context(), target, attacks[i].connections)
+	attacks[i].run(t.Context(), to, attacks[i].connections)
 }
 
 // once is one connection. It is reset in the end, so that no port of ours stays taken.
-func (a attack) once(ctx context.Context, d *net.Dialer, target string) {
-	conn, err := d.DialContext(ctx, "tcp", target)
+func (a attack) once(ctx context.Context, from net.IP, to targets) {
+	if a.over != nil {
+		a.over(ctx, from, to.secure)
+		return
+	}
+	address := to.plain
+	if a.secure {
+		address = to.secure
+	}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return
 	}
@@ -239,8 +273,9 @@ func attackedOrigin(t *testing.T) string {
 // attacked starts an edge that is to be attacked. It has room for fewer connections than the attackers have.
 func attacked(t *testing.T, more ...string) *server {
 	t.Helper()
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
 	e := start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-		"--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
+		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
 	for _, path := range []string{"/hot", "/medium", "/large"} {
 		eventually(t, path+" is stored", func() bool {
 			resp, _ := get(t, e.address("public"), path)
@@ -255,6 +290,10 @@ func attacked(t *testing.T, more ...string) *server {
 func TestAttacks(t *testing.T) {
 	full := os.Getenv("ICONEDGE_ATTACKS") != ""
 	e := attacked(t)
+	other := e
+	if full {
+		other = attacked(t)
+	}
 	var table []string
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
@@ -262,12 +301,12 @@ func TestAttacks(t *testing.T) {
 				a.small(t, e)
 				return
 			}
-			table = append(table, a.whole(t, e))
+			table = append(table, a.whole(t, e, other))
 		})
 	}
 	if full {
-		fmt.Printf("| attack | connections | calls of a client that behaves | answered | p99 in quiet | under attack | memory before | at most | descriptors at most |\n"+
-			"|---|---|---|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
+		fmt.Printf("| attack | connections | calls of a client that behaves | answered | p99 in quiet | beside an attack on another edge | under attack | memory before | at most | descriptors at most |\n"+
+			"|---|---|---|---|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
 	}
 }
 
@@ -275,7 +314,7 @@ func TestAttacks(t *testing.T) {
 func (a attack) small(t *testing.T, e *server) {
 	attacking, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); a.run(attacking, e.address("public"), min(a.connections, 40)) }()
+	go func() { defer close(done); a.run(attacking, targetsOf(e), min(a.connections, 40)) }()
 	ctx, enough := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer enough()
 	b := behave(ctx, e.address("public"), longest)
@@ -289,6 +328,7 @@ func (a attack) small(t *testing.T, e *server) {
 const (
 	quietFor  = 3 * time.Second // before, and after
 	gathering = 3 * time.Second // until all of an attack's connections are there
+	besideFor = 5 * time.Second // beside an attack on another edge
 	attackFor = 20 * time.Second
 
 	leastAnswered = 0.999
@@ -296,16 +336,23 @@ const (
 	mostMemory    = 1 << 30 // bytes
 )
 
-// whole is the full form. It returns a row of the table.
-func (a attack) whole(t *testing.T, e *server) string {
+// whole is the full form. It returns a row of the table. What a client sees while the same attackers are busy with another edge is what
+// they cost the machine: it judges nothing, and tells how much of the time under attack is the edge's own doing.
+func (a attack) whole(t *testing.T, e, other *server) string {
 	during := func(d time.Duration) behaviour {
 		ctx, stop := context.WithTimeout(t.Context(), d)
 		defer stop()
 		return behave(ctx, e.address("public"), 10*time.Second)
 	}
-	quiet, before := during(quietFor), footprint(e.cmd.Process.Pid)
+	quiet := during(quietFor)
+	calledOff := a.apart(t, targetsOf(other))
+	during(gathering)
+	beside := during(besideFor)
+	calledOff()
+	time.Sleep(quietFor) // until the other edge has closed what is left
+	before := footprint(e.cmd.Process.Pid)
 	ctx, stop := context.WithCancel(t.Context())
-	calledOff := a.apart(t, e.address("public"))
+	calledOff = a.apart(t, targetsOf(e))
 	peak := watchFootprint(ctx, e.cmd.Process.Pid)
 	early := during(gathering)
 	under := during(attackFor)
@@ -316,8 +363,9 @@ func (a attack) whole(t *testing.T, e *server) string {
 	under.asked, under.failed, under.why = under.asked+early.asked, under.failed+early.failed, cmp.Or(under.why, early.why)
 	answered := 1 - float64(under.failed)/float64(max(under.asked, 1))
 	if answered < leastAnswered || under.p99() > mostSlower*quiet.p99() || most.memory > mostMemory {
-		t.Errorf("%d of %d calls were not answered (%v); p99 %v in quiet, %v under attack; %d MB", under.failed, under.asked, under.why, quiet.p99(), under.p99(), most.memory>>20)
+		t.Errorf("%d of %d calls were not answered (%v); p99 %v in quiet, %v beside, %v under attack; %d MB", under.failed, under.asked, under.why, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
 	}
-	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.asked, 100*answered,
-		quiet.p99().Round(10*time.Microsecond), under.p99().Round(10*time.Microsecond), before.memory>>20, most.memory>>20, most.descriptors)
+	round := func(b behaviour) time.Duration { return b.p99().Round(10 * time.Microsecond) }
+	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.asked, 100*answered,
+		round(quiet), round(beside), round(under), before.memory>>20, most.memory>>20, most.descriptors)
 }

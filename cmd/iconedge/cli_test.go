@@ -83,12 +83,12 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	for _, c := range commands {
-		if c.name == "version" {
+		if c.Name == "version" {
 			continue
 		}
-		stdout, stderr, status := callProgram(t, home, c.name, "--help")
-		if status != 0 || stderr != "" || !strings.Contains(stdout, "\n  iconedge "+c.name) {
-			t.Errorf("iconedge %s --help: status %d, stderr %q, stdout without an example: %s", c.name, status, stderr, stdout)
+		stdout, stderr, status := callProgram(t, home, c.Name, "--help")
+		if status != 0 || stderr != "" || !strings.Contains(stdout, "\n  iconedge "+c.Name) {
+			t.Errorf("iconedge %s --help: status %d, stderr %q, stdout without an example: %s", c.Name, status, stderr, stdout)
 		}
 	}
 	if stdout, _, status := callProgram(t, home, "--version"); status != 0 || !strings.HasPrefix(stdout, "iconedge ") {
@@ -100,13 +100,13 @@ func TestCalls(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	env := map[string]string{"ICONEDGE_ADMIN_LISTEN": "127.0.0.1:1", "ICONEDGE_LISTEN": "127.0.0.1:2", "ICONEDGE_LIMIT": "search=1/1m icon=2/1m", "ICONEDGE_HOST": ""}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	fs := newFlags("edge", "", "")
+	fs := iconedge.Flags("edge", "", "")
 	var cfg edge.Config
 	cfg.Flags(fs.FlagSet)
-	if err := fs.Parse([]string{"--listen", "127.0.0.1:3"}); err != nil {
+	if err := fs.FlagSet.Parse([]string{"--listen", "127.0.0.1:3"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := fs.environment(lookup); err != nil {
+	if err := fs.Environment(lookup); err != nil {
 		t.Fatal(err)
 	}
 	if cfg.AdminListen != "127.0.0.1:1" || cfg.Listen != "127.0.0.1:3" {
@@ -116,10 +116,10 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("limits %q, want both", got)
 	}
 	env["ICONEDGE_LIMIT"] = "nonsense"
-	fs = newFlags("edge", "", "")
+	fs = iconedge.Flags("edge", "", "")
 	cfg = edge.Config{}
 	cfg.Flags(fs.FlagSet)
-	if err := fs.environment(lookup); err == nil || !strings.Contains(err.Error(), "ICONEDGE_LIMIT") {
+	if err := fs.Environment(lookup); err == nil || !strings.Contains(err.Error(), "ICONEDGE_LIMIT") {
 		t.Errorf("%v, want an error that names the variable", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestConfigDocs(t *testing.T) {
 			if def != "" {
 				def = "`" + def + "`"
 			}
-			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
+			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
 	golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())

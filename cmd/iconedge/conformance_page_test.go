@@ -23,6 +23,7 @@ type figures struct {
 	Measured  []product `json:"measured"`
 	Published []product `json:"published"` // the results that the suite ships
 	Chapters  []chapter `json:"chapters"`  // of the first product, us
+	Besides   []string  `json:"besides"`   // tests that the first product passes and our default setting does not
 }
 
 // A product is one row of the table.
@@ -80,9 +81,25 @@ func countsOf(results []caseResult) (c counts) {
 	return c
 }
 
+// The names of our rows.
+const (
+	rowByTheRFC  = "iconedge, `--store-cookies --client-revalidation`"
+	rowByDefault = "iconedge, default"
+)
+
+// byDefault writes the row of our default setting, below the first, and what it fails besides.
+func (f *figures) byDefault(results []caseResult, besides []string) {
+	row := product{Name: rowByDefault, Version: "this tree", counts: countsOf(results)}
+	if !slices.ContainsFunc(f.Measured, func(p product) bool { return p.Name == rowByDefault }) {
+		f.Measured = slices.Insert(f.Measured, 1, row)
+	}
+	f.measured(row)
+	f.Besides = besides
+}
+
 // ours writes our row and the chapters.
 func (f *figures) ours(results []caseResult) {
-	f.measured(product{Name: "iconedge", Version: "this tree", counts: countsOf(results)})
+	f.measured(product{Name: rowByTheRFC, Version: "this tree", counts: countsOf(results)})
 	f.Chapters = nil
 	for len(results) > 0 {
 		name := results[0].Chapter

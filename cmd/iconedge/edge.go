@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/iconedge/iconedge/edge"
-	"github.com/iconedge/iconedge/edge/accesslog"
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const edgeHelp = `
@@ -18,22 +18,23 @@ origin it learns what a new release changed, and forgets only that.
 
 GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.
 Sockets that systemd passes in are used instead of listening, by FileDescriptorName: public, tls, quic, admin.
-SIGHUP has --allow-file, --deny-file and the certificates read at once, else they are read within seconds of a change, and --access-log opened
-anew.`
+SIGHUP has certificates, secrets, --admin-token-file, --allow-file and --deny-file read at once, else they are read within seconds of a change, and
+--access-log opened anew. It ends no process.`
 
-func runEdge(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("edge", "", edgeHelp)
+func runEdge(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("edge", "", edgeHelp)
 	cfg := edge.Config{Version: buildVersion()}
 	cfg.Flags(fs.FlagSet)
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := inheritEdge(&cfg); err != nil {
 		return err
 	}
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
-		cfg.Reload = reloads(cfg)
+		cfg.Reload = reloads()
+		endBy(ctx, std, drained(cfg.Drain))
 		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener); err != nil {
 			return err
 		}
@@ -41,12 +42,9 @@ func runEdge(ctx context.Context, std streams, args []string) error {
 	})
 }
 
-// reloads are the signals by which an operator has an edge read its lists and certificates again, and open its access log. Where it has none, SIGHUP ends it, as it should when
-// a terminal is closed.
-func reloads(cfg edge.Config) <-chan os.Signal {
-	if cfg.AllowFile == "" && cfg.DenyFile == "" && len(cfg.TLSCerts) == 0 && (cfg.AccessLog == "" || cfg.AccessLog == accesslog.Stdout) {
-		return nil
-	}
+// reloads are the signals by which an operator has a server read its files again. SIGHUP ends no process that has called it, whether anybody receives them or
+// not.
+func reloads() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	return c

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const healthHelp = `
@@ -17,19 +18,19 @@ Asks a server how it is, and exits with 0 where it answers 200, else with 1: for
 
 const ownHealth = "http://127.0.0.1:8082/healthz"
 
-func health(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("health", "[URL]", healthHelp)
+func health(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("health", "[URL]", healthHelp)
 	within := fs.Duration("within", 3*time.Second, "`time` that the answer may take")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	address := ownHealth
 	_, err := hostport.ParseURL(fs.Arg(0))
 	switch {
 	case fs.NArg() > 1:
-		return errUsage("iconedge health takes one URL")
+		return cli.Usage("iconedge health takes one URL")
 	case fs.NArg() == 1 && err != nil:
-		return errUsage("the URL must be http://HOST:PORT/healthz or the like")
+		return cli.Usage("the URL must be http://HOST:PORT/healthz or the like")
 	case fs.NArg() == 1:
 		address = fs.Arg(0)
 	}

@@ -5,91 +5,49 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 // version is set when a release is built: -ldflags "-X main.version=v1.2.3".
 var version = ""
 
-// A command is one word of the command line. It returns nil, an error, or an errUsage for a wrong call.
-type command struct {
-	name, does string
-	run        func(ctx context.Context, std streams, args []string) error
+// iconedge is the command line. Every flag has an environment variable: --admin-listen is
+// ICONEDGE_ADMIN_LISTEN.
+var iconedge = &cli.Program{
+	Name: "iconedge",
+	Does: "iconedge serves a library of open-source icons from edge nodes.",
+	Env:  "ICONEDGE",
 }
 
-// streams are where a command prints: answers on out, everything else on err.
-type streams struct{ out, err *os.File }
-
-var commands = []command{
-	{"run", "origin and edge in one process over a folder: the whole service", runAll},
-	{"publish", "build a release of an icon library and make it current", publishRelease},
-	{"origin", "the origin service: answers from a release in an object store", runOrigin},
-	{"edge", "an edge node: the caching reverse proxy in front of an origin", runEdge},
-	{"token", "issue, revoke and list licence tokens", tokens},
-	{"mcp", "icons for agents, over the Model Context Protocol", runMCP},
-	{"health", "ask a server how it is, for containers", health},
-	{"version", "print the version", printVersion},
+// commands are the commands of iconedge. The servers drain before they end, and so call endBy
+// themselves, with a longer time.
+var commands = []cli.Command{
+	{Name: "run", Does: "origin and edge in one process over a folder: the whole service", Run: runAll},
+	{Name: "publish", Does: "build a release of an icon library and make it current", Run: prompt(publishRelease)},
+	{Name: "origin", Does: "the origin service: answers from a release in an object store", Run: runOrigin},
+	{Name: "edge", Does: "an edge node: the caching reverse proxy in front of an origin", Run: runEdge},
+	{Name: "token", Does: "issue, revoke and list licence tokens", Run: prompt(tokens)},
+	{Name: "mcp", Does: "icons for agents, over the Model Context Protocol", Run: prompt(runMCP)},
+	{Name: "health", Does: "ask a server how it is, for containers", Run: prompt(health)},
+	{Name: "version", Does: "print the version", Run: prompt(printVersion)},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(call(ctx, streams{os.Stdout, os.Stderr}, os.Args[1:]))
+	reloads()                    // SIGHUP ends no command, not even one that re-reads nothing
+	os.Exit(iconedge.Run(ctx, commands, cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
-// call runs the command that args name and returns the exit status.
-func call(ctx context.Context, std streams, args []string) int {
-	err := dispatch(ctx, std, args)
-	switch {
-	case err == nil, errors.Is(err, errHelp):
-		return 0
-	case errors.As(err, new(errUsage)):
-		fmt.Fprintln(std.err, "iconedge:", oneLine(err))
-		return 2
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(std.err, "iconedge: stopped")
-	default:
-		fmt.Fprintln(std.err, "iconedge:", oneLine(err))
-	}
-	return 1
-}
-
-func dispatch(ctx context.Context, std streams, args []string) error {
-	if len(args) == 0 {
-		return errUsage("no command given; see iconedge help")
-	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		help(std.out)
-		return nil
-	case "-version", "--version":
-		return printVersion(ctx, std, nil)
-	}
-	for _, c := range commands {
-		if c.name == args[0] {
-			return c.run(ctx, std, args[1:])
-		}
-	}
-	return errUsage(fmt.Sprintf("no command %q; see iconedge help", args[0]))
-}
-
-func help(w io.Writer) {
-	fmt.Fprint(w, "iconedge serves a library of open-source icons from edge nodes.\n\nusage: iconedge COMMAND [flags]\n\n")
-	for _, c := range commands {
-		fmt.Fprintf(w, "  %-8s  %s\n", c.name, c.does)
-	}
-	fmt.Fprint(w, "\niconedge COMMAND --help explains one of them, with an example. Every flag has an environment variable:\n--admin-listen is ICONEDGE_ADMIN_LISTEN; a flag wins.\n")
-}
-
-func printVersion(_ context.Context, std streams, _ []string) error {
-	_, err := fmt.Fprintln(std.out, "iconedge", buildVersion())
+func printVersion(_ context.Context, std cli.Streams, _ []string) error {
+	_, err := fmt.Fprintln(std.Out, "iconedge", buildVersion())
 	return err
 }
 

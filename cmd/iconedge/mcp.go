@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/mcp"
 )
 
@@ -15,12 +16,12 @@ list_packs, get_pack. It asks the public API alone, and needs a licence token of
 
 With --http it serves streamable HTTP, without sessions, at /mcp. docs/mcp.md has the configuration of well-known clients.`
 
-func runMCP(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("mcp", "", mcpHelp)
-	cfg := mcp.Config{Version: buildVersion(), Out: std.out}
+func runMCP(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("mcp", "", mcpHelp)
+	cfg := mcp.Config{Version: buildVersion(), Out: std.Out}
 	cfg.Flags(fs.FlagSet)
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error { return mcp.Run(ctx, cfg) })

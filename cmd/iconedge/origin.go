@@ -7,6 +7,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/origin"
 )
 
@@ -18,16 +19,17 @@ edges to talk to; it does not limit anybody, so leave it on a loopback or privat
   iconedge origin --store 's3://icons?endpoint=10.0.0.9:9000&tls=false&region=us-east-1' --cdn-url https://cdn.example.org
 
 GET /healthz and /readyz and /metrics are on the admin listener. Sockets that systemd passes in are used instead of listening, by
-FileDescriptorName: public, admin.`
+FileDescriptorName: public, admin. SIGHUP has certificates, secrets and --admin-token-file read at once, else they are read within seconds of a change; it ends
+no process.`
 
-func runOrigin(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("origin", "", originHelp)
+func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("origin", "", originHelp)
 	cfg := origin.Config{Version: buildVersion()}
 	cfg.Flags(fs.FlagSet)
-	fs.preset("store", storeOf(dataDir()))
-	fs.preset("mirror", filepath.Join(dataDir(), "mirror"))
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	fs.Preset("store", storeOf(dataDir()))
+	fs.Preset("mirror", filepath.Join(dataDir(), "mirror"))
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	sockets, err := inherit(publicSocket, adminSocket)
@@ -36,18 +38,17 @@ func runOrigin(ctx context.Context, std streams, args []string) error {
 	}
 	cfg.Listener, cfg.AdminListener = sockets.streams[publicSocket], sockets.streams[adminSocket]
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
+		endBy(ctx, std, drained(cfg.Drain))
 		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener); err != nil {
 			return err
 		}
+		cfg.Reload = reloads()
 		return origin.Run(ctx, cfg)
 	})
 }
 
 // serve runs a server whose flags have been read: first its logger, then its configuration, looked at as a whole.
-func serve(ctx context.Context, fs *flagSet, log **slog.Logger, logger func() (*slog.Logger, error), validate func() error, run func(context.Context) error) error {
-	if fs.NArg() > 0 {
-		return errUsage("iconedge " + fs.Name() + " takes no arguments but flags")
-	}
+func serve(ctx context.Context, fs *cli.Flags, log **slog.Logger, logger func() (*slog.Logger, error), validate func() error, run func(context.Context) error) error {
 	l, err := logger()
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func serve(ctx context.Context, fs *flagSet, log **slog.Logger, logger func() (*
 	slog.SetLogLoggerLevel(slog.LevelDebug) // what the standard library says of its own accord: an origin's odd bytes, mostly
 	slog.SetDefault(l)
 	if err := validate(); err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	limitMemory(l, memlimit.FromCgroup)
 	return run(ctx)

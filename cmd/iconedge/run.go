@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin"
 	"github.com/iconedge/iconedge/origin/release"
@@ -23,16 +24,16 @@ Runs origin and edge in one process over a folder: the whole service, with real 
 
 With an empty store it starts, is not ready, and waits for the first release to be published.`
 
-func runAll(ctx context.Context, std streams, args []string) error {
-	fs := newFlags("run", "", runHelp)
+func runAll(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("run", "", runHelp)
 	edgeCfg := edge.Config{Version: buildVersion()}
 	edgeCfg.Flags(fs.FlagSet)
-	fs.preset("listen", "127.0.0.1:8080")
+	fs.Preset("listen", "127.0.0.1:8080")
 	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and all else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
 	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN that answers name (default the address it listens on)")
-	logger := fs.logFlags(std)
-	if err := fs.parse(std, args); err != nil {
+	logger := logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	if err := inheritEdge(&edgeCfg); err != nil {
@@ -41,7 +42,8 @@ func runAll(ctx context.Context, std streams, args []string) error {
 	originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
 	valid := func() error { return errors.Join(edgeCfg.Validate(), originCfg.Validate()) }
 	return serve(ctx, fs, &edgeCfg.Log, logger, valid, func(ctx context.Context) error {
-		originCfg.Log, originCfg.Trace = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace
+		endBy(ctx, std, drained(edgeCfg.Drain)+drained(0)) // the origin drains after the edge
+		originCfg.Log, originCfg.Trace, originCfg.Admin = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace, edgeCfg.Admin
 		return runBoth(ctx, edgeCfg, originCfg)
 	})
 }
@@ -49,7 +51,7 @@ func runAll(ctx context.Context, std streams, args []string) error {
 // runBoth runs an edge over an origin of its own. The origin outlives the edge, so that what the edge has under way when it
 // drains is answered.
 func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
-	e.Reload = reloads(e)
+	e.Reload, o.Reload = reloads(), reloads()
 	err := supervised(ctx, e.Log, e.AdminListen, &e.AdminListener, &e.Listener, &e.TLSListener)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/cli"
 )
 
 // Sockets that outlive the process: systemd opens them, keeps them, and gives them to each process that it starts (sd_listen_fds(3)).
@@ -36,11 +37,11 @@ func inherit(known ...string) (inherited, error) {
 		err := s.take(f, known)
 		f.Close() // what was taken has a descriptor of its own
 		if err != nil {
-			return s, errUsage(err.Error())
+			return s, cli.Usage(err.Error())
 		}
 	}
 	if s.packets[quicSocket] != nil && s.streams[tlsSocket] == nil {
-		return s, errUsage("a socket called quic was passed in, and none called tls: HTTP/3 is served beside TLS alone")
+		return s, cli.Usage("a socket called quic was passed in, and none called tls: HTTP/3 is served beside TLS alone")
 	}
 	return s, nil
 }

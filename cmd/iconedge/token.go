@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/token"
 )
@@ -19,12 +20,13 @@ Keeps the licence tokens in the store. A token is printed once, alone on stdout,
   iconedge token revoke iel_…            (the token, or its hash as list shows it)
   iconedge token list`
 
-func tokens(ctx context.Context, std streams, args []string) error {
+func tokens(ctx context.Context, std cli.Streams, args []string) error {
 	what := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		what, args = args[0], args[1:]
 	}
-	fs := newFlags(strings.TrimSpace("token "+what), "", tokenHelp)
+	usage := map[string]string{"revoke": "TOKEN"}[what]
+	fs := iconedge.Flags(strings.TrimSpace("token "+what), usage, tokenHelp)
 	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
 	plan := "lifetime"
 	var valid time.Duration
@@ -34,14 +36,14 @@ func tokens(ctx context.Context, std streams, args []string) error {
 		fs.DurationVar(&valid, "valid", 0, "how long the token is valid, such as 8760h (default for ever)")
 	case "revoke", "list", "":
 	default:
-		return errUsage("iconedge token takes issue, revoke or list; see iconedge token --help")
+		return cli.Usage("iconedge token takes issue, revoke or list; see iconedge token --help")
 	}
-	if err := fs.parse(std, args); err != nil {
+	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	bucket, err := objectstore.Address(*store)
 	if err != nil {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	now := time.Now().UTC()
 	switch {
@@ -52,13 +54,13 @@ func tokens(ctx context.Context, std streams, args []string) error {
 	case what == "list" && fs.NArg() == 0:
 		return listTokens(ctx, std, bucket)
 	}
-	return errUsage("iconedge token takes issue, revoke TOKEN or list; see iconedge token --help")
+	return cli.Usage("iconedge token takes issue, revoke TOKEN or list; see iconedge token --help")
 }
 
-func issueToken(ctx context.Context, std streams, bucket objectstore.Bucket, plan string, valid time.Duration, now time.Time) error {
+func issueToken(ctx context.Context, std cli.Streams, bucket objectstore.Bucket, plan string, valid time.Duration, now time.Time) error {
 	var until *time.Time
 	if valid < 0 {
-		return errUsage("--valid must be a time to come")
+		return cli.Usage("--valid must be a time to come")
 	}
 	if valid > 0 {
 		end := now.Add(valid)
@@ -68,20 +70,20 @@ func issueToken(ctx context.Context, std streams, bucket objectstore.Bucket, pla
 	if err != nil {
 		return misnamed(err)
 	}
-	_, err = fmt.Fprintln(std.out, t)
+	_, err = fmt.Fprintln(std.Out, t)
 	return err
 }
 
 // misnamed makes a wrong call of what no plan or token can be called.
 func misnamed(err error) error {
 	if errors.Is(err, token.ErrPlan) || errors.Is(err, token.ErrForm) {
-		return errUsage(oneLine(err))
+		return cli.Usage(cli.OneLine(err))
 	}
 	return err
 }
 
-func listTokens(ctx context.Context, std streams, bucket objectstore.Bucket) error {
-	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+func listTokens(ctx context.Context, std cli.Streams, bucket objectstore.Bucket) error {
+	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "HASH\tPLAN\tSINCE\tUNTIL\tREVOKED")
 	for r, err := range token.List(ctx, bucket) {
 		if err != nil {

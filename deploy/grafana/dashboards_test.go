@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestCommitted: the files are what the tables say, and there are no others.
+// TestCommitted: the committed files equal the output of the tables, and there are no others.
 func TestCommitted(t *testing.T) {
 	for _, b := range boards {
 		want, err := b.json()
@@ -19,7 +19,7 @@ func TestCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(filepath.Join("dashboards", b.name+".json")); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("dashboards/%s.json is not what its table says (%v): go run ./deploy/grafana", b.name, err)
+			t.Errorf("dashboards/%s.json does not equal its table (%v): go run ./deploy/grafana", b.name, err)
 		}
 	}
 	if files, err := filepath.Glob(filepath.Join("dashboards", "*")); err != nil || len(files) != len(boards) {
@@ -27,7 +27,7 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// TestWrite: what the command writes can be read as JSON, and is the same each time.
+// TestWrite: the output of the command is valid JSON, and the same each time.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	if err := write(dir); err != nil {
@@ -45,7 +45,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestPanels: each says what it is, in a unit, and its colours rise; every short word is written out.
+// TestPanels: each panel has a description, a unit and rising thresholds, and no abbreviation is
+// left in its queries.
 func TestPanels(t *testing.T) {
 	for _, b := range boards {
 		if b.about == "" || len(b.rows) < 3 {
@@ -72,7 +73,7 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// TestGrid: no panel lies on another or beyond the border, and no two of a board have one id.
+// TestGrid: panels do not overlap or exceed the width, and ids are unique in a board.
 func TestGrid(t *testing.T) {
 	for _, b := range boards {
 		taken, ids := map[[2]int]string{}, map[int]bool{}
@@ -96,7 +97,7 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// TestLinks: every page and every board that a board names is there.
+// TestLinks: every page and board that a board links to exists.
 func TestLinks(t *testing.T) {
 	page := regexp.MustCompile(regexp.QuoteMeta(runbooks) + `(\w+)\.md`)
 	other := regexp.MustCompile(`/d/iconedge-(\w+)`)

@@ -5,8 +5,8 @@ const (
 	icons   = `@edge,route=~"cdn|icon"`
 )
 
-// fleetBoard is where to look first: what users get, region by region, and what ails.
-var fleetBoard = board{"fleet", "Fleet", "What users get, region by region. Look here first; the other boards say why.", []row{
+// fleetBoard is the first board to open: the users' view by region, and the problems.
+var fleetBoard = board{"fleet", "Fleet", "The users' view by region. Start here; the other boards show the reasons.", []row{
 	{"Now", []panel{
 		stat("Requests", perSecond, "Requests that edges answer each second, probes of health left out.", `sum(region:iconedge_edge_requests:rate5m{@region})`),
 		stat("Answered 5xx", share, "Of all requests, over 5 minutes. The objective allows 0.05 %; at 0.72 % for an hour somebody is woken.",
@@ -21,19 +21,19 @@ var fleetBoard = board{"fleet", "Fleet", "What users get, region by region. Look
 		lines("Requests", perSecond, "A region that falls to nothing while others rise has lost its way to users.", q(`region:iconedge_edge_requests:rate5m{@region}`, "{{region}}")),
 		lines("Answered 5xx", share, "Of each region's requests, over 5 minutes. From the line at 0.72 % on, an hour of it is a page.",
 			q(`region:iconedge_edge_failures_per_requests:ratio_rate5m{@region}`, "{{region}}")).above(.0005, .0072),
-		lines("From the cache", share, "Of what can come from the cache. It falls when a cache is new, when a release changed much, and when names are asked for that nobody asks for.",
+		lines("From the cache", share, "Of cacheable requests. It falls when a cache is new, when a release changed much, and when clients request names that do not exist or are rare.",
 			q(`region:iconedge_edge_hits_per_lookups:ratio_rate5m{@region}`, "{{region}}")).below(.9, .8),
 		lines("p50 of icons", seconds, "Half of the icons are answered faster: hits, well under a millisecond.", q(quantile(".5", ofEdges, icons, "region"), "{{region}}")),
-		lines("p99 of icons", seconds, "What a miss costs shows here: the way to the shield, or to the origin.", q(quantile(".99", ofEdges, icons, "region"), "{{region}}")).above(.05, .25),
+		lines("p99 of icons", seconds, "This shows the cost of a miss: the network to the shield or the origin.", q(quantile(".99", ofEdges, icons, "region"), "{{region}}")).above(.05, .25),
 		lines("Sent", traffic, "Bodies of answers.", q(`sum by (region) (rate(iconedge_edge_response_bytes_total{@edge}@rate))`, "{{region}}")),
 	}},
 	{"What is asked, and how it is answered", []panel{
-		lines("By route", perSecond, "What users ask for.", q(`sum by (route) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{route}}")).stack(),
+		lines("By route", perSecond, "Requests by endpoint.", q(`sum by (route) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{route}}")).stack(),
 		lines("By protocol", perSecond, "h1, h2 and h3.", q(`sum by (protocol) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{protocol}}")).stack(),
 		lines("By status", perSecond, "Classes of statuses; 429 is among the 4xx.", q(`sum by (code) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{code}}")).stack(),
 	}},
 	{"Between the tiers", []panel{
-		lines("Upstream requests", perSecond, "What edges ask of shields, and shields of origins: what caches leave over.",
+		lines("Upstream requests", perSecond, "Requests from edges to shields, and from shields to origins, which no cache answered.",
 			q(`sum by (job) (rate(iconedge_edge_upstream_requests_total{@node}@rate))`, "by {{job}}"), q(`sum(rate(iconedge_origin_requests_total{@origin}@rate))`, "reach an origin")),
 		lines("From the cache, by tier", share, "Of what reaches each tier. A shield sees only what edges have not, so that it hits less.",
 			q(`job:iconedge_edge_hits_per_lookups:ratio_rate5m`, "{{job}}")),

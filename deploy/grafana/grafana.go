@@ -7,16 +7,18 @@ import (
 	"slices"
 )
 
-// runbooks is where the pages of the alerts are: each is called as its alert. The rules' runbook_url begins with it too.
+// runbooks is the address of the runbooks. Each has the name of its alert; the rules' runbook_url
+// begins with this address too.
 const runbooks = "https://github.com/iconedge/iconedge/blob/main/docs/runbooks/"
 
-// schema is Grafana's of version 11; later ones read it, and carry it forward.
+// schema is the schema version of Grafana 11; later versions read it and migrate it.
 const schema = 39
 
-// object is one of JSON: Grafana's model of a dashboard is wide and deep, and of each part only a little is said here.
+// object is a JSON object. Grafana's model of a dashboard is large, and the tables set only a few
+// fields of each part.
 type object = map[string]any
 
-// source is the Prometheus that the reader has chosen.
+// source is the Prometheus that the reader selects.
 var source = object{"type": "prometheus", "uid": "${datasource}"}
 
 func (b board) json() ([]byte, error) {
@@ -38,7 +40,7 @@ func (b board) model() object {
 	}
 }
 
-// links lead to the other boards, for the same time and the same nodes.
+// links returns links to the other boards, which keep the time range and the selected nodes.
 func (b board) links() []any {
 	var all []any
 	for _, other := range boards {
@@ -51,7 +53,7 @@ func (b board) links() []any {
 		"includeVars": false, "keepTime": false, "targetBlank": true, "asDropdown": false, "icon": "doc", "tags": []string{}})
 }
 
-// variables are those of each board: which Prometheus, which regions, which nodes.
+// variables are the selections on each board: Prometheus, regions, nodes.
 var variables = []any{
 	object{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "refresh": 1, "hide": 0, "options": []any{}, "current": object{}},
 	choice("region", `label_values(up{job=~"iconedge-.+"}, region)`),
@@ -64,12 +66,13 @@ func choice(name, query string) object {
 		"options": []any{}, "current": object{"selected": true, "text": []string{"All"}, "value": []string{"$__all"}}}
 }
 
-// switches marks the moments at which edges took a new release: what bends then has its reason.
+// switches marks the times at which edges changed to a new release, because that explains many
+// changes in the graphs.
 var switches = object{"name": "Release switched", "datasource": source, "enable": true, "hide": false, "iconColor": "blue",
 	"expr": inFull(`sum by (region) (increase(iconedge_edge_release_switches_total{@edge}@rate)) > 0`), "step": "30s",
 	"titleFormat": "Release switched", "textFormat": "{{region}}", "useValueForTime": false}
 
-// panels puts rows below each other, and panels beside each other as long as there is room.
+// panels places rows below each other, and panels side by side as long as the width suffices.
 func (b board) panels() []any {
 	var all []any
 	y := 0
@@ -128,7 +131,7 @@ func (p panel) options() object {
 	}
 }
 
-// field is how values are shown: in which unit, in which colours.
+// field returns the unit and colours of the values.
 func (p panel) field() object {
 	f := object{"unit": p.unit, "thresholds": p.thresholds(), "color": object{"mode": "palette-classic"}, "mappings": p.mappings(), "noValue": "none"}
 	if p.decimals > 0 {
@@ -155,7 +158,7 @@ func (p panel) field() object {
 func (p panel) thresholds() object {
 	steps := []any{object{"color": green, "value": nil}}
 	for i, s := range p.steps {
-		if i == 0 { // what lies below all has no value in Grafana's words
+		if i == 0 { // Grafana gives the lowest step no value
 			steps[0] = object{"color": s.colour, "value": nil}
 			continue
 		}
@@ -175,7 +178,7 @@ func (p panel) mappings() []any {
 	return []any{object{"type": "value", "options": options}}
 }
 
-// overrides are the units and links of a table's columns.
+// overrides returns the units and links of a table's columns.
 func (p panel) overrides() []any {
 	all := []any{}
 	for _, c := range p.columns {
@@ -191,7 +194,8 @@ func (p panel) overrides() []any {
 	return all
 }
 
-// transformations make one table of a table a query, with the columns that were asked for in their order.
+// transformations merges the tables of several queries into one, with the selected columns in
+// order.
 func (p panel) transformations() []any {
 	keep, order := []string{}, object{}
 	for i, c := range p.columns {
@@ -205,5 +209,5 @@ func (p panel) transformations() []any {
 	}
 }
 
-// valueOf is the field that a query's value has in a merged table.
+// valueOf returns the name of a query's value field in a merged table.
 func valueOf(n int) string { return "Value #" + string(rune('A'+n)) }

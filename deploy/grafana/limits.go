@@ -1,7 +1,7 @@
 package main
 
-// limitsBoard is who takes more than he may, and what becomes of it.
-var limitsBoard = board{"limits", "Limits and abuse", "Who takes more than he may, and what that costs those who do not.", []row{
+// limitsBoard shows clients that exceed limits, and the effects.
+var limitsBoard = board{"limits", "Limits and abuse", "Clients that exceed limits, and the effect on other clients.", []row{
 	{"Now", []panel{
 		stat("Refused by limits", perSecond, "Answered 429.", `sum(rate(iconedge_edge_limit_decisions_total{@edge,decision="refused"}@rate))`).above(10, 100),
 		stat("Of those counted", share, "Calls that a limit refused, of all that one counts.", `sum(rate(iconedge_edge_limit_decisions_total{@edge,decision="refused"}@rate)) / sum(rate(iconedge_edge_limit_decisions_total{@edge}@rate))`).above(.1, .5),
@@ -21,7 +21,7 @@ var limitsBoard = board{"limits", "Limits and abuse", "Who takes more than he ma
 	{"Shared through Redis", []panel{
 		states("Redis", "As each edge sees it: [runbook]("+runbooks+"RedisDown.md).", yesNo("answers", "away"), q(`iconedge_edge_redis_up{@edge}`, "{{instance}}")),
 		lines("Checks", perSecond, "shared: Redis decided; local: it was away, and the edge counted alone.", q(`sum by (result) (rate(iconedge_edge_redis_checks_total{@edge}@rate))`, "{{result}}")).stack().wide(6),
-		lines("p50 and p99 of a check", seconds, "What each limited call waits for.", q(quantile(".5", "iconedge_edge_redis_check_duration_seconds", "@edge", ""), "p50"), q(quantile(".99", "iconedge_edge_redis_check_duration_seconds", "@edge", ""), "p99")).wide(6),
+		lines("p50 and p99 of a check", seconds, "Latency that the check adds to each limited call.", q(quantile(".5", "iconedge_edge_redis_check_duration_seconds", "@edge", ""), "p50"), q(quantile(".99", "iconedge_edge_redis_check_duration_seconds", "@edge", ""), "p99")).wide(6),
 	}},
 	{"Connections", []panel{
 		lines("Taken", share, "Of those that there may be; 85 % for ten minutes are a ticket.", q(`sum by (instance) (iconedge_edge_connections{@edge}) / sum by (instance) (iconedge_edge_connections_max{@edge})`, "{{instance}}")).above(.85, .95),

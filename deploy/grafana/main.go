@@ -1,9 +1,10 @@
-// Command grafana writes the dashboards of a fleet: dashboards/*.json, for Grafana's provisioning, from the tables in this folder.
-// A board is a file here: fleet, node, cache, origin, limits, release, slo. Change the table, run `go run ./deploy/grafana`, and
-// read both in the diff; a test holds one to the other.
+// Command grafana writes the dashboards of a fleet to dashboards/*.json, for Grafana's
+// provisioning, from the tables in this folder. Each board has a file: fleet, node, cache, origin,
+// limits, release, slo. Change a table, run `go run ./deploy/grafana`, and review both in the diff;
+// a test compares them.
 //
-// Expressions are PromQL with a few short words in it (panel.go). Of a query only the classic histograms are asked for, and what
-// the recording rules beside these boards (deploy/prometheus/rules) have reckoned already is not reckoned again.
+// Expressions are PromQL with a few abbreviations (panel.go). Queries use only classic histograms,
+// and use the results of the recording rules (deploy/prometheus/rules) where there are any.
 package main
 
 import (
@@ -12,7 +13,7 @@ import (
 	"path/filepath"
 )
 
-// boards are all there are, in the order of the links between them: from the whole to the parts.
+// boards are all boards in the order of their links, from the whole to the parts.
 var boards = []board{fleetBoard, sloBoard, nodeBoard, cacheBoard, originBoard, limitsBoard, releaseBoard}
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 	}
 }
 
-// write makes the file of each board in dir.
+// write writes the file of each board into dir.
 func write(dir string) error {
 	for _, b := range boards {
 		text, err := b.json()

@@ -1,12 +1,12 @@
 package main
 
-// nodeBoard is one edge or shield, all of it.
-var nodeBoard = board{"node", "Node", "One edge or shield: choose it above. What it answers, what that takes of the machine, and what it holds.", []row{
+// nodeBoard shows one edge or shield in full.
+var nodeBoard = board{"node", "Node", "One edge or shield, selected above: its responses, its use of the machine, and its cache.", []row{
 	{"Now", []panel{
 		stat("Ready", whole, "Whether it takes traffic.", `min(iconedge_edge_ready{@node})`).all(),
 		stat("Requests", perSecond, "Answered each second, probes of health too.", `sum(rate(iconedge_edge_requests_total{@node}@rate))`),
 		stat("Processors", number, "Processors that it keeps busy.", `sum(rate(process_cpu_seconds_total{@node}@rate))`),
-		stat("Memory", size, "What the system says that it holds.", `sum(process_resident_memory_bytes{@node})`),
+		stat("Memory", size, "Resident memory of the process.", `sum(process_resident_memory_bytes{@node})`),
 		stat("Up for", seconds, "Since it was started.", `min(time() - process_start_time_seconds{@node})`),
 		stat("Certificate ends in", seconds, "The first of those from files. Three days are a page. Empty: there are none.",
 			`min((iconedge_edge_tls_certificate_end_timestamp_seconds{@node} > 0) - time())`).below(14*86400, 3*86400),
@@ -14,7 +14,7 @@ var nodeBoard = board{"node", "Node", "One edge or shield: choose it above. What
 	{"Answers", []panel{
 		lines("By outcome", perSecond, "hit, stale and collapsed cost the origin nothing; error is one that failed.", q(`sum by (outcome) (rate(iconedge_edge_requests_total{@node}@rate))`, "{{outcome}}")).stack(),
 		lines("By status", perSecond, "Classes of statuses.", q(`sum by (code) (rate(iconedge_edge_requests_total{@node}@rate))`, "{{code}}")).stack(),
-		lines("By route", perSecond, "What is asked for.", q(`sum by (route) (rate(iconedge_edge_requests_total{@node}@rate))`, "{{route}}")).stack(),
+		lines("By route", perSecond, "Requests by endpoint.", q(`sum by (route) (rate(iconedge_edge_requests_total{@node}@rate))`, "{{route}}")).stack(),
 		lines("p50, p99 and p99.9", seconds, "From a request's last byte to its answer.", q(quantile(".5", ofEdges, "@node", ""), "p50"), q(quantile(".99", ofEdges, "@node", ""), "p99"), q(quantile(".999", ofEdges, "@node", ""), "p99.9")),
 		lines("p99, by route", seconds, "Which calls are slow.", q(quantile(".99", ofEdges, "@node", "route"), "{{route}}")),
 		lines("Sent, by route", traffic, "Bodies of answers.", q(`sum by (route) (rate(iconedge_edge_response_bytes_total{@node}@rate))`, "{{route}}")).stack(),
@@ -27,14 +27,14 @@ var nodeBoard = board{"node", "Node", "One edge or shield: choose it above. What
 	{"Connections", []panel{
 		lines("By what they do", whole, "Idle ones give way to new ones.", q(`sum by (state) (iconedge_edge_connections{@node})`, "{{state}}"), q(`sum(iconedge_edge_connections_max{@node})`, "at most")),
 		lines("HTTP/2 and HTTP/3", whole, "Those of HTTP/3 are not among the others.", q(`sum(iconedge_edge_h2_connections{@node})`, "h2"), q(`sum(iconedge_edge_h3_connections{@node})`, "h3")),
-		lines("Handshakes of TLS", events, "Failed ones are scanners, or a certificate that nobody trusts.", q(`sum by (result) (rate(iconedge_edge_tls_handshakes_total{@node}@rate))`, "{{result}}")),
+		lines("Handshakes of TLS", events, "Failures come from scanners, or from a certificate that clients do not trust.", q(`sum by (result) (rate(iconedge_edge_tls_handshakes_total{@node}@rate))`, "{{result}}")),
 	}},
 	{"The machine", []panel{
 		lines("Processors", number, "Processors that it keeps busy.", q(`rate(process_cpu_seconds_total{@node}@rate)`, "{{instance}}")),
-		lines("Memory", size, "What the system says, what Go's heap holds, and what the cache counts of it.", q(`sum(process_resident_memory_bytes{@node})`, "resident"), q(`sum(go_memstats_heap_inuse_bytes{@node})`, "heap"), q(`sum(iconedge_edge_cache_bytes{@node})`, "cache")),
+		lines("Memory", size, "Resident memory of the process, Go's heap, and the cache's own count.", q(`sum(process_resident_memory_bytes{@node})`, "resident"), q(`sum(go_memstats_heap_inuse_bytes{@node})`, "heap"), q(`sum(iconedge_edge_cache_bytes{@node})`, "cache")),
 		lines("Longest pause of the collector", seconds, "All requests wait that long.", q(`max by (instance) (go_gc_duration_seconds{@node,quantile="1"})`, "{{instance}}")),
 		lines("Goroutines", whole, "They grow with requests under way; without these, something is stuck.", q(`sum by (instance) (go_goroutines{@node})`, "{{instance}}")),
 		lines("Descriptors", whole, "Open ones, and how many there may be.", q(`sum by (instance) (process_open_fds{@node})`, "{{instance}}"), q(`min(process_max_fds{@node})`, "at most")),
-		lines("Logs and traces dropped", events, "Whoever takes them is too slow.", q(`sum(rate(iconedge_edge_access_log_lines_total{@node,result="dropped"}@rate))`, "lines of the access log"), q(`sum(rate(iconedge_edge_trace_spans_total{@node,result="dropped"}@rate))`, "spans")),
+		lines("Logs and traces dropped", events, "Lost because the receiver is too slow.", q(`sum(rate(iconedge_edge_access_log_lines_total{@node,result="dropped"}@rate))`, "lines of the access log"), q(`sum(rate(iconedge_edge_trace_spans_total{@node,result="dropped"}@rate))`, "spans")),
 	}},
 }}

@@ -13,17 +13,17 @@ type row struct {
 	panels []panel
 }
 
-// A panel is a question, its answer's unit, and what its reader should make of it.
+// A panel has queries, the unit of their results, and a description.
 type panel struct {
-	kind               string // Grafana's name of it
+	kind               string // Grafana's name of the panel type
 	title, unit, about string
-	width, height      int // of the 24 columns; of rows of 30 pixels
+	width, height      int // in columns, of which a row has 24, and in units of 30 pixels
 	queries            []query
-	steps              []step          // colours from a value on
-	stacked            bool            // lines that add up to a whole
-	columns            []column        // of a table
-	words              map[string]word // values that are words
-	decimals           int             // that matter; 0: as Grafana sees fit
+	steps              []step          // colours by lower bound
+	stacked            bool            // the lines add up to a whole
+	columns            []column        // columns of a table
+	words              map[string]word // texts for values
+	decimals           int             // number of decimals; 0: Grafana's choice
 }
 
 type query struct{ expr, legend string }
@@ -33,12 +33,12 @@ type step struct {
 	colour string
 }
 
-// A column of a table: a label, or a query by its letter.
+// A column of a table shows a label, or the result of a query by its letter.
 type column struct{ field, title, unit, link string }
 
 type word struct{ text, colour string }
 
-// Units, as Grafana calls them.
+// Grafana's names of units.
 const (
 	perSecond = "reqps"
 	events    = "cps"
@@ -48,7 +48,7 @@ const (
 	traffic   = "Bps"
 	number    = "short"
 	whole     = "none"
-	ago       = "dateTimeFromNow" // of milliseconds
+	ago       = "dateTimeFromNow" // of a time in milliseconds
 )
 
 const (
@@ -57,11 +57,12 @@ const (
 	red    = "red"
 )
 
-// q is one query and what its lines are called; the legend of a single number is empty.
+// q returns a query and the legend of its lines. The legend of a single number is empty.
 func q(expr, legend string) query { return query{inFull(expr), legend} }
 
-// inFull writes the short words of an expression out: whose series, chosen by the variables, and over how long a rate is taken.
-// Origins and shields are few and serve all regions, so that the variable does not choose among origins.
+// inFull expands the abbreviations of an expression: the series that the variables select, and the
+// range of rates. Origins and shields are few and serve all regions, so the region variable does
+// not apply to origins.
 func inFull(expr string) string { return shortWords.Replace(expr) }
 
 var shortWords = strings.NewReplacer(
@@ -73,74 +74,76 @@ var shortWords = strings.NewReplacer(
 	"@rate", "[$__rate_interval]",
 )
 
-// stat is one number; its colour says whether it is a good one.
+// stat shows one number, coloured by its thresholds.
 func stat(title, unit, about, expr string) panel {
 	return panel{kind: "stat", title: title, unit: unit, about: about, width: 4, height: 4, queries: []query{q(expr, "")}}
 }
 
-// lines are series over time.
+// lines shows series over time.
 func lines(title, unit, about string, queries ...query) panel {
 	return panel{kind: "timeseries", title: title, unit: unit, about: about, width: 8, height: 8, queries: queries}
 }
 
-// states are bands over time, one a series, coloured by value.
+// states shows bands over time, one for each series, coloured by value.
 func states(title, about string, words map[string]word, queries ...query) panel {
 	return panel{kind: "state-timeline", title: title, unit: whole, about: about, width: 12, height: 8, queries: queries, words: words}
 }
 
-// table shows labels and values of the moment; its columns stand in their order.
+// table shows current labels and values, with columns in their order.
 func table(title, about string, columns []column, queries ...query) panel {
 	return panel{kind: "table", title: title, unit: whole, about: about, width: 24, height: 8, queries: queries, columns: columns}
 }
 
-// wide is p on so many columns.
+// wide returns p with a width in columns.
 func (p panel) wide(columns int) panel {
 	p.width = columns
 	return p
 }
 
-// stack is p with its lines on top of each other.
+// stack returns p with stacked lines.
 func (p panel) stack() panel {
 	p.stacked = true
 	return p
 }
 
-// above is p that turns yellow from warn on and red from bad.
+// above returns p with yellow from warn and red from bad.
 func (p panel) above(warn, bad float64) panel {
 	p.steps = []step{{0, green}, {warn, yellow}, {bad, red}}
 	return p
 }
 
-// below is p that is green from good on, yellow from warn, and red below.
+// below returns p with green from good, yellow from warn, and red below.
 func (p panel) below(good, warn float64) panel {
 	p.steps = []step{{0, red}, {warn, yellow}, {good, green}}
 	return p
 }
 
-// exact is p with so many decimals: 99.9 % and 99.95 % are not the same.
+// exact returns p with a number of decimals: 99.9 % and 99.95 % differ.
 func (p panel) exact(decimals int) panel {
 	p.decimals = decimals
 	return p
 }
 
-// line is p with one line, that all should stay below.
+// line returns p with a threshold line that all values should stay below.
 func (p panel) line(at float64) panel {
 	p.steps = []step{{0, green}, {at, red}}
 	return p
 }
 
-// all is p that is red below one: what is yes or no is no somewhere.
+// all returns p with red below one, for values that are 0 or 1: below one, at least one of them is
+// 0.
 func (p panel) all() panel {
 	p.steps = []step{{0, red}, {1, green}}
 	return p
 }
 
-// yesNo are the words of what is 1 or 0.
+// yesNo returns the texts for 1 and 0.
 func yesNo(yes, no string) map[string]word {
 	return map[string]word{"1": {yes, green}, "0": {no, red}}
 }
 
-// quantile is that of a classic histogram of an edge, by labels besides le.
+// quantile returns the expression for a quantile of an edge's classic histogram, by labels besides
+// le.
 func quantile(of, metric, selector, by string) string {
 	labels := "le"
 	if by != "" {

@@ -1,6 +1,6 @@
 package main
 
-// releaseBoard is a roll-out: of a release of the library, or of the program itself.
+// releaseBoard shows the roll-out of a release of the library, or of the program.
 var releaseBoard = board{"release", "Releases", "A roll-out of the library, or of the program: who has it, since when, and what it did.", []row{
 	{"Now", []panel{
 		stat("Releases at the edges", whole, "One, but for the five seconds of a switch.", `count(count by (release) (iconedge_edge_release_info{@node}))`).above(2, 3),
@@ -24,13 +24,13 @@ var releaseBoard = board{"release", "Releases", "A roll-out of the library, or o
 	}},
 	{"Purges and switches between edges", []panel{
 		lines("Sent and received", events, "Through Redis: each edge's purges and switches, and those of others.", q(`sum by (kind, direction) (rate(iconedge_edge_fleet_events_total{@node,direction!="replayed"}@rate))`, "{{kind}} {{direction}}")),
-		lines("Replayed", events, "What an edge had missed while it was away.", q(`sum by (instance) (rate(iconedge_edge_fleet_events_total{@node,direction="replayed"}@rate))`, "{{instance}}")),
+		lines("Replayed", events, "Events that an edge had missed while it was away.", q(`sum by (instance) (rate(iconedge_edge_fleet_events_total{@node,direction="replayed"}@rate))`, "{{instance}}")),
 		lines("The log did not reach back", events, "The node dropped its cache: [runbook]("+runbooks+"FleetLogLost.md).", q(`sum by (instance) (increase(iconedge_edge_fleet_log_lost_total{@node}@rate))`, "{{instance}}")),
 	}},
 	{"The program", []panel{
 		lines("Nodes, by version", whole, "All tiers.", q(`count by (version) (iconedge_edge_build_info{@node} or iconedge_origin_build_info{@origin})`, "{{version}}")).stack(),
 		lines("Up for", seconds, "A saw: each tooth is a restart.", q(`time() - process_start_time_seconds{@any}`, "{{instance}}")),
-		states("Ready", "What is restarted is not ready for moments; not two of a region at a time.", yesNo("ready", "not ready"), q(`iconedge_edge_ready{@node} or iconedge_origin_ready{@origin}`, "{{instance}}")).wide(8),
+		states("Ready", "A restarted node is not ready for a moment; two nodes of a region should not be at the same time.", yesNo("ready", "not ready"), q(`iconedge_edge_ready{@node} or iconedge_origin_ready{@origin}`, "{{instance}}")).wide(8),
 		table("Who runs which", "Nodes, and the program that they run.", []column{
 			{"instance", "Node", "", ""}, {"region", "Region", "", ""}, {"job", "Job", "", ""}, {"version", "Version", "", ""}, {"go", "Go", "", ""},
 		}, q(`iconedge_edge_build_info{@node} or iconedge_origin_build_info{@origin}`, "")),

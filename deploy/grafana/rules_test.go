@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ruleFile and testFile are what of promtool's files is looked at here.
+// ruleFile and testFile are the parts of promtool's files that the tests use.
 type ruleFile struct {
 	Groups []struct {
 		Name  string
@@ -35,10 +35,10 @@ type testFile struct {
 	}
 }
 
-// rulesFolder has the rules; their runbook_url is held to the one that boards link to.
+// rulesFolder is the folder of the rules. Their runbook_url must equal the address in the boards.
 var rulesFolder = filepath.Join("..", "prometheus", "rules")
 
-// read decodes each YAML file whose name matches.
+// read decodes each YAML file with a matching name.
 func read[T any](t *testing.T, pattern string) map[string]T {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(rulesFolder, pattern))
@@ -60,7 +60,7 @@ func read[T any](t *testing.T, pattern string) map[string]T {
 	return all
 }
 
-// alerts are all alerting rules, by name.
+// alerts returns all alerting rules by name.
 func alerts(t *testing.T) map[string][]rule {
 	t.Helper()
 	all := map[string][]rule{}
@@ -76,7 +76,7 @@ func alerts(t *testing.T) map[string][]rule {
 	return all
 }
 
-// TestAlerts: each says how loud it is, what is the matter, and where the page is that says what to do.
+// TestAlerts: each alert has a severity, a summary, a description, and the address of its runbook.
 func TestAlerts(t *testing.T) {
 	for name, rules := range alerts(t) {
 		for _, r := range rules {
@@ -95,7 +95,8 @@ func TestAlerts(t *testing.T) {
 
 var linkedPage = regexp.MustCompile(`\]\(([^)]+\.md)\)`)
 
-// TestRunbooks: a page an alert, and no other; each answers the same questions in the same order.
+// TestRunbooks: there is a page for each alert and no other; each answers the same questions in the
+// same order.
 func TestRunbooks(t *testing.T) {
 	folder := filepath.Join("..", "..", "docs", "runbooks")
 	left := alerts(t)
@@ -147,7 +148,8 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// TestAlertsAreTested: promtool sees each alert fire, and sees it silent while other series are there.
+// TestAlertsAreTested: promtool's tests have a case in which each alert fires, and one in which it
+// does not although there are other series.
 func TestAlertsAreTested(t *testing.T) {
 	fires, silent := map[string]int{}, map[string]bool{}
 	for _, file := range read[testFile](t, "*_test.yaml") {

@@ -1,6 +1,6 @@
 package main
 
-// sloBoard is what was promised, and how much of what may fail is used up.
+// sloBoard shows the objectives, and the used part of the error budgets.
 var sloBoard = board{"slo", "Objectives", "Two promises over 30 days: 99.95 % of requests are not answered 5xx, 99 % of icons are answered within 50 ms. Health probes do not count.", []row{
 	{"Now, all edges", []panel{
 		stat("Available, 1 h", share, "Requests that were not answered 5xx.", `1 - job:iconedge_edge_failures_per_requests:ratio_rate1h{job="iconedge-edge"}`).below(.9995, .995).exact(3),
@@ -20,7 +20,8 @@ var sloBoard = board{"slo", "Objectives", "Two promises over 30 days: 99.95 % of
 	}},
 }}
 
-// budgetLeft is the share of a month's budget that is not used up. The recorded rates keep the weights of busy hours.
+// budgetLeft returns the expression for the unused share of a month's error budget. The recorded
+// rates keep the weights of busy hours.
 func budgetLeft(bad, all, ratio string) string {
 	of := func(what string) string {
 		return `sum(avg_over_time(region:iconedge_edge_` + what + `:rate5m{@region}[30d]))`
@@ -28,7 +29,7 @@ func budgetLeft(bad, all, ratio string) string {
 	return `1 - ` + of(bad) + ` / ` + of(all) + ` / scalar(slo:iconedge_edge_` + ratio + `:budget)`
 }
 
-// burns are the pairs of windows that an alert looks at: when both are over the line, it fires.
+// burns returns the pairs of windows of an alert, which fires when both exceed the line.
 func burns(ratio, alert string) []panel {
 	var all []panel
 	for _, w := range []struct {

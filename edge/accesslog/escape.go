@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -39,6 +40,20 @@ func appendText(dst, s []byte, most int) []byte {
 		dst = append(dst, "…"...)
 	}
 	return append(dst, '"')
+}
+
+// printed is the first most bytes of s for those who escape it themselves, with U+FFFD in place of what does not print; "…" says that there were more.
+func printed(s []byte, most int) string {
+	end := ""
+	if len(s) > most {
+		s, end = s[:boundary(s, most)], "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, string(s)) + end
 }
 
 // boundary is where s can be cut so that no more than most bytes are before it, and no character is halved.

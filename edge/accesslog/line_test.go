@@ -88,3 +88,19 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// TestTold: what another kind of log is told has the bounds of a line, no token, and nothing that does not print.
+func TestTold(t *testing.T) {
+	l := full
+	l.Method, l.Target = []byte("GET\u2028\x00"), []byte("/a\xff\u202e?token=hidden&q=iel_0123456789&x="+strings.Repeat("y", 2000))
+	got := l.Told()
+	for i, want := range []any{"method", "GET\ufffd\ufffd", "path", "/a\ufffd\ufffd?token=REDACTED&q=iel_REDACTED&x=", "client", "2001:db8::1", "protocol", "h2", "route", "cdn"} {
+		if i == 3 {
+			if path := got[i].(string); !strings.HasPrefix(path, want.(string)+"yyy") || !strings.HasSuffix(path, "y…") || len(path) > maxTarget+10 {
+				t.Errorf("path %q", path)
+			}
+		} else if got[i] != want {
+			t.Errorf("%v, want %v", got[i], want)
+		}
+	}
+}

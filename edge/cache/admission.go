@@ -69,24 +69,36 @@ func (c *Cache) refused(hash uint64, t ticket) {
 	}
 }
 
-// forget takes from ristretto what is no longer on a shelf.
+// forget takes from ristretto what is no longer on a shelf, a few at a time, because a store needs room in its queue.
 func (c *Cache) forget(gone []uint64) {
-	c.closing.RLock()
-	defer c.closing.RUnlock()
-	for _, hash := range gone {
-		if c.closed {
+	for n, hash := range gone {
+		if !c.forgetOne(hash) {
 			return
 		}
-		s := c.shelf(hash)
-		s.turn.Lock()
-		s.mu.RLock()
-		newer := s.at(hash)
-		s.mu.RUnlock()
-		if newer == nil { // else it went before that one came
-			c.lru.Del(hash)
+		if (n+1)%batch == 0 {
+			c.settle()
+			breathe((n + 1) / batch)
 		}
-		s.turn.Unlock()
 	}
+}
+
+// forgetOne is false when the cache is closed.
+func (c *Cache) forgetOne(hash uint64) bool {
+	c.closing.RLock()
+	defer c.closing.RUnlock()
+	if c.closed {
+		return false
+	}
+	s := c.shelf(hash)
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.RLock()
+	newer := s.at(hash)
+	s.mu.RUnlock()
+	if newer == nil { // else it went before that one came
+		c.lru.Del(hash)
+	}
+	return true
 }
 
 // settle waits until ristretto has taken in what it was handed.

@@ -2,7 +2,7 @@
 // in an arena that the garbage collector does not walk, and what many have alike is stored once; a View reads one where it lies,
 // an Entry is a copy of it. Shelves know them by address and variant; ristretto counts which are asked for and says which must go; a small front keeps the newest whatever it
 // says, so that an answer just stored is there for the next request. What falls out of memory may go to a log on disk, from which
-// it comes back, after a restart too. A flight for each key that is being asked for is what later
+// it comes back, after a restart too. A collapsed fetch for each key that is being asked for is what later
 // callers wait for; a spool lets them read a body that still comes. Marks drop everything with a surrogate key at once, whatever
 // is on its way at that moment. The package decides nothing that HTTP decides: package cachepolicy judges entries, and the
 // server asks it.
@@ -47,8 +47,8 @@ type Cache struct {
 	loss    int64 // to holes in the arena, beyond which it is compacted
 	front   budget
 	disk    *disk // nil: none
-	marks   marks
-	flights flights
+	marks   invalidations
+	fetches fetches
 	janitor janitor
 
 	compacting sync.Mutex   // taken before the lock of a shelf
@@ -66,7 +66,7 @@ type counts struct {
 // New makes a cache, with what is found in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
 	c := &Cache{seeds: newSeeds(), front: budget{max: o.MaxBytes / frontPart}, loss: o.MaxBytes / lossPart}
-	c.flights.init()
+	c.fetches.init()
 	c.commons.init(o.MaxBytes)
 	c.arena.init(o.MaxBytes)
 	recent := recents(o.MaxBytes)

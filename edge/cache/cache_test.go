@@ -136,13 +136,18 @@ func consistent(t *testing.T, c *Cache) {
 func (s *shelf) consistent(t *testing.T) {
 	t.Helper()
 	for label, v := range s.varied {
-		for _, hash := range v.hashes {
-			if l := s.at(hash); l == nil || l.label != label || l.secondaryText() == "" {
+		if len(v.members) > maxVariants {
+			t.Errorf("%s has %d variants", v.key, len(v.members))
+		}
+		var hashes []uint64
+		for _, m := range v.members {
+			hashes = append(hashes, m.hash)
+			if l := s.at(m.hash); l == nil || l.label != label || l.secondaryText() == "" {
 				t.Errorf("%s has a variant that is not there", v.key)
 			}
 		}
 		for a, hash := range v.aliases {
-			if !slices.Contains(v.hashes, hash) {
+			if !slices.Contains(hashes, hash) {
 				t.Errorf("the alias %q of %s leads nowhere", a, v.key)
 			}
 		}

@@ -164,7 +164,7 @@ func FuzzCell(f *testing.F) {
 		e.SetIdentity([]byte(body), tag)
 		e.Secondary, e.Vary, e.Validator, e.Date = secondary, []string{name}, tag+value, []byte(value)
 		e.Fields, e.Missing = []Field{{[]byte(name), []byte(value)}, {[]byte("Link"), []byte(body)}}, []Field{{[]byte(value), []byte(name)}}
-		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)), NoCache: head}
+		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)), NoCache: head, Heuristic: len(own)%2 == 0, SetsCookie: len(name)%2 == 0}
 		e.LastModified, e.Status = timeOf(n), len(key)
 		if head {
 			e.Head = &Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag), Paints: int(int32(n))}

@@ -113,8 +113,7 @@ func (w *encoder) common(e *Entry) {
 	for _, d := range [...]int64{int64(e.Policy.StaleWhileRevalidate), int64(e.Policy.StaleIfError), int64(e.Policy.StaleWhenLost)} {
 		w.int(d)
 	}
-	w.bool(e.Policy.MustRevalidate)
-	w.bool(e.Policy.NoCache)
+	w.flags(&e.Policy)
 	head := e.Head
 	if head == nil {
 		head = &Head{}
@@ -129,7 +128,7 @@ func parseCommon(text []byte) *common {
 	r := &decoder{b: text}
 	p := &c.policy
 	p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost = r.duration(), r.duration(), r.duration()
-	p.MustRevalidate, p.NoCache = r.bool(), r.bool()
+	r.flags(p)
 	c.head.Type, c.head.Always, c.head.WithBody = r.part(), r.part(), r.part()
 	c.rest = r.b
 	return c

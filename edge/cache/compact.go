@@ -2,6 +2,7 @@ package cache
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"unsafe"
 )
@@ -62,6 +63,20 @@ func (c *Cache) keepCompact() {
 	}
 }
 
+// atOnce is how many entries may be there for a request to compact: that takes less than a millisecond.
+const atOnce = 4 << 10
+
+// haveCompact has the janitor compact, as keepCompact does, because a request is not to wait for that where there is much.
+func (c *Cache) haveCompact() {
+	switch {
+	case c.arena.emptiable.Load() <= c.loss:
+	case c.counts.entries.Load() <= atOnce:
+		c.compact()
+	default:
+		c.janitor.call()
+	}
+}
+
 // compact moves the cells of sparse slabs together, so that these can be given back. It is worth its time, some milliseconds in
 // which a shelf is locked for some tens of microseconds, when much is lost to holes.
 func (c *Cache) compact() {
@@ -79,11 +94,9 @@ func (c *Cache) compact() {
 
 // gather moves the cells of a shelf that lie in slabs that are to be emptied. Its books alone say where they lie.
 func (s *shelf) gather(a *arena, leaving []bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for hash, r := range s.books {
-		if r != onHeap && int(r.slab()) < len(leaving) && leaving[r.slab()] {
+	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) {
+		if r, ok := s.books[hash]; ok && r != onHeap && int(r.slab()) < len(leaving) && leaving[r.slab()] {
 			s.books[hash] = a.move(r)
 		}
-	}
+	})
 }

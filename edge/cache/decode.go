@@ -115,9 +115,14 @@ func (r *decoder) policy() (p cachepolicy.Entry) {
 	for _, d := range [...]*time.Duration{&p.Age, &p.Lifetime, &p.StaleWhileRevalidate, &p.StaleIfError, &p.StaleWhenLost} {
 		*d = r.duration()
 	}
-	p.MustRevalidate = r.bool()
-	p.NoCache = r.bool()
+	r.flags(&p)
 	return p
+}
+
+func (r *decoder) flags(p *cachepolicy.Entry) {
+	for _, flag := range [...]*bool{&p.MustRevalidate, &p.NoCache, &p.Heuristic, &p.SetsCookie} {
+		*flag = r.bool()
+	}
 }
 
 func (r *decoder) fields() []Field {
@@ -175,8 +180,8 @@ func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
 	return body[n:]
 }
 
-// decodeSentence reads a purge or drop, its mark and its time.
-func decodeSentence(head []byte) (p Purge, mark Mark, now time.Time, err error) {
+// decodePurge reads a purge or drop, its mark and its time.
+func decodePurge(head []byte) (p Purge, mark Mark, now time.Time, err error) {
 	r := &decoder{b: head}
 	mark = Mark(r.uint())
 	p.All = r.bool()

@@ -25,7 +25,7 @@ type disk struct {
 	log      func(msg string, args ...any)
 	restored func(*Entry)
 	seeds    *seeds
-	marks    *marks
+	marks    *invalidations
 	lock     *os.File
 	newer    func(e *Entry) bool // reports whether memory has another entry in the place of this one
 	queue    chan errand
@@ -42,7 +42,7 @@ type disk struct {
 	fresh    bool       // it is
 	bytes    int64
 	index    index
-	swept    Mark // every place was judged by what was ruled up to here
+	swept    Mark // every place was checked against what was invalidated up to here
 
 	hits, errors, dropped atomic.Uint64
 }

@@ -116,7 +116,7 @@ func full() *Entry {
 	e.Missing = []Field{{[]byte("Link"), []byte("<x>")}}
 	e.LastModified = t0.Add(time.Nanosecond)
 	e.Policy = cachepolicy.Entry{
-		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true,
+		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
 	}
 	e.AddCodings()
 	e.Hit()
@@ -430,8 +430,8 @@ func TestDropOnDisk(t *testing.T) {
 	}
 }
 
-// What was dropped and is forgotten by the rulings is not found on disk either.
-func TestForgottenRulingsOnDisk(t *testing.T) {
+// What was dropped and is no longer known to the invalidations is not found on disk either.
+func TestForgottenInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	c.Put(entry("/dropped", "a", "tag 1"), c.Now())
@@ -444,7 +444,7 @@ func TestForgottenRulingsOnDisk(t *testing.T) {
 	c.Drop(tags...)
 	c.tidy()
 	if len(c.marks.labels) > 0 || c.Stats().DiskEntries != 1 {
-		t.Errorf("%d rulings are kept, Stats() = %+v", len(c.marks.labels), c.Stats())
+		t.Errorf("%d invalidations are kept, Stats() = %+v", len(c.marks.labels), c.Stats())
 	}
 	if c.Get("/dropped") != nil || c.Get("/kept") == nil {
 		t.Error("what was dropped is there, or what was not is gone")

@@ -1,9 +1,6 @@
 package cache
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // record notes a purge or drop, so that it is known after a restart. A lasting one is known whenever that comes, also after a
 // power failure; others when the label is next set.
@@ -13,7 +10,7 @@ func (d *disk) record(p *Purge, mark Mark, now time.Time, lasting bool) {
 	if d.concernsNothing(p) {
 		return
 	}
-	err := d.appendSentence(p, mark, now)
+	err := d.appendPurge(p, mark, now)
 	if err == nil && lasting {
 		err = d.sync()
 	}
@@ -26,24 +23,29 @@ func (d *disk) record(p *Purge, mark Mark, now time.Time, lasting bool) {
 }
 
 // concernsNothing reports whether nothing that was ever written, and may be found after a restart, can be meant. What is still
-// to be written is judged by the purge before.
+// to be written is checked against the purge before.
 func (d *disk) concernsNothing(p *Purge) bool {
 	if len(d.segments) == 0 {
 		return true
 	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return !p.scans() && !slices.ContainsFunc(p.Keys, func(key string) bool { return d.index.mentions(d.seeds.labelOfURL(key)) })
+	if p.scans() {
+		return false
+	}
+	mentioned := false
+	inBatches(d.mu.RLocker(), values(p.Keys), func(key string) {
+		mentioned = mentioned || d.index.mentions(d.seeds.labelOfURL(key))
+	})
+	return !mentioned
 }
 
-// appendSentence writes a purge, one of many surrogate keys in parts.
-func (d *disk) appendSentence(p *Purge, mark Mark, now time.Time) error {
+// appendPurge writes a purge, one of many surrogate keys in parts.
+func (d *disk) appendPurge(p *Purge, mark Mark, now time.Time) error {
 	rest := *p
 	for first := true; first || len(rest.Tags) > 0; first = false {
 		part := rest
 		part.Tags = rest.Tags[:min(len(rest.Tags), tagsInRecord)]
-		head := encodeSentence(&part, mark, now)
-		if _, _, _, err := d.append(int64(recordStart+len(head)), kindSentence, head, nil); err != nil {
+		head := encodePurge(&part, mark, now)
+		if _, _, _, err := d.append(int64(recordStart+len(head)), kindPurge, head, nil); err != nil {
 			return err
 		}
 		rest = Purge{Tags: rest.Tags[len(part.Tags):], Soft: p.Soft}
@@ -51,30 +53,24 @@ func (d *disk) appendSentence(p *Purge, mark Mark, now time.Time) error {
 	return nil
 }
 
-// purge applies to what lies on disk a sentence that is recorded, and returns how many entries that are nowhere else it hit.
+// purge applies to what lies on disk a purge that is recorded, and returns how many entries that are nowhere else it hit.
 // The others are those whose places are known from memory.
-func (d *disk) purge(p *Purge, s *sentence, mark Mark, known []*place) (n int) {
+func (d *disk) purge(p *Purge, s *purgeSpec, mark Mark, known []*place) (n int) {
 	concerned := d.concerned(p, s)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, p := range known {
-		d.hit(p, s)
-	}
-	for _, p := range concerned {
+	inBatches(&d.mu, values(known), func(p *place) { d.hit(p, s) })
+	inBatches(&d.mu, values(concerned), func(p *place) {
 		if p.asked < mark && d.hit(p, s) {
 			n++
 		}
-	}
+	})
 	if !s.soft {
-		for _, l := range s.labels { // those of surrogate keys are at no place
-			d.index.clear(l)
-		}
+		inBatches(&d.mu, values(s.labels), d.index.clear) // those of surrogate keys are at no place
 	}
 	return n
 }
 
 // hit makes a place of no use, or stale; it is false where it was that already.
-func (d *disk) hit(p *place, s *sentence) bool {
+func (d *disk) hit(p *place, s *purgeSpec) bool {
 	switch {
 	case !s.soft:
 		return d.index.retire(p)
@@ -85,16 +81,17 @@ func (d *disk) hit(p *place, s *sentence) bool {
 	return true
 }
 
-// concerned are the places that a sentence is about. Their keys are read where prefixes are named.
-func (d *disk) concerned(p *Purge, s *sentence) []*place {
+// concerned are the places that a purge is about. Their keys are read where prefixes are named.
+func (d *disk) concerned(p *Purge, s *purgeSpec) []*place {
 	if !p.scans() {
 		if places, all := d.under(s.labels); all {
 			return places
 		}
 	}
 	concerned, others := d.concernedByLabels(s)
+	begins := s.begins()
 	for _, p := range others {
-		if n, ok := d.name(p); ok && s.begins(n.key) {
+		if n, ok := d.name(p); ok && begins(n.key) {
 			concerned = append(concerned, p)
 		}
 	}
@@ -103,27 +100,30 @@ func (d *disk) concerned(p *Purge, s *sentence) []*place {
 
 // under are the places of some addresses; they are not all where one varies.
 func (d *disk) under(labels []uint64) (places []*place, all bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	for _, l := range labels {
-		p := d.index.at[l].place
-		if p == nil {
-			continue
+	all = true
+	inBatches(d.mu.RLocker(), values(labels), func(l uint64) {
+		if p := d.index.at[l].place; p != nil {
+			all = all && !p.varies()
+			places = append(places, p)
 		}
-		if p.varies() {
-			return nil, false
-		}
-		places = append(places, p)
-	}
-	return places, true
+	})
+	return places, all
 }
 
-func (d *disk) concernedByLabels(s *sentence) (concerned, others []*place) {
-	about := s.aboutLabels()
+// places are those of each segment. What is stored from now on has been checked against every purge that is recorded.
+func (d *disk) places() (lists [][]*place) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	for _, segment := range d.segments {
-		for _, p := range segment.places {
+	for _, s := range d.segments {
+		lists = append(lists, s.places)
+	}
+	return lists
+}
+
+func (d *disk) concernedByLabels(s *purgeSpec) (concerned, others []*place) {
+	about := s.aboutLabels()
+	for _, list := range d.places() {
+		inBatches(d.mu.RLocker(), values(list), func(p *place) {
 			switch {
 			case p.gone:
 			case about(p.labels):
@@ -131,7 +131,7 @@ func (d *disk) concernedByLabels(s *sentence) (concerned, others []*place) {
 			case len(s.prefixes) > 0:
 				others = append(others, p)
 			}
-		}
+		})
 	}
 	return concerned, others
 }
@@ -140,25 +140,22 @@ func (d *disk) concernedByLabels(s *sentence) (concerned, others []*place) {
 func (d *disk) sweep() {
 	now := d.marks.now()
 	d.mu.RLock()
-	segments, swept := d.segments, d.swept
+	swept := d.swept
 	d.mu.RUnlock()
 	if swept >= now {
 		return
 	}
-	for _, s := range segments {
-		d.sweepSegment(s)
+	d.writing.Lock() // what was checked before is in its place then
+	lists := d.places()
+	d.writing.Unlock()
+	for _, list := range lists {
+		inBatches(&d.mu, values(list), func(p *place) {
+			if !p.gone && d.marks.dropped(p.labels, p.asked) {
+				d.index.retire(p)
+			}
+		})
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.swept = now
-}
-
-func (d *disk) sweepSegment(s *segment) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, p := range s.places {
-		if !p.gone && d.marks.dropped(p.labels, p.asked) {
-			d.index.retire(p)
-		}
-	}
 }

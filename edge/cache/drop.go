@@ -11,16 +11,16 @@ func (c *Cache) Drop(tags ...string) {
 	for i, t := range tags {
 		labels[i] = c.seeds.labelOfTag(t)
 	}
-	c.ruleDrop(sentence{labels: labels}, &Purge{Tags: tags})
+	c.applyDrop(&purgeSpec{labels: labels}, &Purge{Tags: tags})
 }
 
 // DropAll forgets everything.
 func (c *Cache) DropAll() {
-	c.ruleDrop(sentence{all: true}, &Purge{All: true})
+	c.applyDrop(&purgeSpec{all: true}, &Purge{All: true})
 }
 
-func (c *Cache) ruleDrop(s sentence, p *Purge) {
-	mark := c.marks.rule(s)
+func (c *Cache) applyDrop(s *purgeSpec, p *Purge) {
+	mark := c.marks.apply(s)
 	c.onDisk(func(d *disk) { d.record(p, mark, time.Time{}, false) })
 	c.counts.drops.Add(1)
 	c.janitor.call()

@@ -75,8 +75,14 @@ func (w *encoder) policy(p *cachepolicy.Entry) {
 	for _, d := range [...]time.Duration{p.Age, p.Lifetime, p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost} {
 		w.int(int64(d))
 	}
-	w.bool(p.MustRevalidate)
-	w.bool(p.NoCache)
+	w.flags(p)
+}
+
+// flags writes the flags of a policy. Ended is not among them: a soft purge is written as such.
+func (w *encoder) flags(p *cachepolicy.Entry) {
+	for _, flag := range [...]bool{p.MustRevalidate, p.NoCache, p.Heuristic, p.SetsCookie} {
+		w.bool(flag)
+	}
 }
 
 func (w *encoder) fields(list []Field) {
@@ -118,8 +124,8 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	return w.b, body
 }
 
-// encodeSentence writes a purge or drop as the head of a record.
-func encodeSentence(p *Purge, mark Mark, now time.Time) []byte {
+// encodePurge writes a purge or drop as the head of a record.
+func encodePurge(p *Purge, mark Mark, now time.Time) []byte {
 	var w encoder
 	w.uint(uint64(mark))
 	w.bool(p.All)

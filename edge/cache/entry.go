@@ -50,7 +50,7 @@ type stored struct {
 	labels  []uint64 // of Key and of Tags
 	few     [4]uint64
 	cost    int64         // as it is counted
-	checked atomic.Uint64 // one more than the last mark against which it was judged, and kept
+	checked atomic.Uint64 // one more than the last mark against which it was checked, and kept
 	hash    uint64        // of Key and Secondary
 	origin  *place        // on disk, if it came from there
 	aliases []string      // other secondary keys of one that goes to disk

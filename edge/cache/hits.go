@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"maps"
 	"runtime"
 	"sync"
 	"time"
@@ -18,14 +19,16 @@ type hits struct {
 	buried, bytes int64    // those that only count no more
 }
 
-func (h *hits) inMemory(p *Purge, s *sentence) {
+func (h *hits) inMemory(p *Purge, s *purgeSpec) {
 	if p.scans() {
 		h.everywhere(s)
 		h.cache.janitor.buried = h.cache.janitor.buried || !p.Soft
 		return
 	}
 	for i, key := range p.Keys {
-		h.under(key, s.labels[i])
+		if h.under(key, s.labels[i]); (i+1)%batch == 0 {
+			breathe((i + 1) / batch)
+		}
 	}
 }
 
@@ -48,16 +51,17 @@ func (h *hits) under(key string, label uint64) {
 	}
 }
 
-// everywhere hits the entries that a sentence concerns, on several processors: most of the time goes by waiting for memory. The
-// janitor takes them away.
-func (h *hits) everywhere(rule *sentence) {
-	parts := make([]hits, min(runtime.GOMAXPROCS(0), shelves))
+// everywhere hits the entries that a purge concerns, on half of the processors: most of the time goes by waiting for memory, and
+// requests need the others. The janitor takes them away.
+func (h *hits) everywhere(spec *purgeSpec) {
+	parts := make([]hits, min(max(1, runtime.GOMAXPROCS(0)/2), shelves))
+	concerns := spec.concerns()
 	var wg sync.WaitGroup
 	for p := range parts {
 		parts[p] = *h
 		wg.Go(func() {
 			for i := p; i < shelves; i += len(parts) {
-				parts[p].among(&h.cache.shelves[i], rule)
+				parts[p].among(&h.cache.shelves[i], concerns)
 			}
 		})
 	}
@@ -70,20 +74,15 @@ func (h *hits) everywhere(rule *sentence) {
 	}
 }
 
-func (h *hits) among(s *shelf, rule *sentence) {
-	concerns := rule.concerns()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for hash := range s.books {
-		h.bury(s, hash, concerns)
-	}
+func (h *hits) among(s *shelf, concerns func(*cell) bool) {
+	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) { h.bury(s, hash, concerns) })
 }
 
 // bury hits an entry, if it is concerned: it is not found any more, and not counted.
 func (h *hits) bury(s *shelf, hash uint64, concerns func(*cell) bool) {
 	l := s.at(hash)
 	switch {
-	case !l.is(onShelf) || l.mark >= h.mark || !concerns(l):
+	case l == nil || !l.is(onShelf) || l.mark >= h.mark || !concerns(l):
 	case h.soft:
 		h.soften(s, l, hash)
 	default:

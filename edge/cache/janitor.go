@@ -1,13 +1,16 @@
 package cache
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // A janitor removes, in a goroutine of its own, what was dropped, and takes from ristretto what was purged.
 type janitor struct {
 	bell, stop, gone chan struct{}
 
 	mu     sync.Mutex // held while everything is looked at
-	swept  Mark       // everything stored was judged by what was ruled up to here
+	swept  Mark       // every stored entry was checked against what was invalidated up to here
 	buried bool       // something on the shelves was purged
 	litter []uint64   // hashes of what is off the shelves, and still with ristretto
 }
@@ -49,7 +52,7 @@ func (c *Cache) tidy() {
 	}
 	c.sweep()
 	if many {
-		c.marks.forget(c.janitor.swept) // every entry was judged
+		c.marks.forget(c.janitor.swept) // every entry was checked
 	}
 	litter := c.janitor.litter
 	c.janitor.litter = nil
@@ -67,17 +70,16 @@ func (c *Cache) sweep() {
 	for i := range c.shelves {
 		c.sweepShelf(&c.shelves[i])
 	}
+	c.keepCompact() // soon: until then ristretto makes room for what is lost to holes
 	c.onDisk((*disk).sweep)
 	c.janitor.swept, c.janitor.buried = now, false
 }
 
 func (c *Cache) sweepShelf(s *shelf) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for hash := range s.books {
-		if l := s.at(hash); !l.is(onShelf) || !c.marks.keepCell(l) {
+	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) {
+		if l := s.at(hash); l != nil && (!l.is(onShelf) || !c.marks.keepCell(l)) {
 			c.off(s, hash)
 			c.janitor.litter = append(c.janitor.litter, hash)
 		}
-	}
+	})
 }

@@ -36,7 +36,11 @@ func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (
 	if p == nil {
 		return nil, nil
 	}
-	e, aliases = d.load(p)
+	if e, aliases = d.load(p); e != nil {
+		d.mu.Lock()
+		d.index.use(p)
+		d.mu.Unlock()
+	}
 	if e == nil || e.Key != key || e.Secondary != secondary && !slices.Contains(aliases, secondary) || !slices.Equal(e.Vary, names) {
 		return nil, nil
 	}

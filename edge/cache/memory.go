@@ -39,3 +39,6 @@ func (m *memory[T]) recall(key string, now time.Time) (what T, ok bool) {
 	var none T
 	return none, false
 }
+
+// forget drops what is kept of a key.
+func (m *memory[T]) forget(key string) { delete(m.known, key) }

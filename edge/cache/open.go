@@ -9,8 +9,8 @@ import (
 )
 
 // openDisk opens the tier in a folder, which it makes, and learns what lies there. The newest mark that is found is where marks
-// begin: everything there has been judged by what was ruled before.
-func openDisk(o Options, seeds *seeds, m *marks) (*disk, error) {
+// begin: everything there has been checked against what was invalidated before.
+func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
 	}
@@ -19,7 +19,7 @@ func openDisk(o Options, seeds *seeds, m *marks) (*disk, error) {
 		return nil, fmt.Errorf("locking the folder of the cache: %w", err)
 	}
 	d := &disk{
-		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, marks: m, lock: lock, index: index{at: map[uint64]spot{}},
+		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, marks: m, lock: lock, index: index{at: map[uint64]spot{}, variants: map[uint64][]*place{}},
 		queue: make(chan errand, maxQueued), maxQueue: o.MaxBytes / frontPart, written: make(chan struct{}),
 	}
 	if d.log == nil {
@@ -50,7 +50,7 @@ func (d *disk) rebuild() error {
 	if err != nil {
 		return err
 	}
-	past := &marks{}
+	past := &invalidations{}
 	for i, number := range slices.Backward(numbers) {
 		d.number = max(d.number, number)
 		s, err := openSegment(d.dir, number)
@@ -77,17 +77,17 @@ func (d *disk) rebuild() error {
 }
 
 // learn takes in what is in a segment, the last record first, and reports whether nothing was lost in its middle.
-func (d *disk) learn(s *segment, past *marks) (whole bool) {
+func (d *disk) learn(s *segment, past *invalidations) (whole bool) {
 	records, whole := s.walk()
 	for _, r := range slices.Backward(records) {
 		switch r.kind {
-		case kindSentence:
-			p, mark, now, err := decodeSentence(r.head)
+		case kindPurge:
+			p, mark, now, err := decodePurge(r.head)
 			if err != nil {
 				return false
 			}
 			d.swept = max(d.swept, mark)
-			past.impose(mark, sentenceOf(d.seeds, &p, now))
+			past.applyAt(mark, specOf(d.seeds, &p, now))
 		case kindEntry:
 			decoder := &decoder{b: r.head}
 			if n := decoder.name(); !decoder.bad {
@@ -100,14 +100,14 @@ func (d *disk) learn(s *segment, past *marks) (whole bool) {
 }
 
 // remember takes in an entry that lies on disk, unless it was dropped since, or a newer one was found.
-func (d *disk) remember(s *segment, r foundRecord, n *name, past *marks) {
+func (d *disk) remember(s *segment, r foundRecord, n *name, past *invalidations) {
 	p := d.placeOf(s, r.off, r.size, n)
-	verdict := past.about(n.key, p.labels)
-	if verdict.hard > n.asked {
+	found := past.about(n.key, p.labels)
+	if found.hard > n.asked {
 		return
 	}
-	if verdict.soft > n.asked && p.softened == 0 {
-		p.softened = verdict.when
+	if found.soft > n.asked && p.softened == 0 {
+		p.softened = found.when
 	}
 	d.index.addOlder(p)
 }

@@ -1,5 +1,7 @@
 package cache
 
+import "slices"
+
 // A place is where an entry lies on disk, and what has to be known of it in memory: some hundred bytes.
 type place struct {
 	segment  *segment
@@ -15,8 +17,9 @@ type place struct {
 // An index finds places. Under the label of an address stands the one that was written last, under the hashes of variants
 // theirs: so one for a variant tells, at the address, by which names it varies.
 type index struct {
-	at    map[uint64]spot
-	there int64 // places that are not gone
+	at       map[uint64]spot
+	variants map[uint64][]*place // those of an address that are not gone, the least recently used first
+	there    int64               // places that are not gone
 }
 
 type spot struct {
@@ -52,6 +55,9 @@ func (x *index) mentions(label uint64) bool { return x.at[label].place != nil }
 func (x *index) add(p *place) {
 	x.there++
 	x.replace(p)
+	if p.varies() {
+		x.enter(p)
+	}
 	x.at[p.labels[0]] = spot{place: p}
 	for _, k := range p.keys {
 		x.at[k] = spot{place: p}
@@ -73,8 +79,34 @@ func (x *index) addOlder(p *place) {
 			x.at[k] = spot{place: p}
 		}
 	}
+	if p.varies() {
+		if len(x.variants[p.labels[0]]) >= maxVariants {
+			p.gone = true // newer ones have its place
+			p.segment.places = append(p.segment.places, p)
+			return
+		}
+		x.variants[p.labels[0]] = slices.Insert(x.variants[p.labels[0]], 0, p)
+	}
 	x.there++
 	p.segment.places = append(p.segment.places, p)
+}
+
+// enter makes a variant the last used one of its address; where there are too many, the first goes.
+func (x *index) enter(p *place) {
+	label := p.labels[0]
+	if list := x.variants[label]; len(list) >= maxVariants {
+		x.retire(list[0])
+	}
+	x.variants[label] = append(x.variants[label], p)
+}
+
+// use makes a variant the last used one, if it is not gone.
+func (x *index) use(p *place) {
+	list := x.variants[p.labels[0]]
+	if i := slices.Index(list, p); i >= 0 {
+		copy(list[i:], list[i+1:])
+		list[len(list)-1] = p
+	}
 }
 
 // replace retires the place that has the same keys as another.
@@ -114,7 +146,19 @@ func (x *index) retire(p *place) bool {
 	}
 	p.gone = true
 	x.there--
+	if p.varies() {
+		x.withdraw(p)
+	}
 	return true
+}
+
+// withdraw strikes a variant from those of its address.
+func (x *index) withdraw(p *place) {
+	label := p.labels[0]
+	list := slices.DeleteFunc(x.variants[label], func(o *place) bool { return o == p })
+	if x.variants[label] = list; len(list) == 0 {
+		delete(x.variants, label)
+	}
 }
 
 // remove forgets what lies in a segment.

@@ -25,12 +25,12 @@ func (c *Cache) Purge(p Purge, now time.Time) int {
 		c.onDisk((*disk).flush) // what is on its way there is counted there
 		c.sweep()               // what was dropped is not purged once more
 	}
-	s := sentenceOf(&c.seeds, &p, now)
-	mark := c.marks.rule(s)
+	s := specOf(&c.seeds, &p, now)
+	mark := c.marks.apply(s)
 	hit := &hits{cache: c, mark: mark, soft: p.Soft, when: now}
 	c.onDisk(func(d *disk) { d.record(&p, mark, now, true) })
-	hit.inMemory(&p, &s)
-	c.onDisk(func(d *disk) { hit.n += d.purge(&p, &s, mark, hit.origins) })
+	hit.inMemory(&p, s)
+	c.onDisk(func(d *disk) { hit.n += d.purge(&p, s, mark, hit.origins) })
 	if c.janitor.swept == mark-1 {
 		c.janitor.swept = mark
 	}

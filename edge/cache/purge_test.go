@@ -156,14 +156,18 @@ func TestPrefixesAreForgotten(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/kept", "a"), c.Now())
 	asked := c.Now()
-	for i := range maxPrefixes + 1 {
-		c.Purge(Purge{Prefixes: []string{fmt.Sprint("/", i)}}, t0)
+	for i := range 10 {
+		p := Purge{}
+		for k := range maxPrefixes/10 + 1 {
+			p.Prefixes = append(p.Prefixes, fmt.Sprint("/", k, "-", i))
+		}
+		c.Purge(p, t0)
 	}
 	c.tidy()
-	if n := len(c.marks.prefixes); n > maxPrefixes || c.Get("/kept") == nil {
+	if n := c.marks.prefixes.n; n > maxPrefixes || c.Get("/kept") == nil {
 		t.Errorf("%d prefixes are kept, the entry that none concerns is there: %v", n, c.Get("/kept") != nil)
 	}
-	if c.Put(entry("/7", "b"), asked) {
+	if c.Put(entry("/7-3", "b"), asked) {
 		t.Error("what was asked for before its prefix was purged is stored")
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Numbers are little-endian, checksums CRC-32C. The marker tells a record from bytes that look like one: nobody who has a say in
 // what a body contains knows it.
 const (
-	form         = "iecache2"
+	form         = "iecache3"
 	segmentStart = len(form) + markerSize + 4
 	markerSize   = 8
 	recordStart  = markerSize + 1 + 4*4
@@ -26,7 +26,7 @@ const (
 
 const (
 	kindEntry = 1 + iota
-	kindSentence
+	kindPurge
 )
 
 var errDamaged = errors.New("damaged record")

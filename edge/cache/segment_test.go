@@ -233,16 +233,16 @@ func FuzzDecodeEntry(f *testing.F) {
 	})
 }
 
-func FuzzDecodeSentence(f *testing.F) {
+func FuzzDecodePurge(f *testing.F) {
 	for _, row := range purges {
-		f.Add(encodeSentence(&row.purge, 7, t0))
+		f.Add(encodePurge(&row.purge, 7, t0))
 	}
 	f.Fuzz(func(t *testing.T, head []byte) {
-		p, mark, now, err := decodeSentence(head)
+		p, mark, now, err := decodePurge(head)
 		if err != nil {
 			return
 		}
-		got, at, when, err := decodeSentence(encodeSentence(&p, mark, now))
+		got, at, when, err := decodePurge(encodePurge(&p, mark, now))
 		if err != nil || at != mark || !when.Equal(now) || fmt.Sprint(got) != fmt.Sprint(p) {
 			t.Fatalf("%+v at %d, %v is read as %+v at %d, %v with the error %v", p, mark, now, got, at, when, err)
 		}

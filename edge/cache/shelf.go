@@ -84,9 +84,9 @@ func (s *shelf) rivals(e *Entry) (rivals []uint64) {
 	if v == nil {
 		return rivals
 	}
-	for _, hash := range v.hashes {
-		if hash != e.hash && (e.Secondary == "" || v.key != e.Key || !slices.Equal(v.names, e.Vary)) {
-			rivals = append(rivals, hash)
+	for _, m := range v.members {
+		if m.hash != e.hash && (e.Secondary == "" || v.key != e.Key || !slices.Equal(v.names, e.Vary)) {
+			rivals = append(rivals, m.hash)
 		}
 	}
 	return rivals
@@ -125,7 +125,9 @@ func (s *shelf) under(key string, label uint64) (hashes []uint64) {
 		hashes = append(hashes, label)
 	}
 	if v := s.varied[label]; v != nil && v.key == key {
-		hashes = append(hashes, v.hashes...)
+		for _, m := range v.members {
+			hashes = append(hashes, m.hash)
+		}
 	}
 	return hashes
 }

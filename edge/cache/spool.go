@@ -68,7 +68,7 @@ func (s *Spool) Run() (body []byte, err error) {
 	return s.run()
 }
 
-// Keep is Run for a body that is to be stored by a function, which is called with it if there is one. Flights that have landed
+// Keep is Run for a body that is to be stored by a function, which is called with it if there is one. Fetches that have ended
 // with this spool are joined until that is done, so that nobody asks for what is about to be there.
 func (s *Spool) Keep(store func(body []byte)) error {
 	defer close(s.ended)

@@ -62,6 +62,9 @@ func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *
 	defer s.mu.RUnlock()
 	l, hash := s.find(c, key, label, secondary) // it may be found by an alias
 	s.count(c, hash)
+	if v := s.variedAt(key, label); v != nil {
+		v.use(hash)
+	}
 	return c.living(s, l, hash), l != nil
 }
 
@@ -125,13 +128,17 @@ func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 	for _, old := range rivals {
 		c.off(s, old)
 	}
+	if old, ok := s.surplus(e); ok { // rivals are off: it is none of them
+		c.push(s, old)
+		rivals = append(rivals, old)
+	}
 	t, ok := c.shelve(s, e, p, compact)
 	s.mu.Unlock()
 	if c.disk != nil && e.origin == nil {
 		c.disk.hide(e)
 	}
+	c.haveCompact() // before ristretto makes room for what is lost to holes
 	c.hand(e.hash, t, rivals)
-	c.keepCompact()
 	return ok && c.has(e) // ristretto may not want what is too large for the front
 }
 
@@ -211,9 +218,14 @@ func (c *Cache) off(s *shelf, hash uint64) bool {
 // drop takes an entry off its shelf, which is locked, if neither the front nor ristretto keeps it.
 func (c *Cache) drop(s *shelf, hash uint64) {
 	l := s.at(hash)
-	if l.state&(inFront|kept) != 0 {
-		return
+	if l.state&(inFront|kept) == 0 {
+		c.push(s, hash)
 	}
+}
+
+// push takes an entry off its shelf, which is locked, to disk if there is a tier.
+func (c *Cache) push(s *shelf, hash uint64) {
+	l := s.at(hash)
 	var e *Entry
 	if c.disk != nil && l.is(onShelf) {
 		e = c.leaving(s, l, hash)

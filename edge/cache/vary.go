@@ -1,17 +1,31 @@
 package cache
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+)
 
 // maxAliases is how many an entry may have.
 const maxAliases = 4
+
+// maxVariants is how many entries an address may have in memory, and as many on disk: the least recently used goes first.
+const maxVariants = 256
 
 // A varied is the record of a Vary (RFC 9111, section 4.1), and of the entries under its address, which are never purged from it
 // by halves: one that is not there any more is not on the shelf either.
 type varied struct {
 	key     string
 	names   []string
-	hashes  []uint64
+	members []member
+	clock   atomic.Uint64     // counts uses
 	aliases map[string]uint64 // secondary keys that lead to the entry of another; nil: none
+}
+
+// A member is one of the entries.
+type member struct {
+	hash uint64
+	used uint64 // what the clock said; changes also while the shelf is locked for reading
 }
 
 // vary enters an entry in the record of its address.
@@ -22,19 +36,39 @@ func (s *shelf) vary(e *Entry) {
 		s.varied[e.labels[0]] = v
 	}
 	delete(v.aliases, e.Secondary) // that key is its own now
-	v.hashes = append(v.hashes, e.hash)
+	v.members = append(v.members, member{e.hash, v.clock.Add(1)})
 }
 
 // unvary strikes it from there, with its aliases.
 func (s *shelf) unvary(hash, label uint64) {
 	v := s.varied[label]
-	v.hashes = slices.DeleteFunc(v.hashes, func(h uint64) bool { return h == hash })
+	v.members = slices.DeleteFunc(v.members, func(m member) bool { return m.hash == hash })
 	for _, a := range v.aliasesOf(hash) {
 		delete(v.aliases, a)
 	}
-	if len(v.hashes) == 0 {
+	if len(v.members) == 0 {
 		delete(s.varied, label)
 	}
+}
+
+// use notes that a variant was used.
+func (v *varied) use(hash uint64) {
+	for i := range v.members {
+		if m := &v.members[i]; m.hash == hash {
+			atomic.StoreUint64(&m.used, v.clock.Add(1))
+			return
+		}
+	}
+}
+
+// surplus is the variant that must go for another to come: the least recently used, where there are as many as may be. The shelf
+// is locked.
+func (s *shelf) surplus(e *Entry) (hash uint64, ok bool) {
+	v := s.variedAt(e.Key, e.labels[0])
+	if e.Secondary == "" || v == nil || len(v.members) < maxVariants {
+		return 0, false
+	}
+	return slices.MinFunc(v.members, func(a, b member) int { return cmp.Compare(a.used, b.used) }).hash, true
 }
 
 func (v *varied) aliasesOf(hash uint64) (list []string) {

@@ -12,6 +12,7 @@ import (
 const (
 	logKey   = "iconedge:log"
 	logKept  = 10_000      // events, about: an edge that was away for more of them drops its cache
+	logBytes = 64 << 20    // of large ones, about: after one of a megabyte so many fewer are kept
 	writeIn  = time.Second // an event
 	nothing  = "0-0"       // where a log stands that has no events
 	eventsAt = 100         // a time are read
@@ -40,10 +41,13 @@ func (f *Fleet) Publish(kind Kind, data string) error {
 	return nil
 }
 
+// kept is how many events are kept behind one of a size.
+func kept(size int) int64 { return int64(min(logKept, logBytes/max(1, size))) }
+
 // write appends an event, and says where the log stands then. The log is cut in whole nodes, which costs Redis nothing.
 func (f *Fleet) write(ctx context.Context, client *redis.Client, kind Kind, data string) (id string, err error) {
 	return client.XAdd(ctx, &redis.XAddArgs{
-		Stream: logKey, MaxLen: logKept, Approx: true, Values: []any{"node", f.node, "kind", string(kind), "data", data},
+		Stream: logKey, MaxLen: kept(len(data)), Approx: true, Values: []any{"node", f.node, "kind", string(kind), "data", data},
 	}).Result()
 }
 

@@ -383,13 +383,17 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseIdle closes the connection, unless answers are being written.
+// CloseIdle closes the connection, unless answers are being written. It does not wait for the client to take what TLS says last.
 func (c *Conn) CloseIdle() bool {
 	if !c.mu.TryLock() {
 		return false
 	}
 	defer c.mu.Unlock()
-	c.Conn.Close()
+	if _, secure := c.Conn.(*tls.Conn); secure {
+		go c.Conn.Close()
+	} else {
+		c.Conn.Close()
+	}
 	return true
 }
 

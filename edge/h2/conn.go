@@ -27,11 +27,12 @@ type Conn struct {
 	in      *[]byte // pooled; nil: nothing was read that waits
 	r       int
 	now     time.Time // of the batch of frames at hand
-	renewed time.Time // when the read deadline was moved
+	renewed time.Time // the use that the read deadline was moved for
 	partial bool      // half a frame, or half a header block, is here: the deadline is its
 	block   block
 	share   bodies.Share // of Config.Bodies: for half a frame, or half a header block
 	state   atomic.Int64 // milliseconds since 1970, and in the lowest bit whether a stream is open
+	sending atomic.Int64 // since when a write has been under way, in milliseconds since 1970; 0: none is
 
 	mu       sync.Mutex
 	out      *[]byte // pooled; nil: nothing waits to be written
@@ -45,9 +46,11 @@ type Conn struct {
 	running  int       // handlers
 	window   int64     // for bodies on all streams
 	initial  int64     // window of a new stream
+	resets   resets    // what this side has reset
 	memory   Memory    // of the peer's decoder
 	shrunk   bool      // the peer's table became smaller: the next block says so
 	final    uint32    // after GOAWAY: no stream above this one is answered
+	used     time.Time // when a request last began or ended, or DATA came on an open stream
 	begun    bool      // our SETTINGS, which come first (RFC 9113, section 3.4)
 	leaving  bool      // it is to be asked to leave
 	asked    bool      // to leave, by GOAWAY
@@ -63,7 +66,8 @@ func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	c.memory.open()
 	c.plain.Client, c.plain.Secure, c.plain.Fields = client, rw != net.Conn(link), &c.decoder
 	c.calm.begin()
-	c.tell(time.Now())
+	c.used = time.Now()
+	c.tell()
 	return c
 }
 
@@ -104,7 +108,7 @@ func (c *Conn) begin() error {
 	if err := c.rw.SetDeadline(c.now.Add(c.srv.config.Idle)); err != nil {
 		return err
 	}
-	c.renewed, c.writes = c.now, c.now
+	c.renewed, c.writes, c.used = c.now, c.now, c.now
 	for n := 0; n < len(Preface); {
 		if err := c.fill(); err != nil {
 			return err
@@ -178,49 +182,60 @@ func (c *Conn) batch() error {
 	if c.leaving && c.last >= c.final && len(c.streams) == 0 {
 		return io.EOF
 	}
-	c.tell(c.now)
+	c.tell()
 	return c.extend()
 }
 
-// tell says to those who look from outside whether a stream is open.
-func (c *Conn) tell(now time.Time) {
+// tell writes down, for readers that do not hold mu, whether a stream is open and when the connection was last used.
+func (c *Conn) tell() {
 	busy := int64(1)
 	if len(c.streams) == 0 {
 		busy = 0
 		c.streams, c.queue = nil, nil // an idle connection keeps no memory of busier days
 	}
-	c.state.Store(now.UnixMilli()<<1 | busy)
+	c.state.Store(c.used.UnixMilli()<<1 | busy)
 }
 
-// extend gives the client time for its next frame. The rest of one that has begun has a time of its own, whatever drips in.
+// extend gives the client time for its next request, or for the rest of a frame that has begun. Only requests and DATA on open
+// streams move the deadline: a client that sends PING, WINDOW_UPDATE, SETTINGS, PRIORITY or padding alone does not keep its
+// connection by that.
 func (c *Conn) extend() error {
 	half := c.in != nil && c.r < len(*c.in) || c.block.open()
+	used := c.used.Sub(c.renewed) > renew
 	switch {
-	case half && !c.partial:
-		if c.srv.config.Bodies.Keep(&c.share, halfCosts) != nil {
+	case half && (!c.partial || used):
+		if !c.partial && c.srv.config.Bodies.Keep(&c.share, halfCosts) != nil {
 			return broken(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
 		}
-		c.partial, c.renewed = true, time.Time{}
+		c.partial, c.renewed = true, c.used
 		return c.rw.SetReadDeadline(c.now.Add(halfway))
-	case !half && (c.partial || c.now.Sub(c.renewed) > renew):
+	case !half && (c.partial || used):
 		if c.partial {
 			c.srv.config.Bodies.Give(&c.share)
 		}
-		c.partial, c.renewed = false, c.now
-		return c.rw.SetReadDeadline(c.now.Add(c.srv.config.Idle + renew))
+		c.partial, c.renewed = false, c.used
+		return c.rw.SetReadDeadline(c.used.Add(c.srv.config.Idle + renew))
 	}
 	return nil
 }
 
-// waits reports whether an error of reading is only that a client is silent, which has answers to wait for.
+// waits reports whether an error of reading means only that a silent client waits for responses, or that it has taken the last one
+// more recently than its read deadline knows.
 func (c *Conn) waits(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !errors.Is(err, os.ErrDeadlineExceeded) || c.partial || len(c.streams) == 0 || c.dead != nil {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || c.partial || c.dead != nil {
 		return false
 	}
-	c.renewed = time.Now()
-	return c.rw.SetReadDeadline(c.renewed.Add(c.srv.config.Idle)) == nil
+	from, now := c.used, time.Now()
+	switch {
+	case len(c.streams) > 0:
+		from = now
+	case c.leaving || now.Sub(from) >= c.srv.config.Idle:
+		return false
+	}
+	c.renewed = from
+	return c.rw.SetReadDeadline(from.Add(c.srv.config.Idle)) == nil
 }
 
 // leave ends the connection, and tells the client why where that is its doing.
@@ -350,6 +365,8 @@ func (c *Conn) flush() error {
 			return c.failed(err)
 		}
 	}
+	c.sending.Store(now.UnixMilli())
+	defer c.sending.Store(0)
 	var err error
 	if c.link == c.rw {
 		_, err = c.link.Write(*c.out)

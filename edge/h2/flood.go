@@ -14,7 +14,8 @@ const (
 )
 
 // A flood counts frames that bring nothing against what a client that is well asks for: PING, SETTINGS, RST_STREAM, PRIORITY,
-// WINDOW_UPDATE, empty DATA. It is what many of them cost that makes them an attack (RFC 9113, section 10.5).
+// WINDOW_UPDATE, empty DATA, and DATA and HEADERS that are padding for the greater part. It is what many of them cost that makes
+// them an attack (RFC 9113, section 10.5).
 type flood struct {
 	left  int
 	since time.Time
@@ -48,11 +49,13 @@ func cost(f frame) int {
 	case http2.FrameRSTStream:
 		return 2
 	case http2.FrameData:
-		if len(f.payload) > 0 {
+		if padding := f.padding(); len(f.payload) > padding && padding <= len(f.payload)/2 {
 			return 0
 		}
 	case http2.FrameHeaders:
-		return 0
+		if f.padding() <= len(f.payload)/2 {
+			return 0
+		}
 	}
 	return 1
 }

@@ -56,6 +56,14 @@ func appendCode(dst []byte, kind http2.FrameType, stream, code uint32) []byte {
 	return appendFrame(dst, kind, 0, stream, byte(code>>24), byte(code>>16), byte(code>>8), byte(code))
 }
 
+// padding is how many bytes of a payload pad it, with the byte that says so. That of a malformed frame is what it announces.
+func (f *frame) padding() int {
+	if !f.flags.Has(http2.FlagDataPadded) || len(f.payload) == 0 {
+		return 0
+	}
+	return 1 + int(f.payload[0])
+}
+
 // unpad takes the padding off a payload (RFC 9113, section 6.1).
 func (f *frame) unpad() error {
 	if !f.flags.Has(http2.FlagDataPadded) {

@@ -149,10 +149,47 @@ func (c *Conn) Serve() error {
 	return c.serve()
 }
 
-// Idle reports whether no stream is open, and since when the connection is as it is.
+// Idle reports whether no stream is open, and when the connection was last used: when a request began or ended, or DATA came.
 func (c *Conn) Idle() (idle bool, since time.Time) {
 	v := c.state.Load()
 	return v&1 == 0, time.UnixMilli(v >> 1)
+}
+
+// Waits reports whether the connection waits for nobody but its client, and since when: each of its streams is a request that is not
+// whole yet, or a response that the client does not take; or a write to the client is under way.
+func (c *Conn) Waits() (since time.Time, ok bool) {
+	if !c.mu.TryLock() {
+		began := c.sending.Load()
+		return time.UnixMilli(began), began > 0
+	}
+	defer c.mu.Unlock()
+	for _, s := range c.streams {
+		if s.request == nil && s.body == nil && !s.stuck(c.window) {
+			return time.Time{}, false
+		}
+		if since.IsZero() || s.began.Before(since) {
+			since = s.began
+		}
+	}
+	return since, len(c.streams) > 0
+}
+
+// CloseIdle closes the connection if no stream is open and nothing is being answered on it, and reports whether it did. It does not
+// wait for the client to take what TLS says last.
+func (c *Conn) CloseIdle() bool {
+	if !c.mu.TryLock() {
+		return false
+	}
+	defer c.mu.Unlock()
+	if len(c.streams) > 0 {
+		return false
+	}
+	if c.link == c.rw {
+		c.rw.Close()
+	} else {
+		go c.rw.Close()
+	}
+	return true
 }
 
 // Close ends the connection, whatever it is doing.

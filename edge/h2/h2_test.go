@@ -289,6 +289,22 @@ func TestFloods(t *testing.T) {
 			id := p.ask("POST", "/post", false)
 			p.repeat(5000, func(int) error { return p.WriteData(id, false, nil) })
 		}, http2.ErrCodeEnhanceYourCalm},
+		"DATA that is padding alone": {func(p *peer) {
+			id := p.ask("POST", "/post", false)
+			p.repeat(2300, func(int) error { return p.WriteDataPadded(id, false, nil, make([]byte, 255)) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"DATA that is mostly padding": {func(p *peer) {
+			id := p.ask("POST", "/post", false)
+			p.repeat(2300, func(int) error { return p.WriteDataPadded(id, false, []byte{'x'}, make([]byte, 255)) })
+		}, http2.ErrCodeEnhanceYourCalm},
+		"padded HEADERS that are reset": {func(p *peer) {
+			p.repeat(5000, func(int) error {
+				id := p.next
+				p.next += 2
+				p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.headers("GET", "/wait", "a", "b"), EndHeaders: true, PadLength: 255})
+				return p.WriteRSTStream(id, http2.ErrCodeCancel)
+			})
+		}, http2.ErrCodeEnhanceYourCalm},
 		"rapid reset of what runs": {func(p *peer) {
 			p.repeat(5000, func(int) error { return p.WriteRSTStream(p.ask("GET", "/wait", true), http2.ErrCodeCancel) })
 		}, http2.ErrCodeEnhanceYourCalm},
@@ -330,8 +346,8 @@ func TestFloods(t *testing.T) {
 			s := New(a, a, Config{})
 			p := connect(t, s)
 			go tt.send(p)
-			if code, told := p.ended(); !told || code != tt.want {
-				t.Errorf("the end: %v, told %v; want %v", code, told, tt.want)
+			if code, told := p.ended(); told && code != tt.want { // a client that goes on sending may see the reset alone
+				t.Errorf("the end: %v; want %v", code, tt.want)
 			}
 			if got := s.Stats(); tt.want == http2.ErrCodeEnhanceYourCalm && got.Calmed != 1 || tt.want != http2.ErrCodeEnhanceYourCalm && got.Broken != 1 {
 				t.Errorf("counted as %+v", got)
@@ -543,6 +559,97 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("%v, told %v, after %v", code, told, took)
 			}
 		},
+		"frames that are no request": func(t *testing.T, p *peer) {
+			id := p.ask("GET", "/ready/10", true)
+			start := time.Now()
+			go p.repeat(100, func(i int) error {
+				time.Sleep(time.Second)
+				switch i % 5 {
+				case 0:
+					return p.WritePing(false, [8]byte{})
+				case 1:
+					return p.WriteSettings()
+				case 2:
+					return p.WriteWindowUpdate(0, 1)
+				case 3:
+					return p.WritePriority(id, http2.PriorityParam{})
+				}
+				return p.WriteRawFrame(0xbe, 0, 0, nil)
+			})
+			p.ended()
+			if took := time.Since(start); took > 25*time.Second {
+				t.Errorf("after %v", took)
+			}
+		},
+		"pings and half pings": func(t *testing.T, p *peer) {
+			start := time.Now()
+			ping := []byte{0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}
+			p.Conn.Write(ping[:9])
+			go p.repeat(100, func(int) error {
+				time.Sleep(time.Second)
+				_, err := p.Conn.Write(append(bytes.Clone(ping[9:]), ping[:9]...))
+				return err
+			})
+			p.ended()
+			if took := time.Since(start); took > 45*time.Second { // it may begin when the idle time is nearly over
+				t.Errorf("after %v", took)
+			}
+		},
+		"padding and DATA on a stream that has ended": func(t *testing.T, p *peer) {
+			id := p.ask("GET", "/ready/10", true)
+			start := time.Now()
+			go p.repeat(100, func(i int) error {
+				time.Sleep(time.Second)
+				return p.WriteDataPadded(id, false, nil, make([]byte, 255))
+			})
+			p.ended()
+			if took := time.Since(start); took > 25*time.Second {
+				t.Errorf("after %v", took)
+			}
+		},
+		"requests, now and then": func(t *testing.T, p *peer) {
+			start := time.Now()
+			for range 10 {
+				time.Sleep(15 * time.Second)
+				p.ask("GET", "/ready/10", true)
+				p.until(isHeaders)
+			}
+			last := time.Now()
+			p.ended()
+			if took := time.Since(last); took < 20*time.Second || took > 25*time.Second {
+				t.Errorf("%v after the last request, %v in all", took, time.Since(start))
+			}
+		},
+		"a long upload whose frames come in halves": func(t *testing.T, p *peer) {
+			id := p.ask("POST", "/post", false)
+			p.WriteData(id, false, text(100))
+			data := append([]byte{0, 0, 100, 0, 0, 0, 0, 0, byte(id)}, text(100)...)
+			go func() {
+				p.Conn.Write(data[:50])
+				p.repeat(15, func(int) error {
+					time.Sleep(time.Second)
+					_, err := p.Conn.Write(append(bytes.Clone(data[50:]), data[:50]...))
+					return err
+				})
+				p.Conn.Write(data[50:])
+				p.WriteData(id, true, nil)
+			}()
+			p.until(isHeaders)
+			start := time.Now()
+			p.ended()
+			if took := time.Since(start); took < 20*time.Second || took > 25*time.Second {
+				t.Errorf("%v after the response", took)
+			}
+		},
+		"a response that took longer than a connection may be idle": func(t *testing.T, p *peer) {
+			p.ask("GET", "/think", true)
+			p.until(isHeaders)
+			start := time.Now()
+			p.ended()
+			if took := time.Since(start); took < 20*time.Second || took > 25*time.Second {
+				t.Errorf("%v after the response", took)
+			}
+		},
 		"half a frame, dripping": func(t *testing.T, p *peer) {
 			start := time.Now()
 			go p.repeat(100, func(i int) error {
@@ -621,6 +728,56 @@ func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
 		close(q.closed)
 		time.Sleep(time.Minute) // for those who still write
 	})
+}
+
+// Seen from outside, a connection rests since its last request, whatever else its client sends, and waits for its client where nothing
+// else holds its streams up.
+func TestSeenFromOutside(t *testing.T) {
+	for name, tt := range map[string]struct {
+		use   func(p *peer)
+		idle  bool
+		waits bool
+	}{
+		"pings":                    {func(p *peer) { p.ask("GET", "/ready/1", true) }, true, false},
+		"half a request":           {func(p *peer) { p.ask("POST", "/post", false) }, false, true},
+		"a window that is shut":    {func(p *peer) { p.ask("GET", "/ready/70000", true) }, false, true},
+		"a handler that is stuck":  {func(p *peer) { p.ask("GET", "/bytes/70000", true) }, false, true},
+		"a handler that thinks":    {func(p *peer) { p.ask("GET", "/think", true) }, false, false},
+		"one of two handlers does": {func(p *peer) { p.ask("POST", "/post", false); p.ask("GET", "/think", true) }, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ours, theirs := net.Pipe()
+				link, a := NewLink(ours, false, nil), app{}
+				conn := New(a, a, Config{}).NewConn(link, link, netip.Addr{})
+				go conn.Serve()
+				q := newQueue(theirs)
+				p := dial(t, q)
+				go io.Copy(io.Discard, theirs)
+				time.Sleep(time.Second)
+				start := time.Now()
+				tt.use(p)
+				p.repeat(10, func(int) error {
+					time.Sleep(time.Second)
+					return p.WritePing(false, [8]byte{})
+				})
+				idle, since := conn.Idle()
+				if idle != tt.idle || idle && since.After(start.Add(time.Second)) {
+					t.Errorf("idle: %v since %v", idle, since.Sub(start))
+				}
+				since, waits := conn.Waits()
+				if waits != tt.waits || waits && since.After(start.Add(time.Second)) {
+					t.Errorf("it waits: %v since %v", waits, since.Sub(start))
+				}
+				if closed := conn.CloseIdle(); closed != tt.idle {
+					t.Errorf("closed: %v", closed)
+				}
+				theirs.Close()
+				close(q.closed)
+				time.Sleep(10 * time.Minute) // for those who still think
+			})
+		})
+	}
 }
 
 // While a handler thinks, a silent client is not cut.

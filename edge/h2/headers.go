@@ -89,6 +89,7 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 	if stream > c.final {
 		return nil // after GOAWAY
 	}
+	c.used = c.now
 	if c.last = stream; c.leaving {
 		c.announce()
 	}
@@ -110,6 +111,8 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 func (c *Conn) trailers(stream uint32, ends bool) error {
 	s := c.streams[stream]
 	switch {
+	case s == nil && c.resets.has(stream):
+		return nil
 	case s == nil || s.whole:
 		return broken(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
 	case !ends, slices.ContainsFunc(c.decoder.fields, func(f Field) bool { return f.bad || f.Name[0] == ':' }):

@@ -112,7 +112,7 @@ func (c *Conn) resetStream(stream uint32, code http2.ErrCode) error {
 	if s := c.streams[stream]; s != nil {
 		c.remove(s)
 	}
-	c.append(appendCode(nil, http2.FrameRSTStream, stream, uint32(code)))
+	c.sendReset(stream, code)
 	return c.calm.spend(resetCosts, c.now)
 }
 

@@ -186,7 +186,7 @@ func (c *Conn) data(f frame) error {
 	s := c.streams[f.stream]
 	if s == nil || s.whole {
 		c.giveBack(0, size)
-		if s == nil && f.stream > c.final {
+		if s == nil && (f.stream > c.final || c.resets.has(f.stream)) {
 			return nil
 		}
 		return reset(f.stream, http2.ErrCodeStreamClosed)
@@ -195,6 +195,9 @@ func (c *Conn) data(f frame) error {
 		return reset(f.stream, http2.ErrCodeFlowControl)
 	}
 	s.came += int64(len(f.payload))
+	if len(f.payload) > 0 {
+		c.used = c.now
+	}
 	c.giveBack(0, size)
 	if s.length >= 0 && s.came > s.length {
 		return reset(f.stream, http2.ErrCodeProtocol)

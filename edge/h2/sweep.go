@@ -48,7 +48,7 @@ func (c *Conn) overdue(now time.Time) {
 				continue
 			}
 		}
-		c.append(appendCode(nil, http2.FrameRSTStream, s.id, uint32(http2.ErrCodeCancel)))
+		c.sendReset(s.id, http2.ErrCodeCancel)
 		c.remove(s)
 	}
 	if ended {
@@ -66,3 +66,6 @@ func (s *stream) late(cfg Config, now time.Time) bool {
 	}
 	return false
 }
+
+// stuck reports whether the handler of an answered request can send nothing more before the client opens a window.
+func (s *stream) stuck(window int64) bool { return s.answered && min(window, s.window) <= 0 }

@@ -113,11 +113,12 @@ func (w *Writer) end() error {
 	c := w.c
 	w.over = true
 	if !w.s.whole {
-		c.append(appendCode(nil, http2.FrameRSTStream, w.s.id, uint32(http2.ErrCodeNo)))
+		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
+	c.used = time.Now()
 	c.remove(w.s)
-	c.tell(time.Now())
 	err := c.flush()
+	c.tell() // not before: a connection that rests can be closed
 	if c.leaving && c.final < maxWindow && len(c.streams) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // it waits for nothing
 	}
@@ -131,7 +132,7 @@ func (w *Writer) finish(well bool) {
 	if w.over || w.failed() != nil {
 		return
 	}
-	w.c.append(appendCode(nil, http2.FrameRSTStream, w.s.id, uint32(http2.ErrCodeInternal)))
+	w.c.sendReset(w.s.id, http2.ErrCodeInternal)
 	w.s.whole = true
 	w.end()
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/iconedge/iconedge/tier"
@@ -46,9 +45,7 @@ func (r Request) Fields() http.Header {
 	dropHopByHop(h)
 	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
 	for field := range h {
-		// To an origin behind CGI an underscore is a dash.
-		name := http.CanonicalHeaderKey(strings.ReplaceAll(field, "_", "-"))
-		if tellsOfClient(name) || elsewhere[name] || reading && override[name] || name != field && slices.Contains(hopByHop, name) {
+		if r.dropped(field, reading) {
 			delete(h, field)
 		}
 	}
@@ -70,26 +67,9 @@ func (c *Client) requestHeader(r Request) http.Header {
 	return h
 }
 
-// elsewhere fields are the framing's, or ask some origins for another host or address than the request's line does. They stand in no
-// cache's key: with one of them a client could make an answer that others get for theirs.
-var elsewhere = map[string]bool{"Host": true, "Content-Length": true, "Expect": true,
-	"X-Original-Url": true, "X-Original-Uri": true, "X-Rewrite-Url": true, "X-Override-Url": true, "X-Original-Host": true, "X-Host": true,
-	"X-Host-Override": true, "X-Http-Host-Override": true, "X-Url-Scheme": true, "X-Scheme": true, "Front-End-Https": true,
-	tier.Field: true, // it is for the next hop alone: whoever sent it, it was meant for us
-	"Proxy":    true} // to a CGI program HTTP_PROXY is the address of a proxy
-
-// override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no answer to a GET.
-var override = map[string]bool{"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true}
-
 // add appends a member to a list, on one line: some take only the first.
 func add(h http.Header, field, member string) {
 	h[field] = []string{strings.Join(append(h[field], member), ", ")}
-}
-
-// tellsOfClient reports whether a field says where a request came from: what a client says of that is no word for an origin
-// to trust.
-func tellsOfClient(field string) bool {
-	return strings.HasPrefix(field, "X-Forwarded-") || field == "Forwarded" || field == "X-Real-Ip"
 }
 
 // tell says in h who asks: as RFC 7239 has it, and in the fields that were there before it.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,29 @@ func TestTell(t *testing.T) {
 		tell(h, client, row.proto)
 		if h.Get("Forwarded") != row.forwarded || h.Get("X-Forwarded-For") != row.xFor || h.Get("X-Forwarded-Proto") != row.xProto {
 			t.Errorf("%s, %q: told %v", row.client, row.proto, h)
+		}
+	}
+}
+
+// docs/caching.md lists every field that is dropped unless it is passed.
+func TestDroppedFieldsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/caching.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		for i, part := range strings.Split(line, "`") {
+			if i%2 == 1 && strings.HasPrefix(line, "| ") {
+				listed[http.CanonicalHeaderKey(part)] = true
+			}
+		}
+	}
+	for _, set := range []map[string]bool{elsewhere, override} {
+		for name := range set {
+			if !listed[name] {
+				t.Errorf("docs/caching.md does not list %s", name)
+			}
 		}
 	}
 }

@@ -17,11 +17,12 @@ type Request struct {
 	Target string      // path and query, canonical: visible ASCII that begins with one slash
 	Header http.Header // end-to-end fields; hop-by-hop, Host, Content-Length and what tells of the client are not passed on
 	Body   []byte
-	Client netip.Addr // told to the origin in Forwarded and X-Forwarded-For, with Proto; zero: nothing is told
-	Proto  string     // http or https
-	Proof  bool       // the secret between tiers goes with it: only to who is one, or may be, as others may show it to anybody
-	Onward bool       // where an origin's own origin has failed (502, 503, 504), the next group is asked, once
-	Exact  bool       // an answer that goes on behind its Content-Length is none; else its length is taken at its word
+	Client netip.Addr      // told to the origin in Forwarded and X-Forwarded-For, with Proto; zero: nothing is told
+	Proto  string          // http or https
+	Proof  bool            // the secret between tiers goes with it: only to who is one, or may be, as others may show it to anybody
+	Onward bool            // where an origin's own origin has failed (502, 503, 504), the next group is asked, once
+	Passed map[string]bool // fields that reach the origin although they are Passable; as http.CanonicalHeaderKey spells them
+	Exact  bool            // an answer that goes on behind its Content-Length is none; else its length is taken at its word
 }
 
 // Fit reports whether r can be sent; what is not is its sender's fault, not the origin's. CONNECT is no request for a resource, and its answer has a framing of its own.
@@ -69,5 +70,7 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 	req.URL = &url.URL{Scheme: o.url.Scheme, Host: o.url.Host,
 		Opaque: strings.TrimSuffix(o.url.EscapedPath(), "/") + path, RawQuery: query, ForceQuery: has && query == ""}
 	req.Header = header
+	// An origin that does not read the body of a GET takes it for the next request. No other request follows it on its connection.
+	req.Close = len(r.Body) > 0 && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	return req, nil
 }

@@ -18,45 +18,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client asks the edges of its region, through what a load balancer does for it: it sends a request to an edge that its checks found
-// ready, by turns, and once more to the other one where the first can't be reached, breaks off before its answer, or lets it wait for
-// firstTry. An answer, whatever its status, is passed on.
+// A client sends requests to the edges of its region as through a load balancer. The balancer takes
+// turns among the edges that its health checks found ready. It sends a request once more, to the
+// other edge, if the first one cannot be reached, breaks off before its response, or does not
+// answer within firstTry. It passes every response on, whatever its status.
 type client struct {
 	region *region
-	from   netip.Addr // its own address, for limits
-	keep   bool       // connections, between requests
+	from   netip.Addr // its own address, because limits count by address
+	keep   bool       // keep connections open between requests
 	blind  *atomic.Bool
 	turn   int
-	first  time.Duration // that an edge is waited for which is not the last one
+	first  time.Duration // time for an edge that is not the last one to try
 	wires  map[*edge]*wire
 }
 
-// A wire is one connection.
+// A wire is a connection to an edge.
 type wire struct {
 	*net.TCPConn
 	in *bufio.Reader
 }
 
-// How long one edge is waited for, and the last one.
+// Time limits of one edge, and of the last edge to try.
 const (
 	firstTry = 3 * time.Second
-	lastTry  = 12 * time.Second // longer than edges wait for their origin
+	lastTry  = 12 * time.Second // longer than the edges' own time limit for their origin
 )
 
-// An answer is what a client got.
+// An answer is the response that a client got, or the reason why there is none.
 type answer struct {
-	edge         *edge // that it is from; or the last that was asked
+	edge         *edge // the edge that answered, or the last one that was tried
 	status       int
 	header       http.Header
-	body         []byte // as it came, in its coding
+	body         []byte // as received, with its content coding
 	began, ended time.Time
-	again        bool  // it is the second edge's
-	err          error // there is none
+	again        bool  // it came from the second edge
+	err          error // why there is no response
 }
 
 func (a *answer) took() time.Duration { return a.ended.Sub(a.began) }
 
-// ask sends a request. While the load balancer is blind it looks at no checks and tries nothing twice.
+// ask sends a request. While the balancer is blind, it ignores health checks and sends nothing
+// twice.
 func (c *client) ask(request []byte) (a answer) {
 	began := time.Now()
 	edges := c.choose()
@@ -78,7 +80,7 @@ func (c *client) ask(request []byte) (a answer) {
 	return a
 }
 
-// choose is the edges in the order in which they are tried.
+// choose returns the edges in the order in which to try them.
 func (c *client) choose() []*edge {
 	c.turn++
 	first, second := c.region.edges[c.turn%edgesEach], c.region.edges[(c.turn+1)%edgesEach]
@@ -88,7 +90,7 @@ func (c *client) choose() []*edge {
 	return []*edge{first, second}
 }
 
-// try asks one edge.
+// try sends a request to one edge.
 func (c *client) try(e *edge, request []byte, wait time.Duration) (a answer) {
 	a.edge = e
 	end := time.Now().Add(wait)
@@ -124,7 +126,7 @@ func (w *wire) exchange(request []byte, a *answer) error {
 	return nil
 }
 
-// wire is a kept connection, where there is one that the edge has not closed meanwhile, or a new one.
+// wire returns an open connection to an edge if the edge has not closed it, or a new one.
 func (c *client) wire(e *edge, end time.Time) (*wire, error) {
 	if w := c.wires[e]; w != nil {
 		if w.open() {
@@ -142,8 +144,8 @@ func (c *client) wire(e *edge, end time.Time) (*wire, error) {
 	return w, nil
 }
 
-// open reports whether the other end has said nothing more: neither its end, nor what nobody asked for. Every client library looks before
-// it uses a connection again.
+// open reports whether a kept connection is usable: the edge has not closed it, and has sent
+// nothing unexpected. Every client library checks that before it reuses a connection.
 func (w *wire) open() (open bool) {
 	raw, err := w.SyscallConn()
 	if err != nil {
@@ -157,7 +159,7 @@ func (w *wire) open() (open bool) {
 	return err == nil && open
 }
 
-// close gives all connections up.
+// close closes all connections.
 func (c *client) close() {
 	for _, w := range c.wires {
 		w.Close()

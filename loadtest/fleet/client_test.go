@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// pair is a client before two edges; the second one's address refuses, where it has no handler.
+// pair returns a client with two edges. Without a handler, the address of the second one refuses
+// connections.
 func pair(t *testing.T, keep bool, handlers ...http.HandlerFunc) (*client, []*edge) {
 	t.Helper()
 	r := &region{name: "eu"}
@@ -37,7 +38,8 @@ func says(word string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, word+" to "+r.RemoteAddr) }
 }
 
-// A request goes to the edges by turns, and to the other one where the first can't be reached.
+// TestClient: requests go to the edges in turn, and to the other edge if the first one cannot be
+// reached.
 func TestClient(t *testing.T) {
 	request := question{target: "/x"}.request(2, true)
 	c, edges := pair(t, true, says("a"), nil)
@@ -61,11 +63,12 @@ func TestClient(t *testing.T) {
 		}
 	}
 	if failed != 2 {
-		t.Errorf("a blind load balancer failed %d times of 4, want each second time", failed)
+		t.Errorf("a blind load balancer failed %d of 4 times, want 2", failed)
 	}
 }
 
-// An answer is passed on, whatever it says; one that breaks off is none.
+// TestClientTriesTwice: a response is passed on whatever its status; a response that breaks off is
+// not.
 func TestClientTriesTwice(t *testing.T) {
 	request := question{target: "/x"}.request(2, true)
 	bad := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
@@ -75,11 +78,11 @@ func TestClientTriesTwice(t *testing.T) {
 	}
 	c, edges := pair(t, true, says("a"), func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if a := c.ask(request); a.err != nil || a.edge != edges[0] || !a.again {
-		t.Errorf("one that breaks off: %v, second try: %v", a.err, a.again)
+		t.Errorf("a response that breaks off: %v, second try: %v", a.err, a.again)
 	}
 }
 
-// A kept connection serves again, unless the edge has closed it meanwhile.
+// TestClientKeeps: a kept connection is used again, unless the edge has closed it.
 func TestClientKeeps(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		c, edges := pair(t, keep, says("a"), says("b"))
@@ -93,7 +96,7 @@ func TestClientKeeps(t *testing.T) {
 	ours, theirs := connected(t)
 	c.wires[edges[0]] = ours
 	theirs.Close()
-	if _, err := ours.Read(make([]byte, 1)); err != io.EOF { // until it is known here
+	if _, err := ours.Read(make([]byte, 1)); err != io.EOF { // wait until the end has arrived
 		t.Error(err)
 	}
 	if a := c.try(edges[0], question{target: "/x"}.request(2, true), time.Minute); a.err != nil {
@@ -101,7 +104,7 @@ func TestClientKeeps(t *testing.T) {
 	}
 }
 
-// connected is the two ends of a connection.
+// connected returns the two ends of a connection.
 func connected(t *testing.T) (*wire, net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +122,7 @@ func connected(t *testing.T) (*wire, net.Conn) {
 	}
 	w := &wire{TCPConn: ours.(*net.TCPConn)}
 	if !w.open() {
-		t.Error("a connection on which nothing was said is taken for one that is closed")
+		t.Error("an open connection without data counts as closed")
 	}
 	return w, theirs
 }

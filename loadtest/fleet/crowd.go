@@ -13,15 +13,16 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// A crowd is clients in every region that ask again and again, each as soon as it has its answer and its pause is over.
+// A crowd is the clients of all regions. Each sends its next request when it has its response and
+// its pause is over.
 type crowd struct {
 	judge *judge
-	rate  float64 // requests a second, together
+	rate  float64 // requests a second, in total
 	seed  uint64
-	tally atomic.Pointer[tally] // of the phase that is played
-	cold  atomic.Bool           // icons that nobody asked for are among what is asked for
-	blind atomic.Bool           // the load balancers look at no checks, and try nothing twice
-	next  atomic.Int64          // of those icons
+	tally atomic.Pointer[tally] // of the current phase
+	cold  atomic.Bool           // include icons that were never requested before
+	blind atomic.Bool           // balancers ignore health checks and send nothing twice
+	next  atomic.Int64          // index of the next such icon
 
 	clients []*client
 	cancel  context.CancelFunc
@@ -40,7 +41,8 @@ func newCrowd(r *run) *crowd {
 	return c
 }
 
-// clientAddr is a loopback address of its own for each client of each group in a region: limits count by address.
+// clientAddr returns the loopback address of one client of a group in a region: limits count by
+// address.
 func clientAddr(region, group, n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(10 + region), byte(group), byte(1 + n)})
 }
@@ -49,33 +51,33 @@ func (c *crowd) newClient(region *region, from netip.Addr, keep bool) *client {
 	return &client{region: region, from: from, keep: keep, blind: &c.blind, first: firstTry, wires: map[*edge]*wire{}}
 }
 
-// start lets the clients begin.
+// start starts the clients.
 func (c *crowd) start(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(ctx)
 	for n, client := range c.clients {
 		order := mix.Zipf(len(c.judge.icons), 1, c.seed+uint64(n))
-		a := &asker{crowd: c, client: client, n: n, order: order, random: rand.New(rand.NewPCG(c.seed, uint64(n)))}
+		a := &crowdClient{crowd: c, client: client, n: n, order: order, random: rand.New(rand.NewPCG(c.seed, uint64(n)))}
 		c.all.Go(func() { a.run(ctx) })
 	}
 }
 
-// stop waits until every answer under way is there.
+// stop stops the clients after their current responses.
 func (c *crowd) stop() {
 	c.cancel()
 	c.all.Wait()
 }
 
-// An asker is one client's course.
-type asker struct {
+// A crowdClient is one client of the crowd, with its sequence of questions.
+type crowdClient struct {
 	*crowd
 	*client
 	n      int
-	order  []uint32 // of icons, by Zipf's law
+	order  []uint32 // of icons, by a Zipf distribution
 	asked  int
 	random *rand.Rand
 }
 
-func (a *asker) run(ctx context.Context) {
+func (a *crowdClient) run(ctx context.Context) {
 	defer a.close()
 	pause := time.Duration(float64(len(a.clients)) / a.rate * float64(time.Second))
 	next := time.Now().Add(time.Duration(a.random.Float64() * float64(pause)))
@@ -87,20 +89,21 @@ func (a *asker) run(ctx context.Context) {
 		}
 		a.once()
 		next = next.Add(pause)
-		if now := time.Now(); next.Before(now) { // closed loop: what an answer took too long for is not made up for
+		// closed loop: a slow response delays the following requests
+		if now := time.Now(); next.Before(now) {
 			next = now
 		}
 	}
 }
 
-// once asks one question, and counts the answer in the phase in which it was asked.
-func (a *asker) once() {
+// once asks one question and counts the answer in the phase in which the question was asked.
+func (a *crowdClient) once() {
 	t, q := a.tally.Load(), a.question()
 	a.judge.count(t, q, a.ask(q.request(a.n, a.keep)))
 }
 
-// question is the next one.
-func (a *asker) question() question {
+// question returns the next question.
+func (a *crowdClient) question() question {
 	icon := a.order[a.asked%len(a.order)]
 	a.asked++
 	k := a.kind()
@@ -122,7 +125,7 @@ func (a *asker) question() question {
 	return q
 }
 
-func (a *asker) kind() kind {
+func (a *crowdClient) kind() kind {
 	place := a.random.Float64() * 100
 	for k, s := range share {
 		if place -= s; place < 0 && (kind(k) != ofCold || a.cold.Load()) {

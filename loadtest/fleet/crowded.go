@@ -11,7 +11,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// at sends one question from many connections of a region at once, over both of its edges, and hands each answer over.
+// at sends one request on many connections of a region at once, to both edges, and calls each for
+// every answer.
 func (r *run) at(i, group, n int, sameClient bool, q question, each func(question, answer)) {
 	var all sync.WaitGroup
 	ready := make(chan struct{})
@@ -31,7 +32,7 @@ func (r *run) at(i, group, n int, sameClient bool, q question, each func(questio
 	all.Wait()
 }
 
-// inRegions does something for all regions at once.
+// inRegions runs a function for all regions concurrently.
 func (r *run) inRegions(do func(i int) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(r.regions))
@@ -43,11 +44,12 @@ func (r *run) inRegions(do func(i int) error) error {
 }
 
 const (
-	coldClients = 50              // of each region
-	calm        = 2 * time.Second // after which no cold icon is under way any more
+	coldClients = 50              // in each region
+	calm        = 2 * time.Second // after that time no cold icon is in flight
 )
 
-// coldIcon has clients in all regions ask for an icon that nobody had: their edges and the shields are to ask the origin once.
+// coldIcon makes clients in all regions request an icon that no cache has. The origin should get
+// one request from each shield.
 func (r *run) coldIcon(ctx context.Context, p *Phase) error {
 	r.crowd.cold.Store(false)
 	defer r.crowd.cold.Store(true)
@@ -73,15 +75,17 @@ func (r *run) coldIcon(ctx context.Context, p *Phase) error {
 	if err != nil {
 		return err
 	}
-	// Which shield is asked follows from its address, and relays have other ones in each region: in the world it is the same for all.
-	p.hold(1 <= after-before && after-before <= float64(len(r.shields)), "%d clients asked at once; the origin was asked %.0f times", coldClients*len(r.regions), after-before)
+	// The shield is chosen by its address. The relays of each region have different addresses; in a
+	// real fleet they are the same.
+	p.hold(1 <= after-before && after-before <= float64(len(r.shields)), "%d concurrent clients; the origin got %.0f requests", coldClients*len(r.regions), after-before)
 	return nil
 }
 
-// The groups of clients' addresses in a region: whoever has made many calls must not be one of the others.
+// The groups of clients' addresses in a region. A client that reaches its limit in one group must
+// not be in another.
 const (
 	groupCrowd = 1 + iota
 	groupCold
 	groupWatch
-	groupLimits // and behind
+	groupLimits // and the following numbers
 )

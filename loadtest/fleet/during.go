@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// prepare notes from now on what edges show of what changes, and names the release that they show.
+// prepare starts recording the answers of edges for icons that change. It returns the current
+// release.
 func (j *judge) prepare() (release string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -15,40 +16,41 @@ func (j *judge) prepare() (release string) {
 	return j.allowed[0]
 }
 
-// allow says which releases may be shown.
+// allow sets the releases that edges may serve.
 func (j *judge) allow(releases ...string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.allowed = releases
 }
 
-// of reports whether an answer is a release's.
+// of reports whether an answer belongs to a release.
 func (j *judge) of(s seen, release string) bool { return j.right[s.target][release].sum == s.sum }
 
-// A drawing is what an edge shows of an icon.
-type drawing struct {
+// An iconAt identifies an icon at an edge.
+type iconAt struct {
 	*edge
 	target string
 }
 
-// first is when each edge first showed a release, of those that have, and when it first showed it of each icon.
-func (j *judge) first(release string) (edges map[*edge]time.Time, icons map[drawing]time.Time) {
+// first returns when each edge first served a release, for any icon and for each icon.
+func (j *judge) first(release string) (edges map[*edge]time.Time, icons map[iconAt]time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	edges, icons = map[*edge]time.Time{}, map[drawing]time.Time{}
+	edges, icons = map[*edge]time.Time{}, map[iconAt]time.Time{}
 	for _, s := range j.during {
 		if j.of(s, release) {
 			earlier(edges, s.edge, s.ended)
-			earlier(icons, drawing{s.edge, s.target}, s.ended)
+			earlier(icons, iconAt{s.edge, s.target}, s.ended)
 		}
 	}
 	return edges, icons
 }
 
-// watchedIcon is one that is asked for so often that every edge has it: when it changes, the edge has changed.
+// watchedIcon returns an icon that is requested so often that every edge has it cached: it shows
+// when an edge changes to a new release.
 func (j *judge) watchedIcon() string { return j.changing[0] }
 
-// watched is when each edge first showed a release of that icon, of those that have.
+// watched returns when each edge first served that icon in a release.
 func (j *judge) watched(release string) map[*edge]time.Time {
 	_, icons := j.first(release)
 	all := map[*edge]time.Time{}
@@ -66,14 +68,16 @@ func earlier[K comparable](times map[K]time.Time, key K, at time.Time) {
 	}
 }
 
-// A mixture is what was seen of two releases at a time.
+// A mixture is the extent to which an edge served two releases at once.
 type mixture struct {
-	of    int           // answers
-	back  int           // that were old, of an icon that their edge had shown the new drawing of before they were asked for
-	spans time.Duration // for how long an edge showed new drawings of some icons and old ones of others, at the most
+	of int // number of answers
+	// answers with the old SVG, requested after their edge had served the new one
+	back int
+	// longest time in which an edge served new SVGs of some icons and old SVGs of others
+	spans time.Duration
 }
 
-// mixed looks for drawings of before from edges that had shown this release.
+// mixed examines the recorded answers for old SVGs from edges that had served the given release.
 func (j *judge) mixed(release string) (m mixture) {
 	edges, icons := j.first(release)
 	j.mu.Lock()
@@ -86,14 +90,14 @@ func (j *judge) mixed(release string) (m mixture) {
 		if at, ok := edges[s.edge]; ok {
 			m.spans = max(m.spans, s.began.Sub(at))
 		}
-		if at, ok := icons[drawing{s.edge, s.target}]; ok && s.began.After(at) {
+		if at, ok := icons[iconAt{s.edge, s.target}]; ok && s.began.After(at) {
 			m.back++
 		}
 	}
 	return m
 }
 
-// finish judges what was put off, and allows this release alone from now on.
+// finish judges the pending answers, and then allows only the given release.
 func (j *judge) finish(release string) {
 	j.settle()
 	j.mu.Lock()
@@ -101,7 +105,7 @@ func (j *judge) finish(release string) {
 	j.noting, j.during, j.allowed = false, nil, []string{release}
 }
 
-// settle judges what was put off by what is known now.
+// settle judges the pending answers with the facts known now.
 func (j *judge) settle() {
 	j.mu.Lock()
 	put := slices.Clone(j.pending)

@@ -12,21 +12,22 @@ import (
 	"github.com/iconedge/iconedge/loadtest/relay"
 )
 
-// An edge is a node that clients ask, behind a load balancer that watches it.
+// An edge is a node that clients send requests to. A load balancer checks its health.
 type edge struct {
 	node
 	region *region
-	log    *relay.Path // its way to Redis
-	up     atomic.Bool // as far as the load balancer knows
+	log    *relay.Path // the network to Redis
+	up     atomic.Bool // result of the last health check
 }
 
-// The load balancer asks each edge so often whether it is ready, and gives it so long to say so.
+// Interval and time limit of the load balancer's health checks.
 const (
 	checkEvery = 250 * time.Millisecond
 	checkTime  = 500 * time.Millisecond
 )
 
-// watch looks after an edge until ctx ends. One check that fails is enough to send it nothing, one that does not to send it its share.
+// watch checks the health of an edge until ctx ends. A single result decides whether the edge gets
+// requests.
 func (e *edge) watch(ctx context.Context) {
 	e.up.Store(true)
 	for {
@@ -42,7 +43,7 @@ func (e *edge) watch(ctx context.Context) {
 	}
 }
 
-// vanish is the end of the machine: its process is killed, and who connects is refused.
+// vanish simulates the loss of the machine: it kills the process, and new connections are refused.
 func (e *edge) vanish() {
 	e.kept.close()
 	e.kill()
@@ -56,6 +57,6 @@ func (e *edge) appear(ctx context.Context) error {
 	return e.start(ctx)
 }
 
-// freeze stops the process where it stands, and thaw lets it go on.
+// freeze stops the process with SIGSTOP, and thaw continues it.
 func (e *edge) freeze() { e.signal(syscall.SIGSTOP) }
 func (e *edge) thaw()   { e.signal(syscall.SIGCONT) }

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// shownIn is how soon every edge shows a new release.
+// shownIn is the promised time until every edge serves a new release.
 const shownIn = 5 * time.Second
 
 func (r *run) newRelease(ctx context.Context, p *Phase) error {
@@ -21,12 +21,12 @@ func (r *run) newRelease(ctx context.Context, p *Phase) error {
 		if _, err := r.publish(ctx, 1); err != nil {
 			return "", err
 		}
-		p.note("publishing took %s, beside all else", since(began).Round(time.Second))
+		p.note("publishing took %s, beside the load", since(began).Round(time.Second))
 		return r.listed(ctx)
 	})
 }
 
-// rollback goes back to the first release: past others, where the store has some from runs before.
+// rollback makes the first release current again. It skips releases of earlier runs in the store.
 func (r *run) rollback(ctx context.Context, p *Phase) error {
 	return r.exchange(ctx, p, func() (now string, err error) {
 		for now != r.judge.firstRelease && err == nil {
@@ -38,7 +38,8 @@ func (r *run) rollback(ctx context.Context, p *Phase) error {
 	})
 }
 
-// exchange has another release made current, which flip names, and sees when each edge shows it, and whether one goes back.
+// exchange calls flip, which makes another release current and returns its name. It records when
+// each edge serves it, and whether an edge returns to the old one.
 func (r *run) exchange(ctx context.Context, p *Phase, flip func() (now string, err error)) error {
 	before := r.judge.prepare()
 	watching, stop := context.WithCancel(ctx)
@@ -57,15 +58,15 @@ func (r *run) exchange(ctx context.Context, p *Phase, flip func() (now string, e
 	}
 	r.judge.allow(before, now)
 	if err := await(ctx, func() (bool, error) { return len(r.judge.watched(now)) == len(r.edges()), nil }); err != nil {
-		return fmt.Errorf("waiting for every edge to show release %s: %w", now, err)
+		return fmt.Errorf("waiting for every edge to serve release %s: %w", now, err)
 	}
-	if err := load.Pause(ctx, calm); err != nil { // what was asked for before may still be under way
+	if err := load.Pause(ctx, calm); err != nil { // earlier requests may still be in flight
 		return err
 	}
 	return r.report(p, now)
 }
 
-// report notes what was seen of the exchange, and allows no more but the new release.
+// report notes the recorded times, and allows only the new release from then on.
 func (r *run) report(p *Phase, now string) error {
 	at, err := r.flipped()
 	if err != nil {
@@ -76,29 +77,30 @@ func (r *run) report(p *Phase, now string) error {
 		took := shown[e].Sub(at)
 		slowest, words = max(slowest, took), append(words, fmt.Sprintf("%s after %.2f s", e.name, took.Seconds()))
 	}
-	p.hold(slowest <= shownIn, "once the store's pointer was replaced, it is shown by %s", strings.Join(words, ", "))
+	p.hold(slowest <= shownIn, "served, after the store's pointer was replaced, by %s", strings.Join(words, ", "))
 	m := r.judge.mixed(now)
-	p.hold(m.back == 0, "of %d answers with what it changed %d were old drawings of an icon that their edge had shown the new one of", m.of, m.back)
-	p.hold(m.spans <= shownIn, "an edge had new drawings of some icons and old ones of others for %s at the most", m.spans.Round(time.Millisecond))
+	p.hold(m.back == 0, "of %d responses for changed icons, %d had the old SVG although their edge had served the new one before", m.of, m.back)
+	p.hold(m.spans <= shownIn, "an edge served new SVGs of some icons and old SVGs of others for at most %s", m.spans.Round(time.Millisecond))
 	r.judge.finish(now)
 	return nil
 }
 
-// awaitRelease waits until the origin shows a release.
+// awaitRelease waits until the origin serves a release.
 func (r *run) awaitRelease(ctx context.Context, release string) error {
 	err := await(ctx, func() (bool, error) {
 		now, err := r.currentRelease(ctx)
 		return now == release, err
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for the origin to show release %s: %w", release, err)
+		return fmt.Errorf("waiting for the origin to serve release %s: %w", release, err)
 	}
 	return nil
 }
 
 const watchStep = 50 * time.Millisecond
 
-// watchEdges has somebody ask each edge for an icon that changes, again and again; wait returns when they have stopped.
+// watchEdges requests an icon that changes from each edge repeatedly. The function wait returns
+// when that has stopped.
 func (r *run) watchEdges(ctx context.Context, p *Phase) (wait func()) {
 	var all sync.WaitGroup
 	q := question{kind: ofIcon, target: r.judge.watchedIcon()}

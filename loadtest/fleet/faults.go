@@ -12,13 +12,13 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// quiet lets the clients ask, and nothing else happen.
+// quiet is a phase without a fault.
 func (r *run) quiet(context.Context, *Phase) error { return nil }
 
-// half is how long a fault lasts in a phase.
+// half returns the duration of a fault: half a phase.
 func (r *run) half() time.Duration { return r.Phase / 2 }
 
-// killEdge kills one edge of the first region: its load balancer has the other one.
+// killEdge kills one edge of the first region, whose load balancer has another one.
 func (r *run) killEdge(ctx context.Context, p *Phase) error {
 	e := r.regions[0].edges[0]
 	e.vanish()
@@ -33,7 +33,7 @@ func (r *run) killEdge(ctx context.Context, p *Phase) error {
 	return nil
 }
 
-// killShields leaves the edges the origin alone.
+// killShields kills the shields, so that edges use the origin directly.
 func (r *run) killShields(ctx context.Context, _ *Phase) error {
 	for _, n := range r.shields {
 		n.kill()
@@ -49,7 +49,7 @@ func (r *run) killShields(ctx context.Context, _ *Phase) error {
 	return nil
 }
 
-// loseStore stops the store: the origin has its mirror.
+// loseStore stops the store; the origin has its mirror.
 func (r *run) loseStore(ctx context.Context, p *Phase) error {
 	r.store.kill()
 	if err := load.Pause(ctx, r.half()); err != nil {
@@ -59,21 +59,21 @@ func (r *run) loseStore(ctx context.Context, p *Phase) error {
 	if err != nil {
 		return err
 	}
-	p.note("the origin counts %.0f questions that the store did not answer", failed)
+	p.note("the origin counted %.0f failed requests to the store", failed)
 	return r.store.start(ctx)
 }
 
-// cutRegion pulls the cables of the region that is farthest away.
+// cutRegion cuts off the most distant region.
 func (r *run) cutRegion(ctx context.Context, p *Phase) error {
 	region := r.regions[len(r.regions)-1]
 	region.silence()
 	defer region.mend()
-	p.note("%s hears nothing of shields, origin and Redis for %s", region.name, r.half())
+	p.note("%s was cut off from shields, origin and Redis for %s", region.name, r.half())
 	return load.Pause(ctx, r.half())
 }
 
-// newProgram exchanges the program of one edge after the other. Its sockets stay open meanwhile, as systemd's do; no load balancer is told,
-// and nothing is tried twice.
+// newProgram upgrades the program of one edge after the other. Its sockets stay open meanwhile, as
+// systemd keeps them. The load balancers ignore health checks and send nothing twice.
 func (r *run) newProgram(ctx context.Context, p *Phase) error {
 	r.crowd.blind.Store(true)
 	defer r.crowd.blind.Store(false)
@@ -87,17 +87,17 @@ func (r *run) newProgram(ctx context.Context, p *Phase) error {
 		}
 		longest = max(longest, time.Since(began))
 	}
-	p.note("%d edges, one after the other; each was away for %s at the most", len(r.edges()), longest.Round(time.Millisecond))
+	p.note("%d edges, one after the other; each was down for at most %s", len(r.edges()), longest.Round(time.Millisecond))
 	cached, rest, again := p.tally.counts()
 	p.hold(cached.Failed+rest.Failed+again == 0, "%d requests failed, %d were sent twice", cached.Failed+rest.Failed, again)
 	return r.sameProgram(ctx, p)
 }
 
-// sameProgram looks whether every edge tells the version of the new program.
+// sameProgram checks that every edge reports the version of the new program.
 func (r *run) sameProgram(ctx context.Context, p *Phase) error {
 	out, err := exec.CommandContext(ctx, r.Next, "version").Output()
 	if err != nil {
-		return fmt.Errorf("asking %s for its version: %w", r.Next, err)
+		return fmt.Errorf("running %s for its version: %w", r.Next, err)
 	}
 	version := strings.TrimPrefix(strings.TrimSpace(string(out)), "iconedge ")
 	running := 0.0

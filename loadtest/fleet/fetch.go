@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// control asks for what is no part of the load: health, metrics, purges.
+// control is the client for requests that are not load: health, metrics, purges.
 var control = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil}}
 
-// fetch asks once; a body is sent as JSON.
+// fetch sends one request. A body is sent as JSON.
 func fetch(ctx context.Context, method, url, body string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -34,19 +34,20 @@ func fetch(ctx context.Context, method, url, body string) (status int, answer []
 	return resp.StatusCode, answer, err
 }
 
-// metric is the sum of the series of this name that a node tells now and that have all of these labels, each as `name="value"`.
+// metric returns the sum of a node's series with this name and all of these labels, each in the
+// form `name="value"`.
 func (n *node) metric(ctx context.Context, name string, labels ...string) (float64, error) {
 	status, text, err := fetch(ctx, http.MethodGet, "http://"+n.admin+"/metrics", "")
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("status %d", status)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("asking %s for its metrics: %w", n.name, err)
+		return 0, fmt.Errorf("reading the metrics of %s: %w", n.name, err)
 	}
 	return sum(text, name, labels...)
 }
 
-// sum reads Prometheus' text format.
+// sum parses Prometheus' text format.
 func sum(text []byte, name string, labels ...string) (total float64, err error) {
 	found := false
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
@@ -63,10 +64,10 @@ func sum(text []byte, name string, labels ...string) (total float64, err error) 
 	if !found && len(labels) == 0 {
 		return 0, fmt.Errorf("there is no metric %s", name)
 	}
-	return total, nil // series with labels are made when they are first used
+	return total, nil // a series with labels exists only after its first use
 }
 
-// cutLast parts a line at its last space.
+// cutLast splits a line at its last space.
 func cutLast(line string) (before, after string, ok bool) {
 	i := strings.LastIndexByte(line, ' ')
 	if i < 0 || line[0] == '#' {

@@ -17,12 +17,12 @@ func TestAwait(t *testing.T) {
 	}
 	wrong := errors.New("wrong")
 	if err := await(t.Context(), func() (bool, error) { return false, wrong }); !errors.Is(err, wrong) {
-		t.Errorf("an error of asking: %v", err)
+		t.Errorf("an error of ask: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := await(ctx, func() (bool, error) { return false, nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("who gives up: %v", err)
+		t.Errorf("a cancelled context: %v", err)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestSum(t *testing.T) {
 		{"a_total", nil, 14},
 		{"a_total", []string{`route="cdn"`}, 4},
 		{"a_total", []string{`route="cdn"`, `code="2xx"`}, 3},
-		{"a_total", []string{`route="search"`}, 0}, // which is made when it is first used
+		{"a_total", []string{`route="search"`}, 0}, // which does not exist before its first use
 		{"b", []string{`route="cdn"`}, 0},
 		{"c", nil, 15},
 	} {
@@ -49,6 +49,6 @@ func TestSum(t *testing.T) {
 		}
 	}
 	if _, err := sum(text, "none"); err == nil {
-		t.Error("a metric that there is not has a value")
+		t.Error("a metric that does not exist has a value")
 	}
 }

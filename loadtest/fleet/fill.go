@@ -15,13 +15,14 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// warm asks each edge for every icon that must be in its cache.
+// warm requests from each edge every icon that must be in its cache.
 func (r *run) warm(ctx context.Context) error { return r.fill(ctx, r.edges(), r.judge.icons) }
 
-// fillers is how many parts of a list are asked for at a time: an edge that is far from its shield takes a while for each icon.
+// fillers is the number of concurrent requests: an edge with a distant shield needs time for each
+// icon.
 const fillers = 8
 
-// fill asks edges for everything in a list.
+// fill requests a list of targets from edges.
 func (r *run) fill(ctx context.Context, edges []*edge, targets []string) error {
 	var all sync.WaitGroup
 	errs := make(chan error, len(edges)*fillers)

@@ -1,11 +1,13 @@
 //go:build linux
 
-// Package fleet plays a fleet on one machine: three regions with two edges each, shields, an origin, an S3 server, Redis and Prometheus, all
-// of them processes. Between a region and the rest stand relays with that region's delay and loss (package relay). Clients in each region
-// ask their edges through a model of a load balancer, and every answer is compared with what the origin says; meanwhile processes are
-// killed, ways cut, answers purged, releases and programs exchanged. What clients saw of it is the result.
+// Package fleet runs a fleet on one machine: three regions with two edges each, shields, an origin,
+// an S3 server, Redis and Prometheus, all as processes. Relays between a region and the rest add
+// that region's delay and loss (package relay). Clients in each region send requests to their edges
+// through a model of a load balancer, and the package compares every response with the origin's.
+// Meanwhile it kills processes, cuts connections, purges icons, and changes releases and programs.
+// The result is a report of the clients' responses.
 //
-// The package knows the program by its command line and by HTTP alone.
+// The package uses iconedge only through its command line and HTTP.
 package fleet
 
 import (
@@ -17,26 +19,26 @@ import (
 	"time"
 )
 
-// Config says what is played.
+// Config holds the settings of a run.
 type Config struct {
-	Iconedge   string        // the program
-	Next       string        // the one that edges are exchanged for
+	Iconedge   string        // the program under test
+	Next       string        // the program that edges are upgraded to
 	S3         string        // versitygw
 	Library    string        // folder of @iconify/json
-	Work       string        // folder to work in; a release that it holds is used again
+	Work       string        // working folder; a release in it is used again
 	Dashboards string        // folder of Grafana's dashboards
 	Rules      string        // folder of Prometheus' rules
 	Shields    int           //
-	Clients    int           // of each region
-	Rate       float64       // requests a second, of all regions together
-	Icons      int           // that are asked for again and again
-	Phase      time.Duration // at the least
+	Clients    int           // in each region
+	Rate       float64       // requests a second, all regions together
+	Icons      int           // number of icons that are requested repeatedly
+	Phase      time.Duration // minimum duration of each phase
 	Seed       uint64
 
-	Log io.Writer // what goes on
+	Log io.Writer // progress of the run
 }
 
-// Validate says all that is wrong at once.
+// Validate reports all errors at once.
 func (c *Config) Validate() error {
 	var errs []error
 	check := func(ok bool, words string) {
@@ -44,28 +46,29 @@ func (c *Config) Validate() error {
 			errs = append(errs, errors.New(words))
 		}
 	}
-	check(c.Shields >= 1, "--shields must be 1 at least")
+	check(c.Shields >= 1, "--shields must be at least 1")
 	check(c.Clients >= 2 && c.Clients <= 200, "--clients must be 2 to 200")
 	check(c.Rate > 0, "--rate must be more than 0")
-	check(c.Icons >= 100, "--icons must be 100 at least")
-	check(c.Phase >= time.Second, "--phase must be a second at least")
+	check(c.Icons >= 100, "--icons must be at least 100")
+	check(c.Phase >= time.Second, "--phase must be at least 1s")
 	return errors.Join(errs...)
 }
 
-// A run is a fleet that is being played.
+// A run is a running fleet.
 type run struct {
 	Config
 	*site
 	say    *progress
 	judge  *judge
 	crowd  *crowd
-	own    atomic.Int64 // what we ourselves asked the origin for
+	own    atomic.Int64 // our own requests to the origin
 	began  time.Time
 	ended  time.Time
 	result Result
 }
 
-// Run starts the fleet, plays every phase, and stops all that it started, also when ctx ends before. The result is what there is.
+// Run starts the fleet, runs every phase, and stops everything it started, also if ctx ends early.
+// The result is partial then.
 func Run(ctx context.Context, cfg Config) (result *Result, err error) {
 	r := &run{Config: cfg, say: newProgress(cfg.Log), result: Result{
 		Date: time.Now().UTC().Format(time.DateOnly), Shields: cfg.Shields, Clients: cfg.Clients, Rate: cfg.Rate, Icons: cfg.Icons,
@@ -93,7 +96,7 @@ func Run(ctx context.Context, cfg Config) (result *Result, err error) {
 	return &r.result, errors.Join(err, r.look(ctx))
 }
 
-// start publishes and starts everything, in the order in which one needs the other.
+// start publishes a release and starts all processes in the order of their dependencies.
 func (r *run) start(ctx context.Context) error {
 	r.say.line("starting the store")
 	if err := r.store.start(ctx); err != nil {
@@ -114,12 +117,12 @@ func (r *run) start(ctx context.Context) error {
 	return nil
 }
 
-// meet asks the origin what is right, and every edge for everything, so that phases begin with caches that are warm.
+// meet learns the right responses from the origin, and fills the caches of all edges.
 func (r *run) meet(ctx context.Context) (err error) {
 	if r.judge, err = r.newJudge(ctx); err != nil {
-		return fmt.Errorf("asking the origin what is right: %w", err)
+		return fmt.Errorf("learning the origin's responses: %w", err)
 	}
-	r.say.line("asking each edge for %d icons", len(r.judge.icons))
+	r.say.line("requesting %d icons from each edge", len(r.judge.icons))
 	if err := r.warm(ctx); err != nil {
 		return fmt.Errorf("filling the caches: %w", err)
 	}

@@ -15,33 +15,34 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// A sum tells bodies apart.
+// A sum identifies a body.
 type sum256 [sha256.Size]byte
 
-// A judge knows what the origin answers to each question in each release, and compares.
+// A judge knows the origin's response to each question in each release, and compares answers with
+// it.
 type judge struct {
-	icons, api, searches, missing []string // targets; icons are sorted by how often they are asked for
-	cold                          []string // that nobody has asked for
-	reserved                      []string // the same, but for phases to ask for
-	changing                      []string // icons that the next release has in another drawing
+	icons, api, searches, missing []string // targets; icons are sorted by popularity
+	cold                          []string // icons that were never requested
+	reserved                      []string // more of them, for the phases
+	changing                      []string // icons whose SVG differs in the next release
 	firstRelease                  string
 
 	mu      sync.Mutex
 	right   map[string]map[string]fact // by target and release
-	tags    map[string]sum256          // what a strong ETag stood for, by target and ETag
-	allowed []string                   // releases that may be shown now
-	noting  bool                       // a release is being exchanged
-	pending []seen                     // answers meanwhile that none of those releases has
-	during  []seen                     // answers meanwhile to what changes
+	tags    map[string]sum256          // hash of the body of each strong ETag, by target and ETag
+	allowed []string                   // releases that edges may serve now
+	noting  bool                       // record answers, because a release is being exchanged
+	pending []seen                     // recorded answers that match no known release yet
+	during  []seen                     // recorded answers for icons that change
 }
 
-// A fact is the origin's answer.
+// A fact is the origin's response.
 type fact struct {
 	sum  sum256
 	etag string
 }
 
-// A seen is an answer that is judged later.
+// A seen is an answer to be judged later.
 type seen struct {
 	question
 	answer
@@ -49,23 +50,23 @@ type seen struct {
 	tally *tally
 }
 
-// A verdict is what an answer was.
+// A verdict is the result of a comparison.
 type verdict uint8
 
 const (
 	right  verdict = iota
-	wrong          // not what the origin says
-	failed         // none, or one that says so
-	later          // known when the release is
+	wrong          // differs from the origin's response
+	failed         // no response, or an error status
+	later          // to be judged when the release is known
 )
 
-// count judges an answer, and counts it.
+// count judges an answer and counts it.
 func (j *judge) count(t *tally, q question, a answer) {
 	v, why := j.see(t, q, a)
 	t.add(q, a, v, why)
 }
 
-// see judges an answer. why is in words what is the matter.
+// see judges an answer. The string why describes a problem.
 func (j *judge) see(t *tally, q question, a answer) (v verdict, why string) {
 	switch {
 	case a.err != nil:
@@ -88,15 +89,16 @@ func (j *judge) see(t *tally, q question, a answer) (v verdict, why string) {
 	return j.compare(seen{q, a, sha256.Sum256(body), t})
 }
 
-// compare judges a 200 by its body and its ETag.
+// compare judges a 200 by its body and ETag.
 func (j *judge) compare(s seen) (verdict, string) {
 	etag := s.header.Get("ETag")
 	if etag == "" {
 		return wrong, "no ETag"
 	}
 	raw, key := sum256(sha256.Sum256(s.body)), s.target+" "+etag
-	if before, ok := j.tags[key]; ok && before != raw { // a strong ETag is that of these bytes alone (RFC 9110, section 8.8.1)
-		return wrong, "an ETag that other bytes had"
+	// a strong ETag identifies one sequence of bytes (RFC 9110, section 8.8.1)
+	if before, ok := j.tags[key]; ok && before != raw {
+		return wrong, "an ETag that identified other bytes before"
 	}
 	j.tags[key] = raw
 	if j.noting && slices.Contains(j.changing, s.target) {
@@ -105,7 +107,8 @@ func (j *judge) compare(s seen) (verdict, string) {
 	return j.known(s)
 }
 
-// known compares with the releases that may be shown; while they are being exchanged, what none of them has is kept for settle.
+// known compares an answer with the allowed releases. During an exchange it keeps an answer that
+// matches none of them for settle.
 func (j *judge) known(s seen) (verdict, string) {
 	elsewhere := false
 	for release, f := range j.right[s.target] {
@@ -122,12 +125,12 @@ func (j *judge) known(s seen) (verdict, string) {
 		j.pending = append(j.pending, s)
 		return later, ""
 	case elsewhere:
-		return wrong, "the drawing of a release that is over"
+		return wrong, "the SVG of an earlier release"
 	}
-	return wrong, "a body that the origin never had"
+	return wrong, "a body that the origin never sent"
 }
 
-// sameTag holds the ETag of an answer without a coding against the origin's.
+// sameTag compares the ETag of a response without a coding with the origin's.
 func (j *judge) sameTag(s seen, f fact) (verdict, string) {
 	if s.header.Get("Content-Encoding") == "" && s.header.Get("ETag") != f.etag {
 		return wrong, "the origin's body with another ETag"
@@ -135,7 +138,7 @@ func (j *judge) sameTag(s seen, f fact) (verdict, string) {
 	return right, ""
 }
 
-// unchanged judges a 304: the ETag must be that of a release that may be shown.
+// unchanged judges a 304: its ETag must belong to an allowed release.
 func (j *judge) unchanged(q question, a answer) (verdict, string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,10 +150,10 @@ func (j *judge) unchanged(q question, a answer) (verdict, string) {
 			return right, ""
 		}
 	}
-	return wrong, "a 304 for a release that is over"
+	return wrong, "a 304 for an earlier release"
 }
 
-// decoded is the body without its coding.
+// decoded returns the body without its content coding.
 func decoded(a answer) ([]byte, error) {
 	switch coding := a.header.Get("Content-Encoding"); coding {
 	case "":
@@ -164,18 +167,18 @@ func decoded(a answer) ([]byte, error) {
 	case "br":
 		return io.ReadAll(brotli.NewReader(bytes.NewReader(a.body)))
 	default:
-		return nil, fmt.Errorf("a coding that nobody asked for: %s", coding)
+		return nil, fmt.Errorf("a coding that was not accepted: %s", coding)
 	}
 }
 
-// etagOf is what a client has that got a target while this release was shown.
+// etagOf returns the ETag of a client that cached a target during the current release.
 func (j *judge) etagOf(target string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.right[target][j.allowed[0]].etag
 }
 
-// knows reports whether a release was learnt.
+// knows reports whether the origin's responses in a release are known.
 func (j *judge) knows(release string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 const target = "/mdi/home.svg"
 
-// knowing is a judge to whom the origin has said what target is in two releases.
+// knowing returns a judge that knows one target in two releases.
 func knowing(allowed ...string) *judge {
 	return &judge{
 		changing: []string{target}, tags: map[string]sum256{}, allowed: allowed,
@@ -22,7 +22,7 @@ func knowing(allowed ...string) *judge {
 	}
 }
 
-// edgeOf is the edge of a region.
+// edgeOf returns an edge of a region.
 func edgeOf(name string) *edge {
 	return &edge{node: node{process: &process{name: name + "-1"}}, region: &region{name: name}}
 }
@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 		{"a name that must not be", question{kind: ofMissing}, told(200, "{}"), wrong},
 		{"bad gateway", icon, told(502, ""), failed},
 		{"over a limit that was kept to", icon, told(429, ""), failed},
-		{"no answer", icon, answer{err: errors.New("reset")}, failed},
+		{"no response", icon, answer{err: errors.New("reset")}, failed},
 	} {
 		if v, why := knowing("one").see(newTally(), row.q, row.a); v != row.verdict || (v == right) != (why == "") {
 			t.Errorf("%s: %d (%s), want %d", row.name, v, why, row.verdict)
@@ -75,7 +75,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// An ETag stands for the same bytes for ever (RFC 9110, section 8.8.1), whichever edge says it.
+// TestJudgeKnowsETags: an ETag always identifies the same bytes (RFC 9110, section 8.8.1), at every
+// edge.
 func TestJudgeKnowsETags(t *testing.T) {
 	j, q := knowing("one", "two"), question{kind: ofIcon, target: target}
 	for _, row := range []struct {
@@ -88,23 +89,24 @@ func TestJudgeKnowsETags(t *testing.T) {
 	}
 }
 
-// Going back to a release that is known, too, begins before anybody knows.
+// TestRollback: answers of a known earlier release may arrive before the judge allows it.
 func TestRollback(t *testing.T) {
 	j, y := knowing("two"), newTally()
 	j.prepare()
 	q, a := question{kind: ofIcon, target: target}, told(200, "1", "ETag", `"a"`)
 	a.edge = edgeOf("eu")
 	if v, why := j.see(y, q, a); v != later {
-		t.Errorf("an edge that was quicker than we: %d (%s), want that it is judged later", v, why)
+		t.Errorf("an edge with the release before the judge knows it: %d (%s), want a later verdict", v, why)
 	}
 	j.allow("two", "one")
 	j.finish("one")
 	if cached, _, _ := y.counts(); cached != (Count{Answers: 1}) {
-		t.Errorf("at the end: %+v, want one answer that is right", cached)
+		t.Errorf("at the end: %+v, want one right answer", cached)
 	}
 }
 
-// While a release is exchanged, what is not known yet is judged when it is, and an icon that goes back is found.
+// TestExchange: during an exchange, answers of an unknown release are judged later, and an icon
+// that returns to its old SVG is reported.
 func TestExchange(t *testing.T) {
 	j, y := knowing("one"), newTally()
 	known := j.right[target]["two"]
@@ -120,8 +122,8 @@ func TestExchange(t *testing.T) {
 		j.count(y, question{kind: ofIcon, target: target}, a)
 	}
 	see(eu, 0, 1, "1", `"a"`)
-	see(eu, 2, 4, "2", `"b"`) // the first of the new
-	see(eu, 3, 9, "1", `"a"`) // was asked for before
+	see(eu, 2, 4, "2", `"b"`) // the first answer with the new release
+	see(eu, 3, 9, "1", `"a"`) // requested before it
 	see(us, 8, 9, "1", `"a"`)
 	see(us, 10, 11, "3", `"c"`) // of no release
 	if cached, _, _ := y.counts(); cached != (Count{Answers: 3}) {
@@ -130,17 +132,17 @@ func TestExchange(t *testing.T) {
 	j.right[target]["two"] = known
 	j.allow("one", "two")
 	if edges, icons := j.first("two"); len(edges) != 1 || len(icons) != 1 || !edges[eu].Equal(t0.Add(4)) {
-		t.Errorf("first shown: %v, %v, want eu's after 4", edges, icons)
+		t.Errorf("first served: %v, %v, want eu's after 4", edges, icons)
 	}
 	if at := j.watched("two"); len(at) != 1 || !at[eu].Equal(t0.Add(4)) {
-		t.Errorf("the icon that is watched was first shown: %v, want eu's after 4", at)
+		t.Errorf("the icon that is watched was first served: %v, want eu's after 4", at)
 	}
 	if m := j.mixed("two"); m != (mixture{of: 5}) {
-		t.Errorf("%+v, want nothing mixed of 5", m)
+		t.Errorf("%+v, want no mixture in 5 answers", m)
 	}
 	see(eu, 5, 6, "1", `"a"`)
 	if m := j.mixed("two"); m != (mixture{6, 1, 1}) {
-		t.Errorf("%+v, want the one of 6 that came 1 too late", m)
+		t.Errorf("%+v, want one old answer in 6, 1 late", m)
 	}
 	j.finish("two")
 	if cached, _, _ := y.counts(); cached != (Count{Answers: 6, Wrong: 1}) {
@@ -148,6 +150,6 @@ func TestExchange(t *testing.T) {
 	}
 	see(us, 20, 21, "1", `"a"`)
 	if cached, _, _ := y.counts(); cached.Wrong != 2 {
-		t.Error("after the exchange the old drawing is right")
+		t.Error("after the exchange the old SVG counts as right")
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	limit     = 60  // searches a minute and client, by default
-	overLimit = 160 // calls of one client at once: more than two edges would let through
-	attempts  = 3   // to have Redis decide all of them
+	limit     = 60  // default limit of searches a minute for a client
+	overLimit = 160 // concurrent calls of one client: more than two separate edges would allow
+	attempts  = 3   // to have Redis decide all calls
 )
 
-// killRedis holds limits that edges share to what they promise: exact while Redis decides, each edge's own while it is gone, exact again
-// when it is back.
+// killRedis checks the promises about shared limits: they are exact while Redis decides, each edge
+// counts alone while Redis is away, and they are exact again afterwards.
 func (r *run) killRedis(ctx context.Context, p *Phase) error {
 	if err := r.sharedLimits(ctx, p, groupLimits); err != nil {
 		return err
@@ -48,8 +48,8 @@ func (r *run) killRedis(ctx context.Context, p *Phase) error {
 	return r.sharedLimits(ctx, p, groupLimits+attempts+1)
 }
 
-// sharedLimits has a client in each region call more often than it may. A check that Redis does not answer in time is decided by the edge alone,
-// and then nothing is promised: the next client tries.
+// sharedLimits makes a client in each region exceed its limit. If Redis does not answer a check in
+// time, the edge decides alone and nothing is promised, so the next client tries again.
 func (r *run) sharedLimits(ctx context.Context, p *Phase, group int) error {
 	return r.inRegions(func(i int) error {
 		region := r.regions[i]
@@ -62,7 +62,7 @@ func (r *run) sharedLimits(ctx context.Context, p *Phase, group int) error {
 				return err
 			}
 			if c.alone == 0 || attempt == attempts-1 {
-				p.hold(c.alone == 0 && c.accepted == limit, "%s: of %d calls of one client at once, over both edges, %d were accepted; %.0f decided without Redis; attempt %d",
+				p.hold(c.alone == 0 && c.accepted == limit, "%s: of %d concurrent calls of one client, over both edges, %d were accepted; %.0f decided without Redis; attempt %d",
 					region.name, overLimit, c.accepted, c.alone, attempt+1)
 				return nil
 			}
@@ -71,13 +71,13 @@ func (r *run) sharedLimits(ctx context.Context, p *Phase, group int) error {
 	})
 }
 
-// calls is what became of one client's many calls.
+// calls counts the results of one client's calls.
 type calls struct {
 	accepted int
-	alone    float64 // decided by an edge without Redis
+	alone    float64 // checks that an edge decided without Redis
 }
 
-// callAtOnce has one client make many calls at once, over both edges of a region.
+// callAtOnce makes many concurrent calls as one client, over both edges of a region.
 func (r *run) callAtOnce(ctx context.Context, i, group int, p *Phase) (c calls, err error) {
 	before, err := r.regions[i].decidedAlone(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func (r *run) callAtOnce(ctx context.Context, i, group int, p *Phase) (c calls, 
 		switch {
 		case a.err == nil && a.status == http.StatusOK:
 			c.accepted++
-		case a.err != nil || a.status != http.StatusTooManyRequests: // which is no failure here
-			p.tally.add(q, a, failed, "neither accepted nor refused")
+		case a.err != nil || a.status != http.StatusTooManyRequests: // a 429 is not a failure here
+			p.tally.add(q, a, failed, "neither accepted nor limited")
 		}
 	})
 	after, err := r.regions[i].decidedAlone(ctx)
@@ -100,7 +100,8 @@ func (r *run) callAtOnce(ctx context.Context, i, group int, p *Phase) (c calls, 
 	return c, err
 }
 
-// decidedAlone is how many checks of limits the edges of a region made without Redis so far.
+// decidedAlone returns the number of limit checks that the edges of a region decided without Redis
+// so far.
 func (r *region) decidedAlone(ctx context.Context) (total float64, err error) {
 	for _, e := range r.edges {
 		n, err := e.metric(ctx, "iconedge_edge_redis_checks_total", `result="local"`)
@@ -112,11 +113,11 @@ func (r *region) decidedAlone(ctx context.Context) (total float64, err error) {
 	return total, nil
 }
 
-// awaitRedis waits until every edge says that Redis is there, or not.
+// awaitRedis waits until every edge reports that Redis is up, or down.
 func (r *run) awaitRedis(ctx context.Context, p *Phase, word string, up float64) error {
 	began := time.Now()
 	err := r.inRegions(func(i int) error { return r.regions[i].awaitRedis(ctx, up) })
-	p.note("every edge says that Redis is %s after %s", word, since(began))
+	p.note("every edge reports that Redis is %s after %s", word, since(began))
 	return err
 }
 
@@ -127,7 +128,7 @@ func (r *region) awaitRedis(ctx context.Context, up float64) error {
 			return v == up, err
 		})
 		if err != nil {
-			return fmt.Errorf("waiting for what %s says of Redis: %w", e.name, err)
+			return fmt.Errorf("waiting for the metric of %s about Redis: %w", e.name, err)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// Markdown is docs/fleet.md.
+// Markdown renders docs/fleet.md.
 func (r *Result) Markdown() ([]byte, error) {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, r); err != nil {
@@ -25,7 +25,7 @@ func (r *Result) Markdown() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes the page, and its drawings in place of those that were there.
+// Write writes the page and its plots, and removes the plots of an earlier run.
 func (r *Result) Write(docs string) error {
 	page, err := r.Markdown()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A board is a dashboard of Grafana's, as far as it asks Prometheus.
+// A board is the part of a Grafana dashboard that queries Prometheus.
 type board struct {
 	file   string
 	Title  string  `json:"title"`
@@ -24,7 +24,7 @@ type board struct {
 type panel struct {
 	Title   string  `json:"title"`
 	Type    string  `json:"type"`
-	Panels  []panel `json:"panels"` // of a row
+	Panels  []panel `json:"panels"` // panels inside a row
 	Targets []struct {
 		Expr   string `json:"expr"`
 		Legend string `json:"legendFormat"`
@@ -36,15 +36,15 @@ type panel struct {
 	} `json:"fieldConfig"`
 }
 
-// An Asked is a panel whose queries were put to Prometheus.
+// An Asked is a panel whose queries were run.
 type Asked struct {
 	Board, Panel string
 	Queries      int
-	Answered     int    // of them with data
-	Error        string // of the first that is none
+	Answered     int    // number of queries with data
+	Error        string // of the first query without data
 }
 
-// readBoards reads the dashboards in a folder, which may not be there.
+// readBoards reads the dashboards in a folder, which need not exist.
 func readBoards(folder string) (boards []board, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
@@ -65,7 +65,7 @@ func readBoards(folder string) (boards []board, err error) {
 	return boards, nil
 }
 
-// flat puts the panels of rows beside the others, and leaves out what asks nothing.
+// flat lists the panels with queries, including those inside rows.
 func flat(panels []panel) (all []panel) {
 	for _, p := range panels {
 		if len(p.Targets) > 0 {
@@ -76,12 +76,13 @@ func flat(panels []panel) (all []panel) {
 	return all
 }
 
-// rateInterval is over how long rates are taken: with a scrape a second, Grafana would say as much for the time of a run.
+// rateInterval is the value of Grafana's $__rate_interval. Grafana would compute a similar value
+// for one scrape a second and the duration of a run.
 const rateInterval = 20 * time.Second
 
 var variable = regexp.MustCompile(`\$(?:\{([A-Za-z_]\w*)(?::\w+)?\}|([A-Za-z_]\w*))`)
 
-// filled is a query with Grafana's variables replaced: all regions and all nodes, over the time of a run.
+// filled replaces Grafana's variables in a query: all regions, all nodes, the duration of the run.
 func filled(expr string, ran, step time.Duration) string {
 	return variable.ReplaceAllStringFunc(expr, func(v string) string {
 		names := variable.FindStringSubmatch(v)
@@ -97,10 +98,10 @@ func filled(expr string, ran, step time.Duration) string {
 	})
 }
 
-// A question to Prometheus is over the time of the run, in so many steps.
+// steps is the number of points of a query over the run.
 const steps = 150
 
-// askPanels puts every query of every panel to Prometheus, and draws the panels of the fleet's overview.
+// askPanels runs every query of every panel, and plots the panels of the fleet dashboard.
 func (r *run) askPanels(ctx context.Context) error {
 	boards, err := readBoards(r.Dashboards)
 	if err != nil {
@@ -122,7 +123,7 @@ func (r *run) askPanels(ctx context.Context) error {
 	return nil
 }
 
-// A line is a series under the name that its panel gives it.
+// A line is a series with the name that its panel gives it.
 type line struct {
 	name string
 	series
@@ -152,7 +153,7 @@ func (r *run) askPanel(ctx context.Context, p panel) (all []line, asked Asked, e
 
 var labelName = regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
 
-// legend is the name of a series by Grafana's format.
+// legend returns the name of a series in Grafana's format.
 func legend(format string, labels map[string]string) string {
 	return labelName.ReplaceAllStringFunc(format, func(s string) string {
 		return labels[labelName.FindStringSubmatch(s)[1]]

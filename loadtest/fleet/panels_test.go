@@ -23,7 +23,8 @@ func TestFilled(t *testing.T) {
 		`rate(a{region=~"$region",instance=~"${instance}"}[$__rate_interval])`: `rate(a{region=~".*",instance=~".*"}[20s])`,
 		`increase(a{b=~"${b:regex}"}[$__range])`:                               `increase(a{b=~".*"}[90s])`,
 		`avg_over_time(a[$__interval])`:                                        `avg_over_time(a[2s])`,
-		`label_replace(a, "b", "$1", "c", "(.*)")`:                             `label_replace(a, "b", "$1", "c", "(.*)")`, // a group, no variable
+		// a group of a regular expression, not a variable
+		`label_replace(a, "b", "$1", "c", "(.*)")`: `label_replace(a, "b", "$1", "c", "(.*)")`,
 	} {
 		if got := filled(expr, 90*time.Second, 2*time.Second); got != want {
 			t.Errorf("filled(%s) = %s, want %s", expr, got, want)
@@ -55,13 +56,13 @@ func TestReadBoards(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	if boards, err := readBoards(filepath.Join(dir, "none")); err != nil || boards != nil {
-		t.Errorf("a folder that is not there: %v, %v", boards, err)
+		t.Errorf("a folder that does not exist: %v, %v", boards, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "broken.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := readBoards(dir); err == nil {
-		t.Error("a dashboard that is no JSON is read")
+		t.Error("a dashboard that is not JSON was read")
 	}
 }
 
@@ -96,7 +97,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// A drawing is XML, with a line for each series as long as there are colours.
+// TestPlot: a plot is XML, with a line for each series as long as there are colours.
 func TestPlot(t *testing.T) {
 	r := &run{began: time.Unix(100, 0), result: Result{Phases: []*Phase{{}, {From: 10 * time.Second}}}}
 	p := panel{Title: "Requests & <answers>, by region"}

@@ -11,14 +11,14 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// A phase is something that happens to the fleet while clients go on asking. happens returns when it is over; what it found out it has
-// noted.
+// A phase is an event in the fleet while clients continue their requests. The function happens
+// returns when it is over; it adds notes to the Phase.
 type phase struct {
 	name    string
 	happens func(*run, context.Context, *Phase) error
 }
 
-// phases are played in this order.
+// phases lists the phases in order.
 var phases = []phase{
 	{"quiet", (*run).quiet},
 	{"one cold icon, all regions at once", (*run).coldIcon},
@@ -33,22 +33,22 @@ var phases = []phase{
 	{"a new program on every edge", (*run).newProgram},
 }
 
-// A Phase is what came of one.
+// A Phase is the result of a phase.
 type Phase struct {
 	Name    string
-	From    time.Duration // since the first began
+	From    time.Duration // since the start of the first phase
 	Seconds float64
-	Notes   []string // what was measured in it
-	Broken  []string // promises that did not hold
+	Notes   []string // measurements
+	Broken  []string // broken promises
 
-	mu    sync.Mutex // of notes
+	mu    sync.Mutex // protects Notes and Broken
 	tally *tally
 }
 
-// note keeps what was measured.
+// note adds a measurement.
 func (p *Phase) note(format string, args ...any) { p.hold(true, format, args...) }
 
-// hold keeps what was measured, and that it is not what is promised unless ok.
+// hold adds a measurement. If ok is false, it is also a broken promise.
 func (p *Phase) hold(ok bool, format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,8 @@ func (p *Phase) hold(ok bool, format string, args ...any) {
 	}
 }
 
-// playAll plays every phase. An error is one of playing it: what clients got is in the result.
+// playAll runs every phase. An error means that a phase could not be run; failed requests are in
+// the result.
 func (r *run) playAll(ctx context.Context) error {
 	for i, ph := range phases {
 		r.say.line("%d/%d  %s", i+1, len(phases), ph.name)
@@ -91,17 +92,17 @@ func (r *run) play(ctx context.Context, ph phase) error {
 	return err
 }
 
-// show draws the bar while a phase is played.
+// show draws the progress bar during a phase.
 func (r *run) show(ctx context.Context, p *Phase, began time.Time) {
 	for load.Pause(ctx, 200*time.Millisecond) == nil {
 		r.say.draw(p.Name, time.Since(began), r.Phase, p.tally.words())
 	}
 }
 
-// words are the counts so far.
+// words summarises the counts so far.
 func (t *tally) words() string {
 	cached, rest, again := t.counts()
-	return fmt.Sprintf("%d answers: cached icons %d wrong, %d failed; the rest %d wrong, %d failed; %d at the second try",
+	return fmt.Sprintf("%d answers: cached icons %d wrong, %d failed; others %d wrong, %d failed; %d at the second try",
 		cached.Answers+rest.Answers, cached.Wrong, cached.Failed, rest.Wrong, rest.Failed, again)
 }
 

@@ -11,16 +11,17 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A Plot is a panel that was drawn.
+// A Plot is a rendered panel.
 type Plot struct {
 	Title, File string
 	SVG         []byte
 }
 
-// mostLines is how many lines a drawing has colours for.
+// mostLines is the number of colours of a chart.
 const mostLines = 7
 
-// plot draws a panel over the time of the run; the marks of its axis are the beginnings of the phases.
+// plot renders a panel over the duration of the run. The marks of its time axis are the starts of
+// the phases.
 func (r *run) plot(p panel, lines []line) Plot {
 	c := report.Chart{Title: p.Title, X: report.Axis{Label: "phase"}, Y: report.Axis{Label: unitName(p.FieldConfig.Defaults.Unit)}}
 	for i, ph := range r.result.Phases {
@@ -32,7 +33,7 @@ func (r *run) plot(p panel, lines []line) Plot {
 	return Plot{Title: p.Title, File: fileName(p.Title), SVG: c.SVG()}
 }
 
-// points are values that are numbers, by seconds since the run began.
+// points converts numeric values to points, with the time since the start of the run.
 func points(values []sample, began time.Time) (all []report.XY) {
 	from := float64(began.UnixMilli()) / 1000
 	for _, s := range values {
@@ -47,10 +48,10 @@ var unitNames = map[string]string{
 	"s": "seconds", "reqps": "a second", "cps": "a second", "ops": "a second", "percentunit": "share", "bytes": "bytes", "Bps": "bytes a second",
 }
 
-// unitName is one of Grafana's units in words.
+// unitName returns the name of a Grafana unit.
 func unitName(unit string) string { return unitNames[unit] }
 
-// fileName is the name of a drawing's file.
+// fileName returns the file name of a plot.
 func fileName(title string) string {
 	name := strings.Map(func(c rune) rune {
 		switch {

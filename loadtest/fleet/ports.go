@@ -13,15 +13,17 @@ import (
 	"time"
 )
 
-// Ports are taken from these: from 32768 on Linux gives them to connections, and a run makes many before its last server starts.
+// The range of ports. Linux assigns ports from 32768 to outgoing connections, and a run opens many
+// of those before its last server starts.
 const firstPort, lastPort = 20_000, 32_000
 
-// tried is how many of them were looked at, the first one somewhere among them: what was free once is not given away twice.
+// tried is the number of ports examined so far, with a random start. A port is never returned
+// twice.
 var tried atomic.Int64
 
 func init() { tried.Store(rand.Int64N(lastPort - firstPort)) }
 
-// freePorts are loopback addresses that nothing listens on.
+// freePorts returns loopback addresses that nothing listens on.
 func freePorts(n int) (addresses []string, err error) {
 	for range lastPort - firstPort {
 		if len(addresses) == n {
@@ -29,15 +31,15 @@ func freePorts(n int) (addresses []string, err error) {
 		}
 		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.FormatInt(firstPort+tried.Add(1)%(lastPort-firstPort), 10))
 		if err != nil {
-			continue // it is taken: another one
+			continue // in use
 		}
 		addresses = append(addresses, l.Addr().String())
 		l.Close()
 	}
-	return nil, fmt.Errorf("looking for %d free ports from %d to %d: there are %d", n, firstPort, lastPort, len(addresses))
+	return nil, fmt.Errorf("finding %d free ports from %d to %d: only %d are free", n, firstPort, lastPort, len(addresses))
 }
 
-// wellAt is ready when this address answers 200.
+// wellAt returns a readiness check: the URL answers 200.
 func wellAt(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -50,7 +52,7 @@ func wellAt(url string) func(context.Context) error {
 	}
 }
 
-// takesConnections is ready when somebody listens.
+// takesConnections returns a readiness check: the address accepts connections.
 func takesConnections(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var d net.Dialer

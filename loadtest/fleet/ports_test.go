@@ -4,7 +4,7 @@ package fleet
 
 import "testing"
 
-// What was given away is not given again, though nobody listens there yet.
+// TestFreePorts: a port is not returned twice, although nothing listens there yet.
 func TestFreePorts(t *testing.T) {
 	given := map[string]bool{}
 	for range 300 {
@@ -14,7 +14,7 @@ func TestFreePorts(t *testing.T) {
 		}
 		for _, address := range two {
 			if given[address] {
-				t.Fatalf("%s is given twice", address)
+				t.Fatalf("%s was returned twice", address)
 			}
 			given[address] = true
 		}

@@ -14,25 +14,26 @@ import (
 	"time"
 )
 
-// A process is a program that can be started again with the same words, as often as a phase wishes.
+// A process is a program that can be started repeatedly with the same arguments.
 type process struct {
 	name    string
 	program string
 	args    []string
-	env     []string // besides our own
+	env     []string // in addition to our own
 	logs    string   // folder
-	kept    *sockets // that stay open while it is away; nil: it opens its own
+	kept    *sockets // sockets that stay open while it is down; nil: it opens its own
 	ready   func(context.Context) error
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
-	done chan struct{} // closed when cmd has ended
+	done chan struct{} // closed when cmd has exited
 }
 
-// patience is how long a process has to become ready, and to end when it is told to.
+// patience is the time limit for a process to become ready, and to exit after SIGTERM.
 const patience = 60 * time.Second
 
-// start starts the process and waits until it is ready. It does not get the terminal's ^C: stop ends it.
+// start starts the process and waits until it is ready. The process does not get the terminal's ^C;
+// stop ends it.
 func (p *process) start(ctx context.Context) error {
 	if err := p.launch(); err != nil {
 		return fmt.Errorf("starting %s: %w", p.name, err)
@@ -46,9 +47,9 @@ func (p *process) start(ctx context.Context) error {
 		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("starting %s: it ended and said: %s", p.name, p.lastWords())
+			return fmt.Errorf("starting %s: it exited; its last output: %s", p.name, p.lastWords())
 		case <-ctx.Done():
-			return fmt.Errorf("starting %s: it is not ready (%w) and said: %s", p.name, err, p.lastWords())
+			return fmt.Errorf("starting %s: it is not ready (%w); its last output: %s", p.name, err, p.lastWords())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -85,7 +86,7 @@ func (p *process) launch() error {
 
 func (p *process) logFile() string { return filepath.Join(p.logs, p.name+".log") }
 
-// lastWords is the end of what the process printed.
+// lastWords returns the end of the process's output.
 func (p *process) lastWords() string {
 	b, err := os.ReadFile(p.logFile())
 	if err != nil {
@@ -94,25 +95,25 @@ func (p *process) lastWords() string {
 	return strings.TrimSpace(string(b[max(0, len(b)-500):]))
 }
 
-// signal sends a signal, if the process runs.
+// signal sends a signal if the process runs.
 func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cmd != nil {
-		p.cmd.Process.Signal(s) // fails where it has ended
+		p.cmd.Process.Signal(s) // fails if it has exited
 	}
 }
 
-// kill is kill -9, and waits until the process is gone.
+// kill sends SIGKILL and waits for the exit.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	p.wait()
 }
 
-// stop has the process end by itself, or ends it after a while.
+// stop sends SIGTERM, and SIGKILL after a while.
 func (p *process) stop() {
 	p.signal(syscall.SIGTERM)
-	p.signal(syscall.SIGCONT) // it may have been stopped
+	p.signal(syscall.SIGCONT) // the process may be frozen
 	kill := time.AfterFunc(patience, func() { p.signal(syscall.SIGKILL) })
 	defer kill.Stop()
 	p.wait()

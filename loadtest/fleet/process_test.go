@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// script is a process that runs a script of the shell, and is ready when it has written a file: the shell makes it before it writes.
+// script returns a process that runs a shell script. It is ready when it has written a file; the
+// shell creates the file before it writes.
 func script(t *testing.T, words string) (p *process, made string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +32,8 @@ func script(t *testing.T, words string) (p *process, made string) {
 	return p, made
 }
 
-// A process can be stopped, killed, and started again each time; one that is frozen can be stopped too.
+// TestProcess: a process can be stopped or killed, and started again each time; a frozen one can be
+// stopped too.
 func TestProcess(t *testing.T) {
 	p, made := script(t, `trap exit TERM; echo ready >"$1"; while :; do sleep 0.02; done`)
 	for _, end := range []func(){p.stop, p.kill, func() { (&edge{node: node{process: p}}).freeze(); p.stop() }} {
@@ -40,7 +42,7 @@ func TestProcess(t *testing.T) {
 		}
 		select {
 		case <-p.done:
-			t.Fatal("it ended by itself")
+			t.Fatal("the process exited")
 		default:
 		}
 		end()
@@ -53,18 +55,19 @@ func TestProcess(t *testing.T) {
 
 func TestProcessThatEnds(t *testing.T) {
 	p, _ := script(t, `echo "no such flag" >&2; exit 2`)
-	if err := p.start(t.Context()); err == nil || !strings.Contains(err.Error(), "script: it ended and said: no such flag") {
+	if err := p.start(t.Context()); err == nil || !strings.Contains(err.Error(), "script: it exited; its last output: no such flag") {
 		t.Errorf("%v", err)
 	}
 	p, _ = script(t, `exec sleep 1000`)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := p.start(ctx); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("one that never becomes ready: %v, want why it is not", err)
+		t.Errorf("a process that never becomes ready: %v, want the reason", err)
 	}
 }
 
-// Sockets are handed over as systemd does, and keep who connects while nobody serves.
+// TestSockets: sockets are passed as by systemd, and connections wait in them while no process
+// serves.
 func TestSockets(t *testing.T) {
 	ports, err := freePorts(2)
 	if err != nil {
@@ -81,13 +84,13 @@ func TestSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said, err := os.ReadFile(made); err != nil || string(said) != "2 public:admin\n" {
-		t.Errorf("the process was told %q, %v", said, err)
+		t.Errorf("the process received %q, %v", said, err)
 	}
 	p.kill()
 	for _, open := range []bool{true, false} {
 		c, err := net.Dial("tcp", ports[0])
 		if (err == nil) != open {
-			t.Errorf("connecting while the sockets are kept (%v): %v", open, err)
+			t.Errorf("connecting while the sockets are open (%v): %v", open, err)
 		}
 		if err == nil {
 			c.Close()
@@ -99,7 +102,8 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// The whole site: an edge asks the shields, then the origin, by relays of its region, and Prometheus can read what it is to scrape.
+// TestBuild: an edge has the shields, then the origin, behind relays of its region, and Prometheus
+// can read all its targets.
 func TestBuild(t *testing.T) {
 	for _, program := range []string{"redis-server", "prometheus", "promtool"} {
 		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") != "" {
@@ -118,7 +122,7 @@ func TestBuild(t *testing.T) {
 	want := "--region ap --tier-secret-file " + s.secretFile() + " --origin http://" + relays[0].Addr() + ",http://" + relays[1].Addr() +
 		" --origin http://" + relays[2].Addr() + " --redis redis://" + relays[4].Addr()
 	if got := strings.Join(e.args[1:], " "); got != want {
-		t.Errorf("%s is started by\n%s, want\n%s", e.name, got, want)
+		t.Errorf("the command of %s is\n%s, want\n%s", e.name, got, want)
 	}
 	config := filepath.Join(s.folder, "prometheus.yml")
 	if out, err := exec.Command("promtool", "check", "config", config).CombinedOutput(); err != nil {
@@ -129,6 +133,6 @@ func TestBuild(t *testing.T) {
 		t.Errorf("%s, %v", jobs, err)
 	}
 	if _, err := build(Config{Iconedge: "/no/such/program", Next: "true", S3: "true", Work: t.TempDir()}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a program that is not there: %v", err)
+		t.Errorf("a missing program: %v", err)
 	}
 }

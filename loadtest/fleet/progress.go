@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A progress tells what goes on: lines, and on a terminal a bar for the phase that is played.
+// A progress prints lines and, on a terminal, a progress bar for the current phase.
 type progress struct {
 	mu  sync.Mutex
 	w   io.Writer

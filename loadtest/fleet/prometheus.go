@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A scraped is what Prometheus scrapes, with the labels that an operator would give it.
+// A scraped is a scrape target of Prometheus, with the labels that an operator would set.
 type scraped struct {
 	Targets []string          `json:"targets"`
 	Labels  map[string]string `json:"labels"`
@@ -28,10 +28,10 @@ type job struct {
 	Targets []scraped `json:"static_configs"`
 }
 
-// core is where shields and origin are.
+// core is the region of shields and origin.
 const core = "core"
 
-// jobs are what there is to scrape.
+// jobs returns the scrape configuration.
 func (s *site) jobs() []job {
 	edges, shields, origin := job{Name: "iconedge-edge"}, job{Name: "iconedge-shield"}, job{Name: "iconedge-origin"}
 	add := func(j *job, n *node, region string) {
@@ -47,7 +47,8 @@ func (s *site) jobs() []job {
 	return []job{edges, shields, origin}
 }
 
-// addPrometheus adds Prometheus, which scrapes each second and follows the rules, and writes its configuration: JSON is YAML.
+// addPrometheus adds Prometheus, with a scrape every second and the rules. It writes the
+// configuration as JSON, which is valid YAML.
 func (s *site) addPrometheus(cfg Config) error {
 	program, err := exec.LookPath("prometheus")
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *site) addPrometheus(cfg Config) error {
 		return err
 	}
 	data := filepath.Join(s.folder, "prometheus")
-	if err := os.RemoveAll(data); err != nil { // another run's figures are not this one's
+	if err := os.RemoveAll(data); err != nil { // remove the data of an earlier run
 		return err
 	}
 	ports, err := freePorts(1)
@@ -81,11 +82,12 @@ func (s *site) addPrometheus(cfg Config) error {
 	return nil
 }
 
-// The time that rules take rates over, for a fleet that runs for months, and the one for a fleet that runs for minutes.
+// The range of rates in the rules, for a fleet that runs for months, and its replacement for a run
+// of minutes.
 const inMonths, inMinutes = "[5m]", "[20s]"
 
-// copyRules copies the files of rules in a folder, which may not be there, and leaves out what tests them; the copies take their rates over
-// a time that fits a run.
+// copyRules copies the rules of a folder, which need not exist, without their tests. The copies use
+// a range of rates that suits a run.
 func copyRules(from, to string) (files []string, err error) {
 	all, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err != nil {
@@ -108,17 +110,17 @@ func copyRules(from, to string) (files []string, err error) {
 	return files, nil
 }
 
-// A series is one line of what a query returns.
+// A series is one series in a query's result.
 type series struct {
 	Metric map[string]string `json:"metric"`
-	Value  sample            `json:"value"`  // of a query of one moment
-	Values []sample          `json:"values"` // of one of a range
+	Value  sample            `json:"value"`  // of an instant query
+	Values []sample          `json:"values"` // of a range query
 }
 
 // A sample is a value and its time.
 type sample struct{ at, value float64 }
 
-// UnmarshalJSON reads [time, "value"].
+// UnmarshalJSON parses [time, "value"].
 func (s *sample) UnmarshalJSON(b []byte) (err error) {
 	var pair struct {
 		at    float64
@@ -132,7 +134,7 @@ func (s *sample) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// query asks Prometheus for values over a time, or, where step is 0, at its end.
+// query runs a range query, or an instant query at the end of the range if step is 0.
 func (s *site) query(ctx context.Context, expr string, from, to time.Time, step time.Duration) ([]series, error) {
 	stamp := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 	call, values := "query", url.Values{"query": {expr}, "time": {stamp(to)}}
@@ -150,10 +152,10 @@ func (s *site) query(ctx context.Context, expr string, from, to time.Time, step 
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(b, &told); err != nil {
-		return nil, fmt.Errorf("reading what Prometheus says to %s: %w", expr, err)
+		return nil, fmt.Errorf("reading Prometheus' result for %s: %w", expr, err)
 	}
 	if told.Error != "" {
-		return nil, fmt.Errorf("asking Prometheus for %s: %s", expr, told.Error)
+		return nil, fmt.Errorf("querying Prometheus for %s: %s", expr, told.Error)
 	}
 	return told.Data.Result, nil
 }

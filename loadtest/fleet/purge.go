@@ -15,13 +15,15 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// promised is how soon every edge has purged, and an edge that was away after it came back.
+// promised is the promised time of a purge at every edge, and at an edge that was away after its
+// return.
 const promised = time.Second
 
 // awayFor is how long an edge is away in the phase of purges.
 const awayFor = 3 * time.Second
 
-// purges purges icons at one edge, and sees when the others have: all of them, one that was frozen, one whose way to Redis was cut.
+// purges purges icons at one edge, and measures when the others have done the same: with all edges
+// up, with one frozen, and with one cut off from Redis.
 func (r *run) purges(ctx context.Context, p *Phase) error {
 	edges := r.edges()
 	first, frozen, apart := edges[0], edges[3], edges[4]
@@ -38,7 +40,7 @@ func (r *run) purges(ctx context.Context, p *Phase) error {
 		return err
 	}
 	apart.log.Cut()
-	return r.purgeAway(ctx, p, first, apart, targets[2], "was cut from Redis", apart.log.Mend)
+	return r.purgeAway(ctx, p, first, apart, targets[2], "was cut off from Redis", apart.log.Mend)
 }
 
 // purgeOnce purges at one edge, and waits for the others.
@@ -48,11 +50,11 @@ func (r *run) purgeOnce(ctx context.Context, p *Phase, at *edge, edges []*edge, 
 		return err
 	}
 	slowest, err := r.gone(ctx, edges, target, began)
-	p.hold(slowest <= promised, "a purge at %s is seen by all edges after %s", at.name, slowest.Round(time.Millisecond))
+	p.hold(slowest <= promised, "a purge at %s was done by all edges after %s", at.name, slowest.Round(time.Millisecond))
 	return err
 }
 
-// purgeAway purges while one edge is away, and waits for it once it is back.
+// purgeAway purges while one edge is away, and waits for that edge after its return.
 func (r *run) purgeAway(ctx context.Context, p *Phase, at, away *edge, target, how string, back func()) error {
 	err := load.Pause(ctx, awayFor/2)
 	if err == nil {
@@ -66,7 +68,7 @@ func (r *run) purgeAway(ctx context.Context, p *Phase, at, away *edge, target, h
 		return err
 	}
 	slowest, err := r.gone(ctx, []*edge{away}, target, time.Now())
-	p.hold(slowest <= promised, "%s, which %s for %s, has it %s after it is back", away.name, how, awayFor, slowest.Round(time.Millisecond))
+	p.hold(slowest <= promised, "%s, which %s for %s, had done it %s after its return", away.name, how, awayFor, slowest.Round(time.Millisecond))
 	return err
 }
 
@@ -86,7 +88,7 @@ func (e *edge) purge(ctx context.Context, target string) error {
 	return nil
 }
 
-// gone is when the last of these edges had forgotten a target.
+// gone returns the time until the last of the edges has purged a target.
 func (r *run) gone(ctx context.Context, edges []*edge, target string, began time.Time) (slowest time.Duration, err error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -102,7 +104,8 @@ func (r *run) gone(ctx context.Context, edges []*edge, target string, began time
 	return slowest, err
 }
 
-// has reports whether an edge has a target in its cache. Asking so brings nothing there (RFC 9111, section 5.2.1.7).
+// has reports whether an edge has a target in its cache. The request uses only-if-cached, so it
+// fills no cache (RFC 9111, section 5.2.1.7).
 func (r *run) has(e *edge, target string) bool {
 	m := mix.Maker{Host: "icons.example"}
 	c := r.crowd.newClient(e.region, clientAddr(0, groupWatch, 0), false)
@@ -115,9 +118,9 @@ const (
 	awaitMost = 30 * time.Second
 )
 
-var errAwaited = errors.New("what was waited for did not come")
+var errAwaited = errors.New("timeout")
 
-// await asks again and again until ok.
+// await calls ask repeatedly until it returns true.
 func await(ctx context.Context, ask func() (ok bool, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, errAwaited)
 	defer cancel()

@@ -8,36 +8,37 @@ import (
 	"github.com/iconedge/iconedge/loadtest/mix"
 )
 
-// A kind is what a request is for.
+// A kind is a kind of request.
 type kind uint8
 
 const (
-	ofIcon        kind = iota // at the CDN path; every edge has had it
-	ofConditional             // the same, by a client that has it
-	ofAPI                     // the same, as JSON
+	ofIcon        kind = iota // at the CDN path; every edge has it cached
+	ofConditional             // the same, from a client with a cached copy
+	ofAPI                     // the same, as JSON from the API
 	ofSearch
-	ofMissing // a name that there is not
-	ofCold    // an icon that nobody has asked for
+	ofMissing // a name that does not exist
+	ofCold    // an icon that was never requested
 	kinds
 )
 
-// cached reports whether an edge can answer from its cache without anybody's help: such answers must never be wrong or fail.
+// cached reports whether an edge can answer from its cache without other nodes: such an answer must
+// never be wrong or fail.
 func (k kind) cached() bool { return k == ofIcon || k == ofConditional }
 
-// share is how many of a hundred requests are of this kind.
+// share is the percentage of requests of each kind.
 var share = [kinds]float64{ofIcon: 72, ofConditional: 18, ofAPI: 4, ofSearch: 2, ofMissing: 2, ofCold: 2}
 
-// A question is one that may be asked again and again.
+// A question is a request that may be sent repeatedly.
 type question struct {
 	kind   kind
 	target string
-	etag   string // that a conditional one names
+	etag   string // the ETag of a conditional request
 }
 
-// The codings that clients take, by turns: browsers' and none.
+// The Accept-Encoding fields of clients, in turn.
 var accepts = []string{"Accept-Encoding: gzip, br", "Accept-Encoding: gzip", ""}
 
-// request serialises a question as client number n puts it.
+// request serialises a question for client n.
 func (q question) request(n int, keep bool) []byte {
 	m := mix.Maker{Host: "icons.example"}
 	var fields []string
@@ -53,7 +54,7 @@ func (q question) request(n int, keep bool) []byte {
 	return m.Get(q.target, fields...)
 }
 
-// want is the status that answers a question.
+// want returns the expected status.
 func (q question) want() int {
 	if q.kind == ofMissing {
 		return http.StatusNotFound

@@ -21,14 +21,14 @@ import (
 
 const (
 	coldIcons     = 6000
-	reservedIcons = 8 // of those, for phases
+	reservedIcons = 8 // of the cold icons, for phases
 	apiIcons      = 200
 	searchWords   = 50
-	names         = 100 // that there are not
-	firstPacks    = 60  // of the library, from which icons are taken
+	names         = 100 // number of names that do not exist
+	firstPacks    = 60  // number of packs of the library from which icons are chosen
 )
 
-// newJudge chooses what is asked for, and asks the origin what is right.
+// newJudge chooses the questions and learns the origin's responses.
 func (r *run) newJudge(ctx context.Context) (*judge, error) {
 	j := &judge{right: map[string]map[string]fact{}, tags: map[string]sum256{}}
 	release, err := r.currentRelease(ctx)
@@ -42,7 +42,7 @@ func (r *run) newJudge(ctx context.Context) (*judge, error) {
 	}
 	j.changing, all = ours(all)
 	if len(all) < r.Icons+coldIcons {
-		return nil, fmt.Errorf("the library has no %d icons in %d packs, but %d", r.Icons+coldIcons, firstPacks, len(all))
+		return nil, fmt.Errorf("%d icons are needed, and the first %d packs of the library have only %d", r.Icons+coldIcons, firstPacks, len(all))
 	}
 	random := rand.New(rand.NewPCG(r.Seed, 2))
 	random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
@@ -50,11 +50,11 @@ func (r *run) newJudge(ctx context.Context) (*judge, error) {
 	j.reserved, j.cold = j.cold[:reservedIcons], j.cold[reservedIcons:]
 	random.Shuffle(len(j.icons), func(i, k int) { j.icons[i], j.icons[k] = j.icons[k], j.icons[i] })
 	j.derive()
-	r.say.line("asking the origin for %d answers of release %s", len(j.asked()), release)
+	r.say.line("requesting %d responses of release %s from the origin", len(j.asked()), release)
 	return j, r.learn(ctx, j, release, j.asked())
 }
 
-// derive makes the other questions of the icons.
+// derive makes the other questions from the icons.
 func (j *judge) derive() {
 	for i, target := range j.icons {
 		ref := strings.TrimSuffix(strings.TrimPrefix(target, "/"), ".svg")
@@ -71,12 +71,12 @@ func (j *judge) derive() {
 	}
 }
 
-// asked is everything that is asked for, and that the origin answers.
+// asked lists all questions that the origin can answer.
 func (j *judge) asked() []string {
 	return slices.Concat(j.icons, j.api, j.searches, j.cold, j.reserved)
 }
 
-// ours parts the icons of our own pack from the library's.
+// ours separates the icons of our own pack from the library's.
 func ours(all []string) (own, others []string) {
 	for _, target := range all {
 		if strings.HasPrefix(target, "/"+ownPack+"/") {
@@ -88,7 +88,8 @@ func ours(all []string) (own, others []string) {
 	return own, others
 }
 
-// learn asks the origin itself, with no relay between, for these targets, unless this release is known already.
+// learn requests targets from the origin directly, without a relay, unless the release is known
+// already.
 func (r *run) learn(ctx context.Context, j *judge, release string, targets []string) error {
 	if j.knows(release) {
 		return nil
@@ -137,14 +138,14 @@ func (r *run) askOriginJSON(ctx context.Context, target string, v any) error {
 	})
 }
 
-// currentRelease is what the origin shows now.
+// currentRelease returns the release that the origin serves.
 func (r *run) currentRelease(ctx context.Context) (string, error) {
 	var told struct{ Release string }
 	err := r.askOriginJSON(ctx, "/-/release", &told)
 	return told.Release, err
 }
 
-// iconPaths are the icons of our own pack and of some of the library's.
+// iconPaths lists the icons of our own pack and of some packs of the library.
 func (r *run) iconPaths(ctx context.Context) (paths []string, err error) {
 	var list struct{ Packs []struct{ Pack string } }
 	if err := r.askOriginJSON(ctx, "/api/v1/packs", &list); err != nil {

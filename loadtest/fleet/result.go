@@ -14,12 +14,12 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A Result is what a run came to.
+// A Result is the result of a run.
 type Result struct {
 	Date    string
 	Machine report.Machine
 	Shields int
-	Clients int // of each region
+	Clients int // in each region
 	Rate    float64
 	Icons   int
 	Seconds float64
@@ -30,27 +30,27 @@ type Result struct {
 	Plots   []Plot
 }
 
-// A Region is what its clients saw in the whole run, and its way to the rest.
+// A Region holds the results of its clients over the whole run, and the properties of its network.
 type Region struct {
 	Name         string
 	Delay        time.Duration
 	Loss         float64
-	Lost         int64 // segments
+	Lost         int64 // number of segments
 	Answers      int64
 	Cached, Rest Times
 }
 
-// Times are quantiles of how long answers took.
+// Times are quantiles of latency.
 type Times struct{ P50, P99, Most time.Duration }
 
-// A Tier is what Prometheus counted of one.
+// A Tier holds Prometheus' counts for a tier.
 type Tier struct {
 	Name     string
 	Requests float64
-	Hits     float64 // share; below 0: a tier that keeps nothing
+	Hits     float64 // hit rate; negative for a tier without a cache
 }
 
-// gather makes the regions' figures of what the phases counted.
+// gather computes the regions' figures from the counts of the phases.
 func (r *run) gather() {
 	r.result.Seconds = r.ended.Sub(r.began).Seconds()
 	for i, place := range places {
@@ -70,7 +70,7 @@ func timesOf(h *hdrhistogram.Histogram) Times {
 	return Times{time.Duration(h.ValueAtQuantile(50)), time.Duration(h.ValueAtQuantile(99)), time.Duration(h.Max())}
 }
 
-// look asks Prometheus what it saw.
+// look queries Prometheus for its view of the run.
 func (r *run) look(ctx context.Context) error {
 	r.say.line("asking Prometheus")
 	for _, tier := range []string{"edge", "shield"} {
@@ -87,7 +87,8 @@ func (r *run) look(ctx context.Context) error {
 		}
 		r.result.Tiers = append(r.result.Tiers, Tier{tier, all, hits / max(all, 1)})
 	}
-	asked, err := r.increase(ctx, `iconedge_origin_requests_total{route!~"release|names|health"}`) // our own among them
+	// our own requests included
+	asked, err := r.increase(ctx, `iconedge_origin_requests_total{route!~"release|names|health"}`)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (r *run) look(ctx context.Context) error {
 	return r.askPanels(ctx)
 }
 
-// increase is by how much a counter grew in the whole run.
+// increase returns by how much a counter grew over the whole run.
 func (r *run) increase(ctx context.Context, selector string) (float64, error) {
 	window := strconv.Itoa(int(r.ended.Sub(r.began).Seconds())) + "s"
 	found, err := r.query(ctx, "sum(increase("+selector+"["+window+"]))", r.began, r.ended, 0)
@@ -105,13 +106,14 @@ func (r *run) increase(ctx context.Context, selector string) (float64, error) {
 	return found[0].Value.value, nil
 }
 
-// Failed says in one error what did not hold: wrong or failed answers for cached icons, wrong ones for anything, and promises.
+// Failed returns an error for wrong or failed responses for cached icons, wrong responses for
+// anything else, and broken promises.
 func (r *Result) Failed() error {
 	var words []string
 	for _, p := range r.Phases {
 		cached, rest, _ := p.tally.counts()
 		if n := cached.Wrong + cached.Failed + rest.Wrong; n > 0 {
-			words = append(words, fmt.Sprintf("%s: %d answers that must not be", p.Name, n))
+			words = append(words, fmt.Sprintf("%s: %d forbidden responses", p.Name, n))
 		}
 		for _, broken := range p.Broken {
 			words = append(words, p.Name+": "+broken)
@@ -125,5 +127,5 @@ func (r *Result) Failed() error {
 	if len(words) == 0 {
 		return nil
 	}
-	return fmt.Errorf("what was promised did not hold: %s", strings.Join(words, "; "))
+	return fmt.Errorf("broken promises: %s", strings.Join(words, "; "))
 }

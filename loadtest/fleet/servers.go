@@ -20,10 +20,10 @@ const (
 	secretKey = "a-secret-of-this-machine-alone"
 )
 
-// credentials are those of the store, in the variables that its clients read.
+// credentials are the store's, in the variables that its clients read.
 var credentials = []string{"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey}
 
-// storeURL is the store's address for the program.
+// storeURL returns the address of the store for the program.
 func (s *site) storeURL() string {
 	return "s3://" + bucket + "?endpoint=" + s.storeAddr + "&tls=false&region=us-east-1"
 }
@@ -39,7 +39,7 @@ func (s *site) process(name, program string, args ...string) *process {
 	return &process{name: name, program: program, args: args, logs: filepath.Join(s.folder, "logs")}
 }
 
-// addEngines adds what is not ours but Prometheus: the S3 server over a folder, and a Redis that finds its log again when it comes back.
+// addEngines adds the S3 server over a folder, and a Redis that restores its data after a restart.
 func (s *site) addEngines(cfg Config) error {
 	ports, err := freePorts(2)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *site) addOrigin(cfg Config) error {
 	return nil
 }
 
-// addShield adds an edge beside the origin, that other edges ask.
+// addShield adds an edge beside the origin, which the regions' edges use as their origin.
 func (s *site) addShield(cfg Config, i int) error {
 	ports, err := freePorts(2)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *site) addShield(cfg Config, i int) error {
 	return nil
 }
 
-// addRegion adds a region's ways to shields and origin, and its edges.
+// addRegion adds a region's relays to shields and origin, and its edges.
 func (s *site) addRegion(cfg Config, i int) error {
 	place := places[i]
 	r := &region{name: place.name, way: relay.NewPath(place.delay, place.loss, cfg.Seed+uint64(i))}
@@ -129,7 +129,7 @@ func (r *region) open(to string, way *relay.Path) (addr string, err error) {
 	return opened.Addr(), nil
 }
 
-// newEdge makes an edge whose listeners are kept by us.
+// newEdge makes an edge whose listening sockets this process holds.
 func (s *site) newEdge(cfg Config, r *region, k int, args ...string) (*edge, error) {
 	ports, err := freePorts(2)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *site) newEdge(cfg Config, r *region, k int, args ...string) (*edge, err
 	return e, err
 }
 
-// silence pulls the region's cables; mend puts them back.
+// silence cuts the region off without a signal to anyone; mend reconnects it.
 func (r *region) silence() {
 	r.way.Silence()
 	for _, e := range r.edges {

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/loadtest/relay"
 )
 
-// A site is everything that is started.
+// A site is the set of all processes and relays.
 type site struct {
 	folder     string
 	store      *process
@@ -25,16 +25,16 @@ type site struct {
 	prometheus *process
 
 	storeAddr, redisAddr, watchAddr string // HOST:PORT of the S3 server, of Redis and of Prometheus
-	secret                          string // of the tiers
+	secret                          string // shared secret of the tiers
 }
 
-// A node is a process of ours.
+// A node is an iconedge process.
 type node struct {
 	*process
 	addr, admin string // HOST:PORT
 }
 
-// A region is edges that share a way to the rest.
+// A region is a group of edges with the same network to the rest.
 type region struct {
 	name   string
 	way    *relay.Path // to shields and origin
@@ -42,10 +42,10 @@ type region struct {
 	edges  []*edge
 }
 
-// edgesEach is how many edges a region has.
+// edgesEach is the number of edges in a region.
 const edgesEach = 2
 
-// places are the regions: how far each is from the rest, one way, and what share of segments is lost.
+// places lists the regions with their one-way delay to the rest and their share of lost segments.
 var places = []struct {
 	name  string
 	delay time.Duration
@@ -56,7 +56,7 @@ var places = []struct {
 	{"ap", 90 * time.Millisecond, 0.002},
 }
 
-// build says where everything is and how it is started, and opens the relays.
+// build assigns addresses, describes how to start each process, and opens the relays.
 func build(cfg Config) (s *site, err error) {
 	s = &site{folder: cfg.Work}
 	defer func() {
@@ -64,9 +64,10 @@ func build(cfg Config) (s *site, err error) {
 			s.stop()
 		}
 	}()
-	for _, program := range []string{cfg.Iconedge, cfg.Next, cfg.S3} { // now, and not when they are needed
+	// fail now, not in the middle of the run
+	for _, program := range []string{cfg.Iconedge, cfg.Next, cfg.S3} {
 		if _, err := exec.LookPath(program); err != nil {
-			return s, fmt.Errorf("looking for what is started: %w", err)
+			return s, fmt.Errorf("finding the programs: %w", err)
 		}
 	}
 	for _, dir := range []string{"logs", "redis", "prometheus", "rules", "s3/" + bucket, "sidecar"} {
@@ -96,7 +97,7 @@ func build(cfg Config) (s *site, err error) {
 	return s, s.addPrometheus(cfg)
 }
 
-// edges are those of all regions.
+// edges lists the edges of all regions.
 func (s *site) edges() (all []*edge) {
 	for _, r := range s.regions {
 		all = append(all, r.edges...)
@@ -104,7 +105,7 @@ func (s *site) edges() (all []*edge) {
 	return all
 }
 
-// inOrder are the processes that are started behind the store.
+// inOrder lists the processes to start after the store, in order.
 func (s *site) inOrder() iter.Seq[*process] {
 	return func(yield func(*process) bool) {
 		all := []*process{s.redis, s.origin.process}
@@ -122,7 +123,7 @@ func (s *site) inOrder() iter.Seq[*process] {
 	}
 }
 
-// stop ends everything, edges first, and waits for it.
+// stop ends everything, edges first, and waits.
 func (s *site) stop() {
 	var all []*process
 	for _, r := range s.regions {
@@ -146,7 +147,7 @@ func (s *site) stop() {
 	}
 }
 
-// close gives up what is open for a region.
+// close closes the region's sockets and relays.
 func (r *region) close() {
 	for _, way := range r.relays {
 		way.Close()

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// sockets are listeners that are ours and are lent to a process, as systemd does (sd_listen_fds(3)): while the process is exchanged for
-// another, connections wait in them.
+// sockets are listeners that this process holds and passes to another one, as systemd does
+// (sd_listen_fds(3)): while that process is replaced, connections wait in the queue.
 type sockets struct {
 	names, addresses []string
 	files            []*os.File
@@ -23,7 +23,7 @@ func openSockets(names, addresses []string) (*sockets, error) {
 	return s, s.open()
 }
 
-// open listens, unless it does.
+// open opens the listeners unless they are open.
 func (s *sockets) open() error {
 	if len(s.files) > 0 {
 		return nil
@@ -38,14 +38,14 @@ func (s *sockets) open() error {
 		l.Close() // f is another descriptor of the same socket
 		if err != nil {
 			s.close()
-			return fmt.Errorf("keeping the socket of %s: %w", address, err)
+			return fmt.Errorf("duplicating the socket of %s: %w", address, err)
 		}
 		s.files = append(s.files, f)
 	}
 	return nil
 }
 
-// close gives the sockets up: who connects is refused, as where a machine is gone.
+// close closes the listeners: new connections are refused, as at a machine that is gone.
 func (s *sockets) close() {
 	for _, f := range s.files {
 		f.Close()
@@ -53,8 +53,8 @@ func (s *sockets) close() {
 	s.files = nil
 }
 
-// hand makes a command that is given the sockets. The variable LISTEN_PID must name the process itself, so a shell sets it and becomes the
-// program.
+// hand changes a command so that it gets the sockets. LISTEN_PID must be the number of the process
+// itself, so a shell sets it and then executes the program.
 func (s *sockets) hand(argv, env []string) ([]string, []string, []*os.File) {
 	argv = append([]string{"/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`}, argv...)
 	env = append(env, "LISTEN_FDS="+strconv.Itoa(len(s.files)), "LISTEN_FDNAMES="+strings.Join(s.names, ":"))

@@ -24,7 +24,7 @@ func (r *Result) Text(w io.Writer) {
 	}
 }
 
-// PhaseTable is what clients got in each phase.
+// PhaseTable returns the clients' results by phase.
 func (r *Result) PhaseTable() report.Table {
 	t := report.Table{Head: []string{"phase", "s", "cached icons", "wrong", "failed", "the rest", "wrong", "failed", "second try"}}
 	for i, p := range r.Phases {
@@ -41,7 +41,7 @@ func (r *Result) PhaseTable() report.Table {
 	return t
 }
 
-// RegionTable is how long answers took in the whole run.
+// RegionTable returns latencies over the whole run.
 func (r *Result) RegionTable() report.Table {
 	t := report.Table{Head: []string{"region", "way, ms", "loss", "answers", "icons p50 ms", "p99 ms", "max ms", "the rest p50 ms", "p99 ms", "max ms"}}
 	for _, g := range r.Regions {
@@ -58,7 +58,7 @@ func millis(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64)
 }
 
-// TierTable is what reached each tier, and what it answered from its cache.
+// TierTable returns the requests that reached each tier, and its hit rate.
 func (r *Result) TierTable() report.Table {
 	t := report.Table{Head: []string{"tier", "requests for icons and the API", "from its cache"}}
 	for _, tier := range r.Tiers {
@@ -71,7 +71,7 @@ func (r *Result) TierTable() report.Table {
 	return t
 }
 
-// PanelTable is how many panels of each dashboard returned data.
+// PanelTable returns how many panels of each dashboard returned data.
 func (r *Result) PanelTable() report.Table {
 	t := report.Table{Head: []string{"dashboard", "panels", "with data", "without"}}
 	for _, a := range r.Panels {
@@ -97,7 +97,7 @@ func oneMore(n string) string {
 	return strconv.Itoa(count + 1)
 }
 
-// Mishaps are the first wrong and failed answers of each phase, in words.
+// Mishaps describes the first wrong and failed responses of each phase.
 func (r *Result) Mishaps() (words []string) {
 	for _, p := range r.Phases {
 		for _, what := range slices.Sorted(maps.Keys(p.tally.examples)) {

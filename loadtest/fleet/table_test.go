@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// played is a result of one phase with an answer of each sort.
+// played returns a result of one phase with an answer of each kind.
 func played() *Result {
 	p := &Phase{Name: "quiet", Seconds: 4, Notes: []string{"noted"}, tally: newTally()}
 	a := answer{edge: edgeOf("eu"), began: time.Unix(0, 0), ended: time.Unix(0, 0).Add(2 * time.Millisecond), again: true}
@@ -33,24 +33,24 @@ func TestTables(t *testing.T) {
 	r := played()
 	var b bytes.Buffer
 	r.Text(&b)
-	for _, want := range []string{"1 quiet", "2 (1 × no answer, 1 × 502)", "50.00 %", "empty", "quiet, cached icon wrong: /mdi/home.svg from eu-1 after 2ms: other bytes"} {
+	for _, want := range []string{"1 quiet", "2 (1 × no response, 1 × 502)", "50.00 %", "empty", "quiet, cached icon wrong: /mdi/home.svg from eu-1 after 2ms: other bytes"} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("the tables do not say %q:\n%s", want, &b)
+			t.Errorf("the tables do not contain %q:\n%s", want, &b)
 		}
 	}
-	if row := r.PhaseTable().Rows[0]; strings.Join(row, "|") != "1 quiet|4|2|1|0|2|0|2 (1 × no answer, 1 × 502)|4" {
+	if row := r.PhaseTable().Rows[0]; strings.Join(row, "|") != "1 quiet|4|2|1|0|2|0|2 (1 × no response, 1 × 502)|4" {
 		t.Errorf("the phase's row is %v", row)
 	}
 	err := r.Failed()
-	if err == nil || !strings.Contains(err.Error(), "quiet: 1 answers that must not be") || !strings.Contains(err.Error(), "took 7 s") {
-		t.Errorf("what failed: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "quiet: 1 forbidden responses") || !strings.Contains(err.Error(), "took 7 s") {
+		t.Errorf("error %v, want the wrong answer and the broken promise", err)
 	}
 	if err := (&Result{Phases: []*Phase{{tally: newTally()}}}).Failed(); err != nil {
-		t.Errorf("nothing failed, and yet: %v", err)
+		t.Errorf("without failures: %v", err)
 	}
 }
 
-// The page has the tables, the notes and the drawings; drawings of another run go.
+// TestWrite: the page has the tables, notes and plots; plots of an earlier run are removed.
 func TestWrite(t *testing.T) {
 	docs := t.TempDir()
 	if err := played().Write(docs); err != nil {
@@ -67,15 +67,15 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| 1 quiet | 4 |", "- quiet: noted", "**Not as promised:** took 7 s", "![Requests](fleet/requests.svg)", "| Fleet | 2 | 1 | empty |"} {
+	for _, want := range []string{"| 1 quiet | 4 |", "- quiet: noted", "**Broken promise:** took 7 s", "![Requests](fleet/requests.svg)", "| Fleet | 2 | 1 | empty |"} {
 		if !strings.Contains(string(page), want) {
-			t.Errorf("the page does not say %q:\n%s", want, page)
+			t.Errorf("the page does not contain %q:\n%s", want, page)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(docs, "fleet", "requests.svg")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(old); err == nil {
-		t.Error("an old drawing is still there")
+		t.Error("the plot of an earlier run still exists")
 	}
 }

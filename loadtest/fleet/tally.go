@@ -13,11 +13,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A Count is what became of requests.
+// A Count counts requests and their results.
 type Count struct {
 	Answers int64
-	Wrong   int64 // not what the origin says
-	Failed  int64 // no answer, or a 429, 403 or 5xx
+	Wrong   int64 // differ from the origin's response
+	Failed  int64 // no response, or a 429, 403 or 5xx
 }
 
 func (c *Count) add(v verdict) {
@@ -30,17 +30,17 @@ func (c *Count) add(v verdict) {
 	}
 }
 
-// A tally counts what clients got in one phase.
+// A tally counts the answers that clients got in one phase.
 type tally struct {
 	mu           sync.Mutex
 	cached, rest Count
-	again        int64 // answers of the second edge that was tried
+	again        int64 // answers from the second edge that was tried
 	statuses     map[int]int64
-	examples     map[string]string // the first of each kind of mishap
+	examples     map[string]string // the first one of each kind of problem
 	times        map[string]*times // by region
 }
 
-// times are how long answers took.
+// times are latencies of cached icons and of everything else.
 type times struct{ cached, rest *hdrhistogram.Histogram }
 
 const longest = int64(time.Minute)
@@ -60,7 +60,7 @@ func newTally() *tally {
 	return t
 }
 
-// add counts an answer; one that is judged later is counted then.
+// add counts an answer, except one whose verdict is pending; settle counts that.
 func (t *tally) add(q question, a answer, v verdict, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +72,7 @@ func (t *tally) add(q question, a answer, v verdict, why string) {
 		count, h = &t.cached, t.times[a.edge.region.name].cached
 	}
 	count.add(v)
-	h.RecordValue(min(int64(a.took()), longest)) // fails only beyond the bounds
+	h.RecordValue(min(int64(a.took()), longest)) // cannot fail within these bounds
 	if a.again {
 		t.again++
 	}
@@ -95,7 +95,7 @@ func (t *tally) mishap(q question, a answer, v verdict, why string) {
 	}
 }
 
-// failures says in words what failed, by status; 0 is no answer.
+// failures lists the failures by status; 0 stands for no response.
 func (t *tally) failures() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,14 +103,14 @@ func (t *tally) failures() string {
 	for _, status := range slices.Sorted(maps.Keys(t.statuses)) {
 		name := fmt.Sprint(status)
 		if status == 0 {
-			name = "no answer"
+			name = "no response"
 		}
 		parts = append(parts, fmt.Sprintf("%d × %s", t.statuses[status], name))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// counts are those of cached icons and of the rest, so far.
+// counts returns the counts so far for cached icons and for everything else.
 func (t *tally) counts() (cached, rest Count, again int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package h2load runs h2load, nghttp2's load tester, over TLS, and reads what it prints. It says what was asked and answered, not
-// whether that was right: Wrong compares it with what was wanted.
+// Package h2load runs h2load, nghttp2's load tester, over TLS, and parses its output. It reports
+// the requests and responses; the method Wrong compares them with the expected ones.
 package h2load
 
 import (
@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// Config says how a server is loaded.
+// Config describes a load.
 type Config struct {
-	Program  string   // h2load's path; empty: looked for
-	URLs     string   // file of them, a line each; every connection asks for them in turn
-	HTTP1    bool     // HTTP/1.1 in place of HTTP/2
+	Program  string   // path of h2load; empty: search PATH
+	URLs     string   // file of URLs, one a line; every connection requests them in turn
+	HTTP1    bool     // HTTP/1.1 instead of HTTP/2
 	Conns    int      // connections
-	Streams  int      // at a time on each of them
+	Streams  int      // concurrent streams on each connection
 	Requests int      // of all connections together
 	Fields   []string // header lines
 
 	Meter func() (time.Duration, error) // reads the server's CPU time
 }
 
-// Run loads a server until all requests have been answered. The error is about h2load itself; what became of the requests is in the
-// Result. What is measured begins before the connections are made and ends when they are closed: h2load tells what it counted for its
-// requests as a whole alone.
+// Run loads a server until all requests are answered. An error concerns h2load itself; the outcome
+// of the requests is in the Result. The measurement includes opening and closing the connections,
+// because h2load reports totals only.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	cmd := exec.CommandContext(ctx, cmp.Or(c.Program, "h2load"), c.args()...)
 	var complaints bytes.Buffer
@@ -57,7 +57,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r, nil
 }
 
-// args are h2load's. One thread: it has one core.
+// args returns the arguments of h2load. It uses one thread, because it has one core.
 func (c *Config) args() []string {
 	args := []string{"-t", "1", "-i", c.URLs, "-c", strconv.Itoa(c.Conns), "-m", strconv.Itoa(c.Streams), "-n", strconv.Itoa(c.Requests)}
 	if c.HTTP1 {

@@ -14,22 +14,24 @@ import (
 	"time"
 )
 
-// What h2load 1.52 printed: in testdata, of an nginx with answers of 1,000 and 2,000 bytes in turn.
+// TestParse reads outputs of h2load 1.52, from an nginx with alternating responses of 1,000 and
+// 2,000 bytes.
 func TestParse(t *testing.T) {
 	two := Config{Requests: 2000}
 	for _, row := range []struct {
 		file   string
 		config Config
 		data   int64
-		wrong  string // in what Wrong says; empty: nothing
+		wrong  string // part of Wrong's result; empty: nothing is wrong
 	}{
 		{"h2.txt", two, 3_000_000, ""},
-		{"h2.txt", two, 2_999_999, "3000000 bytes together, not 2999999"},
+		{"h2.txt", two, 2_999_999, "3000000 bytes in total, want 2999999"},
 		{"h2.txt", Config{Requests: 2001}, 3_000_000, "of 2001 requests 2000 were answered"},
-		{"h2.txt", Config{Requests: 2000, HTTP1: true}, 3_000_000, "h2 over TLSv1.3 was spoken, not http/1.1"},
+		{"h2.txt", Config{Requests: 2000, HTTP1: true}, 3_000_000, "h2 over TLSv1.3, want http/1.1"},
 		{"http1.txt", Config{Requests: 2000, HTTP1: true}, 3_000_000, ""},
 		{"notfound.txt", two, 1_153_000, "1000 with 2xx"},
-		{"closed.txt", Config{Requests: 8000}, 6_000_000, "4000 errors"}, // by GOAWAY, as nginx does after keepalive_requests
+		// closed by GOAWAY, as nginx does after keepalive_requests
+		{"closed.txt", Config{Requests: 8000}, 6_000_000, "4000 errors"},
 		{"refused.txt", two, 0, "of 2000 requests 0 were answered"},
 	} {
 		b, err := os.ReadFile(filepath.Join("testdata", row.file))
@@ -67,7 +69,7 @@ func TestParseOthers(t *testing.T) {
 	}
 }
 
-// Lines that say nothing to us change nothing.
+// FuzzParse: lines that Parse does not know change nothing.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -97,7 +99,7 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// script is a program that stands for h2load.
+// script returns a program that replaces h2load.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "h2load")
@@ -145,7 +147,8 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// One that is stopped on its way says so, not that it was killed.
+// TestRunStops: the error of a cancelled run is that of the context, not that of the killed
+// process.
 func TestRunStops(t *testing.T) {
 	begun := filepath.Join(t.TempDir(), "begun")
 	if err := syscall.Mkfifo(begun, 0o600); err != nil {
@@ -153,7 +156,7 @@ func TestRunStops(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		os.ReadFile(begun) // returns when the script has written
+		os.ReadFile(begun) // waits until the script has written
 		stop()
 	}()
 	c := Config{Program: script(t, "echo > "+begun+"; exec sleep 60"), Meter: func() (time.Duration, error) { return 0, nil }}

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// A Result is what h2load counted, and what the clocks showed before and after.
+// A Result holds the counters of h2load, and the times that Run measured.
 type Result struct {
-	Protocol, TLS, Cipher string // that were agreed on: h2, TLSv1.3, TLS_AES_128_GCM_SHA256
+	Protocol, TLS, Cipher string // as negotiated: h2, TLSv1.3, TLS_AES_128_GCM_SHA256
 
 	Total, Started, Done, Succeeded, Failed, Errored, TimedOut int64
-	OK                                                         int64 // answers 2xx
+	OK                                                         int64 // responses with a status 2xx
 	Data                                                       int64 // bytes of all bodies
 	Mean, Max                                                  time.Duration
 
-	Time, CPU time.Duration // that all of it took, and took of the server
+	Time, CPU time.Duration // of the whole run; CPU is the server's
 }
 
-// Parse reads what h2load prints.
+// Parse parses the output of h2load.
 func Parse(printed []byte) (*Result, error) {
 	r := &Result{}
 	missing := map[string]bool{requests: true, codes: true, traffic: true, times: true}
@@ -42,7 +42,7 @@ func Parse(printed []byte) (*Result, error) {
 	return r, nil
 }
 
-// The lines of h2load's summary that count.
+// The lines of h2load's summary that Parse uses.
 const (
 	requests = "requests"
 	codes    = "status codes"
@@ -50,7 +50,7 @@ const (
 	times    = "time for request"
 )
 
-// line takes one line, if it is one of those that say something.
+// line parses a line that Parse uses, and ignores all others.
 func (r *Result) line(name, value string) (err error) {
 	switch name {
 	case "Application protocol":
@@ -72,7 +72,8 @@ func (r *Result) line(name, value string) (err error) {
 	return err
 }
 
-// dataOf takes the bytes of bodies out of "1.55MB (1626196) total, 105.47KB (108000) headers (space savings 39.66%), 1.43MB (1500000) data".
+// dataOf parses the bytes of bodies in "1.55MB (1626196) total, 105.47KB (108000) headers (space
+// savings 39.66%), 1.43MB (1500000) data".
 func dataOf(value string) (n int64, err error) {
 	_, data, _ := strings.Cut(value, "%), ")
 	var rounded string
@@ -80,7 +81,7 @@ func dataOf(value string) (n int64, err error) {
 	return n, err
 }
 
-// times takes the row of a table: the least, the most, the mean and two more.
+// times parses a row of the table: minimum, maximum, mean and two more columns.
 func (r *Result) times(row string) (err error) {
 	columns := strings.Fields(row)
 	if len(columns) < 3 {
@@ -93,13 +94,14 @@ func (r *Result) times(row string) (err error) {
 	return err
 }
 
-// last is the end of what was printed, in one line.
+// last returns the end of the output as one line.
 func last(printed []byte) string {
 	return strings.Join(strings.Fields(string(printed[max(0, len(printed)-300):])), " ")
 }
 
-// Wrong says what is not as wanted, or nothing: all of the requests that c asks for answered with 2xx, in its protocol and over TLS 1.3,
-// in bodies of so many bytes together.
+// Wrong describes the first deviation from the expected result, or returns an empty string. All
+// requests of c must be answered with a status 2xx, in its protocol and over TLS 1.3, with bodies
+// of data bytes in total.
 func (r *Result) Wrong(c *Config, data int64) string {
 	protocol, n := "h2", int64(c.Requests)
 	if c.HTTP1 {
@@ -107,11 +109,11 @@ func (r *Result) Wrong(c *Config, data int64) string {
 	}
 	switch {
 	case r.Done != n || r.Succeeded != n || r.OK != n || r.Failed+r.Errored+r.TimedOut != 0:
-		return fmt.Sprintf("of %d requests %d were answered, %d with 2xx; %d failed, %d errors, %d too late", n, r.Done, r.OK, r.Failed, r.Errored, r.TimedOut)
+		return fmt.Sprintf("of %d requests %d were answered, %d with 2xx; %d failed, %d errors, %d timeouts", n, r.Done, r.OK, r.Failed, r.Errored, r.TimedOut)
 	case r.Protocol != protocol || r.TLS != "TLSv1.3":
-		return fmt.Sprintf("%s over %s was spoken, not %s over TLSv1.3", r.Protocol, r.TLS, protocol)
+		return fmt.Sprintf("the protocol was %s over %s, want %s over TLSv1.3", r.Protocol, r.TLS, protocol)
 	case r.Data != data:
-		return fmt.Sprintf("the bodies have %d bytes together, not %d", r.Data, data)
+		return fmt.Sprintf("the bodies have %d bytes in total, want %d", r.Data, data)
 	}
 	return ""
 }

@@ -8,17 +8,18 @@ import (
 	"hash/crc32"
 )
 
-// An answer is read as it comes in, in parts of any size (RFC 9112). Of its fields only those are looked at that say where it ends.
+// An answer is a response that is parsed as it arrives, in parts of any size (RFC 9112). It
+// examines only the fields that determine its length.
 type answer struct {
 	status  int
-	length  int64  // of the body, without the framing of chunks
+	length  int64  // of the body, without chunk framing
 	closing bool   // the server will close the connection after it
-	summing bool   // the body's checksum is computed
+	summing bool   // compute the checksum of the body
 	sum     uint32 // of the body so far
 
 	state state
 	left  int64  // of the body, or of the chunk
-	kept  []byte // the beginning of a head or a line whose end has not come yet
+	kept  []byte // incomplete beginning of a header section or line
 }
 
 type state uint8
@@ -41,19 +42,20 @@ var (
 )
 
 var (
-	errHead    = errors.New("the head of an answer is malformed")
-	errLong    = errors.New("the head of an answer is too long")
-	errLength  = errors.New("the length of an answer is malformed")
-	errEndless = errors.New("an answer ends only with its connection: such a server can't be measured with keep-alive")
-	errChunk   = errors.New("a chunk of an answer is malformed")
+	errHead    = errors.New("the header section of a response is malformed")
+	errLong    = errors.New("the header section of a response is too long")
+	errLength  = errors.New("the length of a response is malformed")
+	errEndless = errors.New("a response ends with its connection; measuring with keep-alive requires Content-Length or chunks")
+	errChunk   = errors.New("a chunk of a response is malformed")
 )
 
-// begin makes a ready for the next answer.
+// begin prepares a for the next response.
 func (a *answer) begin(summing bool) {
 	*a = answer{summing: summing, kept: a.kept[:0]}
 }
 
-// read takes b, the next bytes of the connection. It returns what comes after the answer; a.state is complete when it has ended.
+// read consumes b, the next bytes of the connection, and returns the bytes after the response. At
+// the end of the response a.state is complete.
 func (a *answer) read(b []byte) (rest []byte, err error) {
 	for len(b) > 0 && a.state != complete && err == nil {
 		switch a.state {
@@ -68,7 +70,7 @@ func (a *answer) read(b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// readBody takes what belongs to the body, or to the chunk.
+// readBody consumes bytes of the body or chunk.
 func (a *answer) readBody(b []byte) []byte {
 	n := min(a.left, int64(len(b)))
 	if a.summing {
@@ -86,7 +88,8 @@ func (a *answer) readBody(b []byte) []byte {
 	return b[n:]
 }
 
-// readLine reads the lines between chunks (RFC 9112, section 7.1). Extensions and trailers say nothing to us.
+// readLine reads the lines between chunks (RFC 9112, section 7.1). It ignores chunk extensions and
+// trailers.
 func (a *answer) readLine(b []byte) ([]byte, error) {
 	line, b, err := a.until(b, endOfLine)
 	if err != nil || line == nil {
@@ -112,7 +115,8 @@ func (a *answer) readLine(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// until returns what stands before end, and what follows it; nil where it has not come yet: then all of b is kept.
+// until returns the bytes before end, and the bytes after it. If end has not arrived yet, before is
+// nil and a stores b.
 func (a *answer) until(b, end []byte) (before, rest []byte, err error) {
 	if len(a.kept) == 0 {
 		if i := bytes.Index(b, end); i >= 0 {
@@ -125,7 +129,7 @@ func (a *answer) until(b, end []byte) (before, rest []byte, err error) {
 	switch {
 	case i >= 0:
 		before, rest = a.kept[:i:i], b[i+len(end)-old:]
-		a.kept = a.kept[:0] // its bytes are good until the next call
+		a.kept = a.kept[:0] // its bytes are valid until the next call
 		return before, rest, nil
 	case len(a.kept) > maxHead:
 		return nil, nil, errLong
@@ -133,7 +137,7 @@ func (a *answer) until(b, end []byte) (before, rest []byte, err error) {
 	return nil, nil, nil
 }
 
-// chunkSize reads the line before a chunk: hexadecimal, and perhaps an extension.
+// chunkSize parses the line before a chunk: a hexadecimal number, perhaps with an extension.
 func chunkSize(line []byte) (int64, error) {
 	digits, _, _ := bytes.Cut(line, []byte(";"))
 	digits = bytes.TrimRight(digits, " \t")

@@ -30,7 +30,8 @@ func TestAnswer(t *testing.T) {
 		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200, "ok", "", nil},
 
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", 0, "", "", errLength},
-		{"length and chunks", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0, "", "", errLength}, // RFC 9112, section 6.3
+		// RFC 9112, section 6.3
+		{"length and chunks", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0, "", "", errLength},
 		{"a coding that is not read", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 0, "", "", errLength},
 		{"a sign", "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", 0, "", "", errLength},
 		{"no end", "HTTP/1.1 200 OK\r\n\r\nok", 0, "", "", errEndless},
@@ -76,10 +77,11 @@ func TestEndlessHead(t *testing.T) {
 			return
 		}
 	}
-	t.Fatal("140 kB of a head were taken")
+	t.Fatal("a header section of 140 kB was accepted")
 }
 
-// What is read in one part must be read the same in two, cut anywhere, and must be what net/http reads.
+// FuzzAnswer: a response that arrives in two parts, cut anywhere, gives the same result as in one
+// part, and the same as net/http.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), 20)
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"), 50)
@@ -98,7 +100,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(b)), nil)
 		if err != nil {
-			return // it is stricter about what does not matter here
+			return // net/http is stricter in points that do not matter here
 		}
 		body, err := io.ReadAll(r.Body)
 		if err == nil && (r.StatusCode != whole.status || int64(len(body)) != whole.length || Checksum(body) != whole.sum) {

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// An Answer is a whole one, for what is found out before the clock runs.
+// An Answer is a complete response, for use before the measurement.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // as it came, in its coding
+	Body   []byte // as received, with its content coding
 }
 
 const (
@@ -30,8 +30,8 @@ const (
 	attempts = 3
 )
 
-// Ask sends n requests over a few connections and hands every answer to each, which may run several times at once; the first error
-// ends it. Nothing is read but what a server sends: there is no redirection and no decoding.
+// Ask sends n requests over a few connections and calls each for every response, concurrently. It
+// stops at the first error. It follows no redirects and decodes nothing.
 func Ask(ctx context.Context, target netip.AddrPort, n int, request func(i int) []byte, each func(i int, a Answer) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -39,10 +39,10 @@ func Ask(ctx context.Context, target netip.AddrPort, n int, request func(i int) 
 	var next atomic.Int64
 	for range min(askers, n) {
 		wg.Go(func() {
-			a := asker{target: target}
+			a := sender{target: target}
 			defer a.close()
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := a.askEach(ctx, request(i), func(answer Answer) error { return each(i, answer) }); err != nil {
+				if err := a.sendOne(ctx, request(i), func(answer Answer) error { return each(i, answer) }); err != nil {
 					stop(err)
 				}
 			}
@@ -52,22 +52,23 @@ func Ask(ctx context.Context, target netip.AddrPort, n int, request func(i int) 
 	return context.Cause(ctx)
 }
 
-// An asker is one connection.
-type asker struct {
+// A sender is one connection.
+type sender struct {
 	target netip.AddrPort
 	conn   net.Conn
 	in     *bufio.Reader
 }
 
-func (a *asker) close() {
+func (a *sender) close() {
 	if a.conn != nil {
 		a.conn.Close()
 		a.conn = nil
 	}
 }
 
-// askEach asks once, and again where the server closed the connection that it was asked on.
-func (a *asker) askEach(ctx context.Context, request []byte, each func(Answer) error) error {
+// sendOne sends one request. If the server closed the connection meanwhile, it sends the request
+// once more on a new one.
+func (a *sender) sendOne(ctx context.Context, request []byte, each func(Answer) error) error {
 	line, _, _ := bytes.Cut(request, []byte("\r\n"))
 	var errs error
 	for range attempts {
@@ -79,7 +80,7 @@ func (a *asker) askEach(ctx context.Context, request []byte, each func(Answer) e
 			return nil
 		}
 		a.close()
-		errs = fmt.Errorf("asking %s for %s: %w", a.target, line, err)
+		errs = fmt.Errorf("requesting from %s %s: %w", a.target, line, err)
 		if ctx.Err() != nil || !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 			break
 		}
@@ -87,7 +88,7 @@ func (a *asker) askEach(ctx context.Context, request []byte, each func(Answer) e
 	return errs
 }
 
-func (a *asker) ask(ctx context.Context, request []byte) (answer Answer, err error) {
+func (a *sender) ask(ctx context.Context, request []byte) (answer Answer, err error) {
 	if a.conn == nil {
 		d := net.Dialer{Timeout: dialTime}
 		if a.conn, err = d.DialContext(ctx, "tcp", a.target.String()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sendDue sends what is due on the connections that are free.
+// sendDue sends the requests that are due on idle connections.
 func (l *loop) sendDue(now int64) error {
 	for l.idle.n > 0 && l.next < l.last {
 		due, ok := l.pace.take(now)
@@ -24,7 +24,8 @@ func (l *loop) sendDue(now int64) error {
 	return nil
 }
 
-// send writes the next request of the plan on connection c. A socket whose last request was answered has room for another.
+// send writes the next request of the plan on connection c. It writes in one call, because a socket
+// whose last request was answered has room for another.
 func (l *loop) send(c int, due int64) error {
 	plan, conn := &l.cfg.Plan, &l.conns[c]
 	conn.request = &plan.Requests[plan.Order[l.next%len(plan.Order)]]
@@ -39,7 +40,7 @@ func (l *loop) send(c int, due int64) error {
 	}
 	n, err := unix.Write(conn.fd, out)
 	if err == nil && n < len(out) {
-		return fmt.Errorf("sending a request of %d bytes: the socket took %d", len(out), n)
+		return fmt.Errorf("sending a request of %d bytes: the socket accepted only %d", len(out), n)
 	}
 	if err != nil {
 		return l.breaks(c)
@@ -47,7 +48,7 @@ func (l *loop) send(c int, due int64) error {
 	return nil
 }
 
-// wait reads what has come, and sleeps for it unless something else is due before.
+// wait waits for input, but no longer than until the next request is due, and reads it.
 func (l *loop) wait(now int64) error {
 	timeout := l.pace.sleep(now, l.idle.n > 0)
 	if l.cfg.Spin {
@@ -55,7 +56,7 @@ func (l *loop) wait(now int64) error {
 	}
 	n, err := unix.EpollWait(l.poll, l.events, timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {
-		return fmt.Errorf("waiting for answers: %w", err)
+		return fmt.Errorf("waiting for responses: %w", err)
 	}
 	for i := range max(n, 0) {
 		if err := l.read(int(l.events[i].Fd)); err != nil {
@@ -65,7 +66,8 @@ func (l *loop) wait(now int64) error {
 	return nil
 }
 
-// read takes what has come on connection c; when the answer is complete it is counted, and the next request sent.
+// read reads from connection c. When the response is complete, it counts it and sends the next
+// request.
 func (l *loop) read(c int) error {
 	conn := &l.conns[c]
 	n, err := unix.Read(conn.fd, l.in)
@@ -92,7 +94,8 @@ func (l *loop) read(c int) error {
 	return l.answered(c)
 }
 
-// answered counts the answer on connection c, and uses the connection for what is due.
+// answered counts the response on connection c, and uses the connection for the next request that
+// is due.
 func (l *loop) answered(c int) error {
 	conn, now := &l.conns[c], l.now()
 	if why := conn.request.Want.wrong(&conn.answer); why != "" {
@@ -116,10 +119,10 @@ func (l *loop) answered(c int) error {
 }
 
 func (l *loop) record(latency int64) {
-	l.latency.RecordValue(min(max(latency, 1), longest)) // fails only beyond the bounds
+	l.latency.RecordValue(min(max(latency, 1), longest)) // cannot fail within these bounds
 }
 
-// mistake counts a wrong answer, and remembers the first ones.
+// mistake counts a wrong response, and stores the description of the first ones.
 func (l *loop) mistake(what string) {
 	l.wrong.Add(1)
 	if len(l.mistakes) < maxMistakes {
@@ -127,11 +130,12 @@ func (l *loop) mistake(what string) {
 	}
 }
 
-// breaks gives connection c up, and opens it anew. Its request is not sent again: it counts as not answered.
+// breaks closes connection c and opens it again. It does not repeat the request, which counts as
+// broken.
 func (l *loop) breaks(c int) error {
 	if l.conns[c].request != nil {
 		if l.broken.Add(1)-l.answers.Load() > maxBroken {
-			return errors.New("the server closes its connections without answering")
+			return errors.New("the server closes its connections without a response")
 		}
 		l.conns[c].request = nil
 	} else {
@@ -141,6 +145,6 @@ func (l *loop) breaks(c int) error {
 }
 
 func (l *loop) reconnect(c int) error {
-	unix.Close(l.conns[c].fd) // which takes it out of the epoll set
+	unix.Close(l.conns[c].fd) // this also removes it from the epoll set
 	return l.connect(c)
 }

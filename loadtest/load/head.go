@@ -4,14 +4,15 @@ package load
 
 import "bytes"
 
-// framing is what the fields of a head say about where its answer ends.
+// framing holds the fields that determine the length of a response.
 type framing struct {
-	length  int64 // -1: not said
+	length  int64 // -1: no Content-Length
 	chunked bool
 	closing bool
 }
 
-// readHead reads the status line and the fields. Interim answers (RFC 9110, section 15.2) are passed over.
+// readHead reads the status line and the header section. It skips interim responses (RFC 9110,
+// section 15.2).
 func (a *answer) readHead(b []byte) ([]byte, error) {
 	head, rest, err := a.until(b, endOfHead)
 	if err != nil || head == nil {
@@ -35,8 +36,8 @@ func (a *answer) readHead(b []byte) ([]byte, error) {
 	return rest, err
 }
 
-// cutLine cuts the first line off, without its end. It is not done with bytes.Cut because looking for one byte is much faster than
-// looking for two, and heads have twenty lines.
+// cutLine cuts off the first line, without its line end. It searches for one byte, not with
+// bytes.Cut for two, because that is much faster and a header section has twenty lines.
 func cutLine(b []byte) (line, rest []byte) {
 	line = b
 	if i := bytes.IndexByte(b, '\n'); i >= 0 {
@@ -48,8 +49,8 @@ func cutLine(b []byte) (line, rest []byte) {
 	return line, rest
 }
 
-// statusLine reads "HTTP/1.1 200 OK". An answer in HTTP/1.0 ends its connection unless it says otherwise, and none that is measured
-// says so.
+// statusLine parses "HTTP/1.1 200 OK". A response in HTTP/1.0 closes its connection unless it has a
+// field to the contrary, which no server under measurement sends.
 func statusLine(line []byte) (status int, closing bool, err error) {
 	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
 		return 0, false, errHead
@@ -66,8 +67,8 @@ func statusLine(line []byte) (status int, closing bool, err error) {
 	return status, line[7] == '0', nil
 }
 
-// frame sets what comes after the head (RFC 9112, section 6.3). A 304 may carry the Content-Length of the answer it stands for, and
-// has no body all the same.
+// frame determines the length of the body (RFC 9112, section 6.3). A 304 may have the
+// Content-Length of the 200, but has no body.
 func (a *answer) frame(f framing) error {
 	a.closing = f.closing
 	switch {
@@ -87,9 +88,10 @@ func (a *answer) frame(f framing) error {
 	return nil
 }
 
-// field takes one line of a head.
+// field parses one line of a header section.
 func (f *framing) field(line []byte) error {
-	if len(line) == 0 || line[0] == ' ' || line[0] == '\t' { // the folding that RFC 9112, section 5.2 forbids
+	// obsolete folding, which RFC 9112, section 5.2 forbids
+	if len(line) == 0 || line[0] == ' ' || line[0] == '\t' {
 		return errHead
 	}
 	if c := line[0] | 0x20; c != 'c' && c != 't' {
@@ -114,7 +116,7 @@ func (f *framing) field(line []byte) error {
 	return nil
 }
 
-// setLength reads Content-Length; given twice it must say the same (RFC 9112, section 6.3).
+// setLength parses Content-Length. Repeated values must be equal (RFC 9112, section 6.3).
 func (f *framing) setLength(value []byte) error {
 	if len(value) == 0 || len(value) > 15 {
 		return errLength
@@ -133,7 +135,7 @@ func (f *framing) setLength(value []byte) error {
 	return nil
 }
 
-// equalFold compares with a word in lower case that has no letters but ASCII's.
+// equalFold compares with a lower-case ASCII word, ignoring case.
 func equalFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false

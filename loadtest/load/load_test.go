@@ -31,7 +31,7 @@ func wantBody(body string) Want {
 	return Want{Status: 200, Length: int64(len(body)), Sum: Checksum([]byte(body)), Summed: true}
 }
 
-// each is a plan that asks n times for a path whose answer is its own name.
+// each returns a plan with n requests for paths; the response to each is its own path.
 func each(n int) Plan {
 	p := Plan{Once: true}
 	for i := range n {
@@ -48,7 +48,7 @@ func TestEachOnce(t *testing.T) {
 	var asked sync.Map
 	target := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if _, again := asked.LoadOrStore(r.URL.Path, true); again {
-			t.Errorf("%s was asked for twice", r.URL.Path)
+			t.Errorf("%s was requested twice", r.URL.Path)
 		}
 		echo(w, r)
 	})
@@ -73,14 +73,14 @@ func TestWrongAnswersAreCounted(t *testing.T) {
 	if err != nil || r.Wrong != 2 || len(r.Mistakes) != 2 {
 		t.Fatalf("%+v, %v; want 2 wrong answers", r, err)
 	}
-	for i, want := range []string{"GET /3 HTTP/1.1: status 200, wanted 304", "GET /4 HTTP/1.1: a body of 2 bytes, wanted 3"} {
+	for i, want := range []string{"GET /3 HTTP/1.1: status 200, want 304", "GET /4 HTTP/1.1: a body of 2 bytes, want 3"} {
 		if r.Mistakes[i] != want {
 			t.Errorf("mistake %q, want %q", r.Mistakes[i], want)
 		}
 	}
 }
 
-// Of one answer in 64 every byte is looked at.
+// TestOtherBytesAreFound: the checksum of one response in 64 is compared.
 func TestOtherBytesAreFound(t *testing.T) {
 	target := serve(t, echo)
 	plan := each(10)
@@ -107,7 +107,8 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// A server that closes after each answer says so; the client comes again.
+// TestClosedConnections: the client connects again after a server has announced that it closes the
+// connection.
 func TestClosedConnections(t *testing.T) {
 	target := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -143,14 +144,14 @@ func TestFixedRate(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if r.Answers != 100 {
-		t.Errorf("%d answers in 0.2 s at 500/s, want 100: those that were due, however late they came", r.Answers)
+		t.Errorf("%d answers in 0.2 s at 500/s, want 100: one for each request that was due, however late", r.Answers)
 	}
 	if spent < 200*time.Microsecond {
 		t.Errorf("the server's clock was read %d times, want it as the run begins and ends", spent/(100*time.Microsecond))
 	}
 }
 
-// What the server spent is shared by the answers between two readings.
+// TestSpent: the CPU time between two readings is divided by the responses between them.
 func TestSpent(t *testing.T) {
 	for _, row := range []struct {
 		answers        int64
@@ -177,7 +178,7 @@ func TestStopped(t *testing.T) {
 	plan.Once = false
 	r, err := Run(ctx, Config{Target: target, Plan: plan, Connections: 4, Threads: 1, Duration: time.Hour})
 	if err != nil || !r.Stopped || r.Answers < 50 || r.PerSecond <= 0 {
-		t.Fatalf("%+v, %v; want what there was when it was stopped", r, err)
+		t.Fatalf("%+v, %v; want a partial result", r, err)
 	}
 }
 
@@ -241,7 +242,7 @@ func TestAsk(t *testing.T) {
 	}
 	for i := range 30 {
 		if _, ok := seen.Load(i); !ok {
-			t.Errorf("%d was not asked", i)
+			t.Errorf("%d was not requested", i)
 		}
 	}
 }
@@ -250,6 +251,6 @@ func TestAskEndsAtTheFirstError(t *testing.T) {
 	target := serve(t, echo)
 	err := Ask(t.Context(), target, 1000, func(i int) []byte { return get("/x") }, func(int, Answer) error { return http.ErrNotSupported })
 	if err == nil || !strings.HasPrefix(err.Error(), "GET /x HTTP/1.1: ") {
-		t.Fatalf("error %v, want the request and why", err)
+		t.Fatalf("error %v, want an error with the request and the reason", err)
 	}
 }

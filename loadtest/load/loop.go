@@ -13,61 +13,62 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A loop is one thread of the client with its connections.
+// A loop is one thread of the client, with its connections.
 type loop struct {
 	cfg  *Config
-	base time.Time // when the run began; every moment is nanoseconds since then
+	base time.Time // start of the run; moments are nanoseconds since then
 	pace pace
 
 	poll   int
 	events []unix.EpollEvent
 	conns  []conn
-	idle   ring // of numbers of connections
-	next   int  // place in the plan's order
-	last   int  // where a plan that is sent once ends for this loop
+	idle   ring // numbers of idle connections
+	next   int  // position in the plan's order
+	last   int  // end of this loop's part of a plan that is sent once
 	sent   uint64
-	in     []byte // what was read last
-	out    []byte // what is sent next
+	in     []byte // the bytes read last
+	out    []byte // the bytes sent next
 
 	stop     atomic.Bool
-	answers  atomic.Int64 // all of them, for the watch
+	answers  atomic.Int64 // total, for watch
 	wrong    atomic.Int64
 	broken   atomic.Int64
 	counts   counts
 	latency  *hdrhistogram.Histogram // nanoseconds
-	mistakes []string                // the first ones
+	mistakes []string                // the first wrong responses
 }
 
-// counts are of answers within the time that is measured.
+// counts are counters of the measurement.
 type counts struct {
 	statuses [600]int64
 	bytes    int64 // of bodies
-	unsent   int64 // that were due and found no connection
-	unheard  int64 // that were sent and not answered
+	unsent   int64 // requests that were due and found no free connection
+	unheard  int64 // requests that were sent and not answered
 }
 
-// A conn is one connection, and the request that is under way on it.
+// A conn is a connection, and the request in flight on it.
 type conn struct {
 	fd      int
 	source  netip.Addr
 	request *Request // nil: idle
-	due     int64    // when it should have been sent, or was, in a closed loop
+	due     int64    // when the request was due (open loop) or sent (closed loop)
 	answer  answer
 }
 
 const (
 	readSize    = 128 << 10
 	maxMistakes = 5
-	maxBroken   = 1000 // connections that broke without an answer since the last one
+	maxBroken   = 1000 // connections that broke without a response since the last response
 )
 
-// The histogram tells apart what differs by a thousandth, from a nanosecond to a minute.
+// The range and precision of the histogram: from a nanosecond to a minute, with a relative error of
+// a thousandth.
 const (
 	longest = int64(time.Minute)
 	digits  = 3
 )
 
-// newLoop makes loop i of cfg.Threads and connects its share of connections.
+// newLoop makes loop i of cfg.Threads and its share of the connections.
 func newLoop(cfg *Config, i int) (*loop, error) {
 	n, order := cfg.Connections, len(cfg.Plan.Order)
 	share := func(of int) (from, to int) { return of * i / cfg.Threads, of * (i + 1) / cfg.Threads }
@@ -108,7 +109,7 @@ func (l *loop) close() {
 	unix.Close(l.poll)
 }
 
-// connect opens connection c, which is idle then.
+// connect opens connection c and marks it idle.
 func (l *loop) connect(c int) (err error) {
 	if l.conns[c].fd, err = dial(l.cfg.Target, l.conns[c].source); err != nil {
 		l.conns[c].fd = -1
@@ -118,7 +119,7 @@ func (l *loop) connect(c int) (err error) {
 	return unix.EpollCtl(l.poll, unix.EPOLL_CTL_ADD, l.conns[c].fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c)})
 }
 
-// run sends and reads until it is told to stop and has its answers, or the plan has been sent and answered.
+// run sends and reads until it is stopped and has its responses, or until the plan is complete.
 func (l *loop) run(base time.Time) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -146,14 +147,14 @@ func (l *loop) run(base time.Time) error {
 
 func (l *loop) now() int64 { return int64(time.Since(l.base)) }
 
-// finished reports whether nothing is left to be sent or to be waited for.
+// finished reports whether nothing is left to send or to wait for.
 func (l *loop) finished(now, stopped int64) bool {
 	over := l.next >= l.last || stopped <= now && !l.pace.behind(now)
 	return over && l.idle.n == len(l.conns) || stopped <= now-int64(drain)
 }
 
-// settle counts what never got its answer: so a server that stood still is charged for it (coordinated omission), with the time that
-// had passed until the client gave up.
+// settle counts the requests without a response, with the latency until the client gave up. So a
+// server that stalls is charged for them (coordinated omission).
 func (l *loop) settle(now int64) {
 	for c := range l.conns {
 		if conn := &l.conns[c]; conn.request != nil && l.pace.counts(conn.due, now) {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A pace says when requests are due. Moments are nanoseconds since the run began.
+// A pace determines when requests are due. Moments are nanoseconds since the start of the run.
 type pace struct {
-	every    float64 // between two of this loop's requests; 0: as soon as a connection is free
+	every    float64 // interval between requests of this loop; 0: as soon as a connection is free
 	first    float64
-	n        int64 // of requests taken
-	from, to int64 // what is measured
-	until    int64 // when nothing more becomes due
+	n        int64 // requests taken so far
+	from, to int64 // the measurement
+	until    int64 // no request becomes due after that
 }
 
-// newPace is the pace of loop i: the threads take turns.
+// newPace returns the pace of loop i. The requests of the threads interleave.
 func newPace(cfg *Config, i int) pace {
 	p := pace{from: int64(cfg.WarmUp), to: int64(cfg.WarmUp + cfg.Duration), until: math.MaxInt64}
 	if cfg.Duration == 0 {
@@ -29,16 +29,16 @@ func newPace(cfg *Config, i int) pace {
 	return p
 }
 
-// end makes nothing due from now on. What was due before and could not be sent still is.
+// end makes no more requests due. Requests that were due before stay due.
 func (p *pace) end(now int64) { p.until = min(p.until, now) }
 
 func (p *pace) open() bool { return p.every > 0 }
 
-// due is the moment of the next request of an open loop.
+// due returns the moment at which the next request of an open loop is due.
 func (p *pace) due() int64 { return int64(p.first + p.every*float64(p.n)) }
 
-// take returns the moment that the next request counts from, where it may go out now. In an open loop that moment may be long
-// past.
+// take takes the next request if it may be sent now, and returns the moment from which its latency
+// counts. In an open loop that moment may be long past.
 func (p *pace) take(now int64) (due int64, ok bool) {
 	if !p.open() {
 		return now, now < p.until
@@ -51,11 +51,11 @@ func (p *pace) take(now int64) (due int64, ok bool) {
 	return due, true
 }
 
-// behind reports whether requests are due that have not been sent.
+// behind reports whether requests are due but not sent.
 func (p *pace) behind(now int64) bool { return p.open() && p.due() <= min(now, p.until-1) }
 
-// counts reports whether an answer that was due then and came now is measured: in an open loop by when it was due, so that those
-// are in it that came too late.
+// counts reports whether a response at moment now, to a request that was due at due, belongs to the
+// measurement. In an open loop due decides, so that late responses count.
 func (p *pace) counts(due, now int64) bool {
 	if p.open() {
 		return p.from <= due && due < p.to
@@ -64,11 +64,12 @@ func (p *pace) counts(due, now int64) bool {
 }
 
 const (
-	awhile = 10 // milliseconds: how long a loop sleeps at most before it looks whether it is to stop
+	awhile = 10 // milliseconds; the longest sleep of a loop before it checks whether to stop
 	tick   = 2 * time.Millisecond
 )
 
-// sleep is how many milliseconds may be slept. epoll knows no finer time, so that the last two of them are waited through.
+// sleep returns the number of milliseconds to sleep. The resolution of epoll is a millisecond, so
+// the loop busy-waits for the last two.
 func (p *pace) sleep(now int64, free bool) int {
 	if !p.open() || !free {
 		return awhile
@@ -77,7 +78,7 @@ func (p *pace) sleep(now int64, free bool) int {
 	return int(min(max(ahead.Milliseconds(), 0), awhile))
 }
 
-// A ring is a queue of numbers below its size, each at most once: connections take turns.
+// A ring is a queue of distinct numbers below its size. It makes connections take turns.
 type ring struct {
 	items []int32
 	head  int
@@ -98,7 +99,7 @@ func (r *ring) pop() int {
 	return int(c)
 }
 
-// remove takes a connection out that broke while it was idle, which is rare.
+// remove removes an idle connection that broke, which is rare.
 func (r *ring) remove(c int) {
 	for range r.n {
 		if first := r.pop(); first != c {

@@ -18,7 +18,8 @@ func TestPaceOfAnOpenLoop(t *testing.T) {
 	for i := range cfg.Threads {
 		p := newPace(&cfg, i)
 		for {
-			d, ok := p.take(time.Hour.Nanoseconds()) // however late it is, each counts from its own moment
+			// latency counts from the due moment, however late the request is
+			d, ok := p.take(time.Hour.Nanoseconds())
 			if !ok {
 				break
 			}
@@ -42,14 +43,15 @@ func TestNothingIsSentEarly(t *testing.T) {
 	}
 }
 
-// A server stands still for 100 ms, and answers at once before and after. Of 1,000 requests a second, 100 fall into that time: their
-// mean latency is 50 ms, though a client with one connection could send only one of them (coordinated omission).
+// TestLatencyCountsFromWhenItWasDue: a server stalls for 100 ms, and answers at once before and
+// after. At 1,000 requests a second, 100 requests fall into that time with a mean latency of 50 ms,
+// although a client with one connection could send only one of them (coordinated omission).
 func TestLatencyCountsFromWhenItWasDue(t *testing.T) {
 	p := newPace(&Config{Rate: 1000, Threads: 1, Duration: time.Second}, 0)
 	var late []int64
 	for now := int64(0); now < 1000*ms; now += ms / 10 {
 		if now < 100*ms {
-			continue // the one connection waits for its answer
+			continue // the only connection waits for its response
 		}
 		for due, ok := p.take(now); ok; due, ok = p.take(now) {
 			if latency := now - due; latency >= ms {
@@ -85,7 +87,8 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// What never got an answer, and what was never sent, is charged to the server with the time that had passed.
+// TestSettle: requests that were sent but not answered, and requests that were never sent, count
+// with the time until the end.
 func TestSettle(t *testing.T) {
 	cfg := Config{Rate: 1000, Threads: 1, Duration: 10 * time.Millisecond}
 	l := loop{cfg: &cfg, pace: newPace(&cfg, 0), conns: make([]conn, 1), latency: hdrhistogram.New(1, longest, digits)}
@@ -93,7 +96,7 @@ func TestSettle(t *testing.T) {
 	l.conns[0].request, l.conns[0].due = &Request{}, due
 	l.settle(100 * ms)
 	if l.counts.unheard != 1 || l.counts.unsent != 9 {
-		t.Errorf("%d without answer and %d not sent, want 1 and 9", l.counts.unheard, l.counts.unsent)
+		t.Errorf("%d without a response and %d not sent, want 1 and 9", l.counts.unheard, l.counts.unsent)
 	}
 	if least := l.latency.Min(); l.latency.TotalCount() != 10 || least < 90*ms {
 		t.Errorf("%d latencies from %d on, want 10 of 91 ms and more", l.latency.TotalCount(), least)

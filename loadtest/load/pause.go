@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause waits, unless ctx ends: then the error is that of ctx.
+// Pause waits for d. If ctx ends first, it returns the error of ctx.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -9,27 +9,30 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A Result is what one run measured, in a form that is written as JSON.
+// A Result is the result of one run. It has a JSON form.
 type Result struct {
-	Seconds   float64 `json:"seconds"`        // that were measured
-	Rate      float64 `json:"rate,omitempty"` // requests a second that were due; 0: a closed loop
+	Seconds   float64 `json:"seconds"`        // of the measurement
+	Rate      float64 `json:"rate,omitempty"` // requests a second of the open loop; 0: closed loop
 	Answers   int64   `json:"answers"`
 	PerSecond float64 `json:"answers_per_second"`
 	Bytes     int64   `json:"body_bytes"`
 
 	Statuses map[string]int64 `json:"statuses"`
-	Wrong    int64            `json:"wrong"`   // answers that were not what was wanted, in the whole run
-	Broken   int64            `json:"broken"`  // connections that broke before the answer, in the whole run
-	Unsent   int64            `json:"unsent"`  // requests that were due and found no free connection
-	Unheard  int64            `json:"unheard"` // requests without an answer when the client gave up
-	Mistakes []string         `json:"mistakes,omitempty"`
-	Stopped  bool             `json:"stopped,omitempty"` // before its time
+	// responses that differ from the expected ones, in the whole run
+	Wrong int64 `json:"wrong"`
+	// connections that broke before the response, in the whole run
+	Broken int64 `json:"broken"`
+	// requests that were due and found no free connection
+	Unsent   int64    `json:"unsent"`
+	Unheard  int64    `json:"unheard"` // requests without a response at the end
+	Mistakes []string `json:"mistakes,omitempty"`
+	Stopped  bool     `json:"stopped,omitempty"` // before the end
 
-	CPUMicros float64 `json:"cpu_us,omitempty"` // of the server, for each answer
+	CPUMicros float64 `json:"cpu_us,omitempty"` // of the server, for each response
 	Latency   Latency `json:"latency"`
 }
 
-// Latency is the distribution of the time that answers took, in microseconds.
+// Latency is the distribution of latencies in microseconds.
 type Latency struct {
 	Mean        float64 `json:"mean_us"`
 	Max         float64 `json:"max_us"`
@@ -39,16 +42,16 @@ type Latency struct {
 	Percentiles []Point `json:"percentiles"`
 }
 
-// A Point says that this percentage of answers took no longer than this.
+// A Point is a percentile: Percent of the responses took at most Micros.
 type Point struct {
 	Percent float64 `json:"percent"`
 	Micros  float64 `json:"us"`
 }
 
-// Percents are those of Latency.Percentiles: the more nines, the closer together.
+// Percents are the percentages in Latency.Percentiles, denser towards 100.
 var Percents = []float64{0, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95, 99.99, 99.995, 99.999}
 
-// gather makes a Result of what the loops counted and the watch saw.
+// gather combines the counters of the loops and the readings of watch.
 func gather(cfg *Config, loops []*loop, w watched) *Result {
 	r := &Result{Rate: cfg.Rate, Statuses: map[string]int64{}, Stopped: w.stopped}
 	all := hdrhistogram.New(1, longest, digits)
@@ -87,7 +90,7 @@ func latencyOf(h *hdrhistogram.Histogram) Latency {
 		P99: micros(h.ValueAtQuantile(99)), P999: micros(h.ValueAtQuantile(99.9)),
 	}
 	for _, p := range Percents {
-		if float64(h.TotalCount())*(100-p) >= 100 { // an answer at least lies beyond it
+		if float64(h.TotalCount())*(100-p) >= 100 { // at least one response lies beyond it
 			l.Percentiles = append(l.Percentiles, Point{p, micros(h.ValueAtQuantile(p))})
 		}
 	}

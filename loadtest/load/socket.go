@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A server that does not take a connection within dialTime is taken to be gone.
+// dialTime is the time limit for a connection.
 const dialTime = 10 * time.Second
 
-// dial connects from source, or from any address where it is none. The socket does not block, and sends at once what it is given.
+// dial connects from source, or from any address if source is the zero value. The socket is
+// non-blocking and has TCP_NODELAY.
 func dial(target netip.AddrPort, source netip.Addr) (fd int, err error) {
 	family := unix.AF_INET
 	if target.Addr().Is6() {
@@ -38,7 +39,8 @@ func connect(fd int, target netip.AddrPort, source netip.Addr) error {
 		return err
 	}
 	if source.IsValid() {
-		// The port is chosen when it connects: so 10,000 connections from one address do not run out of them (ip(7)).
+		// The kernel chooses the port at connect, so 10,000 connections from one address do not run
+		// out of ports (ip(7)).
 		if err := unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
 			return err
 		}

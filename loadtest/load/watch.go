@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// A reading is what was seen at one moment.
+// A reading holds the clocks and counters at one moment.
 type reading struct {
 	at      time.Duration
 	answers int64
 	cpu     time.Duration
 }
 
-// watched is what the watch over a run saw.
+// watched is the result of watch.
 type watched struct {
 	from, to reading
-	stopped  bool // before its time
-	ended    int  // loops that ended by themselves
+	stopped  bool // before the end
+	ended    int  // number of loops that ended by themselves
 	err      error
 }
 
-// watch waits for the run's end, reads clocks and counters as its measured part begins and ends, and reports progress.
+// watch waits for the end of the run. It reads clocks and counters at the beginning and end of the
+// measurement, and reports progress.
 func watch(ctx context.Context, cfg *Config, base time.Time, loops []*loop, errs <-chan error) (w watched) {
 	w.from, w.err = read(cfg, base, loops)
 	var begin, end <-chan time.Time
@@ -57,7 +58,7 @@ func watch(ctx context.Context, cfg *Config, base time.Time, loops []*loop, errs
 	return w
 }
 
-// read takes a reading. The counters stand beside the clock, so that it does not matter if the watch wakes late.
+// read takes a reading. It contains the time, so a late wake-up does not distort rates.
 func read(cfg *Config, base time.Time, loops []*loop) (r reading, err error) {
 	if cfg.Meter != nil {
 		r.cpu, err = cfg.Meter()

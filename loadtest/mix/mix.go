@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package mix says what is asked for: which paths, how often each of them, and what for. It makes the plans that package load sends,
-// and asks for nothing itself.
+// Package mix makes the plans that package load sends: it chooses paths, their frequencies and the
+// kinds of requests. It sends nothing itself.
 package mix
 
 import (
@@ -14,15 +14,16 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// A Maker makes requests for the paths of a list.
+// A Maker makes requests for a list of paths.
 type Maker struct {
 	Host   string
-	Fields []string           // header lines that every request has, "Name: value"
+	Fields []string           // header lines of every request, "Name: value"
 	ETag   func(i int) string // of path i, for Conditional
 }
 
-// Plan is the requests of every kind for every path: those of the first kind in the order of paths, then those of the next. Paths come
-// as order says, kinds by their weight. A Want whose Status is 0 is still to be seen.
+// Plan makes the requests of every kind for every path, the first kind for all paths before the
+// next kind. Order gives the sequence of paths, and shares the weights of kinds. A Want with Status
+// 0 is not known yet.
 func (m *Maker) Plan(paths []string, shares Shares, order []uint32, seed uint64) (plan load.Plan, err error) {
 	weights := make([]float64, len(shares))
 	for k, share := range shares {
@@ -43,13 +44,14 @@ func (m *Maker) Plan(paths []string, shares Shares, order []uint32, seed uint64)
 	return plan, nil
 }
 
-// maxSize is the largest size that an icon is drawn in: so often may one be asked for in a size that no cache has.
+// maxSize is the largest size of an icon, and so the number of sizes that a cache does not have
+// yet.
 const maxSize = 4096
 
-// unlimited is the most of the running number in a path that has a place for one.
+// unlimited is the maximum of the running number in a path that has {n}.
 const unlimited = 1 << 40
 
-// request is the request of this kind for path i.
+// request makes the request of a kind for path i.
 func (m *Maker) request(k Kind, i int, path string) (r load.Request, err error) {
 	switch k {
 	case Plain:
@@ -84,7 +86,7 @@ func (m *Maker) request(k Kind, i int, path string) (r load.Request, err error) 
 
 const noSuch = "no-such-icon-as-"
 
-// counted is a request that has a running number in its address.
+// counted makes a request with a running number in its path or query.
 func (m *Maker) counted(before, after string, most uint64) load.Request {
 	all := string(m.Get(before + "\x00" + after))
 	head, tail, _ := strings.Cut(all, "\x00")
@@ -94,7 +96,7 @@ func (m *Maker) counted(before, after string, most uint64) load.Request {
 	}
 }
 
-// Get serialises a request for a path, or a path and query (RFC 9112, section 3).
+// Get serialises a request for a path, or for a path and query (RFC 9112, section 3).
 func (m *Maker) Get(target string, fields ...string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: %s\r\n", target, m.Host)
@@ -107,7 +109,7 @@ func (m *Maker) Get(target string, fields ...string) []byte {
 	return []byte(b.String())
 }
 
-// Browser is the header lines that Chrome sends for an icon in a page.
+// Browser is the set of header lines that Chrome sends for an icon in a page.
 var Browser = []string{
 	"Connection: keep-alive",
 	`sec-ch-ua: "Chromium";v="142", "Google Chrome";v="142", "Not_A Brand";v="99"`,

@@ -73,7 +73,7 @@ func TestShares(t *testing.T) {
 		{"cdn=-1", false},
 		{"cdn=NaN", false},
 		{"cdn=Inf", false},
-		{"cdn=1,cdn=2", false}, // which of them?
+		{"cdn=1,cdn=2", false}, // ambiguous
 		{"html=1", false},
 		{"cdn=1,", false},
 	} {
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 	for _, row := range []struct {
 		kind       Kind
 		path, want string
-		status     int // 0: still to be seen
+		status     int // 0: not known yet
 	}{
 		{Plain, "/mdi/home.svg", "/mdi/home.svg", 0},
 		{Plain, "/any/path?x=1", "/any/path?x=1", 0},
@@ -134,7 +134,8 @@ func TestKindsThatNeedAnIcon(t *testing.T) {
 	}
 }
 
-// Every sending of a miss is for another size; of a path with {n}, for another number.
+// TestCounted: each instance of a miss requests another size, and each instance of a path with {n}
+// another number.
 func TestCounted(t *testing.T) {
 	m := Maker{Host: "h"}
 	for kind, path := range map[Kind]string{Miss: "/mdi/home.svg", Plain: "/x/{n}?y"} {
@@ -143,7 +144,7 @@ func TestCounted(t *testing.T) {
 			t.Fatalf("%s of %s: %+v, %v", kind, path, r, err)
 		}
 		if bytes.Contains(r.Head, []byte("{n}")) || bytes.Contains(r.Tail, []byte("{n}")) || !bytes.HasSuffix(r.Tail, []byte("\r\n\r\n")) {
-			t.Errorf("%q and %q are no two halves of a request", r.Head, r.Tail)
+			t.Errorf("%q and %q are not two halves of a request", r.Head, r.Tail)
 		}
 	}
 }

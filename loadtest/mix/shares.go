@@ -9,35 +9,35 @@ import (
 	"strings"
 )
 
-// A Kind is what a path is asked for.
+// A Kind is a kind of request for a path.
 type Kind string
 
-// The kinds of requests. All but Plain and Conditional need the path of an icon, /PACK/NAME.svg.
+// The kinds of requests. All except Plain and Conditional need the path of an icon, /PACK/NAME.svg.
 const (
-	Plain       Kind = "cdn"    // the path as it stands
+	Plain       Kind = "cdn"    // the path as it is
 	API         Kind = "api"    // the same icon from the API, as JSON
-	Search      Kind = "search" // a search for the first word of its name
-	Conditional Kind = "304"    // by a client that has it
-	Coloured    Kind = "color"  // in a colour, the same one for a path every time
-	Miss        Kind = "miss"   // in another size each time, which no cache has yet
-	Missing     Kind = "404"    // of a name that there is not
+	Search      Kind = "search" // a search for the first word of the icon's name
+	Conditional Kind = "304"    // from a client with a cached copy
+	Coloured    Kind = "color"  // in a colour, always the same for one path
+	Miss        Kind = "miss"   // in a new size each time, which no cache has
+	Missing     Kind = "404"    // for a name that does not exist
 )
 
 var kinds = []Kind{Plain, API, Search, Conditional, Coloured, Miss, Missing}
 
-// A Share is how often a kind is asked for, against the others of its mix.
+// A Share is the weight of a kind in its mix.
 type Share struct {
 	Kind   Kind
 	Weight float64
 }
 
-// Shares are a mix. They are a flag's value: "cdn=70,api=10,304=15,miss=3,404=2".
+// Shares are a mix, and the value of a flag: "cdn=70,api=10,304=15,miss=3,404=2".
 type Shares []Share
 
-// ErrShares says that a string is no mix.
-var ErrShares = errors.New("a mix is KIND=SHARE,… with cdn, api, search, 304, color, miss and 404 as kinds, such as cdn=80,304=20")
+// ErrShares means that a string is not a mix.
+var ErrShares = errors.New("a mix is KIND=SHARE,… with the kinds cdn, api, search, 304, color, miss and 404, such as cdn=80,304=20")
 
-// String is the form that Set reads.
+// String returns the form that Set parses.
 func (s *Shares) String() string {
 	var parts []string
 	for _, share := range *s {
@@ -46,7 +46,7 @@ func (s *Shares) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Set reads a mix. The error is ErrShares.
+// Set parses a mix. Its error is ErrShares.
 func (s *Shares) Set(value string) error {
 	var read Shares
 	for part := range strings.SplitSeq(value, ",") {
@@ -61,7 +61,7 @@ func (s *Shares) Set(value string) error {
 	return nil
 }
 
-// Has reports whether any of the requests are of this kind.
+// Has reports whether the mix contains a kind.
 func (s Shares) Has(k Kind) bool {
 	return slices.ContainsFunc(s, func(share Share) bool { return share.Kind == k })
 }

@@ -13,19 +13,19 @@ import (
 	"strings"
 )
 
-// A Package is what Debian calls a program, and how it tells its version.
+// A Package is a Debian package of a program.
 type Package struct {
 	Name, Program string
-	version       []string // its arguments
+	version       []string // arguments that print the version
 }
 
-// Packages are the programs that are taken from Debian: servers, and the load tester for TLS.
+// Packages are the programs to install: servers, and the load tester for TLS.
 var Packages = []Package{
 	{"nginx", "nginx", []string{"-v"}}, {"varnish", "varnishd", []string{"-V"}}, {"haproxy", "haproxy", []string{"-v"}},
 	{"nghttp2-client", "h2load", []string{"--version"}},
 }
 
-// Version is the first line of what the program says of itself.
+// Version returns the first line of the program's version output.
 func (p Package) Version() (string, error) {
 	path, err := find(p.Program)
 	if err != nil {
@@ -33,14 +33,14 @@ func (p Package) Version() (string, error) {
 	}
 	out, err := exec.Command(path, p.version...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("asking %s for its version: %w", p.Program, err)
+		return "", fmt.Errorf("running %s for its version: %w", p.Program, err)
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimSpace(line), nil
 }
 
-// Install takes what is missing from Debian's packages, and sees to it that none of it is started as a service: that only root can do,
-// and only where there is apt-get. What they print goes to w.
+// Install installs the missing programs from Debian's packages without starting their services. It
+// needs root and apt-get. Their output goes to w.
 func Install(ctx context.Context, w io.Writer) (err error) {
 	var names []string
 	for _, p := range Packages {
@@ -68,10 +68,11 @@ func Install(ctx context.Context, w io.Writer) (err error) {
 	return nil
 }
 
-// policy is the program that Debian's packages ask whether they may start their service; 101 says no (invoke-rc.d(8)).
+// policy is the program that decides whether Debian's packages may start services; exit status 101
+// denies it (invoke-rc.d(8)).
 const policy = "/usr/sbin/policy-rc.d"
 
-// forbidServices says no for as long as packages are installed. A policy that is there already is left to its owner.
+// forbidServices denies it until allow is called. It leaves an existing policy alone.
 func forbidServices() (allow func() error, err error) {
 	f, err := os.OpenFile(policy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, fs.ErrExist) {

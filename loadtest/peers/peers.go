@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package peers starts the servers that are compared, each pinned to the same cores, and reads what they cost: the CPU time and the
-// memory of their processes, by the kernel's own accounts. nginx.conf, varnish.vcl and haproxy.cfg are tuned as their operators would
-// for small files; whoever knows better changes them there.
+// Package peers starts the servers of the comparison, pinned to the same cores, and reads their CPU
+// time and memory from the kernel's accounts. The files nginx.conf, varnish.vcl and haproxy.cfg are
+// tuned as operators would tune them for small files; improvements are welcome there.
 package peers
 
 import (
@@ -28,33 +28,35 @@ var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "*"))
 
-// A Spec says how a server is started.
+// A Spec describes how to start a server.
 type Spec struct {
 	Name    string
-	Program string         // looked for in PATH, and where Debian puts servers
+	Program string         // searched in PATH, and in Debian's folders for servers
 	Args    []string       //
-	Env     []string       // besides our own
-	File    string         // of files, written into Dir before the start; may be empty
-	Dir     string         // for what it writes
-	CPUs    string         // it may use, as taskset takes them: "0", "0,1"; empty: all
+	Env     []string       // in addition to our own
+	File    string         // configuration files, written into Dir before the start; may be empty
+	Dir     string         // for the server's own files
+	CPUs    string         // cores in taskset's form: "0", "0,1"; empty: all
 	Listen  netip.AddrPort //
 	Origin  netip.AddrPort
 	Cores   int
-	PEM     string // file of a certificate and its key: Listen is for TLS, with HTTP/1.1 and 2; empty: for HTTP/1.1 in the clear
-	Store   bool   // nginx: keep answers; without, it forwards
-	Memory  string // folder whose files are memory that the server's processes do not show: a cache in a tmpfs
+	// file of a certificate and its key: Listen then serves HTTP/1.1 and 2 over TLS; empty:
+	// HTTP/1.1 in the clear
+	PEM    string
+	Store  bool   // nginx: cache responses; otherwise it only forwards
+	Memory string // folder whose files count as memory of the server: a cache in a tmpfs
 }
 
-// Root reports whether servers are started by root, which some have to be told.
+// Root reports whether root starts the servers, which some configurations must say.
 func (s Spec) Root() bool { return os.Geteuid() == 0 }
 
-// OriginHost and OriginPort are the two halves of Origin.
+// OriginHost returns the host of Origin.
 func (s Spec) OriginHost() string { return s.Origin.Addr().String() }
 
-// OriginPort is the port of Origin.
+// OriginPort returns the port of Origin.
 func (s Spec) OriginPort() string { return strconv.Itoa(int(s.Origin.Port())) }
 
-// A Server is one that runs.
+// A Server is a running server.
 type Server struct {
 	Spec
 	cmd  *exec.Cmd
@@ -62,7 +64,8 @@ type Server struct {
 	done chan error
 }
 
-// Start starts a server and waits until it takes connections. It does not get the terminal's ^C: Stop ends it.
+// Start starts a server and waits until it accepts connections. The server does not get the
+// terminal's ^C; Stop ends it.
 func Start(ctx context.Context, s Spec) (*Server, error) {
 	if err := s.write(); err != nil {
 		return nil, fmt.Errorf("configuring %s: %w", s.Name, err)
@@ -108,7 +111,7 @@ func (s Spec) write() error {
 	return os.WriteFile(filepath.Join(s.Dir, s.File), b.Bytes(), 0o644)
 }
 
-// startTime is how long a server has to take its first connection.
+// startTime is the time limit for the first connection.
 const startTime = 60 * time.Second
 
 // ready waits for the first connection.
@@ -125,13 +128,13 @@ func (s *Server) ready(ctx context.Context) error {
 			s.done <- err
 			return s.Ended()
 		case <-ctx.Done():
-			return fmt.Errorf("it does not listen: %w: %s", context.Cause(ctx), s.lastWords())
+			return fmt.Errorf("it accepts no connections: %w: %s", context.Cause(ctx), s.lastWords())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// Ended is an error where the server has ended by itself, with what it said last.
+// Ended returns an error, with the end of the output, if the server has exited by itself.
 func (s *Server) Ended() error {
 	select {
 	case err := <-s.done:
@@ -142,7 +145,7 @@ func (s *Server) Ended() error {
 	}
 }
 
-// lastWords is the end of what the server printed.
+// lastWords returns the end of the server's output.
 func (s *Server) lastWords() string {
 	b, err := os.ReadFile(s.out.Name())
 	if err != nil {
@@ -151,10 +154,10 @@ func (s *Server) lastWords() string {
 	return strings.TrimSpace(string(b[max(0, len(b)-500):]))
 }
 
-// stopTime is how long a server has to end by itself.
+// stopTime is the time for a graceful exit.
 const stopTime = 5 * time.Second
 
-// Stop ends the server and all its processes, and waits for it.
+// Stop ends the server and all its processes, and waits for them.
 func (s *Server) Stop() {
 	syscall.Kill(s.cmd.Process.Pid, syscall.SIGTERM)
 	select {
@@ -166,10 +169,10 @@ func (s *Server) Stop() {
 	s.out.Close()
 }
 
-// Tree is the server's processes.
+// Tree returns the processes of the server.
 func (s *Server) Tree() (Tree, error) { return TreeOf(s.cmd.Process.Pid) }
 
-// RSS is the memory of the server in bytes, its cache in a tmpfs with it.
+// RSS returns the memory of the server in bytes, including a cache in a tmpfs.
 func (s *Server) RSS() (int64, error) {
 	tree, err := s.Tree()
 	if err != nil {
@@ -183,7 +186,7 @@ func (s *Server) RSS() (int64, error) {
 	return rss + stored, err
 }
 
-// find looks for a program where users look, and where Debian puts servers.
+// find searches for a program in PATH, and in Debian's folders for servers.
 func find(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err == nil {
@@ -195,5 +198,5 @@ func find(program string) (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrMissing, err)
 }
 
-// ErrMissing says that a server's program is not installed.
+// ErrMissing means that a server's program is not installed.
 var ErrMissing = errors.New("not installed")

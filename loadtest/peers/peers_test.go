@@ -21,11 +21,11 @@ func TestKilobytes(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if _, err := kilobytes(rollup, "Swap:"); err == nil {
-		t.Error("a line that is not there was read")
+		t.Error("a missing line was read")
 	}
 }
 
-// This process's own clock, read as if it were another's, goes on while it works.
+// TestCPU reads the clock of this process, as of any other; it advances while the process works.
 func TestCPU(t *testing.T) {
 	tree := Tree{os.Getpid()}
 	before, err := tree.CPU()
@@ -33,7 +33,8 @@ func TestCPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, after := time.Now(), before
-	for time.Since(began) < time.Minute && err == nil && after-before < 20*time.Millisecond { // on a busy machine it may take long to come to that
+	// a busy machine may need long for that
+	for time.Since(began) < time.Minute && err == nil && after-before < 20*time.Millisecond {
 		after, err = tree.CPU()
 	}
 	if spent := after - before; err != nil || spent < 20*time.Millisecond || spent > 10*time.Minute {
@@ -44,7 +45,8 @@ func TestCPU(t *testing.T) {
 	}
 }
 
-// A process that ends meanwhile, as nginx's cache loader does after a minute, takes nothing back; but the first one must live.
+// TestMeter: the CPU time of a process that exits, such as nginx's cache loader after a minute,
+// stays in the sum; but the first process must live.
 func TestMeter(t *testing.T) {
 	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {
@@ -61,7 +63,7 @@ func TestMeter(t *testing.T) {
 		t.Errorf("%v after %v (%v)", after, before, err)
 	}
 	if spent, err := alone(); err == nil {
-		t.Errorf("a server that has ended spent %v", spent)
+		t.Errorf("a server that has exited used %v", spent)
 	}
 }
 
@@ -71,7 +73,7 @@ func TestTreeOfNobody(t *testing.T) {
 	}
 }
 
-// sh is a server for tests: a shell, whose child sleeps.
+// sh returns a server for tests: a shell whose child sleeps.
 func sh(t *testing.T, script string) Spec {
 	return Spec{Name: "test", Program: "sh", Args: []string{"-c", script}, Dir: t.TempDir()}
 }
@@ -84,7 +86,7 @@ func TestStart(t *testing.T) {
 	s := sh(t, "echo cannot go on >&2; exit 3")
 	s.Listen = listen
 	if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "cannot go on") {
-		t.Errorf("error %v, want the status and what it said last", err)
+		t.Errorf("error %v, want an error with the status and the last output", err)
 	}
 	s.Program = "no-such-program"
 	if _, err := Start(t.Context(), s); !errors.Is(err, ErrMissing) {
@@ -141,7 +143,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// An edge with a certificate listens for TLS where the others do, and in the clear elsewhere.
+// TestEdge: an edge with a certificate serves TLS on the address of the comparison, and cleartext
+// on another one.
 func TestEdge(t *testing.T) {
 	for _, row := range []struct{ pem, want string }{
 		{"", "--listen ADDRESS --x"},

@@ -11,16 +11,16 @@ import (
 	"strconv"
 )
 
-// The servers that can be started. A Place is where each of them runs.
+// A Place is the folder and address where a server runs.
 type Place struct {
-	Dir    string // a folder for the server alone
+	Dir    string // of the server alone
 	Origin netip.AddrPort
 	CPUs   string
 	Cores  int
 	PEM    string // file of a certificate and its key, for TLS
 }
 
-// spec fills in what all servers have, and takes a free port.
+// spec returns the parts that all servers have in common, with a free port.
 func (p Place) spec(name, program string, args ...string) (Spec, error) {
 	listen, err := FreePort()
 	s := Spec{Name: name, Program: program, Dir: p.Dir, CPUs: p.CPUs, Cores: p.Cores, Listen: listen, Origin: p.Origin, PEM: p.PEM, Store: true}
@@ -28,7 +28,8 @@ func (p Place) spec(name, program string, args ...string) (Spec, error) {
 	return s, err
 }
 
-// Nginx is nginx with a cache in its folder, which should be in a tmpfs; with store unset it forwards and keeps nothing.
+// Nginx describes nginx with a cache in its folder, which should be in a tmpfs. With store unset it
+// forwards and caches nothing.
 func Nginx(p Place, store bool) (Spec, error) {
 	s, err := p.spec("nginx", "nginx", "-p", p.Dir, "-c", filepath.Join(p.Dir, "nginx.conf"))
 	s.File, s.Store = "nginx.conf", store
@@ -38,8 +39,9 @@ func Nginx(p Place, store bool) (Spec, error) {
 	return s, err
 }
 
-// Varnish keeps answers in memory. Its threads are there before they are needed; it passes codings on as they are, since the origin
-// made them: else it would keep gzip alone and undo it for each client that does not take it.
+// Varnish describes Varnish with a cache in memory. Its threads start before they are needed. It
+// passes codings through as the origin made them; otherwise it would store only gzip and decode it
+// for clients that do not accept it.
 func Varnish(p Place) (Spec, error) {
 	s, err := p.spec("Varnish", "varnishd")
 	s.File = "varnish.vcl"
@@ -52,14 +54,15 @@ func Varnish(p Place) (Spec, error) {
 	return s, err
 }
 
-// HAProxy keeps answers in its small-object cache.
+// HAProxy describes HAProxy with its small-object cache.
 func HAProxy(p Place) (Spec, error) {
 	s, err := p.spec("HAProxy", "haproxy", "-db", "-f", filepath.Join(p.Dir, "haproxy.cfg"))
 	s.File = "haproxy.cfg"
 	return s, err
 }
 
-// Edge is an edge of this project. Go is told how many cores it has, as taskset tells all.
+// Edge describes an edge of iconedge. It sets GOMAXPROCS to the number of cores that taskset
+// allows.
 func Edge(name, program string, p Place, args ...string) (Spec, error) {
 	s, err := p.spec(name, program)
 	admin, adminErr := FreePort()
@@ -77,14 +80,14 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 	return s, err
 }
 
-// Origin is an origin of this project, over a published store.
+// Origin describes an origin of iconedge over a published store.
 func Origin(program, store string, p Place) (Spec, error) {
 	s, err := p.spec("origin", program)
 	s.Args = []string{"origin", "--listen", s.Listen.String(), "--admin-listen", "none", "--store", store, "--mirror", filepath.Join(p.Dir, "mirror"), "--log-level", "warn"}
 	return s, err
 }
 
-// Self is a command of this program itself that listens: its ceiling, its origin.
+// Self describes a command of this program that listens, such as its ceiling or its origin.
 func Self(name, command string, p Place, args ...string) (Spec, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -96,7 +99,7 @@ func Self(name, command string, p Place, args ...string) (Spec, error) {
 	return s, err
 }
 
-// FreePort is a loopback address that nothing listens on.
+// FreePort returns a loopback address that nothing listens on.
 func FreePort() (netip.AddrPort, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

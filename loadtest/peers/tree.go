@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Tree is a process with its children and theirs: a master with its workers.
+// A Tree is a process with all its descendants, such as a master with its workers.
 type Tree []int
 
 // TreeOf lists the tree of a process (proc_pid_task(5)).
@@ -31,7 +31,7 @@ func TreeOf(pid int) (Tree, error) {
 	for _, list := range lists {
 		b, err := os.ReadFile(list)
 		if err != nil {
-			continue // a thread that has ended meanwhile
+			continue // the thread has exited meanwhile
 		}
 		for _, field := range strings.Fields(string(b)) {
 			child, err := strconv.Atoi(field)
@@ -48,11 +48,13 @@ func TreeOf(pid int) (Tree, error) {
 	return tree, nil
 }
 
-// CPU is the time that all processes of the tree have spent so far, in user and kernel mode, with threads that have ended.
+// CPU returns the CPU time of all processes of the tree so far, in user and kernel mode, including
+// threads that have exited.
 func (t Tree) CPU() (time.Duration, error) { return t.Meter()() }
 
-// Meter reads that time again and again. A process that has ended meanwhile counts with what it had spent when it was last read: so it
-// takes nothing from what the others spend. The first one, which all others come from, must not end.
+// Meter returns a function that reads that time repeatedly. A process that exits meanwhile counts
+// with its time at the last reading, so the sum never decreases. The first process, the ancestor of
+// the others, must not exit.
 func (t Tree) Meter() func() (time.Duration, error) {
 	spent := make([]time.Duration, len(t))
 	return func() (total time.Duration, err error) {
@@ -70,14 +72,16 @@ func (t Tree) Meter() func() (time.Duration, error) {
 	}
 }
 
-// cpuOf reads one process's clock. It counts nanoseconds, where utime and stime of /proc/PID/stat count hundredths of a second.
+// cpuOf reads the CPU clock of a process. It has a resolution of nanoseconds; utime and stime in
+// /proc/PID/stat have hundredths of a second.
 func cpuOf(pid int) (time.Duration, error) {
 	var spent unix.Timespec
 	err := unix.ClockGettime(clockOf(pid), &spent)
 	return time.Duration(spent.Nano()), err
 }
 
-// Calm waits until the tree does next to nothing any more: until what it does after its answers, such as coding them, is done.
+// Calm waits until the tree is nearly idle, so work after its responses, such as compression, is
+// done.
 func (t Tree) Calm(ctx context.Context) error {
 	meter := t.Meter()
 	last, err := meter()
@@ -96,15 +100,16 @@ func (t Tree) Calm(ctx context.Context) error {
 	return err
 }
 
-// calmTime is how long a tree must have been calm.
+// calmTime is how long a tree must have been idle.
 const calmTime = 400 * time.Millisecond
 
-// clockOf is the id of a process's CPU clock, which clock_getcpuclockid(3) gives: the complement of the process's number, and that it is
-// the scheduler's account of the whole process (linux/posix-timers.h).
+// clockOf returns the id of a process's CPU clock, as clock_getcpuclockid(3) does: the complement
+// of the process number, and a flag for the scheduler's account of the whole process
+// (linux/posix-timers.h).
 func clockOf(pid int) int32 { return int32(^pid)<<3 | 2 }
 
-// RSS is the resident memory of the tree in bytes. What processes share counts once, by the shares of each (smaps_rollup's Pss), where
-// the kernel lets us see it.
+// RSS returns the resident memory of the tree in bytes. Shared memory counts once (smaps_rollup's
+// Pss) if the kernel allows reading that.
 func (t Tree) RSS() (total int64, err error) {
 	for _, pid := range t {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -120,7 +125,7 @@ func (t Tree) RSS() (total int64, err error) {
 	return total, nil
 }
 
-// kilobytes finds a line such as "Pss:    1234 kB".
+// kilobytes parses a line such as "Pss: 1234 kB".
 func kilobytes(b []byte, name string) (int64, error) {
 	for line := range bytes.Lines(b) {
 		fields := strings.Fields(string(line))
@@ -128,14 +133,14 @@ func kilobytes(b []byte, name string) (int64, error) {
 			return strconv.ParseInt(fields[1], 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("no line %s in what the kernel says of a process's memory", name)
+	return 0, fmt.Errorf("the kernel's account of the process's memory has no line %s", name)
 }
 
-// sizeOf is the space that the files of a folder take, by their blocks.
+// sizeOf returns the space that the files of a folder occupy, by blocks.
 func sizeOf(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
+			return nil // removed meanwhile
 		}
 		if err != nil || d.IsDir() {
 			return err
@@ -152,12 +157,12 @@ func sizeOf(dir string) (total int64, err error) {
 	return total, err
 }
 
-// PinSelf lets this process run on one core alone, so that it leaves the others to what it measures. Threads that are made later
-// inherit it.
+// PinSelf pins this process to one core, so the servers under measurement have the others. New
+// threads inherit that.
 func PinSelf(cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
-	for range 2 { // again for threads that were made meanwhile
+	for range 2 { // twice, for threads that start meanwhile
 		threads, err := filepath.Glob("/proc/self/task/*")
 		if err != nil {
 			return err

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// A lane is one direction of a connection: what goes in comes out in order, and late.
+// A lane is one direction of a connection: bytes come out in order, after a delay.
 type lane struct {
 	path  *Path
 	ready time.Time // when the first bytes may leave
-	last  time.Time // when those before arrive: nothing overtakes
+	last  time.Time // arrival of the previous bytes: nothing overtakes them
 	under chan chunk
 }
 
-// A chunk is on its way.
+// A chunk is data in transit.
 type chunk struct {
 	bytes   []byte
-	err     error // the end of what is said, or why it broke off
+	err     error // the end of the data, or the error that ended it
 	arrives time.Time
 }
 
 const (
 	largest = 16 << 10 // bytes of a chunk
-	most    = 128      // chunks under way; then the sender waits, as for a full window
+	most    = 128      // chunks in transit; beyond that the sender waits, as with a full window
 )
 
 func newLane(path *Path, ready time.Time) *lane {
 	return &lane{path: path, ready: ready, under: make(chan chunk, most)}
 }
 
-// carry moves all that from says to to. An error is one that both ends must see.
+// carry moves all data from one connection to the other. An error is one that both ends must see.
 func (l *lane) carry(ctx context.Context, to, from *net.TCPConn) error {
 	go l.load(ctx, from)
 	for c := range l.under {
@@ -47,7 +47,7 @@ func (l *lane) carry(ctx context.Context, to, from *net.TCPConn) error {
 	return ctx.Err()
 }
 
-// load reads until the end; every chunk is told when it arrives.
+// load reads until the end, and gives every chunk its arrival time.
 func (l *lane) load(ctx context.Context, from *net.TCPConn) {
 	defer close(l.under)
 	for {
@@ -64,7 +64,7 @@ func (l *lane) load(ctx context.Context, from *net.TCPConn) {
 	}
 }
 
-// arrival is when n bytes come out that go in now.
+// arrival returns when n bytes that are sent now arrive.
 func (l *lane) arrival(n int, now time.Time) time.Time {
 	if now.Before(l.ready) {
 		now = l.ready
@@ -77,7 +77,7 @@ func (l *lane) arrival(n int, now time.Time) time.Time {
 	return at
 }
 
-// deliver hands a chunk over when its time has come.
+// deliver writes a chunk at its arrival time.
 func (l *lane) deliver(ctx context.Context, to io.Writer, c chunk) error {
 	wait := time.NewTimer(time.Until(c.arrives))
 	defer wait.Stop()

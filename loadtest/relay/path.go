@@ -9,22 +9,23 @@ import (
 	"time"
 )
 
-// A Path is a way between two places, which several relays may share: what happens to it happens to all their connections.
+// A Path is the network between two places. Several relays may share it: its state applies to all
+// their connections.
 type Path struct {
 	delay time.Duration // one way
-	loss  float64       // share of segments
+	loss  float64       // share of lost segments
 
 	mu      sync.Mutex
 	random  *rand.Rand
 	cut     bool
 	dropped context.Context // ends when the path is cut
 	drop    context.CancelFunc
-	flowing chan struct{} // closed while anything goes through
+	flowing chan struct{} // closed while data passes
 	lost    int64
 }
 
-// NewPath makes a path that needs this time in each direction and loses this share of segments; seed is what the choice of those follows
-// from.
+// NewPath returns a path with a delay in each direction and a share of lost segments. The seed
+// determines which ones.
 func NewPath(delay time.Duration, loss float64, seed uint64) *Path {
 	p := &Path{delay: delay, loss: loss, random: rand.New(rand.NewPCG(seed, 0)), flowing: make(chan struct{})}
 	close(p.flowing)
@@ -32,7 +33,7 @@ func NewPath(delay time.Duration, loss float64, seed uint64) *Path {
 	return p
 }
 
-// Cut resets every connection, and each new one until Mend: as when a machine at the other end ends.
+// Cut resets every connection, and each new one until Mend, as if the other machine had stopped.
 func (p *Path) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,19 +41,19 @@ func (p *Path) Cut() {
 	p.drop()
 }
 
-// Silence lets nothing through until Mend, and tells nobody: as when a cable is pulled. Who connects is taken by our own machine, which a
-// pulled cable would not do, and then hears nothing.
+// Silence holds all data back until Mend, without a signal to anyone, as if a cable were pulled.
+// New connections are accepted, because the relay's kernel does that, but get no data.
 func (p *Path) Silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
 	case <-p.flowing:
 		p.flowing = make(chan struct{})
-	default: // it is silent already
+	default: // already silent
 	}
 }
 
-// Mend makes the path what it was. What was held up by silence goes on its way at once.
+// Mend ends Cut and Silence. Data that Silence held back continues at once.
 func (p *Path) Mend() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,14 +68,15 @@ func (p *Path) Mend() {
 	}
 }
 
-// Lost is how many segments were lost.
+// Lost returns the number of lost segments.
 func (p *Path) Lost() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
 }
 
-// enter gives a new connection a context that ends with parent and when the path is cut; not ok: it is cut now.
+// enter returns a context for a new connection. It ends with parent, and when the path is cut. If
+// the path is cut now, ok is false.
 func (p *Path) enter(parent context.Context) (ctx context.Context, done func(), ok bool) {
 	p.mu.Lock()
 	dropped, cut := p.dropped, p.cut
@@ -98,13 +100,15 @@ func (p *Path) quiet(ctx context.Context) error {
 }
 
 const (
-	segment     = 1448                   // bytes that TCP carries in one of Ethernet's frames, with time stamps
-	leastPause  = 200 * time.Millisecond // Linux's least retransmission timeout (TCP_RTO_MIN); RFC 6298 would have a second
-	mostRetries = 6                      // of one segment; then we let it through
+	segment = 1448 // bytes of TCP data in an Ethernet frame, with time stamps
+	// Linux's minimum retransmission timeout (TCP_RTO_MIN); that of RFC 6298 is a second
+	leastPause  = 200 * time.Millisecond
+	mostRetries = 6 // of one segment; then it passes
 )
 
-// pause is how long a chunk of n bytes is held up by segments that are lost: a timeout, twice as long for each time that the same one is
-// lost again (RFC 6298, section 5.5). Several of a chunk are sent again together.
+// pause returns the delay of a chunk of n bytes by lost segments: one timeout, doubled for each
+// repeated loss of the same segment (RFC 6298, section 5.5). Several lost segments of a chunk are
+// retransmitted together.
 func (p *Path) pause(n int) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

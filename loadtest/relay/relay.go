@@ -1,12 +1,15 @@
 //go:build linux
 
-// Package relay puts a distance between two ends of TCP connections on one machine: it forwards what it gets after a delay, stands
-// still at times as a connection does that has lost a segment, and can be cut or go silent as a whole. It knows nothing of HTTP.
+// Package relay simulates a distance between two ends of TCP connections on one machine. It
+// forwards data after a delay, pauses as a connection does after a lost segment, and can reset or
+// hold back everything. It knows nothing of HTTP.
 //
-// A user's program can't drop a segment of TCP: what it was given has been acknowledged. So a lost segment is played as what the ends see
-// of it: that direction of that connection stands still for a retransmission timeout, and all that comes behind waits (RFC 6298; the
-// least timeout is Linux's). Segments lost on the way back, congestion windows and duplicate acknowledgements are not played; of answers
-// that fit into a few segments, as icons do, nothing would be seen of the latter.
+// A program in user space cannot drop a TCP segment, because the kernel has acknowledged it. So the
+// relay simulates the effect of a lost segment on the ends: that direction of the connection pauses
+// for a retransmission timeout, and later data waits behind it (RFC 6298, with Linux's minimum
+// timeout). It does not simulate lost acknowledgements, congestion windows or duplicate
+// acknowledgements. The latter have no effect on responses that fit into a few segments, as icons
+// do.
 package relay
 
 import (
@@ -18,7 +21,7 @@ import (
 	"time"
 )
 
-// A Relay takes connections on an address of its own and leads them over a Path to another one.
+// A Relay accepts connections on an address of its own and forwards them over a Path.
 type Relay struct {
 	to       string
 	path     *Path
@@ -40,10 +43,10 @@ func Listen(to string, path *Path) (*Relay, error) {
 	return r, nil
 }
 
-// Addr is where the relay takes connections.
+// Addr returns the address of the relay.
 func (r *Relay) Addr() string { return r.listener.Addr().String() }
 
-// Close cuts every connection and waits until all is over.
+// Close resets every connection and waits for their ends.
 func (r *Relay) Close() {
 	r.end()
 	r.listener.Close()
@@ -60,7 +63,7 @@ func (r *Relay) accept() {
 	}
 }
 
-// lead forwards one connection until both ends have said all, or it is cut.
+// lead forwards one connection until both ends have finished, or until the path is cut.
 func (r *Relay) lead(near *net.TCPConn) {
 	ctx, done, ok := r.path.enter(r.ended)
 	defer done()
@@ -69,7 +72,7 @@ func (r *Relay) lead(near *net.TCPConn) {
 		return
 	}
 	accepted := time.Now()
-	if r.path.quiet(ctx) != nil { // a silent path lets nobody through to the other end
+	if r.path.quiet(ctx) != nil { // over a silent path no connection reaches the other end
 		reset(near)
 		return
 	}
@@ -81,7 +84,8 @@ func (r *Relay) lead(near *net.TCPConn) {
 	r.join(ctx, near, far.(*net.TCPConn), accepted)
 }
 
-// join forwards both directions. What the near end says first waits for the handshake, which takes a round trip.
+// join forwards both directions. The first data of the near end waits one round trip, for the
+// handshake.
 func (r *Relay) join(ctx context.Context, near, far *net.TCPConn, accepted time.Time) {
 	ctx, cut := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() {
@@ -109,13 +113,13 @@ func (r *Relay) join(ctx context.Context, near, far *net.TCPConn, accepted time.
 	cut()
 }
 
-// reset ends a connection at once, as one does whose other end is gone.
+// reset ends a connection at once, as the kernel of a machine does whose program is gone.
 func reset(c *net.TCPConn) {
 	c.SetLinger(0)
 	c.Close()
 }
 
-// halfClose passes on that one end has said all.
+// halfClose passes the end of one direction on.
 func halfClose(c *net.TCPConn, err error) error {
 	if err == io.EOF {
 		return c.CloseWrite()

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// echo answers what it is told until that ends.
+// echo returns the address of a server that sends back all data.
 func echo(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,8 @@ func dial(t *testing.T, r *Relay) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// What was said comes back whole and in order, whatever is lost, and its end too.
+// TestBytes: all data comes back complete and in order despite losses, and so does the end of the
+// data. the data.
 func TestBytes(t *testing.T) {
 	_, c := open(t, NewPath(time.Millisecond, 0.01, 1))
 	said := make([]byte, 300_000)
@@ -74,10 +75,11 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// An answer takes two round trips at least: the handshake's and its own. The next one takes its own alone, but that is no more than likely.
+// TestTime: the first response takes two round trips: one for the handshake, one of its own. The
+// next one takes one; the test does not check that, because a busy machine may delay it.
 func TestTime(t *testing.T) {
 	const delay = 20 * time.Millisecond
-	began := time.Now() // before the connection is open: its handshake counts
+	began := time.Now() // before the dial, because the handshake counts
 	_, c := open(t, NewPath(delay, 0, 1))
 	say(t, c, "first")
 	if took := time.Since(began); took < 4*delay {
@@ -85,7 +87,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// A path that is cut resets what is open and what comes, and lets through again what comes after.
+// TestCut: a cut path resets open and new connections; after Mend new connections pass.
 func TestCut(t *testing.T) {
 	path := NewPath(0, 0, 1)
 	r, c := open(t, path)
@@ -101,7 +103,7 @@ func TestCut(t *testing.T) {
 	say(t, dial(t, r), "after")
 }
 
-// say expects to hear what it says.
+// say sends words and expects them back.
 func say(t *testing.T, c net.Conn, words string) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(time.Minute))
@@ -114,7 +116,7 @@ func say(t *testing.T, c net.Conn, words string) {
 	}
 }
 
-// refused is what becomes of a new connection, which may be reset before or after it was taken.
+// refused returns the error of a new connection, which may be reset before or after its handshake.
 func refused(r *Relay) error {
 	c, err := net.Dial("tcp", r.Addr())
 	if err != nil {
@@ -137,11 +139,11 @@ func TestUnreachable(t *testing.T) {
 	}
 	defer r.Close()
 	if err := refused(r); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("where nobody listens: %v, want a reset", err)
+		t.Errorf("without a listener: %v, want a reset", err)
 	}
 }
 
-// Silence holds back what is on its way, for as long as it lasts.
+// TestSilence: silence holds back data in transit until it ends.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path, began := NewPath(time.Second, 0, 1), time.Now()
@@ -151,7 +153,7 @@ func TestSilence(t *testing.T) {
 		var out bytes.Buffer
 		err := l.deliver(t.Context(), &out, chunk{bytes: []byte("x"), arrives: l.arrival(1, began)})
 		if took := time.Since(began); err != nil || out.String() != "x" || took != time.Minute {
-			t.Errorf("%q is heard after %v (%v), want x after a minute", &out, took, err)
+			t.Errorf("%q arrives after %v (%v), want x after a minute", &out, took, err)
 		}
 		path.Silence()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -162,31 +164,31 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// Nothing overtakes what was held up before it.
+// TestArrival: data never overtakes data that was delayed before it.
 func TestArrival(t *testing.T) {
 	t0 := time.Now()
 	l := newLane(NewPath(100*time.Millisecond, 0, 1), t0.Add(200*time.Millisecond))
 	for _, row := range []struct{ at, arrives time.Duration }{
-		{0, 300 * time.Millisecond}, // the handshake comes first
+		{0, 300 * time.Millisecond}, // after the handshake
 		{250 * time.Millisecond, 350 * time.Millisecond},
 	} {
 		if got := l.arrival(1, t0.Add(row.at)).Sub(t0); got != row.arrives {
-			t.Errorf("what is said after %v arrives after %v, want %v", row.at, got, row.arrives)
+			t.Errorf("data sent at %v arrives after %v, want %v", row.at, got, row.arrives)
 		}
 	}
 	l.last = t0.Add(time.Second)
 	if got := l.arrival(1, t0.Add(300*time.Millisecond)).Sub(t0); got != time.Second {
-		t.Errorf("behind what arrives after a second something arrives after %v", got)
+		t.Errorf("data behind a chunk that arrives after a second arrives after %v", got)
 	}
 }
 
 func TestPause(t *testing.T) {
 	if got := NewPath(0, 0, 1).pause(1 << 20); got != 0 {
-		t.Errorf("where nothing is lost, %v", got)
+		t.Errorf("without loss: %v", got)
 	}
-	all := NewPath(50*time.Millisecond, 1, 1) // 300 ms, twice that, and so on, six times
+	all := NewPath(50*time.Millisecond, 1, 1) // 300 ms, doubled six times
 	if got, want := all.pause(segment+1), 300*time.Millisecond*(1<<mostRetries-1); got != want || all.Lost() != 2*mostRetries {
-		t.Errorf("where all is lost, %v and %d segments, want %v and %d", got, all.Lost(), want, 2*mostRetries)
+		t.Errorf("with total loss: %v and %d segments, want %v and %d", got, all.Lost(), want, 2*mostRetries)
 	}
 	some := NewPath(0, 0.01, 1)
 	for range 10_000 {

@@ -9,23 +9,23 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// A Bench is all that `loadtest bench` measured.
+// A Bench is the result of `loadtest bench`.
 type Bench struct {
 	Date     string   `json:"date"`
 	Machine  Machine  `json:"machine"`
 	Versions []string `json:"versions"`
 	Rounds   int      `json:"rounds"`
-	Seconds  float64  `json:"seconds"` // a round lasts for each server and column
+	Seconds  float64  `json:"seconds"` // duration of a round for each server and column
 	Rate     float64  `json:"rate"`    // of the open loop
 	Icons    int      `json:"icons"`
 	Servers  []Peer   `json:"servers"`
 	Columns  []string `json:"columns"`
 	Cells    []Cell   `json:"cells"`
 	Misses   []Misses `json:"misses"`
-	Left     []string `json:"left_out"` // servers and columns that were left out, and why
+	Left     []string `json:"left_out"` // omitted servers and columns, with reasons
 }
 
-// A Machine is where it was measured.
+// A Machine describes the machine of the measurement.
 type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
@@ -40,7 +40,7 @@ type Peer struct {
 	Memory int64  `json:"memory_bytes"` // at the end
 }
 
-// A Cell is what one server did in one column, round by round.
+// A Cell holds the results of one server in one column, round by round.
 type Cell struct {
 	Server string        `json:"server"`
 	Column string        `json:"column"`
@@ -48,14 +48,14 @@ type Cell struct {
 	Rounds []load.Result `json:"rounds"`
 }
 
-// Misses is what a stream of misses cost, by the cheapest round.
+// Misses is the cost of a series of misses in the cheapest round.
 type Misses struct {
 	What   string  `json:"what"`
 	Server float64 `json:"server_us"`
 	Origin float64 `json:"origin_us"`
 }
 
-// cell finds a cell that was measured.
+// cell returns the cell of a server, column and rate.
 func (b *Bench) cell(server, column string, rate float64) (Cell, bool) {
 	i := slices.IndexFunc(b.Cells, func(c Cell) bool {
 		return c.Server == server && c.Column == column && c.Rate == rate && len(c.Rounds) > 0
@@ -66,7 +66,7 @@ func (b *Bench) cell(server, column string, rate float64) (Cell, bool) {
 	return b.Cells[i], true
 }
 
-// Add keeps a round's result.
+// Add stores the result of a round.
 func (b *Bench) Add(server, column string, rate float64, r load.Result) {
 	i := slices.IndexFunc(b.Cells, func(c Cell) bool { return c.Server == server && c.Column == column && c.Rate == rate })
 	if i < 0 {
@@ -76,12 +76,14 @@ func (b *Bench) Add(server, column string, rate float64, r load.Result) {
 	b.Cells[i].Rounds = append(b.Cells[i].Rounds, r)
 }
 
-// cheapest is the least CPU time of any round, in microseconds for each answer: what disturbs a round only ever adds to it.
+// cheapest returns the minimum of the CPU time over the rounds, in microseconds for each response:
+// disturbances only increase it.
 func (c Cell) cheapest() float64 {
 	return slices.MinFunc(c.Rounds, func(a, b load.Result) int { return cmp.Compare(a.CPUMicros, b.CPUMicros) }).CPUMicros
 }
 
-// median is that of a figure over the rounds; of an even number of rounds it is the mean of the two in the middle.
+// median returns the median of a figure over the rounds; for an even number of rounds, the mean of
+// the middle two.
 func (c Cell) median(figure func(load.Result) float64) float64 {
 	var all []float64
 	for _, r := range c.Rounds {
@@ -91,7 +93,7 @@ func (c Cell) median(figure func(load.Result) float64) float64 {
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
-// typical is the round whose CPU time is the median, or next above it.
+// typical returns the round whose CPU time is the median, or next above it.
 func (c Cell) typical() load.Result {
 	rounds := slices.Clone(c.Rounds)
 	slices.SortFunc(rounds, func(a, b load.Result) int { return cmp.Compare(a.CPUMicros, b.CPUMicros) })
@@ -102,8 +104,9 @@ func cpu(r load.Result) float64 { return r.CPUMicros }
 
 func perSecond(r load.Result) float64 { return r.PerSecond }
 
-// busy is how much of its core a server used, in per cent: near 100 at saturation, or the client was too slow.
+// busy returns the share of its core that a server used, in per cent: near 100 at saturation,
+// unless the client was too slow.
 func busy(r load.Result) float64 { return r.CPUMicros * r.PerSecond / 1e4 }
 
-// ratio is ours to theirs by the cheapest rounds of both.
+// ratio divides our cheapest round by theirs.
 func ratio(ours, theirs Cell) float64 { return ours.cheapest() / theirs.cheapest() }

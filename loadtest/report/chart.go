@@ -12,21 +12,21 @@ import (
 	"text/template"
 )
 
-// A Chart is lines over two axes, drawn as SVG.
+// A Chart shows lines over two axes, as SVG.
 type Chart struct {
 	Title string
 	X, Y  Axis
 	Lines []Line
 }
 
-// An Axis goes from its first mark to its last, and further where a line does.
+// An Axis extends from its first mark to its last, and further if a line does.
 type Axis struct {
 	Label string
 	Log   bool
-	Marks []Mark // none: chosen by what the lines need
+	Marks []Mark // none: chosen to fit the lines
 }
 
-// A Mark is a value that is written at an axis.
+// A Mark is a labelled value of an axis.
 type Mark struct {
 	At    float64
 	Label string
@@ -46,22 +46,23 @@ var chartSVG string
 
 var chartTemplate = template.Must(template.New("chart").Funcs(template.FuncMap{"text": xmlText}).Parse(chartSVG))
 
-// The drawing's measures, in pixels.
+// Dimensions in pixels.
 const (
 	width, height = 860.0, 400.0
-	left, right   = 64.0, 236.0 // the names of lines stand on the right
+	left, right   = 64.0, 236.0 // line names are on the right
 	top, bottom   = 40.0, 48.0
 	lineHeight    = 16.0
 )
 
-// Colours that people tell apart who do not see all of them (Okabe and Ito, "Color universal design", 2008).
+// Colours that people with colour blindness can distinguish (Okabe and Ito, "Color universal
+// design", 2008).
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
 // drawn is a chart in pixels, for the template.
 type drawn struct {
 	Chart
 	Width, Height            float64
-	Left, Right, Top, Bottom float64 // edges of the field
+	Left, Right, Top, Bottom float64 // edges of the plot area
 	Across, Up               []drawnMark
 	Curves                   []curve
 }
@@ -77,7 +78,7 @@ type curve struct {
 	Dots                 []XY
 }
 
-// SVG draws the chart.
+// SVG renders the chart.
 func (c Chart) SVG() []byte {
 	d := drawn{Chart: c, Width: width, Height: height, Left: left, Right: width - right, Top: top, Bottom: height - bottom}
 	x := c.X.scale(c.Lines, func(p XY) float64 { return p.X }, d.Left, d.Right)
@@ -106,7 +107,7 @@ func (c Chart) SVG() []byte {
 	return b.Bytes()
 }
 
-// A scale turns values into pixels.
+// A scale converts values to pixels.
 type scale struct {
 	marks      []Mark
 	log        bool
@@ -114,7 +115,7 @@ type scale struct {
 	start, end float64 // pixels
 }
 
-// scale fits an axis to what is drawn.
+// scale fits an axis to the lines.
 func (a Axis) scale(lines []Line, value func(XY) float64, start, end float64) scale {
 	s := scale{marks: a.Marks, log: a.Log, start: start, end: end, low: math.Inf(1), high: math.Inf(-1)}
 	for _, l := range lines {
@@ -122,7 +123,7 @@ func (a Axis) scale(lines []Line, value func(XY) float64, start, end float64) sc
 			s.low, s.high = min(s.low, s.value(value(p))), max(s.high, s.value(value(p)))
 		}
 	}
-	if s.low > s.high { // no points at all
+	if s.low > s.high { // no points
 		s.low, s.high = 0, 1
 	}
 	if len(s.marks) == 0 {
@@ -145,8 +146,8 @@ func (s *scale) at(v float64) float64 {
 	return s.start + (s.value(v)-s.low)/max(s.high-s.low, 1e-12)*(s.end-s.start)
 }
 
-// choose finds marks: powers of ten where the axis is logarithmic (and twice and five times those, where they would be few), else from
-// nought in four to eight round steps.
+// choose chooses marks. A logarithmic axis has powers of ten, and twice and five times those if
+// there would be few. A linear one has four to eight round steps from zero.
 func (s *scale) choose() {
 	if s.log {
 		s.chooseLog()
@@ -179,7 +180,7 @@ func (s *scale) chooseLog() {
 	}
 }
 
-// short writes 1500 as 1.5k and 2000000 as 2M.
+// short formats 1500 as 1.5k and 2000000 as 2M.
 func short(v float64) string {
 	unit := ""
 	switch {
@@ -191,7 +192,7 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + unit
 }
 
-// xmlText makes s fit to stand in an XML document.
+// xmlText escapes s for an XML document.
 func xmlText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
 }

@@ -4,24 +4,25 @@ package report
 
 import "fmt"
 
-// A Grow is all that `loadtest grow` measured.
+// A Grow is the result of `loadtest grow`.
 type Grow struct {
 	Date    string      `json:"date"`
 	Machine Machine     `json:"machine"`
 	Rounds  int         `json:"rounds"`
 	Seconds float64     `json:"seconds"`
 	Points  []GrowPoint `json:"points"`
-	Left    []string    `json:"left_out"` // points that could not be measured, and why
+	Left    []string    `json:"left_out"` // omitted points, with reasons
 }
 
-// A GrowPoint is what an edge did under one set of circumstances. Series names the one that was varied.
+// A GrowPoint is the result of an edge at one set of parameters. Series names the parameter that
+// varies.
 type GrowPoint struct {
 	Series      string  `json:"series"`
 	Entries     int     `json:"entries"`
 	Connections int     `json:"connections"`
 	Cores       int     `json:"cores"`
 	Body        int     `json:"body_bytes"`
-	Disk        bool    `json:"disk"` // a folder, and memory for a quarter of the entries
+	Disk        bool    `json:"disk"` // a disk tier, and memory for a quarter of the entries
 	CPUMicros   float64 `json:"cpu_us"`
 	PerSecond   float64 `json:"answers_per_second"`
 	P50         float64 `json:"p50_us"`
@@ -30,7 +31,7 @@ type GrowPoint struct {
 	Memory      int64   `json:"memory_bytes"`
 }
 
-// The series of a Grow.
+// The series of a Grow, by the name of the parameter that varies.
 const (
 	ByEntries     = "entries"
 	ByConnections = "connections"
@@ -38,10 +39,10 @@ const (
 	ByBody        = "body bytes"
 )
 
-// Series are the names of the series, in the order in which they are shown.
+// Series lists the series in the order of the page.
 var Series = []string{ByEntries, ByConnections, ByCores, ByBody}
 
-// varied is the circumstance that the point's series varies.
+// varied returns the parameter that the series varies.
 func (p GrowPoint) varied() int {
 	return map[string]int{ByEntries: p.Entries, ByConnections: p.Connections, ByCores: p.Cores, ByBody: p.Body}[p.Series]
 }
@@ -53,7 +54,7 @@ func (p GrowPoint) tier() string {
 	return "memory"
 }
 
-// Table is one series.
+// Table returns the table of one series.
 func (g *Grow) Table(series string) Table {
 	t := Table{Head: []string{series, "cache", "CPU µs", "answers/s", "p50 µs", "p99 µs", "p99.9 µs", "memory MB", "bytes an entry"}}
 	for _, p := range g.Points {
@@ -67,7 +68,7 @@ func (g *Grow) Table(series string) Table {
 	return t
 }
 
-// Plot draws CPU time over what a series varies, a line for each kind of cache.
+// Plot shows CPU time over the parameter of a series, with a line for each kind of cache.
 func (g *Grow) Plot(series string) []byte {
 	c := Chart{Title: fmt.Sprintf("CPU time of a hit by %s", series), X: Axis{Label: series, Log: true}, Y: Axis{Label: "CPU µs an answer", Marks: []Mark{}}}
 	for _, disk := range []bool{false, true} {
@@ -85,7 +86,7 @@ func (g *Grow) Plot(series string) []byte {
 	return c.SVG()
 }
 
-// String names the point for people.
+// String returns a name of the point for messages.
 func (p GrowPoint) String() string {
 	return fmt.Sprintf("%s %d, %s", p.Series, p.varied(), p.tier())
 }

@@ -4,10 +4,10 @@ package report
 
 import "math"
 
-// nines is where a percentage stands on an axis on which 90, 99, 99.9 are equally far apart.
+// nines returns the position of a percentage on an axis on which 90, 99, 99.9 are equidistant.
 func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
 
-// LatencyPlot draws how long what share of answers took, one line a server.
+// LatencyPlot shows latency by percentile, one line a server.
 func LatencyPlot(title string, runs []Run) []byte {
 	c := Chart{
 		Title: title,
@@ -19,7 +19,8 @@ func LatencyPlot(title string, runs []Run) []byte {
 	for _, r := range runs {
 		line := Line{Name: r.Name}
 		for _, p := range r.Latency.Percentiles {
-			if 0 < p.Percent && p.Percent < 100 && p.Micros > 0 { // the longest of all has no place on this axis
+			// the maximum has no position on this axis
+			if 0 < p.Percent && p.Percent < 100 && p.Micros > 0 {
 				line.Points = append(line.Points, XY{nines(p.Percent), p.Micros})
 			}
 		}

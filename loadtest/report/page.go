@@ -10,7 +10,7 @@ import (
 	"text/template"
 )
 
-// A Page is docs/performance.md: what was measured, and what people wrote about it.
+// A Page is docs/performance.md: the figures, and the texts that people wrote.
 type Page struct {
 	Bench        *Bench // nil: not measured yet
 	Secure       *Secure
@@ -23,7 +23,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": grouped, "plotName": PlotName}).Parse(pageText))
 
-// Markdown is the page.
+// Markdown renders the page.
 func (p Page) Markdown() ([]byte, error) {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, p); err != nil {
@@ -32,7 +32,7 @@ func (p Page) Markdown() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Series are those that were measured.
+// Series lists the measured series.
 func (p Page) Series() (series []string) {
 	for _, s := range Series {
 		if p.Grow.has(s) {
@@ -42,7 +42,7 @@ func (p Page) Series() (series []string) {
 	return series
 }
 
-// Plots are the page's drawings, by the names of their files.
+// Plots renders the plots of the page, by file name.
 func (p Page) Plots() map[string][]byte {
 	plots := map[string][]byte{}
 	if p.Bench != nil {
@@ -57,13 +57,13 @@ func (p Page) Plots() map[string][]byte {
 	return plots
 }
 
-// PlotName is the file that a series of Grow is drawn in.
+// PlotName returns the file name of the plot of a Grow series.
 func PlotName(series string) string { return "grow-" + strings.ReplaceAll(series, " ", "-") + ".svg" }
 
-// Measured are the columns that were measured at saturation.
+// Measured lists the columns that were measured at saturation.
 func (b *Bench) Measured() []string { return b.measured(0) }
 
-// MeasuredRated are the columns that were measured at the fixed rate.
+// MeasuredRated lists the columns that were measured at the fixed rate.
 func (b *Bench) MeasuredRated() []string { return b.measured(b.Rate) }
 
 func (g *Grow) has(series string) bool {

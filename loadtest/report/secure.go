@@ -4,7 +4,7 @@ package report
 
 import "fmt"
 
-// The columns over TLS, by their names: connections and streams at a time on each.
+// Names of the columns over TLS: connections, and concurrent streams on each.
 const (
 	Secure1   = "HTTP/1.1, 64 × 1"
 	Streams1  = "HTTP/2, 64 × 1"
@@ -12,16 +12,17 @@ const (
 	Streams50 = "HTTP/2, 4 × 50"
 )
 
-// Browsing is the column with the header fields of a browser besides.
+// Browsing returns the name of the column with a browser's header fields.
 func Browsing(column string) string { return column + ", a browser's fields" }
 
-// The names of what is measured over TLS alone.
+// Names of servers that are measured over TLS only.
 const (
 	Reference = "iconedge, Go's HTTP/2" // --http2-reference
-	TLSAlone  = "TLS alone"             // connections that a Go program keeps and does nothing with
+	// connections that a Go program holds without any further use
+	TLSAlone = "TLS alone"
 )
 
-// A Secure is all that `loadtest bench` measured over TLS.
+// A Secure is the result of `loadtest bench` over TLS.
 type Secure struct {
 	Bench
 	Cipher string  `json:"cipher"`
@@ -29,7 +30,7 @@ type Secure struct {
 	Rests  []Rest  `json:"resting"`
 }
 
-// A Rest is what connections that rest take of a server's memory.
+// A Rest is the memory that a server needs for idle connections.
 type Rest struct {
 	Server      string `json:"server"`
 	Connections int    `json:"connections"`
@@ -37,13 +38,14 @@ type Rest struct {
 	After       int64  `json:"after_bytes"`
 }
 
-// Each is the bytes of one connection.
+// Each returns the bytes for one connection.
 func (r Rest) Each() float64 { return float64(r.After-r.Before) / float64(max(1, r.Connections)) }
 
-// mostAtRest is how many bytes a connection of ours may take beyond what TLS takes of them.
+// mostAtRest is the target for the bytes of an idle connection beyond those of TLS.
 const mostAtRest = 12_000
 
-// RestTable is what a connection at rest takes, and how much of that is not TLS. Only what is written in Go has the same TLS.
+// RestTable returns the memory of an idle connection, and the part beyond TLS. That part is
+// comparable only among servers in Go, which share its TLS.
 func (s *Secure) RestTable() Table {
 	t := Table{Head: []string{"a connection at rest", "kB", "beyond TLS alone, kB", "target"}}
 	var alone float64

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package report makes tables, plots and docs/performance.md of what was measured, and says what reached its target. It measures
-// nothing, and reads no files but the templates beside it.
+// Package report makes tables, plots and docs/performance.md from the results, and compares them
+// with the targets. It measures nothing, and reads no files except its embedded templates.
 package report
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// A Run is what one server did under one load.
+// A Run is the result of one server under one load.
 type Run struct {
 	Name string `json:"server"`
 	load.Result
 }
 
-// A Table is rows of cells under a head; the first cell of a row says what it is about.
+// A Table has a header row and rows of cells. The first cell of a row is its label.
 type Table struct {
 	Head []string
 	Rows [][]string
@@ -36,7 +36,7 @@ func Text(w io.Writer, t Table) {
 	tabs.Flush()
 }
 
-// Markdown is a table for a page: numbers to the right.
+// Markdown returns a Markdown table with right-aligned numbers.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
@@ -48,7 +48,7 @@ func (t Table) Markdown() string {
 	return b.String()
 }
 
-// RunTable is what `loadtest run` prints.
+// RunTable returns the table that `loadtest run` prints.
 func RunTable(runs []Run) Table {
 	t := Table{Head: []string{"server", "answers/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "CPU µs", "MB/s", "answers", "wrong", "unsent", "unheard", "statuses"}}
 	for _, r := range runs {
@@ -71,7 +71,7 @@ func statuses(counted map[string]int64) string {
 	return strings.Join(parts, " ")
 }
 
-const none = "–" // where there is no figure
+const none = "–" // for a missing figure
 
 func fixed(f float64, digits int) string {
 	if f == 0 || math.IsNaN(f) {
@@ -83,7 +83,7 @@ func fixed(f float64, digits int) string {
 func micros(us float64) string { return fixed(us, 2) }
 func millis(us float64) string { return fixed(us/1000, 3) }
 
-// grouped is a whole number with commas between thousands.
+// grouped formats a whole number with commas between thousands.
 func grouped(f float64) string {
 	digits := strconv.FormatFloat(math.Round(f), 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {

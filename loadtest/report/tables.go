@@ -8,17 +8,19 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// CPUTable is CPU time for an answer by server and column: of the cheapest round, with the median of all in brackets.
+// CPUTable returns the CPU time of a response by server and column: that of the cheapest round,
+// with the median in brackets.
 func (b *Bench) CPUTable(rate float64) Table {
 	return b.table("CPU µs an answer", rate, func(c Cell) string { return fmt.Sprintf("%s (%s)", micros(c.cheapest()), micros(c.median(cpu))) })
 }
 
-// PaceTable is how many answers a server gave in a second, and in brackets how much of its core that took, in per cent: medians.
+// PaceTable returns the responses a second of a server, with its use of the core in per cent in
+// brackets: medians.
 func (b *Bench) PaceTable(rate float64) Table {
 	return b.table("answers/s (core %)", rate, func(c Cell) string { return fmt.Sprintf("%s (%.0f)", grouped(c.median(perSecond)), c.median(busy)) })
 }
 
-// table has a row for each server, and a figure for each column that was measured.
+// table returns a table with a row for each server and a column for each measured column.
 func (b *Bench) table(what string, rate float64, figure func(Cell) string) Table {
 	columns := b.measured(rate)
 	t := Table{Head: append([]string{what}, columns...)}
@@ -36,7 +38,7 @@ func (b *Bench) table(what string, rate float64, figure func(Cell) string) Table
 	return t
 }
 
-// measured are the columns in which there is anything.
+// measured lists the columns with results.
 func (b *Bench) measured(rate float64) (columns []string) {
 	for _, column := range b.Columns {
 		for _, c := range b.Cells {
@@ -49,7 +51,7 @@ func (b *Bench) measured(rate float64) (columns []string) {
 	return columns
 }
 
-// TargetTable is the targets, and what our servers reached.
+// TargetTable returns the targets and the results of our servers.
 func (b *Bench) TargetTable() Table {
 	t := Table{Head: []string{"ratio of CPU time, cheapest rounds", "target"}}
 	var ours []string
@@ -77,7 +79,7 @@ func (b *Bench) TargetTable() Table {
 	return t
 }
 
-// String says what is compared.
+// String describes the comparison.
 func (t Target) String(rate float64) string {
 	switch {
 	case t.Than != "":
@@ -88,7 +90,7 @@ func (t Target) String(rate float64) string {
 	return fmt.Sprintf("%s : %s", t.Column, t.Against)
 }
 
-// ColumnTable is all figures of one column: medians over the rounds.
+// ColumnTable returns all figures of one column: medians over the rounds.
 func (b *Bench) ColumnTable(column string, rate float64) Table {
 	t := Table{Head: []string{column, "CPU µs", "core %", "answers/s", "p50 µs", "p99 µs", "p99.9 µs", "memory MB"}}
 	for _, p := range b.Servers {
@@ -108,7 +110,7 @@ func (b *Bench) ColumnTable(column string, rate float64) Table {
 	return t
 }
 
-// MissTable is what misses cost.
+// MissTable returns the costs of misses.
 func (b *Bench) MissTable() Table {
 	t := Table{Head: []string{"CPU µs a miss", "server", "origin"}}
 	for _, m := range b.Misses {
@@ -117,7 +119,7 @@ func (b *Bench) MissTable() Table {
 	return t
 }
 
-// Latency draws the typical round of every server in a column.
+// Latency plots the typical round of every server in a column.
 func (b *Bench) Latency(title, column string, rate float64) []byte {
 	var runs []Run
 	for _, p := range b.Servers {

@@ -4,7 +4,7 @@ package report
 
 import "fmt"
 
-// The columns of a bench, by their names.
+// Names of the columns of a bench.
 const (
 	Hot       = "one hot path"
 	Zipf      = "Zipf"
@@ -14,22 +14,23 @@ const (
 	Brotli    = "br, ready"
 	Coloured  = "recoloured"
 
-	GzipTwin     = "as gzip, plain" // the same icons without
+	GzipTwin     = "as gzip, plain" // the same icons without a coding
 	BrotliTwin   = "as br, plain"
 	ColouredTwin = "as recoloured, plain"
 )
 
-// The names of the servers.
+// Names of the servers.
 const (
 	Ours    = "iconedge"
-	Limited = "iconedge, limits counted" // of the CDN path too, which has none by default
+	Limited = "iconedge, limits counted" // the CDN path too, which has no limit by default
 	Nginx   = "nginx"
 	Varnish = "Varnish"
 	HAProxy = "HAProxy"
 	Ceiling = "bare fasthttp"
 )
 
-// A Target is what was set: CPU time for an answer of one server and column is at most so many times that of another.
+// A Target is the maximum ratio of the CPU time of a response in one column to that of another
+// server or column.
 type Target struct {
 	Column  string
 	Against string // another server
@@ -38,7 +39,7 @@ type Target struct {
 	Most    float64
 }
 
-// Targets are those of the edge, judged by each server's cheapest rounds.
+// Targets are the targets of the edge, for the cheapest rounds of each server.
 var Targets = []Target{
 	{Column: Hot, Against: Nginx, Most: 0.88}, {Column: Zipf, Against: Nginx, Most: 0.88}, {Column: Browser, Against: Nginx, Most: 0.88},
 	{Column: Unchanged, Against: Nginx, Most: 0.92},
@@ -60,7 +61,8 @@ var Targets = []Target{
 	{Column: Browsing(Streams10), Than: Streams10, Most: 1.10}, {Column: Browsing(Streams50), Than: Streams50, Most: 1.10},
 }
 
-// reached is the ratio that a server of ours reached, and false where it or the other was not measured.
+// reached returns the ratio of one of our servers, and false if it or the other server was not
+// measured.
 func (b *Bench) reached(t Target, ours string) (float64, bool) {
 	rate := 0.0
 	if t.Rated {
@@ -77,7 +79,7 @@ func (b *Bench) reached(t Target, ours string) (float64, bool) {
 	return ratio(mine, other), true
 }
 
-// verdict says whether a ratio keeps to its target, or by how much it does not.
+// verdict returns "reached", or by how much a ratio misses its target.
 func (t Target) verdict(ratio float64) string {
 	if ratio <= t.Most {
 		return "reached"

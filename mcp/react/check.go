@@ -10,19 +10,20 @@ var (
 	reference = regexp.MustCompile(`(?i)url\(\s*["']?#([^\s"'()\\]+)["']?\s*\)`)
 )
 
-// check refuses an attribute that could run something or reach out of the drawing: on… in any spelling, other references than
-// those inside, and animations of what must stay as it was looked at.
+// check rejects an attribute that could run a script or refer to something outside of the SVG:
+// names that begin with on (in any case), external references, and animations of attributes whose
+// values were checked.
 func check(element, name, value string) error {
 	local := strings.ToLower(name[strings.LastIndexByte(name, ':')+1:])
 	switch {
 	case strings.HasPrefix(local, "on"):
 		return refused("it has an event handler")
 	case name == "xmlns" && value != svgSpace, name == "xmlns:xlink" && value != xlinkSpace:
-		return refused("it has a namespace that is not SVG's")
+		return refused("it has a foreign namespace")
 	case local == "href":
 		return checkHref(element, strings.TrimSpace(value))
 	case name == "attributeName" && !mayAnimate(strings.ToLower(value)):
-		return refused("it animates what no drawing may")
+		return refused("it animates an attribute that must not change")
 	case strings.HasPrefix(name, "xmlns"):
 		return nil
 	}
@@ -33,38 +34,39 @@ func checkHref(element, value string) error {
 	if strings.HasPrefix(value, "#") && len(value) > 1 || element == "image" && pixels.MatchString(value) {
 		return nil
 	}
-	return refused("it has a reference that leads out of it")
+	return refused("it has an external reference")
 }
 
 func mayAnimate(name string) bool {
 	if strings.HasPrefix(name, "on") || strings.ContainsAny(name, ": \\") {
 		return false
 	}
-	return !forbiddenTargets[name]
+	return !rules.ForbiddenTargets[name]
 }
 
-// checkValue looks for addresses in a value, whatever it is the value of: no reader is trusted to know where those are followed.
+// checkValue searches any value for addresses, because browsers follow them in more attributes than
+// one can list.
 func checkValue(value string) error {
 	if !strings.ContainsAny(value, "(:@") {
-		return nil // geometry, nearly always
+		return nil // true of nearly all values: geometry
 	}
 	if strings.Contains(value, `\`) && strings.Contains(value, "(") {
-		return refused("it has an escape where a function is named")
+		return refused("it has a backslash in a value with a function")
 	}
 	tight := strings.ToLower(strings.Join(strings.Fields(value), ""))
 	for _, sign := range [...]string{"script:", "expression(", "@import", "data:text", "image-set(", "src("} {
 		if strings.Contains(tight, sign) {
-			return refused("it has a value that could run, or be fetched")
+			return refused("it has a value that could run or load something")
 		}
 	}
 	if strings.Contains(strings.ToLower(reference.ReplaceAllString(value, "")), "url(") {
-		return refused("it has a reference that leads out of it")
+		return refused("it has an external reference")
 	}
 	return nil
 }
 
-// Check reports whether a drawing is harmless wherever it is put: nothing in it runs or leads out of it. The error wraps
-// ErrRefused. What is harmless need not be fit for a component.
+// Check reports whether an SVG is harmless in any context: it runs nothing, and refers to nothing
+// outside. The error wraps ErrRefused. A harmless SVG need not be fit for a component.
 func Check(svg string) error {
 	root, err := parse(svg)
 	if err != nil {

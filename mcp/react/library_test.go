@@ -11,10 +11,11 @@ import (
 
 var opens = regexp.MustCompile(`<[a-zA-Z]`)
 
-// unclosed is a drawing that leaves a url( open. Publishing mends it.
+// unclosed is an icon with an unclosed url(, which publishing repairs.
 const unclosed = "logos/waffle-icon"
 
-// TestLibrary: every drawing of the real library can be a component, and none loses an element. `make conformance` runs it.
+// TestLibrary: every icon of the real library can be a component, and no element is lost. `make
+// conformance` runs it.
 func TestLibrary(t *testing.T) {
 	dir := os.Getenv("ICONEDGE_LIBRARY")
 	if dir == "" {

@@ -1,9 +1,11 @@
-// Package react writes an SVG drawing as a React component: one module that imports nothing but types from react, compiles as
-// TSX, and draws the same in React 18.3 and 19 without a warning. What it takes for a drawing is an allow-list over a strict
-// parse; anything that could run, or reach out of the drawing, is refused.
+// Package react writes an SVG as a React component: one module that imports only from react,
+// compiles as TSX, and renders alike and without warnings in React 18.3 and 19. Input passes a
+// strict parser and an allow-list; an SVG that could run a script, or refer to something outside,
+// is rejected.
 //
-// The rules are written down, with cases, in mcp/testdata/react.json: the copy-in command of clients/react follows the same
-// ones. The package knows nothing of MCP, packs or HTTP, and imports nothing but the standard library.
+// The rules, with cases, are in mcp/testdata/react.json; the copy-in command of clients/react
+// follows them too. The package knows nothing of MCP, packs or HTTP, and imports only the standard
+// library.
 package react
 
 import (
@@ -12,42 +14,44 @@ import (
 	"strings"
 )
 
-// ErrRefused says that a drawing can't be written as a component; errors that wrap it say why, and repeat nothing of it.
-var ErrRefused = errors.New("this drawing can't be a React component")
+// ErrRefused means that an SVG cannot be written as a component. Errors that wrap it give the
+// reason, and quote nothing of the SVG.
+var ErrRefused = errors.New("the SVG cannot be a React component")
 
 func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// A Prop is one attribute as JSX writes it: its source is a quoted string, or an expression in braces.
+// A Prop is an attribute in JSX. Its source is a quoted string, or an expression in braces.
 type Prop struct{ Name, Source string }
 
-// A Drawing is an SVG in the words of JSX.
-type Drawing struct {
-	Root     []Prop // of the svg element; its size and namespace are the component's to say
-	Children string // what is inside, each outermost element on a line of its own
-	IDs      bool   // the sources name the variable id, of which each copy has its own
+// JSX is an SVG in JSX.
+type JSX struct {
+	// attributes of the svg element, without size and namespace, which the component sets
+	Root     []Prop
+	Children string // the content, each outermost element on a line of its own
+	IDs      bool   // the sources use the variable id, which differs in each instance
 }
 
-// Render reads a drawing and writes it as JSX. The error wraps ErrRefused.
-func Render(svg string) (Drawing, error) {
+// Render reads an SVG and writes it as JSX. The error wraps ErrRefused.
+func Render(svg string) (JSX, error) {
 	root, err := parse(svg)
 	if err != nil {
-		return Drawing{}, err
+		return JSX{}, err
 	}
 	w := &writer{letters: map[string]string{}, classes: map[string]bool{}}
 	if err := w.collectSheets(root); err != nil {
-		return Drawing{}, err
+		return JSX{}, err
 	}
-	d := Drawing{}
+	d := JSX{}
 	if d.Root, err = w.rootProps(root); err != nil {
-		return Drawing{}, err
+		return JSX{}, err
 	}
 	lines := []string{}
 	for _, c := range root.children {
 		line, err := w.element(c, false)
 		if err != nil {
-			return Drawing{}, err
+			return JSX{}, err
 		}
 		if line != "" {
 			lines = append(lines, line)
@@ -57,7 +61,8 @@ func Render(svg string) (Drawing, error) {
 	return d, nil
 }
 
-// Name is the name of an icon's component: its words with capitals, "Icon" in front of a pack that begins with a digit.
+// Name returns the name of an icon's component: the words of pack and name, capitalised. If the
+// pack begins with a digit, the name begins with "Icon".
 func Name(pack, name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(pack+"-"+name, "-") {
@@ -71,8 +76,8 @@ func Name(pack, name string) string {
 	return b.String()
 }
 
-// Component is a whole module. The credit goes into a comment, in which it can't be anything else.
-func (d Drawing) Component(name, credit string) string {
+// Component returns a whole module. The credit is in a comment, which it cannot end.
+func (d JSX) Component(name, credit string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s\n", comment(credit))
 	imports, ids := `import type { SVGProps } from "react";`, ""
@@ -93,7 +98,8 @@ func (d Drawing) Component(name, credit string) string {
 	return b.String()
 }
 
-// comment makes words fit for a comment of one line: what ends a line in JavaScript (ECMA-262, section 12.3) is a space.
+// comment makes a text fit for a one-line comment: it replaces the line terminators of JavaScript
+// (ECMA-262, section 12.3) by spaces.
 func comment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 {

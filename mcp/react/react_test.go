@@ -1,32 +1,25 @@
 package react
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"maps"
+	"flag"
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// table is mcp/testdata/react.json, which the copy-in command of clients/react is tested against too.
+var update = flag.Bool("update", false, "write the rules of clients/react instead of comparing them")
+
+// table is mcp/testdata/react.json, the corpus that the tests of clients/react run too.
 type table struct {
-	Module           string
-	ModuleWithIDs    string
-	Elements         []string
-	Texts            []string
-	RootOmits        []string
-	ForbiddenTargets []string
-	Attributes       map[string]string
-	Styled           []string
-	Keywords         map[string][]string
-	CSSProperties    []string
-	CSSWords         map[string][]string
-	Names            []struct{ Pack, Name, Component string }
-	Cases            []struct {
+	Module        string
+	ModuleWithIDs string
+	Names         []struct{ Pack, Name, Component string }
+	Cases         []struct {
 		About, SVG, Children string
 		Root                 [][2]string
 		IDs                  bool
@@ -66,11 +59,11 @@ func TestCases(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, c := range readTable(t).Refused {
 		if d, err := Render(c.SVG); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: %s: error %v, drawing %v", c.About, c.SVG, err, d)
+			t.Errorf("%s: %s: error %v, JSX %v", c.About, c.SVG, err, d)
 		}
 	}
 	if _, err := Render(`<svg viewBox="0 0 1 1">` + strings.Repeat(" ", maxBytes) + `</svg>`); !errors.Is(err, ErrRefused) {
-		t.Error("a drawing of more than the most bytes was not refused")
+		t.Error("an SVG of more than maxBytes was accepted")
 	}
 }
 
@@ -98,35 +91,27 @@ func TestComponent(t *testing.T) {
 	}
 }
 
-// TestComment: what is credited stays in its comment, whatever it is.
+// TestComment: no credit can end its comment.
 func TestComment(t *testing.T) {
-	got := Drawing{}.Component("X", "a */ b\nimport \"x\"\r\u2028alert(1)\u2029`${y}`")
+	got := JSX{}.Component("X", "a */ b\nimport \"x\"\r\u2028alert(1)\u2029`${y}`")
 	if first, _, _ := strings.Cut(got, "import type"); first != "// a */ b import \"x\"  alert(1) `${y}`\n" {
 		t.Errorf("the comment is %q", first)
 	}
 }
 
-// TestTables: the rules that the other renderer reads as data are those that are followed here.
-func TestTables(t *testing.T) {
-	tab := readTable(t)
-	for name, row := range map[string][2]any{
-		"elements":         {sorted(elements), tab.Elements},
-		"texts":            {sorted(texts), tab.Texts},
-		"rootOmits":        {sorted(rootOmits), tab.RootOmits},
-		"forbiddenTargets": {sorted(forbiddenTargets), tab.ForbiddenTargets},
-		"attributes":       {attributes, tab.Attributes},
-		"styled":           {sorted(styled), tab.Styled},
-		"keywords":         {keywords, tab.Keywords},
-		"cssProperties":    {sorted(cssProperties), tab.CSSProperties},
-		"cssWords":         {cssWords, tab.CSSWords},
-	} {
-		if !reflect.DeepEqual(row[0], row[1]) {
-			t.Errorf("%s differ:\n%v\n%v", name, row[0], row[1])
+// TestRulesOfClient: clients/react has a copy of the table, because an npm package cannot hold
+// files from outside of its folder.
+func TestRulesOfClient(t *testing.T) {
+	const theirs = "../../clients/react/src/cli/jsx/rules.json"
+	if *update {
+		if err := os.WriteFile(theirs, rulesJSON, 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
+	if got, err := os.ReadFile(theirs); err != nil || !bytes.Equal(got, rulesJSON) {
+		t.Errorf("%s differs from mcp/react/rules.json (%v): change the latter, then run make golden", theirs, err)
+	}
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 var (
 	jsString = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
@@ -134,7 +119,8 @@ var (
 	outside  = regexp.MustCompile(`(?i)url\([^#]|<script|<foreignObject| on[a-z]+=|script:`)
 )
 
-// FuzzRender: of a drawing that is taken, nothing becomes code but names and braces of ours, and nothing leads out of it.
+// FuzzRender: in the output for any SVG, the code outside of strings is only names and braces, and
+// no string refers to something outside.
 func FuzzRender(f *testing.F) {
 	tab := readTable(f)
 	for _, c := range tab.Cases {
@@ -153,7 +139,7 @@ func FuzzRender(f *testing.F) {
 			source += " " + p.Name + "=" + p.Source
 		}
 		if code := jsString.ReplaceAllString(source, ""); !bare.MatchString(code) {
-			t.Errorf("Render(%q) has code of the drawing's own: %q", svg, code)
+			t.Errorf("Render(%q) has code from the SVG: %q", svg, code)
 		}
 		text := regexp.MustCompile(`(?s)<(title|desc|text|tspan|textPath)\b.*</(title|desc|text|tspan|textPath)>|(aria-label|data-[a-z0-9-]+|lang|xmlLang|role)=("[^"]*"|\{"(?:[^"\\]|\\.)*"\})`)
 		if found := outside.FindString(text.ReplaceAllString(source, "")); found != "" {

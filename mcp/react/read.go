@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxBytes = 1 << 20 // of a drawing: what the service itself takes at most
-	maxDepth = 100     // elements in elements
+	maxBytes = 1 << 20 // of an SVG: the limit of the service
+	maxDepth = 100     // of nested elements
 
 	svgSpace   = "http://www.w3.org/2000/svg"
 	xlinkSpace = "http://www.w3.org/1999/xlink"
@@ -20,12 +20,12 @@ type node struct {
 	name     string
 	attrs    []attr
 	children []*node
-	text     string // where name is empty
+	text     string // if name is empty
 }
 
 type attr struct{ name, value string }
 
-// parse reads a drawing by the letter of XML and refuses what no drawing of ours has.
+// parse reads an SVG as strict XML, and rejects constructs that icons do not have.
 func parse(svg string) (*node, error) {
 	if len(svg) > maxBytes {
 		return nil, refused("it is longer than %d bytes", maxBytes)
@@ -49,7 +49,8 @@ func parse(svg string) (*node, error) {
 	}
 }
 
-// take adds one token to the innermost of the open elements, and returns those that are open after it.
+// take adds one token to the innermost open element, and returns the elements that are open after
+// it.
 func take(open []*node, token xml.Token) ([]*node, error) {
 	inner := open[len(open)-1]
 	switch t := token.(type) {
@@ -59,7 +60,7 @@ func take(open []*node, token xml.Token) ([]*node, error) {
 			return nil, err
 		}
 		if len(open) > maxDepth || len(open) == 1 && len(inner.children) > 0 {
-			return nil, refused("its elements stand too deep, or it has a second root")
+			return nil, refused("its elements are nested too deeply, or it has a second root")
 		}
 		inner.children = append(inner.children, n)
 		return append(open, n), nil
@@ -80,7 +81,8 @@ func take(open []*node, token xml.Token) ([]*node, error) {
 	return open, nil
 }
 
-// addText puts text into an element; around the root there may be white space alone (XML 1.0, section 2.1).
+// addText adds text to an element. Around the root only white space is allowed (XML 1.0, section
+// 2.1).
 func (n *node) addText(s string, outside bool) error {
 	if outside {
 		if strings.TrimSpace(s) != "" {
@@ -104,12 +106,12 @@ func qualified(n xml.Name) string {
 	return n.Space + ":" + n.Local
 }
 
-// element takes a start tag if it is one of a drawing. Names are compared as they are written: the service writes no other
-// prefix than xlink and xml.
+// element reads a start tag if its element is allowed. Names are compared with their prefixes: the
+// service writes no other prefixes than xlink and xml.
 func element(t xml.StartElement, root bool) (*node, error) {
 	n := &node{name: qualified(t.Name)}
-	if !elements[n.name] || root && n.name != "svg" {
-		return nil, refused("it has an element that is not one of a drawing")
+	if !rules.Elements[n.name] || root && n.name != "svg" {
+		return nil, refused("it has an element that icons may not have")
 	}
 	seen := map[string]bool{}
 	for _, a := range t.Attr {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A style sheet in a page is the whole page's. So only one is taken in which every rule is for classes and ids, which are made
-// each copy's own; any other is refused.
+// A style sheet in an inline SVG applies to the whole page. So a sheet is accepted only if every
+// rule selects by class or id, and those are renamed in each instance.
 var (
 	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	cssRule    = regexp.MustCompile(`^\s*([^{}@;]+)\{([^{}@<\\]*)\}`)
@@ -20,11 +20,11 @@ type rule struct {
 	body      string
 }
 
-// rules reads the sheet in a style element.
-func rules(n *node) (list []rule, err error) {
+// readSheet reads the rules in a style element.
+func readSheet(n *node) (list []rule, err error) {
 	for _, a := range n.attrs {
 		if a.name == "type" && a.value != "" && a.value != "text/css" || a.name == "media" && a.value != "" && a.value != "all" {
-			return nil, refused("it has a style sheet that can't be made its own")
+			return nil, refused("it has a style sheet that would apply to the whole page")
 		}
 	}
 	css := ""
@@ -38,13 +38,13 @@ func rules(n *node) (list []rule, err error) {
 	for strings.TrimSpace(css) != "" {
 		m := cssRule.FindStringSubmatch(css)
 		if m == nil {
-			return nil, refused("it has a style sheet that can't be made its own")
+			return nil, refused("it has a style sheet that would apply to the whole page")
 		}
 		css = css[len(m[0]):]
 		r := rule{body: collapse(m[2])}
 		for one := range strings.SplitSeq(m[1], ",") {
 			if one = collapse(one); !selector.MatchString(one) {
-				return nil, refused("it has a style sheet that can't be made its own")
+				return nil, refused("it has a style sheet that would apply to the whole page")
 			}
 			r.selectors = append(r.selectors, one)
 		}
@@ -55,10 +55,10 @@ func rules(n *node) (list []rule, err error) {
 
 func collapse(s string) string { return strings.TrimSpace(blanks.ReplaceAllString(s, " ")) }
 
-// collectSheets notes the classes that the drawing's style sheets name.
+// collectSheets records the classes that the style sheets of the SVG name.
 func (w *writer) collectSheets(n *node) error {
 	if n.name == "style" {
-		list, err := rules(n)
+		list, err := readSheet(n)
 		if err != nil {
 			return err
 		}
@@ -78,9 +78,9 @@ func (w *writer) collectSheets(n *node) error {
 	return nil
 }
 
-// sheet writes a style sheet with every class and id in it made the copy's own.
+// sheet writes a style sheet whose classes and ids are renamed in each instance.
 func (w *writer) sheet(n *node) (string, error) {
-	list, err := rules(n)
+	list, err := readSheet(n)
 	if err != nil {
 		return "", err
 	}

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// declarations are those of one element's style, in their order.
+// declarations are the style of one element, in order.
 type declarations struct {
 	list []declaration
-	weak int // so many at the front come from attributes: the style's own go before them
+	// number of leading declarations that come from attributes; those of the style attribute follow
+	weak int
 }
 
 type declaration struct{ name, value string }
 
-// setWeak adds what a presentation attribute says: any declaration of the same property wins over it (SVG 2, section 6.6).
+// setWeak adds a presentation attribute. A declaration of the same property overrides it (SVG 2,
+// section 6.6).
 func (d *declarations) setWeak(name, value string) {
 	value = strings.TrimSpace(value)
 	for _, known := range d.list {
@@ -21,16 +23,17 @@ func (d *declarations) setWeak(name, value string) {
 			return
 		}
 	}
-	if value != "" && allowed(cssWords[name], value) {
+	if value != "" && allowed(rules.CSSWords[name], value) {
 		d.list = append(d.list[:d.weak], append([]declaration{{name, value}}, d.list[d.weak:]...)...)
 		d.weak++
 	}
 }
 
-// read adds the declarations of a style attribute. Properties that do nothing to a drawing are left out.
+// read adds the declarations of a style attribute. It omits properties that do not change how an
+// SVG looks.
 func (d *declarations) read(style string) error {
 	if strings.ContainsAny(style, `\{}<`) || strings.Contains(style, "/*") {
-		return refused("it has a style that can't be read simply")
+		return refused("its style has an escape, a brace or a comment")
 	}
 	for _, one := range splitStyle(style) {
 		name, value, ok := strings.Cut(one, ":")
@@ -39,7 +42,7 @@ func (d *declarations) read(style string) error {
 			name = strings.ToLower(name)
 		}
 		value = strings.TrimSpace(important.ReplaceAllString(value, ""))
-		if ok && value != "" && (customName.MatchString(name) || cssProperties[name] && allowed(cssWords[name], value)) {
+		if ok && value != "" && (customName.MatchString(name) || rules.CSSProperties[name] && allowed(rules.CSSWords[name], value)) {
 			d.set(name, value)
 		}
 	}
@@ -51,7 +54,7 @@ var (
 	customName = regexp.MustCompile(`^--[A-Za-z0-9_-]+$`)
 )
 
-// set makes a declaration the last one, in place of any other of the property.
+// set appends a declaration, and removes an earlier one of the same property.
 func (d *declarations) set(name, value string) {
 	for i, known := range d.list {
 		if known.name == name {
@@ -65,7 +68,7 @@ func (d *declarations) set(name, value string) {
 	d.list = append(d.list, declaration{name, value})
 }
 
-// splitStyle splits at semicolons that are in no string and no brackets.
+// splitStyle splits at semicolons outside of strings and brackets.
 func splitStyle(s string) (list []string) {
 	depth, start, in := 0, 0, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -87,7 +90,8 @@ func splitStyle(s string) (list []string) {
 	return append(list, s[start:])
 }
 
-// style writes an element's style as React takes it. Custom properties are spread, as React's types don't know them.
+// style writes the style of an element as a React style object. Custom properties are spread,
+// because React's types do not know them.
 func (w *writer) style(d declarations) string {
 	if len(d.list) == 0 {
 		return ""
@@ -104,7 +108,8 @@ func (w *writer) style(d declarations) string {
 	return "{{ " + strings.Join(fields, ", ") + " }}"
 }
 
-// camel is the name that React's styles have for a property: a vendor's prefix begins with a capital, but for ms.
+// camel returns the name of a property in React styles. A vendor prefix begins with a capital,
+// except ms.
 func camel(name string) string {
 	if strings.HasPrefix(name, "-ms-") {
 		name = name[1:]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parts are a value: text, and the letters of ids between.
+// parts are a value as text and the letters of ids.
 type parts []part
 
 type part struct {
@@ -16,7 +16,7 @@ type part struct {
 
 func text(s string) part { return part{text: s} }
 
-// value takes an attribute's value apart at the ids in it.
+// value splits the value of an attribute at the ids in it.
 func (w *writer) value(a attr) parts {
 	trimmed := strings.TrimSpace(a.value)
 	switch a.name {
@@ -46,7 +46,7 @@ func (w *writer) value(a attr) parts {
 
 func (w *writer) id(id string) part { return part{w.letter("#" + id), true} }
 
-// words are the parts of a list with spaces between.
+// words returns the parts of a list that spaces separate.
 func (w *writer) words(list string, each func(string) part) (p parts) {
 	for i, word := range strings.Fields(list) {
 		if i > 0 {
@@ -57,7 +57,7 @@ func (w *writer) words(list string, each func(string) part) (p parts) {
 	return p
 }
 
-// urls finds url(#id) in a value, however it is quoted.
+// urls finds url(#id) in a value, with or without quotes.
 func (w *writer) urls(value string) (p parts) {
 	rest := 0
 	for _, m := range reference.FindAllStringSubmatchIndex(value, -1) {
@@ -67,10 +67,10 @@ func (w *writer) urls(value string) (p parts) {
 	return append(p, text(value[rest:]))
 }
 
-// moment is a time that depends on another element (SMIL 3.0, timing, Syncbase-value): "x.end+1s".
+// moment matches a time relative to another element (SMIL 3.0, timing, Syncbase-value): "x.end+1s".
 var moment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)(\.[A-Za-z].*)$`)
 
-// moments are those of a list with semicolons between.
+// moments returns the parts of a list that semicolons separate.
 func (w *writer) moments(value string) (p parts) {
 	for i, one := range strings.Split(value, ";") {
 		one = strings.TrimSpace(one)
@@ -86,7 +86,8 @@ func (w *writer) moments(value string) (p parts) {
 	return p
 }
 
-// quoted writes a value as that of a JSX attribute: in quotes where nothing in it means anything to JSX, else as an expression.
+// quoted writes the value of a JSX attribute: in quotes if no character has a meaning in JSX, else
+// as an expression.
 func quoted(p parts) string {
 	s := expression(p)
 	if s[0] != '"' || strings.ContainsFunc(p.plain(), special) || p.ids() {
@@ -117,7 +118,8 @@ func (p parts) ids() bool {
 	return false
 }
 
-// expression writes a value in JavaScript: "url(#" + id + "a)". A letter begins the text after it.
+// expression writes a value as a JavaScript expression: "url(#" + id + "a)". The letter of an id
+// begins the string after it.
 func expression(p parts) string {
 	var terms []string
 	now := ""
@@ -136,7 +138,7 @@ func expression(p parts) string {
 	return strings.Join(terms, " + ")
 }
 
-// quote writes a string of JavaScript (ECMA-262, section 12.9.4).
+// quote writes a JavaScript string (ECMA-262, section 12.9.4).
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

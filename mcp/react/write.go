@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// A writer writes the elements of one drawing. Every id, and every class that a style sheet of the drawing names, is given a
-// letter by the order in which it is first seen, by itself or by a reference.
+// A writer writes the elements of one SVG. Every id, and every class that a style sheet of the SVG
+// names, gets a letter in the order in which the writer first meets it, as a definition or a
+// reference.
 type writer struct {
 	letters map[string]string // by "#id" and ".class"
-	classes map[string]bool   // named in style sheets
+	classes map[string]bool   // those in style sheets
 }
 
-// letter is that of an id ("#x") or class (".x"): a, b, … z, aa, ab, …
+// letter returns the letter of an id ("#x") or class (".x"): a, b, … z, aa, ab, …
 func (w *writer) letter(key string) string {
 	if l, known := w.letters[key]; known {
 		return l
@@ -25,7 +26,8 @@ func (w *writer) letter(key string) string {
 	return l
 }
 
-// rootProps are the attributes of the outermost svg, less its size and namespaces; it always has a viewBox.
+// rootProps returns the attributes of the outermost svg without size and namespaces. They always
+// include a viewBox.
 func (w *writer) rootProps(root *node) ([]Prop, error) {
 	kept := &node{name: root.name}
 	size := map[string]string{}
@@ -34,7 +36,7 @@ func (w *writer) rootProps(root *node) ([]Prop, error) {
 		switch {
 		case a.name == "width", a.name == "height":
 			size[a.name] = strings.TrimSuffix(a.value, "px")
-		case rootOmits[a.name]:
+		case rules.RootOmits[a.name]:
 		case a.name == "viewBox" && !isBox(a.value):
 			return nil, refused("its viewBox is not four numbers")
 		default:
@@ -54,7 +56,8 @@ var boxNumbers = regexp.MustCompile(`^\s*-?[\d.]+(?:e-?\d+)?(?:[\s,]+-?[\d.]+(?:
 
 func isBox(s string) bool { return boxNumbers.MatchString(s) }
 
-// element writes one element, or the text of one that shows text. Nothing is put between elements: JSX would take it for text.
+// element writes one element, or the text of an element that shows text. It puts nothing between
+// elements, because JSX would render that as text.
 func (w *writer) element(n *node, inText bool) (string, error) {
 	if n.name == "" {
 		if !inText {
@@ -87,7 +90,7 @@ func (w *writer) inside(n *node) (string, error) {
 	}
 	var b strings.Builder
 	for _, c := range n.children {
-		s, err := w.element(c, texts[n.name])
+		s, err := w.element(c, rules.Texts[n.name])
 		if err != nil {
 			return "", err
 		}
@@ -96,12 +99,12 @@ func (w *writer) inside(n *node) (string, error) {
 	return b.String(), nil
 }
 
-// props are an element's attributes in their order, and its style after them.
+// props returns the attributes of an element in order, then its style.
 func (w *writer) props(n *node) (props []Prop, err error) {
 	var style declarations
 	for _, a := range n.attrs {
-		if css, ok := styled[a.name]; ok {
-			style.setWeak(css, a.value)
+		if rules.Styled[a.name] {
+			style.setWeak(a.name, a.value)
 			continue
 		}
 		if a.name == "style" {
@@ -122,28 +125,28 @@ func (w *writer) props(n *node) (props []Prop, err error) {
 
 var dataName = regexp.MustCompile(`^data-[a-z][a-z0-9-]*$`)
 
-// prop writes one attribute; one that React has no name for, or whose value its types don't have, is left out: browsers take no
-// notice of it either.
+// prop writes one attribute. It omits an attribute that React has no name for, or whose value
+// React's types do not allow; browsers ignore those too.
 func (w *writer) prop(element string, a attr) (name, source string) {
-	name = attributes[a.name]
+	name = rules.Attributes[a.name]
 	value := strings.TrimSpace(a.value)
 	switch {
 	case a.name == "tabindex" && wholeNumber.MatchString(value):
 		return "tabIndex", "{" + value + "}"
 	case dataName.MatchString(a.name):
 		return a.name, quoted(parts{text(a.value)})
-	case name == "", element == "style" && (a.name == "type" || a.name == "media"), !allowed(keywords[a.name], value):
+	case name == "", element == "style" && (a.name == "type" || a.name == "media"), !allowed(rules.Keywords[a.name], value):
 		return "", ""
-	case keywords[a.name] != nil:
+	case rules.Keywords[a.name] != nil:
 		return name, quoted(parts{text(value)})
 	}
 	return name, quoted(w.value(a))
 }
 
-// wholeNumber is what tabIndex takes.
+// wholeNumber matches the values of tabIndex.
 var wholeNumber = regexp.MustCompile(`^(?:0|-?[1-9]\d{0,8})$`)
 
-// allowed reports whether a value is among words, where there are any.
+// allowed reports whether value is one of words. Nil words allow every value.
 func allowed(words []string, value string) bool {
 	for _, word := range words {
 		if word == value {

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// blob is n bytes in which no part is like another; nobody may change them.
+// blob returns n bytes without repetitions. Callers must not change them.
 func blob(n int) []byte { return noise()[:n:n] }
 
 var noise = sync.OnceValue(func() []byte {
@@ -27,18 +27,18 @@ func wrongSizes(t *testing.T, b objectstore.Bucket) {
 	put(t, b, "old", "stays")
 	for _, n := range []int{0, 5, 17 << 20} { // the last takes several requests
 		content := blob(n)
-		for _, said := range []int{n + 1, n - 1} {
-			if said < 0 {
+		for _, announced := range []int{n + 1, n - 1} {
+			if announced < 0 {
 				continue
 			}
 			for _, key := range []string{"new", "old"} {
-				if err := b.Put(t.Context(), key, bytes.NewReader(content), int64(said)); err == nil {
-					t.Errorf("Put of %d bytes that were said to be %d: no error", n, said)
+				if err := b.Put(t.Context(), key, bytes.NewReader(content), int64(announced)); err == nil {
+					t.Errorf("Put of %d bytes that were announced to be %d: no error", n, announced)
 				}
 			}
 			if n < objectstore.MaxPutIf {
-				if err := b.PutIf(t.Context(), "new", bytes.NewReader(content), int64(said), ""); err == nil {
-					t.Errorf("PutIf of %d bytes that were said to be %d: no error", n, said)
+				if err := b.PutIf(t.Context(), "new", bytes.NewReader(content), int64(announced), ""); err == nil {
+					t.Errorf("PutIf of %d bytes that were announced to be %d: no error", n, announced)
 				}
 			}
 		}
@@ -50,7 +50,8 @@ func wrongSizes(t *testing.T, b objectstore.Bucket) {
 func brokenContent(t *testing.T, b objectstore.Bucket) {
 	put(t, b, "old", "stays")
 	for _, n := range []int{0, 7, 17 << 20} {
-		// io.ErrUnexpectedEOF is what a broken connection and a truncated gzip give, and must not pass for the end.
+		// A broken connection and a truncated gzip stream give io.ErrUnexpectedEOF, which must not
+		// count as the end.
 		for _, broken := range []error{errors.New("broken"), io.ErrUnexpectedEOF} {
 			for _, size := range []int64{-1, int64(n) + 5} {
 				for _, key := range []string{"new", "old"} {
@@ -65,7 +66,7 @@ func brokenContent(t *testing.T, b objectstore.Bucket) {
 	wants(t, b, "new", "absent")
 	wants(t, b, "old", "stays")
 	if got := keys(t, b, ""); !slices.Equal(got, []string{"old"}) {
-		t.Errorf("List = %q: unfinished writes show", got)
+		t.Errorf("List = %q, which shows unfinished writes", got)
 	}
 }
 
@@ -74,15 +75,16 @@ type fails struct{ err error }
 func (f fails) Read([]byte) (int, error) { return 0, f.err }
 
 func large(t *testing.T, b objectstore.Bucket) {
-	for _, c := range []struct{ n, said int }{
-		{16<<20 - 1, 16<<20 - 1}, {16 << 20, -1}, {16<<20 + 1, 16<<20 + 1}, {33 << 20, -1}, // around the size of a request
+	for _, c := range []struct{ n, announced int }{
+		// Around the size of a request.
+		{16<<20 - 1, 16<<20 - 1}, {16 << 20, -1}, {16<<20 + 1, 16<<20 + 1}, {33 << 20, -1},
 	} {
-		if err := b.Put(t.Context(), "large", bytes.NewReader(blob(c.n)), int64(c.said)); err != nil {
-			t.Fatalf("Put of %d bytes, said to be %d: %v", c.n, c.said, err)
+		if err := b.Put(t.Context(), "large", bytes.NewReader(blob(c.n)), int64(c.announced)); err != nil {
+			t.Fatalf("Put of %d bytes, announced to be %d: %v", c.n, c.announced, err)
 		}
 		got, err := objectstore.ReadAll(t.Context(), b, "large", 64<<20)
 		if err != nil || !bytes.Equal(got, blob(c.n)) {
-			t.Fatalf("%d bytes came back as %d others (%v)", c.n, len(got), err)
+			t.Fatalf("ReadAll of %d bytes returned %d other bytes (%v)", c.n, len(got), err)
 		}
 		if info := stat(t, b, "large"); info.Size != int64(c.n) || info.ETag == "" {
 			t.Errorf("Stat = %+v", info)
@@ -108,21 +110,21 @@ func endedContext(t *testing.T, b objectstore.Bucket) {
 		"Delete": b.Delete(ctx, "old"),
 	} {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, objectstore.ErrUnreachable) {
-			t.Errorf("%s: %v, want context.Canceled alone", call, err)
+			t.Errorf("%s: %v, want only context.Canceled", call, err)
 		}
 	}
-	// One that ends while the content is read.
+	// This context ends while the content is being read.
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	content := io.MultiReader(bytes.NewReader(blob(100)), then{cancel}, bytes.NewReader(blob(100)))
 	if err := b.Put(ctx, "old", content, -1); !errors.Is(err, context.Canceled) {
-		t.Errorf("Put whose context ends on the way: %v", err)
+		t.Errorf("Put with a context that ends during the write: %v", err)
 	}
 	wants(t, b, "old", "stays")
 	wants(t, b, "new", "absent")
 }
 
-// then does something when it is read.
+// then is a reader that calls do and ends.
 type then struct{ do func() }
 
 func (r then) Read([]byte) (int, error) { r.do(); return 0, io.EOF }

@@ -25,11 +25,11 @@ func goodKeys(t *testing.T, b objectstore.Bucket) {
 		}
 	}
 	if got := keys(t, b, ""); len(got) != 0 {
-		t.Errorf("left after all were deleted: %q", got)
+		t.Errorf("List after deleting all: %q", got)
 	}
 }
 
-// unusable are keys that no store takes.
+// unusable lists keys that every store must refuse.
 var unusable = []string{
 	"", "/", "/a", "a/", "a//b", ".", "..", "./a", "a/.", "a/./b", "../a", "a/..", "a/../b", "a/../../b", "a\x00b", "a\\b", `..\a`,
 	"a\nb", "a\x7fb", "\xff", "a/\xc3", strings.Repeat("x", 256), strings.Repeat("x/", 512) + "x", ".iconedge/lock", ".iconedge",
@@ -80,7 +80,7 @@ func lists(t *testing.T, b objectstore.Bucket) {
 			t.Errorf("List(%q) = %q, want %q", prefix, got, want)
 		}
 	}
-	for info, err := range b.List(t.Context(), "packs/") { // it can be left early
+	for info, err := range b.List(t.Context(), "packs/") { // a caller can stop early
 		if err != nil || info.Key != "packs/1.zip" || info.Size != 11 || info.Modified.IsZero() {
 			t.Errorf("first of the list: %+v, %v", info, err)
 		}
@@ -88,7 +88,8 @@ func lists(t *testing.T, b objectstore.Bucket) {
 	}
 }
 
-// deletedFolders: a folder is gone with its last object, so that its name can be an object's.
+// deletedFolders checks that a folder disappears with its last object, so that an object can have
+// its name.
 func deletedFolders(t *testing.T, b objectstore.Bucket) {
 	put(t, b, "a/b/c", "x")
 	if err := b.Delete(t.Context(), "a/b/c"); err != nil {

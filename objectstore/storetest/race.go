@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// replacedWhileRead: who has opened an object reads that one to its end.
+// replacedWhileRead checks that a reader reads the version that it opened, to its end.
 func replacedWhileRead(t *testing.T, b objectstore.Bucket) {
 	old := blob(8 << 20)
 	put(t, b, "o", string(old))
@@ -34,7 +34,7 @@ func replacedWhileRead(t *testing.T, b objectstore.Bucket) {
 	wants(t, b, "o", "new")
 }
 
-// readersAndWriters: every reader sees one of the versions, whole.
+// readersAndWriters checks that every reader sees one complete version.
 func readersAndWriters(t *testing.T, b objectstore.Bucket) {
 	version := func(i int) string { return strings.Repeat(strconv.Itoa(i%10), 1000*(i%10+1)) }
 	put(t, b, "o", version(0))
@@ -45,7 +45,7 @@ func readersAndWriters(t *testing.T, b objectstore.Bucket) {
 			for {
 				got, err := objectstore.ReadAll(t.Context(), b, "o", 1<<20)
 				if err != nil || len(got) == 0 || string(got) != version(int(got[0]-'0')) {
-					t.Errorf("read %d bytes, %.20q… (%v): no version", len(got), got, err)
+					t.Errorf("read %d bytes, %.20q… (%v), want one of the versions", len(got), got, err)
 					return
 				}
 				select {
@@ -71,7 +71,7 @@ func readersAndWriters(t *testing.T, b objectstore.Bucket) {
 	readers.Wait()
 }
 
-// oneWins: of many that make an object at once, one does.
+// oneWins checks that of several writers that create an object at once, exactly one succeeds.
 func oneWins(t *testing.T, b objectstore.Bucket) {
 	for round := range 5 {
 		key := fmt.Sprintf("round/%d", round)
@@ -85,18 +85,19 @@ func oneWins(t *testing.T, b objectstore.Bucket) {
 		writers.Wait()
 		winner := slices.Index(errs, nil)
 		if winner < 0 {
-			t.Fatalf("nobody won: %v", errs)
+			t.Fatalf("no writer succeeded: %v", errs)
 		}
 		for i, err := range errs {
 			if i != winner && !errors.Is(err, objectstore.ErrChanged) {
-				t.Errorf("writer %d of which %d won: %v, want ErrChanged", i, winner, err)
+				t.Errorf("writer %d: %v, want ErrChanged, because writer %d succeeded", i, err, winner)
 			}
 		}
 		wants(t, b, key, strconv.Itoa(winner))
 	}
 }
 
-// noLostUpdate: a number that many count up on the condition of its ETag is the number of times in the end.
+// noLostUpdate checks that a number which several writers increment on the condition of its ETag
+// ends with the right value.
 func noLostUpdate(t *testing.T, b objectstore.Bucket) {
 	put(t, b, "n", "0")
 	var writers sync.WaitGroup
@@ -114,7 +115,7 @@ func noLostUpdate(t *testing.T, b objectstore.Bucket) {
 	wants(t, b, "n", "20")
 }
 
-// count adds one to the number in an object, however often others come between.
+// count increments the number in an object, and tries again as often as other writers interfere.
 func count(t *testing.T, b objectstore.Bucket, key string) error {
 	for {
 		info, err := b.Stat(t.Context(), key)
@@ -137,7 +138,7 @@ func count(t *testing.T, b objectstore.Bucket, key string) error {
 	}
 }
 
-// longList: more objects than S3 names in one answer, which is 1,000.
+// longList lists more objects than one answer of S3 holds, which is 1,000.
 func longList(t *testing.T, b objectstore.Bucket) {
 	var want []string
 	for i := range 1005 {

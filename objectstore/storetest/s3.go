@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The credentials that S3 puts into the environment.
+// AccessKey and SecretKey are the credentials that S3 sets in the environment.
 const (
 	AccessKey = "iconedge-test"
 	SecretKey = "a-secret-that-no-message-may-hold"
@@ -23,20 +23,21 @@ const (
 const (
 	gateway        = "github.com/versity/versitygw/cmd/versitygw"
 	gatewayVersion = "v1.8.0"
-	patience       = 2 * time.Minute // for the gateway to answer
+	patience       = 2 * time.Minute // time for the gateway to start
 )
 
-// S3 starts a versitygw, an S3 service over a folder, and returns the address of an empty bucket in it. The environment has
-// the credentials until the test ends, and so long the gateway runs. It is built once and kept in the user's cache folder;
-// where it can't be built, the test is skipped, or fails where CI is set.
+// S3 starts a versitygw, an S3 service over a folder, and returns the address of an empty bucket in
+// it. Until the test ends, the gateway runs and the environment has its credentials. The gateway is
+// built once and kept in the user's cache folder. If it can't be built, the test is skipped, or
+// fails if CI is set.
 func S3(t testing.TB) (address string) {
 	t.Helper()
 	program, err := build()
 	if err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("no S3 service to test with: %v", err)
+			t.Fatalf("no S3 service can be started: %v", err)
 		}
-		t.Skipf("NOT TESTED WITH S3, as there is no service to test with: %v", err)
+		t.Skipf("not tested with S3, because no S3 service can be started: %v", err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
@@ -68,14 +69,15 @@ var build = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
-	// Into a folder of its own first: tests of several packages may build at once, and none must see half a program.
+	// Several packages' tests may build at once, so this builds in a folder of its own and renames
+	// the complete program.
 	half, err := os.MkdirTemp(folder, "build-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(half)
 	cmd := exec.Command("go", "install", gateway+"@"+gatewayVersion)
-	cmd.Dir = half // outside of our module
+	cmd.Dir = half // outside of this module
 	cmd.Env = append(os.Environ(), "GOBIN="+half, "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go install %s@%s: %w\n%s", gateway, gatewayVersion, err, out)
@@ -83,8 +85,9 @@ var build = sync.OnceValues(func() (string, error) {
 	return program, os.Rename(filepath.Join(half, filepath.Base(program)), program)
 })
 
-// start runs the gateway until the test ends and returns its HOST:PORT. It can't say which port it took, so it is given one
-// that was free a moment ago; another process may be quicker, and then another port is tried.
+// start runs the gateway until the test ends and returns its HOST:PORT. The gateway can't report
+// the port that it chose, so start passes one that was free a moment ago. If another process takes
+// the port first, start tries another.
 func start(t testing.TB, program, data string) (endpoint string) {
 	t.Helper()
 	var flags []string
@@ -95,7 +98,8 @@ func start(t testing.TB, program, data string) (endpoint string) {
 			return endpoint
 		}
 		t.Logf("starting versitygw: %v", err)
-		if strings.Contains(err.Error(), "xattr") { // what it knows of objects goes beside them then
+		// Without xattr support, the gateway needs a folder for its metadata.
+		if strings.Contains(err.Error(), "xattr") {
 			sidecar := filepath.Join(filepath.Dir(data), "sidecar")
 			if err := os.MkdirAll(sidecar, 0o755); err != nil {
 				t.Fatal(err)
@@ -111,8 +115,8 @@ func run(t testing.TB, program, endpoint, data string, flags []string) error {
 	args := append([]string{"--port", endpoint, "--region", "us-east-1", "--quiet", "posix"}, flags...)
 	cmd := exec.Command(program, append(args, data)...)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+AccessKey, "ROOT_SECRET_ACCESS_KEY="+SecretKey)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -130,11 +134,11 @@ func run(t testing.TB, program, endpoint, data string, flags []string) error {
 		}
 		select {
 		case err := <-ended:
-			return fmt.Errorf("it ended (%v) and said: %s", err, said.String())
+			return fmt.Errorf("it ended (%v), with output: %s", err, output.String())
 		case <-give:
 			stop()
-			return fmt.Errorf("it does not answer, and said: %s", said.String())
-		case <-time.After(20 * time.Millisecond): // it does not tell when it listens
+			return fmt.Errorf("it does not answer; output: %s", output.String())
+		case <-time.After(20 * time.Millisecond): // the gateway does not report when it listens
 		}
 	}
 	t.Cleanup(stop)

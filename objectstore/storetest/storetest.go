@@ -1,5 +1,6 @@
-// Package storetest is the contract of objectstore: what every store must do, run by the tests of each. It also starts a
-// real S3 service for tests (S3). Add to it the first time that two stores differ.
+// Package storetest defines the behaviour that every store of objectstore must have, as tests that
+// each store runs. It also starts a real S3 service for tests (S3). When two stores turn out to
+// differ, add a test here.
 package storetest
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// Run tests a store; open returns an empty one each time.
+// Run tests a store. Each call of open must return an empty one.
 func Run(t *testing.T, open func(t *testing.T) objectstore.Bucket) {
 	for _, c := range []struct {
 		name string
@@ -20,8 +21,8 @@ func Run(t *testing.T, open func(t *testing.T) objectstore.Bucket) {
 	}{
 		{"round trip", roundTrip},
 		{"absent objects", absent},
-		{"keys that are taken", goodKeys},
-		{"keys that are not", badKeys},
+		{"valid keys", goodKeys},
+		{"invalid keys", badKeys},
 		{"ranges", ranges},
 		{"lists", lists},
 		{"long lists", longList},
@@ -32,9 +33,9 @@ func Run(t *testing.T, open func(t *testing.T) objectstore.Bucket) {
 		{"readers and writers", readersAndWriters},
 		{"replaced while read", replacedWhileRead},
 		{"large objects", large},
-		{"sizes that are wrong", wrongSizes},
-		{"content that breaks off", brokenContent},
-		{"an ended context", endedContext},
+		{"wrong sizes", wrongSizes},
+		{"broken content", brokenContent},
+		{"ended context", endedContext},
 		{"ReadAll has a limit", readAllLimit},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
@@ -48,7 +49,7 @@ func put(t *testing.T, b objectstore.Bucket, key, content string) {
 	}
 }
 
-// wants checks what is stored; an absent object is "absent".
+// wants checks the content of an object; "absent" means that it must not exist.
 func wants(t *testing.T, b objectstore.Bucket, key, want string) {
 	t.Helper()
 	got, err := objectstore.ReadAll(t.Context(), b, key, 64<<20)
@@ -96,7 +97,7 @@ func roundTrip(t *testing.T, b objectstore.Bucket) {
 	if second := stat(t, b, "packs/a.zip"); second.ETag == first.ETag {
 		t.Errorf("ETag %s is the same for other content of the same size", first.ETag)
 	}
-	put(t, b, "packs/a.zip", "") // an empty object is one
+	put(t, b, "packs/a.zip", "") // an empty object exists
 	wants(t, b, "packs/a.zip", "")
 	if err := b.Put(t.Context(), "packs/a.zip", strings.NewReader("unknown size"), -1); err != nil {
 		t.Fatalf("Put of unknown size: %v", err)
@@ -116,7 +117,7 @@ func absent(t *testing.T, b objectstore.Bucket) {
 			t.Errorf("%s of an absent object: %v, want ErrNotExist", call, err)
 		}
 	}
-	for range 2 { // in a store that has nothing, and in one that has something else
+	for range 2 { // in an empty store, then beside another object
 		for _, key := range []string{"a", "a/b", "other/object"} {
 			_, err := b.Open(ctx, key)
 			check("Open", err)
@@ -135,7 +136,7 @@ func absent(t *testing.T, b objectstore.Bucket) {
 		}
 		put(t, b, "other/object/deeper", "x")
 	}
-	wants(t, b, "other/object/deeper", "x") // Delete of its folder's name has not touched it
+	wants(t, b, "other/object/deeper", "x") // Delete of its folder's name must not touch it
 }
 
 func ranges(t *testing.T, b objectstore.Bucket) {
@@ -152,7 +153,7 @@ func ranges(t *testing.T, b objectstore.Bucket) {
 		{"o", 3, 4, "3456"},
 		{"o", 0, 0, ""},
 		{"o", 4, 0, ""},
-		{"o", 8, 100, "89"}, // fewer where the object ends before
+		{"o", 8, 100, "89"}, // fewer, because the object ends earlier
 		{"o", 8, 1<<63 - 1, "89"},
 		{"o", 10, 1, ""}, // at the end
 		{"o", 99, 1, ""}, // past it
@@ -187,7 +188,7 @@ func conditions(t *testing.T, b objectstore.Bucket) {
 			t.Fatalf("PutIf(%s) on tag %q: %v, want %v", content, tag, err, want)
 		}
 	}
-	putIf("none", "no-such-tag", objectstore.ErrChanged) // nothing is there to be compared with
+	putIf("none", "no-such-tag", objectstore.ErrChanged) // there is no object to compare with
 	wants(t, b, "current", "absent")
 	putIf("one", "", nil)
 	putIf("two", "", objectstore.ErrChanged)

@@ -1,9 +1,12 @@
-// Package api answers the calls of the origin: the CDN path, search, icons, packs, licence tokens, the description of it all (OpenAPI), and, for edges, the
-// release. A file an endpoint: each turns a call into an answer or an error. What every answer has in common is done in
-// one place, write.go: problems, CORS and security fields, entity tags, conditions (RFC 9110, section 13), one byte range, gzip.
+// Package api handles the requests to the origin: the CDN path, search, icons, packs, licence
+// tokens, the OpenAPI description and, for edges, the release. Each endpoint has a file, and its
+// handler turns a call into an answer or an error. write.go adds everything that answers have in
+// common: problems, CORS and security fields, entity tags, conditions (RFC 9110, section 13), one
+// byte range, gzip.
 //
-// It decides what an answer says and how long it may be kept. Which drawing a name means is catalog's to say, what a query finds is search's,
-// whether a token is good is token's; limits and caching are an edge's.
+// The package decides the content of answers and how long caches may store them. Package catalog
+// finds the icon of a name, search the icons of a query, and token verifies tokens. Rate limits and
+// caching belong to the edge.
 package api
 
 import (
@@ -16,11 +19,11 @@ import (
 	"github.com/iconedge/iconedge/origin/catalog"
 )
 
-// Options are what an API answers from, and what its answers name.
+// Options configures an API.
 type Options struct {
 	Catalog      *catalog.Catalog // opened with Prepare
 	Tokens       Verifier
-	CDNURL       string // what answers name as the CDN's address, without a slash at its end
+	CDNURL       string // address of the CDN in answers, without a slash at the end
 	CacheControl string // of the CDN path, and of icons
 	Log          *slog.Logger
 }
@@ -31,27 +34,27 @@ type API struct {
 	openapi *entity
 }
 
-// New makes the handler. A trailing slash of CDNURL does no harm.
+// New makes the handler. It ignores a trailing slash of CDNURL.
 func New(o Options) *API {
 	o.CDNURL = strings.TrimRight(o.CDNURL, "/")
 	return &API{Options: o, openapi: newEntity(Document(o.CDNURL))}
 }
 
-// A call is one request on its way through a handler.
+// A call is one request and the data that its handler needs.
 type call struct {
 	*http.Request
 	now     time.Time
-	release *catalog.Release // the current one; nil where there is none yet
-	held    *catalog.Release // an earlier one that the call uses
+	release *catalog.Release // the current release; nil if there is none yet
+	held    *catalog.Release // an earlier release that the call uses
 	route   route
 	params  icon.Params
 }
 
-// An answer is what a handler makes of a call: a 200.
+// An answer is the result of a handler: a 200.
 type answer struct {
 	*entity
 	cacheControl string
-	modified     time.Time // zero: not known
+	modified     time.Time // zero: unknown
 	surrogate    string    // Surrogate-Key
 	header       [][2]string
 }
@@ -63,7 +66,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.release != nil {
 		defer c.release.Done()
 	}
-	defer func() { // an answer may read from its release until it is sent
+	defer func() { // the answer may read from its release until it is sent
 		if c.held != nil {
 			c.held.Done()
 		}
@@ -78,7 +81,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer finds the route and calls its handler. Without an answer and an error, the call is answered already.
+// answer finds the route and calls its handler. If it returns neither an answer nor an error, it
+// has already answered the call.
 func (a *API) answer(w http.ResponseWriter, c *call) (*answer, error) {
 	var err error
 	if c.route, err = parseRoute(c.Request); err != nil {
@@ -90,7 +94,7 @@ func (a *API) answer(w http.ResponseWriter, c *call) (*answer, error) {
 		w.WriteHeader(http.StatusNoContent)
 		return nil, nil
 	}
-	if err := e.takes(c.Method); err != nil {
+	if err := e.checkMethod(c.Method); err != nil {
 		return nil, err
 	}
 	if e.needsRelease && c.release == nil {

@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// publish makes what the library is now the current release.
+// publish makes the library the current release.
 func (w *world) publish(now time.Time) string {
 	w.Helper()
 	m, err := w.Publish(w.Context(), w.library, now)
@@ -77,7 +77,7 @@ func published(t *testing.T) *world {
 	return w
 }
 
-// do sends a request; fields are names and values in turn.
+// do sends a request; fields has alternating names and values.
 func (w *world) do(method, target, body string, fields ...string) *http.Response {
 	w.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -102,19 +102,19 @@ func TestScripts(t *testing.T) {
 	webtest.TestHandler(t, "testdata/*.txt", published(t))
 }
 
-// The library of the scripts is published by package publish too, in cmd/iconedge: what it makes of a drawing must be what
-// these tests serve.
+// TestLibraryIsClean checks that cleaning does not change the icons of the scripts' library. Tests
+// in cmd/iconedge publish it with package publish, which cleans, and must get the same SVGs.
 func TestLibraryIsClean(t *testing.T) {
 	l, err := catalogtest.Read("testdata/library")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for key, p := range l {
-		for name, d := range p.Drawings {
+		for name, d := range p.Icons {
 			_, inside, _ := strings.Cut(d.SVG, ">")
 			clean, err := svg.Clean([]byte(strings.TrimSuffix(inside, "</svg>")), svg.Box{Width: d.Meta.Width, Height: d.Meta.Height})
 			if err != nil || string(clean.SVG) != d.SVG || clean.Monochrome != d.Meta.Monochrome {
-				t.Errorf("%s/%s: cleaned it is %s (monochrome %v), %v; want %s", key, name, clean.SVG, clean.Monochrome, err, d.SVG)
+				t.Errorf("%s/%s: cleaned: %s (monochrome %v), %v; want %s", key, name, clean.SVG, clean.Monochrome, err, d.SVG)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func TestNothingPublished(t *testing.T) {
 		resp := w.do("GET", path, "")
 		if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" ||
 			resp.Header.Get("Content-Type") != problem.ContentType || resp.Header.Get(icon.FieldReady) != "?0" || !strings.Contains(body(t, resp), "iconedge publish") {
-			t.Errorf("GET %s = %d %v, want a 503 that says how to publish", path, resp.StatusCode, resp.Header)
+			t.Errorf("GET %s = %d %v, want a 503 with a hint how to publish", path, resp.StatusCode, resp.Header)
 		}
 	}
 	for _, path := range []string{"/healthz", "/api/v1/openapi.json"} {
@@ -136,7 +136,7 @@ func TestNothingPublished(t *testing.T) {
 	}
 }
 
-// What an edge needs to know, which it does not pass on.
+// TestFieldsForEdges checks the fields that are for edges only.
 func TestFieldsForEdges(t *testing.T) {
 	w := newWorld(t)
 	id := w.publish(t0)
@@ -150,7 +150,8 @@ func TestFieldsForEdges(t *testing.T) {
 	}
 }
 
-// An edge makes coloured answers from plain ones; the origin alone must give the same bytes.
+// TestRecolourIsTheEdges checks that an edge, which recolours plain answers itself, gives the same
+// bytes as the origin.
 func TestRecolourIsTheEdges(t *testing.T) {
 	w := published(t)
 	for _, path := range []string{"/mdi/home.svg", "/lucide/house.svg?size=48", "/shed/plank.svg?rotate=90&flip=vertical"} {
@@ -195,7 +196,7 @@ func TestGzip(t *testing.T) {
 		}
 		unpacked, err := io.ReadAll(z)
 		if err != nil || string(unpacked) != body(t, plain) {
-			t.Errorf("%s: what is coded is not what is plain: %v", path, err)
+			t.Errorf("%s: the compressed answer differs from the plain one: %v", path, err)
 		}
 		if a, b := plain.Header.Get("ETag"), coded.Header.Get("ETag"); a == b || strings.HasPrefix(a, "W/") || strings.HasPrefix(b, "W/") {
 			t.Errorf("%s: entity tags %s and %s, want two strong ones", path, a, b)
@@ -204,7 +205,7 @@ func TestGzip(t *testing.T) {
 		if again.StatusCode != 304 || again.Header.Get("ETag") != coded.Header.Get("ETag") || again.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s: %d %v, want a 304 for the coded answer", path, again.StatusCode, again.Header)
 		}
-		// A range is of the plain answer alone: the coded one is sent whole.
+		// Only the plain answer has ranges: the compressed one is sent whole.
 		if part := w.do("GET", path, "", "Accept-Encoding", "gzip", "Range", "bytes=0-3"); part.StatusCode != 200 {
 			t.Errorf("%s: %d for a range of a coded answer", path, part.StatusCode)
 		}
@@ -230,7 +231,8 @@ func TestNotModified(t *testing.T) {
 			{200, []string{"If-None-Match", etag + " x"}},
 			{200, []string{"If-None-Match", `"a"`, "If-Modified-Since", modified}},
 			{304, []string{"If-Modified-Since", modified}},
-			{304, []string{"If-None-Match", "no list", "If-Modified-Since", modified}}, // as if it were not there
+			// A malformed field is ignored.
+			{304, []string{"If-None-Match", "no list", "If-Modified-Since", modified}},
 			{200, []string{"If-Modified-Since", "Fri, 20 Nov 2026 11:59:59 GMT"}},
 			{200, []string{"If-Match", etag}},
 			{412, []string{"If-Match", "W/" + etag}},
@@ -249,7 +251,7 @@ func TestNotModified(t *testing.T) {
 			if row.status == 304 {
 				for _, field := range []string{"ETag", "Cache-Control", "Vary", "Access-Control-Allow-Origin", "Surrogate-Key"} {
 					if a, b := first.Header.Get(field), resp.Header.Get(field); a != b {
-						t.Errorf("GET %s %q: %s is %q, want %q as of the 200", path, row.fields, field, b, a)
+						t.Errorf("GET %s %q: %s is %q, want %q as in the 200", path, row.fields, field, b, a)
 					}
 				}
 				if resp.Header.Get("Content-Length") != "" || body(t, resp) != "" {
@@ -260,7 +262,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// A publisher's clock may be ahead: no answer was changed in the future (RFC 9110, section 8.8.2.1).
+// TestLastModifiedInTheFuture checks that Last-Modified is not in the future, although a
+// publisher's clock may be ahead (RFC 9110, section 8.8.2.1).
 func TestLastModifiedInTheFuture(t *testing.T) {
 	w := newWorld(t)
 	w.publish(time.Now().Add(1000 * time.Hour))
@@ -284,7 +287,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// Paths and addresses that net/http lets through and a script can't hold.
+// TestOddAddresses covers addresses that net/http lets through and a script can't express.
 func TestOddAddresses(t *testing.T) {
 	w := published(t)
 	for _, row := range []struct {
@@ -342,10 +345,10 @@ func TestPinned(t *testing.T) {
 			t.Errorf("GET %s: Cache-Control is %s", row.path, resp.Header.Get("Cache-Control"))
 		}
 	}
-	// An icon that did not change names the release in which it last did, in all three places.
+	// An unchanged icon names the release in which it last changed, in all three places.
 	resp := w.do("GET", "/api/v1/icon/mdi/account", "")
 	if !strings.Contains(body(t, resp), first) || !strings.Contains(resp.Header.Get("Surrogate-Key"), "release/"+first) || resp.Header.Get("Last-Modified") != "Fri, 20 Nov 2026 12:00:00 GMT" {
-		t.Errorf("an icon that did not change: %v", resp.Header)
+		t.Errorf("an unchanged icon: %v", resp.Header)
 	}
 }
 
@@ -369,7 +372,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// The list of names has every drawing that is served, aliases and hidden ones too, and nothing else.
+// TestNames checks that the list of names has every icon that is served, including aliases and
+// hidden ones, and nothing else.
 func TestNames(t *testing.T) {
 	w := newWorld(t)
 	first := w.publish(t0)
@@ -385,8 +389,8 @@ func TestNames(t *testing.T) {
 	}
 	count := 0
 	for key, p := range w.library {
-		count += 1 + len(p.Drawings)
-		for name := range p.Drawings {
+		count += 1 + len(p.Icons)
+		for name := range p.Icons {
 			if _, there := names.Has(key, name); !there {
 				t.Errorf("no %s/%s", key, name)
 			}
@@ -399,12 +403,12 @@ func TestNames(t *testing.T) {
 		t.Errorf("the names of an earlier release: %d", resp.StatusCode)
 	}
 	if resp := w.do("GET", "/-/names", ""); resp.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("the names of whatever release is current: %v", resp.Header)
+		t.Errorf("the names without a release parameter: %v", resp.Header)
 	}
 }
 
 func TestVerify(t *testing.T) {
-	w := newWorld(t) // licences need no release
+	w := newWorld(t) // licences do not need a release
 	valid, err := token.Issue(t.Context(), w.Store, "lifetime", nil, t0)
 	if err != nil {
 		t.Fatal(err)
@@ -433,7 +437,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("without the store: %d %v", resp.StatusCode, resp.Header)
 	}
 	if got := w.log.String(); strings.Contains(got, valid) || !strings.Contains(got, "store is away") {
-		t.Errorf("the log must tell of the store and not of the token:\n%s", got)
+		t.Errorf("the log must name the store and must not contain the token:\n%s", got)
 	}
 }
 
@@ -443,7 +447,7 @@ func (away) Verify(context.Context, string, time.Time) (token.License, bool, err
 	return token.License{}, false, errors.New("the store is away")
 }
 
-// Every list in an answer is a list, whatever a pack or an icon lacks.
+// TestNoNull checks that no list in an answer is null, even if a pack or an icon lacks it.
 func TestNoNull(t *testing.T) {
 	w := newWorld(t)
 	w.library = catalogtest.Library{}

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// A part of a body: length bytes from start.
+// A part is a range of a body: length bytes from start.
 type part struct{ start, length int }
 
-// rangeOf reads the Range of a request for a body of size bytes (RFC 9110, section 14.2). Not asked: the whole body is to be sent, as also
-// for several ranges, another unit, or what is no range. The part that was asked for may lie beyond the body: satisfiable is false.
+// rangeOf reads the Range field of a request for a body of size bytes (RFC 9110, section 14.2).
+// asked is false if the whole body must be sent: there is no valid range, there are several, or the
+// unit is unknown. satisfiable is false if the range lies beyond the body.
 func rangeOf(h http.Header, size int, etag string, modified time.Time) (p part, asked, satisfiable bool) {
 	lines := h.Values("Range")
-	if len(lines) != 1 || !stillTrue(h, etag, modified) {
+	if len(lines) != 1 || !rangeApplies(h, etag, modified) {
 		return part{}, false, true
 	}
 	unit, spec, ok := strings.Cut(lines[0], "=")
@@ -39,7 +40,7 @@ func rangeOf(h http.Header, size int, etag string, modified time.Time) (p part, 
 	return part{start, end - start + 1}, true, start < size
 }
 
-// position reads digits; more than there can be bytes is as good as the end.
+// position reads digits. It returns a position past any body for a number that overflows.
 func position(s string) (n int, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -51,8 +52,9 @@ func position(s string) (n int, ok bool) {
 	return n, true
 }
 
-// stillTrue reports whether If-Range (section 13.1.5) lets the range count: there is none, or it names what is to be sent.
-func stillTrue(h http.Header, etag string, modified time.Time) bool {
+// rangeApplies reports whether If-Range (section 13.1.5) lets the range apply: the field is
+// missing, or it matches the current body.
+func rangeApplies(h http.Header, etag string, modified time.Time) bool {
 	lines := h.Values("If-Range")
 	switch {
 	case len(lines) == 0:

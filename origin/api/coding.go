@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// gzipWanted reports whether gzip is to be chosen over identity (RFC 9110, section 12.5.3): it is acceptable, and identity is not preferred by a
-// higher weight. A client that takes neither is sent identity: a 406 would help it less.
+// gzipWanted reports whether to choose gzip over identity (RFC 9110, section 12.5.3): it is
+// acceptable, and identity does not have a higher weight. A client that accepts neither gets
+// identity, because a 406 would help it less.
 func gzipWanted(h http.Header) bool {
 	gzip, identity, other := -1.0, -1.0, -1.0
 	for _, line := range h.Values("Accept-Encoding") {
@@ -29,7 +30,8 @@ func gzipWanted(h http.Header) bool {
 	return gzip > 0 && gzip >= identity
 }
 
-// weighted reads "coding;q=0.5" (section 12.4.2). A weight that can't be read counts as 0: nobody is sent what they may not want.
+// weighted reads "coding;q=0.5" (section 12.4.2). An invalid weight counts as 0, so that the client
+// does not get a coding that it may not want.
 func weighted(item string) (coding string, q float64) {
 	coding, params, _ := strings.Cut(item, ";")
 	coding = strings.ToLower(strings.TrimSpace(coding))

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// A verdict is what the conditions of a request (RFC 9110, section 13.2.2) leave of its answer.
+// A verdict is the result of a request's conditions (RFC 9110, section 13.2.2).
 type verdict int
 
 const (
-	whole   verdict = iota // answer it
-	same                   // 304: the client has it
-	changed                // 412: it is not what the client thinks
+	whole   verdict = iota // send the answer
+	same                   // 304: the client has the current version
+	changed                // 412: the client expects another version
 )
 
-// judge weighs the conditions of a GET or HEAD against the answer's entity tag (with its quotation marks) and time.
-func judge(h http.Header, etag string, modified time.Time) verdict {
+// evaluate evaluates the conditions of a GET or HEAD for the answer's entity tag (with its
+// quotation marks) and time.
+func evaluate(h http.Header, etag string, modified time.Time) verdict {
 	if list, ok := entityTags(h.Values("If-Match")); ok {
 		if !list.match(etag, strongly) {
 			return changed
@@ -28,7 +29,7 @@ func judge(h http.Header, etag string, modified time.Time) verdict {
 		if list.match(etag, weakly) {
 			return same
 		}
-		return whole // section 13.1.3: If-Modified-Since is not looked at
+		return whole // section 13.1.3: If-Modified-Since is ignored
 	}
 	if t, ok := httpTime(h, "If-Modified-Since"); ok && !modified.IsZero() && !modified.After(t) {
 		return same
@@ -45,10 +46,10 @@ func httpTime(h http.Header, field string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// tags is a list of entity tags as they were sent, or "*" alone.
+// tags is a list of entity tags in the form of the field, or "*" alone.
 type tags []string
 
-// Ways to compare entity tags (section 8.8.3.2).
+// Comparison functions of entity tags (section 8.8.3.2).
 const (
 	strongly = true
 	weakly   = false
@@ -63,8 +64,8 @@ func (l tags) match(etag string, strong bool) bool {
 	return false
 }
 
-// entityTags reads the lines of a field as one list of entity tags (section 8.8.3). What is no such list is no condition at all: ok is
-// false.
+// entityTags reads the lines of a field as one list of entity tags (section 8.8.3). For a malformed
+// list, ok is false and there is no condition.
 func entityTags(lines []string) (l tags, ok bool) {
 	if len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return tags{"*"}, true
@@ -87,7 +88,7 @@ func entityTags(lines []string) (l tags, ok bool) {
 	}
 }
 
-// entityTag is the length of the entity tag that s starts with; 0: there is none.
+// entityTag returns the length of the entity tag at the start of s, or 0 if there is none.
 func entityTag(s string) int {
 	quoted := strings.TrimPrefix(s, "W/")
 	if !strings.HasPrefix(quoted, `"`) {

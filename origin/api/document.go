@@ -10,10 +10,11 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// apiVersion is that of the description: a change that a client could notice needs another.
+// apiVersion is the version of the description. It must change with every change that a client
+// could notice.
 const apiVersion = "1.4.0"
 
-// The parts of an OpenAPI 3.1 document that ours uses.
+// The parts of an OpenAPI 3.1 document that Document uses.
 type (
 	document struct {
 		OpenAPI    string              `json:"openapi"`
@@ -34,7 +35,7 @@ type (
 		URL         string `json:"url"`
 		Description string `json:"description"`
 	}
-	security map[string][]string // by scheme, its scopes: we have none
+	security map[string][]string // scopes by scheme; this service has none
 	tag      struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
@@ -89,7 +90,8 @@ type VerifyCall struct {
 	Token string `json:"token"`
 }
 
-// Document describes every address in OpenAPI 3.1, from the types of the answers; server is where they are.
+// Document describes every address in OpenAPI 3.1, from the Go types of the answers. address is the
+// server's address.
 func Document(address string) any {
 	s := schemas{}
 	of := func(v any) schema { return s.of(reflect.TypeOf(v)) }
@@ -97,31 +99,31 @@ func Document(address string) any {
 		OpenAPI: "3.1.1",
 		Info: info{
 			Title: "Iconedge", Version: apiVersion,
-			Description: "Open-source icon sets: search them, read what is known of each icon, and use it in a page from one address.",
+			Description: "Open-source icon sets: search them, read the metadata of each icon, and use it in a page from one address.",
 			License:     map[string]string{"name": "Apache 2.0", "identifier": "Apache-2.0"},
 		},
 		Servers:  []server{{address, "This service"}},
 		Security: []security{},
 		Tags: []tag{
-			{"icons", "Drawings, and what is known of them."}, {"packs", "Sets of icons with one licence."},
+			{"icons", "Icons and their metadata."}, {"packs", "Sets of icons with one licence."},
 			{"licences", "Licence tokens."}, {"service", "The service itself."},
 		},
 		Paths: map[string]pathItem{
 			"/{pack}/{name}.svg": {Get: &operation{
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
 				Parameters: append(append(refParams(), variantParams()...), query("release",
-					"That release's own drawing, to be kept for a year; an id that is no longer kept is a 404.", schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
-				Responses: answers("The drawing.", typeSVG, schema{Type: "string"}, "404"),
+					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
+				Responses: answers("The icon.", typeSVG, schema{Type: "string"}, "404"),
 			}},
 			iconPath.pattern: {Get: &operation{
-				OperationID: "icon", Summary: "An icon, and what is known of it", Tags: []string{"icons"},
-				Parameters: append(append(refParams(), query("format", "json, or svg for what the CDN path answers.",
+				OperationID: "icon", Summary: "An icon and its metadata", Tags: []string{"icons"},
+				Parameters: append(append(refParams(), query("format", "json, or svg for the answer of the CDN path.",
 					schema{Type: "string", Enum: []any{"json", "svg"}, Default: "json"})), variantParams()...),
 				Responses: iconAnswers(of(icon.Answer{})),
 			}},
 			searchPath.pattern: {Get: &operation{
 				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
-				Responses: answers("What was found.", typeJSON, of(icon.SearchAnswer{}), "404"),
+				Responses: answers("The results.", typeJSON, of(icon.SearchAnswer{}), "404"),
 			}},
 			suggestPath.pattern: {Get: &operation{
 				OperationID: "suggest", Summary: "Completions while typing", Tags: []string{"icons"}, Parameters: []parameter{queryText()},
@@ -147,14 +149,14 @@ func Document(address string) any {
 			verifyPath.pattern: {Post: &operation{
 				OperationID: "verify", Summary: "Whether a licence token is valid", Tags: []string{"licences"},
 				Body:      &content{Description: "At most 4 KiB.", Required: true, Content: map[string]media{typeJSON: {of(VerifyCall{})}}},
-				Responses: answers("A token that is not valid gives valid: false and no more.", typeJSON, of(icon.VerifyAnswer{}), "415"),
+				Responses: answers("An invalid token gives valid: false and nothing else.", typeJSON, of(icon.VerifyAnswer{}), "415"),
 			}},
 			openapiPath.pattern: {Get: &operation{
 				OperationID: "openapi", Summary: "This document", Tags: []string{"service"},
 				Responses: answers("This document.", typeJSON, schema{Type: "object"}),
 			}},
 			releasePath.pattern: {Get: &operation{
-				OperationID: "release", Summary: "The current release, and what changed since another", Tags: []string{"service"},
+				OperationID: "release", Summary: "The current release, and the changes since another one", Tags: []string{"service"},
 				Description: "For caches in front of this service.",
 				Parameters:  []parameter{query("since", "Id of the release to compare with.", schema{Type: "string"})},
 				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{})),
@@ -166,23 +168,23 @@ func Document(address string) any {
 				Responses:   answers("The names.", typeNames, schema{Type: "string", Format: "binary"}, "404"),
 			}},
 			healthPath.pattern: {Get: &operation{
-				OperationID: "health", Summary: "Whether the service lives", Tags: []string{"service"},
-				Responses: answers("It does.", "text/plain", schema{Type: "string"}),
+				OperationID: "health", Summary: "Whether the service is running", Tags: []string{"service"},
+				Responses: answers("It is running.", "text/plain", schema{Type: "string"}),
 			}},
 			startPage: {Get: &operation{
-				OperationID: "page", Summary: "A page that shows what is here", Tags: []string{"service"},
+				OperationID: "page", Summary: "A start page", Tags: []string{"service"},
 				Responses: answers("The page.", "text/html", schema{Type: "string"}),
 			}},
 		},
 	}
 	for path, item := range d.Paths {
-		item.may(path)
+		item.addStatuses(path)
 	}
 	for _, e := range []*endpoint{iconPath, searchPath, suggestPath, packsPath, packPath} {
 		d.Paths[e.pattern].Get.license()
 	}
 	d.Components = components{s, sharedAnswers(of(problem.Problem{})), map[string]securityScheme{
-		licenseScheme: {"http", "bearer", "A licence token. Most services ask for none; some limit those who bear one less."},
+		licenseScheme: {"http", "bearer", "A licence token. Most services require none; some apply higher limits to clients with a token."},
 	}}
 	return d
 }
@@ -190,9 +192,10 @@ func Document(address string) any {
 // startPage is the address that an edge answers without its origin.
 const startPage = "/"
 
-// may adds the answers that an operation has by where it is served: an edge refuses a message before it knows what is asked; what it
-// answers of its cache has conditions and ranges; and what it asks its origin for may fail, or be too much.
-func (i pathItem) may(path string) {
+// addStatuses adds the answers that depend on the place of an operation. An edge can refuse any
+// request before routing it. Its answers from the cache have conditions and ranges. A request to
+// its origin can fail, or exceed a limit.
+func (i pathItem) addStatuses(path string) {
 	o, statuses := i.Get, slices.Clone(anywhere)
 	if i.Get == nil {
 		o = i.Post
@@ -207,12 +210,12 @@ func (i pathItem) may(path string) {
 	}
 }
 
-// anywhere is what a request may be refused with wherever it is for.
+// anywhere lists the statuses with which any request may be refused.
 var anywhere = []string{"400", "403", "405", "408", "413", "414", "417", "421", "431", "503"}
 
 const licenseScheme = "license"
 
-// license says of an operation that operators may want a licence token for it.
+// license declares that operators may require a licence token for an operation.
 func (o *operation) license() {
 	o.Security = []security{{}, {licenseScheme: {}}}
 	o.Responses["401"] = component("401")
@@ -248,7 +251,7 @@ func variantParams() []parameter {
 		query("width", "The width in pixels, instead of size.", pixels),
 		query("height", "The height in pixels, instead of size.", pixels),
 		query("rotate", "Degrees clockwise, or quarter turns.", schema{Type: "integer", Enum: []any{90, 180, 270, 1, 2, 3}}),
-		query("flip", "Mirrors the drawing.", schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
+		query("flip", "Mirrors the icon.", schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
 	}
 }
 
@@ -260,8 +263,8 @@ func queryText() parameter {
 
 func searchParams() []parameter {
 	return []parameter{
-		queryText(), query("limit", "Results to give.", number(1, icon.MaxLimit, icon.DefaultLimit)),
-		query("offset", "Results to leave out at the start.", number(0, icon.MaxOffset, 0)),
+		queryText(), query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
+		query("offset", "The number of results to skip.", number(0, icon.MaxOffset, 0)),
 		query("pack", "The key of one pack to search.", schema{Type: "string", Pattern: keyPattern, MaxLength: icon.MaxKey}),
 		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", schema{Type: "string"}),
 		query("category", "Icons in that category of their pack, or of packs of that kind.", schema{Type: "string"}),
@@ -270,7 +273,8 @@ func searchParams() []parameter {
 	}
 }
 
-// answers are those of an operation: its 200, and the problems that are its own.
+// answers returns the answers of an operation: its 200, and the problems that only some operations
+// have.
 func answers(what, mediaType string, s schema, refusals ...string) map[string]response {
 	r := map[string]response{"200": {content: &content{Description: what, Content: map[string]media{mediaType: {s}}}}}
 	for _, status := range refusals {
@@ -289,7 +293,7 @@ func iconAnswers(s schema) map[string]response {
 	return r
 }
 
-// shared are the names of the answers that are described once for all.
+// shared maps statuses to the names of answers that components describe once for all operations.
 var shared = map[string]string{
 	"206": "PartialContent", "304": "NotModified", "400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "404": "NotFound", "405": "MethodNotAllowed",
 	"408": "RequestTimeout", "412": "PreconditionFailed", "413": "TooLarge", "414": "URITooLong", "415": "UnsupportedMediaType", "416": "RangeNotSatisfiable",
@@ -297,7 +301,7 @@ var shared = map[string]string{
 	"504": "GatewayTimeout",
 }
 
-// sharedAnswers describes them; those of 400 and more are problems.
+// sharedAnswers returns those answers. From 400 on, they are problems.
 func sharedAnswers(problemSchema schema) map[string]response {
 	all := map[string]response{}
 	for status, name := range shared {

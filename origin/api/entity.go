@@ -17,11 +17,12 @@ const (
 	typeText = "text/plain; charset=utf-8"
 )
 
-// An entity is the content of an answer. Codings are made when they are asked for; an entity that is kept makes each once.
+// An entity is the content of an answer. It is compressed only when a client wants gzip, and at
+// most once.
 type entity struct {
 	mediaType string
 	body      []byte
-	tag       string // of the entity tag, without its quotation marks
+	tag       string // the entity tag without quotation marks
 	gzip      func() []byte
 }
 
@@ -30,18 +31,17 @@ func newContent(mediaType string, body []byte) *entity {
 	return &entity{mediaType, body, base64.RawURLEncoding.EncodeToString(sum[:15]), sync.OnceValue(func() []byte { return compress(body) })}
 }
 
-// newEntity writes v as JSON. Its characters are left as they are: the answer is no HTML, and nosniff says so.
+// newEntity encodes v as JSON, with <, > and & escaped, because pages put such answers into HTML
+// and script elements.
 func newEntity(v any) *entity {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // strings, numbers and lists of them: can't happen
+	b, err := json.Marshal(v)
+	if err != nil { // v has strings, numbers and lists only: can't happen
 		panic(err)
 	}
-	return newContent(typeJSON, b.Bytes())
+	return newContent(typeJSON, append(b, '\n'))
 }
 
-// compressors are kept: each has a window and tables of 800 kB.
+// compressors pools gzip writers, because each has a window and tables of 800 kB.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {
@@ -49,15 +49,16 @@ func compress(body []byte) []byte {
 	z := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(z)
 	z.Reset(&b)
-	z.Write(body) // into memory: can't go wrong
+	z.Write(body) // a write into memory can't fail
 	z.Close()
 	return b.Bytes()
 }
 
-// gzipHead is the head of a gzip member (RFC 1952, section 2.3) that has no name and no time, from an unknown system.
+// gzipHead is the head of a gzip member (RFC 1952, section 2.3) without a name or a time, from an
+// unknown system.
 var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
 
-// wrap makes a gzip member of what is deflated already.
+// wrap makes a gzip member from compressed data.
 func wrap(deflated []byte, crc, size uint32) []byte {
 	b := make([]byte, 0, len(gzipHead)+len(deflated)+8)
 	b = append(append(b, gzipHead...), deflated...)

@@ -13,12 +13,12 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// policy lets a drawing that is opened as a page style itself, and do nothing else.
+// policy lets an SVG that a browser opens as a page apply its own styles, and do nothing else.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 // cdn answers GET /{pack}/{name}.svg.
 func (a *API) cdn(_ http.ResponseWriter, c *call) (*answer, error) {
-	d, err := parseDrawn(c.params)
+	d, err := parseVariant(c.params)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +28,13 @@ func (a *API) cdn(_ http.ResponseWriter, c *call) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.drawing(ic, d)
+		return a.svgAnswer(ic, d)
 	}
 	ic, err := a.pinned(c, id)
 	if err != nil {
 		return nil, err
 	}
-	ans, err := a.drawing(ic, d)
+	ans, err := a.svgAnswer(ic, d)
 	if err == nil {
 		ans.cacheControl = forever
 	}
@@ -43,11 +43,11 @@ func (a *API) cdn(_ http.ResponseWriter, c *call) (*answer, error) {
 
 // icon answers GET /api/v1/icon/{pack}/{name}.
 func (a *API) icon(_ http.ResponseWriter, c *call) (*answer, error) {
-	bare, err := format(c.params)
+	svgOnly, err := format(c.params)
 	if err != nil {
 		return nil, err
 	}
-	d, err := parseDrawn(c.params)
+	d, err := parseVariant(c.params)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +55,14 @@ func (a *API) icon(_ http.ResponseWriter, c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bare {
-		return a.drawing(ic, d)
+	if svgOnly {
+		return a.svgAnswer(ic, d)
 	}
 	return a.described(ic, d)
 }
 
-// pinned finds the drawing of one release. Where that release is the one in which the drawing last changed, the current one is it, also
-// when the store has forgotten the release.
+// pinned finds the icon of one release. If the icon last changed in that release, pinned returns
+// the current icon, which is the same, even if the store no longer has the release.
 func (a *API) pinned(c *call, id string) (catalog.Icon, error) {
 	ic, err := findIcon(c.Context(), c.release, c.route.ref)
 	if id == c.release.ID() || err == nil && id == ic.Changed.ID {
@@ -71,7 +71,7 @@ func (a *API) pinned(c *call, id string) (catalog.Icon, error) {
 	kept, err := a.Catalog.Kept(c.Context(), id)
 	switch {
 	case errors.Is(err, catalog.ErrNoRelease):
-		return catalog.Icon{}, problem.NotFound("no release of that id is kept; without release you get the current drawing")
+		return catalog.Icon{}, problem.NotFound("no release with this id is stored; without the release parameter you get the current icon")
 	case err != nil:
 		return catalog.Icon{}, unavailable(err)
 	}
@@ -80,10 +80,10 @@ func (a *API) pinned(c *call, id string) (catalog.Icon, error) {
 }
 
 func unavailable(err error) error {
-	return problem.New(http.StatusServiceUnavailable, "the store of releases can't be read at the moment").Because(err).With("Retry-After", retryAfter)
+	return problem.New(http.StatusServiceUnavailable, "the releases can't be read at the moment").Because(err).With("Retry-After", retryAfter)
 }
 
-// findIcon finds a drawing, or says which of pack and name there is not.
+// findIcon finds an icon. Its error says whether the pack or the icon does not exist.
 func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Icon, error) {
 	ic, err := r.Icon(ctx, ref)
 	switch {
@@ -109,15 +109,15 @@ func noPack(r *catalog.Release, key string) error {
 	return problem.NotFound(icon.NoPack, r.Near(key)...)
 }
 
-// shown is a drawing as it was asked for.
-type shown struct {
+// A renderedIcon is the requested variant of an icon.
+type renderedIcon struct {
 	svg           []byte
 	width, height float64
 	recolored     bool
-	plain         bool // the bytes are those of the archive
+	plain         bool // svg is the same as in the archive
 }
 
-func show(ic catalog.Icon, d drawn) (s shown, err error) {
+func render(ic catalog.Icon, d requestedVariant) (s renderedIcon, err error) {
 	plain, err := ic.SVG()
 	if err != nil {
 		return s, err
@@ -133,9 +133,9 @@ func show(ic catalog.Icon, d drawn) (s shown, err error) {
 	return s, nil
 }
 
-// drawing answers with the SVG alone.
-func (a *API) drawing(ic catalog.Icon, d drawn) (*answer, error) {
-	s, err := show(ic, d)
+// svgAnswer answers with the SVG.
+func (a *API) svgAnswer(ic catalog.Icon, d requestedVariant) (*answer, error) {
+	s, err := render(ic, d)
 	if err != nil {
 		return nil, err
 	}
@@ -153,23 +153,24 @@ func (a *API) drawing(ic catalog.Icon, d drawn) (*answer, error) {
 	return ans, nil
 }
 
-// gzipped wraps what lies deflated in the archive; it costs no compression.
+// gzipped makes a gzip member from the compressed SVG in the archive, without compressing it again.
 func gzipped(ic catalog.Icon, svg []byte) []byte {
 	deflated, crc, size, err := ic.Deflated()
-	if err != nil { // read a moment ago: the disk is failing
+	if err != nil { // read a moment ago, so the disk is failing
 		return compress(svg)
 	}
 	return wrap(deflated, crc, size)
 }
 
-// linkable reports whether a licence's address can stand between the angle brackets of a Link field (RFC 8288, section 3).
+// linkable reports whether the address of a licence can be between the angle brackets of a Link
+// field (RFC 8288, section 3).
 func linkable(url string) bool {
 	return url != "" && !bytes.ContainsFunc([]byte(url), func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == '"' })
 }
 
-// described answers with the SVG and all that is known of it, in JSON.
-func (a *API) described(ic catalog.Icon, d drawn) (*answer, error) {
-	s, err := show(ic, d)
+// described answers with the SVG and its metadata, in JSON.
+func (a *API) described(ic catalog.Icon, d requestedVariant) (*answer, error) {
+	s, err := render(ic, d)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (a *API) described(ic catalog.Icon, d drawn) (*answer, error) {
 	})), nil
 }
 
-// iconAnswer is what drawings and descriptions have in common.
+// iconAnswer makes an answer with the fields that SVG and JSON have in common.
 func (a *API) iconAnswer(ic catalog.Icon, e *entity) *answer {
 	monochrome := "?0"
 	if ic.Meta.Monochrome {
@@ -197,17 +198,17 @@ func (a *API) iconAnswer(ic catalog.Icon, e *entity) *answer {
 	}
 }
 
-// url is the CDN's address of an icon.
+// url returns the address of an icon on the CDN.
 func (a *API) url(ref icon.Ref) string { return a.CDNURL + "/" + ref.String() + ".svg" }
 
-// viewBox reads it from a drawing of package svg, whose root element has a fixed form.
+// viewBox reads the viewBox of an SVG from package svg, whose root element has a fixed form.
 func viewBox(drawing []byte) string {
 	_, rest, _ := bytes.Cut(drawing, []byte(` viewBox="`))
 	box, _, _ := bytes.Cut(rest, []byte(`"`))
 	return string(box)
 }
 
-// list is s as a JSON list: never null.
+// list returns s, or an empty list instead of null in JSON.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}

@@ -12,20 +12,22 @@ import (
 
 const typeNames = "application/octet-stream"
 
-// names answers GET /-/names?release=ID, by which edges learn which packs and icons there are, so that they need not ask for others.
+// names answers GET /-/names?release=ID. Edges use it to refuse requests for packs and icons that
+// do not exist.
 func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 	ans := &answer{entity: preparedOf(c.release).names, cacheControl: noStore}
 	id, given := c.params["release"]
 	switch {
 	case given && id != c.release.ID():
-		return nil, problem.NotFound("the names of that release are not at hand; /-/release tells which one is current")
+		return nil, problem.NotFound("only the names of the current release are available; /-/release returns its id")
 	case given:
-		ans.cacheControl = forever + ", no-transform" // an edge need not make codings of it: the few that ask take it as it is
+		// Edges need not compress it, because few clients request it.
+		ans.cacheControl = forever + ", no-transform"
 	}
 	return ans, nil
 }
 
-// namesOf lists a release, and gives the SHA-256 of the list.
+// namesOf returns the list of names of a release, and its SHA-256.
 func namesOf(r *catalog.Release) (*entity, string) {
 	body := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
 		for _, p := range r.Packs() {

@@ -8,5 +8,5 @@ import (
 
 // describe answers GET /api/v1/openapi.json.
 func (a *API) describe(http.ResponseWriter, *call) (*answer, error) {
-	return &answer{entity: a.openapi, cacheControl: listsKept, surrogate: icon.LibraryKey}, nil
+	return &answer{entity: a.openapi, cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
 }

@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// TestOpenAPI: docs/openapi.yaml is what the service tells of itself at /api/v1/openapi.json, on its default address.
+// TestOpenAPI checks that docs/openapi.yaml is the same as /api/v1/openapi.json of a service on the
+// default address.
 func TestOpenAPI(t *testing.T) {
 	got := asYAML(t, newEntity(Document("http://127.0.0.1:8080")).body)
 	path := filepath.Join("..", "..", "docs", "openapi.yaml")
@@ -28,11 +29,11 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(want) != string(got) {
-		t.Errorf("%s is not what the types say; go test ./origin/api -update writes it, and apiVersion says what kind of change it is", path)
+		t.Errorf("%s differs from the Go types; write it with go test ./origin/api -update, and adapt apiVersion", path)
 	}
 }
 
-// asYAML keeps the order of the fields.
+// asYAML converts JSON to YAML and keeps the order of the fields.
 func asYAML(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var n yaml.Node
@@ -50,7 +51,7 @@ func asYAML(t *testing.T, data []byte) []byte {
 	return []byte(b.String())
 }
 
-// plain takes JSON's braces and quotation marks off.
+// plain removes the braces and quotation marks of JSON.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {
@@ -58,7 +59,8 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// Every field of every answer is described, and every endpoint and parameter of the router is in the document.
+// TestDocumentIsWhole checks that every field of every answer is described, and that the document
+// has every endpoint and parameter of the router.
 func TestDocumentIsWhole(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]struct {

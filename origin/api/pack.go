@@ -7,7 +7,8 @@ import (
 	"github.com/iconedge/iconedge/origin/catalog"
 )
 
-// pack answers GET /api/v1/packs/{pack}: hidden packs too, they are served by name.
+// pack answers GET /api/v1/packs/{pack}, for hidden packs too, because their icons can be fetched
+// by name.
 func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
 	page, err := c.params.Int("page", 1, icon.MaxPage, icon.DefaultPage)
 	if err != nil {
@@ -22,12 +23,13 @@ func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
 		return nil, noPack(c.release, c.route.ref.Pack)
 	}
 	return &answer{
-		entity: newEntity(onePack(p, page, perPage)), cacheControl: listsKept,
+		entity: newEntity(onePack(p, page, perPage)), cacheControl: listsCached,
 		surrogate: icon.LibraryKey + " pack/" + p.Pack.Pack,
 	}, nil
 }
 
-// onePack describes a pack, with one page of its visible icons and all of its visible aliases. A page beyond the last has none.
+// onePack describes a pack, with one page of its visible icons and all of its visible aliases. A
+// page beyond the last is empty.
 func onePack(p *catalog.Pack, page, perPage int) icon.PackAnswer {
 	ans := icon.PackAnswer{Pack: filled(*p.Pack), Page: page, PerPage: perPage, Icons: []icon.PackIcon{}, Aliases: map[string]string{}}
 	first, n := (page-1)*perPage, 0

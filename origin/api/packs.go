@@ -22,10 +22,10 @@ func (a *API) packs(_ http.ResponseWriter, c *call) (*answer, error) {
 				(license == "" || strings.EqualFold(p.License, license)) && (!commercial || p.CommercialUse)
 		}))
 	}
-	return &answer{entity: e, cacheControl: listsKept, surrogate: icon.LibraryKey}, nil
+	return &answer{entity: e, cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
 }
 
-// listed lists the visible packs of a release, those that are wanted.
+// listed returns the visible packs of a release for which wanted returns true.
 func listed(r *catalog.Release, wanted func(*icon.Pack) bool) icon.PacksAnswer {
 	packs := []icon.Pack{}
 	for _, p := range r.Packs() {
@@ -36,7 +36,7 @@ func listed(r *catalog.Release, wanted func(*icon.Pack) bool) icon.PacksAnswer {
 	return icon.PacksAnswer{Total: len(packs), Packs: packs, License: icon.LicenseEach}
 }
 
-// filled has empty lists where p has none: in JSON they are never null.
+// filled returns p with empty lists instead of nil ones, which would be null in JSON.
 func filled(p icon.Pack) icon.Pack {
 	p.Categories, p.Samples, p.Height = list(p.Categories), list(p.Samples), list(p.Height)
 	return p

@@ -8,7 +8,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// parseParams reads the parameters that an endpoint knows; the others are ignored.
+// parseParams reads the parameters that an endpoint knows, and ignores others.
 func parseParams(query string, known []string) (icon.Params, error) {
 	if len(known) == 0 {
 		return nil, nil
@@ -16,7 +16,7 @@ func parseParams(query string, known []string) (icon.Params, error) {
 	return icon.ParseQuery(query, known...)
 }
 
-// text reads q: what is searched for, in its canonical form.
+// text reads q, the text of a search, in its canonical form.
 func text(p icon.Params) (string, error) {
 	q, given := p["q"]
 	q = strings.TrimSpace(q)
@@ -29,7 +29,7 @@ func text(p icon.Params) (string, error) {
 	return icon.CanonicalQuery(q), nil
 }
 
-// format reads format: whether the drawing alone is asked for.
+// format reads format, and reports whether the client wants only the SVG.
 func format(p icon.Params) (svg bool, err error) {
 	switch f, given := p["format"]; {
 	case !given, f == "json":
@@ -40,15 +40,15 @@ func format(p icon.Params) (svg bool, err error) {
 	return false, problem.BadParameter("format", "format must be json or svg")
 }
 
-// drawn is how a drawing is asked for.
-type drawn struct {
+// A requestedVariant is the requested form of an icon.
+type requestedVariant struct {
 	color   icon.Color
 	variant icon.Variant
 }
 
-func parseDrawn(p icon.Params) (d drawn, err error) {
+func parseVariant(p icon.Params) (d requestedVariant, err error) {
 	if d.color, err = icon.ParamColor(p); err != nil {
-		return drawn{}, err
+		return requestedVariant{}, err
 	}
 	d.variant, err = icon.ParseVariant(p)
 	return d, err

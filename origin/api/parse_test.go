@@ -26,7 +26,7 @@ func TestGzipWanted(t *testing.T) {
 		}
 	}
 	if !gzipWanted(http.Header{"Accept-Encoding": {"br", "gzip"}}) {
-		t.Error("a field in two lines is one list")
+		t.Error("gzipWanted must read two lines as one list")
 	}
 }
 
@@ -41,11 +41,11 @@ func FuzzEntityTags(f *testing.F) {
 		}
 		again, ok := entityTags([]string{strings.Join(list, ", ")})
 		if !ok || strings.Join(again, "\n") != strings.Join(list, "\n") {
-			t.Fatalf("entityTags(%q) = %q, and that is read as %q", s, list, again)
+			t.Fatalf("entityTags(%q) = %q, and reading that gives %q", s, list, again)
 		}
 		for _, tag := range list {
 			if !list.match(strings.TrimPrefix(tag, "W/"), weakly) {
-				t.Fatalf("%q does not match %q, which is in it", list, tag)
+				t.Fatalf("%q does not match its element %q", list, tag)
 			}
 		}
 	})
@@ -62,12 +62,13 @@ func FuzzRange(f *testing.F) {
 			t.Fatalf("rangeOf(%q, %d) = %+v", s, size, p)
 		}
 		if asked && strings.Contains(s, ",") {
-			t.Fatalf("rangeOf(%q) takes several ranges", s)
+			t.Fatalf("rangeOf(%q) accepts several ranges", s)
 		}
 	})
 }
 
-// FuzzVerifyBody: what is taken is JSON in UTF-8 whose one member called token, to the letter, is that string.
+// FuzzVerifyBody checks that parseToken accepts only JSON in UTF-8 with exactly one member named
+// token, and returns its string.
 func FuzzVerifyBody(f *testing.F) {
 	for _, s := range []string{`{"token":"x"}`, `{"Token":"x"}`, `{"token":"x","token":"y"}`, `{"token":"x","\u0074oken":"y"}`, "{\"token\":\"\xff\"}", `{"token":null}`,
 		`{"of":{"token":"x"}}`, `["token","x"]`, `{"token":"x"} {}`, `{"token":"x",}`, "\ufeff{\"token\":\"x\"}", `{"token":"\ud800"}`, ``} {
@@ -85,7 +86,8 @@ func FuzzVerifyBody(f *testing.F) {
 	})
 }
 
-// Of bytes that are not UTF-8 the standard library would make something that nobody sent.
+// TestVerifyBodyIsUTF8 checks that parseToken refuses bytes that are not UTF-8, which the standard
+// library would replace.
 func TestVerifyBodyIsUTF8(t *testing.T) {
 	for _, row := range []struct{ body, want string }{{"{\"token\":\"x\"}", "x"}, {"{\"token\":\"\xff\"}", ""}, {"{\"token\":\"x\",\"\xff\":1}", ""}} {
 		if got, err := parseToken([]byte(row.body)); got != row.want || (err == nil) != (row.want != "") {
@@ -94,7 +96,8 @@ func TestVerifyBodyIsUTF8(t *testing.T) {
 	}
 }
 
-// FuzzPath: a path that leads to an icon is the one spelling of it, and no name has what separates or escapes.
+// FuzzPath checks that a path to an icon is its only spelling, and that no name contains a
+// separator or an escape.
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{"/mdi/home.svg", "/mdi/%68ome.svg", "/mdi/../x.svg", "//a.svg", "/api/v1/icon/a/b", "/a\x00/b.svg", "/A/b.svg", "/mdi/home.svg.svg", "/ /b.svg", "/0/..svg"} {
 		f.Add(s)
@@ -119,14 +122,15 @@ func FuzzPath(f *testing.F) {
 			}
 		}
 		for _, s := range []string{rt.ref.Pack, rt.ref.Name} {
-			if strings.ContainsAny(s, "/%\x00") { // "..svg" leads to the name ".", which no icon has
+			if strings.ContainsAny(s, "/%\x00") { // "..svg" gives the name ".", which no icon has
 				t.Fatalf("%q leads to %q", path, s)
 			}
 		}
 	})
 }
 
-// FuzzQuery: what is taken is in its range, and its canonical spelling is taken for the same.
+// FuzzQuery checks that accepted parameters are in range, and that their canonical spelling has the
+// same meaning.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"q=home&limit=5", "color=%23F00&size=3", "size=3&size=4", "rotate=1&flip=horizontal,vertical", "q=%ff", "per_page=1000"} {
 		f.Add(s)
@@ -141,7 +145,7 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := parseDrawn(p)
+		d, err := parseVariant(p)
 		if err != nil {
 			return
 		}
@@ -152,13 +156,13 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d2, err := parseDrawn(again); err != nil || d2 != d {
+		if d2, err := parseVariant(again); err != nil || d2 != d {
 			t.Fatalf("%q is read as %+v, and its canonical spelling as %+v, %v", raw, d, d2, err)
 		}
 	})
 }
 
-// The pages of a pack, put together, are its icons, each once.
+// TestPages checks that the pages of a pack together have each of its icons once.
 func TestPages(t *testing.T) {
 	w := published(t)
 	r := w.Catalog.Current()

@@ -9,10 +9,11 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// An endpoint is a kind of address: what it takes, and what answers it. Its name is one of a fixed few, fit for a metric's label.
+// An endpoint is a kind of address: its parameters and its handler. Its name is one of a fixed set,
+// so it can be the label of a metric.
 type endpoint struct {
 	name         string
-	pattern      string // of its addresses, for people: what varies is in braces
+	pattern      string // form of its addresses, with the variable parts in braces
 	methods      []string
 	params       []string
 	needsRelease bool
@@ -30,7 +31,7 @@ var (
 	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack}
 	verifyPath   = &endpoint{"verify", "/api/v1/auth/verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
 	openapiPath  = &endpoint{"openapi", "/api/v1/openapi.json", get, nil, false, (*API).describe}
-	releasePath  = &endpoint{"release", "/-/release", get, []string{"since"}, true, (*API).tellRelease}
+	releasePath  = &endpoint{"release", "/-/release", get, []string{"since"}, true, (*API).currentRelease}
 	namesPath    = &endpoint{"names", "/-/names", get, []string{"release"}, true, (*API).names}
 	healthPath   = &endpoint{"health", "/healthz", get, nil, false, (*API).health}
 	unknownRoute = "unknown"
@@ -38,7 +39,8 @@ var (
 
 var endpoints = []*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, healthPath}
 
-// fixed are the endpoints of one address each, by it; Routes are the values of Route.
+// fixed maps an address to its endpoint, if that has only one address. Routes lists the values of
+// Route.
 var fixed, Routes = index(endpoints)
 
 func index(all []*endpoint) (fixed map[string]*endpoint, routes []string) {
@@ -52,16 +54,16 @@ func index(all []*endpoint) (fixed map[string]*endpoint, routes []string) {
 	return fixed, append(routes, unknownRoute)
 }
 
-// A route is where a path leads: an endpoint, and the pack and the name in it.
+// A route is an endpoint with the pack and the name in the path.
 type route struct {
 	*endpoint
-	ref icon.Ref // as it was given: not checked
+	ref icon.Ref // as in the path, not validated
 }
 
-// maxURL is the longest address in bytes: RFC 9110, section 4.1 asks for 8000 at least.
+// maxURL is the longest address in bytes. RFC 9110, section 4.1 requires at least 8000.
 const maxURL = 8 << 10
 
-// Route tells what kind of address a request has, for metrics.
+// Route returns the name of a request's endpoint, for metrics.
 func Route(r *http.Request) string {
 	rt, err := parseRoute(r)
 	if err != nil {
@@ -70,7 +72,8 @@ func Route(r *http.Request) string {
 	return rt.name
 }
 
-// Pattern is the form of the addresses of that kind, for traces; empty, where a request has no route.
+// Pattern returns the form of the addresses of a request's endpoint, for traces. It is empty if the
+// request has no route.
 func Pattern(r *http.Request) string {
 	rt, err := parseRoute(r)
 	if err != nil {
@@ -79,19 +82,20 @@ func Pattern(r *http.Request) string {
 	return rt.pattern
 }
 
-// parseRoute finds the route of a request. There is one spelling of every path: nothing is cleaned, decoded or redirected.
+// parseRoute finds the route of a request. Every path has one spelling: parseRoute does not clean,
+// decode or redirect.
 func parseRoute(r *http.Request) (route, error) {
-	path := r.URL.EscapedPath() // as it was sent, but that what may not stand in a path is escaped
+	path := r.URL.EscapedPath() // as sent, with invalid characters escaped
 	if len(path)+len(r.URL.RawQuery) >= maxURL {
-		return route{}, problem.New(http.StatusRequestURITooLong, "an address may have 8192 bytes")
+		return route{}, problem.New(http.StatusRequestURITooLong, "the address must be shorter than 8192 bytes")
 	}
 	if malformed(path) {
 		return route{}, problem.New(http.StatusBadRequest,
-			"the path is malformed: it starts with a slash, and has no percent-escapes, no empty segments and no dots between slashes")
+			"the path is malformed: it must start with a slash, without percent-escapes, empty segments, . or ..")
 	}
 	rt, ok := findRoute(path)
 	if !ok {
-		return route{}, problem.NotFound("nothing is at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the rest")
+		return route{}, problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the other addresses")
 	}
 	return rt, nil
 }
@@ -105,7 +109,7 @@ func malformed(path string) bool {
 		slices.Contains(segments[:len(segments)-1], "")
 }
 
-// findRoute reads a well-formed path.
+// findRoute finds the route of a well-formed path.
 func findRoute(path string) (route, bool) {
 	if e, ok := fixed[path]; ok {
 		return route{endpoint: e}, true
@@ -121,7 +125,7 @@ func findRoute(path string) (route, bool) {
 	return route{cdnPath, icon.Ref{Pack: pack, Name: name}}, true
 }
 
-// findCall reads what is behind /api/v1/ in the addresses that vary.
+// findCall finds the route of a path with variable parts, from the part after /api/v1/.
 func findCall(call string) (route, bool) {
 	kind, rest, _ := strings.Cut(call, "/")
 	pack, name, two := strings.Cut(rest, "/")
@@ -134,8 +138,8 @@ func findCall(call string) (route, bool) {
 	return route{}, false
 }
 
-// takes reports whether the endpoint has that method.
-func (e *endpoint) takes(method string) error {
+// checkMethod returns an error unless the endpoint has that method.
+func (e *endpoint) checkMethod(method string) error {
 	if slices.Contains(e.methods, method) {
 		return nil
 	}

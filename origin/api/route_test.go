@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each kind of address has a name and a pattern; what is of none has no pattern.
+// TestRoutes checks that each kind of address has a name and a pattern, and that an unknown address
+// has no pattern.
 func TestRoutes(t *testing.T) {
 	var seen []string
 	for _, row := range []struct{ target, route, pattern string }{
@@ -22,7 +23,7 @@ func TestRoutes(t *testing.T) {
 		{"/-/names", "names", "/-/names"},
 		{"/healthz", "health", "/healthz"},
 		{"/api/v1/nothing", "unknown", ""},
-		{"/api/v1/{pack}", "unknown", ""}, // a pattern is no address
+		{"/api/v1/{pack}", "unknown", ""}, // a pattern is not an address
 		{"/api/v1/packs/{pack}", "unknown", ""},
 		{"/a/b/c.svg", "unknown", ""},
 		{"/mdi/..", "unknown", ""},
@@ -36,6 +37,6 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	if !slices.Equal(seen, Routes) {
-		t.Errorf("the routes are %q, these are %q", Routes, seen)
+		t.Errorf("Routes is %q, want %q", Routes, seen)
 	}
 }

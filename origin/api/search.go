@@ -29,7 +29,7 @@ func (a *API) search(_ http.ResponseWriter, c *call) (*answer, error) {
 	if total == 0 {
 		found.Suggestions = list(index.Suggest(q.Text))
 	}
-	return &answer{entity: newEntity(found), cacheControl: listsKept, surrogate: icon.LibraryKey}, nil
+	return &answer{entity: newEntity(found), cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
 }
 
 func parseSearch(p icon.Params) (q search.Query, err error) {
@@ -50,13 +50,14 @@ func parseSearch(p icon.Params) (q search.Query, err error) {
 	return q, err
 }
 
-// result adds to a hit what its pack says.
+// result makes a result from a hit and its pack.
 func (a *API) result(r *catalog.Release, h search.Hit) icon.Result {
 	res := icon.Result{
 		Pack: h.Ref.Pack, Name: h.Ref.Name, URL: a.url(h.Ref), Width: h.Width, Height: h.Height,
 		Monochrome: h.Monochrome, AliasOf: orNull(h.AliasOf), Also: []icon.Also{},
 	}
-	if p, ok := r.Pack(h.Ref.Pack); ok { // the index is of the same release, so it is
+	// Always true, because the index belongs to the same release.
+	if p, ok := r.Pack(h.Ref.Pack); ok {
 		res.License, res.CommercialUse, res.Attribution, res.PackName = p.License, p.CommercialUse, p.Attribution, p.Name
 	}
 	for _, ref := range h.Also {

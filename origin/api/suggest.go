@@ -15,5 +15,5 @@ func (a *API) suggest(_ http.ResponseWriter, c *call) (*answer, error) {
 	found := icon.SuggestAnswer{
 		Query: q, Suggestions: list(preparedOf(c.release).index.Complete(q)), License: icon.LicenseNone,
 	}
-	return &answer{entity: newEntity(found), cacheControl: listsKept, surrogate: icon.LibraryKey}, nil
+	return &answer{entity: newEntity(found), cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
 }

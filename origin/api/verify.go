@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// A Verifier tells whether a licence token is valid at a time, and what it is for.
+// A Verifier reports whether a licence token is valid at a time, and returns its licence.
 type Verifier interface {
 	Verify(ctx context.Context, token string, now time.Time) (token.License, bool, error)
 }
@@ -24,7 +24,7 @@ type Verifier interface {
 // maxVerify is the largest body of a call, in bytes.
 const maxVerify = 4 << 10
 
-// verify answers POST /api/v1/auth/verify. Nothing of the token goes to the log or into the answer.
+// verify answers POST /api/v1/auth/verify. It puts nothing of the token into the log or the answer.
 func (a *API) verify(w http.ResponseWriter, c *call) (*answer, error) {
 	tok, err := readToken(w, c.Request)
 	if err != nil {
@@ -48,7 +48,7 @@ func readToken(w http.ResponseWriter, r *http.Request) (string, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVerify))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return "", problem.New(http.StatusRequestEntityTooLarge, "the body may have 4096 bytes")
+		return "", problem.New(http.StatusRequestEntityTooLarge, "the body must not exceed 4096 bytes")
 	}
 	if err != nil {
 		return "", noToken().Because(err)
@@ -56,8 +56,9 @@ func readToken(w http.ResponseWriter, r *http.Request) (string, error) {
 	return parseToken(body)
 }
 
-// parseToken reads {"token":"..."}. To encoding/json alone a name in another case would be the same, and the last of two would count;
-// other readers of the same bytes would see another token, or none (RFC 8259, sections 4 and 8.1).
+// parseToken reads {"token":"..."} strictly. encoding/json alone would ignore the case of the name
+// and accept the last of two tokens, where other parsers of the same bytes may see another token or
+// none (RFC 8259, sections 4 and 8.1).
 func parseToken(body []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') || !utf8.Valid(body) || !json.Valid(body) {
@@ -84,7 +85,7 @@ func parseToken(body []byte) (string, error) {
 	return *found, nil
 }
 
-// noToken is the 400 of a body that no token can be read from.
+// noToken is the 400 for a body without a readable token.
 func noToken() *problem.Problem {
 	return problem.New(http.StatusBadRequest, `the body must be a JSON object such as {"token":"iel_..."}, in UTF-8 and with one token`)
 }

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	noStore    = "no-store"
-	listsKept  = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
-	forever    = "public, max-age=31536000, immutable"
-	readable   = "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"
-	sendable   = "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Range"
-	retryAfter = "5" // seconds: how soon what is not there yet may be
+	noStore     = "no-store"
+	listsCached = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
+	forever     = "public, max-age=31536000, immutable"
+	readable    = "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"
+	sendable    = "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Range"
+	retryAfter  = "5" // seconds until a retry may succeed
 )
 
 // common sets the fields that every answer has.
@@ -37,7 +37,8 @@ func common(h http.Header, r *catalog.Release) {
 	h.Set(icon.FieldRelease, r.ID())
 }
 
-// preflight answers what a browser asks before a request that is not simple (Fetch standard, CORS-preflight).
+// preflight answers the request that a browser sends before one that is not simple (Fetch standard,
+// CORS-preflight).
 func preflight(h http.Header, e *endpoint) {
 	methods := strings.Join(e.methods, ", ")
 	h.Set("Allow", methods)
@@ -46,7 +47,7 @@ func preflight(h http.Header, e *endpoint) {
 	h.Set("Access-Control-Max-Age", "86400")
 }
 
-// write sends a 200, or what the conditions and the range of the request make of it.
+// write sends a 200, or the status that the conditions and the range of the request require.
 func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 	h := w.Header()
 	h.Set("Cache-Control", ans.cacheControl)
@@ -63,13 +64,13 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 	}
 	modified := notAfter(ans.modified, c.now)
 	ans.fields(h, etag, modified)
-	switch judge(c.Header, etag, modified) {
+	switch evaluate(c.Header, etag, modified) {
 	case same:
 		w.WriteHeader(http.StatusNotModified)
 		return
 	case changed:
-		forget(h)
-		a.refuse(w, c, problem.New(http.StatusPreconditionFailed, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
+		clearFields(h)
+		a.refuse(w, c, problem.New(http.StatusPreconditionFailed, "the current version does not meet If-Match or If-Unmodified-Since"))
 		return
 	}
 	if coded {
@@ -80,7 +81,7 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 	a.writePart(w, c, ans, etag, modified)
 }
 
-// fields sets what a 200 and its 304 have in common.
+// fields sets the fields that a 200 and its 304 have in common.
 func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
 	h.Set("ETag", etag)
 	h.Set("Vary", "Accept-Encoding")
@@ -95,32 +96,34 @@ func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
 	}
 }
 
-// forget takes back what fields has set: a refusal says nothing of the answer that it stands for.
-func forget(h http.Header) {
+// clearFields removes the fields that fields has set, because a refusal must not describe the
+// answer that it replaces.
+func clearFields(h http.Header) {
 	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Icon-Recolored"} {
 		h.Del(name)
 	}
 }
 
-// writePart sends the body, or the one range of it that was asked for.
+// writePart sends the body, or its requested range.
 func (a *API) writePart(w http.ResponseWriter, c *call, ans *answer, etag string, modified time.Time) {
 	h, size := w.Header(), len(ans.body)
 	h.Set("Accept-Ranges", "bytes")
 	p, asked, ok := rangeOf(c.Header, size, etag, modified)
 	switch {
-	case !asked || c.Method != http.MethodGet: // section 14.2: a range is for GET
+	case !asked || c.Method != http.MethodGet: // section 14.2: only GET has ranges
 		send(w, c.Request, http.StatusOK, ans.mediaType, ans.body)
 	case !ok:
-		forget(h)
+		clearFields(h)
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
-		a.refuse(w, c, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range starts beyond the end of what is here"))
+		a.refuse(w, c, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range starts beyond the end of the content"))
 	default:
 		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", p.start, p.start+p.length-1, size))
 		send(w, c.Request, http.StatusPartialContent, ans.mediaType, ans.body[p.start:p.start+p.length])
 	}
 }
 
-// notAfter is t in whole seconds, as it is sent, and not in the future (RFC 9110, section 8.8.2.1): a publisher's clock may be ahead.
+// notAfter returns t in whole seconds, as in the field, and not in the future (RFC 9110, section
+// 8.8.2.1), because a publisher's clock may be ahead.
 func notAfter(t, now time.Time) time.Time {
 	if t.After(now) {
 		t = now
@@ -134,15 +137,15 @@ func send(w http.ResponseWriter, r *http.Request, status int, mediaType string, 
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(body) // an error is the client's going away: nobody is left to tell
+		w.Write(body) // an error means that the client has disconnected
 	}
 }
 
 func errNoRelease() error {
-	return problem.New(http.StatusServiceUnavailable, "nothing is published yet; the operator does so by `iconedge publish`").With("Retry-After", retryAfter)
+	return problem.New(http.StatusServiceUnavailable, "nothing is published yet; the operator must run `iconedge publish`").With("Retry-After", retryAfter)
 }
 
-// refuse sends a problem. It is the one place where errors become answers.
+// refuse sends a problem. It is the only place where errors become answers.
 func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
 	p := problem.From(err)
 	h := w.Header()
@@ -157,13 +160,13 @@ func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
 		h.Set("Surrogate-Key", keys)
 	}
 	if p.Status >= 500 && p.Err != nil && !errors.Is(p.Err, context.Canceled) {
-		a.Log.Error("answering", "route", c.route.name, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
+		a.Log.Error("request failed", "route", c.route.name, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
 	}
 	send(w, c.Request, p.Status, problem.ContentType, p.JSON())
 }
 
-// surrogate gives the keys by which an answer that something is not there is dropped when it is published. A name that no icon can
-// have is in no key.
+// surrogate returns the keys that invalidate a 404 when its icon is published. A name that no icon
+// can have is not in a key.
 func (c *call) surrogate() string {
 	ref := c.route.ref
 	switch c.route.endpoint {

@@ -11,25 +11,26 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// An archive is one pack's, open for reading. Releases share it; users counts those that have it open.
+// An archive is the archive of one pack, open for reading. Releases share it, and users counts the
+// releases that have it open.
 type archive struct {
 	*release.Archive
 	hash  string
 	users int // guarded by mirror.mu
 
 	opening sync.Mutex
-	file    *os.File // nil until it is open
+	file    *os.File // nil until opened
 }
 
-// take opens an archive, or shares it if it is open; the caller gives it back.
-func (m *mirror) take(ctx context.Context, b release.Blob) (*archive, error) {
+// acquire opens an archive, or shares the open one. The caller must call putBack.
+func (m *mirror) acquire(ctx context.Context, b release.Blob) (*archive, error) {
 	m.mu.Lock()
 	a := m.open[b.Hash]
 	if a == nil {
 		a = &archive{hash: b.Hash}
 		m.open[b.Hash] = a
 	}
-	a.users++ // from here on nobody removes its file
+	a.users++ // from here on, nobody removes the file
 	m.mu.Unlock()
 
 	a.opening.Lock()
@@ -38,7 +39,7 @@ func (m *mirror) take(ctx context.Context, b release.Blob) (*archive, error) {
 		return a, nil
 	}
 	if err := m.openArchive(ctx, a, b); err != nil {
-		m.giveBack(a)
+		m.putBack(a)
 		return nil, err
 	}
 	return a, nil
@@ -58,8 +59,8 @@ func (m *mirror) openArchive(ctx context.Context, a *archive, b release.Blob) er
 	return nil
 }
 
-// giveBack undoes one take. The last one closes the archive and removes it from the mirror.
-func (m *mirror) giveBack(a *archive) {
+// putBack undoes one acquire. The last call closes the archive and removes it from the mirror.
+func (m *mirror) putBack(a *archive) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a.users--; a.users > 0 {
@@ -75,7 +76,7 @@ func (m *mirror) giveBack(a *archive) {
 	}
 }
 
-// readIndex is the content of a search index, checked.
+// readIndex returns the verified content of a search index.
 func (m *mirror) readIndex(ctx context.Context, b release.Blob) ([]byte, error) {
 	key := release.IndexKey(b.Hash)
 	f, err := m.fetch(ctx, key, b)
@@ -90,7 +91,8 @@ func (m *mirror) readIndex(ctx context.Context, b release.Blob) ([]byte, error) 
 	return data, nil
 }
 
-// prune removes archives and indexes that nothing uses: what an earlier run left, and indexes of releases that are over.
+// prune removes archives and indexes that are not in use: remains of an earlier run, and indexes of
+// former releases.
 func (m *mirror) prune(index release.Blob) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,10 +1,12 @@
-// Package catalog answers which drawing a reference names. It mirrors the current release of an object store to local disk,
-// checks every hash, opens the archives, watches the store for the next release and switches to it without a gap: a
-// Release is an immutable snapshot that stays open until the last request that uses it is done. Earlier releases that
-// the store keeps can be asked for by id.
+// Package catalog finds the icon that a reference names. It mirrors the current release of an
+// object store to a local disk, verifies every hash, and opens the archives. It watches the store
+// for the next release and switches to it without interruption: a Release is an immutable snapshot
+// that stays open until the last request that uses it is done. Earlier releases that are still in
+// the store can be read by id.
 //
-// Of a store it needs only objectstore.Reader. What else has to be made of a release before it can be current, such as a search
-// index, is made by Options.Prepare; the catalog does not know what it is.
+// The only part of a store that the package needs is objectstore.Reader. Options.Prepare makes
+// everything else that a release needs before it can be current, such as a search index; the
+// catalog does not know what that is.
 package catalog
 
 import (
@@ -23,51 +25,53 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// Errors of a look-up. ErrNoRelease says that the store does not keep a release of that id.
+// Errors of a look-up. ErrNoRelease means that the store has no release with that id.
 var (
 	ErrNoPack    = errors.New("no such pack")
 	ErrNoIcon    = errors.New("no such icon in this pack")
 	ErrNoRelease = errors.New("no such release")
 )
 
-// Options say where a catalog reads and mirrors. A mirror folder belongs to one catalog.
+// Options are the settings of a catalog. No two catalogs may share a mirror folder.
 type Options struct {
 	Store   objectstore.Reader
-	Mirror  string                      // folder, made when absent
-	Poll    time.Duration               // how often Watch looks for a new release
-	Prepare func(*Release) (any, error) // makes Release.Prepared; an error refuses the release
+	Mirror  string                      // folder, created if missing
+	Poll    time.Duration               // interval between two checks of Watch
+	Prepare func(*Release) (any, error) // returns Release.Prepared; an error refuses the release
 	Log     *slog.Logger
 }
 
-// A Catalog holds the current release. Its methods may be called from any goroutine, but Watch from one.
+// A Catalog holds the current release. All its methods may be called concurrently, except Watch,
+// which only one goroutine may call.
 type Catalog struct {
-	opts    Options
-	mirror  *mirror
-	current atomic.Pointer[Release]
-	counts  counts
-	asking  chan struct{} // holds one for each look into the store for an earlier release
+	opts       Options
+	mirror     *mirror
+	current    atomic.Pointer[Release]
+	counts     counts
+	storeReads chan struct{} // limits concurrent reads of earlier releases from the store
 
 	mu      sync.Mutex
-	kept    []*Release // earlier releases in use, the latest used first
-	changes []changes  // answers of Since, the latest made first
+	earlier []*Release // open earlier releases, the most recently used first
+	changes []changes  // cached results of Since, the latest first
 	closed  bool
-	flights singleflight.Group // of Kept, by id
+	fetches singleflight.Group // of Kept, by id
 }
 
-// New makes an empty catalog over a mirror folder; Start fills it.
+// New makes an empty catalog over a mirror folder. Start loads its release.
 func New(opts Options) (*Catalog, error) {
 	m, err := openMirror(opts.Mirror, opts.Store)
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalog{opts: opts, mirror: m, asking: make(chan struct{}, keptAsking)}
+	c := &Catalog{opts: opts, mirror: m, storeReads: make(chan struct{}, maxStoreReads)}
 	m.counts = &c.counts
 	return c, nil
 }
 
-// Start mirrors the store's current release and makes it the catalog's. Where the store can't be reached, or has lost its
-// release, the mirror's own is taken; where there is none at all yet, the catalog stays empty until Watch finds one. An object
-// that is damaged, with no earlier release in the mirror to fall back on, is an error that names it.
+// Start mirrors the current release of the store and makes it current. If the store is unreachable
+// or has lost the release, Start uses the release in the mirror. If there is no release at all yet,
+// the catalog stays empty until Watch finds one. If an object is damaged and the mirror has no
+// earlier release, Start returns an error that names the object.
 func (c *Catalog) Start(ctx context.Context) error {
 	err := c.follow(ctx)
 	if err == nil {
@@ -75,12 +79,12 @@ func (c *Catalog) Start(ctx context.Context) error {
 	}
 	c.counts.failed(err)
 	if mirrored := c.fallBack(ctx); mirrored == nil {
-		c.opts.Log.Error("serving the release that the mirror has", "release", c.current.Load().ID(), "because", err)
+		c.opts.Log.Error("store not usable; serving the mirrored release", "release", c.current.Load().ID(), "because", err)
 		return nil
 	} else if !errors.Is(mirrored, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; and the mirror: %w", err, mirrored)
 	}
-	if waitable(err) {
+	if recoverable(err) {
 		c.opts.Log.Warn("no release to serve yet", "because", err)
 		c.counts.failed(err)
 		return nil
@@ -88,14 +92,16 @@ func (c *Catalog) Start(ctx context.Context) error {
 	return err
 }
 
-// waitable reports whether an operator mends err without starting the origin again: nothing is published yet, or the store is away.
-func waitable(err error) bool {
+// recoverable reports whether err can end without a restart of the origin: nothing has been
+// published yet, or the store is unreachable.
+func recoverable(err error) bool {
 	return errors.Is(err, errNothingPublished) || errors.Is(err, objectstore.ErrUnreachable)
 }
 
 var errNothingPublished = errors.New("nothing is published in the store yet: run `iconedge publish`")
 
-// follow makes the release that the store names the current one; it does nothing when that is so already.
+// follow makes the release that the store names the current one. It does nothing if that is current
+// already.
 func (c *Catalog) follow(ctx context.Context) error {
 	id, err := c.mirror.storeCurrent(ctx)
 	if err != nil {
@@ -111,7 +117,7 @@ func (c *Catalog) follow(ctx context.Context) error {
 	return c.change(ctx, m)
 }
 
-// fallBack makes the mirror's own release the current one, from what lies in the mirror where that is whole.
+// fallBack makes the release in the mirror current.
 func (c *Catalog) fallBack(ctx context.Context) error {
 	m, err := c.mirror.ownManifest()
 	if err != nil {
@@ -120,7 +126,8 @@ func (c *Catalog) fallBack(ctx context.Context) error {
 	return c.change(ctx, m)
 }
 
-// change opens the release of m and makes it current; the one before is closed when its last request is done.
+// change opens the release of m and makes it current. The previous release is closed when its last
+// request is done.
 func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
 	next, err := openWhole(ctx, c.mirror, m)
 	if err != nil {
@@ -132,13 +139,14 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
 			return fmt.Errorf("opening %s: %w", release.IndexKey(m.Index.Hash), err)
 		}
 	}
-	if err := c.mirror.remember(m); err != nil {
+	if err := c.mirror.setCurrent(m); err != nil {
 		next.Done()
 		return err
 	}
 	before := c.current.Load()
-	if before != nil { // made now, while the archives of both are open: every edge is about to ask for it
-		c.learn(ctx, before, next)
+	// Compare now, while both are open: every edge is about to request the result.
+	if before != nil {
+		c.compare(ctx, before, next)
 	}
 	c.current.Store(next)
 	c.counts.switches.Add(1)
@@ -146,12 +154,12 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
 		before.Done()
 	}
 	if err := c.mirror.prune(m.Index); err != nil {
-		c.opts.Log.Warn("removing what the mirror no longer needs", "because", err)
+		c.opts.Log.Warn("pruning the mirror failed", "because", err)
 	}
 	return nil
 }
 
-// Current is the current release, nil where there is none yet. The caller calls its Done.
+// Current returns the current release, or nil if there is none yet. The caller must call its Done.
 func (c *Catalog) Current() *Release {
 	for {
 		r := c.current.Load()
@@ -161,12 +169,12 @@ func (c *Catalog) Current() *Release {
 	}
 }
 
-// Close closes what is open. It is called when no request is under way.
+// Close closes all open releases. No request may be in progress.
 func (c *Catalog) Close() {
 	c.mu.Lock()
 	c.closed = true
-	kept := c.kept
-	c.kept = nil
+	kept := c.earlier
+	c.earlier = nil
 	c.mu.Unlock()
 	c.mirror.closing.Store(true)
 	for _, r := range kept {

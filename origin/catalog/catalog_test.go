@@ -32,7 +32,7 @@ type world struct {
 	watcher        watcher
 }
 
-// switchable is a store that can be out of reach.
+// A switchable is a store that can be made to fail.
 type switchable struct {
 	objectstore.Bucket
 	mu   sync.Mutex
@@ -56,7 +56,7 @@ func (s *switchable) fail(err error) {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{TB: t, folder: t.TempDir(), mirror: t.TempDir(), watcher: watcher{patience: 1}}
+	w := &world{TB: t, folder: t.TempDir(), mirror: t.TempDir(), watcher: watcher{backoff: 1}}
 	w.store = &switchable{Bucket: objectstore.Dir(w.folder)}
 	w.Publisher.Store = objectstore.Dir(w.folder)
 	return w
@@ -99,8 +99,8 @@ func (w *world) start() *Catalog {
 	return c
 }
 
-// drawing is the SVG of one/home in the current release.
-func (w *world) drawing(c *Catalog) string {
+// svg returns the SVG of one/home in the current release.
+func (w *world) svg(c *Catalog) string {
 	w.Helper()
 	r := c.Current()
 	if r == nil {
@@ -123,14 +123,14 @@ func (w *world) read(r *Release) string {
 	return string(svg)
 }
 
-func (w *world) wantDrawing(c *Catalog, path string) {
+func (w *world) wantPath(c *Catalog, path string) {
 	w.Helper()
-	if got := w.drawing(c); !strings.Contains(got, path) {
-		w.Fatalf("one/home is %q, want the path %s", got, path)
+	if got := w.svg(c); !strings.Contains(got, path) {
+		w.Fatalf("one/home is %q, want one with the path %s", got, path)
 	}
 }
 
-// change changes a byte in the middle of an object.
+// change flips a bit in the middle of an object.
 func change(t *testing.T, folder, key string) {
 	t.Helper()
 	path := filepath.Join(folder, filepath.FromSlash(key))
@@ -186,16 +186,16 @@ func TestEmptyThenPublished(t *testing.T) {
 	w := newWorld(t)
 	c := w.start()
 	if c.Current() != nil {
-		t.Fatal("there is a release in an empty store")
+		t.Fatal("the catalog has a release from an empty store")
 	}
 	if s := c.Stats(); !strings.Contains(s.Err, "iconedge publish") || s.StoreErrors != 0 {
-		t.Errorf("Stats() = %+v, want words how to publish, and no error counted", s)
+		t.Errorf("Stats() = %+v, want a hint how to publish, and no counted error", s)
 	}
 	w.publish(library("M0 0h1z"))
 	w.watcher.look(t.Context(), c)
-	w.wantDrawing(c, "M0 0h1z")
+	w.wantPath(c, "M0 0h1z")
 	if s := c.Stats(); s.Err != "" {
-		t.Errorf("Err is %q after a release was found", s.Err)
+		t.Errorf("Err = %q after a release was found", s.Err)
 	}
 }
 
@@ -207,32 +207,33 @@ func TestSwitch(t *testing.T) {
 	fetched := c.Stats().Fetched
 	after := w.publish(library("M9 9h9z"))
 	w.watcher.look(t.Context(), c)
-	w.wantDrawing(c, "M9 9h9z")
+	w.wantPath(c, "M9 9h9z")
 
 	want := archiveOf(t, after, "one").Size + after.Index.Size
 	if after.Index == before.Index {
-		want -= after.Index.Size // names alone are in it, and they are the same
+		want -= after.Index.Size // the index has only names, and they are unchanged
 	}
 	if got := c.Stats().Fetched - fetched; got != want {
-		t.Errorf("the switch fetched %d bytes, want the %d of the archive and the index that changed", got, want)
+		t.Errorf("the switch fetched %d bytes, want the %d of the changed archive and index", got, want)
 	}
 	if got := w.read(held); !strings.Contains(got, "M0 0h1z") {
 		t.Errorf("a request that began before the switch reads %s", got)
 	}
 	old := filepath.Join(w.mirror, filepath.FromSlash(release.ArchiveKey(archiveOf(t, before, "one").Hash)))
 	if _, err := os.Stat(old); err != nil {
-		t.Errorf("the old archive, still in use: %v", err)
+		t.Errorf("the old archive is missing, although it is in use: %v", err)
 	}
 	held.Done()
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the old archive, used by nobody, is still in the mirror: %v", err)
+		t.Errorf("the old archive is still in the mirror, although it is unused: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.mirror, filepath.FromSlash(release.ManifestKey(before.ID)))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the old manifest is still in the mirror: %v", err)
 	}
 }
 
-// Requests go on while the release changes, again and again: none fails, each sees one release whole.
+// TestSwitchUnderLoad switches releases repeatedly during requests: none fails, and each sees one
+// complete release.
 func TestSwitchUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	w.publish(library("M0 0h1z"))
@@ -334,7 +335,7 @@ func TestWarmStart(t *testing.T) {
 	w.start().Close()
 	c := w.start()
 	if n := c.Stats().Fetched; n != 0 {
-		t.Errorf("%d bytes were fetched into a mirror that has all", n)
+		t.Errorf("%d bytes were fetched into a complete mirror", n)
 	}
 	c.Close()
 	key := release.ArchiveKey(archiveOf(t, m, "one").Hash)
@@ -343,7 +344,7 @@ func TestWarmStart(t *testing.T) {
 	if n := c.Stats().Fetched; n != archiveOf(t, m, "one").Size {
 		t.Errorf("%d bytes were fetched for a damaged archive of %d", n, archiveOf(t, m, "one").Size)
 	}
-	w.wantDrawing(c, "M0 0h1z")
+	w.wantPath(c, "M0 0h1z")
 }
 
 func TestStoreGone(t *testing.T) {
@@ -353,21 +354,22 @@ func TestStoreGone(t *testing.T) {
 		c := w.start()
 		w.store.fail(gone)
 		w.watcher.look(t.Context(), c)
-		w.wantDrawing(c, "M0 0h1z")
+		w.wantPath(c, "M0 0h1z")
 		c.Close()
 		c = w.start() // from the mirror
-		w.wantDrawing(c, "M0 0h1z")
+		w.wantPath(c, "M0 0h1z")
 		if s := c.Stats(); s.Err == "" {
-			t.Errorf("%v: nothing says that the store is not followed", gone)
+			t.Errorf("%v: Stats().Err is empty, although the store is not followed", gone)
 		}
 		w.store.fail(nil)
 		w.publish(library("M9 9h9z"))
 		w.watcher.look(t.Context(), c)
-		w.wantDrawing(c, "M9 9h9z")
+		w.wantPath(c, "M9 9h9z")
 	}
 }
 
-// Without a mirror to start from, what an operator mends elsewhere is waited for; what is wrong in the call is not.
+// TestStoreGoneAtFirstStart checks that, without a mirror, Start waits for an unreachable store,
+// and fails on an error in its configuration.
 func TestStoreGoneAtFirstStart(t *testing.T) {
 	for _, row := range []struct {
 		away  error
@@ -378,11 +380,11 @@ func TestStoreGoneAtFirstStart(t *testing.T) {
 		w.store.fail(row.away)
 		c := w.open()
 		if err := c.Start(t.Context()); (err == nil) != row.waits || err != nil && !errors.Is(err, row.away) {
-			t.Errorf("%v: Start: %v, want it to wait: %v", row.away, err, row.waits)
+			t.Errorf("%v: Start: %v, want no error: %v", row.away, err, row.waits)
 		}
 		w.store.fail(nil)
 		w.watcher.look(t.Context(), c)
-		w.wantDrawing(c, "M0 0h1z")
+		w.wantPath(c, "M0 0h1z")
 	}
 }
 
@@ -396,10 +398,10 @@ func TestRefusedAtSwitch(t *testing.T) {
 	for range 10 {
 		w.watcher.look(t.Context(), c)
 	}
-	w.wantDrawing(c, "M0 0h1z")
+	w.wantPath(c, "M0 0h1z")
 	s := c.Stats()
-	if s.Refused < 2 || s.Refused > 4 { // after 1, 2 and 4 looks: it is not fetched at every one
-		t.Errorf("tried %d times in 10 looks", s.Refused)
+	if s.Refused < 2 || s.Refused > 4 { // after 1, 2 and 4 checks, not at every one
+		t.Errorf("%d attempts in 10 checks", s.Refused)
 	}
 	if n := strings.Count(w.log.String(), key); n != 1 || !strings.Contains(w.log.String(), bad.ID) {
 		t.Errorf("the log names the archive %d times, want once, and the release:\n%s", n, &w.log)
@@ -408,21 +410,21 @@ func TestRefusedAtSwitch(t *testing.T) {
 		t.Errorf("Stats().Err = %q", s.Err)
 	}
 
-	change(t, w.folder, key) // mended
-	for range maxPatience {
+	change(t, w.folder, key) // repaired
+	for range maxBackoff {
 		w.watcher.look(t.Context(), c)
 	}
-	w.wantDrawing(c, "M9 9h9z")
+	w.wantPath(c, "M9 9h9z")
 	if c.Stats().Err != "" {
-		t.Errorf("Stats().Err = %q after it was mended", c.Stats().Err)
+		t.Errorf("Stats().Err = %q after the repair", c.Stats().Err)
 	}
 }
 
-// A release that Prepare refuses is refused as a damaged one is.
+// TestPrepare checks that an error of Prepare refuses a release in the same way as damage.
 func TestPrepare(t *testing.T) {
 	w := newWorld(t)
 	m := w.publish(library("M0 0h1z"))
-	refused := errors.New("no index I know")
+	refused := errors.New("unknown index format")
 	c := w.open()
 	c.opts.Prepare = func(r *Release) (any, error) { return nil, refused }
 	if err := c.Start(t.Context()); !errors.Is(err, refused) || !strings.Contains(err.Error(), release.IndexKey(m.Index.Hash)) {

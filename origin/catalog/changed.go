@@ -9,16 +9,19 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// Changes are the surrogate keys of what differs between two releases; All says that they are too many to name, or not known.
+// Changes lists the surrogate keys of the differences between two releases. All means that they are
+// unknown or too many to list.
 type Changes struct {
 	All  bool
 	Keys []string // icon/PACK/NAME, pack/PACK and icon.LibraryKey, sorted
 }
 
-// maxChanges bounds an answer of Since: with more it is cheaper for an edge to ask for everything again.
+// maxChanges bounds a result of Since. With more changes, it is cheaper for an edge to fetch
+// everything again.
 const maxChanges = 20_000
 
-// maxAnswers is how many answers of Since are remembered: edges ask for few different ones, again and again.
+// maxAnswers is the number of cached results of Since. Edges request few different ones,
+// repeatedly.
 const maxAnswers = 16
 
 type changes struct {
@@ -26,8 +29,8 @@ type changes struct {
 	Changes
 }
 
-// Since tells what differs between an earlier release and now, which is the current one. A release that the store does not
-// keep, or can't give now, is All.
+// Since returns the differences between an earlier release and now, the current release. It returns
+// All for a release that the store does not have or can't deliver.
 func (c *Catalog) Since(ctx context.Context, now *Release, id string) Changes {
 	switch {
 	case id == now.ID():
@@ -35,21 +38,21 @@ func (c *Catalog) Since(ctx context.Context, now *Release, id string) Changes {
 	case !release.ValidID(id):
 		return Changes{All: true}
 	}
-	if known, ok := c.known(id, now.ID()); ok {
+	if known, ok := c.cachedChanges(id, now.ID()); ok {
 		return known
 	}
 	before, err := c.Kept(ctx, id)
 	if err != nil {
 		if !errors.Is(err, ErrNoRelease) {
-			c.opts.Log.Warn("telling what changed since a release", "since", id, "because", err)
+			c.opts.Log.Warn("comparing releases failed", "since", id, "because", err)
 		}
 		return Changes{All: true}
 	}
 	defer before.Done()
-	return c.learn(ctx, before, now)
+	return c.compare(ctx, before, now)
 }
 
-func (c *Catalog) known(from, to string) (Changes, bool) {
+func (c *Catalog) cachedChanges(from, to string) (Changes, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.changes, func(ch changes) bool { return ch.from == from && ch.to == to })
@@ -59,11 +62,11 @@ func (c *Catalog) known(from, to string) (Changes, bool) {
 	return c.changes[i].Changes, true
 }
 
-// learn compares two releases and remembers the answer.
-func (c *Catalog) learn(ctx context.Context, before, now *Release) Changes {
-	found, err := compare(ctx, before, now)
+// compare compares two releases and caches the result.
+func (c *Catalog) compare(ctx context.Context, before, now *Release) Changes {
+	found, err := compareReleases(ctx, before, now)
 	if err != nil {
-		c.opts.Log.Warn("telling what changed since a release", "since", before.ID(), "because", err)
+		c.opts.Log.Warn("comparing releases failed", "since", before.ID(), "because", err)
 		return Changes{All: true}
 	}
 	c.mu.Lock()
@@ -73,14 +76,15 @@ func (c *Catalog) learn(ctx context.Context, before, now *Release) Changes {
 	return found
 }
 
-// compare finds what differs between two releases.
-func compare(ctx context.Context, before, now *Release) (Changes, error) {
+// compareReleases returns the differences between two releases.
+func compareReleases(ctx context.Context, before, now *Release) (Changes, error) {
 	keys := []string{icon.LibraryKey}
 	for _, p := range now.order {
 		old, was := before.packs[p.Pack.Pack]
 		switch {
 		case !was || !sameCredits(old, p):
-			keys = append(keys, packKey(p)) // stands on every answer about the pack, also on those that had no such pack
+			// Is on every answer about the pack, including 404s from before it existed.
+			keys = append(keys, packKey(p))
 		case old.blob.Hash != p.blob.Hash:
 			names, err := changedIcons(ctx, before, now, p.Pack.Pack)
 			if err != nil {
@@ -103,12 +107,12 @@ func compare(ctx context.Context, before, now *Release) (Changes, error) {
 
 func packKey(p *Pack) string { return "pack/" + p.Pack.Pack }
 
-// sameCredits reports whether all that the answer of an icon says of its pack is the same.
+// sameCredits reports whether the answer of an icon says the same about both packs.
 func sameCredits(a, b *Pack) bool {
 	return a.Name == b.Name && a.LicenseOf() == b.LicenseOf() && a.CommercialUse == b.CommercialUse && a.Attribution == b.Attribution
 }
 
-// changedIcons merges the names of a pack before and now, and gives the keys of those that were added, removed or changed.
+// changedIcons returns the keys of the icons of a pack that were added, removed or changed.
 func changedIcons(ctx context.Context, before, now *Release, pack string) (keys []string, err error) {
 	old, err := before.epochs(ctx, pack)
 	if err != nil {
@@ -132,8 +136,9 @@ func changedIcons(ctx context.Context, before, now *Release, pack string) (keys 
 	return keys, nil
 }
 
-// epochs gives for each name of a pack the release in which it last changed. Where that is the same in two releases, so is
-// the drawing. (The number of the publication alone would not do: after a rollback it is given out again.)
+// epochs returns, for each name of a pack, the id of the release in which it last changed. Icons
+// with the same id in two releases are the same. (The sequence number of the publication would not
+// do, because a rollback causes it to be used again.)
 func (r *Release) epochs(ctx context.Context, pack string) (map[string]string, error) {
 	a, err := r.packs[pack].open(ctx, r.mirror)
 	if err != nil {

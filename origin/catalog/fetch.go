@@ -15,13 +15,13 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-const tempDir = "tmp" // in the mirror: where files are until they are whole
+const tempDir = "tmp" // folder in the mirror for incomplete files
 
-// copyBuffer is large enough that hashing, not the calls to read, sets the pace.
+// copyBuffer is so large that hashing limits the speed, and not the number of read calls.
 const copyBuffer = 256 << 10
 
-// fetch gives the mirror's file of a blob, whole and checked. What the mirror has is hashed; if it is absent or damaged it is
-// copied from the store, and hashed on the way.
+// fetch returns the mirror's file of a blob, complete and verified. If the mirror lacks the file or
+// it is damaged, fetch copies it from the store and hashes it on the way.
 func (m *mirror) fetch(ctx context.Context, key string, b release.Blob) (*os.File, error) {
 	f, err := m.check(key, b)
 	if err == nil {
@@ -35,13 +35,13 @@ func (m *mirror) fetch(ctx context.Context, key string, b release.Blob) (*os.Fil
 		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
 	defer r.Close()
-	return m.keep(key, r, func(size int64, sum string) error {
+	return m.save(key, r, func(size int64, sum string) error {
 		m.counts.fetched.Add(size)
-		return matches(b, size, sum)
+		return checkBlob(b, size, sum)
 	})
 }
 
-// check opens the mirror's own file if its content is what b says.
+// check opens the mirror's file if its content matches b.
 func (m *mirror) check(key string, b release.Blob) (*os.File, error) {
 	f, err := os.Open(m.path(key))
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *mirror) check(key string, b release.Blob) (*os.File, error) {
 	h := sha256.New()
 	size, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, copyBuffer))
 	if err == nil {
-		err = matches(b, size, hex.EncodeToString(h.Sum(nil)))
+		err = checkBlob(b, size, hex.EncodeToString(h.Sum(nil)))
 	}
 	if err != nil {
 		f.Close()
@@ -59,19 +59,20 @@ func (m *mirror) check(key string, b release.Blob) (*os.File, error) {
 	return f, nil
 }
 
-// matches says whether what was hashed is b.
-func matches(b release.Blob, size int64, sum string) error {
+// checkBlob returns an error unless the size and hash are those of b.
+func checkBlob(b release.Blob, size int64, sum string) error {
 	switch {
 	case size != b.Size:
 		return fmt.Errorf("%w: it has %d bytes, not %d", release.ErrDamaged, size, b.Size)
 	case sum != b.Hash:
-		return fmt.Errorf("%w: its content is not what it is called", release.ErrDamaged)
+		return fmt.Errorf("%w: its hash differs from its name", release.ErrDamaged)
 	}
 	return nil
 }
 
-// keep writes an object of the mirror: readers of the folder see all of it or nothing. accept judges what was written.
-func (m *mirror) keep(key string, r io.Reader, accept func(size int64, sum string) error) (*os.File, error) {
+// save writes an object of the mirror, so that readers of the folder see all of it or nothing.
+// accept checks its size and hash.
+func (m *mirror) save(key string, r io.Reader, accept func(size int64, sum string) error) (*os.File, error) {
 	f, err := os.CreateTemp(filepath.Join(m.dir, tempDir), "*")
 	if err != nil {
 		return nil, fmt.Errorf("mirroring %s: %w", key, err)
@@ -95,9 +96,9 @@ func (m *mirror) keep(key string, r io.Reader, accept func(size int64, sum strin
 	return f, nil
 }
 
-// write is keep for small things that the caller has at hand.
-func (m *mirror) write(key string, data []byte) error {
-	f, err := m.keep(key, bytes.NewReader(data), func(int64, string) error { return nil })
+// saveBytes is save for data in memory.
+func (m *mirror) saveBytes(key string, data []byte) error {
+	f, err := m.save(key, bytes.NewReader(data), func(int64, string) error { return nil })
 	if err != nil {
 		return err
 	}

@@ -8,19 +8,20 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// An Icon is one drawing of a Release, and what is known of it. It is good until the release's Done.
+// An Icon is one icon of a Release with its metadata. It is valid until the release's Done.
 type Icon struct {
 	Ref     icon.Ref
 	Pack    *Pack
 	Meta    release.Meta
-	Changed release.Epoch // the release in which the drawing or its Meta last changed
+	Changed release.Epoch // the release in which the SVG or its Meta last changed
 
 	archive *archive
 	entry   release.Entry
 }
 
-// Icon finds a drawing by its reference, also a hidden one. The error is ErrNoPack or ErrNoIcon; in an earlier release, whose
-// archives are opened when they are asked for, it may be the store's.
+// Icon finds an icon by its reference, even a hidden one. The error is ErrNoPack or ErrNoIcon. In
+// an earlier release, which opens its archives when they are needed, it may also be an error of the
+// store.
 func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
 	p, ok := r.packs[ref.Pack]
 	if !ok {
@@ -41,7 +42,7 @@ func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
 	return Icon{ref, p, m, r.manifest.Changed(m.Seq), a, e}, nil
 }
 
-// SVG reads the plain drawing from the archive, its checksum verified.
+// SVG reads the SVG from the archive and verifies its checksum.
 func (i Icon) SVG() ([]byte, error) {
 	svg, err := i.archive.Read(i.entry)
 	if err != nil {
@@ -50,7 +51,8 @@ func (i Icon) SVG() ([]byte, error) {
 	return svg, nil
 }
 
-// Deflated is the plain drawing as it lies in the archive (RFC 1951), with the CRC-32 and the size in bytes of what it inflates to.
+// Deflated returns the SVG as compressed in the archive (RFC 1951), with the CRC-32 and the size in
+// bytes of the uncompressed SVG.
 func (i Icon) Deflated() (data []byte, crc, size uint32, err error) {
 	if data, crc, size, err = i.archive.Deflated(i.entry); err != nil {
 		err = fmt.Errorf("reading %s: %w", release.ArchiveKey(i.archive.hash), err)
@@ -58,17 +60,19 @@ func (i Icon) Deflated() (data []byte, crc, size uint32, err error) {
 	return data, crc, size, err
 }
 
-// Names calls yield with the name of each drawing of a pack of the current release, sorted, and whether it is hidden.
+// Names calls yield with the name of each icon of a pack of the current release, sorted, and
+// whether it is hidden.
 func (p *Pack) Names(yield func(name string, hidden bool) bool) {
 	p.Icons(func(m release.Meta) bool { return yield(m.Name, m.Hidden) })
 }
 
-// Icons calls yield with each drawing of a pack of the current release, sorted by name: what a list says of it.
+// Icons calls yield with the metadata of each icon of a pack of the current release, sorted by
+// name.
 func (p *Pack) Icons(yield func(m release.Meta) bool) {
 	a := p.archive.Load()
 	for e := range a.All() {
 		m, err := a.Meta(e)
-		if err != nil { // OpenArchive has read every one of them
+		if err != nil { // OpenArchive has read them all without an error
 			panic(err)
 		}
 		if !yield(m) {

@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	maxKept     = 3                // earlier releases that are open at a time
-	keptTimeout = 10 * time.Second // of asking the store for one
-	keptAsking  = 4                // at a time; an id is anything that a client sends
+	maxKept       = 3                // open earlier releases
+	keptTimeout   = 10 * time.Second // for reading one from the store
+	maxStoreReads = 4                // concurrent reads, because clients can send any id
 )
 
-// Kept gives a release by its id, the current one or an earlier one that the store keeps; the caller calls its Done. Its archives
-// are opened when they are asked for. The error is ErrNoRelease, or the store's.
+// Kept returns a release by its id, the current one or an earlier one in the store. The caller must
+// call its Done. The archives of an earlier release are opened when they are needed. The error is
+// ErrNoRelease, or one of the store.
 func (c *Catalog) Kept(ctx context.Context, id string) (*Release, error) {
 	if !release.ValidID(id) {
 		return nil, ErrNoRelease
@@ -33,13 +34,14 @@ func (c *Catalog) Kept(ctx context.Context, id string) (*Release, error) {
 		return r, nil
 	}
 	select {
-	case c.asking <- struct{}{}:
-		defer func() { <-c.asking }()
+	case c.storeReads <- struct{}{}:
+		defer func() { <-c.storeReads }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	_, err, _ := c.flights.Do(id, func() (any, error) {
-		// The flight is shared: it does not end because the client that began it went away.
+	_, err, _ := c.fetches.Do(id, func() (any, error) {
+		// Several callers share this fetch, so it must not end when the client that began it
+		// disconnects.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keptTimeout)
 		defer cancel()
 		return nil, c.openKept(ctx, id)
@@ -50,10 +52,11 @@ func (c *Catalog) Kept(ctx context.Context, id string) (*Release, error) {
 	if r := c.recall(id); r != nil {
 		return r, nil
 	}
-	return nil, fmt.Errorf("release %s: more releases are asked for than are kept open", id)
+	return nil, fmt.Errorf("release %s: too many earlier releases are requested at a time", id)
 }
 
-// openKept puts a release among those kept open; the one used longest ago makes room.
+// openKept adds a release to the open earlier ones. If there are too many, the least recently used
+// one is closed.
 func (c *Catalog) openKept(ctx context.Context, id string) error {
 	man, err := c.mirror.manifest(ctx, id)
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -67,25 +70,25 @@ func (c *Catalog) openKept(ctx context.Context, id string) error {
 	if c.closed {
 		return ErrNoRelease
 	}
-	c.kept = slices.Insert(c.kept, 0, newRelease(c.mirror, man))
-	for len(c.kept) > maxKept {
-		c.kept[maxKept].Done()
-		c.kept = c.kept[:maxKept]
+	c.earlier = slices.Insert(c.earlier, 0, newRelease(c.mirror, man))
+	for len(c.earlier) > maxKept {
+		c.earlier[maxKept].Done()
+		c.earlier = c.earlier[:maxKept]
 	}
 	return nil
 }
 
-// recall gives a release that is kept open, and moves it to the front.
+// recall returns an open earlier release, and marks it as the most recently used.
 func (c *Catalog) recall(id string) *Release {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.kept, func(r *Release) bool { return r.ID() == id })
+	i := slices.IndexFunc(c.earlier, func(r *Release) bool { return r.ID() == id })
 	if i < 0 {
 		return nil
 	}
-	r := c.kept[i]
-	copy(c.kept[1:i+1], c.kept[:i])
-	c.kept[0] = r
+	r := c.earlier[i]
+	copy(c.earlier[1:i+1], c.earlier[:i])
+	c.earlier[0] = r
 	r.hold()
 	return r
 }

@@ -29,8 +29,8 @@ func TestKept(t *testing.T) {
 		}
 		r.Done()
 	}
-	if n := len(c.kept); n != maxKept {
-		t.Errorf("%d releases are kept open, want %d", n, maxKept)
+	if n := len(c.earlier); n != maxKept {
+		t.Errorf("%d releases are open, want %d", n, maxKept)
 	}
 	for _, unknown := range []string{strings.Repeat("0", 32), "", "current", "../../current", strings.ToUpper(ids[0])} {
 		if _, err := c.Kept(t.Context(), unknown); !errors.Is(err, ErrNoRelease) {
@@ -39,10 +39,10 @@ func TestKept(t *testing.T) {
 	}
 	w.store.fail(objectstore.ErrUnreachable)
 	if _, err := c.Kept(t.Context(), ids[0]); !errors.Is(err, objectstore.ErrUnreachable) {
-		t.Errorf("Kept without the store: %v: it must not be said that there is no such release", err)
+		t.Errorf("Kept without the store: %v, want ErrUnreachable", err)
 	}
 	if r, err := c.Kept(t.Context(), ids[len(ids)-2]); err != nil {
-		t.Errorf("a release that is open: %v", err)
+		t.Errorf("an open release: %v", err)
 	} else {
 		r.Done()
 	}
@@ -59,29 +59,29 @@ func TestSince(t *testing.T) {
 		next catalogtest.Library
 		want string
 	}{
-		{"nothing but the order of time", library("M0 0h1z"), ""},
-		{"a drawing", library("M9 9h9z"), "icon/one/home library"},
-		{"a drawing more", edit(func(l catalogtest.Library) { l.Add("two", catalogtest.Square("moon", "M0 0h3z", 16)) }), "icon/two/moon library"},
-		{"a drawing less", edit(func(l catalogtest.Library) { delete(l["one"].Drawings, "house") }), "icon/one/house library"},
-		{"what is known of a drawing", edit(func(l catalogtest.Library) {
-			d := l["one"].Drawings["house"]
+		{"nothing but the time", library("M0 0h1z"), ""},
+		{"an SVG", library("M9 9h9z"), "icon/one/home library"},
+		{"an additional icon", edit(func(l catalogtest.Library) { l.Add("two", catalogtest.Square("moon", "M0 0h3z", 16)) }), "icon/two/moon library"},
+		{"a removed icon", edit(func(l catalogtest.Library) { delete(l["one"].Icons, "house") }), "icon/one/house library"},
+		{"the metadata of an icon", edit(func(l catalogtest.Library) {
+			d := l["one"].Icons["house"]
 			d.Meta.Categories = []string{"Buildings"}
 			l.Add("one", d)
 		}), "icon/one/house library"},
-		{"a pack more", edit(func(l catalogtest.Library) { l.Add("three", catalogtest.Square("sun", "M0 0h3z", 16)) }), "library pack/three"},
-		{"a pack less", edit(func(l catalogtest.Library) { delete(l, "two") }), "library pack/two"},
+		{"an additional pack", edit(func(l catalogtest.Library) { l.Add("three", catalogtest.Square("sun", "M0 0h3z", 16)) }), "library pack/three"},
+		{"a removed pack", edit(func(l catalogtest.Library) { delete(l, "two") }), "library pack/two"},
 		{"a licence", edit(func(l catalogtest.Library) {
 			l["two"].SetLicense(icon.License{SPDX: "ISC", Title: "ISC License", URL: "https://spdx.org/licenses/ISC.html"})
 		}), "library pack/two"},
-		{"what lists alone say", edit(func(l catalogtest.Library) { l["two"].Version = "2" }), "library"},
+		{"a field that only lists have", edit(func(l catalogtest.Library) { l["two"].Version = "2" }), "library"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t)
 			first := w.publish(library("M0 0h1z"))
 			second := w.publish(row.next)
-			for _, how := range []string{"of a release that was kept", "of the one before"} {
+			for _, how := range []string{"from an earlier release", "from the previous release"} {
 				c := w.open()
-				if how == "of the one before" {
+				if how == "from the previous release" {
 					if err := w.Switch(t.Context(), first.ID, t0); err != nil {
 						t.Fatal(err)
 					}
@@ -105,7 +105,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// After a rollback the number of a publication is given out again; what it stands for is not the same.
+// TestSinceAcrossRollback checks that Since compares correctly after a rollback, although a
+// sequence number is used again for a different release.
 func TestSinceAcrossRollback(t *testing.T) {
 	w := newWorld(t)
 	w.publish(library("M0 0h1z"))
@@ -113,16 +114,16 @@ func TestSinceAcrossRollback(t *testing.T) {
 	undone := w.publish(library("M1 1h1z"))
 	w.watcher.look(t.Context(), c)
 
-	other := newWorld(t) // whose second publication is another one
+	other := newWorld(t) // its second publication differs
 	other.Store = w.Store
 	other.publish(library("M0 0h1z"))
 	other.publish(library("M2 2h2z"))
 	w.watcher.look(t.Context(), c)
-	w.wantDrawing(c, "M2 2h2z")
+	w.wantPath(c, "M2 2h2z")
 	r := c.Current()
 	defer r.Done()
 	if got := c.Since(t.Context(), r, undone.ID); !slices.Contains(got.Keys, "icon/one/home") {
-		t.Errorf("Since = %+v, want icon/one/home in it", got)
+		t.Errorf("Since = %+v, want it to include icon/one/home", got)
 	}
 }
 

@@ -14,19 +14,20 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// A mirror is the folder in which the objects of a release lie under the keys that they have in the store. Archives are shared by the releases that
-// have them in common: one is fetched, hashed and opened once, and closed and removed when no release uses it any more.
+// A mirror is the folder with the objects of a release, under their keys in the store. Releases
+// share the archives that they have in common: the mirror fetches, hashes and opens each archive
+// once, and closes and removes it when no release uses it any more.
 type mirror struct {
 	dir     string
 	store   objectstore.Reader
 	counts  *counts
-	closing atomic.Bool // set at the end: files are closed then, but stay for the next start
+	closing atomic.Bool // set at the end, when files are closed but stay for the next start
 
 	mu   sync.Mutex
 	open map[string]*archive // by hash
 }
 
-// maxManifest bounds what is read as a manifest; that of 243 packs has about 300 KB.
+// maxManifest bounds the size of a manifest; one with 243 packs has about 300 KB.
 const maxManifest = 64 << 20
 
 func openMirror(dir string, store objectstore.Reader) (*mirror, error) {
@@ -36,12 +37,12 @@ func openMirror(dir string, store objectstore.Reader) (*mirror, error) {
 		}
 	}
 	m := &mirror{dir: dir, store: store, open: map[string]*archive{}}
-	return m, m.sweep(tempDir, nil) // downloads that a crash cut off
+	return m, m.sweep(tempDir, nil) // removes incomplete downloads of a crash
 }
 
 func (m *mirror) path(key string) string { return filepath.Join(m.dir, filepath.FromSlash(key)) }
 
-// storeCurrent is the id of the release that the store names.
+// storeCurrent returns the id of the release that the store names as current.
 func (m *mirror) storeCurrent(ctx context.Context) (string, error) {
 	data, err := objectstore.ReadAll(ctx, m.store, release.CurrentKey, 1<<16)
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -61,8 +62,9 @@ func currentID(data []byte) (string, error) {
 	return c.Release, nil
 }
 
-// manifest reads the manifest of a release from the store. The mirror's copy does only where the store can't be reached: the history of
-// a release is not part of its id, and the store's is the latest.
+// manifest reads the manifest of a release from the store. The mirror's copy is used only if the
+// store is unreachable: the history is not part of a release's id, and the store has the latest
+// history.
 func (m *mirror) manifest(ctx context.Context, id string) (*release.Manifest, error) {
 	key := release.ManifestKey(id)
 	data, err := objectstore.ReadAll(ctx, m.store, key, maxManifest)
@@ -77,13 +79,13 @@ func parseManifest(key, id string, data []byte) (*release.Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
-	if man.ID != id { // a whole manifest in a wrong place
-		return nil, fmt.Errorf("reading %s: it is of another release: %w", key, release.ErrDamaged)
+	if man.ID != id { // a valid manifest under the wrong key
+		return nil, fmt.Errorf("reading %s: it belongs to another release: %w", key, release.ErrDamaged)
 	}
 	return man, nil
 }
 
-// ownManifest is that of the release that was current when the mirror was last in use.
+// ownManifest returns the manifest of the release that was current when the mirror was last used.
 func (m *mirror) ownManifest() (*release.Manifest, error) {
 	data, err := os.ReadFile(m.path(release.CurrentKey))
 	if err != nil {
@@ -100,20 +102,21 @@ func (m *mirror) ownManifest() (*release.Manifest, error) {
 	return parseManifest(key, id, data)
 }
 
-// remember makes man the mirror's own release: the one to start from when the store is gone.
-func (m *mirror) remember(man *release.Manifest) error {
+// setCurrent records man as the mirror's own release, from which to start if the store is
+// unreachable.
+func (m *mirror) setCurrent(man *release.Manifest) error {
 	key := release.ManifestKey(man.ID)
-	if err := m.write(key, man.Encode()); err != nil {
+	if err := m.saveBytes(key, man.Encode()); err != nil {
 		return err
 	}
 	now := release.Current{Release: man.ID, Published: man.Created}
-	if err := m.write(release.CurrentKey, now.Encode()); err != nil {
+	if err := m.saveBytes(release.CurrentKey, now.Encode()); err != nil {
 		return err
 	}
 	return m.sweep(release.ManifestPrefix, func(name string) bool { return name == man.ID })
 }
 
-// sweep removes what lies in a folder of the mirror but for what keep says.
+// sweep removes the entries of a folder of the mirror, except those for which keep returns true.
 func (m *mirror) sweep(sub string, keep func(name string) bool) error {
 	entries, err := os.ReadDir(filepath.Join(m.dir, sub))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/iconedge/iconedge/icon"
 
-// Near gives names in the pack that are close to one that it has not.
+// Near returns names in the pack that are similar to a name that it lacks.
 func (p *Pack) Near(name string) []string {
 	a := p.archive.Load()
 	if a == nil {
@@ -11,8 +11,8 @@ func (p *Pack) Near(name string) []string {
 	return icon.Near(a, name)
 }
 
-// Shows is that of an icon.Shelf.
-func (a *archive) Shows(name string) (there, visible bool) {
+// Lookup implements icon.NameList.
+func (a *archive) Lookup(name string) (there, visible bool) {
 	e, there := a.Find(name)
 	if !there {
 		return false, false
@@ -21,7 +21,7 @@ func (a *archive) Shows(name string) (there, visible bool) {
 	return true, err == nil && !m.Hidden
 }
 
-// Near gives keys of visible packs that are close to one that there is not.
+// Near returns keys of visible packs that are similar to a key that does not exist.
 func (r *Release) Near(key string) []string {
 	return icon.NearKeys(func(yield func(string) bool) {
 		for _, p := range r.order {

@@ -30,8 +30,8 @@ func TestNear(t *testing.T) {
 	p, _ := r.Pack("one")
 	for _, row := range []struct{ name, want string }{
 		{"hoem", "home"},      // two letters exchanged
-		{"homme", "home"},     // one too many, far from home in the order
-		{"acount", "account"}, // one lost
+		{"homme", "home"},     // one letter added, so that it sorts far from home
+		{"acount", "account"}, // one letter missing
 		{"home-outlin", "home-outline home"},
 		{"house-outline", "home-outline house"},
 		{"homex", "home"}, // not homes, which is hidden
@@ -53,7 +53,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// The contract gives close names 200 µs; the largest packs have some 15,000 names, many of them alike.
+// BenchmarkNear measures the search for similar names, which must take at most 200 µs. The largest
+// packs have about 15,000 names, many of them alike.
 func BenchmarkNear(b *testing.B) {
 	w := newWorld(b)
 	l := catalogtest.Library{}

@@ -13,8 +13,8 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// A Release is one immutable state of the library. Whoever was given one calls Done when the last use of it, and of the
-// icons read from it, is over.
+// A Release is one immutable state of the library. A caller that gets one must call Done after its
+// last use of the release and of the icons in it.
 type Release struct {
 	mirror   *mirror
 	manifest *release.Manifest
@@ -25,7 +25,7 @@ type Release struct {
 	users    atomic.Int64
 }
 
-// newRelease has no archive open yet. It has one user: the caller.
+// newRelease makes a release without open archives. It has one user: the caller.
 func newRelease(m *mirror, man *release.Manifest) *Release {
 	r := &Release{mirror: m, manifest: man, packs: make(map[string]*Pack, len(man.Packs))}
 	for i := range man.Packs {
@@ -38,10 +38,11 @@ func newRelease(m *mirror, man *release.Manifest) *Release {
 	return r
 }
 
-// parallel is how many objects are fetched and hashed at a time: enough for the network, and for the processors of a small machine.
+// parallel is the number of objects that are fetched and hashed at a time. It is enough to use the
+// network, and the processors of a small machine.
 const parallel = 4
 
-// openWhole opens a release with all that it has: what it gives needs no store any more.
+// openWhole opens a release with all its objects, so that it needs the store no more.
 func openWhole(ctx context.Context, m *mirror, man *release.Manifest) (*Release, error) {
 	r := newRelease(m, man)
 	g, ctx := errgroup.WithContext(ctx)
@@ -63,7 +64,7 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest) (*Release,
 	return r, nil
 }
 
-// hold adds a user, unless the last one has left already.
+// hold adds a user, unless the last user has already called Done.
 func (r *Release) hold() bool {
 	for {
 		n := r.users.Load()
@@ -76,43 +77,45 @@ func (r *Release) hold() bool {
 	}
 }
 
-// Done ends one use of the release. After the last, its files are closed.
+// Done ends one use of the release. After the last one, its files are closed.
 func (r *Release) Done() {
 	if r.users.Add(-1) > 0 {
 		return
 	}
 	for _, p := range r.order {
 		if a := p.archive.Load(); a != nil {
-			r.mirror.giveBack(a)
+			r.mirror.putBack(a)
 		}
 	}
 }
 
-// ID is the hash of what is in the release.
+// ID returns the hash of the content of the release.
 func (r *Release) ID() string { return r.manifest.ID }
 
-// Created is when the release was published first.
+// Created returns the time at which the release was first published.
 func (r *Release) Created() time.Time { return r.manifest.Created }
 
-// Index is the search index, as it was published; nil in an earlier release.
+// Index returns the search index as published, or nil in an earlier release.
 func (r *Release) Index() []byte { return r.index }
 
-// Whole reports whether all of the release is open: the current one is, earlier ones are opened as they are asked for.
+// Whole reports whether all of the release is open. That holds for the current one; earlier ones
+// open their archives when they are needed.
 func (r *Release) Whole() bool { return r.index != nil }
 
-// Prepared is what Options.Prepare made of the release; nil in an earlier one.
+// Prepared returns the result of Options.Prepare for the release, or nil in an earlier one.
 func (r *Release) Prepared() any { return r.prepared }
 
-// Packs are all packs by key, the hidden ones included.
+// Packs returns all packs by key, including hidden ones.
 func (r *Release) Packs() []*Pack { return r.order }
 
-// Pack finds a pack by its key, also a hidden one.
+// Pack finds a pack by its key, even a hidden one.
 func (r *Release) Pack(key string) (*Pack, bool) {
 	p, ok := r.packs[key]
 	return p, ok
 }
 
-// A Pack is a pack in a release. Hidden ones are served by name and left out of lists.
+// A Pack is a pack in a release. Clients can get icons of a hidden pack by name, but no list shows
+// it.
 type Pack struct {
 	*icon.Pack
 	Hidden bool
@@ -132,7 +135,7 @@ func (p *Pack) open(ctx context.Context, m *mirror) (*archive, error) {
 	if a := p.archive.Load(); a != nil {
 		return a, nil
 	}
-	a, err := m.take(ctx, p.blob)
+	a, err := m.acquire(ctx, p.blob)
 	if err != nil {
 		return nil, fmt.Errorf("pack %s: %w", p.Pack.Pack, err)
 	}

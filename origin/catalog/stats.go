@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Stats is what a catalog has counted since it was opened, and what it serves. Release is "" where there is none.
+// Stats holds the state of a catalog and its counts since it was opened. Release is "" if there is
+// none.
 type Stats struct {
 	Release     string
 	Created     time.Time
 	Packs       int
 	Switches    int64  // releases made current, the first included
-	Refused     int64  // tries at a release that stayed refused
-	StoreErrors int64  // failed looks at the store
+	Refused     int64  // attempts to open a release that failed
+	StoreErrors int64  // failed checks of the store
 	Fetched     int64  // bytes copied from the store
-	Err         string // why the store is not followed at the moment; "" when it is
+	Err         string // the reason why the store is not followed at the moment; "" when it is
 }
 
 type counts struct {
@@ -23,7 +24,7 @@ type counts struct {
 	err                                     atomic.Pointer[string]
 }
 
-// failed notes how the last look at the store went.
+// failed records the result of the last check of the store; nil means success.
 func (n *counts) failed(err error) {
 	if err == nil {
 		n.err.Store(nil)
@@ -43,7 +44,7 @@ func (n *counts) lastError() string {
 	return ""
 }
 
-// Stats tells what was counted.
+// Stats returns the current counts.
 func (c *Catalog) Stats() Stats {
 	s := Stats{
 		Switches: c.counts.switches.Load(), Refused: c.counts.refused.Load(), StoreErrors: c.counts.storeErrors.Load(),

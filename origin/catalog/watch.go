@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// maxPatience bounds how many polls pass between two tries at a release that was refused: fetching a damaged archive once a
-// second would help nobody.
-const maxPatience = 16
+// maxBackoff bounds the number of polls that are skipped between two attempts to open a refused
+// release: it would not help to fetch a damaged archive once a second.
+const maxBackoff = 16
 
-// Watch looks for a new release every Options.Poll, until ctx ends. What goes wrong is logged when it begins and when it is over, and
-// counted; the release that is current stays so.
+// Watch checks for a new release every Options.Poll, until ctx ends. It counts errors, and logs
+// when they begin and when they end; the current release stays current.
 func (c *Catalog) Watch(ctx context.Context) {
 	tick := time.NewTicker(c.opts.Poll)
 	defer tick.Stop()
-	w := watcher{patience: 1, said: c.counts.lastError()}
+	w := watcher{backoff: 1, logged: c.counts.lastError()}
 	for {
 		select {
 		case <-ctx.Done():
@@ -25,22 +25,22 @@ func (c *Catalog) Watch(ctx context.Context) {
 	}
 }
 
-// A watcher is what Watch remembers from one look to the next.
+// A watcher is the state of Watch between two checks.
 type watcher struct {
-	wait     int    // looks to leave out
-	patience int    // looks to leave out after the next refusal
-	refused  string // id of the release that was refused last
-	said     string // the error that the log has
+	skip    int    // number of checks to skip
+	backoff int    // number of checks to skip after the next refusal
+	refused string // id of the last refused release
+	logged  string // the error that was last logged
 }
 
 func (w *watcher) look(ctx context.Context, c *Catalog) {
 	id, err := c.mirror.storeCurrent(ctx)
 	if err == nil {
 		if id != w.refused {
-			w.wait, w.patience, w.refused = 0, 1, ""
+			w.skip, w.backoff, w.refused = 0, 1, ""
 		}
-		if w.wait > 0 {
-			w.wait--
+		if w.skip > 0 {
+			w.skip--
 			return
 		}
 		err = c.follow(ctx)
@@ -48,17 +48,17 @@ func (w *watcher) look(ctx context.Context, c *Catalog) {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		w.mended(c)
+		w.recovered(c)
 	default:
 		w.failed(c, id, err)
 	}
 }
 
-func (w *watcher) mended(c *Catalog) {
-	if w.said != "" {
+func (w *watcher) recovered(c *Catalog) {
+	if w.logged != "" {
 		c.opts.Log.Info("following the store again", "release", c.current.Load().ID())
 	}
-	w.said, w.wait, w.patience, w.refused = "", 0, 1, ""
+	w.logged, w.skip, w.backoff, w.refused = "", 0, 1, ""
 	c.counts.failed(nil)
 }
 
@@ -66,15 +66,15 @@ func (w *watcher) failed(c *Catalog, id string, err error) {
 	c.counts.failed(err)
 	if id != "" { // the store named a release that can't be had
 		c.counts.refused.Add(1)
-		w.refused, w.wait = id, w.patience
-		w.patience = min(2*w.patience, maxPatience)
+		w.refused, w.skip = id, w.backoff
+		w.backoff = min(2*w.backoff, maxBackoff)
 	}
-	if err.Error() == w.said {
+	if err.Error() == w.logged {
 		return
 	}
-	w.said = err.Error()
+	w.logged = err.Error()
 	if now := c.current.Load(); now != nil {
-		c.opts.Log.Error("staying on the release that is served", "release", now.ID(), "refused", id, "because", err)
+		c.opts.Log.Error("new release refused; serving the previous one", "release", now.ID(), "refused", id, "because", err)
 		return
 	}
 	c.opts.Log.Warn("no release to serve yet", "because", err)

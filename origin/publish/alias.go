@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -13,12 +14,20 @@ import (
 
 const defaultSide = 16 // of an icon that gives none, and whose pack gives none: defaultIconDimensions of @iconify/utils
 
+// maxChain is how many aliases may lie between a name and its icon, itself among them. In @iconify/json there is at most one.
+const maxChain = 32
+
 // set resolves the aliases and gives every drawing.
-func (c *collection) set() *set {
+func (c *collection) set(ctx context.Context) (*set, error) {
 	s := &set{}
-	in := c.membership()
-	others := map[string][]string{} // icon: its aliases
+	in, err := c.membership(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for name, e := range c.icons {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if !icon.ValidKey(name) {
 			s.omit(name, badName(name))
 			continue
@@ -28,34 +37,40 @@ func (c *collection) set() *set {
 			name: name, hidden: merged.hidden(), categories: in[name], draw: drawer(e.Body, merged),
 		})
 	}
+	if err := c.setAliases(ctx, s, in); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.drawings, func(a, b drawing) int { return cmp.Compare(a.name, b.name) })
+	return s, nil
+}
+
+// setAliases adds the aliases, and to their icons that they are also called so.
+func (c *collection) setAliases(ctx context.Context, s *set, in map[string][]string) error {
+	others := map[string][]string{} // icon: its aliases
+	r := resolver{c, map[string]resolved{}}
 	for name := range c.aliases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if _, taken := c.icons[name]; taken { // getIconsTree of @iconify/utils: the icon wins
 			continue
 		}
-		chain, of := c.resolve(name)
+		to := r.resolve(name)
 		switch {
 		case !icon.ValidKey(name):
 			s.omit(name, badName(name))
 			continue
-		case of == "":
-			s.omit(name, "it is an alias of nothing")
+		case to.why != "":
+			s.omit(name, to.why)
 			continue
-		case !icon.ValidKey(of):
+		case !icon.ValidKey(to.of):
 			s.omit(name, "it is an alias of an icon whose name is not valid")
 			continue
 		}
-		merged := bare()
-		for _, link := range chain { // from the alias to the icon, as internalGetIconData does
-			merged = merge(*link, merged)
-		}
-		merged = merge(c.defaults, merged)
-		parent := merge(c.defaults, *c.icons[of])
-		d := drawing{
-			name: name, of: of, same: merged.box() == parent.box() && merged.turn() == parent.turn(),
-			hidden: merged.hidden(), categories: union(in[of], in[name]), draw: drawer(c.icons[of].Body, merged),
-		}
+		d := c.drawAlias(name, to.of)
+		d.categories = union(in[to.of], in[name])
 		if !d.hidden {
-			others[of] = append(others[of], name)
+			others[to.of] = append(others[to.of], name)
 		}
 		s.drawings = append(s.drawings, d)
 	}
@@ -63,8 +78,22 @@ func (c *collection) set() *set {
 		d := &s.drawings[i]
 		d.tags = slices.Sorted(slices.Values(others[d.name]))
 	}
-	slices.SortFunc(s.drawings, func(a, b drawing) int { return cmp.Compare(a.name, b.name) })
-	return s
+	return nil
+}
+
+// drawAlias is the drawing of an alias that resolves to an icon, in at most maxChain steps.
+func (c *collection) drawAlias(name, of string) drawing {
+	merged := bare()
+	for link := name; link != of; link = c.aliases[link].Parent { // from the alias to the icon, as internalGetIconData does
+		merged = merge(*c.aliases[link], merged)
+	}
+	merged = merge(*c.icons[of], merged)
+	merged = merge(c.defaults, merged)
+	parent := merge(c.defaults, *c.icons[of])
+	return drawing{
+		name: name, of: of, same: merged.box() == parent.box() && merged.turn() == parent.turn(),
+		hidden: merged.hidden(), draw: drawer(c.icons[of].Body, merged),
+	}
 }
 
 // badName is what is wrong with the name of something that no icon can be called.
@@ -73,24 +102,6 @@ func badName(name string) string {
 		return fmt.Sprintf("its name has more than %d bytes", icon.MaxKey)
 	}
 	return "its name is not lower-case letters, digits and single hyphens"
-}
-
-// resolve follows an alias to its icon: the aliases on the way and the icon, and its name. It is "" where they lead nowhere.
-func (c *collection) resolve(name string) (chain []*entry, of string) {
-	seen := map[string]bool{}
-	for !seen[name] {
-		seen[name] = true
-		if e, ok := c.icons[name]; ok {
-			return append(chain, e), name
-		}
-		e, ok := c.aliases[name]
-		if !ok {
-			return nil, ""
-		}
-		chain = append(chain, e)
-		name = e.Parent
-	}
-	return nil, "" // it leads back to itself
 }
 
 // merge is mergeIconData of @iconify/utils: the child's sides count before the parent's, flips cancel, turns add up.
@@ -133,16 +144,26 @@ func drawer(body []byte, e entry) func() (svg.Drawing, error) {
 }
 
 // membership turns the categories around: for each name, those that it is in, sorted.
-func (c *collection) membership() map[string][]string {
+func (c *collection) membership(ctx context.Context) (map[string][]string, error) {
 	in := map[string][]string{}
+	type pair struct{ name, category string }
+	known := map[pair]bool{}
 	for _, category := range slices.Sorted(maps.Keys(c.categories)) {
+		title := line(category)
+		if title == "" {
+			continue
+		}
 		for _, name := range c.categories[category] {
-			if known := in[name]; line(category) != "" && !slices.Contains(known, line(category)) {
-				in[name] = append(known, line(category))
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if p := (pair{name, title}); !known[p] {
+				known[p] = true
+				in[name] = append(in[name], title)
 			}
 		}
 	}
-	return in
+	return in, nil
 }
 
 func union(a, b []string) []string {

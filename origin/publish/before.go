@@ -64,7 +64,7 @@ func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) 
 	}
 	defer r.Close()
 	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(f, h), r); err != nil {
+	if _, err := io.Copy(io.MultiWriter(f, h), reader{ctx, r}); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != blob.Hash {
@@ -74,4 +74,17 @@ func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) 
 		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
 	return b, nil
+}
+
+// A reader ends with its context.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r reader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
 }

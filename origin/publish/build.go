@@ -74,8 +74,8 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 		total += s.size()
 	}
 	p.Progress.Step("looking for what has changed", total)
-	return packs, p.each(ctx, packs, func(_ context.Context, k *pack) error {
-		digest, err := digest(k)
+	return packs, p.each(ctx, packs, func(ctx context.Context, k *pack) error {
+		digest, err := digest(ctx, k)
 		if err != nil {
 			return fmt.Errorf("reading the pack %s: %w", k.about().key, err)
 		}
@@ -95,14 +95,14 @@ func (prev *previous) pack(key string) (*release.PackEntry, bool) {
 	return prev.manifest.Pack(key)
 }
 
-func digest(s source) (string, error) {
+func digest(ctx context.Context, s source) (string, error) {
 	h := sha256.New()
 	about, err := json.Marshal(s.about())
 	if err != nil {
 		return "", err
 	}
 	fmt.Fprintf(h, "%s\n%s\n%s\n", builder, s.about().key, about)
-	if err := s.digest(h); err != nil {
+	if err := s.digest(ctx, h); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -21,15 +21,23 @@ const packFileName = "pack.json"
 // A folder is one pack of SVG files, not yet read.
 type folder struct {
 	info
-	path  string
-	files []fs.FileInfo // those that end like a drawing, sorted by name
+	tree  *tree
+	name  string
+	files []svgFile // those that end like a drawing, sorted by name
 	bytes int64
+}
+
+// An svgFile is what is known of a file before it is read.
+type svgFile struct {
+	name string
+	size int64
+	why  string // it is left out unread; empty: it is not
 }
 
 // openFolders opens a folder of packs. Folders without a pack.json and without drawings, and those that start with a dot, are
 // none of ours; one with drawings and no pack.json has no licence, which sources complains of.
-func openFolders(path string) ([]source, error) {
-	entries, err := os.ReadDir(path)
+func openFolders(t *tree) ([]source, error) {
+	entries, err := t.ReadDir(".")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
@@ -38,7 +46,7 @@ func openFolders(path string) ([]source, error) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		f, err := openFolder(filepath.Join(path, e.Name()), e.Name())
+		f, err := openFolder(t, e.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -49,30 +57,34 @@ func openFolders(path string) ([]source, error) {
 	return packs, nil
 }
 
-func openFolder(path, key string) (*folder, error) {
-	entries, err := os.ReadDir(path)
+func openFolder(t *tree, key string) (*folder, error) {
+	fi, err := t.Stat(key)
+	if err == nil && !fi.IsDir() {
+		return nil, nil // a file beside the packs
+	}
 	if err != nil {
-		if fi, err := os.Stat(path); err == nil && !fi.IsDir() {
-			return nil, nil // a file beside the packs
-		}
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	f := &folder{path: path}
+	entries, err := t.ReadDir(key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	f := &folder{tree: t, name: key}
 	for _, e := range entries {
-		if !strings.EqualFold(filepath.Ext(e.Name()), ".svg") || strings.HasPrefix(e.Name(), ".") {
+		if !strings.EqualFold(path.Ext(e.Name()), ".svg") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		fi, err := os.Stat(filepath.Join(path, e.Name())) // follows links
+		file, err := f.look(e.Name())
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
-		f.files = append(f.files, named{fi, e.Name()})
-		f.bytes += fi.Size()
+		f.files = append(f.files, file)
+		f.bytes += file.size
 	}
-	slices.SortFunc(f.files, func(a, b fs.FileInfo) int { return cmp.Compare(a.Name(), b.Name()) })
-	from := filepath.Join(path, packFileName)
-	err = readJSON(from, &f.info)
-	f.key, f.from = key, from
+	slices.SortFunc(f.files, func(a, b svgFile) int { return cmp.Compare(a.name, b.name) })
+	from := path.Join(key, packFileName)
+	err = readJSON(t, from, &f.info)
+	f.key, f.from = key, t.full(from)
 	if errors.Is(err, os.ErrNotExist) {
 		if len(f.files) == 0 {
 			return nil, nil
@@ -82,58 +94,66 @@ func openFolder(path, key string) (*folder, error) {
 	return f, err
 }
 
-// named is what Stat says of the target of a link, under the link's name.
-type named struct {
-	fs.FileInfo
-	name string
+// look finds out whether a file can be read.
+func (f *folder) look(name string) (svgFile, error) {
+	fi, err := f.tree.Stat(path.Join(f.name, name)) // follows links
+	if errors.Is(err, errLeaves) {
+		return svgFile{name: name, why: errLeaves.Error()}, nil
+	}
+	if err != nil {
+		return svgFile{}, err
+	}
+	file := svgFile{name: name, size: fi.Size()}
+	switch {
+	case !fi.Mode().IsRegular(): // reading a pipe might never end
+		file.why = errNotFile.Error()
+	case fi.Size() > svg.MaxBytes:
+		file.why = fmt.Sprintf("it is larger than %d bytes", svg.MaxBytes)
+	}
+	return file, nil
 }
-
-func (n named) Name() string { return n.name }
 
 func (f *folder) about() *info { return &f.info }
 func (f *folder) size() int64  { return f.bytes }
 
-func (f *folder) digest(w io.Writer) error {
-	for _, fi := range f.files {
-		if _, err := fmt.Fprintf(w, "%q %d\n", fi.Name(), fi.Size()); err != nil {
+func (f *folder) digest(ctx context.Context, w io.Writer) error {
+	for _, file := range f.files {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if unreadable(fi) != "" {
+		if _, err := fmt.Fprintf(w, "%q %d\n", file.name, file.size); err != nil {
+			return err
+		}
+		if file.why != "" {
+			if file.why == errLeaves.Error() {
+				fmt.Fprintln(w, file.why) // it has no size of its own
+			}
 			continue
 		}
-		if err := copyFile(w, filepath.Join(f.path, fi.Name())); err != nil {
+		if err := f.tree.copyTo(w, path.Join(f.name, file.name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unreadable says why a file is left out unread, if it is.
-func unreadable(fi fs.FileInfo) string {
-	switch {
-	case !fi.Mode().IsRegular(): // reading a pipe might never end
-		return "it is not a file"
-	case fi.Size() > svg.MaxBytes:
-		return fmt.Sprintf("it is larger than %d bytes", svg.MaxBytes)
-	}
-	return ""
-}
-
-func (f *folder) read(context.Context) (*set, error) {
+func (f *folder) read(ctx context.Context) (*set, error) {
 	s := &set{}
-	for _, fi := range f.files {
-		name, plain := strings.CutSuffix(fi.Name(), ".svg")
+	for _, file := range f.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		name, plain := strings.CutSuffix(file.name, ".svg")
 		if !plain || !icon.ValidKey(name) {
-			s.omit(fi.Name(), badName(name))
+			s.omit(file.name, badName(name))
 			continue
 		}
-		if why := unreadable(fi); why != "" {
-			s.omit(name, why)
+		if file.why != "" {
+			s.omit(name, file.why)
 			continue
 		}
-		path := filepath.Join(f.path, fi.Name())
 		s.drawings = append(s.drawings, drawing{name: name, draw: func() (svg.Drawing, error) {
-			doc, err := os.ReadFile(path)
+			doc, err := fs.ReadFile(f.tree, path.Join(f.name, file.name))
 			if err != nil {
 				return svg.Drawing{}, err
 			}

@@ -8,82 +8,103 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 )
 
 // A packFile is one pack in Iconify's form (IconifyJSON of @iconify/types), not yet read.
 type packFile struct {
 	info
-	path     string
+	tree     *tree
+	path     string // in the tree
 	metadata string // another file with the categories, or ""
 	bytes    int64
 }
 
 // openLibrary opens the npm package of @iconify/json. A pack that its collections.json lacks is hidden.
-func openLibrary(path string) ([]source, error) {
+func openLibrary(t *tree) ([]source, error) {
 	var listed map[string]json.RawMessage
-	if err := readJSON(filepath.Join(path, "collections.json"), &listed); err != nil {
+	if err := readJSON(t, "collections.json", &listed); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(globQuote(path), "json", "*.json"))
-	if err != nil {
+	const dir = "json"
+	files, err := t.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	var packs []source
 	for _, file := range files {
-		f := &packFile{path: file}
-		if raw, ok := listed[strings.TrimSuffix(filepath.Base(file), ".json")]; ok {
-			err = json.Unmarshal(raw, &f.info)
-		} else {
-			f.info, err = ownInfo(file)
-			f.Hidden = true
+		key, ok := strings.CutSuffix(file.Name(), ".json")
+		if !ok {
+			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrSource, file, err)
-		}
-		f.key, f.from = strings.TrimSuffix(filepath.Base(file), ".json"), file
+		f := &packFile{tree: t, path: path.Join(dir, file.Name())}
+		from := t.full(f.path)
 		if err := f.stat(); err != nil {
 			return nil, err
 		}
+		if raw, ok := listed[key]; ok {
+			err = json.Unmarshal(raw, &f.info)
+		} else {
+			f.info, err = ownInfo(t, f.path)
+			f.Hidden = true
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrSource, from, err)
+		}
+		f.key, f.from = key, from
 		packs = append(packs, f)
 	}
 	return packs, nil
 }
 
 // openPackage opens an npm package of @iconify-json. The info that is part of icons.json counts where there is no info.json.
-func openPackage(path string) ([]source, error) {
-	f := &packFile{path: filepath.Join(path, "icons.json")}
+func openPackage(t *tree) ([]source, error) {
+	f := &packFile{tree: t, path: "icons.json"}
 	var about struct {
 		info
 		Prefix string `json:"prefix"`
 	}
-	from := filepath.Join(path, "info.json")
-	err := readJSON(from, &about)
+	if err := f.stat(); err != nil {
+		return nil, err
+	}
+	from := "info.json"
+	err := readJSON(t, from, &about)
 	if errors.Is(err, os.ErrNotExist) {
 		from = f.path
-		about.info, err = ownInfo(f.path)
+		about.info, err = ownInfo(t, f.path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrSource, from, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.full(from), err)
 	}
 	f.info = about.info
-	f.from = from
+	f.from = t.full(from)
 	if f.key = about.Prefix; f.key == "" {
-		if f.key, err = ownPrefix(f.path); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrSource, f.path, err)
+		if f.key, err = ownPrefix(t, f.path); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.full(f.path), err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(path, "metadata.json")); err == nil {
-		f.metadata = filepath.Join(path, "metadata.json")
+	switch file, err := t.Open("metadata.json"); {
+	case err == nil:
+		file.Close()
+		f.metadata = "metadata.json"
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	return []source{f}, f.stat()
+	return []source{f}, nil
 }
 
+// stat finds out how large the file is, and that it can be read.
 func (f *packFile) stat() error {
-	fi, err := os.Stat(f.path)
+	file, err := f.tree.large().Open(f.path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	defer file.Close()
+	fi, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
@@ -94,43 +115,39 @@ func (f *packFile) stat() error {
 func (f *packFile) about() *info { return &f.info }
 func (f *packFile) size() int64  { return f.bytes }
 
-func (f *packFile) digest(w io.Writer) error {
-	for _, path := range []string{f.path, f.metadata} {
-		if path == "" {
-			continue
-		}
-		if err := copyFile(w, path); err != nil {
-			return err
-		}
+func (f *packFile) digest(_ context.Context, w io.Writer) error {
+	if err := f.tree.large().copyTo(w, f.path); err != nil || f.metadata == "" {
+		return err
 	}
-	return nil
+	return f.tree.copyTo(w, f.metadata)
 }
 
 // read decodes the file icon by icon: what is held is the bodies, and once.
 func (f *packFile) read(ctx context.Context) (*set, error) {
-	file, err := os.Open(f.path)
+	file, err := f.tree.large().Open(f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
+	from := f.tree.full(f.path)
 	d := json.NewDecoder(bufio.NewReaderSize(file, 1<<16))
 	c := collection{icons: map[string]*entry{}, aliases: map[string]*entry{}, defaults: bare()}
 	if err := c.read(ctx, d); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrSource, f.path, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrSource, from, err)
 	}
 	if c.prefix != f.key {
-		return nil, fmt.Errorf("%w: %s: its prefix is %s, not %s", ErrSource, f.path, printable(c.prefix), f.key)
+		return nil, fmt.Errorf("%w: %s: its prefix is %s, not %s", ErrSource, from, printable(c.prefix), f.key)
 	}
 	if f.metadata != "" {
 		var more struct{ Categories map[string][]string }
-		if err := readJSON(f.metadata, &more); err != nil {
+		if err := readJSON(f.tree, f.metadata, &more); err != nil {
 			return nil, err
 		}
 		if c.categories == nil {
 			c.categories = more.Categories
 		}
 	}
-	return c.set(), nil
+	return c.set(ctx)
 }
 
 // A collection is a pack as its file has it.
@@ -198,8 +215,8 @@ func (c *collection) read(ctx context.Context, d *json.Decoder) error {
 // errFound ends the reading of a file of which one member was wanted.
 var errFound = errors.New("found")
 
-func member(path, wanted string, into any) error {
-	file, err := os.Open(path)
+func member(t *tree, name, wanted string, into any) error {
+	file, err := t.large().Open(name)
 	if err != nil {
 		return err
 	}
@@ -221,24 +238,24 @@ func member(path, wanted string, into any) error {
 }
 
 // ownInfo is the info that is part of a pack's file.
-func ownInfo(path string) (in info, err error) {
-	err = member(path, "info", &in)
+func ownInfo(t *tree, name string) (in info, err error) {
+	err = member(t, name, "info", &in)
 	return in, err
 }
 
-func ownPrefix(path string) (prefix string, err error) {
-	err = member(path, "prefix", &prefix)
+func ownPrefix(t *tree, name string) (prefix string, err error) {
+	err = member(t, name, "prefix", &prefix)
 	return prefix, err
 }
 
 // readJSON reads a small file. The error is ErrSource, and os.ErrNotExist where that is so.
-func readJSON(path string, into any) error {
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(bytes.TrimPrefix(b, []byte("\uFEFF")), into) // editors put the mark there
-	}
+func readJSON(t *tree, name string, into any) error {
+	b, err := fs.ReadFile(t, name)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrSource, path, err)
+		return fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\uFEFF")), into); err != nil { // editors put the mark there
+		return fmt.Errorf("%w: %s: %w", ErrSource, t.full(name), err)
 	}
 	return nil
 }

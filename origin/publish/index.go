@@ -27,7 +27,7 @@ type index struct {
 
 // index takes over the index of the current release if every pack was, and it learned from the same tags, else builds one.
 func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
-	lex, made, err := p.lexicon()
+	lex, made, err := p.lexicon(ctx)
 	if err != nil {
 		return index{}, err
 	}
@@ -55,7 +55,7 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	defer f.Close()
 	h := sha256.New()
 	buf := bufio.NewWriterSize(f, 1<<16)
-	err = search.Build(io.MultiWriter(buf, h), search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: func(yield func(search.Doc) bool) {
+	err = search.Build(ctx, io.MultiWriter(buf, h), search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: func(yield func(search.Doc) bool) {
 		for _, k := range packs {
 			for _, d := range k.docs {
 				if !yield(d) {
@@ -120,6 +120,9 @@ func (k *pack) documents(ctx context.Context, a *release.Archive) error {
 	for e := range a.All() {
 		m, err := a.Meta(e)
 		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if m.Hidden {

@@ -67,6 +67,7 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 	defer os.RemoveAll(work)
 	defer opt.Progress.Done()
 	p := &publication{Options: opt, work: work}
+	defer p.closeTrees()
 	if err := p.run(ctx); err != nil {
 		return Summary{}, err
 	}
@@ -76,10 +77,11 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 // A publication is one call of Publish.
 type publication struct {
 	Options
-	work string
-	prev previous
-	seq  int // of this publication
-	sum  Summary
+	work  string
+	roots []*os.Root // of the sources; closed at the end
+	prev  previous
+	seq   int // of this publication
+	sum   Summary
 }
 
 func (p *publication) run(ctx context.Context) (err error) {

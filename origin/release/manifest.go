@@ -12,14 +12,14 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// An Epoch is a release in which some drawing last changed.
+// An Epoch is a release in which some icon last changed.
 type Epoch struct {
 	Seq     int       `json:"seq"`
 	ID      string    `json:"id"`
 	Created time.Time `json:"created"`
 }
 
-// An Omission is a drawing that was left out, and why, in words.
+// An Omission is an icon that publish left out, with the reason in words.
 type Omission struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -28,28 +28,31 @@ type Omission struct {
 // A PackEntry is one pack in a manifest.
 type PackEntry struct {
 	icon.Pack
-	Hidden  bool       `json:"hidden,omitempty"` // left out of lists and of search
+	Hidden  bool       `json:"hidden,omitempty"` // excluded from lists and search
 	Archive Blob       `json:"archive"`
-	Source  string     `json:"source"` // digest of what it was built from, and of the builder's version
+	Source  string     `json:"source"` // digest of the pack's source and of the builder's version
 	LeftOut []Omission `json:"left_out,omitempty"`
-	Icons   int        `json:"icons"`   // entries of the archive that are icons, hidden ones included
-	Aliases int        `json:"aliases"` // entries that are aliases, hidden ones included
-	Seqs    []int      `json:"seqs"`    // every Seq that a drawing of it has, ascending
+	// Icons counts the entries of the archive that are icons, including hidden ones.
+	Icons   int   `json:"icons"`
+	Aliases int   `json:"aliases"` // entries that are aliases, hidden ones included
+	Seqs    []int `json:"seqs"`    // every Seq of an icon in it, ascending
 }
 
-// A Manifest says what is in a release.
+// A Manifest describes the content of a release.
 type Manifest struct {
-	ID      string      `json:"id"`
-	Seq     int         `json:"seq"` // publications are counted from 1
-	Created time.Time   `json:"created"`
-	Base    string      `json:"base,omitempty"` // the release that was current when this one was made
-	Packs   []PackEntry `json:"packs"`          // sorted by key
+	ID      string    `json:"id"`
+	Seq     int       `json:"seq"` // number of the publication, from 1
+	Created time.Time `json:"created"`
+	// Base is the release that was current when this one was made.
+	Base    string      `json:"base,omitempty"`
+	Packs   []PackEntry `json:"packs"` // sorted by key
 	Index   Blob        `json:"index"`
-	History []Epoch     `json:"history"` // ascending by Seq; at least those that a drawing names
+	History []Epoch     `json:"history"` // ascending by Seq; at least those that an icon refers to
 }
 
-// ComputeID hashes what is in the release, packs and index: the same library has the same id wherever it is published first.
-// When and after what it was made does not count, and neither does what it was made from.
+// ComputeID hashes the content of the release, its packs and index, so that the same library has
+// the same id wherever it is published first. The time, the base and the sources of the release do
+// not count.
 func (m *Manifest) ComputeID() string {
 	packs := slices.Clone(m.Packs)
 	for i := range packs {
@@ -59,14 +62,14 @@ func (m *Manifest) ComputeID() string {
 		Packs []PackEntry
 		Index Blob
 	}{packs, m.Index})
-	if err != nil { // strings and numbers alone; ParseManifest can give no others
+	if err != nil { // strings and numbers only, also from ParseManifest
 		panic(err)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Encode gives the form that ParseManifest reads.
+// Encode returns the form that ParseManifest reads.
 func (m *Manifest) Encode() []byte { return encode(m) }
 
 // ParseManifest reads a manifest and verifies its id. The error is ErrDamaged.
@@ -83,7 +86,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 
 func (m *Manifest) check() error {
 	if m.ID != m.ComputeID() {
-		return fmt.Errorf("its id is not that of what is in it")
+		return fmt.Errorf("its id does not match its content")
 	}
 	if !m.Index.valid() {
 		return fmt.Errorf("its index has no hash")
@@ -113,7 +116,8 @@ func (m *Manifest) Pack(key string) (*PackEntry, bool) {
 	return &m.Packs[i], true
 }
 
-// Changed is the release in which a drawing with that Seq last changed: this one, if its history does not know.
+// Changed returns the release in which an icon with that Seq last changed, or this release if the
+// history does not have that Seq.
 func (m *Manifest) Changed(seq int) Epoch {
 	i, found := slices.BinarySearchFunc(m.History, seq, func(e Epoch, seq int) int { return cmp.Compare(e.Seq, seq) })
 	if !found {

@@ -52,7 +52,7 @@ func TestChanged(t *testing.T) {
 	}{
 		{3, m.History[0]},
 		{7, m.History[1]},
-		{4, Epoch{7, m.ID, t0}}, // nothing is known: it may be as new as the release
+		{4, Epoch{7, m.ID, t0}}, // unknown, so it may be as new as the release
 	} {
 		if got := m.Changed(tt.seq); got != tt.want {
 			t.Errorf("Changed(%d) = %v, want %v", tt.seq, got, tt.want)
@@ -67,15 +67,15 @@ func TestComputeID(t *testing.T) {
 		change func(*Manifest)
 		same   bool
 	}{
-		{"when it was made", func(m *Manifest) { m.Created = t0.Add(time.Hour) }, true},
-		{"its number", func(m *Manifest) { m.Seq = 8 }, true},
-		{"what came before", func(m *Manifest) { m.Base, m.History = "", nil }, true},
-		{"what it was made from", func(m *Manifest) { m.Packs[0].Source, m.Packs[1].LeftOut = "other", nil }, true},
+		{"the time", func(m *Manifest) { m.Created = t0.Add(time.Hour) }, true},
+		{"the sequence number", func(m *Manifest) { m.Seq = 8 }, true},
+		{"the history", func(m *Manifest) { m.Base, m.History = "", nil }, true},
+		{"the sources", func(m *Manifest) { m.Packs[0].Source, m.Packs[1].LeftOut = "other", nil }, true},
 		{"an archive", func(m *Manifest) { m.Packs[0].Archive.Size = 11 }, false},
 		{"a licence", func(m *Manifest) { m.Packs[0].License = "MIT" }, false},
 		{"whether a pack is hidden", func(m *Manifest) { m.Packs[1].Hidden = false }, false},
 		{"the index", func(m *Manifest) { m.Index.Size = 0 }, false},
-		{"a pack more", func(m *Manifest) { m.Packs = m.Packs[:1] }, false},
+		{"the number of packs", func(m *Manifest) { m.Packs = m.Packs[:1] }, false},
 	} {
 		m := sample()
 		tt.change(m)
@@ -97,12 +97,12 @@ func TestDamagedManifest(t *testing.T) {
 		data []byte
 	}{
 		{"nothing", nil},
-		{"half of it", sample().Encode()[:300]},
+		{"a truncated manifest", sample().Encode()[:300]},
 		{"another pack name", bytes.Replace(sample().Encode(), []byte(`"count": 2`), []byte(`"count": 3`), 1)},
 		{"packs out of order", renamed(func(m *Manifest) { m.Packs[0], m.Packs[1] = m.Packs[1], m.Packs[0] })},
 		{"a pack twice", renamed(func(m *Manifest) { m.Packs[1].Pack.Pack = "a" })},
-		{"no key of a pack", renamed(func(m *Manifest) { m.Packs[0].Pack.Pack = "../a" })},
-		{"no hash", renamed(func(m *Manifest) { m.Packs[0].Archive.Hash = "../../etc/passwd" })},
+		{"an invalid pack key", renamed(func(m *Manifest) { m.Packs[0].Pack.Pack = "../a" })},
+		{"an invalid hash", renamed(func(m *Manifest) { m.Packs[0].Archive.Hash = "../../etc/passwd" })},
 		{"no index", renamed(func(m *Manifest) { m.Index = Blob{} })},
 		{"history out of order", renamed(func(m *Manifest) { m.History[0].Seq = 9 })},
 	} {
@@ -143,8 +143,8 @@ func TestSame(t *testing.T) {
 		other Meta
 		want  bool
 	}{
-		{"another number", Meta{Name: "a", Width: 1, Categories: []string{"x"}, Seq: 2}, true},
-		{"no tags, not nil", Meta{Name: "a", Width: 1, Categories: []string{"x"}, Tags: []string{}}, true},
+		{"another sequence number", Meta{Name: "a", Width: 1, Categories: []string{"x"}, Seq: 2}, true},
+		{"empty tags instead of nil", Meta{Name: "a", Width: 1, Categories: []string{"x"}, Tags: []string{}}, true},
 		{"another category", Meta{Name: "a", Width: 1, Categories: []string{"y"}, Seq: 1}, false},
 		{"another width", Meta{Name: "a", Width: 2, Categories: []string{"x"}, Seq: 1}, false},
 	} {
@@ -154,7 +154,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// What is accepted is written back so that it is accepted again, with the same meaning.
+// FuzzParseManifest checks that an accepted manifest, encoded again, is accepted with the same
+// meaning.
 func FuzzParseManifest(f *testing.F) {
 	f.Add(sample().Encode())
 	f.Add([]byte("{}"))

@@ -6,22 +6,24 @@ import (
 	"reflect"
 )
 
-// Meta is what an archive says of a drawing besides the drawing itself. Its JSON is the comment of the drawing's entry; the
-// keys are short, since a library has hundreds of thousands of them.
+// Meta is the metadata of an icon in an archive. Its JSON is the comment of the icon's entry. The
+// keys are short, because a library has hundreds of thousands of them.
 type Meta struct {
-	Name       string   `json:"-"` // the entry's own, without .svg
-	Width      float64  `json:"w"` // in pixels, of the plain drawing
-	Height     float64  `json:"h"`
-	ViewBox    string   `json:"box"`
-	Hidden     bool     `json:"hidden,omitempty"`
-	Monochrome bool     `json:"mono,omitempty"`
-	AliasOf    string   `json:"of,omitempty"` // the icon that it is another name of; never an alias itself
+	Name       string  `json:"-"` // name of the entry, without .svg
+	Width      float64 `json:"w"` // in pixels, of the icon as published
+	Height     float64 `json:"h"`
+	ViewBox    string  `json:"box"`
+	Hidden     bool    `json:"hidden,omitempty"`
+	Monochrome bool    `json:"mono,omitempty"`
+	// AliasOf is the icon that it is an alias of, never an alias itself.
+	AliasOf    string   `json:"of,omitempty"`
 	Categories []string `json:"in,omitempty"`
 	Tags       []string `json:"tags,omitempty"`
-	Seq        int      `json:"seq"` // of the publication in which the drawing, or this Meta, last changed
+	// Seq is the number of the publication that last changed the icon or this Meta.
+	Seq int `json:"seq"`
 }
 
-// Same reports whether two are alike in all but Seq.
+// Same reports whether two are equal except for Seq.
 func (m Meta) Same(other Meta) bool {
 	m.Seq, other.Seq = 0, 0
 	if len(m.Categories)+len(other.Categories) == 0 {
@@ -36,7 +38,7 @@ func (m Meta) Same(other Meta) bool {
 func (m Meta) comment() (string, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
-		return "", fmt.Errorf("describing %s: %w", m.Name, err) // a width that is no number
+		return "", fmt.Errorf("describing %s: %w", m.Name, err) // a width that is not a number
 	}
 	if len(b) > maxComment {
 		return "", fmt.Errorf("describing %s: its categories and tags take more than %d bytes", m.Name, maxComment)

@@ -1,17 +1,17 @@
-// Package release is the form of a release in the object store, written and read side by side: the small object that names
-// the current one, the manifest that says what is in a release, and the archive of a pack. It does no I/O but on the readers
-// and writers that it is given.
+// Package release defines the form of a release in the object store, and reads and writes it: the
+// small object that names the current release, the manifest that describes a release, and the
+// archive of a pack. It does no I/O except on the readers and writers that callers pass.
 //
-// A release is a manifest. It names one archive a pack and one search index by the SHA-256 of their bytes, so that releases
-// share what has not changed:
+// A release is a manifest. It names an archive for each pack and one search index by the SHA-256 of
+// their bytes, so that releases share unchanged objects:
 //
-//	current                       which release is the current one; replaced last
+//	current                       names the current release; replaced last
 //	releases/<id>/release.json    the manifest
 //	packs/<sha256>.zip            an archive: an ordinary ZIP with an entry NAME.svg for each icon and alias
 //	search/<sha256>.idx           a search index, in the form of package search
 //
-// The comment of an archive's entry is the icon's Meta in JSON. An archive is read by its central directory alone: nothing is
-// unpacked before it is asked for.
+// The comment of an archive's entry is the icon's Meta in JSON. Opening an archive reads its
+// central directory only; each icon is decompressed when it is requested.
 package release
 
 import (
@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// ErrDamaged says that bytes are not a manifest, an archive or a current object, or not the one that they should be. Callers
-// add the object's key.
+// ErrDamaged means that bytes are not a valid manifest, archive or current object, or not the
+// expected one. Callers add the key of the object.
 var ErrDamaged = errors.New("damaged")
 
 // CurrentKey is the key of the object that names the current release.
@@ -38,25 +38,25 @@ const (
 
 const manifestName = "/release.json"
 
-// ManifestKey is the key of a release's manifest.
+// ManifestKey returns the key of a release's manifest.
 func ManifestKey(id string) string { return ManifestPrefix + id + manifestName }
 
-// ManifestID is the id of the release whose manifest has that key.
+// ManifestID returns the id of the release whose manifest has that key.
 func ManifestID(key string) (id string, ok bool) {
 	id, found := strings.CutPrefix(key, ManifestPrefix)
 	id, rest := strings.CutSuffix(id, manifestName)
 	return id, found && rest && ValidID(id)
 }
 
-// ArchiveKey is the key of a pack's archive.
+// ArchiveKey returns the key of a pack's archive.
 func ArchiveKey(hash string) string { return ArchivePrefix + hash + ".zip" }
 
-// IndexKey is the key of a search index.
+// IndexKey returns the key of a search index.
 func IndexKey(hash string) string { return IndexPrefix + hash + ".idx" }
 
-// A Blob is an object that is called by what is in it.
+// A Blob names an object by the hash of its content.
 type Blob struct {
-	Hash string `json:"sha256"` // in hexadecimal, lower case
+	Hash string `json:"sha256"` // in lower-case hex
 	Size int64  `json:"size"`   // in bytes
 }
 
@@ -72,10 +72,10 @@ func isHex(s string, n int) bool {
 // Current is the object that names the current release.
 type Current struct {
 	Release   string    `json:"release"`
-	Published time.Time `json:"published"` // when it became the current one
+	Published time.Time `json:"published"` // time at which it became current
 }
 
-// Encode gives the form that ParseCurrent reads.
+// Encode returns the form that ParseCurrent reads.
 func (c Current) Encode() []byte { return encode(c) }
 
 // ParseCurrent reads the object at CurrentKey. The error is ErrDamaged.
@@ -85,14 +85,14 @@ func ParseCurrent(data []byte) (Current, error) {
 		return Current{}, fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
 	if !ValidID(c.Release) {
-		return Current{}, fmt.Errorf("%w: it names no release", ErrDamaged)
+		return Current{}, fmt.Errorf("%w: it names no valid release", ErrDamaged)
 	}
 	return c, nil
 }
 
 func encode(v any) []byte {
 	b, err := json.MarshalIndent(v, "", " ")
-	if err != nil { // strings, numbers and times alone: only a time beyond the year 9999 can't be written
+	if err != nil { // only a time beyond the year 9999 can't be encoded
 		panic(err)
 	}
 	return append(b, '\n')

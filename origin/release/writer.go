@@ -17,17 +17,19 @@ import (
 
 const (
 	extension  = ".svg"
-	maxComment = math.MaxUint16 // of a ZIP entry, in bytes
+	maxComment = math.MaxUint16 // largest comment of a ZIP entry, in bytes
 
-	// MaxDrawing is the largest drawing, in bytes. The largest of Iconify's is a fifteenth of it; without a bound a damaged
-	// directory could ask a reader for any amount of memory.
-	MaxDrawing = 16 << 20
+	// MaxSVG is the largest SVG, in bytes. The largest one of Iconify has a fifteenth of this
+	// size. Without a limit, a damaged directory could make a reader allocate any amount of memory.
+	MaxSVG = 16 << 20
 
-	// level 6 makes archives 1 to 4 % smaller than 4 in the same time; 7 gains another 1 % for half as much time again.
+	// Level 6 makes archives 1 to 4 % smaller than level 4 in the same time; level 7 gains another
+	// 1 % but takes half as much time again.
 	level = 6
 )
 
-// A Writer writes the archive of a pack. The same drawings give the same bytes: there are no times in it.
+// A Writer writes the archive of a pack. The same icons give the same bytes, because an archive has
+// no times.
 type Writer struct {
 	zip     *zip.Writer
 	sum     hash.Hash
@@ -49,16 +51,16 @@ func NewWriter(w io.Writer) *Writer {
 	return aw
 }
 
-// Add writes one drawing. Names must come in ascending order, and be icon.ValidKey.
+// Add writes one icon. Names must be valid by icon.ValidKey, and be added in ascending order.
 func (w *Writer) Add(m Meta, svg []byte) error {
 	switch {
 	case !icon.ValidKey(m.Name):
-		return fmt.Errorf("adding %q: not a name of an icon", m.Name)
+		return fmt.Errorf("adding %q: not a valid icon name", m.Name)
 	case m.Name <= w.last:
-		return fmt.Errorf("adding %s after %s: not in order", m.Name, w.last)
-	case len(svg) > MaxDrawing:
-		return fmt.Errorf("adding %s: larger than %d bytes", m.Name, MaxDrawing)
-	case w.written > math.MaxUint32-2*MaxDrawing:
+		return fmt.Errorf("adding %s after %s: names must ascend", m.Name, w.last)
+	case len(svg) > MaxSVG:
+		return fmt.Errorf("adding %s: larger than %d bytes", m.Name, MaxSVG)
+	case w.written > math.MaxUint32-2*MaxSVG:
 		return fmt.Errorf("adding %s: an archive can't hold more than 4 GiB", m.Name)
 	}
 	comment, err := m.comment()
@@ -70,13 +72,14 @@ func (w *Writer) Add(m Meta, svg []byte) error {
 	if err != nil {
 		return err
 	}
-	// CreateRaw writes sizes and checksum before the data, as readers want them, and no descriptor after it.
+	// CreateRaw writes the sizes and checksum before the data, where readers expect them, and no
+	// data descriptor after it.
 	h := &zip.FileHeader{
 		Name: m.Name + extension, Comment: comment, Method: zip.Deflate, ReaderVersion: 20,
 		CRC32: crc32.ChecksumIEEE(svg), CompressedSize64: uint64(len(deflated)), UncompressedSize64: uint64(len(svg)),
 	}
 	//lint:ignore SA1019 CreateRaw writes this field; Modified is for the others
-	h.ModifiedDate = 1<<5 | 1 // 1 January 1980, the first day that a ZIP knows
+	h.ModifiedDate = 1<<5 | 1 // 1 January 1980, the earliest date of a ZIP
 	h.SetMode(0o644)
 	entry, err := w.zip.CreateRaw(h)
 	if err != nil {
@@ -86,7 +89,7 @@ func (w *Writer) Add(m Meta, svg []byte) error {
 	return err
 }
 
-// deflate is good until the next call.
+// deflate compresses svg. The result is valid until the next call.
 func (w *Writer) deflate(svg []byte) ([]byte, error) {
 	w.buf.Reset()
 	w.flate.Reset(&w.buf)
@@ -99,7 +102,8 @@ func (w *Writer) deflate(svg []byte) ([]byte, error) {
 	return w.buf.Bytes(), nil
 }
 
-// Close writes the directory and tells what the archive is called. It does not close the writer underneath.
+// Close writes the directory and returns the hash and size of the archive. It does not close the
+// underlying writer.
 func (w *Writer) Close() (Blob, error) {
 	if err := w.zip.Close(); err != nil {
 		return Blob{}, err

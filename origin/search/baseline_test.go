@@ -14,8 +14,8 @@ import (
 
 func init() { baseline = fts5 }
 
-// fts5 is SQLite's full-text index over the words of names, with Porter's stems and prefixes, ranked by BM25: what one would
-// take without an engine of one's own.
+// fts5 is SQLite's full-text index over the words of names, with Porter's stems and prefixes,
+// ranked by BM25: a standard engine to compare with.
 func fts5(t testing.TB, docs []Doc) (string, engine) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -57,7 +57,7 @@ func fts5(t testing.TB, docs []Doc) (string, engine) {
 	}
 }
 
-// match is the query in FTS5's language: all words, the last as a beginning.
+// match returns the query in FTS5's language: all words, the last as a prefix.
 func match(text string) string {
 	var words []string
 	for _, w := range split(text) {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -17,28 +18,33 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// ErrDocs says that what Build was given is not a library: a doc of no pack that was given, or one that comes twice.
+// ErrDocs means that the input of Build is not a valid library: a doc belongs to none of its packs,
+// or is repeated.
 var ErrDocs = errors.New("not a library that can be indexed")
 
-// A Library is what an index is made of.
+// A Library is the input of Build.
 type Library struct {
 	Packs   []icon.Pack      // the visible ones
 	Docs    iter.Seq[Doc]    // of these packs, in any order
-	Lexicon *lexicon.Lexicon // what words mean; nil: words mean themselves alone
-	Made    string           // Index.Made gives it back
+	Lexicon *lexicon.Lexicon // what words mean; nil: words have no other meanings
+	Made    string           // returned by Index.Made
 }
 
-// Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs, or the writer's.
-func Build(w io.Writer, lib Library) error {
+// Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs,
+// one of the writer, or that of ctx, which ends Build.
+func Build(ctx context.Context, w io.Writer, lib Library) error {
 	sorted := slices.SortedFunc(lib.Docs, func(a, b Doc) int {
 		return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name))
 	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for i := 1; i < len(sorted); i++ {
 		if a, b := &sorted[i-1], &sorted[i]; a.Pack == b.Pack && a.Name == b.Name {
-			return fmt.Errorf("%w: %s/%s comes twice", ErrDocs, b.Pack, b.Name)
+			return fmt.Errorf("%w: %s/%s is repeated", ErrDocs, b.Pack, b.Name)
 		}
 	}
-	b := newBuilder()
+	b := newBuilder(ctx)
 	records, err := b.addPacks(lib.Packs, sorted)
 	if err != nil {
 		return err
@@ -61,12 +67,13 @@ func Build(w io.Writer, lib Library) error {
 	return writeFile(w, b.body)
 }
 
-// builder gathers the sections.
+// A builder gathers the sections.
 type builder struct {
+	ctx        context.Context // of Build
 	body       [sections][]byte
 	groups     map[[16]byte]uint32
-	grouped    []uint32 // doc: its group
-	lone       uint32   // groups of docs without a hash
+	grouped    []uint32 // by doc: its group
+	lone       uint32   // number of groups of docs without a hash
 	dims       map[[2]float64]uint32
 	words      postings
 	concepts   postings
@@ -74,19 +81,19 @@ type builder struct {
 	categories postings
 	names      ids
 	conceptIDs ids
-	wordAt     map[string]uint64 // where bitmaps are in secPostings
+	wordAt     map[string]uint64 // offsets of bitmaps in secPostings
 	conceptAt  map[string]uint64
 	docs       uint32
 }
 
-func newBuilder() *builder {
+func newBuilder(ctx context.Context) *builder {
 	return &builder{
-		groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, concepts: postings{}, styles: postings{}, categories: postings{},
+		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, concepts: postings{}, styles: postings{}, categories: postings{},
 		names: ids{}, conceptIDs: ids{},
 	}
 }
 
-// postings are the docs, rising, that have a key.
+// postings maps a key to the docs that have it, in ascending order.
 type postings map[string][]uint32
 
 func (p postings) add(key string, doc uint32) {
@@ -95,7 +102,7 @@ func (p postings) add(key string, doc uint32) {
 	}
 }
 
-// ids number what is called the same.
+// ids numbers distinct keys.
 type ids map[string]uint32
 
 func (n ids) id(key string) uint32 {
@@ -107,7 +114,7 @@ func (n ids) id(key string) uint32 {
 	return id
 }
 
-// addPacks adds the docs, sorted by pack and name, pack by pack.
+// addPacks adds the docs pack by pack. They must be sorted by pack and name.
 func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) {
 	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Pack, b.Pack) })
 	records := make([]packRecord, len(packs))
@@ -117,13 +124,15 @@ func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) 
 		for n < len(docs) && docs[n].Pack == p.Pack {
 			n++
 		}
-		b.addPack(docs[:n])
+		if err := b.addPack(docs[:n]); err != nil {
+			return nil, err
+		}
 		docs = docs[n:]
 		records[i] = packRecord{Key: p.Pack, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
 		sizes[i] = n
 	}
-	if len(docs) > 0 { // both are sorted: a doc that no pack took stops all after it
-		return nil, fmt.Errorf("%w: %s/%s is of a pack that was not given", ErrDocs, docs[0].Pack, docs[0].Name)
+	if len(docs) > 0 { // both are sorted, so the first doc without a pack ends the loop
+		return nil, fmt.Errorf("%w: %s/%s belongs to none of the packs", ErrDocs, docs[0].Pack, docs[0].Name)
 	}
 	for rank, i := range packOrder(packs, sizes) {
 		records[i].Rank = rank
@@ -131,8 +140,8 @@ func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) 
 	return records, nil
 }
 
-// packOrder lists packs, by index, from those that most people look for to the odd ones: tended before given up, one colour
-// before several, large before small.
+// packOrder lists packs, by index, from popular to unusual: maintained packs before archived ones,
+// monochrome ones before coloured ones, large ones before small ones.
 func packOrder(packs []icon.Pack, sizes []int) []int {
 	order := make([]int, len(packs))
 	for i := range order {
@@ -140,7 +149,7 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 	}
 	late := func(p icon.Pack) int {
 		switch {
-		case strings.HasPrefix(p.Category, "Archive"): // Iconify's word for packs that nobody tends any more
+		case strings.HasPrefix(p.Category, "Archive"): // Iconify's category of unmaintained packs
 			return 2
 		case !p.Monochrome:
 			return 1
@@ -154,15 +163,22 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 }
 
 // addPack adds all docs of one pack.
-func (b *builder) addPack(docs []Doc) {
+func (b *builder) addPack(docs []Doc) error {
 	names := make([][]string, len(docs))
 	for i := range docs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		names[i] = nameWords(nil, docs[i].Name)
 	}
 	styles := learnStyles(names)
 	for i := range docs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		b.addDoc(&docs[i], names[i], styles.shape(names[i]))
 	}
+	return nil
 }
 
 func (b *builder) addDoc(d *Doc, words []string, s shape) {
@@ -187,7 +203,7 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	b.docs++
 }
 
-// post files the doc under all that it is found by.
+// post adds the doc to the postings of everything that it is found by.
 func (b *builder) post(d *Doc, words []string, s shape, concept string) {
 	for i, w := range words {
 		b.words.add(w, b.docs)
@@ -229,7 +245,7 @@ func (b *builder) dim(width, height float64) uint32 {
 	return n
 }
 
-// countNames notes at each doc how many are called the same.
+// countNames stores with each doc the number of docs of the same name.
 func (b *builder) countNames() {
 	named := make([]uint32, len(b.names))
 	docs := b.body[secDocs]
@@ -241,7 +257,7 @@ func (b *builder) countNames() {
 	}
 }
 
-// addGroups lists the docs that have the same drawing together.
+// addGroups lists the docs of each group: those with the same SVG.
 func (b *builder) addGroups() {
 	starts := make([]uint32, uint32(len(b.groups))+b.lone+1)
 	for _, g := range b.grouped {

@@ -18,11 +18,11 @@ func TestBuildIsDeterministic(t *testing.T) {
 	slices.Reverse(packs)
 	slices.Reverse(docs)
 	if !bytes.Equal(build(t, packs, docs), want) {
-		t.Error("the order in which docs come must not matter")
+		t.Error("the order of docs must not change the file")
 	}
 	docs[0].Monochrome = !docs[0].Monochrome
 	if bytes.Equal(build(t, packs, docs), want) {
-		t.Error("another library must give another file")
+		t.Error("a changed library must give another file")
 	}
 }
 
@@ -34,19 +34,19 @@ func TestBuildRefuses(t *testing.T) {
 		"no such pack, after":   {{Pack: "e", Name: "x"}},
 		"twice":                 {{Pack: "b", Name: "x"}, {Pack: "d", Name: "x"}, {Pack: "b", Name: "x"}},
 	} {
-		if err := Build(io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); !errors.Is(err, ErrDocs) {
+		if err := Build(t.Context(), io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); !errors.Is(err, ErrDocs) {
 			t.Errorf("%s: %v, want ErrDocs", why, err)
 		}
 	}
 	broken := errors.New("disk full")
 	for room := range 3 {
-		if err := Build(&full{room, broken}, Library{Packs: packs, Docs: slices.Values([]Doc{{Pack: "b", Name: "x"}})}); !errors.Is(err, broken) {
-			t.Errorf("a writer that breaks after %d writes: %v", room, err)
+		if err := Build(t.Context(), &full{room, broken}, Library{Packs: packs, Docs: slices.Values([]Doc{{Pack: "b", Name: "x"}})}); !errors.Is(err, broken) {
+			t.Errorf("a writer that fails after %d writes: %v", room, err)
 		}
 	}
 }
 
-// full breaks after some writes.
+// full is a writer that fails after some writes.
 type full struct {
 	room int
 	err  error
@@ -72,25 +72,25 @@ func TestDamage(t *testing.T) {
 	}
 	for n := range file {
 		if _, err := Open(file[:n]); !errors.Is(err, ErrDamaged) {
-			t.Fatalf("cut to %d bytes: %v, want ErrDamaged", n, err)
+			t.Fatalf("truncated to %d bytes: %v, want ErrDamaged", n, err)
 		}
 	}
 	if _, err := Open(append(slices.Clone(file), 0)); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a byte too many: %v, want ErrDamaged", err)
+		t.Errorf("an additional byte: %v, want ErrDamaged", err)
 	}
 	if _, err := Open(file); err != nil {
 		t.Errorf("the file itself: %v", err)
 	}
 }
 
-// TestOtherVersion has the right checksum, and what it says can't be so.
+// TestOtherVersion opens files with a correct checksum and inconsistent content.
 func TestOtherVersion(t *testing.T) {
 	packs, docs := smallLibrary(t)
 	file := build(t, packs, docs)
 	section := func(i int) (off int) { return int(binary.LittleEndian.Uint64(file[len(magic)+8+16*i:])) }
 	for why, at := range map[string]int{
 		"version": len(magic), "number of sections": len(magic) + 4, "offset": len(magic) + 8, "size of the packs": len(magic) + 16,
-		"size of the docs": len(magic) + 8 + 24, "packs": section(secPacks), "name of a doc": section(secDocs) + docNameEnd + 3, "drawing of a doc": section(secDocs) + docGroup + 1,
+		"size of the docs": len(magic) + 8 + 24, "packs": section(secPacks), "name of a doc": section(secDocs) + docNameEnd + 3, "group of a doc": section(secDocs) + docGroup + 1,
 		"size of a doc": section(secDocs) + docDims + 2, "words": section(secWords),
 	} {
 		odd := slices.Clone(file)
@@ -126,7 +126,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		if !bytes.Equal(data, file) && !bytes.Equal(data, empty) {
-			t.Skip("a file with a right checksum that is not ours: nothing is promised")
+			t.Skip("Open promises nothing for a foreign file with a correct checksum")
 		}
 		x.Search(Query{Text: "home", Limit: 5})
 	})

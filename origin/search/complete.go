@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	// MaxCompletions is how many completions Complete gives at most.
+	// MaxCompletions is the largest number of completions that Complete returns.
 	MaxCompletions = 10
-	// maxPhrase is the longest phrase, in bytes, that is offered as a completion.
+	// maxPhrase is the longest phrase, in bytes, that can be a completion.
 	maxPhrase = 48
-	// maxCompared is how many phrases may begin alike without the best of them being written down: so many are compared
-	// when somebody asks.
+	// maxCompared is the largest number of phrases with the same prefix that Complete compares at
+	// query time. For a prefix of more phrases, the index stores the best ones.
 	maxCompared = 200
 )
 
-// A phrase is a name as people would type it, and how many docs are called so.
+// A phrase is a name in the form that people type, with the number of docs of that name.
 type phrase struct {
 	text string
 	docs uint64
 }
 
-// better says which of two completions comes first: what more icons are called, then what is shorter.
+// better orders completions: names of more icons first, then shorter ones.
 func better(a, b phrase) int {
 	return cmp.Or(cmp.Compare(b.docs, a.docs), cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
 }
 
-// addPhrases writes the names, less their styles, that may complete what is typed; and for the beginnings that many of them
-// share, the best. A list in secBest is the number of its phrases, and for each its length and its text.
+// addPhrases writes the names, without their styles, that can be completions, and the best ones for
+// prefixes that many of them share. A list in secBest is the number of its phrases, then the length
+// and text of each.
 func (b *builder) addPhrases() (err error) {
 	docs := map[string]uint64{}
 	for concept, found := range b.concepts {
@@ -39,19 +40,23 @@ func (b *builder) addPhrases() (err error) {
 			docs[concept] = uint64(len(found))
 		}
 	}
-	if b.body[secPhrases], err = dictionary(docs); err != nil {
+	if b.body[secPhrases], err = dictionary(b.ctx, docs); err != nil {
 		return err
 	}
 	phrases := slices.Sorted(maps.Keys(docs))
 	at := map[string]uint64{}
 	for n := 1; len(phrases) > 0; n++ {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		phrases = b.shared(phrases, n, docs, at)
 	}
-	b.body[secBegun], err = dictionary(at)
+	b.body[secBegun], err = dictionary(b.ctx, at)
 	return err
 }
 
-// shared writes the best of the phrases that share their first n bytes, where they are many, and returns those that may share more.
+// shared writes the best phrases of each prefix of n bytes that more than maxCompared phrases
+// share. It returns those phrases, which may share a longer prefix.
 func (b *builder) shared(phrases []string, n int, docs, at map[string]uint64) (rest []string) {
 	phrases = slices.DeleteFunc(phrases, func(p string) bool { return len(p) < n })
 	for len(phrases) > 0 {
@@ -83,8 +88,9 @@ func appendBest(to []byte, phrases []string, docs map[string]uint64) []byte {
 	return to
 }
 
-// Complete returns at most MaxCompletions queries that begin with what is typed so far and find something, the most common
-// names first. A pack that is named by a colon stays, and its icons alone count.
+// Complete returns at most MaxCompletions queries that begin with text and find something, the most
+// common names first. If text names a pack with a colon, so do the completions, and only icons of
+// that pack count.
 func (x *Index) Complete(text string) []string {
 	text = icon.CanonicalQuery(text)
 	scope := ""
@@ -104,7 +110,8 @@ func (x *Index) Complete(text string) []string {
 	return found
 }
 
-// typedWords are the words of a text as names have them, the last, which may be half typed, as it is.
+// typedWords returns the words of a text as they occur in names, except the last one, which stays
+// as typed because it may be incomplete.
 func typedWords(text string) string {
 	var words []string
 	terms := split(text)
@@ -118,7 +125,7 @@ func typedWords(text string) string {
 	return strings.Join(words, " ")
 }
 
-// completions are the best phrases that begin so.
+// completions returns the best phrases that begin with typed.
 func (x *Index) completions(typed string) (texts []string) {
 	if at, ok, err := x.begunPhrases.Get([]byte(typed)); err == nil && ok {
 		list := x.body[secBest][at:]

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what this thread has used of a processor: other work on the machine does not count.
+// cpuTime returns the processor time of this thread, so that other work on the machine does not
+// count.
 func cpuTime() time.Duration {
 	var used unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {

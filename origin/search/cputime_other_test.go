@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// cpuTime is the time on the wall where a thread's own can't be had.
+// cpuTime returns the wall-clock time, because the processor time of a thread is not available.
 func cpuTime() time.Duration { return time.Since(started) }

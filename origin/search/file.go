@@ -8,32 +8,34 @@ import (
 	"slices"
 )
 
-// The file: magic, version, the offset and size of each section (both uint64; all numbers are little-endian), the sections,
-// each at a multiple of 8 bytes, and a CRC-32C of all before it.
+// The file has magic, version, the offset and size of each section (both uint64; all numbers are
+// little-endian), the sections, each at a multiple of 8 bytes, and a CRC-32C of everything before
+// it.
 const (
 	magic   = "iconsrch"
 	version = 2
 )
 
-// The sections, in the order of the file. Docs are sorted by pack and name, so that a pack is a range of them.
+// The sections, in the order of the file. Docs are sorted by pack and name, so that a pack is a
+// range of docs.
 const (
 	secPacks      = iota // JSON: packs, with the end of each one's range
 	secDocs              // docSize bytes a doc
-	secNames             // names, each followed, for an alias, by a NUL and what it is another name of
+	secNames             // names, each followed, for an alias, by a NUL and the name of its icon
 	secSizes             // pairs of float64: width and height
-	secGroups            // uint32: for each group, where its docs begin in secTogether
+	secGroups            // uint32: for each group, the index of its first doc in secTogether
 	secTogether          // uint32: docs, by group
 	secWords             // FST: word to the offset of its bitmap in secPostings
 	secPrefixes          // FST: the first 1, 2 and 3 bytes of words, likewise
-	secStyles            // FST: words of styles, likewise
+	secStyles            // FST: style words, likewise
 	secCategories        // FST: categories of icons, in lower case, likewise
 	secPostings          // bitmaps of docs
-	secMeanings          // FST: word or phrase to the offset of what it may mean in secTargets
+	secMeanings          // FST: word or phrase to the offset of its meanings in secTargets
 	secTargets           // see meanings.go
-	secPhrases           // FST: what may be completed, to how many icons are called so
-	secBegun             // FST: beginnings of many phrases, to the offset of the best in secBest
+	secPhrases           // FST: completion to the number of icons of that name
+	secBegun             // FST: prefix of many phrases to the offset of the best ones in secBest
 	secBest              // see complete.go
-	secMade              // what the index was made from, in words of its maker
+	secMade              // Library.Made
 	sections
 )
 
@@ -44,27 +46,28 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// packRecord is a pack in secPacks. Rank orders packs where nothing else tells hits apart.
+// packRecord is a pack in secPacks. Rank orders packs if nothing else distinguishes hits.
 type packRecord struct {
-	Key        string `json:"key"`
-	Name       string `json:"name"`
-	End        uint32 `json:"end"` // one past its last doc; the first follows the last of the pack before
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// End is one past its last doc. Its first doc follows the last one of the previous pack.
+	End        uint32 `json:"end"`
 	Rank       int    `json:"rank"`
 	License    string `json:"license"`
 	Commercial bool   `json:"commercial,omitempty"`
 	Category   string `json:"category,omitempty"`
 }
 
-// A doc in secDocs.
+// Offsets of the fields of a doc in secDocs.
 const (
-	docNameEnd = 0  // uint32: where its name ends in secNames
-	docGroup   = 4  // uint32: docs with the same drawing have the same
+	docNameEnd = 0  // uint32: end of its name in secNames
+	docGroup   = 4  // uint32: the same for docs with the same SVG
 	docDims    = 8  // uint32: index into secSizes
-	docName    = 12 // uint32: docs of the same name have the same
-	docConcept = 16 // uint32: docs of the same name less its style have the same
-	docShape   = 20 // words in the high four bits, style words in the low
-	docFlags   = 21 // leading style words, flagMonochrome, flagAlias
-	docKnown   = 22 // how many docs have the same name, as the number of binary digits
+	docName    = 12 // uint32: the same for docs of the same name
+	docConcept = 16 // uint32: the same for docs of the same name without style words
+	docShape   = 20 // number of words in the high four bits, of style words in the low
+	docFlags   = 21 // number of leading style words, flagMonochrome, flagAlias
+	docKnown   = 22 // number of binary digits of the number of docs of the same name
 	docSize    = 24
 
 	leadMask       = 0x0f

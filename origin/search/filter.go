@@ -9,15 +9,16 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// A Filter leaves out what it does not have; what is empty leaves out nothing. A value that no icon has leaves out all.
+// A Filter restricts the hits. An empty field does not restrict them; a value that no icon has
+// excludes all.
 type Filter struct {
-	Style      string // words by which packs tell styles apart, such as outline or two-tone
+	Style      string // style words of names, such as outline or two-tone
 	Category   string // of the icon, or of its pack; case does not matter
 	License    string // SPDX identifier; case does not matter
 	Commercial bool   // only packs whose licence allows commercial use
 }
 
-// allows are the docs that pass the filter; nil for all.
+// allows returns the docs that pass the filter, or nil for all.
 func (x *Index) allows(f Filter) *roaring.Bitmap {
 	if f == (Filter{}) {
 		return nil
@@ -38,7 +39,7 @@ func (x *Index) allows(f Filter) *roaring.Bitmap {
 	return docs
 }
 
-// listed are the docs that a dictionary has under a key, in place.
+// listed returns the docs of a key in a dictionary, in place.
 func (x *Index) listed(in *vellum.FST, key string) *roaring.Bitmap {
 	offset, ok, err := in.Get([]byte(key))
 	if err != nil || !ok {
@@ -47,7 +48,7 @@ func (x *Index) listed(in *vellum.FST, key string) *roaring.Bitmap {
 	return x.bitmap(offset)
 }
 
-// docsWhere are the docs of the packs that are wanted.
+// docsWhere returns the docs of the packs for which wanted returns true.
 func (x *Index) docsWhere(wanted func(*packRecord) bool) *roaring.Bitmap {
 	docs := roaring.New()
 	for i := range x.packs {

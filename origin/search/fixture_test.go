@@ -13,9 +13,9 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// made is a small library: a pack a line, "key (Name): name name=drawing alias>icon". A drawing that is not given is the
-// doc's own; an alias has its icon's.
-const made = `
+// fixture is a small library, a pack on each line: "key (Name): name name=svg alias>icon". A doc
+// without =svg has an SVG of its own; an alias has the SVG of its icon.
+const fixture = `
 mdi (Material Design Icons): home home-outline home-variant home-circle-plus arrow-left arrow-left-bold arrow-right left-arrow-box house>home github trash-can folder-open homes-row
 ph (Phosphor): house house-bold house-fill trash trash-bold house-line arrow-left arrow-left-bold
 ic (Google Material Icons): baseline-home outline-home baseline-delete outline-delete baseline-map outline-map baseline-star outline-star baseline-face outline-face baseline-lock outline-lock baseline-menu outline-menu baseline-call outline-call baseline-sync outline-sync baseline-wifi outline-wifi
@@ -27,7 +27,7 @@ old (Old Things): home battery-1 map-pin index-9
 func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 	var packs []icon.Pack
 	var docs []Doc
-	for line := range strings.Lines(strings.TrimSpace(made)) {
+	for line := range strings.Lines(strings.TrimSpace(fixture)) {
 		head, names, _ := strings.Cut(strings.TrimSpace(line), "): ")
 		key, title, _ := strings.Cut(head, " (")
 		p := icon.Pack{Pack: key, Name: title, Monochrome: key != "copies", License: map[string]string{"ph": "MIT"}[key], CommercialUse: key != "copies"}
@@ -59,7 +59,7 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: smallLexicon(), Made: "a test"}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: smallLexicon(), Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -84,7 +84,7 @@ func small(t testing.TB) *Index {
 	return open(t, packs, docs)
 }
 
-// refs are hits as a line of text.
+// refs formats hits as a line of text.
 func refs(hits []Hit) string {
 	s := make([]string, len(hits))
 	for i, h := range hits {
@@ -93,7 +93,8 @@ func refs(hits []Hit) string {
 	return strings.Join(s, " ")
 }
 
-// random is a library of names made of few words, so that every query has many matches, and of few drawings.
+// random makes a library of names from few words, so that every query has many matches, and with
+// few distinct SVGs.
 func random(t testing.TB, seed uint64, packs, docs int) *Index {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -15,12 +15,12 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// library reads the folder of @iconify/json that ICONEDGE_LIBRARY names: roughly what publish gives to Build. Tests and
-// benchmarks of the whole library are left out where it is not set.
+// library reads the folder of @iconify/json that ICONEDGE_LIBRARY names, roughly as publish passes
+// it to Build. Tests and benchmarks of the whole library are skipped if it is not set.
 func library(t testing.TB) ([]icon.Pack, []Doc) {
 	dir := os.Getenv("ICONEDGE_LIBRARY")
 	if dir == "" {
-		t.Skip("ICONEDGE_LIBRARY names no folder of @iconify/json")
+		t.Skip("ICONEDGE_LIBRARY is not set to a folder of @iconify/json")
 	}
 	var infos map[string]struct {
 		Name, Category string
@@ -123,18 +123,18 @@ func readJSON(t testing.TB, path string, into any) {
 func openLibrary(t testing.TB) *Index {
 	packs, docs := library(t)
 	var file bytes.Buffer
-	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := Open(file.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d packs, %d docs, %d drawings, %d bytes", len(packs), len(docs), x.groups, file.Len())
+	t.Logf("%d packs, %d docs, %d distinct SVGs, %d bytes", len(packs), len(docs), x.groups, file.Len())
 	return x
 }
 
-// TestLibrary asks of the real library what anybody would: the icon of that name is there, and first.
+// TestLibrary checks that common queries on the real library find the expected icon first.
 func TestLibrary(t *testing.T) {
 	x := openLibrary(t)
 	for q, first := range map[string]string{
@@ -166,7 +166,7 @@ func BenchmarkBuild(b *testing.B) {
 	packs, docs := library(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Build(io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
+		if err := Build(b.Context(), io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -175,7 +175,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	packs, docs := library(b)
 	var file bytes.Buffer
-	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
+	if err := Build(b.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -186,7 +186,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch has common queries and, below, some made to be as dear as can be.
+// BenchmarkSearch has common queries, followed by queries that are meant to be expensive.
 func BenchmarkSearch(b *testing.B) {
 	x := openLibrary(b)
 	for _, q := range []string{

@@ -11,17 +11,24 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// A meaning in secTargets: its weight in 255ths, how many bitmaps (targetWhole: one, of a concept), and the offset of each.
-// Those of one word follow their number, the surest first.
+// A meaning in secTargets has its weight in 255ths, its number of bitmaps (targetWhole|1: one
+// bitmap, of a concept), and the offset of each. The number of a word's meanings precedes them; the
+// most certain comes first.
 const targetWhole = 0x80
 
-// addMeanings writes what the lexicon says that words may mean.
+// addMeanings writes the meanings of words in the lexicon.
 func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	at := map[string]uint64{}
 	var targets []byte
 	if lex != nil {
-		meanings := lex.Learn(b.vocabulary())
+		meanings, err := lex.Learn(b.ctx, b.vocabulary())
+		if err != nil {
+			return err
+		}
 		for _, word := range slices.Sorted(maps.Keys(meanings)) {
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
 			if list, n := b.targets(meanings[word]); n > 0 {
 				at[word] = uint64(len(targets))
 				targets = append(binary.AppendUvarint(targets, uint64(n)), list...)
@@ -29,16 +36,17 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 		}
 	}
 	b.body[secTargets] = targets
-	b.body[secMeanings], err = dictionary(at)
+	b.body[secMeanings], err = dictionary(b.ctx, at)
 	return err
 }
 
-// leastMeant is how many docs must have a word for it to be meant by another: most others are names of brands.
-const leastMeant = 1
+// minMeaningDocs is the number of docs that must have a word for it to be the meaning of another.
+// Most words in fewer docs are brand names.
+const minMeaningDocs = 1
 
 func (b *builder) vocabulary() (words []string) {
 	for w, docs := range b.words {
-		if len(docs) >= leastMeant {
+		if len(docs) >= minMeaningDocs {
 			words = append(words, w)
 		}
 	}
@@ -46,7 +54,7 @@ func (b *builder) vocabulary() (words []string) {
 	return words
 }
 
-// targets writes those meanings that names have.
+// targets encodes the meanings that occur in names.
 func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	for _, m := range meanings {
 		weight := byte(min(255, m.Weight*255))
@@ -70,7 +78,7 @@ func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	return list, n
 }
 
-// A target is docs that a word may mean.
+// A target is the docs that match one meaning of a word.
 type target struct {
 	weight float32
 	whole  bool
@@ -78,7 +86,7 @@ type target struct {
 	docs   *roaring.Bitmap
 }
 
-// targets are what a word or phrase may mean, the surest first.
+// targets returns the meanings of a word or phrase, the most certain first.
 func (x *Index) targets(word string) []target {
 	at, ok, err := x.meanings.Get([]byte(word))
 	if err != nil || !ok {
@@ -104,8 +112,8 @@ func (x *Index) targets(word string) []target {
 	return list
 }
 
-// means reports whether anything is known of what a word or phrase may mean.
-func (x *Index) means(word string) bool {
+// hasMeaning reports whether the index has meanings of a word or phrase.
+func (x *Index) hasMeaning(word string) bool {
 	_, ok, err := x.meanings.Get([]byte(word))
 	return err == nil && ok
 }

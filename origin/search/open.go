@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// An Index answers queries. Its methods may be called at the same time.
+// An Index answers queries. Its methods may be called concurrently.
 type Index struct {
 	body                  [sections][]byte
 	words, prefixes       *vellum.FST
@@ -23,13 +23,14 @@ type Index struct {
 	meanings              *vellum.FST
 	phrases, begunPhrases *vellum.FST
 	packs                 []packRecord
-	named                 map[string][]int // packs by the folded words of their key and of their name
-	docs, groups          int
-	scratch               sync.Pool // of *scratch
+	// named holds packs by the folded words of their key and of their name.
+	named        map[string][]int
+	docs, groups int
+	scratch      sync.Pool // of *scratch
 }
 
-// Open makes an Index of a whole file that Build wrote. It uses data in place: data must not change or be unmapped while
-// the Index is in use. The error is ErrDamaged.
+// Open makes an Index from a whole file that Build wrote. It uses data in place: data must not
+// change or be unmapped while the Index is in use. The error is ErrDamaged.
 func Open(data []byte) (*Index, error) {
 	body, err := readFile(data)
 	if err != nil {
@@ -51,12 +52,12 @@ func Open(data []byte) (*Index, error) {
 		return nil, err
 	}
 	x.namePacks()
-	automata() // made here once, so that no query waits for it
+	automata() // made once here, so that no query has to wait for it
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	return x, nil
 }
 
-// check looks at what the sections say of each other, and counts the groups.
+// check verifies that the sections agree, and counts the groups.
 func (x *Index) check() error {
 	names, sizes, end := uint32(len(x.body[secNames])), uint32(len(x.body[secSizes])/16), uint32(0)
 	for d := range uint32(x.docs) {
@@ -78,12 +79,12 @@ func (x *Index) check() error {
 		end = p.End
 	}
 	if int(end) != x.docs || x.docs*docSize != len(x.body[secDocs]) {
-		return fmt.Errorf("%w: icons of no pack", ErrDamaged)
+		return fmt.Errorf("%w: icons without a pack", ErrDamaged)
 	}
 	return nil
 }
 
-// namePacks fills x.named. Of a name such as "Tabler Icons" the last word says nothing.
+// namePacks fills x.named. It ignores the last word of a name such as "Tabler Icons".
 func (x *Index) namePacks() {
 	x.named = map[string][]int{}
 	for i, p := range x.packs {
@@ -102,12 +103,13 @@ func (x *Index) field(doc uint32, at int) uint32 {
 	return binary.LittleEndian.Uint32(x.body[secDocs][int(doc)*docSize+at:])
 }
 
-// cost is the words of a doc's name that say what it shows, times 16, and those that say how.
+// cost returns the number of words of a doc's name that describe the subject, times 16, plus the
+// number of style words.
 func (x *Index) cost(doc uint32) byte { return x.body[secDocs][int(doc)*docSize+docShape] }
 
 func (x *Index) flags(doc uint32) byte { return x.body[secDocs][int(doc)*docSize+docFlags] }
 
-// names is a doc's name, in place, and what it is an alias of.
+// names returns a doc's name, in place, and the name of the icon that it is an alias of.
 func (x *Index) names(doc uint32) (name, aliasOf []byte) {
 	start := uint32(0)
 	if doc > 0 {
@@ -117,7 +119,7 @@ func (x *Index) names(doc uint32) (name, aliasOf []byte) {
 	return name, aliasOf
 }
 
-// packOf is the pack, by index, that a doc is of.
+// packOf returns the index of a doc's pack.
 func (x *Index) packOf(doc uint32) int {
 	low, high := 0, len(x.packs)-1
 	for low < high {
@@ -130,7 +132,7 @@ func (x *Index) packOf(doc uint32) int {
 	return low
 }
 
-// span is the docs of a pack: from, and one past the last.
+// span returns the range of a pack's docs: the first, and one past the last.
 func (x *Index) span(pack int) (from, to uint32) {
 	if pack > 0 {
 		from = x.packs[pack-1].End
@@ -138,7 +140,7 @@ func (x *Index) span(pack int) (from, to uint32) {
 	return from, x.packs[pack].End
 }
 
-// Made is what Library.Made was.
+// Made returns Library.Made.
 func (x *Index) Made() string { return string(x.body[secMade]) }
 
 func (x *Index) hit(doc uint32, allowed *roaring.Bitmap) Hit {
@@ -154,10 +156,11 @@ func (x *Index) hit(doc uint32, allowed *roaring.Bitmap) Hit {
 	}
 }
 
-// maxAlso is how many other places of a drawing are told.
+// maxAlso bounds Hit.Also.
 const maxAlso = 50
 
-// also lists where else a doc's drawing stands: in each other pack the first icon, or alias if it has no icon of it.
+// also lists the other packs with the same SVG as a doc: in each, the first icon, or an alias if it
+// has no such icon.
 func (x *Index) also(doc uint32, allowed *roaring.Bitmap) (refs []icon.Ref) {
 	pack, aliased := x.packOf(doc), false
 	last := pack
@@ -181,7 +184,7 @@ func (x *Index) also(doc uint32, allowed *roaring.Bitmap) (refs []icon.Ref) {
 	return refs
 }
 
-// together are the docs of a group, rising.
+// together returns the docs of a group, in ascending order.
 func (x *Index) together(group uint32) []uint32 {
 	at := func(section int, i uint32) uint32 { return binary.LittleEndian.Uint32(x.body[section][4*i:]) }
 	from, to := at(secGroups, group), at(secGroups, group+1)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,18 +13,24 @@ import (
 )
 
 const (
-	// maxShared is the length in bytes up to which a beginning of words has a bitmap of its own: "a" begins thousands of
-	// words, four letters at most 173 in the library of 2026.
+	// maxShared is the length in bytes up to which a prefix of words has a bitmap of its own. "a"
+	// begins thousands of words, but four letters begin at most 173 in the library of 2026.
 	maxShared = 3
-	// maxBegun is how many words a longer beginning is followed into, in their order.
+	// maxBegun is the largest number of words that are tried for a longer prefix, in their order.
 	maxBegun = 1000
 )
 
-// addPostings writes the bitmaps of what docs are found by, and the FSTs that find them.
+// addPostings writes the bitmaps of docs, and the FSTs that find them.
 func (b *builder) addPostings() error {
 	begun := map[string]*roaring.Bitmap{}
-	words := b.words.bitmaps()
+	words, err := b.words.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
 	for w, docs := range words {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		for n := 1; n <= min(maxShared, len(w)); n++ {
 			if begun[w[:n]] == nil {
 				begun[w[:n]] = roaring.New()
@@ -31,21 +38,34 @@ func (b *builder) addPostings() error {
 			begun[w[:n]].Or(docs)
 		}
 	}
+	concepts, err := b.concepts.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
+	styles, err := b.styles.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
+	categories, err := b.categories.bitmaps(b.ctx)
+	if err != nil {
+		return err
+	}
 	var all bytes.Buffer
 	for _, d := range []struct {
 		section int
 		bitmaps map[string]*roaring.Bitmap
 		at      *map[string]uint64
 	}{
-		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {sections, b.concepts.bitmaps(), &b.conceptAt}, // no query asks for a name less its style: meanings point at them
-		{secStyles, b.styles.bitmaps(), nil}, {secCategories, b.categories.bitmaps(), nil},
+		// Only meanings refer to concepts.
+		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {sections, concepts, &b.conceptAt},
+		{secStyles, styles, nil}, {secCategories, categories, nil},
 	} {
-		at, err := write(&all, d.bitmaps)
+		at, err := write(b.ctx, &all, d.bitmaps)
 		if err != nil {
 			return err
 		}
 		if d.section < sections {
-			if b.body[d.section], err = dictionary(at); err != nil {
+			if b.body[d.section], err = dictionary(b.ctx, at); err != nil {
 				return err
 			}
 		}
@@ -57,19 +77,25 @@ func (b *builder) addPostings() error {
 	return nil
 }
 
-func (p postings) bitmaps() map[string]*roaring.Bitmap {
+func (p postings) bitmaps(ctx context.Context) (map[string]*roaring.Bitmap, error) {
 	bitmaps := make(map[string]*roaring.Bitmap, len(p))
 	for key, docs := range p {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		bitmaps[key] = roaring.New()
 		bitmaps[key].AddMany(docs)
 	}
-	return bitmaps
+	return bitmaps, nil
 }
 
-// write adds bitmaps to all, and tells where each one is.
-func write(all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]uint64, error) {
+// write appends bitmaps to all and returns their offsets.
+func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]uint64, error) {
 	at := make(map[string]uint64, len(bitmaps))
 	for _, key := range slices.Sorted(maps.Keys(bitmaps)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		at[key] = uint64(all.Len())
 		bitmaps[key].RunOptimize()
 		if _, err := bitmaps[key].WriteTo(all); err != nil {
@@ -80,13 +106,16 @@ func write(all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]ui
 }
 
 // dictionary makes an FST of numbers by key.
-func dictionary(numbers map[string]uint64) ([]byte, error) {
+func dictionary(ctx context.Context, numbers map[string]uint64) ([]byte, error) {
 	var fst bytes.Buffer
 	b, err := vellum.New(&fst, nil)
 	if err != nil {
 		return nil, fmt.Errorf("writing words: %w", err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := b.Insert([]byte(key), numbers[key]); err != nil {
 			return nil, fmt.Errorf("writing words: %w", err)
 		}
@@ -97,17 +126,17 @@ func dictionary(numbers map[string]uint64) ([]byte, error) {
 	return fst.Bytes(), nil
 }
 
-// bitmap reads the bitmap at an offset of secPostings, in place: it must not be written to.
+// bitmap reads the bitmap at an offset of secPostings, in place. Callers must not change it.
 func (x *Index) bitmap(offset uint64) *roaring.Bitmap {
 	bm := roaring.New()
 	if _, err := bm.FromBuffer(x.body[secPostings][offset:]); err != nil {
-		return roaring.New() // can't happen to an index whose checksum was right
+		return roaring.New() // can't happen, because Open verified the checksum
 	}
 	return bm
 }
 
-// having is the docs with a word; nil if there are none.
-func (x *Index) having(word string) *roaring.Bitmap {
+// docsWith returns the docs with a word, or nil if there are none.
+func (x *Index) docsWith(word string) *roaring.Bitmap {
 	offset, ok, err := x.words.Get([]byte(word))
 	if err != nil || !ok {
 		return nil
@@ -115,8 +144,8 @@ func (x *Index) having(word string) *roaring.Bitmap {
 	return x.bitmap(offset)
 }
 
-// begun is the docs with a word that begins so; nil if there are none.
-func (x *Index) begun(beginning string) *roaring.Bitmap {
+// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none.
+func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 	if len(beginning) <= maxShared {
 		offset, ok, err := x.prefixes.Get([]byte(beginning))
 		if err != nil || !ok {
@@ -136,7 +165,7 @@ func (x *Index) begun(beginning string) *roaring.Bitmap {
 	return roaring.FastOr(found...)
 }
 
-// after is the first key, in the order of bytes, after all that begin so; nil if there is none.
+// after returns the first key, bytewise, after all keys with this prefix, or nil if there is none.
 func after(beginning string) []byte {
 	key := []byte(beginning)
 	for i := len(key) - 1; i >= 0; i-- {
@@ -148,7 +177,7 @@ func after(beginning string) []byte {
 	return nil
 }
 
-// either is the union of two sets, of which either may be nil.
+// either returns the union of two sets; nil stands for no docs.
 func either(a, b *roaring.Bitmap) *roaring.Bitmap {
 	switch {
 	case a == nil:
@@ -159,7 +188,7 @@ func either(a, b *roaring.Bitmap) *roaring.Bitmap {
 	return roaring.Or(a, b)
 }
 
-// both is the intersection of two sets; nil stands for no docs.
+// both returns the intersection of two sets; nil stands for no docs.
 func both(a, b *roaring.Bitmap) *roaring.Bitmap {
 	if a == nil || b == nil {
 		return nil

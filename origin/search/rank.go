@@ -8,50 +8,55 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// maxRanked is how many of the docs that match are put in order, those with the fewest other words in their names; the rest
-// are counted alone. It is several times what can be paged through (offset at most 1,000), for drawings that fold into one.
+// maxRanked is the largest number of matching docs that are ranked, those with the fewest other
+// words in their names; the rest are only counted. It is several times the largest page offset
+// (1,000), because docs with the same SVG become one hit.
 const maxRanked = 8192
 
-// Tiers, the best first. A guessed one is of a reading that may not be what was meant.
+// Tiers, the best first. The guessed ones are for readings that the user may not have meant.
 const (
 	tierName    = iota // the name is the query
-	tierConcept        // it is, but for a style
+	tierConcept        // the name without its style is the query
 	tierGuessedName
 	tierGuessedConcept
 	tierWords // the name has all words
 	tierGuessedWords
-	tierBegins // the last word is only begun, and the name begins with all that was typed
+	tierBegins // the last word is incomplete, and the name begins with the query
 	tierGuessedBegins
-	tierBegun // the last word, or if need be each, only begins one of the name
+	tierBegun // the last word, or otherwise each, may be a prefix of one in the name
 	tierGuessedBegun
-	tierSlipName // as if a word were mistyped
-	tierSlipWords
-	tierMeant        // by what the words may mean: the likeliest
-	tierVariants     // of the tiers above tierSlipName, where their pack shows the same in other styles
-	tierLessMeant    // what is less likely meant
-	tierLateSlipName // mistyped, but the words are known ones
-	tierLateSlipWords
+	tierTypoName // with a typo in a word
+	tierTypoWords
+	tierSemantic // semantic matches: the most likely
+	// tierVariants is for further styles of a name in one pack, moved down from the tiers above
+	// tierTypoName.
+	tierVariants
+	tierLessSemantic  // semantic matches: the less likely
+	tierKnownTypoName // with a typo in a word that is a known word
+	tierKnownTypoWords
 	tiers
 )
 
-// A rank is what hits are sorted by, packed so that less is better: tier (4 bits), turn (8), quality (16: other words 4, styles 4,
-// where the query stands in the name 2, letters beyond it or how rare the name is 4, whether it is an alias 1), the rank
-// of the pack (9), and the doc (24), so that no two are equal. Of tierMeant, turn and quality are how little it is meant.
+// A rank is the sort key of a hit, packed so that less is better: tier (5 bits), rotation (8),
+// quality (16), rank of the pack (9) and doc (24), so that no two are equal. The quality has the
+// number of other words (4 bits), of style words (4), the place of the query in the name (2), the
+// letters beyond it or the rarity of the name (4), and whether the doc is an alias (1). For
+// semantic matches, rotation and quality hold the weight.
 type rank uint64
 
 const (
-	docBits     = 24
-	packBits    = 9
-	qualityBits = 16
-	turnBits    = 8
-	turnAt      = qualityBits + packBits + docBits
-	tierAt      = turnBits + turnAt
+	docBits      = 24
+	packBits     = 9
+	qualityBits  = 16
+	rotationBits = 8
+	rotationAt   = qualityBits + packBits + docBits
+	tierAt       = rotationBits + rotationAt
 )
 
 func (r rank) doc() uint32 { return uint32(r & (1<<docBits - 1)) }
 func (r rank) tier() int   { return int(r >> tierAt) }
 
-// A scratch is memory that queries use again.
+// A scratch is memory that queries reuse.
 type scratch struct {
 	seen    []uint64 // bit n: group n has been counted
 	ranks   []rank
@@ -59,17 +64,18 @@ type scratch struct {
 	words   []string
 	weights []weight
 	touched []uint32
-	totals  []float32 // of what is touched
+	totals  []float32 // of the docs in touched
 }
 
-// gather counts the drawings of a set that no set before it had, and adds the ranks of its docs, as far as there is room.
-func (x *Index) gather(s *scratch, c set) (drawings int) {
+// gather adds the ranks of a set's docs, as far as there is room, and returns the number of its
+// distinct SVGs that no earlier set had.
+func (x *Index) gather(s *scratch, c set) (distinct int) {
 	beyond := c.beyond()
 	var histogram [256]int
 	x.each(s, c.docs, func(doc uint32) {
 		histogram[beyond[x.cost(doc)]]++
 		if x.first(s, doc) {
-			drawings++
+			distinct++
 		}
 	})
 	room, limit := maxRanked-len(s.ranks), 0
@@ -82,7 +88,7 @@ func (x *Index) gather(s *scratch, c set) (drawings int) {
 		switch b := int(beyond[x.cost(doc)]); {
 		case b > limit:
 			return
-		case b == limit: // this many do not fit: the first of them do
+		case b == limit: // only the first of these docs fit
 			if room == 0 {
 				return
 			}
@@ -90,10 +96,10 @@ func (x *Index) gather(s *scratch, c set) (drawings int) {
 		}
 		s.ranks = append(s.ranks, x.rank(s, c, doc, beyond, query))
 	})
-	return drawings
+	return distinct
 }
 
-// first reports whether the doc's drawing has not been counted yet, and counts it.
+// first reports whether the doc's SVG has not been counted yet, and counts it.
 func (x *Index) first(s *scratch, doc uint32) bool {
 	group := x.field(doc, docGroup)
 	bit := uint64(1) << (group % 64)
@@ -113,7 +119,8 @@ func (x *Index) each(s *scratch, docs *roaring.Bitmap, visit func(doc uint32)) {
 	}
 }
 
-// beyond maps the cost of a doc to what it has beyond the query: other words times 16, and styles that were not asked for.
+// beyond maps the cost of a doc to the words that it has beyond the query: other words times 16,
+// plus style words that are not in the query.
 func (c set) beyond() (to [256]byte) {
 	styles := 0
 	for i, t := range c.terms {
@@ -123,13 +130,13 @@ func (c set) beyond() (to [256]byte) {
 	}
 	for cost := range to {
 		words, style := cost>>4, cost&15
-		asked := min(style, styles) // of the query's words these are accounted for by style
+		asked := min(style, styles) // these words of the query are style words of the doc
 		to[cost] = byte(max(0, words-(len(c.terms)-asked))<<4 | style - asked)
 	}
 	return to
 }
 
-// joined is the query as a name would have it.
+// joined returns the query in the form of a name.
 func (c set) joined() []byte {
 	words := make([]string, len(c.terms))
 	for i, t := range c.terms {
@@ -138,7 +145,7 @@ func (c set) joined() []byte {
 	return []byte(strings.Join(words, "-"))
 }
 
-// rank is all of a doc's rank but for its turn.
+// rank returns a doc's rank without its rotation.
 func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []byte) rank {
 	name, aliasOf := x.names(doc)
 	cost := x.cost(doc)
@@ -153,10 +160,10 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	rare := 15 - min(15, int(x.body[secDocs][int(doc)*docSize+docKnown]))
 	quality := rank(0)
 	switch {
-	case c.begun || c.slip > 0:
+	case c.begun || c.typo > 0:
 		b := beyond[cost]
-		if c.slip > 0 {
-			quality = rank(min(c.slip-1, 3))
+		if c.typo > 0 {
+			quality = rank(min(c.typo-1, 3))
 		}
 		quality = quality<<2 | rank(place)
 		quality = quality<<4 | rank(b>>4)
@@ -164,7 +171,7 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 		quality = quality<<4 | rank(rare)
 	default:
 		if tier == tierConcept || tier == tierGuessedConcept {
-			place = 0 // "outline-home" and "home-outline" say the same
+			place = 0 // "outline-home" and "home-outline" are equally good
 		} else if beyond[cost] == 0 {
 			letters = min(max(0, len(name)-len(query)), 15)
 		}
@@ -179,8 +186,8 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	return rank(tier)<<tierAt | quality<<(packBits+docBits) | rank(pack)<<docBits | rank(doc)
 }
 
-// tier compares names with the query only where the number of words says that they may be the same. begins says that the
-// name begins with the query.
+// tier returns the tier of a doc. It compares the name with the query only if their numbers of
+// words allow them to be the same. begins means that the name begins with the query.
 func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) int {
 	cost, k := int(x.cost(doc)), len(c.terms)
 	tier := tierWords
@@ -198,14 +205,14 @@ func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) in
 			tier = tierConcept
 		}
 	}
-	if c.slip > 0 {
+	if c.typo > 0 {
 		if tier <= tierConcept {
-			tier = tierSlipName
+			tier = tierTypoName
 		} else {
-			tier = tierSlipWords
+			tier = tierTypoWords
 		}
-		if c.late {
-			tier += tierLateSlipName - tierSlipName
+		if c.ofKnown {
+			tier += tierKnownTypoName - tierTypoName
 		}
 		return tier
 	}
@@ -215,7 +222,7 @@ func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) in
 	if tier <= tierConcept {
 		return tier - tierName + tierGuessedName
 	}
-	return tier + 1 // the guessed one stands below each
+	return tier + 1 // the guessed tier is the next one
 }
 
 func same(words []string, terms []term) bool {
@@ -223,27 +230,29 @@ func same(words []string, terms []term) bool {
 }
 
 const (
-	// maxStyled is how many docs of a pack that differ in style alone stand in the place that their names give them.
+	// maxStyled is the number of docs of a pack that differ only in style and stay in their tier.
 	maxStyled = 2
-	// samePlaces is how many docs of one name, or of one pack, take a turn together where a word is only begun.
+	// samePlaces is the number of docs of one name or one pack that share a rotation if a word is a
+	// prefix.
 	samePlaces = 2
 )
 
-// order sorts the ranks so that packs take turns, and names where it is not sure what was meant. Scoped to one pack, its styles
-// are what is looked for.
+// order sorts the ranks so that packs rotate, and names do too if the query is ambiguous. In a
+// search of one pack, its styles are not moved down, because they are what the user looks for.
 func (x *Index) order(ranks []rank, scoped bool) {
 	slices.Sort(ranks)
 	shown := make([]int, len(x.packs))
 	names, styled := map[uint64]int{}, map[uint64]int{}
 	for i, r := range ranks {
 		tier, pack := r.tier(), x.packOf(r.doc())
-		turn := shown[pack]
+		rotation := shown[pack]
 		switch {
-		case tier == tierMeant || tier == tierLessMeant:
+		case tier == tierSemantic || tier == tierLessSemantic:
 			continue
-		case tier >= tierBegins: // what begins so is unsure: the same name again says less than another
+		// A prefix is ambiguous: another name is worth more than the same one again.
+		case tier >= tierBegins:
 			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
-			turn = max(shown[pack], names[name]) / samePlaces
+			rotation = max(shown[pack], names[name]) / samePlaces
 			names[name]++
 		case tier > tierName && !scoped:
 			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
@@ -252,7 +261,7 @@ func (x *Index) order(ranks []rank, scoped bool) {
 			}
 		}
 		shown[pack]++
-		ranks[i] = r | rank(min(turn, 1<<turnBits-1))<<turnAt
+		ranks[i] = r | rank(min(rotation, 1<<rotationBits-1))<<rotationAt
 	}
 	slices.Sort(ranks)
 }

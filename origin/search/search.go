@@ -1,18 +1,22 @@
-// Package search finds icons by the words of their names, and by what words mean. Build writes, when a release is published,
-// one file that Open uses in place; Search answers from it, always in the same order, at a cost that has a bound.
+// Package search finds icons by the words of their names, and by the meanings of words. When a
+// release is published, Build writes one file, which Open uses in place. Search returns hits in a
+// deterministic order, at a bounded cost.
 //
-// A query is folded into words as names are: lower case, camelCase and punctuation split, plurals made singular. An icon is
-// found where its name, or that of one of its aliases, has all of them; the last may still be half typed, and where little is
-// found one may be mistyped. A pack is named by Query.Pack, by "pack:name", or by the first or last words of the text. Where
-// names have few of the words, what the words mean is looked for too: package lexicon learned it from tags and a dictionary.
+// A query is folded into words in the same way as names: lower case, camelCase and punctuation
+// split, plurals made singular. An icon matches if its name, or the name of one of its aliases, has
+// all the words. The last word may be incomplete, and if there are few hits, one word may have a
+// typo. Query.Pack, "pack:name", or the first or last words of the text name a pack. If few names
+// have the words, the search includes semantic matches: package lexicon has learned meanings of
+// words from tags and a dictionary.
 //
-// The order: names that are the query, names that are but for a style ("home-outline"), names with all words, names that
-// only begin so, names as if a word were mistyped, names by what the words mean; plain drawings before their styles, icons
-// before aliases, common packs before odd ones, and packs in turn. Drawings that are the same are one hit, with the others
-// as Hit.Also.
+// The order of hits: names equal to the query, names equal to it without their style
+// ("home-outline"), names with all words, names with a prefix, names with a typo, semantic matches.
+// Icons come before variants in style, icons before aliases, popular packs before unusual ones, and
+// packs rotate. Icons with the same SVG are one hit, with the others in Hit.Also.
 //
-// It imports package icon, lexicon, an FST (vellum) for the words and compressed bitmaps (roaring) for the icons that have
-// them. It does no I/O, has no clock, and keeps nothing between queries but scratch memory.
+// The package imports packages icon and lexicon, an FST (vellum) for the words, and compressed
+// bitmaps (roaring) for the icons that have them. It does no I/O, reads no clock, and keeps nothing
+// between queries except scratch memory.
 package search
 
 import (
@@ -21,48 +25,52 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// ErrDamaged says that bytes are not an index that this version of the package wrote whole.
-var ErrDamaged = errors.New("search index is damaged or of another version")
+// ErrDamaged means that bytes are not a complete index of this version of the package.
+var ErrDamaged = errors.New("search index is damaged or has another version")
 
-// MaxText is the longest text that is looked at, in characters; what goes beyond is ignored.
+// MaxText is the longest query in characters; the rest is ignored.
 const MaxText = icon.MaxText
 
 // A Doc is one visible icon or alias of a visible pack.
 type Doc struct {
 	Pack, Name    string
-	AliasOf       string  // the icon that this is another name of; empty for an icon
+	AliasOf       string  // the icon that this is an alias of; empty for an icon
 	Width, Height float64 // in pixels
 	Monochrome    bool
-	Categories    []string // groups of its pack that it is in
-	Drawing       [16]byte // a hash of the drawing: docs with the same are one hit; zero: like no other
+	Categories    []string // categories of its pack that it is in
+	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
+	Drawing [16]byte
 }
 
-// A Query asks for icons. Pack, if not empty, is the key of the pack to stay in; one that is not in the index has no icons.
+// A Query asks for icons. Pack, if not empty, is the key of the pack to search; a pack that is not
+// in the index has no icons.
 type Query struct {
 	Text string
 	Pack string
 	Filter
-	Limit, Offset int // hits to return, and to pass over; less than 0 is 0
+	Limit, Offset int // hits to return, and to skip; less than 0 is 0
 }
 
-// A Hit is one icon or alias that was found.
+// A Hit is one icon or alias that matches.
 type Hit struct {
 	Ref           icon.Ref
 	AliasOf       string // empty for an icon
 	Width, Height float64
 	Monochrome    bool
-	Also          []icon.Ref // where else the drawing stands: one icon of each other pack that passes the filter
+	// Also lists icons with the same SVG: one in each other pack that passes the filter.
+	Also []icon.Ref
 }
 
 const (
-	// enough is how many drawings names must have for what the words mean to be left aside.
+	// enough is the number of distinct SVGs found by name at which semantic matches are left out.
 	enough = 100
-	// few is how many drawings must be found for nobody to wonder whether a word is mistyped.
+	// few is the number of hits at which typos are not considered.
 	few = 8
 )
 
-// Search returns the hits from Offset, at most Limit of them, and how many there are in all. The order does not depend on
-// either: a page is the same part of it however it is cut. Of more than maxRanked matching docs only the best are in it.
+// Search returns the hits from Offset, at most Limit of them, and the total number of hits. The
+// order depends on neither, so pages of any size are parts of the same list. If more than maxRanked
+// docs match, the list has only the best of them.
 func (x *Index) Search(q Query) (hits []Hit, total int) {
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
@@ -80,7 +88,7 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		}
 		group := x.field(r.doc(), docGroup)
 		bit := uint64(1) << (group % 64)
-		if s.seen[group/64]&bit == 0 { // this drawing stands further up
+		if s.seen[group/64]&bit == 0 { // the same SVG was a better hit
 			continue
 		}
 		s.seen[group/64] &^= bit
@@ -93,8 +101,8 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	return hits, total
 }
 
-// find gathers the ranks of the docs that a query finds, and counts their drawings. Whatever a stage finds stands below what
-// the stages before it found.
+// find gathers the ranks of the docs that a query finds, and counts their distinct SVGs. Each stage
+// ranks below the earlier ones.
 func (x *Index) find(s *scratch, readings []reading) (total int) {
 	if len(readings) == 0 {
 		return 0
@@ -108,21 +116,22 @@ func (x *Index) find(s *scratch, readings []reading) (total int) {
 	}
 	literal := total
 	if total < few {
-		total += x.gatherSlips(s, readings, false)
+		total += x.gatherTypos(s, readings, false)
 	}
 	if literal < enough {
-		total += x.gatherMeant(s, plain)
+		total += x.gatherSemantic(s, plain)
 	}
 	if total < few {
-		total += x.gatherSlips(s, readings, true)
+		total += x.gatherTypos(s, readings, true)
 	}
 	return total
 }
 
-// gatherSlips gathers what is found with a word mended: late, a word that is known as it is.
-func (x *Index) gatherSlips(s *scratch, readings []reading, late bool) (drawings int) {
-	for _, c := range x.slips(readings, late) {
-		drawings += x.gather(s, c)
+// gatherTypos gathers docs with one word corrected. If ofKnown is set, it corrects words that are
+// known as they are.
+func (x *Index) gatherTypos(s *scratch, readings []reading, ofKnown bool) (distinct int) {
+	for _, c := range x.typos(readings, ofKnown) {
+		distinct += x.gather(s, c)
 	}
-	return drawings
+	return distinct
 }

@@ -24,7 +24,7 @@ func TestSearch(t *testing.T) {
 		{"the last word may be half typed; then names take turns, two at a time", Query{Text: "hous"}, "mdi/house ph/house ph/house-fill ph/house-bold ph/house-line"},
 		{"a word that is not the last may not, while whole ones are found", Query{Text: "arr left"}, "mdi/arrow-left ph/arrow-left mdi/arrow-left-bold"},
 		{"words in order before others, the fewest other words first", Query{Text: "arrow left"}, "mdi/arrow-left ph/arrow-left mdi/arrow-left-bold ph/arrow-left-bold mdi/left-arrow-box"},
-		{"a style that is asked for is no other word", Query{Text: "home outline"}, "mdi/home-outline ic/outline-home"},
+		{"a style in the query is not another word", Query{Text: "home outline"}, "mdi/home-outline ic/outline-home"},
 		{"camelCase", Query{Text: "FolderOpen"}, "mdi/folder-open"},
 		{"but names are sometimes one word", Query{Text: "GitHub"}, "mdi/github"},
 		{"digits", Query{Text: "Index9"}, "old/index-9"},
@@ -42,13 +42,13 @@ func TestSearch(t *testing.T) {
 		{"a pack alone", Query{Text: "map:"}, "map/airport map/museum map/pin"},
 		{"pack given apart", Query{Text: "home", Pack: "mdi"}, "mdi/home mdi/home-outline mdi/home-variant"},
 		{"and named again", Query{Text: "mdi home", Pack: "mdi"}, "mdi/home mdi/home-outline"},
-		{"a copy is shown where its pack is asked for", Query{Text: "home", Pack: "copies"}, "copies/home copies/homestead"},
+		{"a copy is a hit in a search of its pack", Query{Text: "home", Pack: "copies"}, "copies/home copies/homestead"},
 		{"the pack given and another one named", Query{Text: "mdi:home", Pack: "ph"}, ""},
 		{"a pack that is not there", Query{Text: "home", Pack: "none"}, ""},
-		{"a light that is no style", Query{Text: "traffic"}, "copies/traffic-light copies/traffic-line"},
-		{"words that no name has together are found apart", Query{Text: "trash house"}, "ph/trash ph/house"},
-		{"a slip of the finger", Query{Text: "hoem circle plus"}, "mdi/home-circle-plus"},
-		{"another, the nearest first", Query{Text: "trahs"}, "ph/trash mdi/trash-can"},
+		{"a light that is not a style", Query{Text: "traffic"}, "copies/traffic-light copies/traffic-line"},
+		{"words that no name combines are found separately", Query{Text: "trash house"}, "ph/trash ph/house"},
+		{"a typo", Query{Text: "hoem circle plus"}, "mdi/home-circle-plus"},
+		{"another typo, the closest word first", Query{Text: "trahs"}, "ph/trash mdi/trash-can"},
 		{"words that are one", Query{Text: "trash canarrow"}, "ph/trash"},
 		{"one word that is two", Query{Text: "arrowleft"}, "mdi/arrow-left ph/arrow-left mdi/arrow-left-bold"},
 		{"a style", Query{Text: "home", Filter: Filter{Style: "outline"}}, "ic/outline-home mdi/home-outline"},
@@ -56,8 +56,8 @@ func TestSearch(t *testing.T) {
 		{"commercial use", Query{Text: "home", Filter: Filter{Commercial: true}, Pack: "copies"}, ""},
 		{"a category of icons", Query{Text: "home", Filter: Filter{Category: "BUILDINGS"}}, "mdi/home"},
 		{"a category of packs", Query{Text: "home", Filter: Filter{Category: "archive / unmaintained"}}, "old/home"},
-		{"a style that nothing has", Query{Text: "home", Filter: Filter{Style: "baroque"}}, ""},
-		{"by meaning, below what has the word", Query{Text: "garbage"}, "ph/trash mdi/trash-can"},
+		{"a style that no icon has", Query{Text: "home", Filter: Filter{Style: "baroque"}}, ""},
+		{"a semantic match", Query{Text: "garbage"}, "ph/trash mdi/trash-can"},
 	} {
 		row.q.Limit = 50
 		hits, total := x.Search(row.q)
@@ -94,7 +94,7 @@ func TestNothingToFind(t *testing.T) {
 		}
 	}
 	if hits, total := x.Search(Query{Text: strings.Repeat(" ", MaxText-4) + "home" + " zebra", Limit: 1}); len(hits) != 1 || total == 0 {
-		t.Errorf("what goes beyond %d characters must be ignored, got %d of %d", MaxText, len(hits), total)
+		t.Errorf("the text beyond %d characters must be ignored, got %d of %d", MaxText, len(hits), total)
 	}
 	empty := open(t, nil, nil)
 	if hits, total := empty.Search(Query{Text: "home", Limit: 20}); len(hits) != 0 || total != 0 {
@@ -117,7 +117,7 @@ func TestOddPages(t *testing.T) {
 	}
 }
 
-// TestPages: whatever the query, pages are parts of one list, in which no icon comes twice.
+// TestPages checks that the pages of any query are parts of one list without repetitions.
 func TestPages(t *testing.T) {
 	x := random(t, 1, 12, 1500)
 	for _, text := range []string{"home", "h", "arrow left", "s", "outline", "p3 home", "p3:arrow", "bold s", "up up", "ho can", "24"} {
@@ -128,7 +128,7 @@ func TestPages(t *testing.T) {
 		seen := map[icon.Ref]bool{}
 		for _, h := range whole {
 			if seen[h.Ref] {
-				t.Errorf("%q: %s comes twice", text, h.Ref)
+				t.Errorf("%q: %s is repeated", text, h.Ref)
 			}
 			seen[h.Ref] = true
 		}
@@ -148,7 +148,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestBound: of more matches than are ranked, all are counted, and the best come first.
+// TestBound checks that all matches are counted, even if only some are ranked, and that the best
+// come first.
 func TestBound(t *testing.T) {
 	var docs []Doc
 	packs := []icon.Pack{{Pack: "a"}, {Pack: "z"}}
@@ -162,7 +163,7 @@ func TestBound(t *testing.T) {
 		t.Errorf("%d hits of %d, want %d of %d", len(hits), total, maxRanked, len(docs))
 	}
 	if got := refs(hits[:3]); got != "z/word a/word-0-more z/word-other" {
-		t.Errorf("first is %s, want the shorter names, last in the file as they are, after one of the other pack", got)
+		t.Errorf("the first hits are %s, want z/word a/word-0-more z/word-other: shorter names first, although they are last in the file", got)
 	}
 }
 
@@ -196,12 +197,12 @@ func FuzzSearch(f *testing.F) {
 		readings := x.readings(Query{Text: text, Pack: pack}, nil)
 		x.find(s, readings)
 		clear(s.seen)
-		if len(s.ranks) > maxRanked+maxMeant || len(s.touched) > maxWeighed || len(readings) > maxReadings {
+		if len(s.ranks) > maxRanked+maxSemantic || len(s.touched) > maxWeighed || len(readings) > maxReadings {
 			t.Fatalf("%d readings, %d docs ranked, %d weighed", len(readings), len(s.ranks), len(s.touched))
 		}
 		for _, r := range readings {
 			for _, w := range r.terms {
-				if near := x.withinEdits(w.typed, 1); len(near) > maxNear || len(x.near(w.typed)) > maxSlips {
+				if near := x.withinEdits(w.typed, 1); len(near) > maxNear || len(x.near(w.typed)) > maxTypoTries {
 					t.Fatalf("%d words near %q", len(near), w.typed)
 				}
 			}
@@ -209,11 +210,11 @@ func FuzzSearch(f *testing.F) {
 		x.scratch.Put(s)
 		whole, total := x.Search(Query{Text: text, Pack: pack, Limit: x.docs})
 		if len(whole) != total || total > x.groups {
-			t.Fatalf("%d hits, total %d, %d drawings", len(whole), total, x.groups)
+			t.Fatalf("%d hits, total %d, %d distinct SVGs", len(whole), total, x.groups)
 		}
 		from, to := min(int(offset), total), min(int(offset)+int(limit), total)
 		if page, _ := x.Search(Query{Text: text, Pack: pack, Limit: int(limit), Offset: int(offset)}); refs(page) != refs(whole[from:to]) {
-			t.Fatalf("a page is no part of the whole: %s", refs(page))
+			t.Fatalf("a page is not a part of the list: %s", refs(page))
 		}
 		for _, h := range whole {
 			if pack != "" && h.Ref.Pack != pack {
@@ -222,7 +223,7 @@ func FuzzSearch(f *testing.F) {
 		}
 		for _, s := range x.Suggest(text) {
 			if _, n := x.Search(Query{Text: s}); n == 0 || !utf8.ValidString(s) {
-				t.Fatalf("%q is suggested and finds %d", s, n)
+				t.Fatalf("Suggest returned %q, which has %d hits", s, n)
 			}
 		}
 	})

@@ -2,17 +2,18 @@ package search
 
 import "github.com/RoaringBitmap/roaring/v2"
 
-// set of docs that are ranked alike.
+// A set is docs that are ranked by the same rules.
 type set struct {
 	docs    *roaring.Bitmap
 	terms   []term
-	guessed bool // the reading is
-	begun   bool // the last word, or any, may only be begun
-	slip    int  // how far the terms are from what was typed; 0: nothing was mended
-	late    bool // what was mended is a known word
+	guessed bool // from a guessed reading
+	begun   bool // the last word, or any, may be a prefix
+	typo    int  // distance of the terms from the query; 0: no correction
+	ofKnown bool // the corrected word is a known word
 }
 
-// sets are the docs that have a query's words, by how. A doc may be in several: the best counts.
+// sets returns the docs that have a query's words, by the kind of match. If a doc is in several
+// sets, the best one counts.
 func (x *Index) sets(readings []reading) (sets []set) {
 	for _, loose := range []bool{false, true} {
 		for _, r := range readings {

@@ -2,11 +2,12 @@ package search
 
 import "strings"
 
-// Words by which packs tell styles and sizes of one drawing apart.
+// Words by which packs distinguish styles and sizes of one icon.
 var (
-	// alwaysStyle end a name only to tell its style, in whatever pack.
+	// alwaysStyle lists words that end a name only to give its style, in every pack.
 	alwaysStyle = wordSet("outline outlined fill filled solid rounded duotone")
-	// oftenStyle do so in packs that use them throughout; elsewhere they may mean something ("traffic-light", "line-chart").
+	// oftenStyle lists words that do so in packs that use them throughout. Elsewhere they may mean
+	// something ("traffic-light", "line-chart").
 	oftenStyle = wordSet("sharp round bold thin light line linear regular broken twotone two tone baseline " +
 		"remix flat color colored monochrome 10 12 16 20 24 28 32 48")
 )
@@ -19,25 +20,27 @@ func wordSet(words string) map[string]bool {
 	return m
 }
 
-// A word of oftenStyle is a style of a pack where at least one name in styleShare, and styleLeast of them, end with it (or
-// begin: "baseline-home"). Any word at all is, where it ends one name in habitShare, and habitLeast of them ("-icon" of logos).
+// A word of oftenStyle is a style of a pack if at least one name in styleShare, and at least
+// styleLeast names, end with it (or begin with it: "baseline-home"). Any other word is a style if
+// it ends at least one name in habitShare, and at least habitLeast names ("-icon" of logos).
 const (
 	styleShare, styleLeast = 20, 10
 	habitShare, habitLeast = 5, 50
 )
 
-// A shape tells the words of a name that say what it shows from those that say how: the first lead words and the last
-// tail words are style.
+// A shape separates the words of a name that describe the subject from style words: the first lead
+// words and the last tail words are style.
 type shape struct{ lead, words, tail int }
 
-// styles are the words that tell styles in one pack.
+// styles holds the style words of one pack.
 type styles struct{ first, last map[string]bool }
 
-// learnStyles finds the styles of a pack from all of its names.
+// learnStyles finds the style words of a pack from all of its names.
 func learnStyles(names [][]string) styles {
 	first, last := map[string]int{}, map[string]int{}
 	for _, words := range names {
-		for i := len(words) - 1; i > 0; i-- { // through a whole tail such as "two-tone" or "24-filled"
+		// Continues through several style words, such as "two-tone" or "24-filled".
+		for i := len(words) - 1; i > 0; i-- {
 			last[words[i]]++
 			if !alwaysStyle[words[i]] && !oftenStyle[words[i]] {
 				break
@@ -58,7 +61,7 @@ func learnStyles(names [][]string) styles {
 	return s
 }
 
-// shape leaves at least one word that is no style.
+// shape leaves at least one word that is not a style.
 func (s styles) shape(words []string) shape {
 	from, to := 0, len(words)
 	for to > 1 && s.last[words[to-1]] {

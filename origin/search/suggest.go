@@ -10,24 +10,26 @@ import (
 
 const (
 	maxSuggestions = 5
-	maxMended      = 3 // unknown words of a query that are compared with known ones
+	maxCorrected   = 3 // unknown words of a query that are corrected
 )
 
-// automata make the automaton of all words one or two edits from a given one; a swap of two letters is one edit.
+// automata build the automaton of all words within one or two edits of a word; exchanging two
+// letters is one edit.
 var automata = sync.OnceValue(func() [2]*levenshtein.LevenshteinAutomatonBuilder {
-	var made [2]*levenshtein.LevenshteinAutomatonBuilder
-	for i := range made {
+	var builders [2]*levenshtein.LevenshteinAutomatonBuilder
+	for i := range builders {
 		b, err := levenshtein.NewLevenshteinAutomatonBuilder(uint8(i+1), true)
-		if err != nil { // of constants alone: can't happen
+		if err != nil { // arguments are constants: can't happen
 			panic(err)
 		}
-		made[i] = b
+		builders[i] = b
 	}
-	return made
+	return builders
 })
 
-// Suggest returns at most 5 queries near to text that do find something, for where text itself found nothing: first with
-// unknown words mended, then with a word left out. They say nothing of the pack where text named none.
+// Suggest returns at most 5 queries similar to a text that finds nothing, each of which finds
+// something: first with unknown words corrected, then with a word left out. They name a pack only
+// if text does.
 func (x *Index) Suggest(text string) []string {
 	scope := ""
 	if pack, rest, ok := x.colon(text); ok {
@@ -38,7 +40,7 @@ func (x *Index) Suggest(text string) []string {
 		words = append(words, t.typed)
 	}
 	var found []string
-	for _, try := range slices.Concat(x.mended(words), shortened(words)) {
+	for _, try := range slices.Concat(x.corrected(words), shortened(words)) {
 		if q := scope + strings.Join(try, " "); len(try) > 0 && len(found) < maxSuggestions && !slices.Contains(found, q) && x.finds(q) {
 			found = append(found, q)
 		}
@@ -46,7 +48,7 @@ func (x *Index) Suggest(text string) []string {
 	return found
 }
 
-// finds reports whether a query finds anything, each of its words but the last being whole.
+// finds reports whether a query finds anything, with complete words except the last.
 func (x *Index) finds(text string) bool {
 	for _, r := range x.readings(Query{Text: text}, nil) {
 		if _, begun := x.match(r, false); begun != nil || len(r.terms) == 0 {
@@ -56,16 +58,17 @@ func (x *Index) finds(text string) bool {
 	return false
 }
 
-// mended are the words with the unknown ones replaced by known ones: the nearest each, then other near ones of the first.
-func (x *Index) mended(words []string) (tries [][]string) {
+// corrected returns the words with unknown ones replaced by the most similar known ones, then with
+// other similar words in place of the first unknown one.
+func (x *Index) corrected(words []string) (tries [][]string) {
 	best := slices.Clone(words)
 	var first []nearWord // for words[at]
 	at, unknown := 0, 0
 	for i, w := range words {
-		if x.having(fold(w)) != nil || x.begun(w) != nil {
+		if x.docsWith(fold(w)) != nil || x.docsWithPrefix(w) != nil {
 			continue
 		}
-		if unknown++; unknown > maxMended {
+		if unknown++; unknown > maxCorrected {
 			break
 		}
 		near := x.near(w)
@@ -85,7 +88,8 @@ func (x *Index) mended(words []string) (tries [][]string) {
 	return tries
 }
 
-// shortened are the words less each one in turn, the last first: it is the one that was added to a query that found something.
+// shortened returns the words without each one in turn, the last first, because the user is likely
+// to have added that to a successful query.
 func shortened(words []string) (tries [][]string) {
 	if len(words) > maxVaried {
 		return nil

@@ -10,17 +10,17 @@ func TestSuggest(t *testing.T) {
 	x := small(t)
 	for _, row := range []struct{ why, text, want string }{
 		{"two letters swapped", "arrwo", "arrow"},
-		{"one too many", "trassh", "trash"},
-		{"one missing, of a longer query", "arow left", "arrow left"},
+		{"a letter too many", "trassh", "trash"},
+		{"a letter missing, in a longer query", "arow left", "arrow left"},
 		{"two edits in a long word", "baselnie-face", "baseline face"},
-		{"a word that nothing has with the others", "house zebra", "house"},
+		{"a word that no name has with the others", "house zebra", "house"},
 		{"words that are each known", "trash house", "trash"},
-		{"inside of a pack", "mdi:trahs", "mdi:trash"},
-		{"digits and all", "battary 1", "battery 1"},
+		{"within a pack", "mdi:trahs", "mdi:trash"},
+		{"with a number", "battary 1", "battery 1"},
 	} {
 		got := x.Suggest(row.text)
 		if !slices.Contains(got, row.want) {
-			t.Errorf("%s: Suggest(%q) = %q, want %q among them", row.why, row.text, got, row.want)
+			t.Errorf("%s: Suggest(%q) = %q, want %q included", row.why, row.text, got, row.want)
 		}
 		if len(got) > maxSuggestions {
 			t.Errorf("%s: Suggest(%q) = %q, more than %d", row.why, row.text, got, maxSuggestions)

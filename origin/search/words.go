@@ -7,14 +7,15 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// maxWords is how many words of a query are looked at: the longest real name has 15.
+// maxWords is the largest number of words of a query that count; the longest real name has 15.
 const maxWords = 16
 
-// A term is one word of a query: as it was typed, in lower case, and as names have it.
+// A term is one word of a query: as typed, in lower case, and folded, as in names.
 type term struct{ typed, folded string }
 
-// split cuts text into words: at whatever is no letter, mark or digit, and where camelCase begins a new word
-// ("HTMLFile" is html file). Text beyond MaxText characters, and words beyond maxWords, are left out.
+// split splits text into words: at every character that is not a letter, mark or digit, and where
+// camelCase begins a new word ("HTMLFile" is html file). It ignores text beyond MaxText characters
+// and words beyond maxWords.
 func split(text string) []term {
 	var terms []term
 	runes := []rune(text)
@@ -31,7 +32,7 @@ func split(text string) []term {
 		case !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r):
 			end(i)
 			start = i + 1
-		case i > start && unicode.IsUpper(r) && humps(runes, i):
+		case i > start && unicode.IsUpper(r) && startsWord(runes, i):
 			end(i)
 			start = i
 		}
@@ -40,16 +41,16 @@ func split(text string) []term {
 	return terms
 }
 
-// humps reports whether the upper-case letter runes[i] begins a word: after another kind of character, or as the last
-// capital before small letters.
-func humps(runes []rune, i int) bool {
+// startsWord reports whether the upper-case letter runes[i] begins a word: after another kind of
+// character, or as the last capital before lower-case letters.
+func startsWord(runes []rune, i int) bool {
 	return !unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
-// fold makes a plural singular: names, queries and meanings share it.
+// fold makes a plural singular. Names, queries and meanings share it.
 func fold(w string) string { return lexicon.Fold(w) }
 
-// folded is the list of words that a query must have.
+// folded returns the words that a doc must have.
 func folded(terms []term) []string {
 	words := make([]string, len(terms))
 	for i, t := range terms {
@@ -58,7 +59,7 @@ func folded(terms []term) []string {
 	return words
 }
 
-// nameWords cuts an icon's name into folded words, appended to buf.
+// nameWords splits an icon's name into folded words and appends them to buf.
 func nameWords(buf []string, name string) []string {
 	for w := range strings.SplitSeq(name, "-") {
 		if w != "" {

@@ -55,7 +55,7 @@ func FuzzSplit(f *testing.F) {
 			t.Fatalf("split(%q) has %d words", s, len(terms))
 		}
 		if joined := strings.Join(again, " "); len([]rune(joined)) <= MaxText && !slices.Equal(split(joined), terms) {
-			t.Fatalf("split(%q) = %q, which splits into %q: what is split must stay so", s, joined, split(joined))
+			t.Fatalf("split(%q) = %q, which splits into %q, want the same words", s, joined, split(joined))
 		}
 	})
 }

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// keepAttrs appends what is kept of p.raw to p.attrs. It reports whether the element can be kept with it: an animation of
-// what may not be set, or an image without pixels, is worth nothing without the attribute that was taken.
-func (p *parser) keepAttrs(elem *element) (ok bool, err error) {
+// filterAttrs appends the attributes of p.raw that may stay to p.attrs. It reports whether the
+// element may stay with them: an animation of an attribute that must not change, or an image
+// without pixels, is useless once that attribute is removed.
+func (p *parser) filterAttrs(elem *element) (ok bool, err error) {
 	first := len(p.attrs)
 	ok = true
 	for i := range p.raw {
 		raw := &p.raw[i]
 		info := attributes[string(raw.name)]
 		if bytes.IndexByte(raw.name, ':') >= 0 {
-			if info, err = p.qualified(raw.name); err != nil {
+			if info, err = p.qualifiedAttr(raw.name); err != nil {
 				return false, err
 			}
 		}
@@ -38,7 +39,7 @@ func (p *parser) keepAttrs(elem *element) (ok bool, err error) {
 	return ok && p.complete(elem, p.attrs[first:]), nil
 }
 
-// complete reports whether an element still does something with the attributes that it has left.
+// complete reports whether an element still has an effect with its remaining attributes.
 func (p *parser) complete(elem *element, attrs []attr) bool {
 	switch elem.role {
 	case roleImage:
@@ -58,13 +59,14 @@ func (p *parser) complete(elem *element, attrs []attr) bool {
 	return true
 }
 
-// checkAttr decides whether an attribute is kept, and mends its value; harmless is false where its element may not be kept.
+// checkAttr decides whether an attribute is kept, and normalises its value. It returns harmless =
+// false if the element itself must be left out.
 func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 	switch a.info.check {
 	case checkCSS:
 		return a.setCSS(), true
 	case checkPaint:
-		keep = a.setCSS() // which reads escapes
+		keep = a.setCSS() // setCSS decodes escapes, so canonicalCurrent runs after it
 		a.value = canonicalCurrent(a.value)
 		return keep, true
 	case checkStyle:
@@ -74,7 +76,7 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 			return false, true
 		}
 		if !a.setHref(elem) {
-			return false, elem.role != roleAnimation // it would change its parent instead
+			return false, elem.role != roleAnimation // without href, it would animate its parent
 		}
 		p.xlink = p.xlink || a.info == attrXlinkHref
 		return true, true
@@ -89,13 +91,13 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 		return a.info != attrClass || len(a.value) <= maxClass, true
 	case checkPlain:
 		return harmlessPlain(a.value), true
-	case checkSpace: // said again on an inner element, as some drawings do
+	case checkSpace: // some SVGs repeat the declaration on an inner element
 		return string(a.value) == svgSpace, true
 	}
 	return true, true
 }
 
-// setHref keeps references inside of the drawing, and the pixels of images.
+// setHref keeps references within the SVG, and the data: URLs of raster images.
 func (a *attr) setHref(elem *element) bool {
 	v := bytes.Trim(a.value, " \t\r\n")
 	if elem.role == roleImage {
@@ -109,7 +111,8 @@ func (a *attr) setHref(elem *element) bool {
 	return true
 }
 
-// pixels is a data: URL of a kind of picture that has nothing but pixels, written in one way; nil if v is none.
+// pixels returns v in normal form if it is a data: URL of a raster image format, otherwise nil.
+// Raster formats hold nothing but pixels; an SVG within an SVG would not be cleaned.
 func pixels(v []byte) []byte {
 	for _, kind := range [...]struct{ name, magic string }{
 		{"png", "\x89PNG\r\n\x1a\n"}, {"jpeg", "\xff\xd8\xff"}, {"jpg", "\xff\xd8\xff"}, {"gif", "GIF8"}, {"webp", "RIFF"},
@@ -128,8 +131,9 @@ func pixels(v []byte) []byte {
 	return nil
 }
 
-// harmlessPlain reports whether a value in which no URL is looked for does not look like one either: no reader is trusted
-// to know which attributes those are.
+// harmlessPlain reports whether the value of a plain attribute is free of anything that looks like
+// a URL. Browsers follow no URL in these attributes, but other SVG software may treat some of them
+// differently.
 func harmlessPlain(v []byte) bool {
 	if bytes.IndexByte(v, '(') < 0 {
 		return true
@@ -146,7 +150,8 @@ func harmlessPlain(v []byte) bool {
 	return true
 }
 
-// mayAnimate reports whether an animation may change the attribute of this name: never a reference, an event or a style.
+// mayAnimate reports whether an animation may change the attribute with this name. References,
+// event handlers and styles must not change.
 func mayAnimate(name []byte) bool {
 	s := strings.ToLower(string(name))
 	for _, c := range []byte(s) {
@@ -161,10 +166,11 @@ func mayAnimate(name []byte) bool {
 	return !strings.HasPrefix(s, "on") && !strings.HasPrefix(s, "xlink") && !strings.HasPrefix(s, "xml")
 }
 
-// harmlessValues reports whether what an animation sets is nothing that could be followed or run. That goes for references
-// inside of the drawing too: what a drawing draws for its references is counted as it stands, not as it will.
+// harmlessValues reports whether the values of an animation have nothing in them that a browser
+// could follow or run. References within the SVG are refused too, because checkExpansion counts
+// references as they are in the file and not as an animation would make them.
 func harmlessValues(v []byte) bool {
-	if bytes.IndexByte(v, '\\') >= 0 { // nobody writes a value so who means well
+	if bytes.IndexByte(v, '\\') >= 0 { // no honest tool writes escapes here
 		return false
 	}
 	if bytes.IndexByte(v, '(') < 0 && bytes.IndexByte(v, ':') < 0 {

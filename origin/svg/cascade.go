@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// property is one that decides what is painted, and in which colour.
+// property is a CSS property that decides what is painted, and in which colour.
 type property uint8
 
 const (
@@ -44,21 +44,22 @@ var properties = map[string]property{
 	"marker-start": propMarkerStart, "marker-mid": propMarkerMid, "marker-end": propMarkerEnd, "mix-blend-mode": propBlend, "all": propAll,
 }
 
-// paints reports whether a property's value is a colour.
+// paints reports whether the value of a property is a colour.
 func paints(p property) bool { return p >= propFill && p <= propLightingColor }
 
-// declared holds, for each property, the value that wins on one element: a pointer to where it stands, so that it can be
-// changed there; nil where nothing is said.
+// declared holds, for each property, the declaration that wins on one element. It points at the
+// value in the tree, so that the value can be changed there; nil means that nothing declares the
+// property.
 type declared [propCount]*[]byte
 
-// cascade is the style sheets of a drawing, as far as they can be told from its elements alone.
+// cascade holds the style sheets of an SVG, as far as the elements alone decide which rules apply.
 type cascade struct {
-	rules []weighted // in the order in which they win, the last most
-	doubt bool       // a rule whose selector or condition is not understood sets something that is painted
-	rest  bool       // there are rules that are not among these
+	rules     []weightedRule // in order of precedence: the last rule wins
+	uncertain bool           // a rule that can't be evaluated sets a painted property
+	inexact   bool           // some rules are missing from rules
 }
 
-type weighted struct {
+type weightedRule struct {
 	weight int
 	part   *selector
 	decls  []decl
@@ -69,7 +70,7 @@ func (p *parser) cascade() (c cascade) {
 		n := &p.nodes[s]
 		c.add(n.sheet.items, n.attr(attrMedia) == nil)
 	}
-	slices.SortStableFunc(c.rules, func(a, b weighted) int { return cmp.Compare(a.weight, b.weight) })
+	slices.SortStableFunc(c.rules, func(a, b weightedRule) int { return cmp.Compare(a.weight, b.weight) })
 	return c
 }
 
@@ -80,36 +81,38 @@ func (c *cascade) add(items []item, certain bool) {
 			c.add(it.items, false)
 			continue
 		}
-		if len(it.parts) == 0 { // a frame of an animation
-			c.distrust(it.decls)
+		if len(it.parts) == 0 { // a keyframe of an animation
+			c.addUncertain(it.decls)
 		}
 		for j := range it.parts {
 			if part := &it.parts[j]; certain && part.exact {
-				c.rules = append(c.rules, weighted{part.weight(), part, it.decls})
+				c.rules = append(c.rules, weightedRule{part.weight(), part, it.decls})
 			} else {
-				c.distrust(it.decls)
+				c.addUncertain(it.decls)
 			}
 		}
 	}
 }
 
-// distrust takes in declarations that may or may not come to be: what they paint must be harmless in any case.
-func (c *cascade) distrust(decls []decl) {
-	c.rest = true
+// addUncertain takes in declarations that may or may not apply. Any colour in them makes the
+// cascade uncertain, unless it is none or currentColor.
+func (c *cascade) addUncertain(decls []decl) {
+	c.inexact = true
 	for _, d := range decls {
 		switch {
 		case paints(d.prop):
 			k := readPaint(d.value).kind
-			c.doubt = c.doubt || k != paintNone && k != paintCurrent
+			c.uncertain = c.uncertain || k != paintNone && k != paintCurrent
 		case d.prop == propFilter, d.prop == propMarker, d.prop == propMarkerStart, d.prop == propMarkerMid, d.prop == propMarkerEnd,
 			d.prop == propBlend, d.prop == propAll, strings.HasPrefix(d.name, "--"):
-			c.doubt = true
+			c.uncertain = true
 		}
 	}
 }
 
-// on is what is declared on a node: attributes, then rules, then its style, then what is important.
-func (c *cascade) on(n *node) (d declared) {
+// declaredOn returns the declarations that apply to a node, in order of precedence: attributes,
+// then rules, then the style attribute; !important ones last.
+func (c *cascade) declaredOn(n *node) (d declared) {
 	var style []decl
 	for i := range n.attrs {
 		a := &n.attrs[i]

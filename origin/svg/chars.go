@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// checkChars refuses what is not UTF-8, and characters that XML does not have (XML 1.0, section 2.2).
+// checkChars refuses bytes that are not UTF-8, and characters that XML does not allow (XML 1.0,
+// section 2.2).
 func checkChars(b []byte) error {
-	for len(b) >= 8 { // eight bytes at a time while they are printable ASCII, as nearly all of a drawing is
+	for len(b) >= 8 { // eight bytes at a time: nearly all bytes of an SVG are printable ASCII
 		w := binary.LittleEndian.Uint64(b)
 		const high, spaces = 0x8080808080808080, 0x2020202020202020
 		if w&high != 0 || (w-spaces)&^w&high != 0 {
@@ -49,8 +50,8 @@ func isChar(r rune) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// decode resolves references and normalises line ends (XML 1.0, section 2.11) and, in an attribute, white space (section
-// 3.3.3). What needs none of it is returned as it is.
+// decode resolves references and normalises line ends (XML 1.0, section 2.11) and, in an attribute,
+// white space (section 3.3.3). It returns raw itself where there is nothing to change.
 func decode(raw []byte, attribute bool) ([]byte, error) {
 	if bytes.IndexByte(raw, '&') < 0 && bytes.IndexByte(raw, '\r') < 0 && !(attribute && bytes.ContainsAny(raw, "\n\t")) {
 		return raw, nil
@@ -61,7 +62,7 @@ func decode(raw []byte, attribute bool) ([]byte, error) {
 		case c == '&':
 			r, size := reference(raw[i:])
 			if size == 0 {
-				return nil, unclean("it has an entity that is not one of XML's own, or a reference that is malformed")
+				return nil, unclean("it has an entity that XML does not predefine, or a malformed reference")
 			}
 			out = utf8.AppendRune(out, r)
 			i += size
@@ -79,7 +80,7 @@ func decode(raw []byte, attribute bool) ([]byte, error) {
 	return out, nil
 }
 
-// reference reads the reference that b starts with; a size of 0 says that it is none.
+// reference reads the reference at the start of b. It returns a size of 0 if b starts with none.
 func reference(b []byte) (r rune, size int) {
 	end := bytes.IndexByte(b[:min(len(b), 16)], ';')
 	if end < 2 {
@@ -112,10 +113,10 @@ func reference(b []byte) (r rune, size int) {
 	return rune(n), end + 1
 }
 
-// escapes are the bytes that are never written as they are.
+// escapes maps each byte that must not be written as it is to its escaped form.
 var escapes = [256]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&quot;", '\r': "&#13;"}
 
-// appendEscaped writes text or an attribute's value so that every parser reads the same.
+// appendEscaped appends text or the value of an attribute in a form that every parser reads alike.
 func appendEscaped(dst, b []byte, attribute bool) []byte {
 	start := 0
 	for i := 0; i < len(b); i++ {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// paintKind is a kind of value of fill, stroke and the other colours.
+// paintKind is the kind of value that fill, stroke or another colour property has.
 type paintKind uint8
 
 const (
-	paintUnset   paintKind = iota // nothing is said: the default
-	paintNone                     // nothing, or a colour that can't be seen
+	paintUnset   paintKind = iota // not declared: the default applies
+	paintNone                     // none, or a fully transparent colour
 	paintCurrent                  // currentColor
 	paintColor
 	paintURL     // a gradient or pattern
-	paintInherit // what the parent has
+	paintInherit // the paint of the parent
 	paintUnknown // anything else
 )
 
-// A paint is the value of one such property.
+// A paint is the value of a colour property.
 type paint struct {
 	kind  paintKind
 	color rgba
-	ref   []byte // "#id", of paintURL
+	ref   []byte // "#id", with paintURL only
 	src   *[]byte
 }
 
@@ -33,7 +33,7 @@ type rgba struct{ r, g, b, a uint8 }
 
 var black = rgba{a: 255}
 
-// readPaint reads a value that is clean, in which currentColor has its one spelling.
+// readPaint reads a clean value, in which currentColor has its canonical spelling.
 func readPaint(v []byte) paint {
 	v = bytes.TrimSpace(v)
 	switch {
@@ -61,7 +61,8 @@ func readPaint(v []byte) paint {
 	return readFallback(v)
 }
 
-// readFallback reads a reference with what is painted if it leads nowhere; a fallback that is a colour is taken for painted.
+// readFallback reads a reference with a fallback, which a browser paints if the reference leads
+// nowhere. A fallback that is a colour counts as painted.
 func readFallback(v []byte) paint {
 	end := bytes.IndexByte(v, ')')
 	if end < 0 {
@@ -77,7 +78,8 @@ func readFallback(v []byte) paint {
 	return paint{kind: paintUnknown}
 }
 
-// readColor reads the colours of CSS Color 3 and the hexadecimal ones of CSS Color 4; s is lower case.
+// readColor reads the colours of CSS Color 3 and the hexadecimal ones of CSS Color 4. The caller
+// has converted s to lower case.
 func readColor(s string) (rgba, bool) {
 	if hex, ok := strings.CutPrefix(s, "#"); ok {
 		return readHex(hex)
@@ -137,7 +139,7 @@ func readHex(hex string) (c rgba, ok bool) {
 	return rgba{uint8(n >> 24), uint8(n >> 16), uint8(n >> 8), uint8(n)}, true
 }
 
-// channel reads a number of at most top, or a percentage.
+// channel reads a number from 0 to top, or a percentage, as 0 to 255.
 func channel(s string, top float64) (uint8, bool) {
 	s, percent := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(s, 64)

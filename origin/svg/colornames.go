@@ -1,6 +1,7 @@
 package svg
 
-// colorNames are the named colours of CSS Color 4, section 6.1, as 0xRRGGBB. Names are lower case.
+// colorNames holds the named colours of CSS Color 4, section 6.1, as 0xRRGGBB. Names are in lower
+// case.
 var colorNames = map[string]uint32{
 	"aliceblue":            0xf0f8ff,
 	"antiquewhite":         0xfaebd7,

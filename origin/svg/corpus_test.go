@@ -11,7 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// golden compares with a file, or writes it: one is read by eyes, in git diff.
+// golden compares got with a file, or writes the file with -update; a person reads the change in
+// git diff.
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -21,38 +22,39 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatalf("%v (after a look at what it gives, -update writes it)\n%s", err, got)
+		t.Fatalf("%v (check this output, then write it with -update)\n%s", err, got)
 	}
 	if string(want) != string(got) {
 		t.Errorf("%s:\ngot  %s\nwant %s", file, got, want)
 	}
 }
 
-// corpus lists the drawings of a folder of testdata.
+// corpus reads the SVGs of a folder of testdata, and fails if there are fewer than least.
 func corpus(t testing.TB, folder string, least int) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.in.svg"))
 	if err != nil || len(files) < least {
-		t.Fatalf("%d drawings in %s, want %d (%v)", len(files), folder, least, err)
+		t.Fatalf("%d SVGs in %s, want at least %d (%v)", len(files), folder, least, err)
 	}
-	drawings := map[string][]byte{}
+	svgs := map[string][]byte{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawings[strings.TrimSuffix(file, ".in.svg")] = data
+		svgs[strings.TrimSuffix(file, ".in.svg")] = data
 	}
-	return drawings
+	return svgs
 }
 
-// Each hostile drawing comes out harmless, as NAME.out.svg, or is refused, as NAME.out.txt says.
+// TestHostile checks that each hostile SVG becomes harmless, as in NAME.out.svg, or is refused with
+// the error in NAME.out.txt.
 func TestHostile(t *testing.T) {
 	for name, in := range corpus(t, "hostile", 600) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			d, err := CleanDocument(in, true)
 			if err == nil {
-				comesOut(t, name, d)
+				checkOutput(t, name, d)
 				return
 			}
 			if !errors.Is(err, ErrUnclean) {
@@ -63,7 +65,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Each odd drawing is one that browsers draw, and none may be refused.
+// TestOdd checks that unusual SVGs which browsers render are never refused.
 func TestOdd(t *testing.T) {
 	for name, in := range corpus(t, "odd", 100) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -71,13 +73,13 @@ func TestOdd(t *testing.T) {
 			if err != nil {
 				t.Fatalf("it is refused: %v", err)
 			}
-			comesOut(t, name, d)
+			checkOutput(t, name, d)
 		})
 	}
 }
 
-// comesOut compares what came out with its golden file, and looks for what must not be in it.
-func comesOut(t *testing.T, name string, d Drawing) {
+// checkOutput compares a clean SVG with its golden file, and looks for content that is not allowed.
+func checkOutput(t *testing.T, name string, d Icon) {
 	t.Helper()
 	golden(t, name+".out.svg", append(d.SVG, '\n'))
 	for _, fault := range faults(d.SVG) {
@@ -85,8 +87,8 @@ func comesOut(t *testing.T, name string, d Drawing) {
 	}
 }
 
-// One golden file stands for each drawing: those of drawings that are gone, or that have changed from one kind to the other,
-// are not left behind.
+// TestGoldenFiles checks that each SVG has exactly one golden file, so that none is left behind
+// when an SVG is removed or changes from accepted to refused.
 func TestGoldenFiles(t *testing.T) {
 	for _, folder := range []string{"hostile", "odd"} {
 		outs, err := filepath.Glob(filepath.Join("testdata", folder, "*.out.*"))
@@ -94,7 +96,7 @@ func TestGoldenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if in := corpus(t, folder, 1); len(outs) != len(in) {
-			t.Errorf("%s has %d drawings and %d golden files", folder, len(in), len(outs))
+			t.Errorf("%s has %d SVGs and %d golden files", folder, len(in), len(outs))
 		}
 	}
 }

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// A decl is one declaration that is kept.
+// A decl is a declaration that the cleaner keeps.
 type decl struct {
-	name      string // lower case, but for a custom property
-	value     []byte // in our spelling
+	name      string // in lower case, except for custom properties
+	value     []byte // serialised
 	important bool
-	prop      property // the property that it is, if the painter looks at it
+	prop      property // the property of that name, if analyse reads it
 }
 
-// A rule is one style rule that is kept.
+// A rule is a style rule that the cleaner keeps.
 type rule struct {
-	selector string // as it is written
+	selector string // serialised
 	parts    []selector
 	decls    []decl
 }
 
-// An item is a rule, or an at-rule around rules: a condition, or the frames of an animation.
+// An item is a rule, or an at-rule with rules in it: a condition, or the keyframes of an animation.
 type item struct {
 	rule
-	at    string // as it is written, "" for a rule
+	at    string // the serialised prelude of an at-rule; "" for a rule
 	items []item
 }
 
@@ -33,7 +33,8 @@ type sheet struct {
 	items []item
 }
 
-// readSheets reads what stands in style elements, once all of it is there.
+// readSheets parses the text of the style elements. It runs after the whole document has been read,
+// because comments and CDATA sections split that text.
 func (p *parser) readSheets() error {
 	for _, i := range p.sheets {
 		var text []byte
@@ -49,10 +50,10 @@ func (p *parser) readSheets() error {
 	return nil
 }
 
-// readItems reads rules (CSS Syntax 3, section 5.4.1); what can't be kept is left out.
+// readItems reads rules (CSS Syntax 3, section 5.4.1) and leaves out the ones that are not allowed.
 func readItems(list []token, depth int) ([]item, error) {
 	if depth > 8 {
-		return nil, unclean("its style sheet has at-rules in each other more than 8 deep")
+		return nil, unclean("its style sheet nests at-rules more than 8 deep")
 	}
 	var items []item
 	for len(list) > 0 {
@@ -64,7 +65,7 @@ func readItems(list []token, depth int) ([]item, error) {
 		prelude, block, rest := cutRule(list)
 		at := list[0].kind == tokAt
 		list = rest
-		if block == nil { // a statement such as @import, or a rule that the sheet ends in
+		if block == nil { // @import and the like, or a rule without its end
 			continue
 		}
 		if !at {
@@ -84,7 +85,8 @@ func readItems(list []token, depth int) ([]item, error) {
 	return items, nil
 }
 
-// cutRule cuts one rule off: what stands before its block, and what is in it (nil: it has none).
+// cutRule cuts the first rule off list: the prelude, and the content of its block (nil if it has no
+// block).
 func cutRule(list []token) (prelude, block, rest []token) {
 	at := list[0].kind == tokAt
 	depth := 0
@@ -121,13 +123,13 @@ func readRule(prelude, block []token) (r rule, ok bool) {
 	return r, len(r.decls) > 0
 }
 
-// readAt reads the at-rules that neither fetch nor define anything that others refer to.
+// readAt reads the at-rules that neither fetch anything nor define anything that others refer to.
 func readAt(prelude, block []token, depth int) (it item, ok bool, err error) {
 	name := strings.ToLower(prelude[0].text)
 	if !harmlessPrelude(prelude[1:]) {
 		return it, false, nil
 	}
-	if it.at, ok = spell(trim(prelude)); !ok {
+	if it.at, ok = serialise(trim(prelude)); !ok {
 		return it, false, nil
 	}
 	switch name {
@@ -139,22 +141,23 @@ func readAt(prelude, block []token, depth int) (it item, ok bool, err error) {
 	return it, len(it.items) > 0, err
 }
 
-// harmlessPrelude reports whether a condition, or the name of an animation, has nothing that could be taken for an address.
+// harmlessPrelude reports whether a condition, or the name of an animation, is free of anything
+// that could be read as an address.
 func harmlessPrelude(list []token) bool {
 	for i, t := range list {
 		switch t.kind {
 		case tokBad, tokURL, tokAt, tokString, tokFunction:
 			return false
 		}
-		if t.is("<") || t.is("\\") || !t.harmless() || addressed(list, i) {
+		if t.is("<") || t.is("\\") || !t.harmless() || looksLikeAddress(list, i) {
 			return false
 		}
 	}
 	return true
 }
 
-// readFrames reads the rules of an animation: from, to, and percentages. As with animations by elements, what they set
-// refers to nothing.
+// readFrames reads the keyframes of an animation: from, to, and percentages. As in animation
+// elements, declarations in them may not refer to anything.
 func readFrames(list []token) (items []item) {
 	for len(list) > 0 {
 		if list[0].kind == tokSpace {
@@ -167,9 +170,9 @@ func readFrames(list []token) (items []item) {
 		for _, t := range prelude {
 			ok = ok && t.harmless() && (t.kind == tokIdent || t.kind == tokNumber || t.kind == tokSpace || t.is(","))
 		}
-		selector, spelt := spell(trim(prelude))
+		selector, serialised := serialise(trim(prelude))
 		decls := slices.DeleteFunc(readDecls(block), func(d decl) bool { return bytes.Contains(d.value, []byte("url(")) })
-		if ok && spelt && len(decls) > 0 {
+		if ok && serialised && len(decls) > 0 {
 			items = append(items, item{rule: rule{selector: selector, decls: decls}})
 		}
 	}
@@ -186,7 +189,7 @@ func trim(list []token) []token {
 	return list
 }
 
-// readDecls reads declarations (section 5.4.4); those that can't be kept are left out.
+// readDecls reads declarations (section 5.4.4) and leaves out the ones that are not allowed.
 func readDecls(list []token) (decls []decl) {
 	depth, start := 0, 0
 	for i := 0; i <= len(list); i++ {
@@ -218,7 +221,7 @@ func readDecl(list []token) (d decl, ok bool) {
 		d.name = strings.ToLower(d.name)
 	}
 	value := trim(list[1:])
-	if !value[0].is(":") || forbidden(d.name) || spellName(d.name, true) != d.name {
+	if !value[0].is(":") || forbidden(d.name) || serialiseName(d.name, true) != d.name {
 		return d, false
 	}
 	value = trim(value[1:])
@@ -231,7 +234,7 @@ func readDecl(list []token) (d decl, ok bool) {
 	if len(value) == 0 || !harmlessTokens(value) {
 		return d, false
 	}
-	s, ok := spell(value)
+	s, ok := serialise(value)
 	d.value, d.prop = []byte(s), properties[d.name]
 	if paints(d.prop) || strings.HasPrefix(d.name, "--") {
 		d.value = canonicalCurrent(d.value)
@@ -239,7 +242,8 @@ func readDecl(list []token) (d decl, ok bool) {
 	return d, ok
 }
 
-// forbidden are properties that run or fetch something in some browser, old ones too.
+// forbidden reports whether a property runs or fetches something in some browser, old browsers
+// included.
 func forbidden(name string) bool {
 	switch name {
 	case "behavior", "src", "content", "enable-background":
@@ -250,10 +254,11 @@ func forbidden(name string) bool {
 			return true
 		}
 	}
-	return scheme(name)
+	return scriptScheme(name)
 }
 
-// setStyle cleans a style attribute. It stays as it was written where nothing was taken and every reader sees the same.
+// setStyle cleans a style attribute. The value stays as written if nothing was removed from it and
+// every parser reads it alike.
 func (a *attr) setStyle() bool {
 	list := tokens(a.value)
 	a.decls = readDecls(list)
@@ -267,15 +272,15 @@ func (a *attr) setStyle() bool {
 		}
 	}
 	if plain := !bytes.ContainsAny(a.value, "\\\"'{}@<>&\f") && !bytes.Contains(a.value, []byte("/*")); !plain || written != len(a.decls) || wrongCurrent(a.value) {
-		a.value = nil // the declarations are written
+		a.value = nil // write serialises decls instead
 	}
 	return true
 }
 
-// wrongCurrent reports whether currentColor stands in v in another spelling.
+// wrongCurrent reports whether v has currentColor in a spelling that is not canonical.
 func wrongCurrent(v []byte) bool { return !bytes.Equal(canonicalCurrent(v), v) }
 
-// appendDecls writes declarations.
+// appendDecls appends declarations as CSS.
 func appendDecls(dst []byte, decls []decl) []byte {
 	for i, d := range decls {
 		if i > 0 {
@@ -289,7 +294,7 @@ func appendDecls(dst []byte, decls []decl) []byte {
 	return dst
 }
 
-// appendItems writes rules.
+// appendItems appends rules as CSS.
 func appendItems(dst []byte, items []item) []byte {
 	for _, it := range items {
 		if it.at != "" {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is a kind of token of CSS Syntax 3, section 4.
+// kind is the kind of a token of CSS Syntax 3, section 4.
 type kind uint8
 
 const (
@@ -16,22 +16,22 @@ const (
 	tokHash
 	tokString
 	tokURL
-	tokNumber // also percentages and dimensions: text is the number, unit what follows it
-	tokSpace  // also a comment
-	tokDelim  // one character, also one of : ; , [ ] ( ) { }
-	tokBad    // a string or URL that is broken
+	tokNumber // also percentages and dimensions: text is the number
+	tokSpace  // white space, or a comment
+	tokDelim  // one character, such as : ; , [ ] ( ) { }
+	tokBad    // a bad string or a bad URL
 )
 
 type token struct {
 	kind kind
-	text string // with its escapes decoded; without quotes, marks or brackets
+	text string // escapes are decoded, quotes and brackets are left out
 	unit string
 }
 
 // is reports whether t is the single character c.
 func (t token) is(c string) bool { return t.kind == tokDelim && t.text == c }
 
-// tokens cuts a style sheet, or a part of one, into tokens.
+// tokens splits a style sheet, or a part of one, into tokens.
 func tokens(src []byte) []token {
 	l := lexer{src: bytes.ReplaceAll(bytes.ReplaceAll(bytes.ReplaceAll(src,
 		[]byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n")), []byte("\f"), []byte("\n"))}
@@ -53,7 +53,7 @@ type lexer struct {
 	pos int
 }
 
-// at is the byte so many places on, or 0.
+// at returns the byte n places ahead, or 0 at the end.
 func (l *lexer) at(n int) byte {
 	if l.pos+n < len(l.src) {
 		return l.src[l.pos+n]
@@ -106,12 +106,12 @@ func isNameStart(c byte) bool {
 
 func isName(c byte) bool { return isNameStart(c) || isDigit(c) || c == '-' }
 
-// escape reports whether a valid escape stands n places on (section 4.3.8).
+// escape reports whether a valid escape begins n places ahead (section 4.3.8).
 func (l *lexer) escape(n int) bool {
 	return l.at(n) == '\\' && l.pos+n+1 < len(l.src) && l.at(n+1) != '\n'
 }
 
-// startsIdent is section 4.3.9.
+// startsIdent reports whether an identifier begins n places ahead (section 4.3.9).
 func (l *lexer) startsIdent(n int) bool {
 	if l.at(n) == '-' {
 		return isNameStart(l.at(n+1)) || l.at(n+1) == '-' || l.escape(n+1)
@@ -119,7 +119,7 @@ func (l *lexer) startsIdent(n int) bool {
 	return isNameStart(l.at(n)) || l.escape(n)
 }
 
-// startsNumber is section 4.3.10.
+// startsNumber reports whether a number begins here (section 4.3.10).
 func (l *lexer) startsNumber() bool {
 	n := 0
 	if c := l.at(0); c == '+' || c == '-' {
@@ -128,7 +128,7 @@ func (l *lexer) startsNumber() bool {
 	return isDigit(l.at(n)) || l.at(n) == '.' && isDigit(l.at(n+1))
 }
 
-// name is section 4.3.11.
+// name reads a name (section 4.3.11).
 func (l *lexer) name() string {
 	var out []byte
 	for l.pos < len(l.src) {
@@ -146,7 +146,7 @@ func (l *lexer) name() string {
 	return string(out)
 }
 
-// escaped reads what follows a backslash (section 4.3.7).
+// escaped reads the character that an escape stands for, after its backslash (section 4.3.7).
 func (l *lexer) escaped() rune {
 	n, digits := rune(0), 0
 	for ; digits < 6; digits++ {
@@ -165,7 +165,7 @@ func (l *lexer) escaped() rune {
 	if isSpace(l.at(0)) {
 		l.pos++
 	}
-	if n == 0 || n >= 0x80 && !isChar(n) { // section 4.3.7, and characters that could not be written as they are
+	if n == 0 || n >= 0x80 && !isChar(n) { // section 4.3.7, and characters that XML can't hold
 		return utf8.RuneError
 	}
 	return n
@@ -183,7 +183,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// number is sections 4.3.3 and 4.3.12.
+// number reads a number, a percentage or a dimension (sections 4.3.3 and 4.3.12).
 func (l *lexer) number() token {
 	start := l.pos
 	if c := l.at(0); c == '+' || c == '-' {
@@ -216,7 +216,7 @@ func (l *lexer) number() token {
 	return t
 }
 
-// ident is section 4.3.4: a name, a function, or a URL without quotes.
+// ident reads a name, a function, or a URL without quotes (section 4.3.4).
 func (l *lexer) ident() token {
 	name := l.name()
 	if l.at(0) != '(' {
@@ -237,7 +237,7 @@ func (l *lexer) ident() token {
 	return l.url()
 }
 
-// url is section 4.3.6.
+// url reads the rest of a URL without quotes (section 4.3.6).
 func (l *lexer) url() token {
 	var out []byte
 	for l.pos < len(l.src) {
@@ -265,10 +265,10 @@ func (l *lexer) url() token {
 			l.pos++
 		}
 	}
-	return token{kind: tokURL, text: string(out)} // the end closes it, as in browsers
+	return token{kind: tokURL, text: string(out)} // the end of input closes it, as in browsers
 }
 
-// badURL reads past what is left of one (section 4.3.14).
+// badURL skips the remnants of a bad URL (section 4.3.14).
 func (l *lexer) badURL() token {
 	for l.pos < len(l.src) && l.at(0) != ')' {
 		if l.escape(0) {
@@ -282,7 +282,8 @@ func (l *lexer) badURL() token {
 	return token{kind: tokBad}
 }
 
-// str is section 4.3.5. One that the sheet ends in is taken for broken.
+// str reads the rest of a string (section 4.3.5). A string that the end of input cuts off is bad
+// here, although browsers accept it.
 func (l *lexer) str(quote byte) token {
 	var out []byte
 	for l.pos < len(l.src) {

@@ -7,7 +7,8 @@ import (
 
 func equalFold(s, lower string) bool { return len(s) == len(lower) && strings.EqualFold(s, lower) }
 
-// functions are those that neither fetch anything nor could name what they fetch.
+// functions lists the CSS functions that may stay: they fetch nothing, and take no name of anything
+// to fetch.
 var functions = func() map[string]bool {
 	table := map[string]bool{}
 	for _, name := range strings.Fields("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix light-dark " +
@@ -21,8 +22,9 @@ var functions = func() map[string]bool {
 	return table
 }()
 
-// harmlessTokens reports whether a value can be kept: its brackets match, its functions are known, and every URL in it
-// is a reference inside of the drawing. Escapes and comments have been read by then.
+// harmlessTokens reports whether a value can be kept: its brackets match, its functions are known,
+// and every URL in it is a reference within the SVG. The tokens hold no escapes or comments any
+// more.
 func harmlessTokens(list []token) bool {
 	var open []string
 	for i, t := range list {
@@ -58,28 +60,29 @@ func harmlessTokens(list []token) bool {
 				return false
 			}
 		}
-		if !t.harmless() || addressed(list, i) {
+		if !t.harmless() || looksLikeAddress(list, i) {
 			return false
 		}
 	}
 	return len(open) == 0
 }
 
-// harmless reports whether a token by itself is nothing that a careless reader could take for more. A unit is never
-// written with escapes by who means well.
+// harmless reports whether no lenient parser could take this token for a function or an address. A
+// unit with escapes counts as harmful, because no honest tool writes one.
 func (t token) harmless() bool {
 	switch t.kind {
 	case tokIdent, tokHash, tokString:
 		return harmlessWord(t.text)
 	case tokNumber:
-		return t.unit == "%" || spellName(t.unit, true) == t.unit
+		return t.unit == "%" || serialiseName(t.unit, true) == t.unit
 	}
 	return true
 }
 
-// addressed reports whether the token at i and the one before it could be taken for a part of an address: two slashes, a
-// scheme that runs what follows, or what ends in the name of a function and is none. Browsers follow none of them.
-func addressed(list []token, i int) bool {
+// looksLikeAddress reports whether the token at i and the one before it could be read as part of an
+// address: two slashes, a scheme that runs code, or a bracket after a token that only ends like the
+// name of a function. Browsers follow none of these.
+func looksLikeAddress(list []token, i int) bool {
 	if i == 0 {
 		return false
 	}
@@ -88,18 +91,19 @@ func addressed(list []token, i int) bool {
 	case t.is("/"):
 		return before.is("/")
 	case t.is(":"):
-		return scheme(before.text) || scheme(before.unit)
+		return scriptScheme(before.text) || scriptScheme(before.unit)
 	case t.is("("):
 		return before.kind == tokNumber || before.kind == tokHash
 	}
 	return false
 }
 
-// scheme reports whether a name, with a colon after it, could be taken for a scheme that runs what follows.
-func scheme(name string) bool { return strings.HasSuffix(strings.ToLower(name), "script") }
+// scriptScheme reports whether name, followed by a colon, could be read as a URL scheme that runs
+// code.
+func scriptScheme(name string) bool { return strings.HasSuffix(strings.ToLower(name), "script") }
 
-// harmlessWord reports whether a name or string, its escapes read, is nothing that a careless reader could take for a
-// function or an address. Browsers follow neither.
+// harmlessWord reports whether a name or a string, with escapes decoded, can't be read as a
+// function or an address by a lenient parser. Browsers follow neither.
 func harmlessWord(s string) bool {
 	if !strings.ContainsAny(s, "(:/@;{}\\") {
 		return true
@@ -108,14 +112,14 @@ func harmlessWord(s string) bool {
 	return !strings.ContainsAny(s, "(@;{}\\") && !strings.Contains(s, "//") && !strings.Contains(s, "script:") && !strings.Contains(s, "data:")
 }
 
-// cleanValue reads one value as CSS. It is returned as it was written where every reader would see the same in it, else in
-// our spelling.
+// cleanValue checks one CSS value. It returns v itself if every parser reads it alike, and
+// otherwise serialises it.
 func cleanValue(v []byte) ([]byte, bool) {
 	list := quotedURLs(tokens(v))
 	if !harmlessTokens(list) {
 		return nil, false
 	}
-	s, ok := spell(list)
+	s, ok := serialise(list)
 	if !ok {
 		return nil, false
 	}
@@ -125,7 +129,8 @@ func cleanValue(v []byte) ([]byte, bool) {
 	return v, true
 }
 
-// setCSS cleans the value of a presentation attribute. Nothing but a function can name a URL.
+// setCSS cleans the value of a presentation attribute. A value without a function or an escape
+// can't name a URL.
 func (a *attr) setCSS() bool {
 	if bytes.IndexByte(a.value, '(') < 0 && bytes.IndexByte(a.value, '\\') < 0 {
 		return true
@@ -153,7 +158,7 @@ func internalURL(v []byte) (ref []byte, ok bool) {
 	return v[4 : len(v)-1], true
 }
 
-// onlyURL reads a value that is a reference and nothing else, in any spelling.
+// onlyURL reads a value that consists of one reference, in any spelling.
 func onlyURL(v []byte) (ref []byte, ok bool) {
 	if ref, ok = internalURL(v); ok || bytes.IndexByte(v, '(') < 0 {
 		return ref, ok
@@ -164,7 +169,7 @@ func onlyURL(v []byte) (ref []byte, ok bool) {
 	return nil, false
 }
 
-// eachURL calls f with every "#id" that a clean value refers to.
+// eachURL calls f with every reference "#id" in a clean value.
 func eachURL(v []byte, f func(ref []byte)) {
 	if bytes.IndexByte(v, '(') < 0 {
 		return
@@ -180,7 +185,7 @@ func eachURL(v []byte, f func(ref []byte)) {
 	}
 }
 
-// canonicalCurrent spells currentColor in the one way that recolouring knows.
+// canonicalCurrent writes every currentColor in v in the one spelling that icon.Recolour looks for.
 func canonicalCurrent(v []byte) []byte {
 	const word = "currentColor"
 	if len(v) < len(word) || string(v) == word || v[0] == '#' {

@@ -6,34 +6,35 @@ import (
 	"strings"
 )
 
-// spell writes tokens as CSS, in one spelling: with the fewest escapes, double quotes and single spaces. It reports
-// whether the result is read back as the same tokens; what is not is not worth keeping.
-func spell(list []token) (string, bool) {
+// serialise writes tokens as CSS, in canonical form: with the fewest escapes, double quotes and
+// single spaces. It reports whether the result parses to the same tokens; callers drop the value if
+// it does not.
+func serialise(list []token) (string, bool) {
 	var b strings.Builder
 	for _, t := range list {
 		switch t.kind {
 		case tokIdent:
-			b.WriteString(spellName(t.text, true))
+			b.WriteString(serialiseName(t.text, true))
 		case tokFunction:
-			b.WriteString(spellName(t.text, true) + "(")
+			b.WriteString(serialiseName(t.text, true) + "(")
 		case tokAt:
-			b.WriteString("@" + spellName(t.text, true))
+			b.WriteString("@" + serialiseName(t.text, true))
 		case tokHash:
-			b.WriteString("#" + spellName(t.text, false))
+			b.WriteString("#" + serialiseName(t.text, false))
 		case tokString:
-			b.WriteString(spellString(t.text))
+			b.WriteString(serialiseString(t.text))
 		case tokURL:
 			if plainID(t.text) {
 				b.WriteString("url(" + t.text + ")")
 			} else {
-				b.WriteString("url(" + spellString(t.text) + ")")
+				b.WriteString("url(" + serialiseString(t.text) + ")")
 			}
 		case tokNumber:
 			b.WriteString(t.text)
 			if t.unit == "%" {
 				b.WriteString("%")
 			} else {
-				b.WriteString(spellName(t.unit, true))
+				b.WriteString(serialiseName(t.unit, true))
 			}
 		case tokSpace:
 			b.WriteByte(' ')
@@ -47,7 +48,7 @@ func spell(list []token) (string, bool) {
 	return b.String(), slices.Equal(list, again)
 }
 
-// plainID reports whether a URL is "#" and characters that mean nothing to CSS.
+// plainID reports whether a URL is "#" followed by characters that have no meaning in CSS.
 func plainID(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; !(i == 0 && c == '#' || i > 0 && (isName(c) && c < 0x80 || c == '.' || c == ':')) {
@@ -57,8 +58,9 @@ func plainID(s string) bool {
 	return len(s) > 1
 }
 
-// spellName escapes what would end a name, and, at the start of an identifier, what would not begin one.
-func spellName(s string, ident bool) string {
+// serialiseName escapes the characters that would end a name and, if ident is set, the ones that
+// may not begin an identifier.
+func serialiseName(s string, ident bool) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch {
@@ -73,7 +75,7 @@ func spellName(s string, ident bool) string {
 	return b.String()
 }
 
-func spellString(s string) string {
+func serialiseString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -88,7 +90,7 @@ func spellString(s string) string {
 	return b.String()
 }
 
-// quotedURLs makes url("…") one token, as url(…) is.
+// quotedURLs joins the tokens of url("…") into one tokURL, the token that url(…) has.
 func quotedURLs(list []token) []token {
 	var out []token
 	for i := 0; i < len(list); i++ {

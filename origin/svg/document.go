@@ -8,24 +8,26 @@ import (
 	"strings"
 )
 
-// CleanDocument cleans an SVG file, for a folder of drawings. Its viewBox is kept, or made of its width and height; what its
-// root says of paint goes to a group inside, so that the root has the one form that all drawings have.
+// CleanDocument cleans a whole SVG file, as in a folder of icons. It keeps the viewBox, or makes
+// one of width and height. Presentation attributes of the root move to a group within it, so that
+// every clean SVG has a root of the same form.
 //
-// Unless palette is set, a drawing with one painted colour (or none said: black) is made monochrome: that colour becomes
-// currentColor wherever it is painted. The error wraps ErrUnclean.
-func CleanDocument(doc []byte, palette bool) (Drawing, error) {
+// Unless palette is set, an SVG with exactly one painted colour (also the default black) becomes
+// monochrome: CleanDocument replaces that colour with currentColor wherever it is painted. The
+// error wraps ErrUnclean.
+func CleanDocument(doc []byte, palette bool) (Icon, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
 	if err := p.parse(doc, true); err != nil {
-		return Drawing{}, err
+		return Icon{}, err
 	}
 	top := p.nodes[0].first
 	box, width, height, err := frame(&p.nodes[top])
 	if err != nil {
-		return Drawing{}, err
+		return Icon{}, err
 	}
 	p.wrap(top, box, width)
-	verdict := p.judge()
+	verdict := p.analyse()
 	monochrome := verdict.monochrome()
 	if !monochrome && !palette {
 		monochrome = verdict.recolor()
@@ -34,8 +36,8 @@ func CleanDocument(doc []byte, palette bool) (Drawing, error) {
 	return p.finish(inside, box, width, height, monochrome), nil
 }
 
-// frame reads the viewBox and the size of a root. The size is the root's own where it is given in a unit of length and has
-// the ratio of the viewBox, else the viewBox's.
+// frame reads the viewBox and the size of a root. The size comes from width and height if they are
+// absolute lengths with the ratio of the viewBox, and otherwise from the viewBox.
 func frame(n *node) (box Box, width, height float64, err error) {
 	value := func(name string) string {
 		if a := n.attr(attributes[name]); a != nil {
@@ -56,7 +58,7 @@ func frame(n *node) (box Box, width, height float64, err error) {
 	case width > 0 && height > 0:
 		box.Width, box.Height = width, height
 	default:
-		return box, 0, 0, unclean("it has no viewBox, and not both a width and a height")
+		return box, 0, 0, unclean("it has neither a viewBox nor both a width and a height")
 	}
 	if err := box.check(); err != nil {
 		return box, 0, 0, err
@@ -79,10 +81,11 @@ func frame(n *node) (box Box, width, height float64, err error) {
 
 func hundredth(f float64) float64 { return math.Round(f*100) / 100 }
 
-// units are the lengths of CSS Values 4, section 6, in pixels; one em is what browsers give a font.
+// units holds the absolute lengths of CSS Values 4, section 6, in pixels.
 var units = map[string]float64{"": 1, "px": 1, "pt": 96.0 / 72, "pc": 16, "in": 96, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6}
 
-// length reads a width or height in pixels; 0 if there is none that stands for itself, as with 100% or 1em.
+// length reads a width or height in pixels. It returns 0 for a relative length, such as 100% or
+// 1em, and for an invalid one.
 func length(s string) float64 {
 	s = strings.ToLower(strings.TrimSpace(s))
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
@@ -97,14 +100,14 @@ func length(s string) float64 {
 	return f
 }
 
-// wrap puts what a root says of paint on a group around all that is in it.
+// wrap moves the presentation attributes of the root to a new group around the content of the root.
 func (p *parser) wrap(top int32, box Box, width float64) {
-	attrs := p.moved(p.nodes[top].attrs)
+	attrs := p.groupAttrs(p.nodes[top].attrs)
 	p.nodes[top].attrs = nil
 	if len(attrs) == 0 {
 		return
 	}
-	centre(attrs, box, width)
+	recentre(attrs, box, width)
 	first, last := p.nodes[top].first, p.nodes[top].last
 	p.nodes[top].first, p.nodes[top].last = none, none
 	g := p.add(node{elem: elements["g"], attrs: attrs}, top)
@@ -112,11 +115,12 @@ func (p *parser) wrap(top int32, box Box, width float64) {
 	for c := first; c != none; c = p.nodes[c].next {
 		p.nodes[c].parent = g
 	}
-	clear(p.ids) // an id may have moved
+	clear(p.ids) // the id of the root may have moved to the group
 }
 
-// moved is what of a root's attributes is still said inside of it; the rest is the root's alone.
-func (p *parser) moved(attrs []attr) []attr {
+// groupAttrs returns the attributes of a root that go to the group within it. The others mean
+// something on the root only.
+func (p *parser) groupAttrs(attrs []attr) []attr {
 	var kept []attr
 	for _, a := range attrs {
 		switch a.info.name {
@@ -133,9 +137,10 @@ func (p *parser) moved(attrs []attr) []attr {
 	return kept
 }
 
-// centre makes a root's transform that of a group: a root turns about its middle and moves by pixels, having a CSS box, a
-// group about the origin and by units of the viewBox (CSS Transforms 1, section 5).
-func centre(attrs []attr, box Box, width float64) {
+// recentre adapts the transform of a root to a group. The root has a CSS box: its transform has its
+// origin in the middle and counts in pixels. The transform of a group has its origin at 0,0 and
+// counts in units of the viewBox (CSS Transforms 1, section 5).
+func recentre(attrs []attr, box Box, width float64) {
 	x, y, unit := box.Left+box.Width/2, box.Top+box.Height/2, box.Width/width
 	for i := range attrs {
 		a := &attrs[i]
@@ -160,16 +165,16 @@ func (p *parser) hasText() bool {
 	return false
 }
 
-// recolor exchanges the one colour of a drawing for currentColor, if it has but one and that can be done without changing
-// anything else. It reports whether it was.
-func (j *judge) recolor() bool {
-	if j.doubt || j.mixed || j.current || len(j.colors) != 1 || j.colors[0].a != 255 {
+// recolor replaces the only colour of an SVG with currentColor, if it has exactly one and nothing
+// else would change. It reports whether it did.
+func (j *analyser) recolor() bool {
+	if j.uncertain || j.mixed || j.current || len(j.colors) != 1 || j.colors[0].a != 255 {
 		return false
 	}
-	for _, i := range j.bare {
+	for _, i := range j.defaultBlack {
 		n := &j.p.nodes[i]
-		if d := j.sheets.on(n); d[propFill] != nil {
-			return false // a value that amounts to nothing said, and stands in the way of one
+		if d := j.sheets.declaredOn(n); d[propFill] != nil {
+			return false // a declaration without an effect, which would override the new attribute
 		}
 	}
 	if j.masked() {
@@ -178,39 +183,39 @@ func (j *judge) recolor() bool {
 	for _, src := range j.sources {
 		*src = bytes.Clone(currentColor)
 	}
-	for _, i := range j.bare {
+	for _, i := range j.defaultBlack {
 		j.p.nodes[i].filled = true
 	}
 	for i := range j.p.nodes {
 		for k := range j.p.nodes[i].attrs {
 			if a := &j.p.nodes[i].attrs[k]; a.info == attrStyle {
-				a.value = nil // its declarations may have changed
+				a.value = nil // write serialises decls, which may have changed
 			}
 		}
 	}
 	return true
 }
 
-// masked reports whether a colour that is painted is also, in the same place of the file, one that a mask takes its
-// brightness from: exchanging it would change the mask.
-func (j *judge) masked() bool {
+// masked reports whether a painted colour is also, at the same place in the file, a colour from
+// which a mask takes its brightness. Replacing it would change the mask.
+func (j *analyser) masked() bool {
 	seen := map[int32]bool{}
-	m := &judge{p: j.p, sheets: j.sheets, dynamic: j.dynamic, masks: j.masks}
+	m := &analyser{p: j.p, sheets: j.sheets, dynamic: j.dynamic, masks: j.masks}
 	for len(m.masks) > 0 {
 		i := m.masks[0]
 		m.masks = m.masks[1:]
 		if !seen[i] {
 			seen[i] = true
-			m.children(i, m.of(i))
+			m.children(i, m.styleOf(i))
 		}
 	}
-	sources, bare := map[*[]byte]bool{}, map[int32]bool{}
+	sources, defaultBlack := map[*[]byte]bool{}, map[int32]bool{}
 	for _, src := range j.sources {
 		sources[src] = true
 	}
-	for _, i := range j.bare {
-		bare[i] = true
+	for _, i := range j.defaultBlack {
+		defaultBlack[i] = true
 	}
 	return slices.ContainsFunc(m.sources, func(src *[]byte) bool { return sources[src] }) ||
-		slices.ContainsFunc(m.bare, func(i int32) bool { return bare[i] })
+		slices.ContainsFunc(m.defaultBlack, func(i int32) bool { return defaultBlack[i] })
 }

@@ -23,7 +23,8 @@ func TestFrame(t *testing.T) {
 		{`viewBox="0 0 24 24" width="1em" height="1em"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 24 24" width="100%" height="100%"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 24 24" width="48px" height="48px"`, "0 0 24 24", 48, 48},
-		{`viewBox="0 0 24 24" width="48" height="24"`, "0 0 24 24", 24, 24}, // the ratio is the viewBox's
+		// The viewBox decides the ratio.
+		{`viewBox="0 0 24 24" width="48" height="24"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 24 24" width="0" height="-5"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 1e2 .5e2"`, "0 0 100 50", 100, 50},
 		{``, "", 0, 0},
@@ -49,7 +50,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// Drawings at and beyond each bound. They are made here, being too large to lie in testdata.
+// TestBounds cleans SVGs at and beyond each limit. It makes them itself, because they are too large
+// for testdata.
 func TestBounds(t *testing.T) {
 	uses := func(levels, each int) string {
 		var b strings.Builder
@@ -72,30 +74,30 @@ func TestBounds(t *testing.T) {
 		why, body string
 		fine      bool
 	}{
-		{"as large as may be", `<path d="` + strings.Repeat("1", MaxBytes-12) + `"/>`, true},
-		{"a byte larger", `<path d="` + strings.Repeat("1", MaxBytes-11) + `"/>`, false},
-		{"as deep as may be", strings.Repeat("<g>", maxDepth) + strings.Repeat("</g>", maxDepth), true},
-		{"one deeper", strings.Repeat("<g>", maxDepth+1) + strings.Repeat("</g>", maxDepth+1), false},
-		{"deeper in what is left out", strings.Repeat("<x>", maxDepth+1) + strings.Repeat("</x>", maxDepth+1), false},
+		{"of the largest size", `<path d="` + strings.Repeat("1", MaxBytes-12) + `"/>`, true},
+		{"one byte larger", `<path d="` + strings.Repeat("1", MaxBytes-11) + `"/>`, false},
+		{"of the greatest depth", strings.Repeat("<g>", maxDepth) + strings.Repeat("</g>", maxDepth), true},
+		{"one level deeper", strings.Repeat("<g>", maxDepth+1) + strings.Repeat("</g>", maxDepth+1), false},
+		{"too deep within elements that are left out", strings.Repeat("<x>", maxDepth+1) + strings.Repeat("</x>", maxDepth+1), false},
 		{"many uses", uses(3, 10), true},
 		{"uses of uses of uses", uses(5, 10), false},
-		{"in numbers beyond any integer", uses(99, 10), false},
+		{"uses in numbers that overflow an integer", uses(99, 10), false},
 		{"a long chain", chain(50), true},
-		{"a chain without end", chain(5000), false},
+		{"a chain of references that is too long", chain(5000), false},
 		{"many elements", strings.Repeat("<path/>", 40_000), true},
 		{"many elements with a reference", `<path id="a"/>` + strings.Repeat(`<use href="#a"/>`, 40_000), false},
 		{"a marker at some vertices", `<marker id="m"><path d="M0 0h1"/></marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
 		{"a marker at many vertices", `<marker id="m">` + strings.Repeat("<path/>", 100) + `</marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, false},
-		{"at those that CSS gives", `<style>path{d:path("M0 0` + strings.Repeat("h1", 1000) + `")}</style><marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"/>`, false},
-		{"at those that an animation gives", `<marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"><set attributeName="d" to="M0 0` + strings.Repeat("h1", 1000) + `"/></path>`, false},
+		{"a marker at vertices that CSS sets", `<style>path{d:path("M0 0` + strings.Repeat("h1", 1000) + `")}</style><marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"/>`, false},
+		{"a marker at vertices that an animation sets", `<marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"><set attributeName="d" to="M0 0` + strings.Repeat("h1", 1000) + `"/></path>`, false},
 		{"a marker at the ends of a long path", `<marker id="m">` + strings.Repeat("<path/>", 100) + `</marker><path marker-start="url(#m)" marker-end="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
-		{"a pattern within what it paints", `<g fill="url(#p)"><pattern id="p" width="1" height="1"><path fill="red" d="M0 0h1"/></pattern><path d="M0 0h9v9z"/></g>`, true},
-		{"groups with a clip path, in each other", `<clipPath id="c">` + strings.Repeat("<path/>", 5) + `</clipPath>` + strings.Repeat(`<g clip-path="url(#c)">`, 50) + strings.Repeat("</g>", 50), true},
-		{"attributes", "<path " + strings.Repeat("a", maxAttrs) + `="" />`, true},
+		{"a pattern within the group that it paints", `<g fill="url(#p)"><pattern id="p" width="1" height="1"><path fill="red" d="M0 0h1"/></pattern><path d="M0 0h9v9z"/></g>`, true},
+		{"nested groups with a clip path", `<clipPath id="c">` + strings.Repeat("<path/>", 5) + `</clipPath>` + strings.Repeat(`<g clip-path="url(#c)">`, 50) + strings.Repeat("</g>", 50), true},
+		{"a long attribute name", "<path " + strings.Repeat("a", maxAttrs) + `="" />`, true},
 	} {
 		d, err := Clean([]byte(c.body), Box{0, 0, 24, 24})
 		if c.fine != (err == nil) || err != nil && !errors.Is(err, ErrUnclean) {
-			t.Errorf("%s: %v, fine should be %v", c.why, err, c.fine)
+			t.Errorf("%s: error %v, want accepted = %v", c.why, err, c.fine)
 		}
 		if err == nil && len(d.SVG) > 2*len(c.body)+200 {
 			t.Errorf("%s: %d bytes became %d", c.why, len(c.body), len(d.SVG))
@@ -113,7 +115,7 @@ func TestBox(t *testing.T) {
 	}
 }
 
-// A parser that is used again has nothing left of the drawing before.
+// TestPool checks that a reused parser keeps nothing of the previous SVG.
 func TestPool(t *testing.T) {
 	first := []byte(`<style>path{fill:red}</style><defs><path id="a" xlink:href="#b"/></defs><use xlink:href="#a"/><set attributeName="fill" to="red"/>`)
 	second := []byte(`<use href="#a"/><path id="b" fill="currentColor" d="M0 0"/>`)

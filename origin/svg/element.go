@@ -2,7 +2,8 @@ package svg
 
 import "bytes"
 
-// startTag reads a start tag with its attributes and decides whether the element is kept.
+// startTag reads a start tag with its attributes, and adds the element to the tree if it is
+// allowed.
 func (p *parser) startTag() error {
 	p.pos++
 	name := p.name()
@@ -10,20 +11,20 @@ func (p *parser) startTag() error {
 		return malformed("a tag has no name")
 	}
 	if p.outside() && p.seenRoot {
-		return malformed("it has a second root")
+		return malformed("it has a second root element")
 	}
 	if len(p.open) >= maxDepth {
-		return unclean("its elements stand in each other more than %d deep", maxDepth)
+		return unclean("its elements are nested more than %d deep", maxDepth)
 	}
 	empty, err := p.readAttrs()
 	if err != nil {
 		return err
 	}
 	o := open{name: name, node: none, spaces: len(p.spaces)}
-	if err := p.declare(); err != nil {
+	if err := p.declareNamespaces(); err != nil {
 		return err
 	}
-	if err := p.keep(&o); err != nil {
+	if err := p.addElement(&o); err != nil {
 		return err
 	}
 	p.seenRoot = true
@@ -34,22 +35,23 @@ func (p *parser) startTag() error {
 	return nil
 }
 
-// close ends the innermost element.
+// close ends the innermost open element.
 func (p *parser) close() {
 	o := p.open[len(p.open)-1]
 	p.open = p.open[:len(p.open)-1]
 	p.spaces = p.spaces[:o.spaces]
 }
 
-// keep gives the element that was just read a node, if it is one that is kept.
-func (p *parser) keep(o *open) error {
+// addElement adds a node for the element of the start tag that was just read, if the element is
+// allowed.
+func (p *parser) addElement(o *open) error {
 	prefix, local, err := split(o.name)
 	if err != nil {
 		return err
 	}
 	svg := p.resolve(prefix) == svgSpace
 	if p.outside() && (!svg || string(local) != "svg") {
-		return unclean("it is not an SVG drawing")
+		return unclean("its root is not an svg element of the SVG namespace")
 	}
 	p.prefixed = p.prefixed || p.outside() && len(prefix) > 0
 	parent := int32(0)
@@ -58,16 +60,16 @@ func (p *parser) keep(o *open) error {
 	}
 	elem := elements[string(local)]
 	if !svg || elem == nil || parent == none || parent > 0 && p.nodes[parent].elem.words {
-		return p.checkNames() // still to be well-formed
+		return p.checkNames() // the content that is left out must be well-formed too
 	}
 	first, xlink := len(p.attrs), p.xlink
-	ok, err := p.keepAttrs(elem)
+	ok, err := p.filterAttrs(elem)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		if p.outside() { // nothing is left to show
-			return unclean("its root has an attribute that no drawing may be kept with")
+		if p.outside() { // without its root, nothing remains
+			return unclean("its root has an attribute that makes it unsafe")
 		}
 		p.attrs, p.xlink = p.attrs[:first], xlink
 		return nil
@@ -83,7 +85,8 @@ func (p *parser) keep(o *open) error {
 	return nil
 }
 
-// readAttrs reads attributes up to the end of a tag into p.raw, and reports whether the tag is that of an empty element.
+// readAttrs reads attributes into p.raw, up to the end of the tag. It reports whether the tag is
+// one of an empty element (<…/>).
 func (p *parser) readAttrs() (empty bool, err error) {
 	p.raw = p.raw[:0]
 	for {
@@ -103,7 +106,7 @@ func (p *parser) readAttrs() (empty bool, err error) {
 			return true, nil
 		}
 		if !spaced {
-			return false, malformed("attributes are not separated")
+			return false, malformed("no white space separates two attributes")
 		}
 		if len(p.raw) >= maxAttrs {
 			return false, unclean("an element has more than %d attributes", maxAttrs)
@@ -152,11 +155,12 @@ func (p *parser) readAttr() (a rawAttr, err error) {
 		return a, nil
 	}
 	if bytes.IndexByte(raw, '<') >= 0 {
-		return a, malformed("an attribute's value has a tag in it")
+		return a, malformed("an attribute's value contains <")
 	}
 	a.value, err = decode(raw, true)
 	return a, err
 }
 
-// special bytes end the quick reading of a value: quotes, and what is decoded when read or escaped when written.
+// special lists the bytes that end the fast reading of a value: quotes, and all bytes that need
+// decoding or escaping.
 var special = [256]bool{'"': true, '\'': true, '&': true, '<': true, '>': true, '\t': true, '\n': true, '\r': true}

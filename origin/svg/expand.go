@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// checkExpansion refuses drawings that are small as bytes and huge once they are drawn: uses of uses, patterns painted
-// with patterns, masks in masks. References that lead back to themselves draw nothing in browsers, and are refused too.
+// checkExpansion refuses SVGs that are small in bytes but huge once rendered, through uses of uses,
+// patterns painted with patterns, or masks in masks. It also refuses circular references, which
+// browsers do not render.
 func (p *parser) checkExpansion() error {
-	if !p.named { // nothing that could be referred to
+	if !p.named { // no element has an id, so nothing can be referred to
 		return p.checkRules(len(p.nodes))
 	}
 	if err := p.checkRules(len(p.nodes)); err != nil {
 		return err
 	}
-	all, err := newExpansion(p).of(0, 0)
+	all, err := newExpansion(p).inPlace(0, 0)
 	if err == nil && all.elements > maxDrawn {
-		err = unclean("it draws more than %d elements once its references are followed", maxDrawn)
+		err = unclean("it renders more than %d elements, counting the targets of its references", maxDrawn)
 	}
 	if err != nil {
 		return err
@@ -27,42 +28,43 @@ func (p *parser) checkExpansion() error {
 	return p.checkRules(int(all.elements))
 }
 
-// checkRules refuses a style sheet that would take long to apply to so many elements.
+// checkRules refuses a style sheet that would take a browser long to apply to so many elements.
 func (p *parser) checkRules(elements int) error {
 	selectors := 0
 	for _, s := range p.sheets {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) { selectors += len(r.parts) })
 	}
 	if selectors*elements > maxRules {
-		return unclean("its style sheet has too many rules for so many elements")
+		return unclean("its style sheet has too many rules for its number of elements")
 	}
 	return nil
 }
 
-// A load is what it takes to draw a node with all that it refers to.
-type load struct {
+// A renderCost measures the work of rendering a node with everything that it refers to.
+type renderCost struct {
 	elements int64
-	points   int64 // bytes of outlines: there are no more vertices than that, and a marker may stand at each
+	points   int64 // bytes of path data, at least as many as vertices
 }
 
-// known reports whether a load is counted, or, which is an error, being counted.
-func (l load) known() (bool, error) {
+// known reports whether a cost has been counted. It returns an error if the count is still under
+// way, because then the node refers to itself.
+func (l renderCost) known() (bool, error) {
 	if l.elements < 0 {
 		return true, unclean("it refers to itself")
 	}
 	return l.elements > 0, nil
 }
 
-// maxPoints keeps the product of a load's numbers far from overflowing.
+// maxPoints keeps the product of the two numbers of a cost from overflowing.
 const maxPoints = 1 << 30
 
-// add takes in what is drawn so many times more.
-func (l *load) add(more load, times int64) {
+// add adds the cost of rendering more so many times.
+func (l *renderCost) add(more renderCost, times int64) {
 	l.elements = min(l.elements+times*more.elements, maxDrawn+1)
 	l.points = min(l.points+times*more.points, maxPoints)
 }
 
-// A referral is a reference of a node to another.
+// A referral is a reference from a node to another.
 type referral struct {
 	to   int32
 	kind referralKind
@@ -71,28 +73,29 @@ type referral struct {
 type referralKind uint8
 
 const (
-	drawnOnce   referralKind = iota // for the node as a whole
-	drawnByUse                      // the same, and it takes after the node instead of its ancestors
-	drawnByEach                     // for each element in it, since it is inherited
-	drawnByEdge                     // for each vertex of each
+	drawnOnce  referralKind = iota // once for the node as a whole
+	drawnByUse                     // once, with the style of the use element
+	// drawnByEach is once for each element in the node, because the property is inherited.
+	drawnByEach
+	drawnByEdge // once for each vertex of each element in the node
 )
 
-// expansion counts what each node draws, with what it refers to.
+// expansion counts the cost of each node, including everything that it refers to.
 type expansion struct {
 	p         *parser
-	own       []load // per node, as it is drawn where it stands; no elements: not counted yet, -1: being counted
-	referred  []load // per node, as it is drawn through a reference
+	own       []renderCost // per node, in place; elements 0: not counted yet, -1: being counted
+	referred  []renderCost // per node, through a reference
 	referrals [][]referral
-	known     []bool  // per node, whether its referrals are
-	styled    []*rule // rules that refer to something
-	outlines  int64   // bytes of outlines that are set by CSS or an animation, and may come in the place of any
-	inherits  bool    // something is inherited that is not by itself
+	known     []bool  // per node, whether referrals holds its referrals
+	styled    []*rule // style rules with a reference
+	outlines  int64   // bytes of path data in CSS and animations, for any shape
+	inherits  bool    // "inherit" makes another property inherited
 }
 
-// newExpansion looks at the drawing for what may stand far from where it counts.
+// newExpansion collects the declarations that can change the cost of nodes elsewhere in the SVG.
 func newExpansion(p *parser) *expansion {
 	n := len(p.nodes)
-	e := &expansion{p: p, own: make([]load, n), referred: make([]load, n), referrals: make([][]referral, n), known: make([]bool, n), styled: p.sheetsRefer()}
+	e := &expansion{p: p, own: make([]renderCost, n), referred: make([]renderCost, n), referrals: make([][]referral, n), known: make([]bool, n), styled: p.sheetsRefer()}
 	eachDecl := func(decls []decl) {
 		for _, d := range decls {
 			e.inherits = e.inherits || inheritWord.Match(d.value)
@@ -119,10 +122,10 @@ func newExpansion(p *parser) *expansion {
 	return e
 }
 
-// inheritWord is the value that makes any property an inherited one.
+// inheritWord matches the value that makes any property inherited.
 var inheritWord = regexp.MustCompile(`(?i)inherit`)
 
-// eachRule calls f with every rule, those in at-rules too.
+// eachRule calls f with every rule, including those within at-rules.
 func eachRule(items []item, f func(*rule)) {
 	for i := range items {
 		eachRule(items[i].items, f)
@@ -130,19 +133,19 @@ func eachRule(items []item, f func(*rule)) {
 	}
 }
 
-// of is what a node draws where it stands.
-func (e *expansion) of(i int32, depth int) (load, error) {
+// inPlace returns the cost of rendering a node at its own place.
+func (e *expansion) inPlace(i int32, depth int) (renderCost, error) {
 	if known, err := e.own[i].known(); known {
 		return e.own[i], err
 	}
 	if depth > 2*maxDepth {
-		return load{}, unclean("its references follow each other more than %d deep", 2*maxDepth)
+		return renderCost{}, unclean("its chain of references is more than %d deep", 2*maxDepth)
 	}
 	e.own[i].elements = -1
 	n := &e.p.nodes[i]
-	l := load{elements: 1, points: e.outline(n)}
+	l := renderCost{elements: 1, points: e.pathData(n)}
 	for c := n.first; c != none; c = e.p.nodes[c].next {
-		child, err := e.of(c, depth+1)
+		child, err := e.inPlace(c, depth+1)
 		if err != nil {
 			return l, err
 		}
@@ -155,12 +158,12 @@ func (e *expansion) of(i int32, depth int) (load, error) {
 	return l, nil
 }
 
-// outline is the length of what a shape's vertices are given by.
-func (e *expansion) outline(n *node) int64 {
+// pathData returns the number of bytes that describe the vertices of a shape.
+func (e *expansion) pathData(n *node) int64 {
 	if n.elem == nil || n.elem.role != roleShape && n.elem.role != roleLine {
 		return 0
 	}
-	points := e.outlines + 4 // of a line
+	points := e.outlines + 4 // the vertices of a line
 	for _, name := range [...]string{"d", "points"} {
 		if a := n.attr(attributes[name]); a != nil {
 			points += int64(len(a.value))
@@ -169,12 +172,13 @@ func (e *expansion) outline(n *node) int64 {
 	return points
 }
 
-// through is what a node draws that is drawn through a reference: it takes after its ancestors where it stands.
-func (e *expansion) through(i int32, depth int) (load, error) {
+// referenced returns the cost of rendering a node through a reference. The node inherits from its
+// own ancestors, so the inherited referrals of those count too.
+func (e *expansion) referenced(i int32, depth int) (renderCost, error) {
 	if known, err := e.referred[i].known(); known {
 		return e.referred[i], err
 	}
-	l, err := e.of(i, depth)
+	l, err := e.inPlace(i, depth)
 	if err != nil {
 		return l, err
 	}
@@ -188,16 +192,17 @@ func (e *expansion) through(i int32, depth int) (load, error) {
 	return l, nil
 }
 
-// follow adds to a load what the referrals of a node draw: all of them, or, for an heir of the node, those that it hands on.
-func (e *expansion) follow(l *load, i, heir int32, depth int) error {
+// follow adds the cost of the referrals of node i to l. If heir is not none, only the referrals
+// that heir inherits from node i count.
+func (e *expansion) follow(l *renderCost, i, heir int32, depth int) error {
 	for _, r := range e.refersTo(i) {
 		if heir != none && (r.to == heir || r.kind < drawnByEach) {
 			continue
 		}
-		draw, times := e.through, int64(1)
+		draw, times := e.referenced, int64(1)
 		switch r.kind {
 		case drawnByUse:
-			draw = e.of
+			draw = e.inPlace
 		case drawnByEach:
 			times = l.elements
 		case drawnByEdge:
@@ -212,7 +217,8 @@ func (e *expansion) follow(l *load, i, heir int32, depth int) error {
 	return nil
 }
 
-// refersTo lists the referrals of a node, those first that what is drawn for others is drawn with too.
+// refersTo lists the referrals of a node. Referrals that are rendered once come first, because the
+// later kinds are multiplied by the elements and points that the earlier ones add.
 func (e *expansion) refersTo(i int32) []referral {
 	if e.known[i] {
 		return e.referrals[i]
@@ -231,7 +237,8 @@ func (e *expansion) refersTo(i int32) []referral {
 	return e.referrals[i]
 }
 
-// kind says how often what a property of a node ("": its href) refers to is drawn. A custom property may come to be any.
+// kind returns how often the target of a reference is rendered. property is "" for an href. A
+// custom property may be used as any property, so it counts as the costliest one.
 func (e *expansion) kind(n *node, property string, to *element) referralKind {
 	custom := strings.HasPrefix(property, "--")
 	switch {
@@ -249,8 +256,8 @@ func (e *expansion) kind(n *node, property string, to *element) referralKind {
 	return drawnOnce
 }
 
-// eachReference calls f with every "#id" that an element refers to, by itself or by a rule that may match it, and the
-// property that it does so with ("" for its href).
+// eachReference calls f with every "#id" that an element refers to, by itself or through a rule
+// that may match it, and with the property that holds the reference ("" for href).
 func (p *parser) eachReference(n *node, styled []*rule, f func(property string, ref []byte)) {
 	inDecls := func(decls []decl) {
 		for _, d := range decls {
@@ -274,7 +281,7 @@ func (p *parser) eachReference(n *node, styled []*rule, f func(property string, 
 	}
 }
 
-// sheetsRefer lists the rules of style elements that refer to something.
+// sheetsRefer lists the rules of style elements that hold a reference.
 func (p *parser) sheetsRefer() (rules []*rule) {
 	for _, s := range p.sheets {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) {

@@ -13,17 +13,18 @@ var (
 		`width="[0-9.e+-]+" height="[0-9.e+-]+" viewBox="[0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+">`)
 	cssEscape  = regexp.MustCompile(`\\([0-9a-fA-F]{1,6})[ \t\n]?|\\(.)`)
 	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	binds      = regexp.MustCompile(`(^|[;{}])\s*((-ms-)?behavior|-moz-binding)\s*:[^;{]*([;}]|$)`) // a whole declaration
-	internal   = regexp.MustCompile(`^\(\s*["']?#`)
-	pixelURL   = regexp.MustCompile(`^data:image/(png|jpeg|jpg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)
+	// binds matches a whole declaration.
+	binds    = regexp.MustCompile(`(^|[;{}])\s*((-ms-)?behavior|-moz-binding)\s*:[^;{]*([;}]|$)`)
+	internal = regexp.MustCompile(`^\(\s*["']?#`)
+	pixelURL = regexp.MustCompile(`^data:image/(png|jpeg|jpg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)
 )
 
-// faults lists what may not be in a clean drawing. It shares nothing with the cleaner: another parser, lists of what is
-// bad instead of what is good, and a rough reading of CSS.
+// faults lists everything in a clean SVG that is not allowed. It shares no code with the cleaner:
+// it uses another parser, lists of forbidden instead of allowed names, and a rough reading of CSS.
 func faults(doc []byte) (list []string) {
 	add := func(what string) { list = append(list, what) }
 	if !rootForm.Match(doc) {
-		add("the root has another form")
+		add("the root has the wrong form")
 	}
 	dec := xml.NewDecoder(bytes.NewReader(doc))
 	inStyle, depth := false, 0
@@ -39,7 +40,7 @@ func faults(doc []byte) (list []string) {
 		case xml.StartElement:
 			depth++
 			if depth > maxDepth+2 {
-				add("it is too deep")
+				add("the elements are nested too deep")
 			}
 			inStyle = t.Name.Local == "style"
 			if t.Name.Space != svgSpace {
@@ -60,7 +61,7 @@ func faults(doc []byte) (list []string) {
 				list = append(list, cssFaults(string(t))...)
 			}
 		default:
-			add("markup that is no element or text")
+			add("markup other than elements and text")
 		}
 	}
 }
@@ -83,14 +84,16 @@ func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
 	case name == "href" && !strings.HasPrefix(value, "#") && !(e.Name.Local == "image" && pixelURL.MatchString(value)):
 		list = append(list, "an href of "+value)
 	case name == "attributename":
-		switch v := strings.TrimSpace(strings.ToLower(value)); { // a browser sets nothing for a name that only has one of these in it
+		// Browsers ignore names that merely contain one of these.
+		switch v := strings.TrimSpace(strings.ToLower(value)); {
 		case v == "href", v == "style", v == "src", v == "class", v == "id", strings.HasPrefix(v, "on"), strings.Contains(v, ":"):
 			list = append(list, "an animation of "+value)
 		}
 	}
 	switch name {
 	case "id", "class", "lang", "role", "type", "media", "version", "baseprofile", "requiredfeatures", "requiredextensions", "systemlanguage",
-		"aria-label", "aria-hidden", "aria-labelledby", "aria-describedby", "space": // words that nothing follows
+		// Words that no browser follows.
+		"aria-label", "aria-hidden", "aria-labelledby", "aria-describedby", "space":
 		return list
 	}
 	if strings.Contains(value, "(") || name == "style" {
@@ -99,7 +102,8 @@ func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
 	return list
 }
 
-// cssFaults looks for what fetches or runs, once comments are gone and escapes are read.
+// cssFaults looks for CSS that fetches or runs something, with comments removed and escapes
+// decoded.
 func cssFaults(css string) (list []string) {
 	css = cssComment.ReplaceAllString(css, "")
 	css = strings.ToLower(cssEscape.ReplaceAllStringFunc(css, func(s string) string {
@@ -118,7 +122,7 @@ func cssFaults(css string) (list []string) {
 			break
 		}
 		if strings.HasPrefix(after, "(") && !internal.MatchString(after) {
-			list = append(list, "a url() that leaves the drawing: "+css)
+			list = append(list, "a url() that refers outside of the SVG: "+css)
 		}
 		rest = after
 	}

@@ -9,37 +9,38 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// What is emitted is harmless by another reader's measure, comes out of the cleaner unchanged, and can be turned.
-func checkClean(t *testing.T, d Drawing) {
+// checkClean checks the output of the cleaner: faults finds nothing in it, cleaning it again does
+// not change it, and Transform accepts it.
+func checkClean(t *testing.T, d Icon) {
 	t.Helper()
 	for _, fault := range faults(d.SVG) {
 		t.Errorf("%s\n%s", fault, d.SVG)
 	}
 	again, err := CleanDocument(d.SVG, true)
 	if err != nil {
-		t.Fatalf("what was cleaned is refused: %v\n%s", err, d.SVG)
+		t.Fatalf("a clean SVG is refused: %v\n%s", err, d.SVG)
 	}
 	if !bytes.Equal(again.SVG, d.SVG) || again.ViewBox != d.ViewBox || again.Width != d.Width || again.Height != d.Height {
-		t.Errorf("cleaned again it is\n%s\nwas\n%s", again.SVG, d.SVG)
+		t.Errorf("cleaned again:\n%s\nbefore:\n%s", again.SVG, d.SVG)
 	}
 	if again.Monochrome != d.Monochrome {
-		t.Errorf("monochrome is %v at first, then %v\n%s", d.Monochrome, again.Monochrome, d.SVG)
+		t.Errorf("monochrome is %v, and %v after cleaning again\n%s", d.Monochrome, again.Monochrome, d.SVG)
 	}
 	turned, _, _, err := Transform(d.SVG, icon.Variant{Rotate: 1, HFlip: true, Height: 48})
 	if err != nil {
-		t.Fatalf("it can't be turned: %v\n%s", err, d.SVG)
+		t.Fatalf("Transform: %v\n%s", err, d.SVG)
 	}
 	for _, fault := range faults(turned) {
-		t.Errorf("turned: %s\n%s", fault, turned)
+		t.Errorf("after Transform: %s\n%s", fault, turned)
 	}
 	if d.Monochrome {
 		if left := icon.Recolour(d.SVG, "#ff0000"); currentPaint.Match(left) {
-			t.Errorf("recolored, currentColor is left\n%s", left)
+			t.Errorf("currentColor is left after recolouring\n%s", left)
 		}
 	}
 }
 
-// currentPaint is currentColor as a paint, in any spelling.
+// currentPaint matches currentColor as a paint, in any spelling.
 var currentPaint = regexp.MustCompile(`(?i)\b(fill|stroke|color)(="|:)\s*currentcolor\s*[";}]`)
 
 func FuzzCleanDocument(f *testing.F) {
@@ -78,7 +79,8 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// A style sheet, in an attribute and in an element: what is kept holds no address but those of the drawing itself.
+// FuzzCSS checks that a style sheet, in an attribute or in an element, keeps no address outside of
+// the SVG.
 func FuzzCSS(f *testing.F) {
 	for _, s := range []string{"fill:red", `a{b:u\72l(x)}`, "@import 'x';a{fill:url(#b)}", `mask:url("#a\22 ) url(x")`, "/**/a/**/:b", "\\", "a:'\\\n'", "--a:{}", "a:b!important;c:d"} {
 		f.Add(s)

@@ -10,13 +10,13 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// iconifyTurn is a turn as @iconify/utils spells it.
+// iconifyTurn is a Turn in the form of @iconify/utils.
 type iconifyTurn struct {
 	Rotate       int
 	HFlip, VFlip bool
 }
 
-// iconifyCases is what testdata/iconify/generate.mjs writes.
+// iconifyCases is the content of cases.json, which testdata/iconify/generate.mjs writes.
 type iconifyCases struct {
 	Cases []struct {
 		Name, Body string
@@ -44,7 +44,8 @@ func readIconify(t *testing.T) (c iconifyCases) {
 	return c
 }
 
-// An alias that is drawn when published, then turned and sized when asked for, is what Iconify's renderer makes of both.
+// TestTurnsAsIconify checks that an alias, turned when published and then turned and sized when
+// requested, equals the output of Iconify's renderer for both.
 func TestTurnsAsIconify(t *testing.T) {
 	for _, c := range readIconify(t).Cases {
 		d, err := CleanTurned([]byte(c.Body), c.Box, Turn{c.Turn.HFlip, c.Turn.VFlip, c.Turn.Rotate})
@@ -59,11 +60,11 @@ func TestTurnsAsIconify(t *testing.T) {
 				t.Errorf("%s %+v, then %+v: %v\ngot  %s\nwant %s", c.Name, c.Turn, v, err, got, s.SVG)
 			}
 			if r, _, err := readRoot(got); err != nil || r.width != width || r.height != height {
-				t.Errorf("%s: says %v by %v, but has %v by %v on its root (%v)", c.Name, width, height, r.width, r.height, err)
+				t.Errorf("%s: Transform returned %v by %v, but the root says %v by %v (%v)", c.Name, width, height, r.width, r.height, err)
 			}
 		}
 		if !bytes.Equal(before, d.SVG) {
-			t.Fatalf("%s: Transform changed the drawing that it was given", c.Name)
+			t.Fatalf("%s: Transform changed its argument", c.Name)
 		}
 	}
 }
@@ -77,14 +78,14 @@ func TestNumbersAsJavaScript(t *testing.T) {
 		}
 	}
 	for _, f := range c.Follows {
-		if got := follow(f[0], f[1]); got != f[2] {
-			t.Errorf("follow(%v, %v) = %v, want %v", f[0], f[1], got, f[2])
+		if got := scaledSide(f[0], f[1]); got != f[2] {
+			t.Errorf("scaledSide(%v, %v) = %v, want %v", f[0], f[1], got, f[2])
 		}
 	}
 }
 
-// What Iconify's own splitting of definitions can't do (3.1.7 cuts such drawings in pieces that no longer nest): there are
-// several, they stand in each other, or are empty.
+// TestSplitDefs covers cases that Iconify's own splitSVGDefs gets wrong (3.1.7 cuts such icons into
+// pieces that no longer nest): several, nested and empty definitions.
 func TestSplitDefs(t *testing.T) {
 	for _, c := range []struct{ in, defs, rest string }{
 		{"<path/>", "", "<path/>"},
@@ -102,7 +103,7 @@ func TestSplitDefs(t *testing.T) {
 	}
 }
 
-func TestTransformOfOtherThings(t *testing.T) {
+func TestTransformOfInvalidInput(t *testing.T) {
 	good, err := Clean([]byte("<path/>"), Box{0, 0, 24, 24})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestTransformOfOtherThings(t *testing.T) {
 			t.Errorf("Transform(%s) = %s, want an error", s, out)
 		}
 	}
-	// The one icon of the library that has no area still comes out of every call.
+	// The one icon of the library without an area can still be transformed.
 	flat, err := Clean([]byte("<path/>"), Box{-28.989, -29, 0, 0})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// iconSet is what of a file of @iconify/json the tests need.
+// iconSet is the part of a file of @iconify/json that the tests need.
 type iconSet struct {
 	Prefix string
 	Info   struct{ Palette *bool }
@@ -34,12 +34,13 @@ func (s *iconSet) box(name string) Box {
 	return Box{pick(0, i.Left, s.Left), pick(0, i.Top, s.Top), pick(16, i.Width, s.Width), pick(16, i.Height, s.Height)}
 }
 
-// TestLibrary cleans the whole of @iconify/json, unpacked in the folder that ICONEDGE_LIBRARY names: nothing may be refused,
-// and no tree may change. It logs what it took, and in which packs the judgement differs from what the pack says of itself.
+// TestLibrary cleans the whole of @iconify/json, unpacked in the folder that ICONEDGE_LIBRARY
+// names. No icon may be refused, and no tree may change. It logs the time, and the packs whose own
+// palette flag differs from the result.
 func TestLibrary(t *testing.T) {
 	folder := os.Getenv("ICONEDGE_LIBRARY")
 	if folder == "" {
-		t.Skip("ICONEDGE_LIBRARY names no folder")
+		t.Skip("ICONEDGE_LIBRARY is not set")
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "json", "*.json"))
 	if err != nil || len(files) == 0 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Each row is the body of an icon, and whether all that it paints is currentColor.
+// TestMonochrome has rows with the body of an icon, and whether everything that it paints is
+// currentColor.
 func TestMonochrome(t *testing.T) {
 	for _, c := range []struct {
 		why  string
@@ -14,11 +15,11 @@ func TestMonochrome(t *testing.T) {
 	}{
 		{"the plain case", `<path fill="currentColor" d="M0 0h9v9z"/>`, true},
 		{"another spelling", `<path fill="CURRENTCOLOR" d="M0 0h9v9z"/>`, true},
-		{"black, since nothing is said", `<path d="M0 0h9v9z"/>`, false},
+		{"black by default", `<path d="M0 0h9v9z"/>`, false},
 		{"a color", `<path fill="#000" d="M0 0h9v9z"/>`, false},
 		{"nothing is painted", ``, true},
 		{"fill is inherited", `<g fill="currentColor"><path d="M0 0h9v9z"/></g>`, true},
-		{"and overridden", `<g fill="currentColor"><path fill="red" d="M0 0h9v9z"/></g>`, false},
+		{"an inherited fill is overridden", `<g fill="currentColor"><path fill="red" d="M0 0h9v9z"/></g>`, false},
 		{"no fill, a stroke", `<g fill="none" stroke="currentColor"><path d="M0 0h9"/><circle r="3"/></g>`, true},
 		{"a stroke alone leaves the inside black", `<path stroke="currentColor" d="M0 0h9v9z"/>`, false},
 		{"a line has no inside", `<line stroke="currentColor" x2="9"/>`, true},
@@ -33,18 +34,18 @@ func TestMonochrome(t *testing.T) {
 		{"hidden, but shown again inside", `<g visibility="hidden"><path d="M0 0h9v9z"/><path visibility="visible" fill="red" d="M0 0h9v9z"/></g>`, false},
 		{"hidden", `<g visibility="hidden"><path d="M0 0h9v9z"/></g>`, true},
 		{"color makes currentColor another", `<g color="#f00"><path fill="currentColor" d="M0 0h9v9z"/></g>`, false},
-		{"color=currentColor does not", `<g color="currentColor"><path fill="currentColor" d="M0 0h9v9z"/></g>`, true},
+		{"color=currentColor does not change currentColor", `<g color="currentColor"><path fill="currentColor" d="M0 0h9v9z"/></g>`, true},
 		{"a mask's brightness does not count", `<mask id="m"><path fill="#fff" d="M0 0h9v9z"/><path d="M0 0h1v1z"/></mask><path mask="url(#m)" fill="currentColor" d="M0 0h9v9z"/>`, true},
-		{"nor a clip path", `<clipPath id="m"><path d="M0 0h9v9z"/></clipPath><path clip-path="url(#m)" fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a clip path does not count", `<clipPath id="m"><path d="M0 0h9v9z"/></clipPath><path clip-path="url(#m)" fill="currentColor" d="M0 0h9v9z"/>`, true},
 		{"definitions are not painted", `<defs><path id="a" fill="red" d="M0 0h9v9z"/></defs><path fill="currentColor" d="M0 0h9v9z"/>`, true},
-		{"but when they are used", `<defs><path id="a" fill="red" d="M0 0h9v9z"/></defs><use href="#a"/>`, false},
+		{"definitions that are used are painted", `<defs><path id="a" fill="red" d="M0 0h9v9z"/></defs><use href="#a"/>`, false},
 		{"a use passes its fill on", `<defs><path id="a" d="M0 0h9v9z"/></defs><use fill="currentColor" href="#a"/>`, true},
 		{"each use counts", `<defs><path id="a" d="M0 0h9v9z"/></defs><use fill="currentColor" href="#a"/><use xlink:href="#a"/>`, false},
 		{"a symbol", `<symbol id="a"><path fill="currentColor" d="M0 0h9v9z"/></symbol><use href="#a"/>`, true},
 		{"a symbol that is not used", `<symbol id="a"><path fill="red" d="M0 0h9v9z"/></symbol>`, true},
 		{"a gradient of one color", `<linearGradient id="a"><stop stop-color="currentColor"/><stop stop-color="currentColor" stop-opacity="0"/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, true},
 		{"a gradient of colors", `<linearGradient id="a"><stop stop-color="currentColor"/><stop stop-color="red"/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
-		{"a stop is black if nothing is said", `<linearGradient id="a"><stop/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
+		{"a stop is black by default", `<linearGradient id="a"><stop/></linearGradient><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
 		{"a gradient's stops are another's", `<linearGradient id="b"><stop stop-color="red"/></linearGradient><radialGradient id="a" href="#b"/><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
 		{"a gradient that nothing uses", `<linearGradient id="a"><stop stop-color="red"/></linearGradient><path fill="currentColor" d="M0 0h9v9z"/>`, true},
 		{"a pattern", `<pattern id="a"><path fill="red" d="M0 0h9v9z"/></pattern><path fill="url(#a)" d="M0 0h9v9z"/>`, false},
@@ -52,16 +53,16 @@ func TestMonochrome(t *testing.T) {
 		{"a marker", `<marker id="a"><path d="M0 0h9v9z"/></marker><path marker-end="url(#a)" fill="none" stroke="currentColor" d="M0 0h9"/>`, false},
 		{"a quoted reference", `<linearGradient id="a"><stop stop-color="red"/></linearGradient><path fill="url(&quot;#a&quot;)" d="M0 0h9v9z"/>`, false},
 		{"a reference to nothing paints nothing", `<path fill="url(#a)" d="M0 0h9v9z"/>`, true},
-		{"its fallback may be painted", `<path fill="url(#a) red" d="M0 0h9v9z"/>`, false},
+		{"the fallback of a reference may be painted", `<path fill="url(#a) red" d="M0 0h9v9z"/>`, false},
 		{"style", `<path style="fill:currentColor" d="M0 0h9v9z"/>`, true},
 		{"style over attribute", `<path fill="currentColor" style="fill:red" d="M0 0h9v9z"/>`, false},
 		{"style over attribute, the other way", `<path fill="red" style="fill:currentcolor" d="M0 0h9v9z"/>`, true},
 		{"a class", `<style>.a{fill:currentColor}</style><path class="a" d="M0 0h9v9z"/>`, true},
 		{"a colored class", `<style>.a{fill:red}</style><path class="a" d="M0 0h9v9z"/>`, false},
-		{"a class that leaves something out", `<style>.a{fill:currentColor}</style><path class="a" d="M0 0h9v9z"/><path d="M0 0h9v9z"/>`, false},
+		{"a class that one path lacks", `<style>.a{fill:currentColor}</style><path class="a" d="M0 0h9v9z"/><path d="M0 0h9v9z"/>`, false},
 		{"!important", `<style>path{fill:currentColor!important}</style><path style="fill:red" d="M0 0h9v9z"/>`, true},
 		{"a rule that may match", `<style>g path{fill:red}</style><path fill="currentColor" d="M0 0h9v9z"/>`, false},
-		{"a rule that may match, harmless", `<style>g path{fill:currentColor}</style><path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"a rule that may match and sets currentColor", `<style>g path{fill:currentColor}</style><path fill="currentColor" d="M0 0h9v9z"/>`, true},
 		{"a condition", `<style>@media (prefers-color-scheme:dark){path{fill:#fff}}</style><path fill="currentColor" d="M0 0h9v9z"/>`, false},
 		{"an animation in CSS", `<style>@keyframes k{to{fill:red}}</style><path fill="currentColor" d="M0 0h9v9z"/>`, false},
 		{"a variable", `<path fill="var(--a,currentColor)" d="M0 0h9v9z"/>`, false},
@@ -77,7 +78,7 @@ func TestMonochrome(t *testing.T) {
 		{"a matrix of colors", `<filter id="f"><feColorMatrix values="0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0"/></filter><path filter="url(#f)" fill="currentColor" d="M0 0h9v9z"/>`, false},
 		{"a filter function", `<path style="filter:hue-rotate(90deg)" fill="currentColor" d="M0 0h9v9z"/>`, false},
 		{"an unknown color", `<path fill="oklch(50% 0 0)" d="M0 0h9v9z"/>`, false},
-		{"nested", `<svg fill="currentColor"><path d="M0 0h9v9z"/></svg>`, true},
+		{"a nested svg element", `<svg fill="currentColor"><path d="M0 0h9v9z"/></svg>`, true},
 		{"the word as an id", `<path id="currentColor" fill="currentColor" d="M0 0h9v9z"/>`, false},
 		{"the word in a title", `<title>currentColor</title><path fill="currentColor" d="M0 0h9v9z"/>`, false},
 		{"the word in a reference", `<linearGradient id="b"/><path fill="url(#currentColor)" d="M0 0h9v9z"/>`, false},
@@ -93,20 +94,21 @@ func TestMonochrome(t *testing.T) {
 			t.Errorf("%s: monochrome is %v, want %v: %s", c.why, d.Monochrome, c.want, c.body)
 		}
 		if strings.Contains(strings.ReplaceAll(string(d.SVG), "currentColor", ""), "urrentcolor") {
-			t.Errorf("%s: currentColor is not in its one spelling: %s", c.why, d.SVG)
+			t.Errorf("%s: currentColor is not in its canonical spelling: %s", c.why, d.SVG)
 		}
 	}
 }
 
-// Each row is a file from a folder, the inside that it gets, and whether it is monochrome then.
+// TestOneColor has rows with an SVG file of a folder, its clean inside, and whether it is
+// monochrome then.
 func TestOneColor(t *testing.T) {
 	for _, c := range []struct {
 		why, root, in, want string
 		monochrome          bool
 	}{
-		{"none is said: black", ``, `<path d="M0 0h9v9z"/>`, `<path fill="currentColor" d="M0 0h9v9z"/>`, true},
+		{"no color declared: black", ``, `<path d="M0 0h9v9z"/>`, `<path fill="currentColor" d="M0 0h9v9z"/>`, true},
 		{"one color", ``, `<path fill="#123" d="M0 0"/><path fill="#112233" d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, true},
-		{"black said and not said", ``, `<path fill="black" d="M0 0"/><path d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, true},
+		{"black declared and by default", ``, `<path fill="black" d="M0 0"/><path d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, true},
 		{"two colors", ``, `<path fill="#123" d="M0 0"/><path fill="#321" d="M0 0"/>`, `<path fill="#123" d="M0 0"/><path fill="#321" d="M0 0"/>`, false},
 		{"a color and black", ``, `<path fill="#123" d="M0 0"/><path d="M0 0"/>`, `<path fill="#123" d="M0 0"/><path d="M0 0"/>`, false},
 		{"a color and currentColor", ``, `<path fill="#123" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, `<path fill="#123" d="M0 0"/><path fill="currentColor" d="M0 0"/>`, false},
@@ -114,13 +116,13 @@ func TestOneColor(t *testing.T) {
 		{"in a style", ``, `<path style="fill: rgb(0,0,0); stroke:none" d="M0 0"/>`, `<path style="fill:currentColor;stroke:none" d="M0 0"/>`, true},
 		{"in a class", ``, `<style>.a{fill:#231f20}</style><path class="a" d="M0 0"/>`, `<style>.a{fill:currentColor}</style><path class="a" d="M0 0"/>`, true},
 		{"in a style sheet for the root", ``, `<style>svg{fill:#231f20}</style><path d="M0 0"/>`, `<style>svg{fill:currentColor}</style><path d="M0 0"/>`, true},
-		{"as a color that currentColor means", ``, `<g color="#123"><path fill="currentColor" d="M0 0"/></g>`, `<g color="currentColor"><path fill="currentColor" d="M0 0"/></g>`, true},
+		{"as the color that currentColor refers to", ``, `<g color="#123"><path fill="currentColor" d="M0 0"/></g>`, `<g color="currentColor"><path fill="currentColor" d="M0 0"/></g>`, true},
 		{"in a gradient", ``, `<linearGradient id="a"><stop stop-color="#123"/><stop stop-color="#123" stop-opacity="0"/></linearGradient><path fill="url(#a)" d="M0 0"/>`,
 			`<linearGradient id="a"><stop stop-color="currentColor"/><stop stop-color="#123" stop-opacity="0"/></linearGradient><path fill="url(#a)" d="M0 0"/>`, true},
-		{"half seen", ``, `<path fill="rgba(0,0,0,.5)" d="M0 0"/>`, `<path fill="rgba(0,0,0,.5)" d="M0 0"/>`, false},
+		{"half transparent", ``, `<path fill="rgba(0,0,0,.5)" d="M0 0"/>`, `<path fill="rgba(0,0,0,.5)" d="M0 0"/>`, false},
 		{"a mask keeps its brightness", ``, `<mask id="m"><path fill="#fff" d="M0 0h9v9z"/><path d="M0 0h1v1z"/></mask><path mask="url(#m)" d="M0 0"/>`,
 			`<mask id="m"><path fill="#fff" d="M0 0h9v9z"/><path d="M0 0h1v1z"/></mask><path fill="currentColor" mask="url(#m)" d="M0 0"/>`, true},
-		{"white, as its mask", ``, `<mask id="m"><path fill="#fff" d="M0 0"/></mask><path mask="url(#m)" fill="#fff" d="M0 0"/>`,
+		{"white, like its mask", ``, `<mask id="m"><path fill="#fff" d="M0 0"/></mask><path mask="url(#m)" fill="#fff" d="M0 0"/>`,
 			`<mask id="m"><path fill="#fff" d="M0 0"/></mask><path mask="url(#m)" fill="currentColor" d="M0 0"/>`, true},
 		{"a color that a mask shares can't be exchanged", ` fill="#fff"`, `<mask id="m"><path d="M0 0"/></mask><path mask="url(#m)" d="M0 0"/>`,
 			`<g fill="#fff"><mask id="m"><path d="M0 0"/></mask><path mask="url(#m)" d="M0 0"/></g>`, false},
@@ -130,8 +132,8 @@ func TestOneColor(t *testing.T) {
 		{"a text", ``, `<text>a</text>`, `<text>a</text>`, false},
 		{"no paint at all", ` fill="none"`, `<path d="M0 0"/>`, `<g fill="none"><path d="M0 0"/></g>`, true},
 		{"already monochrome", ``, `<path fill="currentcolor" d="M0 0"/>`, `<path fill="currentColor" d="M0 0"/>`, true},
-		{"a use of a shape that says nothing", ``, `<defs><path id="p" d="M0 0"/></defs><use href="#p"/>`, `<defs><path fill="currentColor" id="p" d="M0 0"/></defs><use href="#p"/>`, true},
-		{"fill=inherit of nothing", ``, `<path fill="inherit" d="M0 0"/>`, `<path fill="inherit" d="M0 0"/>`, false},
+		{"a use of a shape without a fill", ``, `<defs><path id="p" d="M0 0"/></defs><use href="#p"/>`, `<defs><path fill="currentColor" id="p" d="M0 0"/></defs><use href="#p"/>`, true},
+		{"fill=inherit with nothing to inherit", ``, `<path fill="inherit" d="M0 0"/>`, `<path fill="inherit" d="M0 0"/>`, false},
 	} {
 		doc := []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"` + c.root + `>` + c.in + `</svg>`)
 		d, err := CleanDocument(doc, false)
@@ -145,7 +147,7 @@ func TestOneColor(t *testing.T) {
 		}
 		whole, err := CleanDocument(doc, true)
 		if err != nil || strings.Count(string(whole.SVG), "#") != strings.Count(c.root+c.in, "#") {
-			t.Errorf("%s: with a palette of its own it is changed: %s", c.why, whole.SVG)
+			t.Errorf("%s: with palette set, it is changed: %s", c.why, whole.SVG)
 		}
 	}
 }

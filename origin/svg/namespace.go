@@ -2,7 +2,7 @@ package svg
 
 import "bytes"
 
-// split takes a name apart at its colon (Namespaces in XML, section 4).
+// split splits a name at its colon (Namespaces in XML, section 4).
 func split(name []byte) (prefix, local []byte, err error) {
 	i := bytes.IndexByte(name, ':')
 	if i < 0 {
@@ -10,13 +10,13 @@ func split(name []byte) (prefix, local []byte, err error) {
 	}
 	prefix, local = name[:i], name[i+1:]
 	if len(prefix) == 0 || len(local) == 0 || bytes.IndexByte(local, ':') >= 0 || local[0] == '-' || local[0] == '.' || '0' <= local[0] && local[0] <= '9' {
-		return nil, nil, malformed("a name has a colon where none may be")
+		return nil, nil, malformed("a name has a misplaced colon")
 	}
 	return prefix, local, nil
 }
 
-// declare takes in the namespace declarations among p.raw.
-func (p *parser) declare() error {
+// declareNamespaces reads the namespace declarations among p.raw.
+func (p *parser) declareNamespaces() error {
 	for _, a := range p.raw {
 		name, ok := bytes.CutPrefix(a.name, []byte("xmlns"))
 		if !ok || len(name) > 0 && name[0] != ':' {
@@ -25,19 +25,20 @@ func (p *parser) declare() error {
 		prefix := bytes.TrimPrefix(name, []byte{':'})
 		if string(prefix) == "xmlns" || string(prefix) == "xml" && string(a.value) != xmlSpace ||
 			len(name) > 0 && (len(prefix) == 0 || len(a.value) == 0) {
-			return malformed("a namespace is declared wrongly")
+			return malformed("a namespace declaration is invalid")
 		}
 		if len(p.spaces) >= maxSpaces {
 			return unclean("it declares more than %d namespaces", maxSpaces)
 		}
-		p.spaces = append(p.spaces, binding{prefix, intern(a.value)})
+		p.spaces = append(p.spaces, binding{prefix, knownNamespace(a.value)})
 	}
 	return nil
 }
 
-// resolve is the namespace of an element's prefix. What nothing declares is SVG without a prefix, as the inside of a
-// drawing has its root's namespaces, and a file that declares none can mean no other; but where the root has a prefix, what
-// has none is of no namespace.
+// resolve returns the namespace of a prefix. An element without a prefix is SVG even if nothing
+// declares that: the body of an Iconify icon relies on the declarations of its root, and a file
+// without declarations can mean nothing else. If the name of the root has a prefix, an element
+// without one has no namespace.
 func (p *parser) resolve(prefix []byte) string {
 	for i := len(p.spaces) - 1; i >= 0; i-- {
 		if bytes.Equal(p.spaces[i].prefix, prefix) {
@@ -58,8 +59,9 @@ func (p *parser) resolve(prefix []byte) string {
 	return otherSpace
 }
 
-// intern is one of the namespaces that are told apart; all others are one.
-func intern(space []byte) string {
+// knownNamespace returns one of the namespaces that the cleaner distinguishes. All others count as
+// one.
+func knownNamespace(space []byte) string {
 	for _, known := range [...]string{svgSpace, xlinkSpace, xmlSpace} {
 		if string(space) == known {
 			return known
@@ -68,7 +70,7 @@ func intern(space []byte) string {
 	return otherSpace
 }
 
-// checkNames refuses what browsers refuse even in an element that is left out.
+// checkNames refuses names that browsers refuse even in an element that is left out.
 func (p *parser) checkNames() error {
 	for i := range p.raw {
 		if _, _, err := split(p.raw[i].name); err != nil {
@@ -78,8 +80,9 @@ func (p *parser) checkNames() error {
 	return nil
 }
 
-// qualified is the attribute that a name with a prefix means: only xlink:href, xml:space and xml:lang are known.
-func (p *parser) qualified(name []byte) (*attribute, error) {
+// qualified returns the attribute that a name with a prefix means: xlink:href, xml:space or
+// xml:lang, and nil for all others.
+func (p *parser) qualifiedAttr(name []byte) (*attribute, error) {
 	prefix, local, err := split(name)
 	if err != nil {
 		return nil, err

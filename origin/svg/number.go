@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// number prints f as JavaScript's Number.prototype.toString does (ECMA-262, section 6.1.6.1.20).
+// number formats f as JavaScript's Number.prototype.toString does (ECMA-262, section 6.1.6.1.20).
 func number(f float64) string { return string(appendNumber(nil, f)) }
 
 func appendNumber(dst []byte, f float64) []byte {
@@ -25,9 +25,9 @@ func appendNumber(dst []byte, f float64) []byte {
 	return dst
 }
 
-// follow is calculateSize of @iconify/utils with its precision of 100: a hundredth of a pixel, rounded up. A box without
-// area, of which the library has one, has no ratio; it is taken for square.
-func follow(size, ratio float64) float64 {
+// scaledSide is calculateSize of @iconify/utils with its precision of 100: a hundredth of a pixel,
+// rounded up. A box without area, of which the library has one, has no ratio; it counts as square.
+func scaledSide(size, ratio float64) float64 {
 	if ratio == 1 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 		return size
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// declaration is the XML declaration (XML 1.0, section 2.8) between its marks.
+// declaration matches the XML declaration (XML 1.0, section 2.8), without its <? and ?>.
 var declaration = regexp.MustCompile(`^[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.0"|'1\.0')` +
 	`(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"([A-Za-z][A-Za-z0-9._-]*)"|'([A-Za-z][A-Za-z0-9._-]*)'))?` +
 	`(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*$`)
 
-// instruction reads past a processing instruction or the XML declaration. None is kept: some name style sheets.
+// instruction skips a processing instruction or the XML declaration. None is kept, because some
+// refer to style sheets.
 func (p *parser) instruction() error {
 	start := p.pos
 	body, err := p.until("<?", "?>", "a processing instruction is not closed")
@@ -30,16 +31,16 @@ func (p *parser) instruction() error {
 		return nil
 	}
 	if target != "xml" || start != 0 || !p.document {
-		return malformed("an XML declaration stands where none may")
+		return malformed("an XML declaration is not at the start")
 	}
 	m := declaration.FindSubmatch(rest)
 	if m == nil {
-		return malformed("its XML declaration is not one of version 1.0")
+		return malformed("its XML declaration is not a valid one of version 1.0")
 	}
 	switch encoding := strings.ToLower(string(m[1]) + string(m[2])); encoding {
 	case "", "utf-8", "utf8":
 	case "us-ascii", "ascii", "iso-8859-1", "windows-1252", "latin1":
-		// The same as UTF-8 as long as there is nothing but ASCII.
+		// These encodings equal UTF-8 as long as the file has nothing but ASCII.
 		if bytes.ContainsFunc(p.src, func(r rune) bool { return r >= 0x80 }) {
 			return unclean("its encoding is not UTF-8")
 		}
@@ -49,16 +50,16 @@ func (p *parser) instruction() error {
 	return nil
 }
 
-// doctype reads past a document type declaration that only names an external subset, which nobody fetches for a drawing.
-// One with a subset of its own can define entities and is refused.
+// doctype skips a document type declaration that only names an external subset, which nobody
+// fetches for an SVG. It refuses an internal subset, because that can define entities.
 func (p *parser) doctype() error {
 	if !p.document || p.seenRoot || p.seenDoctype || len(p.open) > 0 {
-		return malformed("a document type stands where none may")
+		return malformed("a document type declaration is misplaced")
 	}
 	p.seenDoctype = true
 	p.pos += len("<!DOCTYPE")
 	if !p.space() || len(p.name()) == 0 {
-		return malformed("its document type has no name")
+		return malformed("its document type declaration has no name")
 	}
 	literals := 0
 	spaced := p.space()
@@ -71,21 +72,21 @@ func (p *parser) doctype() error {
 	}
 	for ; literals > 0; literals-- {
 		if !p.space() || !p.literal() {
-			return malformed("its document type is not closed")
+			return malformed("its document type declaration is not closed")
 		}
 	}
 	p.space()
 	if p.pos < len(p.src) && p.src[p.pos] == '[' {
-		return unclean("its document type declares entities or the like")
+		return unclean("its document type declaration has an internal subset, which could define entities")
 	}
 	if p.pos >= len(p.src) || p.src[p.pos] != '>' {
-		return malformed("its document type is not closed")
+		return malformed("its document type declaration is not closed")
 	}
 	p.pos++
 	return nil
 }
 
-// literal reads past a quoted string.
+// literal skips a quoted string.
 func (p *parser) literal() bool {
 	if p.pos >= len(p.src) || p.src[p.pos] != '"' && p.src[p.pos] != '\'' {
 		return false

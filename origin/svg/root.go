@@ -11,29 +11,29 @@ const (
 	svgSpace   = "http://www.w3.org/2000/svg"
 	xlinkSpace = "http://www.w3.org/1999/xlink"
 	xmlSpace   = "http://www.w3.org/XML/1998/namespace"
-	otherSpace = "" // any that is not kept
+	otherSpace = "" // any other namespace
 
 	rootStart = `<svg xmlns="` + svgSpace + `"`
 	rootXlink = ` xmlns:xlink="` + xlinkSpace + `"`
 	rootEnd   = `</svg>`
 )
 
-// errStored says that a slice is not what Clean made.
-var errStored = errors.New("not a cleaned drawing")
+// errStored means that a slice is not the output of Clean.
+var errStored = errors.New("not a cleaned SVG")
 
-// root is the outermost element of a clean drawing: these attributes, in this order, and no others.
+// root is the root element of a clean SVG: these attributes, in this order, and no others.
 type root struct {
 	xlink         bool
 	width, height float64
 	box           Box
 }
 
-// String is the value of the viewBox.
+// String returns the value of the viewBox attribute.
 func (b Box) String() string {
 	return number(b.Left) + " " + number(b.Top) + " " + number(b.Width) + " " + number(b.Height)
 }
 
-// around writes a whole drawing into a new slice.
+// around returns a whole SVG in a new slice.
 func (r root) around(inside []byte) []byte {
 	const attributes = ` width="" height="" viewBox="">`
 	out := make([]byte, 0, len(rootStart)+len(rootXlink)+len(attributes)+6*10+len(inside)+len(rootEnd))
@@ -57,7 +57,8 @@ func (r root) around(inside []byte) []byte {
 	return append(out, rootEnd...)
 }
 
-// readRoot takes a clean drawing apart again. The form is fixed, so no parse is needed.
+// readRoot splits a clean SVG into its root and its inside. The form of the root is fixed, so this
+// needs no XML parser.
 func readRoot(svg []byte) (r root, inside []byte, err error) {
 	rest, ok := bytes.CutPrefix(svg, []byte(rootStart))
 	if !ok {

@@ -2,7 +2,8 @@ package svg
 
 import "bytes"
 
-// parse reads a drawing: strictly, as XML 1.0 with namespaces, so that what browsers refuse is refused here too.
+// parse reads an SVG strictly, as XML 1.0 with namespaces, and refuses everything that browsers
+// refuse.
 func (p *parser) parse(src []byte, document bool) error {
 	if len(src) > MaxBytes {
 		return unclean("it is larger than %d bytes", MaxBytes)
@@ -21,10 +22,10 @@ func (p *parser) parse(src []byte, document bool) error {
 		}
 	}
 	if len(p.open) > 0 {
-		return unclean("it is not well-formed XML: it ends in the middle of an element")
+		return malformed("it ends within an element")
 	}
 	if document && !p.seenRoot {
-		return unclean("it has no element")
+		return unclean("it has no root element")
 	}
 	if err := p.readSheets(); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (p *parser) parse(src []byte, document bool) error {
 	return p.checkExpansion()
 }
 
-// markup reads one piece: a tag, text, a comment, …
+// markup reads one piece of markup: a tag, text, a comment, …
 func (p *parser) markup() error {
 	rest := p.src[p.pos:]
 	switch {
@@ -53,12 +54,13 @@ func (p *parser) markup() error {
 	case bytes.HasPrefix(rest, []byte("<!DOCTYPE")):
 		return p.doctype()
 	}
-	return malformed("a declaration stands where none may")
+	return malformed("a markup declaration is misplaced")
 }
 
 func malformed(what string) error { return unclean("it is not well-formed XML: %s", what) }
 
-// outside reports whether no element is open in a document: only its frame may stand there.
+// outside reports whether the parser is outside of the root of a document, where only the prolog
+// and comments may be.
 func (p *parser) outside() bool { return p.document && len(p.open) == 0 }
 
 func (p *parser) chars() error {
@@ -69,20 +71,20 @@ func (p *parser) chars() error {
 	raw := p.src[p.pos : p.pos+end]
 	p.pos += end
 	if bytes.Contains(raw, []byte("]]>")) {
-		return malformed("text has the end of a CDATA section")
+		return malformed("text contains ]]>")
 	}
 	text, err := decode(raw, false)
 	if err != nil {
 		return err
 	}
 	if p.outside() && len(bytes.TrimLeft(raw, " \t\r\n")) > 0 {
-		return malformed("text stands outside of the drawing")
+		return malformed("text is outside of the root element")
 	}
 	p.addText(text)
 	return nil
 }
 
-// addText keeps text where it means something; elsewhere it is not drawn.
+// addText keeps text in elements whose text has a meaning. Browsers do not render it elsewhere.
 func (p *parser) addText(text []byte) {
 	if len(p.open) == 0 || len(text) == 0 {
 		return
@@ -91,11 +93,13 @@ func (p *parser) addText(text []byte) {
 	if parent == none || !p.nodes[parent].elem.text {
 		return
 	}
-	if last := p.nodes[parent].last; last != none && p.nodes[last].elem == nil { // parts around a comment or CDATA are one
+	// Comments and CDATA sections split a text; this joins it again.
+	if last := p.nodes[parent].last; last != none && p.nodes[last].elem == nil {
 		p.nodes[last].text = append(p.nodes[last].text, text...)
 		return
 	}
-	p.add(node{text: text[:len(text):len(text)]}, parent) // appending never writes into the drawing
+	// With this capacity, append never writes into src.
+	p.add(node{text: text[:len(text):len(text)]}, parent)
 }
 
 func (p *parser) cdata() error {
@@ -104,7 +108,7 @@ func (p *parser) cdata() error {
 		return err
 	}
 	if p.outside() {
-		return malformed("text stands outside of the drawing")
+		return malformed("text is outside of the root element")
 	}
 	p.addText(bytes.ReplaceAll(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n")))
 	return nil
@@ -116,13 +120,14 @@ func (p *parser) comment() error {
 		return err
 	}
 	if p.pos >= len(p.src) || p.src[p.pos] != '>' || bytes.HasSuffix(body, []byte{'-'}) {
-		return malformed("a comment has two hyphens in it")
+		return malformed("a comment contains two hyphens")
 	}
 	p.pos++
 	return nil
 }
 
-// until reads from start, at the position, to the end mark, and returns what is between the two.
+// until expects start at the current position, moves past the next end, and returns the bytes
+// between the two.
 func (p *parser) until(start, end, otherwise string) ([]byte, error) {
 	rest := p.src[p.pos+len(start):]
 	i := bytes.Index(rest, []byte(end))
@@ -148,8 +153,8 @@ func (p *parser) endTag() error {
 	return nil
 }
 
-// name reads a name, which is empty where none stands. Which letters beyond ASCII may be in one does not matter here:
-// no name that is kept has any.
+// name reads a name, and returns nothing if there is none. It does not check which letters beyond
+// ASCII are allowed, because no name on the allow-lists has any.
 func (p *parser) name() []byte {
 	start := p.pos
 	for p.pos < len(p.src) && nameByte[p.src[p.pos]] {
@@ -169,7 +174,7 @@ var nameByte = func() (t [256]bool) {
 	return t
 }()
 
-// space reads white space and reports whether there was any.
+// space skips white space and reports whether there was any.
 func (p *parser) space() bool {
 	start := p.pos
 	for p.pos < len(p.src) && isSpace(p.src[p.pos]) {

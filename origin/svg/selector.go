@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// A selector is what is understood of one of a rule's selectors: its last compound. It is exact where nothing else
-// stands in it; else it may match more than the selector does, never less.
+// A selector holds the part of a rule's selector that this package evaluates: its last compound.
+// Unless exact is set, there is more to the selector, so it may match fewer elements than matches
+// says, and never more.
 type selector struct {
 	tag     string // "" for any
 	ids     []string
@@ -14,10 +15,10 @@ type selector struct {
 	exact   bool
 }
 
-// selectorFunctions take selectors or numbers, so nothing in them is fetched.
+// selectorFunctions take selectors or numbers, so they fetch nothing.
 var selectorFunctions = []string{"not", "is", "where", "has", "nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "lang"}
 
-// readSelectors reads what stands before a rule's block.
+// readSelectors reads the prelude of a style rule.
 func readSelectors(list []token) (text string, parts []selector, ok bool) {
 	for i, t := range list {
 		switch t.kind {
@@ -32,11 +33,11 @@ func readSelectors(list []token) (text string, parts []selector, ok bool) {
 				return "", nil, false
 			}
 		}
-		if !t.harmless() || addressed(list, i) {
+		if !t.harmless() || looksLikeAddress(list, i) {
 			return "", nil, false
 		}
 	}
-	if text, ok = spell(list); !ok || len(list) == 0 {
+	if text, ok = serialise(list); !ok || len(list) == 0 {
 		return "", nil, false
 	}
 	depth, start := 0, 0
@@ -57,7 +58,7 @@ func readSelectors(list []token) (text string, parts []selector, ok bool) {
 	return text, parts, depth == 0
 }
 
-// nest follows brackets.
+// nest returns the depth of brackets after t.
 func nest(depth int, t token) int {
 	switch {
 	case t.kind == tokFunction, t.is("("), t.is("["):
@@ -78,9 +79,9 @@ func readSelector(list []token) selector {
 		switch {
 		case depth > 0 || before > 0:
 			s.exact = false
-		case t.kind == tokSpace, t.is(">"), t.is("+"), t.is("~"): // another compound begins
+		case t.kind == tokSpace, t.is(">"), t.is("+"), t.is("~"): // a combinator
 			s = selector{}
-		case len(s.ids)+len(s.classes) >= 16: // enough to tell elements apart
+		case len(s.ids)+len(s.classes) >= 16: // enough to distinguish elements
 			s.exact = false
 		case t.kind == tokHash:
 			s.ids = append(s.ids, t.text)
@@ -105,7 +106,7 @@ func readSelector(list []token) selector {
 	return s
 }
 
-// matches reports whether the last compound fits a node.
+// matches reports whether the last compound matches a node.
 func (s *selector) matches(n *node) bool {
 	if s.tag != "" && s.tag != n.elem.name {
 		return false
@@ -136,7 +137,7 @@ func hasClass(n *node, class string) bool {
 	return false
 }
 
-// weight orders selectors by what they name (Selectors 4, section 17).
+// weight returns the specificity of a selector (Selectors 4, section 17).
 func (s *selector) weight() int {
 	w := 10_000*len(s.ids) + 100*len(s.classes)
 	if s.tag != "" {

@@ -10,12 +10,12 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// Whatever form of a drawing is asked for, it is as harmless as the drawing: every hostile one that survives, and every odd
-// one, in sizes, turns, flips and colours.
+// TestServedForms checks that every variant of a clean icon is as harmless as the icon: all hostile
+// and odd SVGs that are accepted, in random sizes, rotations, flips and colours.
 func TestServedForms(t *testing.T) {
 	colours := []icon.Color{"#000", "#ff000080", "red", "transparent", "currentColor"}
-	random := rand.New(rand.NewPCG(4, 7)) // any, but the same each time
-	forms := 0
+	random := rand.New(rand.NewPCG(4, 7)) // a fixed seed repeats the same variants
+	variants := 0
 	for _, folder := range []string{"hostile", "odd"} {
 		in := corpus(t, folder, 1)
 		for _, name := range slices.Sorted(maps.Keys(in)) {
@@ -33,16 +33,16 @@ func TestServedForms(t *testing.T) {
 					served = icon.Recolour(served, colours[random.IntN(len(colours))])
 				}
 				checkServed(t, name, served)
-				forms++
+				variants++
 			}
 		}
 	}
-	if forms < 3000 {
-		t.Errorf("only %d forms were looked at", forms)
+	if variants < 3000 {
+		t.Errorf("only %d variants were checked", variants)
 	}
 }
 
-// checkServed holds a form against the other reader, and against the cleaner itself, which finds nothing left to take.
+// checkServed checks a variant with faults, and with the cleaner, which must not remove anything.
 func checkServed(t *testing.T, name string, served []byte) {
 	t.Helper()
 	for _, fault := range faults(served) {
@@ -50,11 +50,11 @@ func checkServed(t *testing.T, name string, served []byte) {
 	}
 	again, err := CleanDocument(served, true)
 	if err != nil {
-		t.Errorf("%s: refused as it is served: %v\n%s", name, err, served)
+		t.Errorf("%s: the variant is refused: %v\n%s", name, err, served)
 		return
 	}
 	_, want, err1 := readRoot(served)
 	if _, got, err2 := readRoot(again.SVG); err1 != nil || err2 != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s: cleaned again it is (%v, %v)\n%s\nwas\n%s", name, err1, err2, again.SVG, served)
+		t.Errorf("%s: cleaned again (%v, %v):\n%s\nbefore:\n%s", name, err1, err2, again.SVG, served)
 	}
 }

@@ -1,12 +1,16 @@
-// Package svg cleans drawings when they are published, and sizes, turns and flips them when they are asked for.
+// Package svg cleans SVG icons when they are published, and sizes, rotates and flips them when they
+// are requested.
 //
-// Cleaning is an allow-list over a strict parse: the drawing must be well-formed XML in UTF-8, what is not known to be a
-// harmless element or attribute of SVG is left out, CSS is read by the rules of CSS Syntax 3, and everything is written
-// again by this package in one spelling, so that it does not matter how another parser would have read the original. What
-// is left has no script, no event, no reference that leaves the drawing, and bounded depth, size and use of itself.
+// Cleaning is an allow-list over a strict parse. The input must be well-formed XML in UTF-8. The
+// cleaner leaves out every element and attribute that is not known to be a harmless part of SVG,
+// and reads CSS by the rules of CSS Syntax 3. It then writes everything again in canonical form, so
+// that it does not matter how another parser would have read the input. The result has no script,
+// no event handler and no reference to another document; its depth, its size and the expansion of
+// its references are bounded.
 //
-// It also judges whether a drawing is monochrome (every painted colour is currentColor), and turns and sizes drawings
-// exactly as Iconify's renderer does. It knows nothing of packs, stores or requests; of ours it imports icon.
+// The package also determines whether an icon is monochrome (every painted colour is currentColor).
+// It rotates and sizes icons exactly as Iconify's renderer does. It knows nothing of packs, stores
+// or requests; the only package of this module that it imports is icon.
 package svg
 
 import (
@@ -16,68 +20,74 @@ import (
 	"sync"
 )
 
-// Bounds of what is cleaned; more than any of them is refused.
+// Limits of the input. Clean refuses an icon that exceeds any of them.
 const (
-	MaxBytes  = 1 << 20 // of one drawing
-	maxDepth  = 100     // elements in elements, and references in what is referred to
-	maxDrawn  = 50_000  // elements once every use, pattern, mask, … is drawn out
+	MaxBytes  = 1 << 20 // of one SVG
+	maxDepth  = 100     // nested elements, and references through references
+	maxDrawn  = 50_000  // elements, with the target of every use, pattern, mask, … counted again
 	maxAttrs  = 256     // attributes of one element
 	maxSpaces = 100     // namespace declarations in force at a time
 	maxClass  = 1024    // bytes of a class attribute
-	maxRules  = 1 << 24 // selectors times elements they may be held against
-	maxNumber = 1e9     // of a box's edges
+	maxRules  = 1 << 24 // selectors times elements
+	maxNumber = 1e9     // absolute value of the numbers of a box
 )
 
-// ErrUnclean says that a drawing can't be cleaned; errors that wrap it say why, in words that repeat nothing of the drawing.
+// ErrUnclean means that an SVG can't be cleaned. Errors that wrap it give the reason, and repeat
+// nothing of the input.
 var ErrUnclean = errors.New("can't be cleaned")
 
 func unclean(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnclean, fmt.Sprintf(format, args...))
 }
 
-// A Box is the part of the plane that a drawing shows, in its own units.
+// A Box is the part of the plane that an SVG shows, in the units of the SVG: its viewBox.
 type Box struct{ Left, Top, Width, Height float64 }
 
-// A Turn is how an alias shows its parent: flipped, then turned clockwise by quarters (any whole number, as Iconify takes).
+// A Turn is the way an alias shows its parent: flipped first, then rotated clockwise by Rotate
+// quarter turns (any whole number, as in Iconify).
 type Turn struct {
 	HFlip, VFlip bool
 	Rotate       int
 }
 
-// A Drawing is one clean drawing.
-type Drawing struct {
-	SVG           []byte // complete; its root is <svg xmlns="…"[ xmlns:xlink="…"] width="…" height="…" viewBox="…">
+// An Icon is one clean SVG.
+type Icon struct {
+	SVG           []byte // root: <svg xmlns="…"[ xmlns:xlink="…"] width="…" height="…" viewBox="…">
 	ViewBox       string
-	Width, Height float64 // the drawing's own size, in pixels, as on the root
-	Monochrome    bool    // every painted colour is currentColor, and the word stands nowhere else
+	Width, Height float64 // intrinsic size in pixels, as on the root
+	Monochrome    bool    // every painted colour is currentColor; the word occurs nowhere else
 }
 
-// Clean cleans an Iconify body: what stands inside of an <svg> whose viewBox is box. The error wraps ErrUnclean.
-func Clean(body []byte, box Box) (Drawing, error) {
+type Drawing = Icon // the name that package publish uses
+
+// Clean cleans the body of an Iconify icon: the content of an <svg> element whose viewBox is box.
+// The error wraps ErrUnclean.
+func Clean(body []byte, box Box) (Icon, error) {
 	return CleanTurned(body, box, Turn{})
 }
 
-// CleanTurned cleans the body of an alias's parent and shows it turned, as iconToSVG of @iconify/utils does. The box is
-// that of the two merged, before the turn. The error wraps ErrUnclean.
-func CleanTurned(body []byte, box Box, turn Turn) (Drawing, error) {
+// CleanTurned cleans the body of an alias's parent and applies turn to it, as iconToSVG of
+// @iconify/utils does. The box is the one of the merged icon and alias, before the turn. The error
+// wraps ErrUnclean.
+func CleanTurned(body []byte, box Box, turn Turn) (Icon, error) {
 	if err := box.check(); err != nil {
-		return Drawing{}, err
+		return Icon{}, err
 	}
 	p := parsers.Get().(*parser)
 	defer p.release()
 	if err := p.parse(body, false); err != nil {
-		return Drawing{}, err
+		return Icon{}, err
 	}
-	verdict := p.judge()
+	verdict := p.analyse()
 	inside := p.writeBody(make([]byte, 0, len(body)+64))
 	inside, box = turned(inside, box, turn)
 	return p.finish(inside, box, box.Width, box.Height, verdict.monochrome()), nil
 }
 
-// finish puts the root around the inside of a drawing.
-func (p *parser) finish(inside []byte, box Box, width, height float64, monochrome bool) Drawing {
+// finish puts the root around the inside of an SVG.
+func (p *parser) finish(inside []byte, box Box, width, height float64, monochrome bool) Icon {
 	r := root{xlink: p.xlink, width: width, height: height, box: box}
-	return Drawing{
+	return Icon{
 		SVG:        r.around(inside),
 		ViewBox:    box.String(),
 		Width:      width,
@@ -98,5 +108,5 @@ func (b Box) check() error {
 	return nil
 }
 
-// parsers are kept for their memory: a library has hundreds of thousands of small drawings.
+// parsers pools parsers for their memory: a library has hundreds of thousands of small icons.
 var parsers = sync.Pool{New: func() any { return new(parser) }}

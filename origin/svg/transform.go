@@ -2,10 +2,11 @@ package svg
 
 import "github.com/iconedge/iconedge/icon"
 
-// Transform shows a clean drawing (Drawing.SVG) as v asks: turned, flipped, and sized in pixels. The result is what
-// iconToSVG of @iconify/utils gives for the same customisations; without a size, the drawing's own numbers stay, swapped
-// where it lies on its side. Given the height alone, the width follows the ratio of the (turned) viewBox, and the other way
-// round. The error says that svg is not a drawing that Clean made; svg is not changed.
+// Transform applies v to a clean SVG (Icon.SVG): it rotates, flips and sizes it. The result equals
+// that of iconToSVG of @iconify/utils for the same customisations. Without a size, the SVG keeps
+// its own numbers, swapped after a quarter turn. Given the height alone, the width follows from the
+// ratio of the (rotated) viewBox, and the other way round. Transform returns an error if svg is not
+// the output of Clean. It does not change svg.
 func Transform(svg []byte, v icon.Variant) (out []byte, width, height float64, err error) {
 	r, inside, err := readRoot(svg)
 	if err != nil {
@@ -22,9 +23,9 @@ func Transform(svg []byte, v icon.Variant) (out []byte, width, height float64, e
 	case v.Width != 0 && v.Height != 0:
 		r.width, r.height = w, h
 	case v.Width != 0:
-		r.width, r.height = w, follow(w, r.box.Height/r.box.Width)
+		r.width, r.height = w, scaledSide(w, r.box.Height/r.box.Width)
 	case v.Height != 0:
-		r.width, r.height = follow(h, r.box.Width/r.box.Height), h
+		r.width, r.height = scaledSide(h, r.box.Width/r.box.Height), h
 	}
 	return r.around(inside), r.width, r.height, nil
 }

@@ -2,37 +2,37 @@ package svg
 
 import "bytes"
 
-// none stands for no node.
+// none is the index of no node.
 const none = int32(-1)
 
-// A node is an element that is kept, or text in one. Nodes lie in one slice and name each other by their index; the first
-// is the drawing as a whole.
+// A node is an element that the cleaner keeps, or text in one. Nodes lie in one slice and refer to
+// each other by index; node 0 is the document.
 type node struct {
 	elem              *element // nil: text
-	text              []byte   // decoded; of text alone
-	sheet             *sheet   // of a style element alone
+	text              []byte   // decoded; of text nodes only
+	sheet             *sheet   // of style elements only
 	attrs             []attr
 	parent            int32
 	first, last, next int32 // child, child, sibling
-	filled            bool  // written with fill="currentColor" in front of its attributes
+	filled            bool  // recolor added fill="currentColor"
 }
 
-// An attr is an attribute that is kept.
+// An attr is an attribute that the cleaner keeps.
 type attr struct {
 	info   *attribute
 	value  []byte // decoded
-	decls  []decl // of style alone: it is written instead of the value
-	simple bool   // the value can be written as it is
+	decls  []decl // of style only; written if value is nil
+	simple bool   // the value needs no escaping
 }
 
-// parser reads one drawing into a tree of what is kept. Its slices are used again for the next drawing.
+// A parser reads one SVG into a tree of the allowed nodes. It reuses its slices for the next SVG.
 type parser struct {
 	src      []byte
 	pos      int
-	document bool // an SVG file, not the inside of one
+	document bool // reads a whole SVG file, not the body of an icon
 
 	nodes  []node
-	attrs  []attr // of all nodes, one after the other
+	attrs  []attr // of all nodes in succession
 	open   []open
 	spaces []binding
 	raw    []rawAttr
@@ -46,11 +46,11 @@ type parser struct {
 	sheets                []int32
 }
 
-// open is an element whose end tag has not come yet.
+// open is an element whose end tag has not been read yet.
 type open struct {
 	name   []byte // as it was written
-	node   int32  // none: it is left out, with all that is in it
-	spaces int    // how many namespace bindings were there before it
+	node   int32  // none if the element is left out, with all its content
+	spaces int    // number of namespace bindings before it
 }
 
 // binding is one namespace declaration.
@@ -65,11 +65,11 @@ type rawAttr struct {
 }
 
 func (p *parser) release() {
-	// What points into the drawing must not keep it alive.
+	// Pointers into the input must not keep it alive.
 	clear(p.nodes)
 	clear(p.attrs)
 	clear(p.ids)
-	const keep = 4096 // one huge drawing does not make the parser huge for ever
+	const keep = 4096 // one huge SVG must not make the parser huge for ever
 	if cap(p.nodes) > keep || cap(p.attrs) > 4*keep || len(p.ids) > keep {
 		*p = parser{}
 	}
@@ -94,7 +94,7 @@ func (p *parser) add(n node, parent int32) int32 {
 	return i
 }
 
-// attr is a node's attribute, or nil.
+// attr returns an attribute of a node, or nil.
 func (n *node) attr(info *attribute) *attr {
 	for i := range n.attrs {
 		if n.attrs[i].info == info {
@@ -104,7 +104,7 @@ func (n *node) attr(info *attribute) *attr {
 	return nil
 }
 
-// byID finds the element with an id, the first if there are several, as browsers do.
+// byID finds the element with an id, the first one if there are several, as browsers do.
 func (p *parser) byID(id []byte) int32 {
 	if p.ids == nil {
 		p.ids = map[string]int32{}
@@ -117,7 +117,7 @@ func (p *parser) byID(id []byte) int32 {
 				}
 			}
 		}
-		p.ids[""] = none // so that it is not made again
+		p.ids[""] = none // marks the table as made, even if no element has an id
 	}
 	if i, ok := p.ids[string(id)]; ok {
 		return i
@@ -125,7 +125,7 @@ func (p *parser) byID(id []byte) int32 {
 	return none
 }
 
-// reference is the element that a value such as "#id" names, or none.
+// reference returns the element that a value such as "#id" refers to, or none.
 func (p *parser) reference(value []byte) int32 {
 	if id, ok := bytes.CutPrefix(value, []byte{'#'}); ok {
 		return p.byID(id)

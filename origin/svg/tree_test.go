@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// outline lists a drawing as encoding/xml sees it, a line a node: the independent reader that the tests trust. Namespace
-// declarations are left out, as are attributes' order and white space between elements.
+// outline lists an SVG as encoding/xml reads it, one line a node. The tests trust this independent
+// parser. It leaves out namespace declarations and white space between elements.
 func outline(doc []byte) (string, error) {
 	var b strings.Builder
 	dec := xml.NewDecoder(bytes.NewReader(doc))

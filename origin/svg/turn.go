@@ -2,8 +2,9 @@ package svg
 
 import "bytes"
 
-// turned wraps the inside of a drawing in the group that turns it, and turns its box, as iconToSVG of @iconify/utils 3.1.7
-// does: numbers, order and spelling are that function's.
+// turned wraps the inside of an SVG in a group with the transform that turn requires, and turns its
+// box, as iconToSVG of @iconify/utils 3.1.7 does: numbers, order and spelling are those of that
+// function.
 func turned(inside []byte, box Box, turn Turn) ([]byte, Box) {
 	var ops [][]byte
 	quarters := turn.Rotate
@@ -53,8 +54,9 @@ func operation(name string, args ...float64) []byte {
 	return append(out, ')')
 }
 
-// grouped puts everything but definitions into a group. Definitions stay outside of it, all in one element, since gradients
-// and masks are turned with what refers to them and would else be turned twice.
+// grouped puts everything but definitions into a group. Definitions stay outside of it, all in one
+// element: gradients and masks turn with the elements that refer to them, and would otherwise turn
+// twice.
 func grouped(inside, transform []byte) []byte {
 	defs, rest := splitDefs(inside)
 	out := make([]byte, 0, len(inside)+len(transform)+64)
@@ -75,8 +77,9 @@ var (
 	defsEnd   = []byte("</defs>")
 )
 
-// splitDefs takes the definitions out, wherever they stand. Clean drawings have no < or > but those of tags, so tags can be
-// found by their bytes, as splitSVGDefs of @iconify/utils does; unlike that, it takes several, definitions in definitions, and empty ones.
+// splitDefs takes the definitions out of inside, wherever they are. In a clean SVG, < and > occur
+// in tags only, so tags can be found by their bytes, as in splitSVGDefs of @iconify/utils. Unlike
+// that function, it handles several definitions, nested ones and empty ones.
 func splitDefs(inside []byte) (defs, rest []byte) {
 	if !bytes.Contains(inside, defsStart) {
 		return nil, inside
@@ -99,7 +102,7 @@ func splitDefs(inside []byte) (defs, rest []byte) {
 		if closing {
 			depth--
 		}
-		if depth > 0 { // of definitions in definitions, the inner tags stay
+		if depth > 0 { // nested definitions keep their tags
 			defs = append(defs, mark...)
 		}
 		if !closing && !empty {
@@ -109,7 +112,8 @@ func splitDefs(inside []byte) (defs, rest []byte) {
 	return defs, rest
 }
 
-// nextDefs finds the next start or end tag of a defs element; a size of 0 says that there is none.
+// nextDefs finds the next start or end tag of a defs element. It returns a size of 0 if there is
+// none.
 func nextDefs(b []byte) (at, size int) {
 	for at = 0; ; at++ {
 		i := bytes.Index(b[at:], []byte("defs"))

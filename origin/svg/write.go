@@ -4,8 +4,8 @@ import "bytes"
 
 var currentColor = []byte("currentColor")
 
-// writeBody writes all that is kept, in the one spelling: attributes in double quotes and in their order, everything
-// escaped, no white space but in text.
+// writeBody appends the whole tree in canonical form: attributes in double quotes and in their
+// order, everything escaped, white space only in text.
 func (p *parser) writeBody(dst []byte) []byte {
 	for c := p.nodes[0].first; c != none; c = p.nodes[c].next {
 		dst = p.write(dst, c)
@@ -63,8 +63,8 @@ func (a *attr) write(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// currentOnlyPaints reports whether currentColor stands nowhere in what was written but as a paint: as part of a name or
-// in a text, recolouring would change what it should not.
+// currentOnlyPaints reports whether every currentColor in written is a paint. If the word were also
+// part of a name or a text, recolouring would change that.
 func (p *parser) currentOnlyPaints(written []byte) bool {
 	count := 0
 	for i := range p.nodes {
@@ -82,7 +82,8 @@ func (p *parser) currentOnlyPaints(written []byte) bool {
 	return bytes.Count(written, currentColor) == count
 }
 
-// currents counts currentColor where it is a paint. A value that is not the word alone may have it in an id too.
+// currents counts the occurrences of currentColor as a paint. A value that is more than that word
+// may have it in an id too.
 func (a *attr) currents(n *node) int {
 	switch a.info.check {
 	case checkPaint:

@@ -13,14 +13,15 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// A Record is a licence as it is listed, with the hash of its token.
+// A Record is a licence in a list, with the hash of its token.
 type Record struct {
 	Hash string `json:"hash"`
 	License
 }
 
-// Issue makes a token and stores its licence. It is valid for every reader of the store when Issue returns. The token is
-// nowhere but in what is returned. Errors are ErrPlan, ErrUntil and those of the store.
+// Issue makes a token and stores its licence. When Issue returns, the token is valid for every
+// reader of the store. No other copy of the token exists. Errors are ErrPlan, ErrUntil and those of
+// the store.
 func Issue(ctx context.Context, b objectstore.Bucket, plan string, until *time.Time, now time.Time) (token string, err error) {
 	l := License{Plan: plan, Since: second(now)}
 	if !icon.ValidPlan(plan) {
@@ -40,8 +41,8 @@ func Issue(ctx context.Context, b objectstore.Bucket, plan string, until *time.T
 	return token, nil
 }
 
-// Revoke takes a licence back, by its token or by the hash that List shows. One that was revoked before keeps the first time.
-// Errors are ErrForm, ErrUnknown and those of the store.
+// Revoke revokes a licence, named by its token or by the hash that List returns. A licence that was
+// revoked before keeps its first time. Errors are ErrForm, ErrUnknown and those of the store.
 func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now time.Time) error {
 	hash, err := hashOf(strings.TrimSpace(tokenOrHash))
 	if err != nil {
@@ -49,7 +50,8 @@ func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now t
 	}
 	for range 5 {
 		err = revoke(ctx, b, hash, now)
-		if !errors.Is(err, objectstore.ErrChanged) { // somebody else wrote it meanwhile, most likely the same
+		// A concurrent write, most likely the same revocation.
+		if !errors.Is(err, objectstore.ErrChanged) {
 			break
 		}
 	}
@@ -63,7 +65,8 @@ func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now t
 }
 
 func revoke(ctx context.Context, b objectstore.Bucket, hash string, now time.Time) error {
-	before, err := b.Stat(ctx, key(hash)) // before reading: what is read is at least as new as the tag
+	// Stat before reading, so that the content is at least as new as the tag.
+	before, err := b.Stat(ctx, key(hash))
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func revoke(ctx context.Context, b objectstore.Bucket, hash string, now time.Tim
 	return store(ctx, b, hash, l, before.ETag)
 }
 
-// hashOf is the hash of what may be a token or the hash itself.
+// hashOf returns the hash of s, which is a token or the hash itself.
 func hashOf(s string) (string, error) {
 	if icon.WellFormedToken(s) {
 		return Hash(s), nil
@@ -92,8 +95,8 @@ func isHash(s string) bool {
 	return err == nil && len(b) == 32 && s == strings.ToLower(s)
 }
 
-// List yields all licences, revoked and ended ones too, sorted by hash. A damaged one comes with its hash and ErrDamaged,
-// and does not end the list; an error of the store does.
+// List yields all licences, including revoked and expired ones, sorted by hash. A damaged licence
+// comes with its hash and ErrDamaged, and does not end the list; an error of the store does.
 func List(ctx context.Context, b objectstore.Bucket) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for info, err := range b.List(ctx, folder) {
@@ -107,7 +110,7 @@ func List(ctx context.Context, b objectstore.Bucket) iter.Seq2[Record, error] {
 			}
 			l, err := load(ctx, b, hash)
 			if errors.Is(err, objectstore.ErrNotExist) {
-				continue // removed by hand meanwhile
+				continue // removed by hand since the listing
 			}
 			if !yield(Record{hash, l}, err) || err != nil && !errors.Is(err, ErrDamaged) {
 				return

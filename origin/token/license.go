@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	ErrPlan    = errors.New("a plan is called by lower-case letters, digits and single hyphens, at most 64 bytes")
+	ErrPlan    = errors.New("a plan's name must consist of lower-case letters, digits and single hyphens, at most 64 bytes")
 	ErrUntil   = errors.New("the licence would end before it begins")
 	ErrForm    = errors.New("neither a token nor the SHA-256 of one in hexadecimal")
 	ErrUnknown = errors.New("no such token")
@@ -26,8 +26,9 @@ const (
 	maxLicense = 4 << 10 // bytes
 )
 
-// A License is what a token stands for. Times are in UTC, to the second. Until is the moment from which it no longer counts,
-// nil if it always does; Revoked is when it was taken back, nil if it was not.
+// A License is what a token grants. Times are in UTC, to the second. From the time Until on, the
+// licence is no longer valid; nil means that it does not expire. Revoked is the time of its
+// revocation, nil if it is not revoked.
 type License struct {
 	Plan    string     `json:"plan"`
 	Since   time.Time  `json:"since"`
@@ -35,7 +36,8 @@ type License struct {
 	Revoked *time.Time `json:"revoked"`
 }
 
-// Valid reports whether the licence counts at a moment. A revoked one never does, whichever clock the revocation was made by.
+// Valid reports whether the licence is valid at a time. A revoked licence never is, so that a
+// difference between clocks can't keep it valid.
 func (l License) Valid(now time.Time) bool {
 	return l.Revoked == nil && (l.Until == nil || now.Before(*l.Until))
 }
@@ -44,7 +46,7 @@ func key(hash string) string { return folder + hash + suffix }
 
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// store writes a licence where the object's ETag is tag, "" for a new one.
+// store writes a licence if the ETag of the object is tag, "" for a new object.
 func store(ctx context.Context, b objectstore.Bucket, hash string, l License, tag string) error {
 	body, err := json.Marshal(l)
 	if err != nil {
@@ -65,14 +67,15 @@ func load(ctx context.Context, r objectstore.Reader, hash string) (License, erro
 	return parse(body)
 }
 
-// parse reads a stored licence. Fields that a later version adds are ignored. The error is ErrDamaged.
+// parse reads a stored licence. It ignores fields that a later version may add. The error is
+// ErrDamaged.
 func parse(body []byte) (License, error) {
 	var l License
 	if err := json.Unmarshal(body, &l); err != nil {
 		return License{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if !icon.ValidPlan(l.Plan) || l.Since.IsZero() {
-		return License{}, fmt.Errorf("%w: it has no plan, or no date", ErrDamaged)
+		return License{}, fmt.Errorf("%w: it has no valid plan, or no date", ErrDamaged)
 	}
 	return l, nil
 }

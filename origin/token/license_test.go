@@ -45,7 +45,8 @@ func put(t *testing.T, b objectstore.Bucket, token, body string) {
 	}
 }
 
-// The form in the store is the contract's, for other programs to read; the token is nowhere in it.
+// TestIssue checks the stored form, which other programs may read, and that it does not contain the
+// token.
 func TestIssue(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
 	local := time.Date(2026, 11, 21, 1, 0, 0, 999, time.FixedZone("", 3600))
@@ -59,12 +60,12 @@ func TestIssue(t *testing.T) {
 	}
 	for info, err := range b.List(t.Context(), "") {
 		if err != nil || info.Key != "licenses/"+Hash(token)+".json" {
-			t.Errorf("in the store: %v (%v)", info.Key, err)
+			t.Errorf("List yields %v (%v), which contains the token", info.Key, err)
 		}
 	}
 	issue(t, b, "team-2", at(time.Hour))
 	if got := records(t, b); len(got) != 2 {
-		t.Errorf("%d licences, want two", len(got))
+		t.Errorf("%d licences, want 2", len(got))
 	}
 }
 
@@ -118,7 +119,7 @@ func TestRevoke(t *testing.T) {
 		if err := Revoke(t.Context(), b, c.what, t0.Add(c.now)); !errors.Is(err, c.want) {
 			t.Errorf("Revoke(%q): %v, want %v", c.what, err, c.want)
 		} else if err != nil && c.what != "" && strings.Contains(err.Error(), c.what) {
-			t.Errorf("Revoke(%q): %v: repeats what may be a token", c.what, err)
+			t.Errorf("Revoke(%q): %v: repeats a possible token", c.what, err)
 		}
 	}
 	want := []Record{
@@ -134,7 +135,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// A revocation must not be lost to another write of the same licence.
+// TestRevokeMeetsAnotherWrite checks that a concurrent write of the same licence does not undo a
+// revocation.
 func TestRevokeMeetsAnotherWrite(t *testing.T) {
 	dir := objectstore.Dir(t.TempDir())
 	token := issue(t, dir, "lifetime", nil)
@@ -145,11 +147,11 @@ func TestRevokeMeetsAnotherWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := records(t, dir); len(got) != 1 || got[0].Plan != "team" || got[0].Revoked == nil {
-		t.Errorf("List = %+v, want the other's plan, revoked", got)
+		t.Errorf("List = %+v, want the plan of the concurrent write, revoked", got)
 	}
 }
 
-// meddled is a store in which another writes between the first reading and the first writing.
+// meddled is a store with a concurrent write between the first read and the first write.
 type meddled struct {
 	objectstore.Bucket
 	then func()
@@ -185,7 +187,7 @@ func TestListDamaged(t *testing.T) {
 	}
 }
 
-// What is read from a store is written back the same, and never counts without a plan and a date.
+// FuzzParse checks that an accepted licence is encoded in the same form, and has a plan and a date.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"plan":"lifetime","since":"2026-11-21T00:00:00Z","until":null,"revoked":null}`))
 	f.Add([]byte(`{"plan":"a","since":"2026-11-21T00:00:00+02:00","until":"9999-12-31T23:59:59Z","x":1}`))
@@ -204,11 +206,11 @@ func FuzzParse(f *testing.F) {
 		}
 		once, err := json.Marshal(l)
 		if err != nil {
-			t.Fatalf("parse(%q) can't be written back: %v", body, err)
+			t.Fatalf("the result of parse(%q) can't be encoded: %v", body, err)
 		}
 		again, err := parse(once)
 		if twice, _ := json.Marshal(again); err != nil || string(twice) != string(once) {
-			t.Fatalf("%s is written back as %s (%v)", once, twice, err)
+			t.Fatalf("%s, parsed and encoded again, is %s (%v)", once, twice, err)
 		}
 	})
 }

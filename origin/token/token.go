@@ -1,8 +1,8 @@
-// Package token issues, revokes, lists and verifies licence tokens, whose form package icon knows: what is not shaped like one is
-// refused without asking the store.
+// Package token issues, revokes, lists and verifies licence tokens. Package icon defines their
+// form; Verify refuses malformed tokens without a request to the store.
 //
-// The store keeps licenses/<SHA-256 of the token>.json and never the token. A plain hash is enough for a secret of 202 random
-// bits, which cannot be guessed from it as a password could.
+// The store keeps licenses/<SHA-256 of the token>.json and never the token. A plain hash is enough
+// for a secret of 202 random bits, which can't be guessed from its hash as a password could.
 //
 // The package imports icon and objectstore.
 package token
@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// Hash is the name under which a token's licence is kept: its SHA-256 in hexadecimal.
+// Hash returns the name under which a token's licence is stored: its SHA-256 in hex.
 func Hash(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
@@ -26,8 +26,8 @@ func generate() string {
 	return icon.AssembleToken(secret())
 }
 
-// secret is the random part of a token. Bytes from 248 on are thrown away: 256 is no multiple of 62, and with them the first
-// eight characters would be likelier than the others.
+// secret returns the random part of a token. It discards bytes from 248 on: 256 is not a multiple
+// of 62, so with them the first eight characters would be more likely than the others.
 func secret() string {
 	out := make([]byte, 0, icon.TokenSecretLen)
 	for len(out) < icon.TokenSecretLen {

@@ -12,18 +12,19 @@ func TestGenerate(t *testing.T) {
 	for range n {
 		s := generate()
 		if !icon.WellFormedToken(s) || seen[s] || len(s) != 44 {
-			t.Fatalf("generate() = %q: not well-formed, or made twice", s)
+			t.Fatalf("generate() = %q: malformed, or a repetition", s)
 		}
 		seen[s] = true
 		for _, c := range s[len("iel_"):][:icon.TokenSecretLen] {
 			counts[c]++
 		}
 	}
-	// Each character is expected 1,097 times with a standard deviation of 33; one that is 5/256 likely instead of 4/256, as without
-	// the rejection, would come 1,328 times.
+	// Each character is expected 1,097 times with a standard deviation of 33. Without the rejection
+	// of bytes from 248 on, some would have a probability of 5/256 instead of 4/256, and occur
+	// 1,328 times.
 	for _, c := range icon.TokenAlphabet {
 		if got := counts[c]; got < 1097-6*33 || got > 1097+6*33 {
-			t.Errorf("%c came %d times in %d tokens, want about 1,097", c, got, n)
+			t.Errorf("%c occurs %d times in %d tokens, want about 1,097", c, got, n)
 		}
 	}
 }

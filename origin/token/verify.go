@@ -13,54 +13,58 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// ErrUnavailable says that the store could not be asked, and that nothing recent enough is known of the token: an answer for
-// later (503), not a no.
+// ErrUnavailable means that the store can't be reached and there is no recent answer for the token.
+// Servers answer it with 503, because the token may be valid.
 var ErrUnavailable = errors.New("licences can't be read at the moment")
 
 const (
-	fresh   = 30 * time.Second // a good answer is used for so long without asking again
-	usable  = 60 * time.Second // and for so long where asking fails: within this time a revocation counts
-	patient = 3 * time.Second  // the store has so long to answer
-	maxKept = 10_000           // good answers kept
+	fresh = 30 * time.Second // a positive answer is used this long without another request
+	// usable is the same limit while the store fails: the longest delay of a revocation.
+	usable    = 60 * time.Second
+	patient   = 3 * time.Second // time limit for the store
+	maxCached = 10_000          // largest number of cached answers
 )
 
-// A Verifier tells whether tokens are valid. It keeps good answers for 30 seconds, 60 where the store fails, and never a bad
-// one, so that a token counts as soon as it is issued. Its methods may be called at once.
+// A Verifier checks tokens. It caches positive answers for 30 seconds, or 60 if the store fails. It
+// never caches negative ones, so a token is valid as soon as it is issued. Its methods may be
+// called concurrently.
 //
-// Answers are kept by the SHA-256 of the token: how long it takes to find one tells nothing of tokens that are kept.
+// The key of the cache is the SHA-256 of the token, so the time of a look-up reveals nothing about
+// cached tokens.
 type Verifier struct {
 	store objectstore.Reader
 
-	mu         sync.Mutex
-	young, old map[[sha256.Size]byte]kept // two generations: the old one is dropped whole when the new one is full
+	mu sync.Mutex
+	// young and old are two generations: when young is full, it replaces old.
+	young, old map[[sha256.Size]byte]cachedAnswer
 }
 
-// A kept answer is what the store said at a moment, or shortly after.
-type kept struct {
+// A cachedAnswer is the answer of the store at a time, or shortly after.
+type cachedAnswer struct {
 	License
 	at time.Time
 }
 
 // NewVerifier makes a Verifier that reads licences from r.
 func NewVerifier(r objectstore.Reader) *Verifier {
-	return &Verifier{store: r, young: map[[sha256.Size]byte]kept{}}
+	return &Verifier{store: r, young: map[[sha256.Size]byte]cachedAnswer{}}
 }
 
-// Verify reports whether token is valid, and what for. What is not shaped like a token is not valid, and the store is not
-// asked. The error is ErrUnavailable, with its cause, or ErrDamaged.
+// Verify reports whether token is valid, and returns its licence. A malformed token is invalid
+// without a request to the store. The error is ErrUnavailable, with its cause, or ErrDamaged.
 func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (License, bool, error) {
 	if !icon.WellFormedToken(token) {
 		return License{}, false, nil
 	}
 	id := sha256.Sum256([]byte(token))
-	known, ok := v.known(id)
+	known, ok := v.cached(id)
 	age := now.Sub(known.at)
 	if !ok || age < 0 || age >= fresh {
 		began := time.Now()
-		l, err := v.ask(ctx, id)
+		l, err := v.read(ctx, id)
 		switch {
 		case err == nil:
-			known = kept{l, now}
+			known = cachedAnswer{l, now}
 		case errors.Is(err, objectstore.ErrNotExist):
 			v.forget(id)
 			return License{}, false, nil
@@ -70,23 +74,23 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (Lic
 		case !ok || age < 0 || age+time.Since(began) > usable:
 			return License{}, false, fmt.Errorf("verifying a token: %w: %w", ErrUnavailable, err)
 		}
-		// Else the store is away, and the answer in hand is recent enough.
+		// Otherwise the store is unavailable, and the cached answer is recent enough.
 	}
 	if !known.Valid(now) {
 		v.forget(id)
 		return License{}, false, nil
 	}
-	v.keep(id, known)
+	v.cache(id, known)
 	return known.License, true, nil
 }
 
-func (v *Verifier) ask(ctx context.Context, id [sha256.Size]byte) (License, error) {
+func (v *Verifier) read(ctx context.Context, id [sha256.Size]byte) (License, error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	return load(ctx, v.store, hex.EncodeToString(id[:]))
 }
 
-func (v *Verifier) known(id [sha256.Size]byte) (kept, bool) {
+func (v *Verifier) cached(id [sha256.Size]byte) (cachedAnswer, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	k, ok := v.young[id]
@@ -96,11 +100,11 @@ func (v *Verifier) known(id [sha256.Size]byte) (kept, bool) {
 	return k, ok
 }
 
-func (v *Verifier) keep(id [sha256.Size]byte, k kept) {
+func (v *Verifier) cache(id [sha256.Size]byte, k cachedAnswer) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if _, known := v.young[id]; !known && len(v.young) >= maxKept/2 {
-		v.young, v.old = map[[sha256.Size]byte]kept{}, v.young
+	if _, known := v.young[id]; !known && len(v.young) >= maxCached/2 {
+		v.young, v.old = map[[sha256.Size]byte]cachedAnswer{}, v.young
 	}
 	v.young[id] = k
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// counted is a store that counts its readings and can go away.
+// counted is a store that counts reads and can be made unavailable.
 type counted struct {
 	objectstore.Bucket
 	reads atomic.Int64
@@ -33,7 +33,7 @@ func counting(t *testing.T) *counted {
 	return &counted{Bucket: objectstore.Dir(t.TempDir())}
 }
 
-// expect is one verdict: a plan, or "" for a token that is not valid.
+// expect checks one answer: a plan, or "" for an invalid token.
 func expect(t *testing.T, v *Verifier, token string, now time.Duration, plan string) {
 	t.Helper()
 	l, ok, err := v.Verify(t.Context(), token, t0.Add(now))
@@ -49,19 +49,20 @@ func TestVerify(t *testing.T) {
 		expect(t, v, token, 0, "")
 	}
 	if b.reads.Load() != 0 {
-		t.Errorf("%d readings for what is not shaped like a token, want none", b.reads.Load())
+		t.Errorf("%d reads for malformed tokens, want none", b.reads.Load())
 	}
 	expect(t, v, generate(), 0, "") // well-formed, but never issued
 	token := issue(t, b, "lifetime", nil)
 	expect(t, v, token, 0, "lifetime")
 	l, _, _ := v.Verify(t.Context(), token, t0)
 	if !l.Since.Equal(t0) || l.Until != nil {
-		t.Errorf("Verify gives %+v", l)
+		t.Errorf("Verify = %+v", l)
 	}
 }
 
-// It is valid as soon as it is issued, also where it was asked for just before: a no is never kept.
-func TestVerifyKeepsNoRefusal(t *testing.T) {
+// TestVerifyCachesNoRefusal checks that a token is valid as soon as it is issued, even if Verify
+// refused it just before.
+func TestVerifyCachesNoRefusal(t *testing.T) {
 	b := counting(t)
 	v, token := NewVerifier(b), generate()
 	expect(t, v, token, 0, "")
@@ -75,7 +76,7 @@ func TestVerifyKeepsNoRefusal(t *testing.T) {
 	expect(t, v, token, 30*time.Second, "again")
 }
 
-func TestVerifyKeeps(t *testing.T) {
+func TestVerifyCaches(t *testing.T) {
 	b := counting(t)
 	v, token := NewVerifier(b), issue(t, b, "lifetime", nil)
 	for _, step := range []struct {
@@ -85,14 +86,14 @@ func TestVerifyKeeps(t *testing.T) {
 		{0, 1},
 		{time.Second, 1},
 		{30*time.Second - 1, 1},
-		{30 * time.Second, 2}, // asked again
+		{30 * time.Second, 2}, // the store is read again
 		{59 * time.Second, 2},
 		{60 * time.Second, 3},
-		{10 * time.Second, 4}, // a clock that was set back: what is known is from the future
+		{10 * time.Second, 4}, // the clock was set back, so the cached answer is from the future
 	} {
 		expect(t, v, token, step.now, "lifetime")
 		if got := b.reads.Load(); got != step.reads {
-			t.Errorf("at %v: %d readings, want %d", step.now, got, step.reads)
+			t.Errorf("at %v: %d reads, want %d", step.now, got, step.reads)
 		}
 	}
 }
@@ -102,20 +103,21 @@ func TestVerifyExpires(t *testing.T) {
 	v, token := NewVerifier(b), issue(t, b, "trial", at(10*time.Second))
 	expect(t, v, token, 0, "trial")
 	expect(t, v, token, 10*time.Second-1, "trial")
-	expect(t, v, token, 10*time.Second, "") // though the answer of 10 s ago is kept
+	expect(t, v, token, 10*time.Second, "") // although an answer from 10 s before is cached
 	expect(t, v, token, time.Hour, "")
 	b.away.Store(true)
 	if l, ok, err := v.Verify(t.Context(), token, t0); ok || !errors.Is(err, ErrUnavailable) || l != (License{}) {
-		t.Errorf("Verify = %+v, %v, %v, want ErrUnavailable: nothing is kept of one that has ended", l, ok, err)
+		t.Errorf("Verify = %+v, %v, %v, want ErrUnavailable, because an expired licence must not stay cached", l, ok, err)
 	}
 }
 
-// While the store is away: up to a minute, what was known counts; then, and for what was not known, there is no answer.
+// TestVerifyWithoutStore checks that, while the store is unavailable, cached answers are valid for
+// up to a minute. After that, and for tokens without one, the error is ErrUnavailable.
 func TestVerifyWithoutStore(t *testing.T) {
 	b := counting(t)
 	v, token := NewVerifier(b), issue(t, b, "lifetime", nil)
 	expect(t, v, token, 0, "lifetime")
-	if err := Revoke(t.Context(), b, token, t0); err != nil { // which the verifier can't see
+	if err := Revoke(t.Context(), b, token, t0); err != nil { // the verifier can't read this yet
 		t.Fatal(err)
 	}
 	b.away.Store(true)
@@ -131,12 +133,12 @@ func TestVerifyWithoutStore(t *testing.T) {
 			t.Errorf("%v: repeats the token", err)
 		}
 	}
-	expect(t, v, "nonsense", time.Minute, "") // for this no store is needed
+	expect(t, v, "nonsense", time.Minute, "") // this needs no store
 	b.away.Store(false)
-	expect(t, v, token, time.Minute, "") // and the revocation counts as soon as the store is back
+	expect(t, v, token, time.Minute, "") // the revocation is visible as soon as the store is back
 	b.away.Store(true)
 	if _, ok, err := v.Verify(t.Context(), token, t0.Add(time.Minute)); ok || err == nil {
-		t.Errorf("Verify = %v, %v: the old answer has come back", ok, err)
+		t.Errorf("Verify = %v, %v: the old answer is in use again", ok, err)
 	}
 }
 
@@ -156,13 +158,13 @@ func TestVerifyDamaged(t *testing.T) {
 
 func TestVerifierIsBounded(t *testing.T) {
 	v := NewVerifier(nil)
-	for i := range 3 * maxKept {
-		v.keep([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, kept{License{Plan: "a"}, t0})
-		if n := len(v.young) + len(v.old); n > maxKept {
-			t.Fatalf("%d answers kept, want %d at most", n, maxKept)
+	for i := range 3 * maxCached {
+		v.cache([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, cachedAnswer{License{Plan: "a"}, t0})
+		if n := len(v.young) + len(v.old); n > maxCached {
+			t.Fatalf("%d cached answers, want at most %d", n, maxCached)
 		}
-		if _, ok := v.known([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}); !ok {
-			t.Fatal("what was just kept is not known")
+		if _, ok := v.cached([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}); !ok {
+			t.Fatal("the latest answer is not cached")
 		}
 	}
 }

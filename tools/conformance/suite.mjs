@@ -1,10 +1,10 @@
 // The public suite for HTTP caches (npm package http-cache-tests, https://cache-tests.fyi), run or read without its own command line,
-// which tells neither the kind of a test nor what it depends on.
+// whose output has neither the kind of a test nor its dependencies.
 //
-//   node suite.mjs run http://127.0.0.1:8080   runs it against the cache at that address, which must pass requests on to the suite's server
+//   node suite.mjs run http://127.0.0.1:8080   runs it against the cache at that address, whose origin must be the suite's server
 //   node suite.mjs published                   reads the results that the suite ships
 //
-// Prints JSON: what Go's caseResult and published are (cmd/iconedge/conformance_test.go).
+// Prints JSON in the form of Go's types caseResult and published (cmd/iconedge/conformance_test.go).
 import fs from 'node:fs'
 import fetch from 'node-fetch'
 import * as config from 'http-cache-tests/client/config.mjs'
@@ -14,23 +14,23 @@ import index from 'http-cache-tests/results/index.mjs'
 import chapters from 'http-cache-tests/tests/index.mjs'
 import surrogate from 'http-cache-tests/tests/surrogate-control.mjs'
 
-chapters.push(surrogate) // as the suite's own command line does
+chapters.push(surrogate) // as the suite's command line does
 const cases = chapters.flatMap(chapter => chapter.tests.filter(test => !test.browser_only))
 const atOnce = 100 // as the suite's own runner
 
 async function runAll (tests) {
-  for (let i = 0; i < tests.length; i += atOnce) await Promise.all(tests.slice(i, i + atOnce).map(test => makeCacheTest(structuredClone(test)))) // which it writes into
+  for (let i = 0; i < tests.length; i += atOnce) await Promise.all(tests.slice(i, i + atOnce).map(test => makeCacheTest(structuredClone(test)))) // because makeCacheTest modifies its argument
 }
 
-// A test whose conditions could not be set up says nothing of the cache, often by chance: a request was sent twice because the origin
-// had closed an idle connection. It gets one more chance.
+// A test whose setup failed has no result, often by accident: for example, a request was sent twice because the origin had closed an
+// idle connection. Such a test runs once more.
 async function repeat () {
   const again = cases.filter(test => testResults[test.id][0] === 'Setup')
   again.forEach(test => delete testResults[test.id])
   await runAll(again)
 }
 
-// The suite's own judgement: a test whose dependency failed has not passed.
+// The suite's own rule: a test whose dependency failed has not passed.
 function judged (results) {
   const says = (id, dependencies) => ['✅', 'Y'].includes(determineTestResult(chapters, id, results, dependencies)[2])
   return chapters.flatMap(chapter => chapter.tests.filter(test => !test.browser_only).map(test => ({
@@ -51,7 +51,7 @@ function published () {
   }))
 }
 
-// The process ends at once: connections that a cache holds open would keep it for minutes.
+// Exit explicitly, because connections that a cache keeps open would delay the exit for minutes.
 function say (answer) {
   process.stdout.write(JSON.stringify(answer), () => process.exit())
 }

@@ -1,4 +1,4 @@
-# Varnish with its built-in rules; the parameters on its command line are the suite's own: no life where the origin states none.
+# Varnish with its built-in rules. The parameters on its command line are the suite's: no freshness lifetime unless the origin states one.
 vcl 4.1;
 
 backend default {

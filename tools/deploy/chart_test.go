@@ -26,10 +26,10 @@ import (
 
 const chartFolder = folder + "/helm/iconedge"
 
-// values are what a user sets, as YAML.
+// values are a user's values, as YAML.
 type values = string
 
-// installs are ways to install the chart, each with parts that the others have not.
+// installs are ways to install the chart. Each has parts that the others do not have.
 var installs = map[string]values{
 	"as it is": ``,
 	"everything": `
@@ -37,6 +37,7 @@ region: eu
 redis: {existingSecret: redis}
 trace: {endpoint: "http://otel:4318"}
 secrets: {existing: tiers}
+admin: {hosts: ["*.svc.cluster.test"], protectMetrics: true}
 image: {pullSecrets: [registry]}
 edge:
   tls: {secretName: edge-tls, redirect: true}
@@ -81,7 +82,7 @@ func loadChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render renders the chart; what the values' schema refuses is an error.
+// render renders the chart. Values that the schema rejects are an error.
 func render(t *testing.T, set values) (map[string]string, error) {
 	t.Helper()
 	user := map[string]any{}
@@ -99,7 +100,7 @@ func render(t *testing.T, set values) (map[string]string, error) {
 	return e.Render(c, v)
 }
 
-// kinds make an empty object of each kind that the chart may hold.
+// kinds makes an empty object of each kind that the chart may contain.
 var kinds = map[string]func() any{
 	"apps/v1 Deployment":                      func() any { return new(apps.Deployment) },
 	"apps/v1 StatefulSet":                     func() any { return new(apps.StatefulSet) },
@@ -118,7 +119,8 @@ var kinds = map[string]func() any{
 	"v1 ServiceAccount":                       func() any { return new(core.ServiceAccount) },
 }
 
-// objects renders the chart and reads each object as the cluster would: a field that its kind has not is an error. They are by kind and name.
+// objects renders the chart and decodes each object as the cluster would: a field that its kind
+// does not have is an error. The result is by kind and name.
 func objects(t *testing.T, set values) map[string]any {
 	t.Helper()
 	files, err := render(t, set)
@@ -159,7 +161,7 @@ func objects(t *testing.T, set values) map[string]any {
 	return all
 }
 
-// of are the objects of one kind.
+// of returns the objects of one kind.
 func of[T any](all map[string]any) map[string]T {
 	found := map[string]T{}
 	for key, o := range all {
@@ -171,7 +173,7 @@ func of[T any](all map[string]any) map[string]T {
 	return found
 }
 
-// A workload is what makes pods.
+// A workload is an object that creates pods.
 type workload struct {
 	name     string
 	selector map[string]string
@@ -207,7 +209,8 @@ func chosen(selector, labels map[string]string) bool {
 	return len(selector) > 0
 }
 
-// TestChart: however it is installed, each object is one that a cluster takes, and what they name of one another is there.
+// TestChart: in every way to install it, each object is valid, and the objects that it refers to
+// exist.
 func TestChart(t *testing.T) {
 	for name, set := range installs {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +253,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// checkSelectors: services, budgets and policies choose pods that are there, by ports that these have.
+// checkSelectors: services, budgets and policies select existing pods, by ports that those have.
 func checkSelectors(t *testing.T, all map[string]any, pods []workload) {
 	t.Helper()
 	find := func(what string, selector map[string]string) (ports []string) {
@@ -297,7 +300,8 @@ func checkSelectors(t *testing.T, all map[string]any, pods []workload) {
 	}
 }
 
-// checkPod: restricted by the Pod Security Standards, asked how it is, with time to end, and called as the program wants it.
+// checkPod: a pod is restricted by the Pod Security Standards, has probes, has time to end, and
+// calls the program correctly.
 func checkPod(t *testing.T, w workload) {
 	t.Helper()
 	spec := w.pod.Spec
@@ -322,7 +326,7 @@ func checkPod(t *testing.T, w workload) {
 			}
 		}
 		if len(c.Command) > 0 {
-			continue // not of our program
+			continue // not our program
 		}
 		checkCall(t, w.name, c.Args)
 		for _, e := range c.Env {
@@ -334,7 +338,8 @@ func checkPod(t *testing.T, w workload) {
 	}
 }
 
-// checkServer: one that stays is asked by ports that it has, and is killed only when its drain and more is over.
+// checkServer: the probes of a server use its own ports, and it is killed only after the end of its
+// drain.
 func checkServer(t *testing.T, w workload, c core.Container) {
 	t.Helper()
 	for what, probe := range map[string]*core.Probe{"/healthz": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
@@ -357,7 +362,8 @@ func checkServer(t *testing.T, w workload, c core.Container) {
 	}
 }
 
-// TestChartTiers: edges ask each shield by its own name, then the origin, then who else may have it.
+// TestChartTiers: edges have each shield by its own name as their origin, then the chart's origin,
+// then the other origins.
 func TestChartTiers(t *testing.T) {
 	origins := func(all map[string]any, kind, name string) (list []string) {
 		for _, w := range workloads(all) {
@@ -387,11 +393,11 @@ func TestChartTiers(t *testing.T) {
 	}
 }
 
-// TestChartValues: what is out of range is refused, by a message that names it.
+// TestChartValues: values out of range are rejected with a message that names them.
 func TestChartValues(t *testing.T) {
 	for _, row := range []struct {
 		set  values
-		says string // empty: it is good
+		says string // empty: the values are valid
 	}{
 		{`{}`, ""},
 		{`edge: {replicas: 0}`, "/edge/replicas"},
@@ -417,15 +423,21 @@ func TestChartValues(t *testing.T) {
 		{`edge: {replica: 3}`, "replica"},
 		{`shield: {replicas: 101}`, "/shield/replicas"},
 		{`shield: {disk: {size: 10}}`, "/shield/disk/size"},
-		{`origin: {enabled: false}`, "/edge/origins"}, // who else would answer
+		{`origin: {enabled: false}`, "/edge/origins"}, // without it there is no origin
 		{`origin: {store: "http://s3"}`, "/origin/store"},
 		{`origin: {cdnURL: icons.example.org}`, "/origin/cdnURL"},
 		{`publish: {schedule: daily}`, "/publish/schedule"},
 		{`publish: {schedule: "@daily"}`, ""},
-		{`publish: {packages: ["@iconify/json"]}`, "/publish/packages/0"}, // no version: not to be repeated
+		// without a version the install is not reproducible
+		{`publish: {packages: ["@iconify/json"]}`, "/publish/packages/0"},
 		{`publish: {keep: 0}`, "/publish/keep"},
 		{`region: "a b"`, "/region"},
-		{`redis: {url: "redis://user:secret@valkey"}`, "/redis/url"}, // that is for a secret
+		{`admin: {hosts: ["http://edge"]}`, "/admin/hosts/0"},
+		{`admin: {hosts: ["*"]}`, "/admin/hosts/0"},
+		{`admin: {hosts: [edge.example.org, "*.example.org"]}`, ""},
+		{`admin: {protectMetrics: all}`, "/admin/protectMetrics"},
+		// a password belongs in a secret
+		{`redis: {url: "redis://user:secret@valkey"}`, "/redis/url"},
 		{`redis: {url: "http://valkey"}`, "/redis/url"},
 		{`trace: {sample: 2}`, "/trace/sample"},
 		{`drainSeconds: 0`, "/drainSeconds"},
@@ -441,7 +453,7 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// TestChartNotes: what is said after an install names the release's own things.
+// TestChartNotes: the notes after an install contain the names of the release's own objects.
 func TestChartNotes(t *testing.T) {
 	files, err := render(t, "")
 	if err != nil {
@@ -455,7 +467,8 @@ func TestChartNotes(t *testing.T) {
 	}
 }
 
-// TestChartCopies: the chart's rules and dashboards are those of deploy/: Helm reads no file outside of a chart.
+// TestChartCopies: the chart's rules and dashboards are copies of those in deploy/, because Helm
+// reads no file outside of a chart.
 func TestChartCopies(t *testing.T) {
 	for _, row := range []struct{ from, to string }{{"prometheus/rules/*.rules.yaml", "rules"}, {"grafana/dashboards/*.json", "dashboards"}} {
 		sources, err := filepath.Glob(filepath.Join(folder, row.from))

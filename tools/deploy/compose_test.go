@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// example are the variables of .env.example.
+// example returns the variables of .env.example.
 func example(t *testing.T) types.Mapping {
 	t.Helper()
 	env := types.Mapping{}
@@ -26,7 +26,7 @@ func example(t *testing.T) types.Mapping {
 	return env
 }
 
-// project is the Compose file as Compose reads it: against its schema, and as a whole.
+// project returns the Compose file as Compose loads it, checked against its schema.
 func project(t *testing.T, env types.Mapping) (*types.Project, error) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join(folder, "compose"))
@@ -47,7 +47,7 @@ func loaded(t *testing.T) *types.Project {
 	return p
 }
 
-// TestCompose: what issue 11 names is there, each part hardened and pinned.
+// TestCompose: all services exist, and each is hardened and pinned.
 func TestCompose(t *testing.T) {
 	p := loaded(t)
 	want := []string{"ap-1", "ap-2", "bucket", "eu-1", "eu-2", "grafana", "library", "origin", "prometheus", "publish", "shield", "store", "us-1", "us-2", "valkey"}
@@ -63,7 +63,7 @@ func TestCompose(t *testing.T) {
 		}
 		once := s.Restart == "no"
 		if (s.HealthCheck == nil || s.HealthCheck.Disable) != once {
-			t.Errorf("%s: a health check is for what stays, and it stays: %v", name, !once)
+			t.Errorf("%s: long-running services need a health check, others must not have one; long-running: %v", name, !once)
 		}
 		for _, port := range s.Ports {
 			if port.HostIP != "127.0.0.1" {
@@ -82,7 +82,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestComposeCalls: each call and each variable is one of the program's, and each edge is in the region that it is called for.
+// TestComposeCalls: each call and each variable is valid for the program, and each edge has the
+// region of its name.
 func TestComposeCalls(t *testing.T) {
 	for name, s := range loaded(t).Services {
 		if !strings.HasPrefix(s.Image, "iconedge:") {
@@ -108,7 +109,8 @@ func TestComposeCalls(t *testing.T) {
 	}
 }
 
-// TestComposePrometheus: Prometheus takes its configuration with the rules, and reads every edge, shield and origin, with a region.
+// TestComposePrometheus: Prometheus accepts its configuration with the rules, and scrapes every
+// edge, shield and origin with a region.
 func TestComposePrometheus(t *testing.T) {
 	var config struct {
 		Jobs []struct {
@@ -156,7 +158,7 @@ func TestComposePromtool(t *testing.T) {
 	}
 }
 
-// TestComposeGrafana: each dashboard finds its datasource, where it is mounted.
+// TestComposeGrafana: each dashboard finds its datasource where it is mounted.
 func TestComposeGrafana(t *testing.T) {
 	var sources struct {
 		Datasources []struct{ Name, Type, URL string }

@@ -13,7 +13,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// stages reads the Containerfile as BuildKit does, and fails on what its linter warns of.
+// stages parses the Containerfile as BuildKit does, and fails on warnings of its linter. The bases
+// are the defaults of their arguments.
 func stages(t *testing.T) []instructions.Stage {
 	t.Helper()
 	file, err := parser.Parse(bytes.NewReader(read(t, "Containerfile")))
@@ -24,19 +25,32 @@ func stages(t *testing.T) []instructions.Stage {
 		t.Errorf("Containerfile: %s", w.Short)
 	}
 	lint := linter.New(&linter.Config{Warn: func(rule, _, _, said string, at []parser.Range) { t.Errorf("Containerfile: %s: %s %v", rule, said, at) }})
-	stages, _, err := instructions.Parse(file.AST, lint)
+	stages, args, err := instructions.Parse(file.AST, lint)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range stages {
+		for _, arg := range args {
+			for _, a := range arg.Args {
+				if stages[i].BaseName == "$"+a.Key {
+					stages[i].BaseName = a.ValueString()
+				}
+			}
+		}
 	}
 	return stages
 }
 
-// TestContainerfile: pinned bases, and at last one program whose user is nobody, that asks itself how it is.
+// TestContainerfile: the bases are pinned, and the last stage has one program, an unprivileged user
+// and a health check.
 func TestContainerfile(t *testing.T) {
 	all := stages(t)
 	for _, s := range all {
 		if _, tag, ok := strings.Cut(s.BaseName, ":"); !ok || tag == "latest" {
 			t.Errorf("the base %s has no tag of its own", s.BaseName)
+		}
+		if !strings.Contains(string(read(t, "Containerfile")), "="+s.BaseName+"\n") {
+			t.Errorf("the base %s is no argument: nobody can pin it by its digest", s.BaseName)
 		}
 	}
 	if all[0].Platform != "$BUILDPLATFORM" {
@@ -73,8 +87,8 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
-// TestStatic: the program is static, so that an image without any library runs it. To build it for the image's other architecture takes minutes: make image
-// does that.
+// TestStatic: the program is static, so an image without libraries can run it. Only `make image`
+// builds it for the other architecture, which takes minutes.
 func TestStatic(t *testing.T) {
 	file, err := elf.Open(program())
 	if err != nil {
@@ -88,7 +102,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestIgnored: the builder is sent what the program is made of, and no more.
+// TestIgnored: the builder gets the sources of the program, and nothing else.
 func TestIgnored(t *testing.T) {
 	sent := strings.Fields(string(read(t, "Containerfile.dockerignore")))
 	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/iconedge")

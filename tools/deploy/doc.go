@@ -1,6 +1,7 @@
-// Package deploy tests what deploy/ has: by the parsers and validators of those who will read it (BuildKit, Compose, Helm, Kubernetes and its
-// Prometheus operator, systemd, Prometheus), without any of them running, and against the program itself: each flag and variable that is
-// set anywhere must be one of its own.
+// Package deploy tests the files of deploy/ without running them: with the parsers and validators
+// of the tools that read them (BuildKit, Compose, Helm, Kubernetes and its Prometheus operator,
+// systemd, Prometheus), and against the program itself, which must have each flag and variable that
+// they set.
 //
-// It is a module of its own: nobody who builds the program needs what it imports.
+// It is a module of its own, because building the program needs none of its dependencies.
 package deploy

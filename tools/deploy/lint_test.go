@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestChartLint is `helm lint`, of each way to install the chart.
+// TestChartLint runs `helm lint` for each way to install the chart.
 func TestChartLint(t *testing.T) {
 	for name, set := range installs {
 		user := map[string]any{}

@@ -20,7 +20,7 @@ const (
 	folder = root + "/deploy"
 )
 
-// read is a file below deploy/.
+// read returns a file below deploy/.
 func read(t *testing.T, path ...string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{folder}, path...)...))
@@ -41,7 +41,7 @@ func build(out string) error {
 	return nil
 }
 
-// program is the one that these tests run.
+// program returns the path of the program for these tests.
 var program = sync.OnceValue(func() string {
 	dir, err := os.MkdirTemp("", "iconedge")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 
 var flagLine = regexp.MustCompile(`(?m)^  --([a-z0-9-]+) `)
 
-// flagsOf are the flags of a command, by its own --help.
+// flagsOf lists the flags of a command from its --help.
 var flagsOf = func() func(t *testing.T, command string) []string {
 	var mu sync.Mutex
 	known := map[string][]string{}
@@ -84,7 +84,7 @@ var flagsOf = func() func(t *testing.T, command string) []string {
 	}
 }()
 
-// checkCall checks that args are a call of the program, with flags that its command has.
+// checkCall checks that args are a call of the program, with flags of its command.
 func checkCall(t *testing.T, what string, args []string) {
 	t.Helper()
 	if len(args) == 0 {
@@ -101,7 +101,7 @@ func checkCall(t *testing.T, what string, args []string) {
 	}
 }
 
-// checkVariable checks that a variable is one of a command's flags, or none of ours.
+// checkVariable checks that a variable with our prefix is one of a command's flags.
 func checkVariable(t *testing.T, what, command, name string) {
 	t.Helper()
 	ours, isOurs := strings.CutPrefix(name, "ICONEDGE_")
@@ -110,7 +110,8 @@ func checkVariable(t *testing.T, what, command, name string) {
 	}
 }
 
-// tool is a program of the system's. Where there is none the test is skipped, loudly; in CI that is a failure.
+// tool returns the path of a system program. Without it the test is skipped, with a message; in CI
+// that is a failure.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -123,7 +124,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// same compares a generated file with what it should be, or writes it.
+// same compares a generated file with its expected content, or writes it.
 func same(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *update {
@@ -136,7 +137,7 @@ func same(t *testing.T, path string, want []byte) {
 	}
 }
 
-// TestCalls: what the other tests rest on. A flag that is none is told.
+// TestCalls tests the checks of the other tests: an unknown flag is reported.
 func TestCalls(t *testing.T) {
 	if f := flagsOf(t, "edge"); !slices.Contains(f, "tier-secret-file") || slices.Contains(f, "store") {
 		t.Errorf("flags of an edge: %v", f)

@@ -14,7 +14,8 @@ import (
 	"github.com/coreos/go-systemd/v22/unit"
 )
 
-// units reads the units of one kind as systemd does: options by section and name, by the unit's name.
+// units parses the units of one kind as systemd does: options by section and name, by the unit's
+// name.
 func units(t *testing.T, ending string) map[string]map[string][]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "systemd", "*."+ending))
@@ -36,7 +37,8 @@ func units(t *testing.T, ending string) map[string]map[string][]string {
 	return all
 }
 
-// TestSockets: each socket has a name that the program knows, as the kind that it wants, for a service that is there.
+// TestSockets: each socket has a name that the program knows, the kind that the program expects,
+// and an existing service.
 func TestSockets(t *testing.T) {
 	services := units(t, "service")
 	known := map[string][]string{"iconedge-edge.service": {"public", "tls", "quic", "admin"}, "iconedge-origin.service": {"public", "admin"}}
@@ -63,7 +65,8 @@ func TestSockets(t *testing.T) {
 
 var defaultDrain = regexp.MustCompile(`--drain [a-z]+\n[^\n]*\(default ([0-9a-z]+)\)`)
 
-// TestServices: they tell when they are ready, end after their drain, and every variable is one of their flags.
+// TestServices: services notify systemd when they are ready, have time to drain, and set only
+// variables of their flags.
 func TestServices(t *testing.T) {
 	for name, s := range units(t, "service") {
 		args := strings.Fields(s["Service.ExecStart"][0])
@@ -95,7 +98,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestSystemdVerify has systemd read the units, with a program that is there.
+// TestSystemdVerify runs systemd-analyze verify on the units, with an existing program.
 func TestSystemdVerify(t *testing.T) {
 	analyze, dir := tool(t, "systemd-analyze"), t.TempDir()
 	var paths []string
@@ -114,7 +117,7 @@ func TestSystemdVerify(t *testing.T) {
 	}
 }
 
-// mostExposed is what systemd's table of what a service could still do may come to, of 10, in tenths.
+// mostExposed is the limit for the overall exposure level of `systemd-analyze security`, in tenths.
 const mostExposed = "20"
 
 func TestSystemdSecurity(t *testing.T) {

@@ -1,5 +1,6 @@
-# Varnish before an origin that may fail, as a careful operator has it: bodies are held until they are whole, stale answers are used, a
-# failure is remembered for a second and never takes a good answer's place, deadlines as iconedge has them.
+# Varnish in front of an origin that may fail, as a careful operator would configure it: bodies are held until they are complete,
+# stale responses are served, a failure is cached for a second and never replaces a good response, and the deadlines are those of
+# iconedge.
 vcl 4.1;
 
 backend origin {

@@ -2,6 +2,8 @@ module github.com/iconedge/iconedge/tools/promql
 
 go 1.26.7
 
+toolchain go1.26.8
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

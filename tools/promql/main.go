@@ -1,8 +1,10 @@
-// Command promql says which metrics and labels expressions of PromQL use, by Prometheus' own parser. It reads a JSON list of
-// questions from stdin, {"expr": …, "labels": […]}, and writes a list of answers in the same order. The labels of a question are
-// those that its reader wants of the result: a legend's, or an alert's description's.
+// Command promql lists the metrics and labels that PromQL expressions use, with Prometheus' own
+// parser. It reads a JSON list of questions from stdin, {"expr": …, "labels": […]}, and writes a
+// list of answers in the same order. The labels of a question are those that the result must have,
+// for a legend or an alert's description.
 //
-// It is a module of its own because that parser brings a good part of Prometheus with it, of which the program needs nothing.
+// It is a module of its own, because the parser depends on much of Prometheus, and the program
+// needs none of it.
 package main
 
 import (
@@ -18,13 +20,14 @@ type question struct {
 }
 
 type answer struct {
-	Uses   map[string][]string `json:"uses,omitempty"`   // by metric, the labels that it must have
-	Chosen []choice            `json:"chosen,omitempty"` // values that series are chosen by
-	Lost   []string            `json:"lost,omitempty"`   // labels that an aggregation has taken away before they are used
-	Error  string              `json:"error,omitempty"`  // why it can't be read
+	Uses   map[string][]string `json:"uses,omitempty"`   // the labels that each metric must have
+	Chosen []choice            `json:"chosen,omitempty"` // the values in selectors
+	// labels that are used after an aggregation has removed them
+	Lost  []string `json:"lost,omitempty"`
+	Error string   `json:"error,omitempty"` // why the expression cannot be parsed
 }
 
-// A choice is one value by which series of a metric are chosen: of a="x" it is x, of a=~"x|y" there are two.
+// A choice is one value in a selector of a metric: a="x" has x, and a=~"x|y" has two.
 type choice struct {
 	Metric string `json:"metric"`
 	Label  string `json:"label"`

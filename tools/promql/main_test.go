@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLook: each metric with the labels that it is chosen by, summed by, matched on, or shown with.
+// TestLook: each metric has the labels of its selectors, aggregations, matches and legends.
 func TestLook(t *testing.T) {
 	type uses = map[string][]string
 	for _, row := range []struct {
@@ -29,9 +29,11 @@ func TestLook(t *testing.T) {
 		{`topk by (region) (3, a)`, []string{"route"}, uses{"a": {"region", "route"}}, nil},
 		{`count_values("value", a)`, []string{"value"}, uses{"a": nil}, nil},
 		{`histogram_quantile(.99, sum by (le, region) (rate(a_bucket[5m])))`, []string{"region"}, uses{"a_bucket": {"le", "region"}}, nil},
-		{`histogram_quantile(.99, sum by (region) (rate(a_bucket[5m])))`, nil, uses{"a_bucket": {"region"}}, []string{"le"}}, // the usual slip
+		// a common mistake
+		{`histogram_quantile(.99, sum by (region) (rate(a_bucket[5m])))`, nil, uses{"a_bucket": {"region"}}, []string{"le"}},
 		{`a / on (x) b`, nil, uses{"a": {"x"}, "b": {"x"}}, nil},
-		{`sum by (y) (a) / on (x) b`, nil, uses{"a": {"y"}, "b": {"x"}}, []string{"x"}}, // matches nothing, ever
+		// never matches anything
+		{`sum by (y) (a) / on (x) b`, nil, uses{"a": {"y"}, "b": {"x"}}, []string{"x"}},
 		{`a * on (x) group_left (release) b`, []string{"release", "route"}, uses{"a": {"route", "x"}, "b": {"release", "x"}}, nil},
 		{`a * on (x) group_right (release) b`, []string{"route"}, uses{"a": {"release", "x"}, "b": {"route", "x"}}, nil},
 		{`a unless on (release) b`, []string{"region"}, uses{"a": {"region", "release"}, "b": {"release"}}, nil},
@@ -49,7 +51,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestChosen: the values by which series are chosen, where they are named.
+// TestChosen: values in selectors are listed if they are literal.
 func TestChosen(t *testing.T) {
 	for expr, want := range map[string][]choice{
 		`a`:                             nil,
@@ -65,7 +67,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestAnswerAll: an answer a question, in order; what can't be read says why.
+// TestAnswerAll: there is an answer for each question, in order; an expression that cannot be
+// parsed gets an error.
 func TestAnswerAll(t *testing.T) {
 	var out strings.Builder
 	if err := answerAll(strings.NewReader(`[{"expr":"up"},{"expr":"sum("}]`), &out); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// labelSet are names of labels that something around an expression wants of its result.
+// labelSet is a set of label names that the context of an expression needs in its result.
 type labelSet map[string]bool
 
-// with is s and some names.
+// with returns s with additional names.
 func (s labelSet) with(names ...string) labelSet {
 	all := maps.Clone(s)
 	for _, n := range names {
@@ -20,14 +20,14 @@ func (s labelSet) with(names ...string) labelSet {
 	return all
 }
 
-// without is s less a name.
+// without returns s without a name.
 func (s labelSet) without(name string) labelSet {
 	all := maps.Clone(s)
 	delete(all, name)
 	return all
 }
 
-// A reading collects what one expression uses.
+// A reading collects the uses of one expression.
 type reading struct {
 	uses   map[string]labelSet // by metric
 	chosen []choice
@@ -48,7 +48,7 @@ func look(q question) answer {
 	return a
 }
 
-// walk goes down to the selectors of e, and takes along which labels are wanted of it.
+// walk descends to the selectors of e. The set wanted has the labels that e must have.
 func (r *reading) walk(e parser.Expr, wanted labelSet) {
 	switch e := e.(type) {
 	case *parser.VectorSelector:
@@ -72,7 +72,7 @@ func (r *reading) walk(e parser.Expr, wanted labelSet) {
 	}
 }
 
-// selects notes a selector: its metric has to have the labels that it is chosen by, and those that are wanted.
+// selects records a selector: its metric needs the labels of its matchers and the wanted ones.
 func (r *reading) selects(e *parser.VectorSelector, wanted labelSet) {
 	name, has := e.Name, wanted
 	for _, m := range e.LabelMatchers {
@@ -93,7 +93,8 @@ func (r *reading) selects(e *parser.VectorSelector, wanted labelSet) {
 	r.uses[name] = has
 }
 
-// values are those that a matcher names: one, or the alternatives of a pattern that is nothing else.
+// values returns the literal values of a matcher: one, or the alternatives of a pattern that
+// consists of literals.
 func values(m *labels.Matcher) []string {
 	switch {
 	case m.Name == labels.MetricName:
@@ -105,7 +106,7 @@ func values(m *labels.Matcher) []string {
 	}
 }
 
-// aggregate: what is summed `by` some labels has no others; but topk and its like choose, and lose none.
+// aggregate: a sum `by` labels has only those; topk and similar functions keep all labels.
 func (r *reading) aggregate(e *parser.AggregateExpr, wanted labelSet) {
 	chooses := e.Op == parser.TOPK || e.Op == parser.BOTTOMK || e.Op == parser.LIMITK || e.Op == parser.LIMIT_RATIO
 	if made, ok := e.Param.(*parser.StringLiteral); ok && e.Op == parser.COUNT_VALUES {
@@ -120,11 +121,12 @@ func (r *reading) aggregate(e *parser.AggregateExpr, wanted labelSet) {
 	r.walk(e.Expr, wanted.with(e.Grouping...))
 }
 
-// binary: the labels that sides are matched on are wanted of both, those of group_left of the one side; the result has the labels
-// of the other, the many. Of `or` both sides reach the result.
+// binary: both sides need the labels that they are matched on, and the one side those of
+// group_left. The result has the labels of the other, the many side. With `or` both sides reach the
+// result.
 func (r *reading) binary(e *parser.BinaryExpr, wanted labelSet) {
 	m := e.VectorMatching
-	if m == nil { // a number on one side
+	if m == nil { // one side is a number
 		r.walk(e.LHS, wanted)
 		r.walk(e.RHS, wanted)
 		return
@@ -145,7 +147,7 @@ func (r *reading) binary(e *parser.BinaryExpr, wanted labelSet) {
 	r.walk(one, both.with(m.Include...))
 }
 
-// call: some functions make labels, some want one.
+// call: some functions add labels, some need one.
 func (r *reading) call(e *parser.Call, wanted labelSet) {
 	text := func(i int) string {
 		if s, ok := e.Args[i].(*parser.StringLiteral); ok {

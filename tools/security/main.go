@@ -1,10 +1,12 @@
-// Command security writes the table of docs/security.md from what the tests said, so that it can't say more than they do.
+// Command security writes the table of docs/security.md from the output of the tests, so that the
+// page claims only tested behaviour.
 //
 //	go test -json ./... | go run -C tools ./security ../docs/security.md
 //
-// It reads the events of `go test -json`, counts the tests of each attack (attacks.txt: what it is called, its package, which of its
-// tests), and writes the table between the two marks of the document. A row that no test belongs to, or of which one failed, is an error,
-// and the document stays as it was.
+// It reads the events of `go test -json` and counts the tests of each attack (attacks.txt has the
+// attacks, with their packages and tests). It writes the table between the two marks in the
+// document. If a row has no test, or a failed one, it reports an error and does not change the
+// document.
 package main
 
 import (
@@ -28,7 +30,7 @@ const (
 	end   = "<!-- end of the table -->\n"
 )
 
-// A row is one attack and what became of its tests.
+// A row is one attack, with the results of its tests.
 type row struct {
 	name, outcome         string
 	pkg                   string
@@ -36,7 +38,7 @@ type row struct {
 	passed, failed, skips int
 }
 
-// An event is what one line of `go test -json` says (cmd/test2json).
+// An event is a line of `go test -json` (cmd/test2json).
 type event struct{ Action, Package, Test string }
 
 func main() {
@@ -74,7 +76,8 @@ func run(events io.Reader, file string) error {
 	return os.WriteFile(file, []byte(head+begin+table+end+tail), 0o644)
 }
 
-// readRows reads lines of four parts: attack | outcome | package below the module's root | expression for the names of its tests.
+// readRows parses lines of four parts: attack | outcome | package below the module's root | regular
+// expression for the names of its tests.
 func readRows(text string) (rows []*row, err error) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -93,12 +96,12 @@ func readRows(text string) (rows []*row, err error) {
 	return rows, nil
 }
 
-// count gives each test without tests of its own to the first row that it belongs to.
+// count adds each test without subtests to the first row that matches it.
 func count(events io.Reader, rows []*row) error {
 	type name struct{ pkg, test string }
 	ends, parents := map[name]string{}, map[name]bool{}
 	lines := bufio.NewScanner(events)
-	lines.Buffer(nil, 16<<20) // a test may print a lot
+	lines.Buffer(nil, 16<<20) // the output of a test may be long
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Test == "" {

@@ -1,4 +1,5 @@
-// Package tracetest is a collector of traces for tests: it takes what OTLP over HTTP sends, and shows the spans.
+// Package tracetest is a trace collector for tests: it accepts OTLP over HTTP and returns the
+// spans.
 package tracetest
 
 import (
@@ -20,18 +21,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Span is one that came.
+// A Span is a span that the collector received.
 type Span struct {
 	Service, Name, Kind string
-	Trace, ID, Parent   string // in hex; of a root Parent is empty
+	Trace, ID, Parent   string // in hex; Parent is empty for a root span
 	Failed              bool
 	Attributes          map[string]string
 }
 
-// A Collector keeps what it is sent.
+// A Collector stores the spans that it receives.
 type Collector struct {
 	URL     string      // without a path
-	Refuses atomic.Bool // answers 503 instead
+	Refuses atomic.Bool // makes the collector answer 503
 	mu      sync.Mutex
 	spans   []Span
 }
@@ -45,7 +46,7 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// ServeHTTP takes a request of OTLP.
+// ServeHTTP handles an OTLP request.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := io.Reader(r.Body)
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -66,12 +67,12 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil || proto.Unmarshal(b, &sent) != nil:
 		w.WriteHeader(http.StatusBadRequest)
 	default:
-		c.keep(&sent)
-		w.Header().Set("Content-Type", "application/x-protobuf") // an empty message is no bytes
+		c.add(&sent)
+		w.Header().Set("Content-Type", "application/x-protobuf") // an empty message has no bytes
 	}
 }
 
-func (c *Collector) keep(sent *collector.ExportTraceServiceRequest) {
+func (c *Collector) add(sent *collector.ExportTraceServiceRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, of := range sent.ResourceSpans {
@@ -101,14 +102,14 @@ func texts(attributes []*common.KeyValue) map[string]string {
 	return all
 }
 
-// Spans are all that came so far.
+// Spans returns all spans received so far.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans)
 }
 
-// Find is the one span of a service and kind whose path is that. It may still be on its way: it is waited for.
+// Find returns the only span of a service and kind with this path. It waits for the span to arrive.
 func (c *Collector) Find(t testing.TB, service, kind, path string) Span {
 	t.Helper()
 	found := c.find(service, kind, path)
@@ -116,7 +117,7 @@ func (c *Collector) Find(t testing.TB, service, kind, path string) Span {
 		<-time.After(20 * time.Millisecond)
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d spans of %s, %s, for %s, want one; all: %+v", len(found), service, kind, path, c.Spans())
+		t.Fatalf("%d spans of %s, %s, for %s, want 1; all: %+v", len(found), service, kind, path, c.Spans())
 	}
 	return found[0]
 }

@@ -3,7 +3,7 @@ import { createRoot } from 'react-dom/client';
 import { configureIcons, Icon } from '@iconedge/react';
 import MdiHome from './icons/mdi/home';
 
-// What `make run` serves, unless VITE_CDN names another.
+// The address of `make run`, unless VITE_CDN is set.
 configureIcons({ base: (import.meta as { env?: { VITE_CDN?: string } }).env?.VITE_CDN ?? 'http://127.0.0.1:8080' });
 
 const first = { pack: 'mdi', name: 'rocket-launch', size: '64', color: '#e4572e' };

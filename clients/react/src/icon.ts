@@ -13,35 +13,35 @@ import { draw } from './drawing';
 import { entryOf } from './store';
 
 /**
- * The packs and names that {@link Icon} takes: any, until a declaration adds to it. `iconedge-react types mdi` writes one.
+ * The packs and names that {@link Icon} accepts: any, unless a declaration adds some. `iconedge-react types mdi` writes one.
  */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- made to be added to
 export interface IconNames {}
 
-/** Which icon: any pack and name, or of the packs in {@link IconNames} alone once there are some. */
+/** An icon: any pack and name or, if {@link IconNames} has packs, one of those. */
 export type IconName = keyof IconNames extends never
   ? { pack: string; name: string }
   : { [P in keyof IconNames]: { pack: P; name: IconNames[P] } }[keyof IconNames];
 
-/** What every {@link Icon} takes beside pack and name; all attributes of an svg are handed on to it. */
+/** The props of every {@link Icon} besides pack and name. All attributes of svg are passed on to it. */
 export interface IconOptions extends Omit<
   SVGAttributes<SVGSVGElement>,
   'name' | 'color' | 'children' | 'dangerouslySetInnerHTML'
 > {
-  /** Width and height: pixels, or any CSS length; `1em` unless it is given. */
+  /** Width and height: pixels, or any CSS length. The default is `1em`. */
   size?: number | string | undefined;
-  /** What currentColor is in this icon; without it, the text's colour. */
+  /** The value of currentColor in this icon. The default is the colour of the text. */
   color?: string | undefined;
-  /** What the icon says, to those who can't see it and as a tooltip. Without it (or aria-label) an icon is decoration. */
+  /** The meaning of the icon, for screen readers and as a tooltip. Without it (or aria-label) an icon is decorative. */
   title?: string | undefined;
-  /** Shown instead when the icon can't be had; without it the box stays empty. */
+  /** Shown instead if the icon cannot be loaded. Without it the box stays empty. */
   fallback?: ReactNode;
 }
 
 /** The props of {@link Icon}. */
 export type IconProps = IconName & IconOptions;
 
-/** An icon from the CDN, as an inline svg. Its box is there from the first render on, the drawing as soon as it is known. */
+/** An icon from the CDN, as an inline svg. The box exists from the first render on; the SVG follows when it is loaded. */
 export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGElement>> = /* @__PURE__ */ forwardRef<
   SVGSVGElement,
   IconProps
@@ -50,22 +50,22 @@ export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGEle
   const state = useSyncExternalStore(
     entry.join,
     () => entry.known,
-    () => undefined, // what is hydrated is the empty box that the server sent
+    () => undefined, // the server sends an empty box, and hydration starts from it
   );
   const failed = typeof state === 'number';
   const drawing = useMemo(() => (typeof state === 'string' ? draw(state) : undefined), [state]);
-  const svg = useMemo((): { current: SVGSVGElement | null } => ({ current: null }), []); // as useRef, which is bytes more
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- a fallback takes the svg away, and what stands in a ref is no dependency
+  const svg = useMemo((): { current: SVGSVGElement | null } => ({ current: null }), []); // like useRef, in fewer bytes
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the fallback removes the svg, and the value of a ref is not a dependency
   useImperativeHandle(ref, () => svg.current!, [failed]);
-  // Puts the shapes into the svg when it is mounted, and takes them out again. React does not know of them: it need not compare
-  // them, and their attributes need no names of React's.
+  // Adds the shapes to the svg when it is mounted, and removes them again. React does not manage them, so it does not
+  // compare them, and their attributes need no React names.
   const hold = useMemo(() => {
     const shapes = drawing?.shapes ?? [];
     return (node: SVGSVGElement | null) => {
       shapes.forEach((shape) => shape.remove());
       svg.current = node;
       node?.append(...shapes);
-      node?.setCurrentTime(0); // an animation begins when it is seen, not when its box was
+      node?.setCurrentTime(0); // an animation begins when the shapes appear, not when the box did
     };
   }, [drawing, svg]);
 

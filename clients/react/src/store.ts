@@ -1,14 +1,14 @@
 import { draw } from './drawing';
 
-/** What is known of an icon: the text of its drawing, or the status of an answer that had none (0: no answer, or no SVG). */
+/** The state of an icon: its SVG, or the status of a response without one (0: no response, or not an SVG). */
 export type Known = string | number | undefined;
 
-/** An icon that was asked for. */
+/** A requested icon. */
 export interface Entry {
   known?: Known;
-  flight?: AbortController | undefined;
+  fetching?: AbortController | undefined;
   readonly copies: Set<() => void>;
-  /** Keeps a copy up to date until what it returns is called; the first copy of an icon asks the CDN for it. */
+  /** Notifies an instance of changes until the returned function is called. The first instance fetches the icon. */
   join(copy: () => void): () => void;
 }
 
@@ -22,12 +22,12 @@ export function configureIcons(options: { base: string }): void {
   base = next;
   entries.forEach((entry, key) => {
     stop(entry);
-    tell(entry, undefined);
-    if (entry.copies.size) fly(key, entry);
+    update(entry, undefined);
+    if (entry.copies.size) load(key, entry);
   });
 }
 
-/** What there is about an icon; it is the same for all copies. */
+/** The entry of an icon, which all its instances share. */
 export function entryOf(key: string): Entry {
   let entry = entries.get(key)!;
   if (!entry)
@@ -37,10 +37,10 @@ export function entryOf(key: string): Entry {
         copies: new Set(),
         join(copy) {
           entry.copies.add(copy);
-          fly(key, entry);
+          load(key, entry);
           return () => {
             entry.copies.delete(copy);
-            // Not at once: StrictMode unmounts and mounts again, and so does a list that is put in another order.
+            // Not at once: StrictMode unmounts and mounts again, and so does a list in a new order.
             setTimeout(() => entry.copies.size || stop(entry));
           };
         },
@@ -50,42 +50,42 @@ export function entryOf(key: string): Entry {
 }
 
 function stop(entry: Entry) {
-  entry.flight?.abort();
-  entry.flight = undefined;
+  entry.fetching?.abort();
+  entry.fetching = undefined;
 }
 
-function tell(entry: Entry, known: Known) {
+function update(entry: Entry, known: Known) {
   entry.known = known;
   entry.copies.forEach((copy) => copy());
 }
 
-/** Asks for an icon, once for all its copies. A drawing is kept, and so is that there is none; another failure is not. */
-async function fly(key: string, entry: Entry) {
+/** Fetches an icon once for all instances. An SVG and a 404 are final; after another failure a new instance fetches again. */
+async function load(key: string, entry: Entry) {
   if (process.env.NODE_ENV !== 'production')
     setTimeout(() => base ?? notice('configureIcons({ base }) was not called'));
-  if (base == null || entry.flight || typeof entry.known === 'string' || entry.known === 404) return;
-  const flight = (entry.flight = new AbortController());
-  const known = await ask(key, flight.signal).catch(() => 0);
-  if (entry.flight !== flight) return; // nobody waits for this answer any more
-  entry.flight = undefined;
-  tell(entry, known);
+  if (base == null || entry.fetching || typeof entry.known === 'string' || entry.known === 404) return;
+  const fetching = (entry.fetching = new AbortController());
+  const known = await ask(key, fetching.signal).catch(() => 0);
+  if (entry.fetching !== fetching) return; // aborted meanwhile
+  entry.fetching = undefined;
+  update(entry, known);
   if (process.env.NODE_ENV !== 'production' && typeof known === 'number')
-    notice(`${key} is not drawn: ${known || 'no answer, or no SVG'}`);
+    notice(`${key} cannot be drawn: ${known || 'no response, or not an SVG'}`);
 }
 
 async function ask(key: string, signal: AbortSignal) {
-  // Pack and name go into an address, and must not lead anywhere else.
+  // Pack and name become part of an address, and must not change its meaning.
   if (!/^[a-z\d-]+\/[a-z\d-]+$/.test(key)) return 404;
   const answer = await fetch(`${base}/${key}.svg`, { signal, credentials: 'omit' });
   if (!answer.ok) return answer.status;
   const text = await answer.text();
-  draw(text); // throws what no copy could be drawn from
+  draw(text); // throws if the text cannot be drawn
   return text;
 }
 
 const said = /* @__PURE__ */ new Set<string>();
 
-/** Tells the developer something once; a bundler that builds for production leaves the calls out. */
+/** Warns the developer once. Bundlers remove the calls from production builds. */
 function notice(words: string) {
   if (!said.has(words)) console.warn('@iconedge/react: ' + words);
   said.add(words);

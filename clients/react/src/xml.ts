@@ -1,5 +1,6 @@
-// One token of XML 1.0: what is passed over (comment, declaration), CDATA, an end, a start, or text. It is sticky: where it
-// does not match there is no XML, and nothing is ever skipped to find the next tag. A DOCTYPE is refused with the rest.
+// One token of XML 1.0: a comment or declaration, which is skipped, CDATA, an end tag, a start tag, or text. The expression
+// is sticky: if it does not match, the input is not XML, and no characters are skipped to find the next tag. A DOCTYPE does
+// not match either.
 const token =
   /<(?:!--[^]*?--|\?xml[ \t\r\n][^]*?\?)>|<!\[CDATA\[([^]*?)]]>|<\/([^ \t\r\n<>]+)[ \t\r\n]*>|<([^ \t\r\n<>/!?]+)((?:[ \t\r\n]+[^ \t\r\n<>=/]+[ \t\r\n]*=[ \t\r\n]*(?:"[^"<]*"|'[^'<]*'))*)[ \t\r\n]*(\/?)>|((?:(?!]]>)[^<])+)/y;
 const attribute = /([^ \t\r\n=]+)[ \t\r\n]*=[ \t\r\n]*(["'])(.*?)\2/gs;
@@ -8,20 +9,20 @@ const entities = { __proto__: null, amp: '&', lt: '<', gt: '>', quot: '"', apos:
   string
 >;
 
-/** Says that a text is no XML: all errors of a reading are this one, or the engine's own of a character beyond Unicode. */
+/** Throws the error for a text that is not XML. The only other error is the engine's for a character beyond Unicode. */
 export function refuse(): never {
-  throw Error('no SVG');
+  throw Error('not an SVG');
 }
 
-/** Puts in what XML's own references stand for; an entity that a DOCTYPE would have to declare is refused. */
+/** Replaces XML's predefined and numeric references. Other entities would need a DOCTYPE, so they are an error. */
 const decode = (text: string) =>
   text.replace(/&(?:#(\d+|x[\da-fA-F]+)|(\w+));|&/g, (_, number: string, word: string) =>
     number ? String.fromCodePoint(+('0' + number)) : (entities[word] ?? refuse()),
   );
 
 /**
- * Reads a document that must be well-formed, and tells its parts as they come. It needs no DOM and makes nothing that could
- * run or load: a DOMParser reports every style attribute, and its own page of errors, to a Content-Security-Policy.
+ * Parses a well-formed document and calls a function for each part. It needs no DOM and creates nothing that could run or
+ * load: a DOMParser would report every style attribute, and its own error page, to the Content-Security-Policy.
  */
 export function scan(
   xml: string,
@@ -39,7 +40,7 @@ export function scan(
         Array.from(attributes!.matchAll(attribute), ([, key, , value]) => [key!, decode(value!)]),
       );
       if (empty) end();
-      else if (open.push(name) > 100) refuse(); // nobody draws so deep, and browsers are slow to
+      else if (open.push(name) > 100) refuse(); // no icon is nested so deeply, and browsers would be slow
     } else if (close) {
       if (open.pop() !== close) refuse();
       end();

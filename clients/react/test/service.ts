@@ -14,7 +14,7 @@ declare module 'vitest' {
 
 const repository = resolve(import.meta.dirname, '../../..');
 
-/** Builds the service (or takes the program that ICONEDGE names), and serves the icons in test/library while the tests run. */
+/** Builds the service (or uses the program in ICONEDGE) and serves the icons of test/library during the tests. */
 export default async function setup(project: TestProject) {
   const home = mkdtempSync(join(tmpdir(), 'iconedge-react-'));
   const program = process.env.ICONEDGE ?? join(home, 'iconedge');
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject) {
   return async () => {
     const ended = once(service, 'exit');
     service.kill();
-    await ended; // else it may write while its folder is removed
+    await ended; // otherwise it might write while its folder is removed
     rmSync(home, { recursive: true, force: true });
   };
 }

@@ -1,5 +1,6 @@
-// Package catalogtest publishes small libraries for tests of what reads releases: it is to publish what a sketch is to a
-// drawing. It takes drawings as they are, uncleaned, and knows no turned aliases.
+// Package catalogtest publishes small libraries, for tests of packages that read releases. It is a
+// simple substitute for package publish: it does not clean SVGs, and does not rotate or flip
+// aliases.
 package catalogtest
 
 import (
@@ -15,47 +16,48 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// A Library is packs by their keys.
+// A Library holds packs by key.
 type Library map[string]*Pack
 
-// A Pack is a pack and its drawings by name. Its counts and categories are filled in when it is published.
+// A Pack is a pack with its icons by name. Publish fills in its counts and categories.
 type Pack struct {
 	icon.Pack
-	Hidden   bool
-	Drawings map[string]Drawing
+	Hidden bool
+	Icons  map[string]Icon
 }
 
-// A Drawing is an icon or an alias, without its Seq.
-type Drawing struct {
+// An Icon is an icon or an alias, without its Seq.
+type Icon struct {
 	Meta release.Meta
 	SVG  string
 }
 
-// Square makes a monochrome drawing of size by size pixels with that path.
-func Square(name, path string, size float64) Drawing {
+// Square makes a monochrome icon of size by size pixels with that path.
+func Square(name, path string, size float64) Icon {
 	return draw(name, fmt.Sprintf(`<path fill="currentColor" d="%s"/>`, path), size, size, false)
 }
 
-func draw(name, body string, width, height float64, palette bool) Drawing {
+func draw(name, body string, width, height float64, palette bool) Icon {
 	box := fmt.Sprintf("0 0 %v %v", width, height)
-	return Drawing{
+	return Icon{
 		Meta: release.Meta{Name: name, Width: width, Height: height, ViewBox: box, Monochrome: !palette},
 		SVG:  fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="%s">%s</svg>`, width, height, box, body),
 	}
 }
 
-// Add puts a drawing into a pack of the library, which is made, with the MIT licence, when there is none.
-func (l Library) Add(pack string, d Drawing) {
+// Add adds an icon to a pack of the library. If there is no such pack, Add makes one with the MIT
+// licence.
+func (l Library) Add(pack string, d Icon) {
 	p := l[pack]
 	if p == nil {
-		p = &Pack{Pack: icon.Pack{Pack: pack, Name: "Pack " + pack}, Drawings: map[string]Drawing{}}
+		p = &Pack{Pack: icon.Pack{Pack: pack, Name: "Pack " + pack}, Icons: map[string]Icon{}}
 		p.SetLicense(icon.License{SPDX: "MIT", Title: "MIT License", URL: "https://spdx.org/licenses/MIT.html"})
 		l[pack] = p
 	}
-	p.Drawings[d.Meta.Name] = d
+	p.Icons[d.Meta.Name] = d
 }
 
-// The parts of IconifyJSON and IconifyInfo (@iconify/types) that Read knows.
+// packFile and info are the parts of IconifyJSON and IconifyInfo (@iconify/types) that Read uses.
 type (
 	packFile struct {
 		Icons map[string]struct {
@@ -82,7 +84,7 @@ type (
 	}
 )
 
-// Read reads a folder in the form of the npm package of @iconify/json.
+// Read reads a folder in the form of the npm package @iconify/json.
 func Read(dir string) (Library, error) {
 	var infos map[string]info
 	if err := readJSON(filepath.Join(dir, "collections.json"), &infos); err != nil {
@@ -94,7 +96,7 @@ func Read(dir string) (Library, error) {
 		if err := readJSON(filepath.Join(dir, "json", key+".json"), &f); err != nil {
 			return nil, err
 		}
-		p := &Pack{Hidden: in.Hidden, Drawings: f.drawings(in.Palette), Pack: icon.Pack{
+		p := &Pack{Hidden: in.Hidden, Icons: f.icons(in.Palette), Pack: icon.Pack{
 			Pack: key, Name: in.Name, Author: in.Author.Name, AuthorURL: in.Author.URL, Version: in.Version, Category: in.Category,
 			Samples: in.Samples, Height: []float64{in.Height}, Monochrome: !in.Palette,
 		}}
@@ -115,9 +117,9 @@ func readJSON(path string, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-func (f *packFile) drawings(palette bool) map[string]Drawing {
+func (f *packFile) icons(palette bool) map[string]Icon {
 	orElse := func(n ...float64) float64 { return n[slices.IndexFunc(n, func(n float64) bool { return n != 0 })] }
-	all := map[string]Drawing{}
+	all := map[string]Icon{}
 	for name, i := range f.Icons {
 		d := draw(name, i.Body, orElse(i.Width, f.Width, 16), orElse(i.Height, f.Height, 16), palette)
 		d.Meta.Hidden = i.Hidden
@@ -137,19 +139,19 @@ func (f *packFile) drawings(palette bool) map[string]Drawing {
 	return all
 }
 
-// names are those of the pack's drawings, sorted.
-func (p *Pack) names() []string { return slices.Sorted(maps.Keys(p.Drawings)) }
+// names returns the names of the pack's icons, sorted.
+func (p *Pack) names() []string { return slices.Sorted(maps.Keys(p.Icons)) }
 
-// described fills in what follows from the drawings.
+// described returns the pack with the fields that follow from its icons.
 func (p *Pack) described() icon.Pack {
 	d, counts := p.Pack, map[string]int{}
 	d.Count = 0
-	for _, drawing := range p.Drawings {
-		if drawing.Meta.Hidden || drawing.Meta.AliasOf != "" {
+	for _, i := range p.Icons {
+		if i.Meta.Hidden || i.Meta.AliasOf != "" {
 			continue
 		}
 		d.Count++
-		for _, c := range drawing.Meta.Categories {
+		for _, c := range i.Meta.Categories {
 			counts[c]++
 		}
 	}

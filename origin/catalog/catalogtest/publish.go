@@ -16,22 +16,23 @@ import (
 	"github.com/iconedge/iconedge/origin/search"
 )
 
-// A Publisher publishes one library after another into a store, and knows the last one, so that a drawing keeps its Seq while
-// it does not change.
+// A Publisher publishes successive libraries to a store. It remembers the last one, so that an icon
+// keeps its Seq while it does not change.
 type Publisher struct {
 	Store objectstore.Bucket
 
-	last    map[icon.Ref]Drawing // with Seq
+	last    map[icon.Ref]Icon // with Seq
 	history []release.Epoch
 }
 
-// Dir publishes into a folder.
+// Dir returns a Publisher to a folder.
 func Dir(folder string) *Publisher { return &Publisher{Store: objectstore.Dir(folder)} }
 
-// Publish builds a release of l, and makes it the current one. What is in the store already is written again.
+// Publish builds a release of l and makes it current. It writes all objects, even if the store has
+// them already.
 func (p *Publisher) Publish(ctx context.Context, l Library, now time.Time) (*release.Manifest, error) {
 	m := &release.Manifest{Seq: len(p.history) + 1, Created: now.UTC(), History: slices.Clone(p.history)}
-	drawings := map[icon.Ref]Drawing{}
+	icons := map[icon.Ref]Icon{}
 	var packs []icon.Pack
 	for _, key := range slices.Sorted(maps.Keys(l)) {
 		pack := l[key]
@@ -39,12 +40,12 @@ func (p *Publisher) Publish(ctx context.Context, l Library, now time.Time) (*rel
 		w := release.NewWriter(&archive)
 		for _, name := range pack.names() {
 			ref := icon.Ref{Pack: key, Name: name}
-			d := pack.Drawings[name]
+			d := pack.Icons[name]
 			d.Meta.Seq = m.Seq
 			if old, was := p.last[ref]; was && old.SVG == d.SVG && old.Meta.Same(d.Meta) {
 				d = old
 			}
-			drawings[ref] = d
+			icons[ref] = d
 			if err := w.Add(d.Meta, []byte(d.SVG)); err != nil {
 				return nil, err
 			}
@@ -66,14 +67,14 @@ func (p *Publisher) Publish(ctx context.Context, l Library, now time.Time) (*rel
 	}
 	m.ID = m.ComputeID()
 	m.History = append(m.History, release.Epoch{Seq: m.Seq, ID: m.ID, Created: m.Created})
-	p.last, p.history = drawings, m.History
+	p.last, p.history = icons, m.History
 	if err := p.put(ctx, release.ManifestKey(m.ID), m.Encode()); err != nil {
 		return nil, err
 	}
 	return m, p.Switch(ctx, m.ID, now)
 }
 
-// Switch makes a release that was published before the current one.
+// Switch makes an earlier published release current.
 func (p *Publisher) Switch(ctx context.Context, id string, now time.Time) error {
 	return p.put(ctx, release.CurrentKey, release.Current{Release: id, Published: now.UTC()}.Encode())
 }
@@ -85,7 +86,7 @@ func (p *Publisher) put(ctx context.Context, key string, data []byte) error {
 func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (release.Blob, error) {
 	packs = slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return l[p.Pack].Hidden })
 	var b bytes.Buffer
-	if err := search.Build(&b, search.Library{Packs: packs, Docs: docs(l, packs)}); err != nil {
+	if err := search.Build(ctx, &b, search.Library{Packs: packs, Docs: docs(l, packs)}); err != nil {
 		return release.Blob{}, err
 	}
 	sum := sha256.Sum256(b.Bytes())
@@ -97,7 +98,7 @@ func docs(l Library, packs []icon.Pack) iter.Seq[search.Doc] {
 	return func(yield func(search.Doc) bool) {
 		for _, pack := range packs {
 			for _, name := range l[pack.Pack].names() {
-				d := l[pack.Pack].Drawings[name]
+				d := l[pack.Pack].Icons[name]
 				if d.Meta.Hidden {
 					continue
 				}

@@ -8,8 +8,9 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// Fold makes a plural singular, by the rules that names and queries share: -ies to -y, -sses, -shes, -ches and -xes less
-// the es, else less a final s, but not of -ss, -us and -is. It need not be right, only the same on both sides.
+// Fold makes a plural singular, by the rules that names and queries share: -ies becomes -y; -sses,
+// -shes, -ches and -xes lose the es; other words lose a final s, except for -ss, -us and -is. The
+// result need not be correct English, only the same for names and queries.
 func Fold(w string) string {
 	switch n := len(w); {
 	case n > 3 && strings.HasSuffix(w, "ies"):
@@ -22,14 +23,15 @@ func Fold(w string) string {
 	return w
 }
 
-// Stem takes the ending off a word of English ("lighting", "lighted": light), by Porter's second algorithm.
+// Stem removes the ending of an English word ("lighting", "lighted": light), by Porter's second
+// algorithm.
 func Stem(w string) string {
 	env := snowballstem.NewEnv(w)
 	english.Stem(env)
 	return env.Current()
 }
 
-// key is a phrase as it is looked up: folded words in lower case, a space between two.
+// key returns the form of a phrase in look-ups: folded words in lower case, joined by spaces.
 func key(phrase string) string { return strings.Join(words(phrase), " ") }
 
 func words(phrase string) []string {

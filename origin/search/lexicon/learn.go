@@ -1,6 +1,7 @@
 package lexicon
 
 import (
+	"context"
 	"maps"
 	"runtime"
 	"slices"
@@ -8,22 +9,28 @@ import (
 	"sync"
 )
 
-// A Meaning is what a word or phrase may mean: names that are Text where Whole, else names with the words of Text.
+// A Meaning is one meaning of a word or phrase: icons named Text if Whole is set, otherwise icons
+// whose names have the words of Text.
 type Meaning struct {
-	Text   string // folded words, a space between two
+	Text   string // folded words, joined by spaces
 	Whole  bool
-	Weight float64 // 0 to 1: how sure it is
+	Weight float64 // certainty, 0 to 1
 }
 
-// How sure the steps from a word to what it may mean are. They were chosen by learning from two of three projects and asking
-// for the tags of the third; docs/search.md has the figures. Most of them may be a third larger or smaller to little effect.
+// The certainty of each step from a word to its meanings. The values were chosen by learning from
+// two of three projects and querying for the tags of the third; docs/search.md has the figures.
+// Most values may be a third larger or smaller with little effect.
 const (
-	sureTag      = .7  // an icon has the tag
-	sureWord     = .9  // a word of names whose icons have the tag, times their share of all with that word
-	sureCoTag    = .35 // names that are another tag of icons that have the tag, times their share
-	sureNameTag  = .35 // names that are a tag of icons with the word in their names, times their share
-	sureHop      = 1   // what another tag of the same icons teaches, times both shares
-	sureHalf     = .3  // the word is a part of the tag
+	sureTag = .7 // the icon has the tag
+	// sureWord is for a word in names of icons with the tag, times their share of all with the
+	// word.
+	sureWord  = .9
+	sureCoTag = .35 // names equal to another tag of icons with the tag, times their share
+	// sureNameTag is for names equal to a tag of icons with the word in their names, times their
+	// share.
+	sureNameTag  = .35
+	sureHop      = 1  // the meanings of another tag of the same icons, times both shares
+	sureHalf     = .3 // the word is a part of the tag
 	sureSynonym  = .5
 	sureBroader  = .1
 	sureNarrower = .25
@@ -34,12 +41,12 @@ const (
 	sureGlossed  = .1  // the definition has the word
 	sureStem     = .6
 	surePart     = .5 // a word of a phrase
-	sureTaught   = .5 // what tags teach of a related word
-	nextSense    = .7 // for each more common meaning of the word
-	doubt        = 2  // icons that speak against a share, so that one icon alone proves little
+	sureTaught   = .5 // the meanings of a related word by tags
+	nextSense    = .7 // for each more common sense of the word
+	doubt        = 2  // added to the divisor of a share, so that one icon alone proves little
 )
 
-// Bounds of what is learned of one word.
+// Bounds of the meanings of one word.
 const (
 	leastSure    = .015
 	leastHop     = .003
@@ -48,43 +55,47 @@ const (
 	leastTaught  = .15
 	maxTaught    = 250 // associations by tags
 	maxRelated   = 100 // words of the dictionary
-	maxInferred  = 72  // meanings, besides the names of icons that have the tag
-	maxTagged    = 200 // these
-	maxNarrower  = 200 // a broader meaning than that of so many is none that people search by
+	maxInferred  = 72  // meanings, except the names of icons with the tag
+	maxTagged    = 200 // names of icons with the tag
+	maxNarrower  = 200 // a sense with more narrower ones is too broad to search for
 	maxSiblings  = 30
 	maxGlossed   = 400
 	maxNamed     = 300
 	maxHops      = 30
-	maxLemma     = 2 // words of a phrase that only the dictionary has
+	maxLemma     = 2 // words of a phrase that is only in the dictionary
 )
 
-// Learn gives the meanings, the surest first, of all tags, of the dictionary's words, and of the vocabulary: the words that
-// names have. Only what names have is meant.
-func (l *Lexicon) Learn(vocabulary []string) map[string][]Meaning {
-	le := newLearner(l, vocabulary)
-	once := le.each(le.byTags)
+// Learn returns the meanings, the most certain first, of all tags, of the dictionary's words, and
+// of the vocabulary: the words of names. A meaning consists only of words in the vocabulary. The
+// error is that of ctx, which ends Learn.
+func (l *Lexicon) Learn(ctx context.Context, vocabulary []string) (map[string][]Meaning, error) {
+	le, err := newLearner(ctx, l, vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	once := le.each(ctx, le.byTags)
 	le.taught = once
-	le.taught = le.each(func(a, r *gathered, t int32) []assoc { return le.byOtherTags(a, r, t, once) })
+	le.taught = le.each(ctx, func(a, r *gathered, t int32) []assoc { return le.byOtherTags(a, r, t, once) })
 	meanings := map[string][]Meaning{}
-	for t, list := range le.each(le.learn) {
+	for t, list := range le.each(ctx, le.learn) {
 		for _, x := range list {
 			m := Meaning{Weight: float64(x.sure), Whole: x.to < 0}
-			m.Text = le.texts[bare(x.to)]
+			m.Text = le.texts[index(x.to)]
 			meanings[le.texts[t]] = append(meanings[le.texts[t]], m)
 		}
 	}
-	return meanings
+	return meanings, ctx.Err()
 }
 
-// each does something for all words, on all cores.
-func (le *learner) each(do func(a, r *gathered, t int32) []assoc) [][]assoc {
+// each calls do for all words, on all processors, until ctx ends.
+func (le *learner) each(ctx context.Context, do func(a, r *gathered, t int32) []assoc) [][]assoc {
 	out := make([][]assoc, len(le.texts))
 	var wg sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
 	for g := range cores {
 		wg.Go(func() {
 			a, r := newGathered(len(le.texts)), newGathered(len(le.texts))
-			for t := g; t < len(le.texts); t += cores {
+			for t := g; t < len(le.texts) && ctx.Err() == nil; t += cores {
 				out[t] = do(a, r, int32(t))
 			}
 		})
@@ -93,7 +104,7 @@ func (le *learner) each(do func(a, r *gathered, t int32) []assoc) [][]assoc {
 	return out
 }
 
-// byTags is what tags alone say of t.
+// byTags returns the associations of t by tags alone.
 func (le *learner) byTags(a, counts *gathered, t int32) []assoc {
 	le.shares(a, counts, t)
 	if named := le.named[t]; len(named) < maxNamed {
@@ -118,7 +129,7 @@ func (le *learner) byTags(a, counts *gathered, t int32) []assoc {
 	return a.best(.01, maxTaught)
 }
 
-// shares adds the words of the names that have the tag t, and their other tags.
+// shares adds the words in the names of icons with the tag t, and their other tags.
 func (le *learner) shares(a, counts *gathered, t int32) {
 	for _, icon := range le.tagged[t] {
 		for _, w := range le.icons[icon].words {
@@ -139,7 +150,7 @@ func (le *learner) shares(a, counts *gathered, t int32) {
 	})
 }
 
-// byOtherTags adds what the other tags of the same icons teach.
+// byOtherTags adds the associations of the other tags of the same icons.
 func (le *learner) byOtherTags(a, counts *gathered, t int32, once [][]assoc) []assoc {
 	icons := len(le.tagged[t]) + len(le.named[t])
 	if len(once[t]) == 0 || len(le.tagged[t]) > maxTaught {
@@ -168,7 +179,7 @@ func (le *learner) byOtherTags(a, counts *gathered, t int32, once [][]assoc) []a
 	return a.best(.01, maxTaught)
 }
 
-// learn is all that t may mean.
+// learn returns all meanings of t.
 func (le *learner) learn(a, related *gathered, t int32) []assoc {
 	if strings.Count(le.texts[t], " ") >= maxLemma && len(le.tagged[t]) == 0 {
 		return nil
@@ -193,15 +204,15 @@ func (le *learner) learn(a, related *gathered, t int32) []assoc {
 			}
 		}
 	}
-	a.forget(func(to int32) bool { return to == t || !le.known[bare(to)] })
+	a.forget(func(to int32) bool { return to == t || !le.known[index(to)] })
 	return le.kept(t, a.best(leastSure, len(a.touched)))
 }
 
-// kept are the meanings that names have: those of tagged icons, and some more.
+// kept selects the meanings to keep: names of icons with the tag, and a number of others.
 func (le *learner) kept(t int32, all []assoc) (list []assoc) {
 	tagged, inferred := 0, 0
 	for _, x := range all {
-		whole := bare(x.to)
+		whole := index(x.to)
 		n, most := &inferred, maxInferred
 		if x.to < 0 && slices.ContainsFunc(le.tagged[t], func(icon int32) bool { return le.icons[icon].whole == whole }) {
 			n, most = &tagged, maxTagged
@@ -215,5 +226,5 @@ func (le *learner) kept(t int32, all []assoc) (list []assoc) {
 	return list
 }
 
-// wordsOf is a map's keys in order.
+// wordsOf returns the keys of a map in order.
 func wordsOf(m map[string][]int32) []string { return slices.Sorted(maps.Keys(m)) }

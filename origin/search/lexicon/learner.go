@@ -2,15 +2,16 @@ package lexicon
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 )
 
-// A learner numbers words and phrases, folded. The lists have one entry a word.
+// A learner numbers words and phrases, folded. Each list has one entry for each of them.
 type learner struct {
 	ids     map[string]int32
 	texts   []string
-	known   []bool // names have all its words
+	known   []bool // all its words occur in names
 	icons   []tagged
 	tagged  [][]int32 // icons that have it as a tag
 	halves  [][]int32 // icons that have it as a part of a tag
@@ -34,23 +35,24 @@ type synset struct {
 	narrower     []int32
 }
 
-// An assoc is what something is associated with: a word, or, as ^to, a whole name.
+// An assoc is an association with a word or, as ^to, with a whole name.
 type assoc struct {
 	to   int32
 	sure float32
 }
 
-func bare(to int32) int32 {
+// index returns the word of an association with a word or a whole name.
+func index(to int32) int32 {
 	if to < 0 {
 		return ^to
 	}
 	return to
 }
 
-// styles end names only to tell how an icon is drawn.
+// styles end names only to give the style of an icon.
 var styles = map[string]bool{"outline": true, "outlined": true, "filled": true, "fill": true, "solid": true, "rounded": true, "duotone": true}
 
-func newLearner(l *Lexicon, vocabulary []string) *learner {
+func newLearner(ctx context.Context, l *Lexicon, vocabulary []string) (*learner, error) {
 	le := &learner{ids: map[string]int32{}, stems: map[string][]int32{}}
 	for _, w := range vocabulary {
 		le.id(w)
@@ -58,10 +60,15 @@ func newLearner(l *Lexicon, vocabulary []string) *learner {
 	inNames := int32(len(le.texts))
 	for _, p := range l.Projects {
 		for _, icon := range p.Icons {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			le.addIcon(icon)
 		}
 	}
-	le.addSynsets(l)
+	if err := le.addSynsets(ctx, l); err != nil {
+		return nil, err
+	}
 	le.known = make([]bool, len(le.texts))
 	for t, text := range le.texts {
 		le.known[t] = !slices.ContainsFunc(strings.Split(text, " "), func(w string) bool { id, ok := le.ids[w]; return !ok || id >= inNames })
@@ -70,10 +77,10 @@ func newLearner(l *Lexicon, vocabulary []string) *learner {
 			le.stems[stem] = append(le.stems[stem], int32(t))
 		}
 	}
-	return le
+	return le, ctx.Err()
 }
 
-// id numbers a word, and makes room for it in the lists.
+// id returns the number of a word, and makes room in the lists for a new one.
 func (le *learner) id(text string) int32 {
 	id, ok := le.ids[text]
 	if ok {
@@ -88,7 +95,7 @@ func (le *learner) id(text string) int32 {
 	return id
 }
 
-// put adds v to a list unless it was added last.
+// put appends v to a list unless it is the last element.
 func put(list *[]int32, v int32) {
 	if n := len(*list); n == 0 || (*list)[n-1] != v {
 		*list = append(*list, v)
@@ -120,7 +127,7 @@ func (le *learner) addIcon(icon Tagged) {
 	}
 }
 
-// addParts files an icon under the words of a tag of several.
+// addParts records an icon under the words of a tag of several words.
 func (le *learner) addParts(icon int32, tag string) {
 	parts := words(tag)
 	for _, w := range parts {
@@ -130,9 +137,12 @@ func (le *learner) addParts(icon int32, tag string) {
 	}
 }
 
-func (le *learner) addSynsets(l *Lexicon) {
+func (le *learner) addSynsets(ctx context.Context, l *Lexicon) error {
 	le.synsets = make([]synset, len(l.Synsets))
 	for i := range l.Synsets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		s := &le.synsets[i]
 		s.Synset = &l.Synsets[i]
 		for _, w := range s.Words {
@@ -143,6 +153,9 @@ func (le *learner) addSynsets(l *Lexicon) {
 		}
 	}
 	for _, word := range wordsOf(l.Senses) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		id := le.id(key(word))
 		for _, s := range l.Senses[word] {
 			if !slices.Contains(le.senses[id], s) {
@@ -151,11 +164,15 @@ func (le *learner) addSynsets(l *Lexicon) {
 		}
 	}
 	for i := range le.synsets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		le.addGloss(int32(i))
 	}
+	return nil
 }
 
-// addGloss files a synset under the words of its definition; the examples after it are left out.
+// addGloss records a synset under the words of its definition, without the examples after it.
 func (le *learner) addGloss(i int32) {
 	s := &le.synsets[i]
 	gloss, _, _ := strings.Cut(s.Gloss, "; \"")
@@ -167,7 +184,7 @@ func (le *learner) addGloss(i int32) {
 	}
 }
 
-// gathered is what is associated with one word, while it is found.
+// gathered collects the associations of one word.
 type gathered struct {
 	word, whole []float32
 	touched     []int32
@@ -182,7 +199,7 @@ func (g *gathered) at(to int32) *float32 {
 	if to < 0 {
 		v = &g.whole
 	}
-	return &(*v)[bare(to)]
+	return &(*v)[index(to)]
 }
 
 func (g *gathered) touch(to int32) *float32 {
@@ -197,10 +214,11 @@ func (g *gathered) add(to int32, n float32) { *g.touch(to) += n }
 
 func (g *gathered) max(to int32, p float32) { v := g.touch(to); *v = max(*v, p) }
 
-// or combines p with what there is as if either misled by itself.
+// or combines p with the previous value as independent evidence.
 func (g *gathered) or(to int32, p float32) { v := g.touch(to); *v = 1 - (1-*v)*(1-min(p, .98)) }
 
-// drain gives what was gathered, of at least a measure, in the order in which it was first, and forgets it.
+// drain passes the associations of at least a value to each, in the order in which they were added,
+// and resets g.
 func (g *gathered) drain(least float32, each func(assoc)) {
 	for _, to := range g.touched {
 		v := g.at(to)
@@ -212,7 +230,7 @@ func (g *gathered) drain(least float32, each func(assoc)) {
 	g.touched = g.touched[:0]
 }
 
-// forget leaves out what is not wanted.
+// forget removes associations for which unwanted returns true.
 func (g *gathered) forget(unwanted func(to int32) bool) {
 	g.touched = slices.DeleteFunc(g.touched, func(to int32) bool {
 		if !unwanted(to) {
@@ -223,7 +241,7 @@ func (g *gathered) forget(unwanted func(to int32) bool) {
 	})
 }
 
-// best drains the surest, these first.
+// best returns the most certain associations, in descending order, and resets g.
 func (g *gathered) best(least float32, most int) []assoc {
 	list := make([]assoc, 0, len(g.touched))
 	g.drain(least, func(x assoc) { list = append(list, x) })
@@ -231,7 +249,7 @@ func (g *gathered) best(least float32, most int) []assoc {
 	return slices.Clone(list[:min(len(list), most)])
 }
 
-// stop are words that say nothing alone: those of grammar and of definitions.
+// stop lists words without a meaning of their own: those of grammar and of definitions.
 var stop = func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(`the of and for with that this from are was has have had been being any all who whom which used use using into

@@ -16,8 +16,8 @@ const nouns = `  1 a licence
 00000003 03 n 01 skip 0 001 @ 00000002 n 0000 | a large bin
 `
 
-// folders are one of each kind.
-func folders(t testing.TB) []string {
+// folders makes a source of each kind.
+func folders(t testing.TB) (list []Folder) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"lucide/tags.json":       `{"trash": ["garbage", "delete"], "trash-2": ["garbage"], "house": ["home", 2]}`,
@@ -35,7 +35,10 @@ func folders(t testing.TB) []string {
 			t.Fatal(err)
 		}
 	}
-	return []string{filepath.Join(dir, "lucide"), filepath.Join(dir, "tabler"), filepath.Join(dir, "mdi"), filepath.Join(dir, "wordnet")}
+	for _, name := range []string{"lucide", "tabler", "mdi", "wordnet"} {
+		list = append(list, Folder{name, os.DirFS(filepath.Join(dir, name))})
+	}
+	return list
 }
 
 func TestLearn(t *testing.T) {
@@ -43,10 +46,10 @@ func TestLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meanings := l.Learn([]string{"2", "bin", "delete", "home", "house", "outline", "trash"})
+	meanings := learnt(t, l, []string{"2", "bin", "delete", "home", "house", "outline", "trash"})
 	for _, row := range []struct{ why, word, want string }{
 		{"a tag of lucide", "garbage", "=trash"},
-		{"its words", "garbage", "trash"},
+		{"the words of that name", "garbage", "trash"},
 		{"another tag of the same icon, which is a name elsewhere", "garbage", "delete"},
 		{"a tag of tabler", "house", "=home"},
 		{"an alias of Material Design Icons, less the style", "rubbish", "=delete"},
@@ -57,7 +60,7 @@ func TestLearn(t *testing.T) {
 	} {
 		got := texts(meanings[row.word])
 		if row.want != "" && !slices.Contains(got, row.want) || row.want == "" && len(got) > 0 {
-			t.Errorf("%s: %q means %q, want %q among them", row.why, row.word, got, row.want)
+			t.Errorf("%s: %q means %q, want %q included", row.why, row.word, got, row.want)
 		}
 	}
 	for word, list := range meanings {
@@ -69,7 +72,16 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// texts are meanings in short: "=trash can" is a whole name.
+func learnt(t *testing.T, l *Lexicon, vocabulary []string) map[string][]Meaning {
+	t.Helper()
+	meanings, err := l.Learn(t.Context(), vocabulary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meanings
+}
+
+// texts formats meanings; "=trash can" is a whole name.
 func texts(meanings []Meaning) (list []string) {
 	for _, m := range meanings {
 		list = append(list, strings.Repeat("=", map[bool]int{true: 1}[m.Whole])+m.Text)
@@ -83,11 +95,11 @@ func TestLearnIsDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	vocabulary := []string{"bin", "delete", "home", "house", "trash"}
-	want := l.Learn(vocabulary)
+	want := learnt(t, l, vocabulary)
 	for range 5 {
-		for word, list := range l.Learn(vocabulary) {
+		for word, list := range learnt(t, l, vocabulary) {
 			if !slices.Equal(list, want[word]) {
-				t.Fatalf("%q: %v, and before %v", word, list, want[word])
+				t.Fatalf("%q: %v, and %v before", word, list, want[word])
 			}
 		}
 	}
@@ -100,23 +112,23 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(all[1:], second); err != nil || string(first.Sum(nil)) == string(second.Sum(nil)) {
-		t.Errorf("%v; other sources must give another digest", err)
+		t.Errorf("error %v, or the same digest for other sources", err)
 	}
-	for why, text := range map[string]string{"no JSON": "{", "a list": "[]", "no icons": "{}"} {
+	for why, text := range map[string]string{"not JSON": "{", "a list": "[]", "no icons": "{}"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "tags.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open([]string{dir}, sha256.New()); !errors.Is(err, ErrSource) {
+		if _, err := Open([]Folder{{dir, os.DirFS(dir)}}, sha256.New()); !errors.Is(err, ErrSource) {
 			t.Errorf("%s: %v, want ErrSource", why, err)
 		}
 	}
-	if _, err := Open([]string{t.TempDir()}, sha256.New()); !errors.Is(err, ErrSource) {
+	if _, err := Open([]Folder{{"empty", os.DirFS(t.TempDir())}}, sha256.New()); !errors.Is(err, ErrSource) {
 		t.Errorf("an empty folder: %v, want ErrSource", err)
 	}
 }
 
-// What is read as WordNet has no link that leads out of it.
+// FuzzWordNet checks that no link in accepted WordNet data leads out of it.
 func FuzzWordNet(f *testing.F) {
 	f.Add(nouns)
 	f.Add("00000001 03 n ff x 0")

@@ -2,7 +2,7 @@ package lexicon
 
 import "strings"
 
-// relate gathers the words that the dictionary relates to t, the less the rarer the sense in which it does.
+// relate gathers the words that the dictionary relates to t. Rarer senses count less.
 func (le *learner) relate(r *gathered, t int32) {
 	sure := float32(1)
 	for _, s := range le.senses[t] {
@@ -55,7 +55,7 @@ func (le *learner) relateSense(r *gathered, t, s int32, sure float32) {
 	}
 }
 
-// relateSet gathers the words of a synset, and the parts of those that are phrases.
+// relateSet gathers the words of a synset, and the words of its phrases.
 func (le *learner) relateSet(r *gathered, t, s int32, sure float32) {
 	if sure < leastRelated {
 		return
@@ -76,7 +76,8 @@ func (le *learner) relateSet(r *gathered, t, s int32, sure float32) {
 	}
 }
 
-// relateGlosses gathers words whose first sense is defined by t; a short definition says more by each of its words.
+// relateGlosses gathers words with t in the definition of their first sense. The shorter a
+// definition, the more each of its words counts.
 func (le *learner) relateGlosses(r *gathered, t int32) {
 	if len(le.glossed[t]) >= maxGlossed {
 		return

@@ -2,33 +2,36 @@ package lexicon
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 )
 
 // open reads one folder.
-func (l *Lexicon) open(folder string, sum hash.Hash) error {
+func (l *Lexicon) open(from Folder, sum hash.Hash) error {
 	for _, kind := range kinds {
-		path := filepath.Join(folder, kind.file)
-		if _, err := os.Stat(path); err != nil {
+		switch _, err := fs.Stat(from.Files, kind.file); {
+		case errors.Is(err, fs.ErrNotExist):
 			continue
-		}
-		if err := digest(sum, kind.name, path); err != nil {
+		case err != nil:
 			return err
 		}
-		return kind.read(l, path)
+		if err := digest(sum, kind.name, from, kind.file); err != nil {
+			return err
+		}
+		return kind.read(l, from, kind.file)
 	}
-	return fmt.Errorf("%w: it has neither a tags.json, an icons.json, a meta.json nor a dict/data.noun", ErrSource)
+	return fmt.Errorf("%w: it must have a tags.json, icons.json, meta.json or dict/data.noun", ErrSource)
 }
 
-func digest(sum hash.Hash, kind, path string) error {
+func digest(sum hash.Hash, kind string, from Folder, path string) error {
 	fmt.Fprintf(sum, "%s\n", kind)
-	f, err := os.Open(path)
+	f, err := from.Files.Open(path)
 	if err != nil {
 		return err
 	}
@@ -37,7 +40,7 @@ func digest(sum hash.Hash, kind, path string) error {
 	return err
 }
 
-// A word is a tag as projects have them: some are numbers, a few are missing.
+// A word is a tag in a project's file. Some are numbers, and a few are null.
 type word string
 
 func (w *word) UnmarshalJSON(b []byte) error {
@@ -54,45 +57,45 @@ func (w *word) UnmarshalJSON(b []byte) error {
 }
 
 // readTags reads lucide's form: {"house": ["home", "living"]}.
-func (l *Lexicon) readTags(path string) error {
+func (l *Lexicon) readTags(from Folder, path string) error {
 	var icons map[string][]word
-	if err := readJSON(path, &icons); err != nil {
+	if err := readJSON(from, path, &icons); err != nil {
 		return err
 	}
-	return l.add(path, icons)
+	return l.add(from, icons)
 }
 
 // readIcons reads tabler's form: {"home": {"category": "Buildings", "tags": ["house"]}}.
-func (l *Lexicon) readIcons(path string) error {
+func (l *Lexicon) readIcons(from Folder, path string) error {
 	var file map[string]struct{ Tags []word }
-	if err := readJSON(path, &file); err != nil {
+	if err := readJSON(from, path, &file); err != nil {
 		return err
 	}
 	icons := map[string][]word{}
 	for name, about := range file {
 		icons[name] = about.Tags
 	}
-	return l.add(path, icons)
+	return l.add(from, icons)
 }
 
 // readMeta reads the form of Material Design Icons: [{"name": "home", "aliases": ["house"]}].
-func (l *Lexicon) readMeta(path string) error {
+func (l *Lexicon) readMeta(from Folder, path string) error {
 	var file []struct {
 		Name    string
 		Aliases []word
 	}
-	if err := readJSON(path, &file); err != nil {
+	if err := readJSON(from, path, &file); err != nil {
 		return err
 	}
 	icons := map[string][]word{}
 	for _, about := range file {
 		icons[about.Name] = about.Aliases
 	}
-	return l.add(path, icons)
+	return l.add(from, icons)
 }
 
-func (l *Lexicon) add(path string, icons map[string][]word) error {
-	p := Project{Name: filepath.Base(filepath.Dir(path))}
+func (l *Lexicon) add(from Folder, icons map[string][]word) error {
+	p := Project{Name: filepath.Base(from.Name)}
 	for _, name := range slices.Sorted(maps.Keys(icons)) {
 		tagged := Tagged{Name: name}
 		for _, w := range icons[name] {
@@ -107,8 +110,8 @@ func (l *Lexicon) add(path string, icons map[string][]word) error {
 	return nil
 }
 
-func readJSON(path string, into any) error {
-	data, err := os.ReadFile(path)
+func readJSON(from Folder, path string, into any) error {
+	data, err := fs.ReadFile(from.Files, path)
 	if err == nil {
 		err = json.Unmarshal(data, into)
 	}

@@ -5,23 +5,25 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 )
 
-// A Synset is a set of words with one meaning, in WordNet's sense (wndb(5WN)). Links are other synsets, by index.
+// A Synset is a set of words with one meaning, as in WordNet (wndb(5WN)). Links refer to other
+// synsets by index.
 type Synset struct {
-	Words   []string // as WordNet has them, with spaces; the first is the most common
+	Words   []string // as in WordNet, with spaces; the first is the most common
 	Gloss   string
-	Broader []int32 // what this is a kind of, or an instance of
-	Near    []int32 // similar, derived, pertaining, causes: about the same thing
-	Part    []int32 // wholes that this is a part, member or substance of
-	Topic   []int32 // the field that this is a term of
+	Broader []int32 // this is a kind or an instance of these
+	Near    []int32 // similar, derived, pertaining, causes: about the same subject
+	Part    []int32 // this is a part, member or substance of these
+	Topic   []int32 // this is a term of these fields
 }
 
-// pointers maps WordNet's pointer symbols to the links that we keep; the others are their reverse, or say nothing to a searcher.
+// pointers maps WordNet's pointer symbols to links. The other symbols are reverse links, or of no
+// use for a search.
 var pointers = map[string]func(*Synset) *[]int32{
 	"@": (*Synset).broader, "@i": (*Synset).broader,
 	"&": (*Synset).near, "+": (*Synset).near, `\`: (*Synset).near, "^": (*Synset).near, ">": (*Synset).near, "=": (*Synset).near, "$": (*Synset).near, "*": (*Synset).near,
@@ -34,13 +36,13 @@ func (s *Synset) near() *[]int32    { return &s.Near }
 func (s *Synset) part() *[]int32    { return &s.Part }
 func (s *Synset) topic() *[]int32   { return &s.Topic }
 
-// A place is where a synset is: its file and its offset there, by which others point at it.
+// A place identifies a synset by its file and its offset there, which pointers use.
 type place struct {
 	pos    byte
 	offset string
 }
 
-// A link is a pointer that is not resolved yet.
+// A link is an unresolved pointer.
 type link struct {
 	from   int32
 	symbol string
@@ -54,10 +56,10 @@ type wordnet struct {
 	links   []link
 }
 
-func (l *Lexicon) readWordNet(path string) error {
+func (l *Lexicon) readWordNet(from Folder, noun string) error {
 	w := wordnet{at: map[place]int32{}}
 	for _, pos := range []string{"noun", "verb", "adj", "adv"} {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "data."+pos))
+		data, err := fs.ReadFile(from.Files, path.Join(path.Dir(noun), "data."+pos))
 		if err != nil {
 			return err
 		}
@@ -67,7 +69,7 @@ func (l *Lexicon) readWordNet(path string) error {
 	}
 	l.Synsets, l.Senses = w.resolved(), map[string][]int32{}
 	for _, pos := range []string{"noun", "verb", "adj", "adv"} {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "index."+pos))
+		data, err := fs.ReadFile(from.Files, path.Join(path.Dir(noun), "index."+pos))
 		if err != nil {
 			return err
 		}
@@ -144,7 +146,7 @@ func (w *wordnet) line(text string) error {
 	return nil
 }
 
-// posOf is the file of a part of speech: satellites stand among the adjectives.
+// posOf returns the file of a part of speech: adjective satellites are in the file of adjectives.
 func posOf(pos byte) byte {
 	if pos == 's' {
 		return 'a'
@@ -152,13 +154,13 @@ func posOf(pos byte) byte {
 	return pos
 }
 
-// lemma is a word less the mark that says where an adjective stands, "afraid(p)".
+// lemma returns a word without its syntactic marker, as in "afraid(p)".
 func lemma(word string) string {
 	word, _, _ = strings.Cut(word, "(")
 	return strings.ReplaceAll(word, "_", " ")
 }
 
-// resolved gives the synsets with their links; those that lead nowhere are left out.
+// resolved returns the synsets with their links, without links to missing synsets.
 func (w *wordnet) resolved() []Synset {
 	for _, l := range w.links {
 		if to, ok := w.at[l.to]; ok {

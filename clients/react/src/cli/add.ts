@@ -7,22 +7,22 @@ import { oneLine, Refusal, status } from './refusal';
 import type { Settings } from './settings';
 import type { Terminal } from './terminal';
 
-/** What every command works with. */
+/** The context of a command. */
 export interface Call {
   settings: Settings;
   api: Api;
   terminal: Terminal;
 }
 
-/** Copies icons in. One that can't be had does not keep the others from it. */
+/** Copies icons in. A failure of one icon does not affect the others. */
 export async function add(call: Call): Promise<number> {
   if (!call.settings.words.length)
-    throw new Refusal('add what? For example: iconedge-react add mdi/home', status.usage);
+    throw new Refusal('add needs the name of an icon, for example: iconedge-react add mdi/home', status.usage);
   const words = [...new Set(call.settings.words)];
   return finish(call, await each(call, words, async (word) => place(call, parseRef(word), call.settings)));
 }
 
-/** Copies again what is in the folder (or what is named), as the service has it now. */
+/** Copies the icons in the folder (or the named ones) again, in their current form. */
 export async function update(call: Call): Promise<number> {
   const list = await chosen(call);
   return finish(
@@ -31,7 +31,7 @@ export async function update(call: Call): Promise<number> {
   );
 }
 
-/** The copied icons that the words name; all, without words. */
+/** The named ones of the copied icons; all without names. */
 export async function chosen({ settings }: Call) {
   const list = await copied(settings.out);
   const names = new Set(settings.words.map((word) => refText(parseRef(word))));
@@ -42,7 +42,7 @@ export async function chosen({ settings }: Call) {
   return asked.size ? list.filter((file) => asked.has(refText(file))) : list;
 }
 
-/** Does one thing to each of a list, says what went wrong, and returns how often something did. */
+/** Runs a function for each element of a list, prints the errors, and returns their number. */
 export async function each<T>(
   { terminal }: Call,
   list: T[],
@@ -82,7 +82,7 @@ async function place(call: Call, ref: Ref, { out, format, dryRun, force }: Setti
   const stands = await standing(path, text);
   if (stands === 'same') return terminal.say(`same     ${path}`);
   if (stands === 'changed' && !force && !(await mayOverwrite(terminal, path, dryRun)))
-    return terminal.say(`kept     ${path} (it differs: changed by hand; --force overwrites it)`);
+    return terminal.say(`kept     ${path} (changed by hand; --force overwrites it)`);
   if (!dryRun) await write(path, text);
   terminal.say(`${dryRun ? 'would ' : ''}${stands === 'new' ? 'add     ' : 'update  '} ${path}`);
 }

@@ -1,7 +1,7 @@
 import { oneLine, Refusal } from './refusal';
 import { isKey, refText, type Ref } from './ref';
 
-/** One icon, as much of it as is copied. */
+/** The parts of an icon that are copied. */
 export interface Icon extends Ref {
   svg: string;
   license: string;
@@ -10,21 +10,21 @@ export interface Icon extends Ref {
   commercial: boolean;
 }
 
-/** What the client needs of the world; tests give it another. */
+/** The functions that tests replace. */
 export interface World {
   fetch: typeof fetch;
   sleep: (milliseconds: number) => Promise<unknown>;
   say: (words: string) => void;
 }
 
-const patience = 10_000; // milliseconds for a whole answer
-const longestWait = 60; // seconds: the service's limits are of any 60 seconds
-const waits = 5; // a limit that still holds after so many is not this client's
+const timeout = 10_000; // milliseconds, for a whole response
+const longestWait = 60; // seconds; the service counts limits over 60 seconds
+const waits = 5; // after so many waits, other clients must be using up the limit
 
-/** Asks an edge. Whatever it answers is foreign: it is checked here, and none of its words are shown raw. */
+/** The client of an edge's API. It checks every response, and prints no text of it without removing control characters. */
 export class Api {
   readonly #base: string;
-  #away: Refusal | undefined; // set once a call waited in vain: twenty icons must not wait for it one after the other
+  #away: Refusal | undefined; // set after a timeout, so that twenty icons do not time out one after the other
 
   constructor(
     base: string,
@@ -32,7 +32,7 @@ export class Api {
     readonly world: World,
   ) {
     if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol))
-      throw new Refusal(`the API's address ${JSON.stringify(base)} is not one of http or https`, 2);
+      throw new Refusal(`the API's address ${JSON.stringify(base)} must begin with http:// or https://`, 2);
     this.#base = base.replace(/\/+$/, '') + '/api/v1';
   }
 
@@ -41,7 +41,7 @@ export class Api {
     const { svg, license, metadata } = await this.#get(`/icon/${refText(ref)}`, `no icon ${refText(ref)}`);
     const more = record(metadata);
     if (typeof svg !== 'string' || typeof license !== 'string' || typeof more.attribution !== 'string')
-      throw new Refusal('the API answers with something that is not an icon');
+      throw new Refusal('the response of the API is not an icon');
     const url = oneLine(String(record(more.license).url ?? ''));
     return {
       ...ref,
@@ -58,7 +58,7 @@ export class Api {
     const names = new Set<string>();
     for (let page = 1, pages = 1; page <= pages; page++) {
       const answer = await this.#get(`/packs/${pack}?per_page=1000&page=${page}`, `no pack ${pack}`);
-      if (!Array.isArray(answer.icons)) throw new Refusal('the API answers with something that is not a pack');
+      if (!Array.isArray(answer.icons)) throw new Refusal('the response of the API is not a pack');
       const listed = [...answer.icons.map((icon) => record(icon).name), ...Object.keys(record(answer.aliases))];
       listed.filter(isKey).forEach((name) => names.add(name));
       pages = Math.min(Number(answer.pages) || 1, 1000);
@@ -79,7 +79,7 @@ export class Api {
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
     try {
-      return await this.world.fetch(this.#base + path, { headers, signal: AbortSignal.timeout(patience) });
+      return await this.world.fetch(this.#base + path, { headers, signal: AbortSignal.timeout(timeout) });
     } catch (error) {
       throw this.#silent(error);
     }
@@ -88,7 +88,7 @@ export class Api {
   #silent(error: unknown): Refusal {
     const cause = record(record(error).cause);
     const why = cause.code ?? cause.message ?? record(error).name; // ECONNREFUSED, bad port, TimeoutError
-    const refusal = new Refusal(`no answer from ${this.#base} (${oneLine(String(why))})`);
+    const refusal = new Refusal(`no response from ${this.#base} (${oneLine(String(why))})`);
     if (record(error).name === 'TimeoutError') this.#away = refusal;
     return refusal;
   }
@@ -105,14 +105,14 @@ export class Api {
   async #read(answer: Response, missing: string): Promise<Record<string, unknown>> {
     if (answer.status === 404) throw new Refusal(`the API has ${missing}`);
     if (answer.status === 429) throw new Refusal('the rate limit of the API is reached; try again later');
-    if (!answer.ok) throw new Refusal(`the API answers with status ${answer.status}`);
+    if (!answer.ok) throw new Refusal(`the API responded with status ${answer.status}`);
     const text = await answer.text().catch((error: unknown) => {
       throw this.#silent(error);
     });
     try {
       return record(JSON.parse(text));
     } catch {
-      throw new Refusal('the API answers with something that is not JSON');
+      throw new Refusal('the response of the API is not JSON');
     }
   }
 }

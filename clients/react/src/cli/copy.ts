@@ -5,33 +5,33 @@ import { isKey, refText, type Ref } from './ref';
 import { oneLine } from './refusal';
 import { seal, unsealed } from './seal';
 
-/** What a copied file says of itself in its first line. */
+/** The credit in the first line of a copied file. */
 export interface Credit extends Ref {
   attribution: string;
   license: string;
 }
 
-/** Writes the file for an icon: its credit, and the drawing as a component or as it is. */
+/** Returns the file for an icon: its credit, and the SVG as a component or unchanged. */
 export function copy(icon: Icon, format: Format): string {
-  const drawing = render(icon.svg); // refuses what is no drawing, whatever the format
+  const jsx = render(icon.svg); // rejects an unsafe SVG, whatever the format
   const link = icon.licenseUrl && ` (${icon.licenseUrl})`;
   const terms = icon.commercial ? '' : ', not for commercial use';
   const credit = oneLine(`${refText(icon)}: ${icon.attribution}, license ${icon.license}${link}${terms}`);
   if (format === 'svg') return seal(`${xmlComment(credit)}${xmlComment(unsealed)}${bare(icon.svg)}\n`);
-  return seal(`// ${credit}\n// ${unsealed}\n${module(componentName(icon.pack, icon.name), drawing, format)}`);
+  return seal(`// ${credit}\n// ${unsealed}\n${module(componentName(icon.pack, icon.name), jsx, format)}`);
 }
 
-// "--" would end a comment of XML (section 2.5), and a hyphen at its end would be part of one.
+// "--" is not allowed in an XML comment (section 2.5), nor is a hyphen at its end.
 const xmlComment = (words: string) => `<!-- ${words.replace(/-(?=-)/g, '- ')} -->\n`;
 
-/** A drawing without its XML declaration, which may stand at the very front alone (XML 1.0, section 2.8). */
+/** An SVG without its XML declaration, which is only allowed at the very beginning of a file (XML 1.0, section 2.8). */
 const bare = (svg: string) =>
   svg
     .replace(/^\s*<\?xml\s[^]*?\?>/, '')
     .replace(/\r\n?/g, '\n')
     .trim();
 
-/** Reads the credit of a copied file; undefined when it has none. */
+/** Parses the credit of a copied file; undefined if there is none. */
 export function credit(text: string): Credit | undefined {
   const match = /^(?:\/\/|<!--) ([a-z0-9-]+)\/([a-z0-9-]+): (.*), license (.*?)(?: -->)?\r?$/m.exec(
     text.split('\n', 1)[0]!,

@@ -6,7 +6,7 @@ import type { Format } from './jsx/module';
 import { isKey, type Ref } from './ref';
 import { intact } from './seal';
 
-/** How a file stands to what would be written: not there, the same, as the command left it, or changed by hand. */
+/** A file compared with its new content: missing, equal, unchanged since this command wrote it, or changed by hand. */
 export type Standing = 'new' | 'same' | 'old' | 'changed';
 
 /** A copied icon in the folder. */
@@ -16,10 +16,10 @@ export interface Copied extends Credit {
   format: Format;
 }
 
-/** Where an icon is copied to: a folder a pack, so that no two icons share a file. */
+/** The path of a copied icon. Each pack has a folder, so no two icons share a file. */
 export const pathOf = (out: string, { pack, name }: Ref, format: Format) => join(out, pack, `${name}.${format}`);
 
-/** Reads a file; undefined when there is none. */
+/** Reads a file; undefined if it does not exist. */
 export async function read(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -29,7 +29,7 @@ export async function read(path: string): Promise<string | undefined> {
   }
 }
 
-/** Compares a file with what would be written. */
+/** Compares a file with its new content. */
 export async function standing(path: string, next: string): Promise<Standing> {
   const now = await read(path);
   if (now === undefined) return 'new';
@@ -37,7 +37,7 @@ export async function standing(path: string, next: string): Promise<Standing> {
   return intact(now) ? 'old' : 'changed';
 }
 
-/** Writes a file whole or not at all: another reader sees the old one or the new one (rename, POSIX.1-2017). */
+/** Writes a file atomically: readers see the old or the new content (rename, POSIX.1-2017). */
 export async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const part = join(dirname(path), `.${randomUUID()}.part`);
@@ -49,7 +49,7 @@ export async function write(path: string, text: string): Promise<void> {
   }
 }
 
-/** The icons that were copied into a folder, in the order of their names. */
+/** The icons in a folder, in the order of their names. */
 export async function copied(out: string): Promise<Copied[]> {
   const list: Copied[] = [];
   for (const pack of (await entries(out)).filter(isKey)) {

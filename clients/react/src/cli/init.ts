@@ -3,10 +3,10 @@ import { read, write } from './files';
 import { Refusal, status } from './refusal';
 import { configFile, defaults, type Config } from './settings';
 
-/** Writes the config file, with what the options say; a person at a terminal is asked for the rest. */
+/** Writes the config file from the options. On a terminal it asks the user to confirm or change each value. */
 export async function init({ settings, terminal }: Call): Promise<number> {
   if ((await read(configFile)) !== undefined && !settings.force)
-    throw new Refusal(`${configFile} is there already; --force overwrites it`);
+    throw new Refusal(`${configFile} exists already; --force overwrites it`);
   const config: Record<string, unknown> = {};
   for (const key of Object.keys(defaults) as (keyof Config)[]) {
     const preset = settings[key];
@@ -22,8 +22,8 @@ export async function init({ settings, terminal }: Call): Promise<number> {
 
 const questions: Record<keyof Config, string> = {
   api: "The service's address, before /api/v1?",
-  out: 'Where to copy icons to?',
-  format: 'As tsx, jsx or svg?',
+  out: 'Folder for the icons?',
+  format: 'Format: tsx, jsx or svg?',
   commercial: 'Refuse icons that may not be used commercially?',
-  index: 'Keep an index file of all components?',
+  index: 'Maintain an index file of all components?',
 };

@@ -7,7 +7,7 @@ import { seal, unsealed } from './seal';
 import type { Settings } from './settings';
 import type { Terminal } from './terminal';
 
-/** Writes the lists of what was copied: the credits, and the index file where the config asks for it. */
+/** Writes the credits of all copied icons and, if the config has index, the index file. */
 export async function keepLists({ out, index, force }: Settings, terminal: Terminal): Promise<void> {
   const list = await copied(out);
   await keep(join(out, 'CREDITS.txt'), credits(list), list.length === 0);
@@ -15,7 +15,7 @@ export async function keepLists({ out, index, force }: Settings, terminal: Termi
   for (const format of ['tsx', 'jsx'] as const) {
     const own = components.filter((icon) => icon.format === format);
     const path = join(out, format === 'tsx' ? 'index.ts' : 'index.js');
-    // An index of ours is kept true even by a call that does not ask for one.
+    // An existing index of this command is updated even without the option.
     if (index || (await standing(path, '')) === 'old') await keep(path, exported(own), own.length === 0);
   }
 
@@ -28,7 +28,7 @@ export async function keepLists({ out, index, force }: Settings, terminal: Termi
   }
 }
 
-/** The credits of what was copied, a paragraph for each attribution: what most licences ask a product to show. */
+/** The credits, a paragraph for each attribution. Most licences require a product to show them. */
 export function credits(list: Copied[]): string {
   const paragraphs = new Map<string, string[]>();
   for (const icon of list) {
@@ -39,7 +39,7 @@ export function credits(list: Copied[]): string {
   return seal(`Icons in this folder\n(${unsealed})\n${text}`);
 }
 
-/** A module that exports every component by its name; two of one name are told apart by a number. */
+/** A module that exports every component by its name. Repeated names get a number. */
 export function exported(list: Copied[]): string {
   const names = new Set<string>();
   const lines = list.map(({ pack, name }) => {

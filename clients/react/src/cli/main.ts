@@ -24,12 +24,12 @@ async function run(args: string[]): Promise<number> {
   const command = commands.get(name ?? '');
   if (!command)
     throw new Refusal(
-      `${name ? `there is no command ${JSON.stringify(name)}` : 'which command?'} See --help`,
+      `${name ? `there is no command ${JSON.stringify(name)}` : 'no command given'}; see --help`,
       status.usage,
     );
-  const said = await settings(parsed, process.env);
+  const chosen = await settings(parsed, process.env);
   const world = { fetch, sleep, say: terminal.fail };
-  return command({ settings: said, api: new Api(said.api, process.env.ICONEDGE_LICENSE_TOKEN, world), terminal });
+  return command({ settings: chosen, api: new Api(chosen.api, process.env.ICONEDGE_LICENSE_TOKEN, world), terminal });
 }
 
 run(process.argv.slice(2)).then(

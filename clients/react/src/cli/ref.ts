@@ -6,14 +6,14 @@ export interface Ref {
   name: string;
 }
 
-// The service's own rule (docs/api.md): with it a name is safe in an address, in a path and in TypeScript.
+// The service's own rule (docs/api.md). It makes a name safe in an address, in a path and in TypeScript.
 const key = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Whether a word is a pack's key or an icon's name. */
 export const isKey = (word: unknown): word is string =>
   typeof word === 'string' && word.length <= 128 && key.test(word);
 
-/** Reads "pack/name", or refuses it. */
+/** Parses "pack/name"; throws a Refusal otherwise. */
 export function parseRef(word: string): Ref {
   const [pack, name, more] = word.split('/');
   if (!isKey(pack) || !isKey(name) || more !== undefined)
@@ -23,5 +23,5 @@ export function parseRef(word: string): Ref {
   return { pack, name };
 }
 
-/** The form that {@link parseRef} reads. */
+/** The form that {@link parseRef} parses. */
 export const refText = ({ pack, name }: Ref) => `${pack}/${name}`;

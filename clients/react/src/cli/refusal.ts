@@ -1,7 +1,7 @@
-/** What the command ends with, documented in docs/react.md. */
+/** The exit statuses, documented in docs/react.md. */
 export const status = { done: 0, failed: 1, usage: 2, differs: 3 } as const;
 
-/** An error that is an answer to the person who typed the command: its message is all that is said. */
+/** An error for the user: the command prints its message, without a stack trace. */
 export class Refusal extends Error {
   constructor(
     message: string,
@@ -11,5 +11,5 @@ export class Refusal extends Error {
   }
 }
 
-/** Makes foreign words fit for one line of a terminal, a text or a comment: what controls those is a space. */
+/** Makes a foreign text fit for one line of a terminal, a file or a comment: control characters become a space. */
 export const oneLine = (words: string) => words.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ').trim();

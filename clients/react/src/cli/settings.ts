@@ -3,27 +3,27 @@ import { read } from './files';
 import type { Format } from './jsx/module';
 import { Refusal, status } from './refusal';
 
-/** The name of the config file, looked for where the command is run. */
+/** The name of the config file in the working folder. */
 export const configFile = 'iconedge.json';
 
-/** What the config file may say. */
+/** The content of the config file. */
 export interface Config {
   api: string;
   out: string;
   format: Format;
-  commercial: boolean; // refuse icons that may not be used commercially
-  index: boolean; // keep an index file of the components
+  commercial: boolean; // reject icons that may not be used commercially
+  index: boolean; // maintain an index file of the components
 }
 
-/** What one call is to do: the config with the call's options over it, and those that are of a call alone. */
+/** The settings of one call: the config, overridden by options, and the options that the config cannot have. */
 export interface Settings extends Config {
   words: string[];
   dryRun: boolean;
   force: boolean;
-  file: string; // of types
+  file: string; // output of types
 }
 
-/** Where `iconedge run` listens: a host that nobody else holds. */
+/** The default address of `iconedge run`, on this machine. */
 export const defaults: Config = {
   api: 'http://127.0.0.1:8080',
   out: 'src/icons',
@@ -45,7 +45,7 @@ export const options = {
   version: { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
-/** Reads the words after the command's name. */
+/** Parses the command line. */
 export function parse(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true, strict: true });
@@ -54,12 +54,12 @@ export function parse(args: string[]) {
   }
 }
 
-/** Puts together what was said: options win over the environment, that over the config file, that over the defaults. */
+/** Combines all settings: options override the environment, the environment the config file, and that the defaults. */
 export async function settings(parsed: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): Promise<Settings> {
   const { values, positionals } = parsed;
-  const { 'dry-run': dryRun = false, force = false, file = 'src/iconedge-names.d.ts', ...said } = values;
+  const { 'dry-run': dryRun = false, force = false, file = 'src/iconedge-names.d.ts', ...given } = values;
   const config = checked(
-    { ...(await configured()), ...(env.ICONEDGE_API ? { api: env.ICONEDGE_API } : {}), ...said },
+    { ...(await configured()), ...(env.ICONEDGE_API ? { api: env.ICONEDGE_API } : {}), ...given },
     'an option',
   );
   return { ...defaults, ...config, words: positionals, dryRun, force, file };
@@ -76,18 +76,17 @@ async function configured(): Promise<Partial<Config>> {
   }
 }
 
-/** Refuses what a config can't mean: a word misspelt would else be a rule that is not kept. */
+/** Checks a config. Unknown keys are errors, because a misspelt key would be a rule without effect. */
 function checked(config: Record<string, unknown>, where: string): Partial<Config> {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config ?? {})) {
     if (key === '$schema' || key === 'help' || key === 'version') continue;
-    if (!(key in defaults))
-      throw new Refusal(`${where} says ${JSON.stringify(key)}, which means nothing`, status.usage);
+    if (!(key in defaults)) throw new Refusal(`${where} has an unknown key ${JSON.stringify(key)}`, status.usage);
     const wanted = typeof defaults[key as keyof Config];
-    if (typeof value !== wanted) throw new Refusal(`${where} gives ${key} no ${wanted}`, status.usage);
+    if (typeof value !== wanted) throw new Refusal(`${where}: ${key} must be a ${wanted}`, status.usage);
     if (key === 'format' && !['tsx', 'jsx', 'svg'].includes(value as string))
-      throw new Refusal('format is tsx, jsx or svg', status.usage);
-    if (value === '') throw new Refusal(`${where} gives ${key} nothing`, status.usage);
+      throw new Refusal('format must be tsx, jsx or svg', status.usage);
+    if (value === '') throw new Refusal(`${where}: ${key} must not be empty`, status.usage);
     kept[key] = value;
   }
   return kept;

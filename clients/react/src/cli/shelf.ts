@@ -6,7 +6,7 @@ import { refText } from './ref';
 import { Refusal, status } from './refusal';
 import { intact } from './seal';
 
-/** Lists what was copied, with its licence; where the config asks for commercial use, what may not be used is a failure. */
+/** Lists the copied icons with their licences. With `commercial`, an icon that may not be used commercially is a failure. */
 export async function list(call: Call): Promise<number> {
   let failed = 0;
   for (const file of await chosen(call)) {
@@ -18,7 +18,7 @@ export async function list(call: Call): Promise<number> {
   return failed ? status.failed : status.done;
 }
 
-/** Shows what `update` would change. */
+/** Shows the changes that `update` would make. */
 export async function diff(call: Call): Promise<number> {
   let differing = 0;
   const failed = await each(
@@ -37,7 +37,7 @@ export async function diff(call: Call): Promise<number> {
   return differing ? status.differs : status.done;
 }
 
-/** The lines that differ, between the first and the last that do. */
+/** The lines from the first to the last difference. */
 export function changes(now: string, next: string): string {
   const [old, young] = [now.split('\n'), next.split('\n')];
   let head = 0;
@@ -48,11 +48,11 @@ export function changes(now: string, next: string): string {
   return [`@@ line ${head + 1} @@`, ...part(old, '-'), ...part(young, '+')].join('\n');
 }
 
-/** Takes copied icons away again; those changed by hand only by force. */
+/** Removes copied icons; those that were changed by hand only with --force. */
 export async function remove(call: Call): Promise<number> {
   const { settings, terminal } = call;
   if (!settings.words.length)
-    throw new Refusal('remove what? For example: iconedge-react remove mdi/home', status.usage);
+    throw new Refusal('remove needs the name of an icon, for example: iconedge-react remove mdi/home', status.usage);
   for (const file of await chosen(call)) {
     if (!intact(file.text) && !settings.force) {
       terminal.say(`kept     ${file.path} (changed by hand; --force removes it)`);

@@ -1,14 +1,14 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Where words go to and answers come from. */
+/** Output, and questions to the user. */
 export interface Terminal {
   say(words: string): void;
   fail(words: string): void;
-  /** Asks a person; where there is none, the answer is the preset one. */
+  /** Asks the user. Without a terminal the answer is the preset. */
   ask(question: string, preset: string): Promise<string>;
 }
 
-/** The process's own. It asks only when both ends are a terminal. */
+/** The terminal of the process. It asks only if both stdin and stdout are terminals. */
 export const terminal: Terminal = {
   say: (words) => void process.stdout.write(words + '\n'),
   fail: (words) => void process.stderr.write(`iconedge-react: ${words}\n`),

@@ -4,10 +4,11 @@ import { isKey } from './ref';
 import { Refusal, status } from './refusal';
 import { seal, unsealed } from './seal';
 
-/** Writes a declaration with the names of packs, to which `<Icon>` then holds its pack and name. */
+/** Writes a declaration of the names in packs; TypeScript then checks pack and name of `<Icon>`. */
 export async function types({ settings, api, terminal }: Call): Promise<number> {
   const packs = [...new Set(settings.words)].sort();
-  if (!packs.length) throw new Refusal('types of which packs? For example: iconedge-react types mdi', status.usage);
+  if (!packs.length)
+    throw new Refusal('types needs the key of a pack, for example: iconedge-react types mdi', status.usage);
   const names: Record<string, string[]> = {};
   for (const pack of packs) {
     if (!isKey(pack)) throw new Refusal(`${JSON.stringify(pack)} is not the key of a pack`);
@@ -22,7 +23,7 @@ export async function types({ settings, api, terminal }: Call): Promise<number> 
   return status.done;
 }
 
-/** The declaration: names are keys (see isKey), so none can be anything but a string of TypeScript. */
+/** The declaration. Names are keys (see isKey), so they are safe in a string of TypeScript. */
 export function declaration(names: Record<string, string[]>): string {
   const packs = Object.entries(names).map(
     ([pack, list]) => `    "${pack}":\n${list.map((name) => `      | "${name}"\n`).join('') || '      never\n'}`,

@@ -24,7 +24,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
     close();
   });
 
-  /** Opens the site; at the end neither the console nor the policy has anything to say but what is expected. */
+  /** Opens the site. At the end, console and policy have no messages except the expected ones. */
   async function visit(
     act: (page: Awaited<ReturnType<typeof open>>['page']) => Promise<void>,
     expected: unknown[] = [],
@@ -203,13 +203,13 @@ describe.each(reacts)('React %s, in a browser', (react) => {
   });
 
   test('unknown and failing icons: a box, or the fallback; a 404 is remembered, a failure is not', async () => {
-    const drawings: Parameters<typeof fakeCDN>[0] = {
+    const svgs: Parameters<typeof fakeCDN>[0] = {
       '/a/broken.svg': 500,
       '/a/html.svg': '<!doctype html><p>hello',
       '/a/cut.svg': (response) => response.destroy(),
       '/a/good.svg': square,
     };
-    const cdn = await fakeCDN(drawings);
+    const cdn = await fakeCDN(svgs);
     const box = { pack: 'a', size: 30 };
     await visit(
       async (page) => {
@@ -239,14 +239,14 @@ describe.each(reacts)('React %s, in a browser', (react) => {
         expect(boxes).toEqual(Array(6).fill([30, 30]));
         await remount();
         await page.waitForNetworkIdle();
-        drawings['/a/broken.svg'] = drawings['/a/html.svg'] = drawings['/a/cut.svg'] = square;
+        svgs['/a/broken.svg'] = svgs['/a/html.svg'] = svgs['/a/cut.svg'] = square;
         await remount();
         await page.waitForFunction(() => document.querySelectorAll('svg path').length === 4);
       },
       expect.arrayContaining([
         'warn: @iconedge/react: a/none is not drawn: 404',
         'warn: @iconedge/react: a/broken is not drawn: 500',
-        'warn: @iconedge/react: a/html is not drawn: no answer, or no SVG',
+        'warn: @iconedge/react: a/html cannot be drawn: no response, or not an SVG',
         'warn: @iconedge/react: a/../x is not drawn: 404',
       ]) as unknown as unknown[],
     );
@@ -276,7 +276,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
     cdn.close();
   });
 
-  test('decoration, or an image with a name; what is given reaches the svg', async () => {
+  test('decoration, or an image with a name; given attributes reach the svg', async () => {
     const cdn = await fakeCDN({ '/a/good.svg': square.replace('viewBox', 'fill="none" stroke-width="2" viewBox') });
     await visit(async (page) => {
       await page.evaluate((base) => {

@@ -7,11 +7,11 @@ import { launch, type Browser, type Page } from 'puppeteer-core';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The Reacts that the package promises to work with. */
+/** The supported versions of React. */
 export const reacts = ['18', '19'] as const;
 export type ReactVersion = (typeof reacts)[number];
 
-/** Bundles a file with one of the Reacts and the package as it was built. */
+/** Bundles a file with one version of React and the built package. */
 export async function bundle(entry: string, react: ReactVersion, options: BuildOptions = {}): Promise<string> {
   const suffix = react === '18' ? '18' : '';
   const { outputFiles } = await build({
@@ -31,14 +31,14 @@ export async function bundle(entry: string, react: ReactVersion, options: BuildO
   return outputFiles![0]!.text;
 }
 
-/** What a server was asked. */
+/** A request to a server. */
 export interface Asked {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];
 }
 
-/** A server on a port of its own that notes what it is asked. */
+/** A server on a free port that records its requests. */
 export async function serve(answer: (path: string, response: ServerResponse) => void) {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
@@ -54,22 +54,22 @@ export async function serve(answer: (path: string, response: ServerResponse) => 
   return { address, asked, close };
 }
 
-/** A CDN that answers what a test says, by path. A function may keep an answer waiting. */
-export async function fakeCDN(drawings: Record<string, string | number | ((response: ServerResponse) => void)>) {
+/** A CDN with the test's responses, by path. A function may delay a response. */
+export async function fakeCDN(svgs: Record<string, string | number | ((response: ServerResponse) => void)>) {
   return serve((path, response) => {
-    const drawing = drawings[path] ?? 404;
+    const svg = svgs[path] ?? 404;
     response.setHeader('Access-Control-Allow-Origin', '*');
-    if (typeof drawing === 'function') return drawing(response);
+    if (typeof svg === 'function') return svg(response);
     response.setHeader('Content-Type', 'image/svg+xml');
-    response.statusCode = typeof drawing === 'number' ? drawing : 200;
-    response.end(typeof drawing === 'number' ? '' : drawing);
+    response.statusCode = typeof svg === 'number' ? svg : 200;
+    response.end(typeof svg === 'number' ? '' : svg);
   });
 }
 
-// The strictest policy that R13 names; addresses of CDNs are in connect-src.
+// The strictest policy of requirement R13, with the addresses of CDNs in connect-src.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src *; img-src 'self'";
 
-/** A site that serves a page under a strict policy: a body, a style sheet, and the script that draws on it. */
+/** A site that serves a page under a strict policy: a body, a style sheet, and a script. */
 export async function site(script: string, body = '<div id="root"></div>') {
   const page =
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>icons</title><link rel="icon" href="/none.png">' +
@@ -101,7 +101,7 @@ export async function chromium(): Promise<Browser> {
   });
 }
 
-/** Opens a page; the errors and warnings of its console are noted, but for the browser's own words on a failed request. */
+/** Opens a page and records errors and warnings of its console, except the browser's messages about failed requests. */
 export async function open(browser: Browser, address: string): Promise<{ page: Page; said: string[] }> {
   const page = await browser.newPage();
   page.setDefaultTimeout(240_000);
@@ -118,7 +118,7 @@ export async function open(browser: Browser, address: string): Promise<{ page: P
 /** The colours of a page's pixels, as #rrggbb. */
 export async function pixels(page: Page, points: [x: number, y: number][]): Promise<string[]> {
   const data = await page.screenshot({ encoding: 'base64' });
-  const reader = await page.browser().newPage(); // of no policy: an image and a canvas to read it with
+  const reader = await page.browser().newPage(); // without a policy, because it loads an image into a canvas
   try {
     return await reader.evaluate(
       async (source, points) => {

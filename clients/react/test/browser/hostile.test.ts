@@ -5,7 +5,7 @@ import { bundle, chromium, fakeCDN, open, reacts, serve, site } from './harness'
 const svg = (inside: string, attributes = '') =>
   `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" ${attributes}>${inside}<path d="M0 0h9v9z"/></svg>`;
 
-/** Drawings that would run, load or leak, EVIL being an address that must never be asked. */
+/** SVGs that would run, load or leak something. EVIL stands for an address that must get no request. */
 const hostile = [
   svg('<script>pwned = 1</script>'),
   svg('<script href="EVIL/a.js"/>'),
@@ -64,10 +64,10 @@ let browser: Browser;
 beforeAll(async () => void (browser = await chromium()));
 afterAll(() => browser.close());
 
-test.each(reacts)('React %s: nothing of a hostile drawing, or of a hostile name, reaches the page', async (react) => {
+test.each(reacts)('React %s: nothing from a hostile SVG or name reaches the page', async (react) => {
   const evil = await serve((_, response) => response.end());
-  const drawings = hostile.map((text) => text.replaceAll('EVIL', evil.address));
-  const cdn = await fakeCDN(Object.fromEntries(drawings.map((text, i) => [`/h/i${i}.svg`, text])));
+  const svgs = hostile.map((text) => text.replaceAll('EVIL', evil.address));
+  const cdn = await fakeCDN(Object.fromEntries(svgs.map((text, i) => [`/h/i${i}.svg`, text])));
   const pages = await site(await bundle('test/browser/kit.ts', react));
   const { page, said } = await open(browser, pages.address);
   await page.evaluate(
@@ -111,7 +111,8 @@ test.each(reacts)('React %s: nothing of a hostile drawing, or of a hostile name,
   expect(cdn.asked.map(({ path }) => path).filter((path) => !/^\/h\/i\d+\.svg$/.test(path))).toEqual([]);
   expect(
     said.filter(
-      (words) => !/@iconedge\/react: \S+ is not drawn: (no answer, or no SVG|404)/.test(words.replace('\n', '')),
+      (words) =>
+        !/@iconedge\/react: \S+ cannot be drawn: (no response, or not an SVG|404)/.test(words.replace('\n', '')),
     ),
   ).toEqual([]);
   await page.close();

@@ -3,7 +3,7 @@ import { flushSync } from 'react-dom';
 import { createRoot, hydrateRoot } from 'react-dom/client';
 import { configureIcons, Icon } from '@iconedge/react';
 
-/** What the tests' pages are made with: the package as it is built, and a React of the bundle's choice. */
+/** The imports of the tests' pages: the built package, and the React of the bundle. */
 export const kit = { ...React, h: React.createElement, flushSync, createRoot, hydrateRoot, configureIcons, Icon };
 
 declare global {

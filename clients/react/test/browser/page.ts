@@ -1,7 +1,7 @@
 import { createElement as h, StrictMode } from 'react';
 import { Icon } from '@iconedge/react';
 
-/** What is rendered on a server and hydrated in a browser. */
+/** The page that a server renders and a browser hydrates. */
 export const page = () =>
   h(
     StrictMode,

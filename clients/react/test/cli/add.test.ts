@@ -21,15 +21,15 @@ describe('the call', () => {
   });
 
   test.each([
-    [[], 'which command?'],
+    [[], 'no command given'],
     [['frobnicate'], '"frobnicate"'],
     [['toString'], '"toString"'],
-    [['add'], 'add what?'],
-    [['remove'], 'remove what?'],
-    [['types'], 'which packs?'],
+    [['add'], 'add needs the name of an icon'],
+    [['remove'], 'remove needs the name of an icon'],
+    [['types'], 'types needs the key of a pack'],
     [['add', 'mdi/home', '--colour', 'red'], '--colour'],
     [['add', 'mdi/home', '--format', 'png'], 'tsx, jsx or svg'],
-    [['add', 'mdi/home', '--api', 'icons'], 'http or https'],
+    [['add', 'mdi/home', '--api', 'icons'], 'must begin with http'],
   ])('%j is not understood', async (args, words) => {
     const { status, out, err } = await shop.run(args);
     expect({ status, out }).toEqual({ status: 2, out: '' });
@@ -41,7 +41,7 @@ describe('the call', () => {
     ['{', 'not JSON'],
     ['{"comercial":true}', '"comercial"'],
     ['{"commercial":"yes"}', 'boolean'],
-    ['{"out":""}', 'nothing'],
+    ['{"out":""}', 'must not be empty'],
   ])('a config file that says %s is not understood', async (config, words) => {
     await writeFile(join(shop.folder, 'iconedge.json'), config);
     const { status, err } = await shop.run(['list']);
@@ -86,14 +86,14 @@ describe('add', () => {
     expect(await shop.files()).toEqual([]);
   });
 
-  test('what was changed by hand is kept, but by force', async () => {
+  test('files that were changed by hand are kept unless --force is given', async () => {
     await shop.run(['add', 'mdi/home', ...edge()]);
     const path = join(shop.folder, 'icons/mdi/home.tsx');
     const written = await readFile(path, 'utf8');
     await writeFile(path, written + '// mine\n');
     expect(await shop.run(['add', 'mdi/home', ...edge()])).toMatchObject({
       status: 0,
-      out: expect.stringMatching(/^kept .*differs/) as string,
+      out: expect.stringMatching(/^kept .*changed by hand/) as string,
     });
     expect(await readFile(path, 'utf8')).toBe(written + '// mine\n');
     await shop.run(['add', 'mdi/home', '--force', ...edge()]);
@@ -181,7 +181,7 @@ test('hostile and broken answers: refused in words, and no file', async () => {
   api.close();
   const away = await shop.run(['add', 'x/script', '--api', api.address]);
   expect(away.status).toBe(1);
-  expect(away.err).toMatch(/no answer from .*ECONNREFUSED/);
+  expect(away.err).toMatch(/no response from .*ECONNREFUSED/);
 });
 
 test('a foreign credit stays in its comment, and text is text', async () => {

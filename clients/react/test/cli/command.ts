@@ -6,14 +6,14 @@ import { serve } from '../browser/harness';
 
 const program = resolve(import.meta.dirname, '../../dist/cli.js');
 
-/** What a call of the command came to. */
+/** The result of a call of the command. */
 export interface Outcome {
   status: number;
   out: string;
   err: string;
 }
 
-/** A folder to work in, with the command beside it; nobody sits at its terminal. */
+/** A working folder, with the command beside it and without a terminal. */
 export async function workshop() {
   const folder = await mkdtemp(join(tmpdir(), 'iconedge-react-'));
   const env = { PATH: process.env.PATH, HOME: folder };
@@ -42,7 +42,7 @@ export async function workshop() {
   };
 }
 
-/** An API that answers what a test says for each icon: a drawing, a status, or a whole answer. */
+/** An API with the test's response for each icon: an SVG, a status, or a whole response. */
 export async function fakeAPI(
   icons: Record<
     string,

@@ -8,7 +8,7 @@ beforeEach(async () => void (shop = await workshop()));
 afterEach(() => shop.remove());
 const text = (path: string) => readFile(join(shop.folder, path), 'utf8');
 
-test('update and diff: what is old is renewed, what was changed by hand is kept', async () => {
+test('update and diff: old files are renewed, files changed by hand are kept', async () => {
   const icons: Parameters<typeof fakeAPI>[0] = { 'x/old': {}, 'x/mine': {}, 'x/same': {}, 'x/gone': {} };
   const api = await fakeAPI(icons);
   const call = (...args: string[]) => shop.run([...args, '--api', api.address, '--out', 'icons']);
@@ -32,7 +32,7 @@ test('update and diff: what is old is renewed, what was changed by hand is kept'
   api.close();
 });
 
-test('list: licences, what was changed, what the config does not allow', async () => {
+test('list: licences, changes by hand, icons that the config does not allow', async () => {
   const call = (...args: string[]) => shop.run([...args, '--api', inject('edge'), '--out', 'icons']);
   expect(await call('list')).toEqual({ status: 0, out: '', err: '' });
   await call('add', 'mdi/home', 'nc/disc');

@@ -29,7 +29,7 @@ const files = (base: string, tarball: string) => ({
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>app</title><link rel="icon" href="data:,">' +
     '<link rel="stylesheet" href="/main.css"></head><body><div id="root"></div><script type="module" src="/main.tsx"></script></body></html>',
   'main.css': 'body, p { margin: 0; font-size: 0; width: 1000px } svg { vertical-align: top }',
-  'tsconfig.json': '{"compilerOptions":{"jsx":"react-jsx"}}', // as Vite's own template says
+  'tsconfig.json': '{"compilerOptions":{"jsx":"react-jsx"}}', // as in Vite's template
   'main.tsx': main(base),
 });
 

@@ -10,7 +10,7 @@ interface Copied {
   names: string[];
 }
 
-/** Every icon of the test library, copied in, in one module that renders them. */
+/** All icons of the test library, copied in, and a module that renders them. */
 describe.each(reacts.flatMap((react) => (['tsx', 'jsx'] as const).map((format) => [react, format] as const)))(
   'React %s: components as %s',
   (react, format) => {

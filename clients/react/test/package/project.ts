@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 export const root = resolve(import.meta.dirname, '../..');
 export const run = promisify(execFile);
 
-/** What npm pack says of the tarball that it made. */
+/** The output of npm pack. */
 export interface Packed {
   tarball: string;
   unpackedSize: number;
@@ -25,7 +25,7 @@ export async function pack(folder: string): Promise<Packed> {
   return { ...packed, tarball: join(folder, packed.filename.replace('@', '').replace('/', '-')) };
 }
 
-/** An empty folder to be somebody's project; what it needs of npm is that of this package. */
+/** An empty project of a user. Its npm packages are those of this package. */
 export async function project(files: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'iconedge-react-'));
   const write = async (path: string, text: string) => {
@@ -38,16 +38,16 @@ export async function project(files: Record<string, string> = {}) {
     write,
     read: (path: string) => readFile(join(folder, path), 'utf8'),
     remove: () => rm(folder, { recursive: true }),
-    /** Puts a package of ours into the project's node_modules, by another name if it has one there. */
+    /** Links a package into the project's node_modules, under another name if given. */
     async link(from: string, name = from) {
       await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true });
       await symlink(join(root, 'node_modules', from), join(folder, 'node_modules', name));
     },
-    /** Copies one in: so its own imports are looked for in the project. */
+    /** Copies a package, so that its imports are resolved in the project. */
     async copy(from: string, name: string) {
       await cp(join(root, 'node_modules', from), join(folder, 'node_modules', name), { recursive: true });
     },
-    /** Unpacks the tarball as an installation does. */
+    /** Unpacks the tarball as npm install does. */
     async unpack(tarball: string) {
       const target = join(folder, 'node_modules/@iconedge/react');
       await mkdir(target, { recursive: true });

@@ -74,7 +74,7 @@ test('the types are not wrong', async () => {
 describe('its size in a bundle', () => {
   const bundled = async (contents: string) => {
     const { outputFiles } = await build({
-      stdin: { contents, resolveDir: app.folder, loader: 'js' }, // what a page of somebody's would say
+      stdin: { contents, resolveDir: app.folder, loader: 'js' }, // as in a user's page
       bundle: true, minify: true, write: false, format: 'esm', external: ['react'], legalComments: 'none', logLevel: 'error',
     }); // prettier-ignore
     return outputFiles[0]!.contents;

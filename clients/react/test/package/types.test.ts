@@ -98,7 +98,7 @@ describe.each([
   test.each([
     ['bundler', { module: 'esnext', moduleResolution: 'bundler' }, ''],
     ['node16', { module: 'node16', moduleResolution: 'node16' }, "import react = require('@iconedge/react');\n"],
-  ])('what is promised is taken, what is not is refused (%s)', async (_, resolution, required) => {
+  ])('the promised calls compile, and others do not (%s)', async (_, resolution, required) => {
     await app.write('tsconfig.json', config({ ...resolution, exactOptionalPropertyTypes: true }));
     await app.write('uses.tsx', uses);
     await app.write('required.cts', required && `${required}export const Icon = react.Icon;\n`);

@@ -7,7 +7,7 @@ const icon = {
   metadata: { license: { url: 'https://example.org/' }, attribution: 'A\nB', commercial_use: true },
 }; // prettier-ignore
 
-/** An API that gives these answers, one after the other. */
+/** An API with these responses, one after the other. */
 function answering(...answers: (Response | Error)[]) {
   const asked: Request[] = [];
   const slept: number[] = [];
@@ -68,8 +68,8 @@ test.each([
   ['a list', [Response.json([])], /not an icon/],
   ['no SVG', [Response.json({ ...icon, svg: 1 })], /not an icon/],
   ['no attribution', [Response.json({ ...icon, metadata: {} })], /not an icon/],
-  ['nobody', [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })], /no answer .*ECONNREFUSED/],
-  ['nobody in time', [new DOMException('', 'TimeoutError')], /no answer .*TimeoutError/],
+  ['no connection', [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })], /no response .*ECONNREFUSED/],
+  ['a timeout', [new DOMException('', 'TimeoutError')], /no response .*TimeoutError/],
 ])('refuses %s', async (_, answers, words) => {
   const asking = new Api('http://127.0.0.1:1', '', answering(...answers).world).icon(ref);
   await expect(asking).rejects.toThrow(Refusal);
@@ -91,7 +91,7 @@ test('one that refused a call is asked again', async () => {
   expect(await api.icon(ref)).toMatchObject(ref);
 });
 
-test.each(['icons.example.org', 'ftp://x', 'file:///etc', ''])('%j is no address', (base) => {
+test.each(['icons.example.org', 'ftp://x', 'file:///etc', ''])('%j is not an address', (base) => {
   expect(() => new Api(base, '', answering().world)).toThrow(Refusal);
 });
 

@@ -68,11 +68,11 @@ describe.each(['tsx', 'jsx', 'svg'] as const)('a copy as %s', (format) => {
   });
 });
 
-test('an SVG keeps its drawing, without a declaration that would not be first', () => {
+test('a copied SVG loses its XML declaration, which would not be at the beginning', () => {
   expect(copy({ ...home, svg: '<?xml version="1.0"?>\r\n' + home.svg }, 'svg')).toBe(copy(home, 'svg'));
 });
 
-test('what may not be used commercially says so', () => {
+test('an icon for non-commercial use says so', () => {
   expect(copy({ ...home, commercial: false }, 'tsx').split('\n')[0]).toMatch(/, not for commercial use$/);
 });
 
@@ -96,7 +96,7 @@ test('credits: a paragraph an attribution', () => {
   expect(intact(text)).toBe(true);
 });
 
-test('the index: components of one name are told apart', () => {
+test('the index: components with the same name get numbers', () => {
   const text = exported([copied('mdi', 'home-1'), copied('mdi', 'home1'), copied('mdi-home', '1')]);
   expect(text.match(/as \w+/g)).toEqual(['as MdiHome1', 'as MdiHome1_2', 'as MdiHome1_3']);
 });

@@ -5,7 +5,6 @@ import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { componentName, module } from '../../src/cli/jsx/module';
 import { render } from '../../src/cli/jsx/render';
-import rules from '../../src/cli/jsx/rules.json';
 import { Refusal } from '../../src/cli/refusal';
 
 interface Table {
@@ -16,15 +15,13 @@ interface Table {
   refused: { about: string; svg: string }[];
 }
 
-// The rules of the MCP server's renderer are the same: one table holds both.
+// The corpus of the MCP server's renderer (mcp/react), which writes the same components.
 const path = new URL('../../../../mcp/testdata/react.json', import.meta.url);
 const alone = !existsSync(path);
-if (alone) console.warn('SKIPPED: mcp/testdata/react.json is not there, the table of the rules for JSX');
+if (alone) console.warn('SKIPPED: mcp/testdata/react.json is not there, the corpus of the renderers');
 
-describe.skipIf(alone)('the table of rules', () => {
+describe.skipIf(alone)('the shared corpus', () => {
   const table = (alone ? { names: [], cases: [], refused: [] } : JSON.parse(readFileSync(path, 'utf8'))) as Table;
-
-  test('has the data that is copied here', () => expect(table).toMatchObject(rules));
 
   test.each(table.cases)('$about', ({ svg, root, children, ids }) => {
     expect(render(svg)).toEqual({ root, children, ids });
@@ -53,15 +50,15 @@ test('a JSX module has no types, and imports useId alone', () => {
   expect(module('A', withIds, 'jsx')).toMatch(/^import \{ useId \} from "react";\n/);
 });
 
-// Pieces that mean something to XML, CSS, JSX or JavaScript, put together at random.
+// Pieces with a meaning in XML, CSS, JSX or JavaScript, in random order.
 const piece = fc.constantFrom(
   '<g>', '</g>', '<path d="M0 0"/>', '<text>', '</text>', '<style>.a{fill:red}</style>', '<title>', '</title>', ' id="a"', ' href="#a"',
   ' style="', ' fill="url(#a)"', '"', "'", '{', '}', '`', '${x}', '*/', '//', '\u2028', '\\', '&amp;', '&#123;', '&quot;', '<', '>', '/>', ']]>', '<![CDATA[',
   '<!--', '-->', '<script>', 'onload="x"', 'javascript:', '=', ' ', '\n', '<rect ', '<animate begin="a.end"/>', 'é', '😀',
 ); // prettier-ignore
-const drawing = fc.array(fc.oneof(piece, fc.string({ maxLength: 5 })), { maxLength: 12 });
+const svgs = fc.array(fc.oneof(piece, fc.string({ maxLength: 5 })), { maxLength: 12 });
 
-/** What a module is made of, beside the component itself: nothing that runs but the making of an id. */
+/** The parts of a module that could run, apart from the component itself and the call of useId. */
 function running(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node) => {
@@ -83,9 +80,9 @@ const known = /^(A|id|props|useId|replace|SVGProps|SVGSVGElement)$/;
 const isName = ({ parent }: ts.Node) =>
   ts.isPropertyAssignment(parent) || ts.isJsxOpeningLikeElement(parent) || ts.isJsxClosingElement(parent);
 
-test('whatever is taken compiles, to one function that is nothing but elements and strings', async () => {
+test('every accepted SVG compiles to one function of elements and strings', async () => {
   await fc.assert(
-    fc.asyncProperty(drawing, async (pieces) => {
+    fc.asyncProperty(svgs, async (pieces) => {
       const svg = `<svg viewBox="0 0 1 1">${pieces.join('')}</svg>`;
       let taken;
       try {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { scan } from '../../src/xml';
 
-/** What a reading tells, as text. */
-function told(xml: string): string {
+/** The calls of scan, as text. */
+function calls(xml: string): string {
   const parts: string[] = [];
   scan(
     xml,
@@ -24,18 +24,18 @@ test.each([
   ['<a b="&#10;&lt;"/>', '(a b="\\n<")'],
   ['<a><![CDATA[<b>&amp;]]></a>', '(a"<b>&amp;")'],
   ['<a\n  b = "1"\t></a >', '(a b="1")'],
-])('%j is read as %s', (xml, want) => expect(told(xml)).toBe(want));
+])('%j is read as %s', (xml, want) => expect(calls(xml)).toBe(want));
 
 test.each([
   '<a>', '</a>', '<a></b>', '<a b></a>', '<a b=c/>', '<a b="<"/>', '<a b="1"c="2"/>', '<a>&nbsp;</a>', '<a>&</a>', '<a>&#xg;</a>', '<a>&#1e3;</a>',
   '<a>&#x110000;</a>', '<a>&constructor;</a>', '<a>&__proto__;</a>', '<!DOCTYPE a><a/>', '<?x y?><a/>', '<a><!-- </a>', '<a><![CDATA[ </a>', '<', '<a', '< a/>', '<a>]]></a>',
   '<a>'.repeat(101) + '</a>'.repeat(101),
-])('%j is refused', (xml) => expect(() => told(xml)).toThrow()); // prettier-ignore
+])('%j is refused', (xml) => expect(() => calls(xml)).toThrow()); // prettier-ignore
 
 const name = fc.stringMatching(/^[a-z][a-z0-9:-]{0,4}$/);
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 });
 const escape = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const { tree } = fc.letrec<{ tree: [xml: string, told: string] }>((tie) => ({
+const { tree } = fc.letrec<{ tree: [xml: string, calls: string] }>((tie) => ({
   tree: fc
     .tuple(
       name,
@@ -45,27 +45,27 @@ const { tree } = fc.letrec<{ tree: [xml: string, told: string] }>((tie) => ({
     .map(([name, attributes, children]) => {
       const list = Object.entries(attributes);
       const written = list.map(([key, value]) => ` ${key}="${escape(value)}"`).join('');
-      const heard = list.map(([key, value]) => ` ${key}=${JSON.stringify(value)}`).join('');
+      const listed = list.map(([key, value]) => ` ${key}=${JSON.stringify(value)}`).join('');
       const inside = children.map(
         (child) => (typeof child === 'string' ? [escape(child), JSON.stringify(child)] : child) as string[],
       );
       return [
         `<${name}${written}>${inside.map(([xml]) => xml).join('')}</${name}>`,
-        `(${name}${heard}${inside.map(([, said]) => said).join('')})`,
+        `(${name}${listed}${inside.map(([, text]) => text).join('')})`,
       ];
     }),
 }));
 
-test('what is written is read back', () => {
+test('scan reads back the written tree', () => {
   fc.assert(
     fc.property(tree, ([xml, want]) => {
-      expect(told(xml).replaceAll('""', '')).toBe(want.replaceAll('""', '')); // texts side by side are one
+      expect(calls(xml).replaceAll('""', '')).toBe(want.replaceAll('""', '')); // adjacent texts are one
     }),
     { numRuns: 500 },
   );
 });
 
-test('whatever is not refused has as many ends as starts', () => {
+test('accepted input has as many ends as starts', () => {
   const piece = fc.constantFrom(
     '<a>',
     '</a>',

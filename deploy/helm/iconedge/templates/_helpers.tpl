@@ -14,7 +14,7 @@
 {{ .Values.secrets.existing | default (printf "%s-tiers" (include "iconedge.name" .)) }}
 {{- end }}
 
-{{/* Labels by which things are found; (list . "edge"). They never change: selectors can't. */}}
+{{/* Selector labels: (list . "edge"). They never change, because selectors are immutable. */}}
 {{- define "iconedge.selector" -}}
 {{- $ := index . 0 -}}
 app.kubernetes.io/name: {{ $.Chart.Name }}
@@ -30,7 +30,7 @@ app.kubernetes.io/managed-by: {{ $.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- end }}
 
-{{/* What every pod is: (list . "edge" .Values.edge). */}}
+{{/* The parts that all pods have in common: (list . "edge" .Values.edge). */}}
 {{- define "iconedge.pod" -}}
 {{- $ := index . 0 -}}
 {{- $part := index . 1 -}}
@@ -84,7 +84,7 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
-{{/* How a container is asked, and how it ends: readiness by the admin listener, which says no while it drains. */}}
+{{/* Probes and preStop of a container. Readiness uses the admin listener, which answers 503 during the drain. */}}
 {{- define "iconedge.life" -}}
 startupProbe:
   httpGet: {path: /healthz, port: admin}
@@ -112,6 +112,12 @@ lifecycle:
 - --drain={{ .Values.drainSeconds }}s
 - --log-format={{ .Values.logFormat }}
 - --log-level={{ .Values.logLevel }}
+{{- range .Values.admin.hosts }}
+- {{ printf "--admin-host=%s" . | quote }}
+{{- end }}
+{{- if .Values.admin.protectMetrics }}
+- --admin-protect-metrics
+{{- end }}
 {{- if .Values.trace.endpoint }}
 - --trace-endpoint={{ .Values.trace.endpoint }}
 - --trace-sample={{ .Values.trace.sample }}
@@ -150,7 +156,7 @@ env:
     defaultMode: 0440
 {{- end }}
 
-{{/* Origins of a shield, and of an edge behind the shields: where each pod of a StatefulSet is. */}}
+{{/* Origins of a shield, and of an edge behind shields: the addresses of the pods of a StatefulSet. */}}
 {{- define "iconedge.originURL" -}}
 http://{{ include "iconedge.name" . }}-origin:8081
 {{- end }}

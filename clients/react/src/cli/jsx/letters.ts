@@ -1,13 +1,13 @@
 import type { Part } from './value';
 
-/** The letters of a drawing's ids and classes, given in the order in which they are first asked for: a, b, … z, aa, ab, … */
+/** Assigns letters to the ids and classes of an SVG, in the order of their first use: a, b, … z, aa, ab, … */
 export class Letters {
   readonly #known = new Map<string, string>();
 
-  /** @param classes those that the drawing's own style sheets name; others keep their names. */
+  /** @param classes the classes in the SVG's style sheets; all others keep their names. */
   constructor(readonly classes: ReadonlySet<string>) {}
 
-  /** Whether any was given: then each copy needs an id of its own. */
+  /** Whether any letter was assigned: then each instance needs its own id. */
   get some(): boolean {
     return this.#known.size > 0;
   }

@@ -1,26 +1,26 @@
-import type { Drawing } from './render';
+import type { JSX } from './render';
 
-/** What the command writes: React in TypeScript or JavaScript, or the drawing itself. */
+/** The format of a copy: React in TypeScript or JavaScript, or the SVG itself. */
 export type Format = 'tsx' | 'jsx' | 'svg';
 
-/** The name of an icon's component: its words with capitals, "Icon" in front of a pack that begins with a digit. */
+/** The name of an icon's component: the capitalised words of pack and name. Before a digit it begins with "Icon". */
 export function componentName(pack: string, name: string): string {
   const words = `${pack}-${name}`.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
   return words.join('').replace(/^(?=\d)/, 'Icon');
 }
 
-/** Writes a whole module but for its first line, the credit. */
-export function module(name: string, drawing: Drawing, format: Exclude<Format, 'svg'>): string {
+/** Returns a whole module, except its first line, the credit. */
+export function module(name: string, jsx: JSX, format: Exclude<Format, 'svg'>): string {
   const types = format === 'tsx' ? 'type SVGProps' : '';
-  const imports = [drawing.ids && 'useId', types].filter(Boolean).join(', ');
-  const root = drawing.root.map(([prop, source]) => ` ${prop}=${source}`).join('');
+  const imports = [jsx.ids && 'useId', types].filter(Boolean).join(', ');
+  const root = jsx.root.map(([prop, source]) => ` ${prop}=${source}`).join('');
   return [
     ...(imports ? [importing(imports), ''] : []),
     `export default function ${name}(props${types && ': SVGProps<SVGSVGElement>'}) {`,
-    ...(drawing.ids ? ['  const id = "i" + useId().replace(/\\W/g, "") + "_";'] : []),
+    ...(jsx.ids ? ['  const id = "i" + useId().replace(/\\W/g, "") + "_";'] : []),
     '  return (',
     `    <svg xmlns="http://www.w3.org/2000/svg" width="1em" height="1em"${root} {...props}>`,
-    ...drawing.children
+    ...jsx.children
       .split('\n')
       .filter(Boolean)
       .map((line) => '      ' + line),

@@ -3,20 +3,20 @@ import { Refusal } from '../refusal';
 import { check, refuse } from './check';
 import { elements } from './rules';
 
-/** An element of a drawing; what it holds is elements and text. */
+/** An element of an SVG, with its elements and texts. */
 export interface Element {
   name: string;
   attributes: [name: string, value: string][];
   children: (Element | string)[];
 }
 
-const maxBytes = 1 << 20; // of a drawing: what the service itself takes at most
-const maxDepth = 100; // elements in elements
+const maxBytes = 1 << 20; // of an SVG: the limit of the service
+const maxDepth = 100; // of nested elements
 const illegal = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u; // XML 1.0, section 2.2
 const named = /^[\p{L}_:][\p{L}\p{N}\p{M}_:.-]*$/u; // section 2.3, a little narrower
 const doubleHyphen = /<!--(?:(?!-->)[^])*--(?!>)/; // section 2.5
 
-/** Reads a drawing by the letter of XML, and refuses what no drawing of ours has (mcp/testdata/react.json, READING). */
+/** Parses an SVG as strict XML, and rejects constructs that icons do not have (mcp/testdata/react.json, READING). */
 export function read(svg: string): Element {
   if (Buffer.byteLength(svg) > maxBytes) refuse(`it is longer than ${maxBytes} bytes`);
   if (illegal.test(svg) || doubleHyphen.test(svg)) refuse('it is not well-formed XML');
@@ -25,7 +25,7 @@ export function read(svg: string): Element {
   const start = (name: string, attributes: Element['attributes']) => {
     const inner = open.at(-1)!;
     if (open.length > maxDepth || (inner === holder && holder.children.length))
-      refuse('its elements stand too deep, or it has a second root');
+      refuse('its elements are nested too deeply, or it has a second root');
     const element = take(name, attributes, inner === holder);
     inner.children.push(element);
     open.push(element);
@@ -44,9 +44,9 @@ export function read(svg: string): Element {
   return (holder.children[0] as Element | undefined) ?? refuse('it is not well-formed XML');
 }
 
-/** Takes a start tag if it is one of a drawing. Names are compared as they are written. */
+/** Reads a start tag if its element is allowed. Names are compared with their prefixes. */
 function take(name: string, attributes: Element['attributes'], root: boolean): Element {
-  if (!elements.has(name) || (root && name !== 'svg')) refuse('it has an element that is not one of a drawing');
+  if (!elements.has(name) || (root && name !== 'svg')) refuse('it has an element that icons may not have');
   const seen = new Set<string>();
   const kept = attributes.map(([attribute, raw]): [string, string] => {
     if (seen.has(attribute) || !named.test(attribute) || illegal.test(raw)) refuse('it is not well-formed XML');
@@ -58,7 +58,7 @@ function take(name: string, attributes: Element['attributes'], root: boolean): E
   return { name, attributes: kept, children: [] };
 }
 
-/** Puts text into an element; around the root there may be white space alone (XML 1.0, section 2.1). */
+/** Adds text to an element. Around the root only white space is allowed (XML 1.0, section 2.1). */
 function addText(inner: Element, words: string, outside: boolean) {
   if (illegal.test(words) || (outside && words.trim())) refuse('it is not well-formed XML');
   if (outside) return;

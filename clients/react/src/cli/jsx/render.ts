@@ -6,18 +6,18 @@ import { classes, sheet } from './sheet';
 import { Declarations } from './style';
 import { quote, quoted, value } from './value';
 
-/** An attribute as JSX writes it: its source is a quoted string, or an expression in braces. */
+/** An attribute in JSX. Its source is a quoted string, or an expression in braces. */
 export type Prop = [name: string, source: string];
 
-/** An SVG in the words of JSX. */
-export interface Drawing {
-  root: Prop[]; // of the svg element; its size and namespace are the component's to say
-  children: string; // what is inside, each outermost element on a line of its own
-  ids: boolean; // the sources name the variable id, of which each copy has its own
+/** An SVG in JSX. */
+export interface JSX {
+  root: Prop[]; // attributes of svg, without size and namespace, which the component sets
+  children: string; // the content, each outermost element on a line of its own
+  ids: boolean; // the sources use the variable id, which differs in each instance
 }
 
-/** Reads a drawing and writes it as JSX, or refuses it. */
-export function render(svg: string): Drawing {
+/** Parses an SVG and writes it as JSX; throws a Refusal if it is unsafe. */
+export function render(svg: string): JSX {
   const tree = read(svg);
   const letters = new Letters(new Set(classes(tree)));
   const root = props({ ...tree, attributes: rootAttributes(tree) }, letters);
@@ -27,7 +27,7 @@ export function render(svg: string): Drawing {
 
 const box = /^[\t\n\f\r ]*-?[\d.]+(?:e-?\d+)?(?:[\t\n\f\r ,]+-?[\d.]+(?:e-?\d+)?){3}[\t\n\f\r ]*$/;
 
-/** The attributes of the outermost svg, less its size and namespaces; it always has a viewBox. */
+/** The attributes of the outermost svg without size and namespaces. They always include a viewBox. */
 function rootAttributes(root: Element): Element['attributes'] {
   const given = new Map(root.attributes);
   const kept = root.attributes.filter(([name]) => name !== 'width' && name !== 'height' && !rootOmits.has(name));
@@ -38,7 +38,7 @@ function rootAttributes(root: Element): Element['attributes'] {
   return viewBox === undefined ? [['viewBox', made], ...kept] : kept;
 }
 
-/** Writes one element, or text where it is shown. Nothing is put between elements: JSX would take it for text. */
+/** Writes one element, or a text that is shown. It puts nothing between elements, because JSX would render that as text. */
 function write(node: Element | string, inText: boolean, letters: Letters): string {
   if (typeof node === 'string') return inText ? `{${quote(node)}}` : '';
   const start = '<' + [node.name, ...props(node, letters).map(([name, source]) => `${name}=${source}`)].join(' ');
@@ -49,7 +49,7 @@ function write(node: Element | string, inText: boolean, letters: Letters): strin
   return inside ? `${start}>${inside}</${node.name}>` : `${start} />`;
 }
 
-/** An element's attributes in their order, and its style after them. */
+/** The attributes of an element in order, then its style. */
 function props(element: Element, letters: Letters): Prop[] {
   const style = new Declarations();
   const list: Prop[] = [];
@@ -63,8 +63,8 @@ function props(element: Element, letters: Letters): Prop[] {
 }
 
 /**
- * Writes one attribute; one that React has no name for, or whose value its types don't have, is left out: browsers take no
- * notice of it either.
+ * Writes one attribute. It omits an attribute that React has no name for, or whose value React's types do not allow;
+ * browsers ignore those too.
  */
 function prop(element: string, name: string, written: string, letters: Letters): Prop[] {
   const known = attributes.get(name);

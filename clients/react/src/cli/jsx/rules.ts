@@ -1,6 +1,6 @@
 import data from './rules.json';
 
-/** What drawings may have and what React calls it: the data of mcp/testdata/react.json, which a test holds it against. */
+// The allow-lists of the renderer and the names in React. The file is a copy of mcp/react/rules.json, which `make golden` writes.
 export const elements = new Set(data.elements);
 export const texts = new Set(data.texts);
 export const rootOmits = new Set(data.rootOmits);
@@ -11,5 +11,5 @@ export const attributes = new Map(Object.entries(data.attributes));
 export const keywords = new Map<string, string[]>(Object.entries(data.keywords));
 export const cssWords = new Map<string, string[]>(Object.entries(data.cssWords));
 
-/** Whether a value is among words, where there are any. */
+/** Whether value is one of words; undefined allows every value. */
 export const allowed = (words: string[] | undefined, value: string) => !words || words.includes(value);

@@ -3,8 +3,8 @@ import type { Letters } from './letters';
 import type { Element } from './read';
 import { expression, urls, type Part } from './value';
 
-// A style sheet in a page is the whole page's. So only one is taken in which every rule is for classes and ids, which are made
-// each copy's own; any other is refused.
+// A style sheet in an inline SVG applies to the whole page. So a sheet is accepted only if every rule selects by class or id,
+// and those are renamed in each instance.
 const rule = /^[\t\n\f\r ]*([^{}@;]+)\{([^{}@<\\]*)\}/;
 const selector = /^(?:[A-Za-z0-9_.#*-]+(?: ?[>+~] ?| ))*[A-Za-z0-9*-]*[.#][A-Za-z_-][A-Za-z0-9_.#-]*$/;
 const ownName = /[.#][A-Za-z_-][A-Za-z0-9_-]*/g;
@@ -14,13 +14,13 @@ interface Rule {
   body: string;
 }
 
-/** Reads the sheet in a style element. */
+/** Parses the sheet in a style element. */
 function rules(style: Element): Rule[] {
   const foreign = style.attributes.some(
     ([name, value]) =>
       (name === 'type' && value && value !== 'text/css') || (name === 'media' && value && value !== 'all'),
   );
-  if (foreign) refuse("it has a style sheet that can't be made its own");
+  if (foreign) refuse('it has a style sheet that would apply to the whole page');
   let css = style.children
     .filter((child) => typeof child === 'string')
     .join('')
@@ -28,9 +28,10 @@ function rules(style: Element): Rule[] {
   checkValue(css);
   const list: Rule[] = [];
   while (css.trim()) {
-    const [all, names, body] = rule.exec(css) ?? refuse("it has a style sheet that can't be made its own");
+    const [all, names, body] = rule.exec(css) ?? refuse('it has a style sheet that would apply to the whole page');
     const selectors = names!.split(',').map(collapse);
-    if (!selectors.every((one) => selector.test(one))) refuse("it has a style sheet that can't be made its own");
+    if (!selectors.every((one) => selector.test(one)))
+      refuse('it has a style sheet that would apply to the whole page');
     list.push({ selectors, body: collapse(body!) });
     css = css.slice(all.length);
   }
@@ -39,7 +40,7 @@ function rules(style: Element): Rule[] {
 
 const collapse = (text: string) => text.replace(/[\t\n\f\r ]+/g, ' ').trim();
 
-/** The classes that the style sheets of a drawing name. */
+/** The classes in the style sheets of an SVG. */
 export function classes(element: Element): string[] {
   const own =
     element.name === 'style' ? rules(element).flatMap((one) => one.selectors.join(' ').match(ownName) ?? []) : [];
@@ -47,7 +48,7 @@ export function classes(element: Element): string[] {
   return [...own.filter((name) => name.startsWith('.')).map((name) => name.slice(1)), ...inner];
 }
 
-/** Writes a style sheet with every class and id in it made the copy's own. */
+/** Writes a style sheet whose classes and ids are renamed in each instance. */
 export function sheet(style: Element, letters: Letters): string {
   const parts = rules(style).flatMap(({ selectors, body }): Part[] => [
     ...selectors.flatMap((one, i) => [...(i ? [','] : []), ...renamed(one, letters)]),

@@ -3,21 +3,21 @@ import type { Letters } from './letters';
 import { allowed, cssProperties, cssWords } from './rules';
 import { expression, quote, urls } from './value';
 
-/** The declarations of one element's style, in their order; those of attributes stand before and give way (SVG 2, 6.6). */
+/** The style of one element, in order. Declarations from attributes come first and have less weight (SVG 2, 6.6). */
 export class Declarations {
   readonly #weak = new Map<string, string>();
   readonly #own = new Map<string, string>();
 
-  /** Adds what a presentation attribute says. */
+  /** Adds a presentation attribute. */
   setWeak(name: string, written: string): void {
     const value = written.trim();
     if (value && !this.#own.has(name) && !this.#weak.has(name) && allowed(cssWords.get(name), value))
       this.#weak.set(name, value);
   }
 
-  /** Adds the declarations of a style attribute. Properties that do nothing to a drawing are left out. */
+  /** Adds the declarations of a style attribute. It omits properties that do not change how an SVG looks. */
   read(style: string): void {
-    if (/[\\{}<]|\/\*/.test(style)) refuse("it has a style that can't be read simply");
+    if (/[\\{}<]|\/\*/.test(style)) refuse('its style has an escape, a brace or a comment');
     for (const one of split(style)) {
       const colon = one.indexOf(':');
       const written = one.slice(0, Math.max(colon, 0)).trim();
@@ -33,11 +33,11 @@ export class Declarations {
 
   #set(name: string, value: string) {
     this.#weak.delete(name);
-    this.#own.delete(name); // one that comes again goes to the end
+    this.#own.delete(name); // a repeated property moves to the end
     this.#own.set(name, value);
   }
 
-  /** Writes them as React takes them. Custom properties are spread, as React's types don't know them. */
+  /** Writes a React style object. Custom properties are spread, because React's types do not know them. */
   source(letters: Letters): string {
     const fields = [...this.#weak, ...this.#own].map(([name, value]) => {
       const source = expression(urls(value, letters));
@@ -47,7 +47,7 @@ export class Declarations {
   }
 }
 
-/** Splits at semicolons that are in no string and no brackets. */
+/** Splits at semicolons outside of strings and brackets. */
 function split(style: string): string[] {
   const list = [''];
   let depth = 0;
@@ -63,5 +63,5 @@ function split(style: string): string[] {
   return list;
 }
 
-/** The name that React's styles have for a property: a vendor's prefix begins with a capital, but for ms. */
+/** The name of a property in React styles. A vendor prefix begins with a capital, except ms. */
 const camel = (name: string) => name.replace(/^-(?=ms-)/, '').replace(/-(.)/g, (_, c: string) => c.toUpperCase());

@@ -1,10 +1,10 @@
 import { reference } from './check';
 import type { Letters } from './letters';
 
-/** A value: text, and the letters of ids between. */
+/** A part of a value: text, or the letter of an id. */
 export type Part = string | { letter: string };
 
-/** Takes an attribute's value apart at the ids in it. */
+/** Splits the value of an attribute at the ids in it. */
 export function value(name: string, written: string, letters: Letters): Part[] {
   const trimmed = written.trim();
   switch (name) {
@@ -36,7 +36,7 @@ const words = (list: string, each: (word: string) => Part): Part[] =>
     .filter(Boolean)
     .flatMap((word, i) => (i ? [' ', each(word)] : [each(word)]));
 
-/** Finds url(#id) in a value, however it is quoted. */
+/** Finds url(#id) in a value, with or without quotes. */
 export function urls(written: string, letters: Letters): Part[] {
   const parts: Part[] = [];
   let rest = 0;
@@ -47,7 +47,7 @@ export function urls(written: string, letters: Letters): Part[] {
   return [...parts, written.slice(rest)];
 }
 
-/** Finds the times that depend on another element (SMIL 3.0, timing, Syncbase-value): "x.end+1s". */
+/** Finds times relative to another element (SMIL 3.0, timing, Syncbase-value): "x.end+1s". */
 function moments(written: string, letters: Letters): Part[] {
   return written.split(';').flatMap((one, i) => {
     const match = /^([A-Za-z_][A-Za-z0-9_-]*)(\.[A-Za-z].*)$/.exec(one.trim());
@@ -56,14 +56,14 @@ function moments(written: string, letters: Letters): Part[] {
   });
 }
 
-/** Writes a value as that of a JSX attribute: in quotes where nothing in it means anything to JSX, else as an expression. */
+/** Writes the value of a JSX attribute: in quotes if no character has a meaning in JSX, else as an expression. */
 export function quoted(parts: Part[]): string {
   const source = expression(parts);
   const plain = parts.every((part) => typeof part === 'string' && !/["&\\{}<>\0-\x1f\x7f\u2028\u2029]/.test(part));
   return plain ? source : `{${source}}`;
 }
 
-/** Writes a value in JavaScript: "url(#" + id + "a)". A letter begins the text after it. */
+/** Writes a JavaScript expression: "url(#" + id + "a)". The letter of an id begins the string after it. */
 export function expression(parts: Part[]): string {
   const terms: string[] = [];
   let now = '';
@@ -78,7 +78,7 @@ export function expression(parts: Part[]): string {
   return terms.join(' + ');
 }
 
-/** Writes a string of JavaScript (ECMA-262, section 12.9.4). */
+/** Writes a JavaScript string (ECMA-262, section 12.9.4). */
 export const quote = (text: string) =>
   `"${text.replace(/["\\\0-\x1f\x7f\u2028\u2029]/g, (c) => {
     if (c === '"' || c === '\\') return '\\' + c;

@@ -9,49 +9,51 @@ import (
 )
 
 const (
-	// maxWeighed is how many docs, counted as often as they are met, are weighed for what a query means.
+	// maxWeighed bounds the docs that are weighed for the meanings of a query, counted once for
+	// each meaning.
 	maxWeighed = 30_000
-	// maxMeant is how many docs are found by what a query means.
-	maxMeant = 1000
-	// steps is how finely weights are told apart to choose the most.
+	// maxSemantic bounds the docs that are found by meanings.
+	maxSemantic = 1000
+	// steps is the number of classes of weights for choosing the largest.
 	steps = 512
-	// likely is how many of them stand above variants in style of what names have.
+	// likely is the number of those docs that rank above variants in style.
 	likely = 20
 )
 
-// What a doc's weight is multiplied by.
+// Factors of a doc's weight.
 const (
-	bareCover     = .4  // nothing of its name is met; all of it: 1
-	styleOff      = .04 // taken off for each word of style
+	emptyCover    = .4  // no word of its name is met; 1 if all are
+	styleOff      = .04 // deducted for each style word
 	aliasWeight   = .9
-	againWeight   = .85 // for each doc of the same name, less its style, that stands before it,
-	againInPack   = .5  // and again if that is in its own pack
-	packWeight    = .85 // for each doc of its pack that stands before it
-	phraseShare   = .6  // for the words of a phrase, each for itself
-	literalWeight = .95 // a word of several that the name has itself
+	againWeight   = .85 // for each better doc of the same name without style
+	againInPack   = .5  // and again if that is in the same pack
+	packWeight    = .85 // for each better doc of its pack
+	phraseShare   = .6  // for each single word of a phrase
+	literalWeight = .95 // for a word of several that the name has
 	leastWeight   = .02
 )
 
-// A unit is a word of a query, or the whole phrase, and how much it counts.
+// A unit is a word of a query, or the whole phrase, with its share of the weight.
 type unit struct {
 	text    string
 	share   float32
-	literal bool // names may have it themselves
+	literal bool // names that have the word itself count too
 }
 
-// A weight is how much a doc is meant.
+// A weight says how well a doc matches the meanings of a query.
 type weight struct {
-	miss float32 // log of how likely it is that all that was met of the last unit misleads
-	sum  float32 // of the units before
-	unit uint8   // the last unit that met it, from 1
-	met  uint8   // words of its name that were met
+	miss float32 // log of the probability that all meanings so far of the last unit mislead
+	sum  float32 // total of the earlier units
+	unit uint8   // the last unit that matched it, from 1
+	met  uint8   // number of words of its name that were matched
 }
 
-// wholeName is what weight.met is when a whole name was met.
+// wholeName is the value of weight.met after a match of a whole name.
 const wholeName = 16
 
-// gatherMeant adds the docs that a query may mean by its words, the likeliest first, and counts their drawings.
-func (x *Index) gatherMeant(s *scratch, r reading) (drawings int) {
+// gatherSemantic adds the docs that match the meanings of a query's words, the most likely first,
+// and counts their distinct SVGs.
+func (x *Index) gatherSemantic(s *scratch, r reading) (distinct int) {
 	m := meaning{x: x, s: s, within: r.within, left: maxWeighed}
 	if len(s.weights) < x.docs {
 		s.weights = make([]weight, x.docs)
@@ -62,22 +64,23 @@ func (x *Index) gatherMeant(s *scratch, r reading) (drawings int) {
 		m.weigh(uint8(i+1), u)
 	}
 	for i, r := range x.vary(m.best(), s.ranks) {
-		tier := rank(tierMeant)
+		tier := rank(tierSemantic)
 		if i >= likely {
-			tier = tierLessMeant
+			tier = tierLessSemantic
 		}
 		if x.first(s, r.doc()) {
-			drawings++
+			distinct++
 		}
 		s.ranks = append(s.ranks, tier<<tierAt|r)
 	}
-	return drawings
+	return distinct
 }
 
-// units are the phrase, where anything is known of it, and the words, the rare ones counting more.
+// units returns the phrase, if it has meanings, and the words, of which rare ones have a larger
+// share.
 func (x *Index) units(words []string) (units []unit) {
 	phrase := strings.Join(words, " ")
-	if len(words) == 1 || x.means(phrase) {
+	if len(words) == 1 || x.hasMeaning(phrase) {
 		units = append(units, unit{phrase, 1, false})
 	}
 	if len(words) == 1 {
@@ -93,27 +96,27 @@ func (x *Index) units(words []string) (units []unit) {
 	return units
 }
 
-// rarity is how much a word tells: the log of how few docs have it.
+// rarity returns the information in a word: the log of the inverse of its frequency.
 func (x *Index) rarity(word string) float32 {
 	n := 20.0
-	if docs := x.having(word); docs != nil {
+	if docs := x.docsWith(word); docs != nil {
 		n += float64(docs.GetCardinality())
 	}
 	return float32(math.Log(float64(x.docs+40) / n))
 }
 
-// A meaning is being found.
+// A meaning is the state of finding the docs that match the meanings of a query.
 type meaning struct {
 	x      *Index
 	s      *scratch
 	within *roaring.Bitmap
 	units  []unit
-	left   int // docs that may still be weighed
+	left   int // number of docs that may still be weighed
 }
 
-// weigh adds what a unit may mean to the weights of docs.
+// weigh adds the meanings of a unit to the weights of docs.
 func (m *meaning) weigh(n uint8, u unit) {
-	if docs := m.x.having(u.text); u.literal && docs != nil {
+	if docs := m.x.docsWith(u.text); u.literal && docs != nil {
 		m.add(n, target{weight: literalWeight, words: 1, docs: docs})
 	}
 	for _, t := range m.x.targets(u.text) {
@@ -121,7 +124,8 @@ func (m *meaning) weigh(n uint8, u unit) {
 	}
 }
 
-// add combines one more target with those before as if each misled by itself: a doc is not meant where all do.
+// add combines a target with the previous ones as independent evidence: a doc does not match only
+// if all of them mislead.
 func (m *meaning) add(n uint8, t target) {
 	docs := t.docs
 	if m.within != nil {
@@ -149,7 +153,7 @@ func (m *meaning) add(n uint8, t target) {
 	})
 }
 
-// total is a weight over all units so far.
+// total returns a weight over all units so far.
 func (m *meaning) total(w weight) float32 {
 	if w.unit == 0 {
 		return 0
@@ -157,8 +161,8 @@ func (m *meaning) total(w weight) float32 {
 	return w.sum + m.units[w.unit-1].share*(1-float32(math.Exp(float64(w.miss))))
 }
 
-// best are the docs with the most weight, which is forgotten. How well a doc fits only takes off its weight, so that of those
-// with little it need not be looked at.
+// best returns the docs with the largest weights and resets all weights. fit only reduces a weight,
+// so best need not compute it for docs with a small weight.
 func (m *meaning) best() (list []rank) {
 	var histogram [steps + 1]int
 	totals := m.s.totals[:0]
@@ -169,7 +173,7 @@ func (m *meaning) best() (list []rank) {
 	}
 	m.s.totals = totals
 	least, n := steps, histogram[steps]
-	for least > 0 && n < maxMeant {
+	for least > 0 && n < maxSemantic {
 		least--
 		n += histogram[least]
 	}
@@ -181,22 +185,25 @@ func (m *meaning) best() (list []rank) {
 		*w = weight{}
 	}
 	slices.Sort(list)
-	return list[:min(len(list), maxMeant)]
+	return list[:min(len(list), maxSemantic)]
 }
 
-// fit is how well a doc stands for what is meant: words of its name that were not met say something else.
+// fit returns how well a doc's name fits the meaning: words of the name that no unit matched say
+// something else.
 func (x *Index) fit(doc uint32, met uint8) float64 {
 	words, style := x.cost(doc)>>4, x.cost(doc)&15
-	fit := bareCover + (1-bareCover)*min(1, float64(met)/float64(max(1, words)))
+	fit := emptyCover + (1-emptyCover)*min(1, float64(met)/float64(max(1, words)))
 	if x.flags(doc)&flagAlias != 0 {
 		fit *= aliasWeight
 	}
 	return fit * (1 - styleOff*float64(style))
 }
 
-const weightBits = turnBits + qualityBits + packBits // all of a rank between the tier and the doc
+// weightBits is the number of bits of a rank between the tier and the doc.
+// All of a rank between the tier and the doc.
+const weightBits = rotationBits + qualityBits + packBits
 
-// weighed is the rank, but for its tier, of a doc with a weight of 0 to 1.
+// weighed returns the rank, without its tier, of a doc with a weight of 0 to 1.
 func weighed(weight float64, doc uint32) rank {
 	const most = 1<<weightBits - 1
 	return rank(most-uint64(min(weight, 1)*most))<<docBits | rank(doc)
@@ -207,7 +214,8 @@ func (r rank) weight() float64 {
 	return float64(most-uint64(r>>docBits)&most) / most
 }
 
-// vary lets names and packs take turns: what stands before a doc takes weight off it.
+// vary rotates names and packs: each better doc of the same name or pack reduces the weight of a
+// doc.
 func (x *Index) vary(list, shown []rank) []rank {
 	type named struct {
 		concept uint32

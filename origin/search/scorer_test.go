@@ -13,10 +13,11 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// firstPage is how many results count: what a person sees without paging.
+// firstPage is the number of results that count: those that a user sees without paging.
 const firstPage = 20
 
-// A question is a query with known answers, a line of the file that ICONEDGE_QUERIES names. Its README says what the fields mean.
+// A question is a query with known answers, a line of the file that ICONEDGE_QUERIES names. Its
+// README describes the fields.
 type question struct {
 	ID              int
 	Task, Sub, Q    string
@@ -27,20 +28,20 @@ type question struct {
 	N               []int
 }
 
-// A judge knows by which styles packs vary a drawing, and which names are aliases.
-type judge struct {
+// A scorer knows the style words of packs, and their aliases.
+type scorer struct {
 	Generic []string
 	Affix   map[string]struct{ S, F []string }
 	Alias   map[string]map[string]string
-	others  map[string]map[string][]string // icon: its aliases
+	others  map[string]map[string][]string // by icon: its aliases
 	rules   map[string][2][]string
 }
 
 // questions reads the file of queries.
-func questions(t testing.TB) (*judge, []question) {
+func questions(t testing.TB) (*scorer, []question) {
 	path := os.Getenv("ICONEDGE_QUERIES")
 	if path == "" {
-		t.Skip("ICONEDGE_QUERIES names no file of queries with known answers")
+		t.Skip("ICONEDGE_QUERIES is not set to a file of queries with known answers")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,7 +50,7 @@ func questions(t testing.TB) (*judge, []question) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 16<<20)
-	j := &judge{others: map[string]map[string][]string{}, rules: map[string][2][]string{}}
+	j := &scorer{others: map[string]map[string][]string{}, rules: map[string][2][]string{}}
 	var all []question
 	for first := true; lines.Scan(); first = false {
 		var q question
@@ -64,11 +65,11 @@ func questions(t testing.TB) (*judge, []question) {
 			all = append(all, q)
 		}
 	}
-	j.turnAround()
+	j.invertAliases()
 	return j, all
 }
 
-func (j *judge) turnAround() {
+func (j *scorer) invertAliases() {
 	for pack, aliases := range j.Alias {
 		j.others[pack] = map[string][]string{}
 		for alias, of := range aliases {
@@ -77,8 +78,8 @@ func (j *judge) turnAround() {
 	}
 }
 
-// concept is a name less its style.
-func (j *judge) concept(pack, name string) string {
+// concept returns a name without its style.
+func (j *scorer) concept(pack, name string) string {
 	rules, known := j.rules[pack]
 	if !known {
 		longest := func(a, b string) int { return cmp.Compare(len(b), len(a)) }
@@ -101,15 +102,15 @@ func (j *judge) concept(pack, name string) string {
 	return name
 }
 
-func (j *judge) icon(r icon.Ref) icon.Ref {
+func (j *scorer) icon(r icon.Ref) icon.Ref {
 	return icon.Ref{Pack: r.Pack, Name: cmp.Or(j.Alias[r.Pack][r.Name], r.Name)}
 }
 
-// A score is what one ranking is worth; those that do not apply to its task are NaN.
+// A score holds the measures of one ranking, without those that do not apply to its task.
 type score map[string]float64
 
-// judge scores the first page of a query.
-func (j *judge) judge(q question, found []icon.Ref) score {
+// score scores the first page of a query.
+func (j *scorer) score(q question, found []icon.Ref) score {
 	s := score{"zero": 0}
 	if len(found) == 0 {
 		s["zero"] = 1
@@ -138,7 +139,7 @@ func (s score) rank(at int) {
 	}
 }
 
-func (j *judge) known(q question, r icon.Ref) bool {
+func (j *scorer) known(q question, r icon.Ref) bool {
 	pack := cmp.Or(q.Pack, q.Only)
 	if pack == "" {
 		return r.Name == q.Name
@@ -146,8 +147,9 @@ func (j *judge) known(q question, r icon.Ref) bool {
 	return r.Pack == pack && (r.Name == q.Name || slices.Contains(q.Alt, r.Name) || j.icon(r) == j.icon(icon.Ref{Pack: pack, Name: q.Name}))
 }
 
-// keyword is nDCG over the grades 3, 2 and 1, the share of the places that are filled, and the packs that are shown.
-func (j *judge) keyword(q question, found []icon.Ref, s score) {
+// keyword computes nDCG over the grades 3, 2 and 1, the share of places with a relevant icon, and
+// the number of packs.
+func (j *scorer) keyword(q question, found []icon.Ref, s score) {
 	words := strings.Fields(q.Q)
 	for i := range words {
 		words[i] = fold(words[i])
@@ -184,7 +186,7 @@ func (j *judge) keyword(q question, found []icon.Ref, s score) {
 	}
 }
 
-func (j *judge) grade(q question, words []string, r icon.Ref) int {
+func (j *scorer) grade(q question, words []string, r icon.Ref) int {
 	concept := j.concept(r.Pack, r.Name)
 	name := nameWords(nil, r.Name)
 	switch {
@@ -198,7 +200,7 @@ func (j *judge) grade(q question, words []string, r icon.Ref) int {
 	return 0
 }
 
-func (j *judge) synonym(q question, found []icon.Ref, s score) {
+func (j *scorer) synonym(q question, found []icon.Ref, s score) {
 	got, first := map[string]bool{}, -1
 	for i, r := range found {
 		concept := j.concept(r.Pack, j.icon(r).Name)

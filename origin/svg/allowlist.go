@@ -2,38 +2,39 @@ package svg
 
 import "strings"
 
-// role says what an element does when a drawing is painted.
+// role is the part that an element plays when an SVG is rendered.
 type role uint8
 
 const (
-	roleGroup     role = iota // its children are painted where it stands
+	roleGroup     role = iota // its children are painted in its place
 	roleShape                 // painted by itself
-	roleLine                  // a shape without an inside
-	roleUse                   // paints what it refers to
-	roleSymbol                // a group once it is used, else not painted
-	roleAside                 // painted only through a reference: defs, clipPath, mask, marker, filter
-	rolePattern               // a paint
-	roleGradient              // a paint
-	roleStop                  // a part of one
+	roleLine                  // a shape without an interior
+	roleUse                   // paints the element that it refers to
+	roleSymbol                // a group where a use element refers to it, otherwise not painted
+	roleAside                 // painted only through a reference: defs, mask, filter, …
+	rolePattern               // a paint server
+	roleGradient              // a paint server
+	roleStop                  // a stop of a gradient
 	roleEffect                // a part of a filter
 	roleAnimation             // changes its parent
-	roleText                  // letters: fonts, and with them emoji, have colours of their own
+	roleText                  // glyphs: fonts, and with them emoji, have colours of their own
 	roleImage                 // pixels have colours of their own
-	roleWords                 // not painted
+	roleWords                 // title and desc: not painted
 	roleStyle                 // CSS
 )
 
-// An element is one that is kept.
+// An element is an element type that the cleaner keeps.
 type element struct {
 	name  string
 	role  role
-	refer bool // its href is followed
-	text  bool // text in it is kept
-	words bool // elements in it are not
+	refer bool // its href may refer to something
+	text  bool // its text is kept
+	words bool // its child elements are left out
 }
 
-// elements is the allow-list, by the names of SVG 2 and Filter Effects 1. Names are case-sensitive. Not in it, and left
-// out with all they hold: script, foreignObject, iframe, handler, feImage, metadata, and whatever is no SVG.
+// elements is the allow-list, by the names of SVG 2 and Filter Effects 1. Names are case-sensitive.
+// The list leaves out script, foreignObject, iframe, handler, feImage, metadata and every element
+// that is not SVG; the cleaner removes those with all their content.
 var elements = func() map[string]*element {
 	table := map[string]*element{}
 	add := func(r role, names string) {
@@ -67,33 +68,36 @@ var elements = func() map[string]*element {
 	for _, name := range strings.Fields("title desc style") {
 		table[name].words = true
 	}
-	table["a"] = table["g"] // what a link shows is kept, the link is not
+	table["a"] = table["g"] // the content of a link is kept, the link is not
 	return table
 }()
 
-// check says how an attribute's value is looked at.
+// check says how the value of an attribute is checked.
 type check uint8
 
 const (
-	checkName     check = iota // names and words
-	checkPlain                 // geometry, numbers, transforms: nothing is fetched or run for them
-	checkCSS                   // a presentation attribute: its value is CSS
-	checkPaint                 // the same, and a colour
-	checkStyle                 // declarations
-	checkHref                  // #id, or pixels
-	checkTarget                // the attribute that an animation changes
-	checkAnimated              // values that an animation gives
-	checkSpace                 // xmlns
+	checkName check = iota // names and words
+	// checkPlain is for geometry, numbers and transforms: browsers neither fetch nor run anything
+	// for them.
+	checkPlain
+	checkCSS      // a presentation attribute: its value is CSS
+	checkPaint    // a presentation attribute with a colour
+	checkStyle    // declarations
+	checkHref     // a reference "#id", or the data: URL of a raster image
+	checkTarget   // the attribute that an animation changes
+	checkAnimated // values that an animation sets
+	checkSpace    // xmlns
 )
 
-// An attribute is one that is kept.
+// An attribute is an attribute that the cleaner keeps.
 type attribute struct {
 	name  string
 	check check
-	prop  property // the property that it is, if the painter looks at it
+	prop  property // the CSS property of that name, if any
 }
 
-// attributes is the allow-list, for all elements alike. Not in it: on…, data-… (pages give those a meaning), and the rest.
+// attributes is the allow-list, for all elements alike. It leaves out on… (event handlers), data-…
+// (pages give those a meaning), and every attribute that SVG does not define.
 var attributes = func() map[string]*attribute {
 	table := map[string]*attribute{}
 	add := func(c check, names string) {

@@ -39,9 +39,9 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// Rulings are not kept without end: those that everything stored was judged by are forgotten, nothing stored is lost, and what was
+// Invalidations are not kept without end: those that every stored entry was checked against are forgotten, nothing stored is lost, and what was
 // on its way is not trusted.
-func TestRulingsAreForgotten(t *testing.T) {
+func TestInvalidationsAreForgotten(t *testing.T) {
 	c := newTest(t, 8<<20)
 	asked := c.Now()
 	c.Put(entry("/kept", "a", "kept"), asked)
@@ -53,13 +53,13 @@ func TestRulingsAreForgotten(t *testing.T) {
 	c.Drop(tags...)
 	c.tidy()
 	if n := len(c.marks.labels); n > 0 {
-		t.Errorf("%d rulings are kept after everything was judged by them", n)
+		t.Errorf("%d invalidations are kept after every entry was checked against them", n)
 	}
 	if c.Get("/kept") == nil || c.Get("/dropped") != nil {
 		t.Error("an entry without a dropped tag is gone, or one with it is there")
 	}
 	if c.Put(entry("/late", "c", "tag 7"), asked) {
-		t.Error("what was asked for before a forgotten ruling is stored")
+		t.Error("what was asked for before a forgotten invalidation is stored")
 	}
 	if !c.Put(entry("/late", "c", "tag 7"), c.Now()) {
 		t.Error("what was asked for after it is not stored")

@@ -2,17 +2,17 @@ package svg
 
 import "bytes"
 
-// server takes in the colours of a gradient or pattern (a paint server, SVG 2, section 14).
-func (j *judge) server(ref []byte) {
+// server takes in the colours of a gradient or pattern (paint servers, SVG 2, section 14).
+func (j *analyser) server(ref []byte) {
 	i := j.p.reference(ref)
-	if i == none || !j.first(i) {
-		return // nothing is painted, or it is known
+	if i == none || !j.firstVisit(i) {
+		return // it paints nothing, or its colours are known
 	}
 	switch n := &j.p.nodes[i]; n.elem.role {
 	case rolePattern:
 		i = j.content(i, func(n *node) bool { return n.elem != nil && n.elem.role != roleAnimation && n.elem.role != roleWords })
 		if i != none {
-			j.children(i, j.of(i))
+			j.children(i, j.styleOf(i))
 		}
 	case roleGradient:
 		i = j.content(i, func(n *node) bool { return n.elem != nil && n.elem.role == roleStop })
@@ -20,12 +20,13 @@ func (j *judge) server(ref []byte) {
 			j.stops(i)
 		}
 	default:
-		j.doubt = true
+		j.uncertain = true
 	}
 }
 
-// content is the first of an element and those that its href leads to that has a child of the kind that counts.
-func (j *judge) content(i int32, counts func(*node) bool) int32 {
+// content follows href from element i to the first element with a child for which counts returns
+// true.
+func (j *analyser) content(i int32, counts func(*node) bool) int32 {
 	for range maxDepth {
 		n := &j.p.nodes[i]
 		for c := n.first; c != none; c = j.p.nodes[c].next {
@@ -44,18 +45,18 @@ func (j *judge) content(i int32, counts func(*node) bool) int32 {
 			return none
 		}
 	}
-	j.doubt = true
+	j.uncertain = true
 	return none
 }
 
-func (j *judge) stops(gradient int32) {
-	in := j.of(gradient)
+func (j *analyser) stops(gradient int32) {
+	in := j.styleOf(gradient)
 	for c := j.p.nodes[gradient].first; c != none; c = j.p.nodes[c].next {
 		n := &j.p.nodes[c]
 		if n.elem == nil || n.elem.role != roleStop {
 			continue
 		}
-		d := j.sheets.on(n)
+		d := j.sheets.declaredOn(n)
 		if !j.dynamic && isZero(d[propStopOpacity]) {
 			continue
 		}
@@ -63,8 +64,8 @@ func (j *judge) stops(gradient int32) {
 	}
 }
 
-// colored takes in a stop-color or flood-color, which are not inherited and black unless said otherwise.
-func (j *judge) colored(i int32, src *[]byte, color paint) {
+// colored takes in a stop-color or flood-color. These are not inherited, and are black by default.
+func (j *analyser) colored(i int32, src *[]byte, color paint) {
 	if src == nil {
 		j.add(black)
 		j.mixed = true
@@ -78,13 +79,13 @@ func (j *judge) colored(i int32, src *[]byte, color paint) {
 	j.apply(i, p, color)
 }
 
-// effects looks at what changes colours once they are painted.
-func (j *judge) effects(d *declared) {
+// effects checks the properties that change colours after painting.
+func (j *analyser) effects(d *declared) {
 	if d[propAll] != nil {
-		j.doubt = true
+		j.uncertain = true
 	}
 	if v := d[propBlend]; v != nil && string(bytes.TrimSpace(*v)) != "normal" {
-		j.doubt = true
+		j.uncertain = true
 	}
 	if v := d[propMask]; v != nil {
 		eachURL(*v, func(ref []byte) {
@@ -99,22 +100,23 @@ func (j *judge) effects(d *declared) {
 	}
 	ref, ok := onlyURL(bytes.TrimSpace(*v))
 	if !ok {
-		j.doubt = true
+		j.uncertain = true
 		return
 	}
-	if t := j.p.reference(ref); t != none && j.first(t) {
+	if t := j.p.reference(ref); t != none && j.firstVisit(t) {
 		j.filter(t)
 	}
 }
 
-// filter takes in the colours of a filter; a primitive that mixes channels leaves none that could be told.
-func (j *judge) filter(i int32) {
+// filter takes in the colours of a filter. A primitive that mixes colour channels makes the result
+// uncertain.
+func (j *analyser) filter(i int32) {
 	n := &j.p.nodes[i]
 	if n.attr(attrHref) != nil || n.attr(attrXlinkHref) != nil {
-		j.doubt = true
+		j.uncertain = true
 		return
 	}
-	in := j.of(i)
+	in := j.styleOf(i)
 	for c := n.first; c != none; c = j.p.nodes[c].next {
 		fe := &j.p.nodes[c]
 		if fe.elem == nil || fe.elem.role != roleEffect {
@@ -123,27 +125,28 @@ func (j *judge) filter(i int32) {
 		switch fe.elem.name {
 		case "feGaussianBlur", "feOffset", "feMerge", "feMorphology", "feTile":
 		case "feColorMatrix":
-			j.doubt = j.doubt || !onlyAlpha(fe)
+			j.uncertain = j.uncertain || !onlyAlpha(fe)
 		case "feBlend":
-			j.doubt = j.doubt || !fe.says("mode", "", "normal")
+			j.uncertain = j.uncertain || !fe.attrIs("mode", "", "normal")
 		case "feComposite":
-			j.doubt = j.doubt || !fe.says("operator", "", "over", "in", "out", "atop", "xor")
+			j.uncertain = j.uncertain || !fe.attrIs("operator", "", "over", "in", "out", "atop", "xor")
 		case "feFlood", "feDropShadow":
-			d := j.sheets.on(fe)
+			d := j.sheets.declaredOn(fe)
 			if j.dynamic || !isZero(d[propFloodOpacity]) {
 				j.colored(c, d[propFloodColor], j.inherit(in, &d).color)
 			}
 		default:
-			j.doubt = true
+			j.uncertain = true
 		}
 	}
 }
 
-// onlyAlpha reports whether a matrix leaves red, green and blue as they are, as those do that make drops run together.
+// onlyAlpha reports whether a colour matrix leaves red, green and blue as they are, as in the
+// filters that make drops run together.
 func onlyAlpha(fe *node) bool {
 	a := fe.attr(attributes["values"])
-	if a == nil || !fe.says("type", "", "matrix") {
-		return a == nil && fe.says("type", "", "matrix") // the identity
+	if a == nil || !fe.attrIs("type", "", "matrix") {
+		return a == nil && fe.attrIs("type", "", "matrix") // the identity
 	}
 	m := bytes.FieldsFunc(a.value, func(r rune) bool { return r == ' ' || r == ',' })
 	if len(m) != 20 {
@@ -161,8 +164,8 @@ func onlyAlpha(fe *node) bool {
 	return true
 }
 
-// says reports whether an attribute (absent: "") has one of the values.
-func (n *node) says(name string, values ...string) bool {
+// attrIs reports whether an attribute has one of the values; "" means that it is absent.
+func (n *node) attrIs(name string, values ...string) bool {
 	got := ""
 	if a := n.attr(attributes[name]); a != nil {
 		got = string(a.value)
@@ -175,8 +178,8 @@ func (n *node) says(name string, values ...string) bool {
 	return false
 }
 
-// animations looks at what is set over time: a colour there counts, wherever it is.
-func (j *judge) animations() {
+// animations checks the values that animations set. A colour among them counts wherever it is.
+func (j *analyser) animations() {
 	for i := range j.p.nodes {
 		n := &j.p.nodes[i]
 		if n.elem == nil || n.elem.role != roleAnimation {
@@ -188,7 +191,7 @@ func (j *judge) animations() {
 		}
 		switch prop := properties[string(target.value)]; {
 		case prop == propFilter || prop == propBlend || prop >= propMarker && prop <= propMarkerEnd:
-			j.doubt = true
+			j.uncertain = true
 		case paints(prop):
 			for _, a := range n.attrs {
 				if a.info.check != checkAnimated {
@@ -196,7 +199,7 @@ func (j *judge) animations() {
 				}
 				for v := range bytes.SplitSeq(bytes.TrimSuffix(bytes.TrimSpace(a.value), []byte{';'}), []byte{';'}) {
 					if k := readPaint(v).kind; k != paintNone && k != paintCurrent {
-						j.doubt = true
+						j.uncertain = true
 					}
 				}
 			}

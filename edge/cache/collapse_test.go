@@ -9,17 +9,22 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-func TestManyCallersOneFlight(t *testing.T) {
+// anyone may have a result.
+var anyone = cachepolicy.Sharing{Storable: true}
+
+func TestManyCallersOneFetch(t *testing.T) {
 	c := newTest(t, 8<<20)
 	var asked atomic.Int64
 	open := make(chan struct{})
-	ask := func() Landing {
+	ask := func() Result {
 		asked.Add(1)
 		<-open
 		e := entry("/a", "body")
-		return Landing{Entry: e, Shared: true, Stored: c.Put(e, c.Now())}
+		return Result{Entry: e, Sharing: anyone, Stored: c.Put(e, c.Now())}
 	}
 	var began atomic.Int64
 	var wg sync.WaitGroup
@@ -28,42 +33,48 @@ func TestManyCallersOneFlight(t *testing.T) {
 			if i == 500 {
 				close(open)
 			}
-			f, first := c.Fly("/a", nil, time.Now(), func() *Entry { return c.Get("/a") }, ask)
+			f, first := c.Join(time.Now(), Call{Key: "/a", Find: func() *Entry { return c.Get("/a") }, Fetch: ask})
 			if first {
 				began.Add(1)
 			}
+			if n := c.Callers(); n > 1000 {
+				t.Errorf("%d callers", n)
+			}
 			if l := f.Wait(time.Minute, nil); l.Err != nil || string(l.Entry.Identity().Body) != "body" {
-				t.Errorf("landing %+v", l)
+				t.Errorf("result %+v", l)
 			}
 		})
 	}
 	wg.Wait()
+	if n := c.Callers(); n != 0 {
+		t.Errorf("%d callers after the fetch", n)
+	}
 	if asked.Load() != 1 || began.Load() != 1 {
-		t.Errorf("asked %d times, %d callers began a flight; want one", asked.Load(), began.Load())
+		t.Errorf("asked %d times, %d callers began a fetch; want one", asked.Load(), began.Load())
 	}
 }
 
-// A caller that looked before the entry was stored, and comes to fly when the flight is over, must not ask again.
-func TestFlightAfterTheFact(t *testing.T) {
+// A caller that looked before the entry was stored, and joins when the fetch is over, must not ask again.
+func TestJoinAfterTheFact(t *testing.T) {
 	c := newTest(t, 8<<20)
 	stale := entry("/a", "old")
 	c.Put(stale, c.Now())
 	newer := entry("/a", "new")
 	c.Put(newer, c.Now())
-	f, began := c.Fly("/a", stale, time.Now(), func() *Entry { return c.Get("/a") }, func() Landing { t.Error("asked"); return Landing{} })
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("asked"); return Result{} }})
 	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.Same(newer) {
-		t.Errorf("landing %+v, began %v; want the newer entry, found", l, began)
+		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
 	}
 }
 
 func TestFailureIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cache{} // no goroutines of ristretto's in the bubble
-		c.flights.init()
+		c.fetches.init()
 		broken := errors.New("broken")
 		asked := 0
-		fly := func() Landing {
-			f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing { asked++; return Landing{Err: broken} })
+		fetch := func() Result {
+			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { asked++; return Result{Err: broken} }})
 			return f.Wait(time.Minute, nil)
 		}
 		steps := []struct {
@@ -72,8 +83,8 @@ func TestFailureIsRemembered(t *testing.T) {
 		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {time.Millisecond, 2}, {500 * time.Millisecond, 2}, {500 * time.Millisecond, 3}}
 		for i, s := range steps {
 			time.Sleep(s.after) // the bubble's clock: no time passes
-			if l := fly(); !errors.Is(l.Err, broken) || asked != s.asked {
-				t.Errorf("step %d: landing %+v after asking %d times, want %d", i, l, asked, s.asked)
+			if l := fetch(); !errors.Is(l.Err, broken) || asked != s.asked {
+				t.Errorf("step %d: result %+v after asking %d times, want %d", i, l, asked, s.asked)
 			}
 			synctest.Wait()
 		}
@@ -86,54 +97,54 @@ func TestFailureIsRemembered(t *testing.T) {
 	})
 }
 
-func TestWaitIsBoundedAndFlightGoesOn(t *testing.T) {
+func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cache{}
-		c.flights.init()
+		c.fetches.init()
 		e := entry("/a", "late")
-		f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing { time.Sleep(time.Minute); return Landing{Entry: e} })
+		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
 		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrLate) {
-			t.Errorf("landing %+v after a second, want ErrLate", l)
+			t.Errorf("result %+v after a second, want ErrLate", l)
 		}
 		if l := f.Wait(time.Hour, nil); l.Entry != e {
-			t.Errorf("landing %+v in the end, want the entry", l)
+			t.Errorf("result %+v in the end, want the entry", l)
 		}
 	})
 }
 
-func TestPanicLandsAsAnError(t *testing.T) {
+func TestPanicIsAnError(t *testing.T) {
 	c := newTest(t, 8<<20)
-	f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing { panic("boom") })
+	f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { panic("boom") }})
 	if l := f.Wait(time.Minute, nil); l.Err == nil {
-		t.Errorf("landing %+v of a flight that panicked, want an error", l)
+		t.Errorf("result %+v of a fetch that panicked, want an error", l)
 	}
 }
 
-// nothing is what a flight finds where nothing was stored meanwhile.
+// nothing is what a fetch finds where nothing was stored meanwhile.
 func nothing() *Entry { return nil }
 
 // What find returns is of use; where it says that nothing is, the key is asked for although something is stored.
-func TestFlightForWhatMustBeRevalidated(t *testing.T) {
+func TestFetchForWhatMustBeRevalidated(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/a", "no-cache"), c.Now())
-	f, began := c.Fly("/a", nil, time.Now(), nothing, func() Landing { return Landing{Entry: entry("/a", "asked")} })
+	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: entry("/a", "asked")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "asked" {
-		t.Errorf("landing %+v, began %v; want what was asked for", l, began)
+		t.Errorf("result %+v, began %v; want what was asked for", l, began)
 	}
 }
 
-func TestApart(t *testing.T) {
+func TestHitForPass(t *testing.T) {
 	c := &Cache{}
-	c.flights.init()
+	c.fetches.init()
 	t0 := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	c.Leave("/private", t0)
+	c.MarkHitForPass("/private", true, t0)
 	for _, row := range []struct {
 		key   string
 		after time.Duration
 		want  bool
-	}{{"/private", 0, true}, {"/other", 0, false}, {"/private", Apart - 1, true}, {"/private", Apart, false}, {"/private", 0, false}} {
-		if got := c.Alone(row.key, t0.Add(row.after)); got != row.want {
-			t.Errorf("Alone(%s) after %v = %v, want %v", row.key, row.after, got, row.want)
+	}{{"/private", 0, true}, {"/other", 0, false}, {"/private", HitForPass - 1, true}, {"/private", HitForPass, false}, {"/private", 0, false}} {
+		if got := c.IsHitForPass(row.key, t0.Add(row.after)); got != row.want {
+			t.Errorf("IsHitForPass(%s) after %v = %v, want %v", row.key, row.after, got, row.want)
 		}
 	}
 }
@@ -153,58 +164,58 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A flight that has landed with a body that still comes is joined as long as the body can be read from its beginning.
-func TestFlightWithAStream(t *testing.T) {
+// A fetch that has brought a body that still comes is joined as long as the body can be read from its beginning.
+func TestFetchWithAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cache{}
-		c.flights.init()
+		c.fetches.init()
 		source, origin := io.Pipe()
 		spool := NewSpool(source, nil, -1, 1<<20)
 		asked := 0
-		fly := func() *Flight {
-			f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing {
+		join := func() *Fetch {
+			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 				asked++
-				return Landing{Entry: entry("/a", ""), Stream: spool, Shared: true}
-			})
+				return Result{Entry: entry("/a", ""), Stream: spool, Sharing: anyone}
+			}})
 			return f
 		}
 		stored := make(chan struct{})
 		go spool.Keep(func([]byte) { <-stored })
 		for i := range 3 {
-			if l := fly().Wait(time.Minute, nil); l.Stream != spool || asked != 1 {
-				t.Fatalf("caller %d: landing %+v after asking %d times", i, l, asked)
+			if l := join().Wait(time.Minute, nil); l.Stream != spool || asked != 1 {
+				t.Fatalf("caller %d: result %+v after asking %d times", i, l, asked)
 			}
 			io.WriteString(origin, "some")
 			synctest.Wait()
 		}
 		origin.Close()
 		synctest.Wait()
-		if fly(); asked != 1 {
+		if join(); asked != 1 {
 			t.Error("asked again while the body is being stored")
 		}
 		close(stored)
 		synctest.Wait()
-		if fly().Wait(time.Minute, nil); asked != 2 {
-			t.Errorf("asked %d times; the flight has ended with its body", asked)
+		if join().Wait(time.Minute, nil); asked != 2 {
+			t.Errorf("asked %d times; the fetch has ended with its body", asked)
 		}
 		synctest.Wait()
 	})
 }
 
 // One whose body is too long to be joined, or is for its caller alone, does not keep the next from asking.
-func TestFlightWithAStreamThatCanNotBeJoined(t *testing.T) {
+func TestFetchWithAStreamThatCanNotBeJoined(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &Cache{}
-			c.flights.init()
+			c.fetches.init()
 			asked := 0
 			for range 2 {
 				source, origin := io.Pipe()
 				spool := NewSpool(source, nil, -1, 0)
-				f, _ := c.Fly("/a", nil, time.Now(), nothing, func() Landing {
+				f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 					asked++
-					return Landing{Entry: entry("/a", ""), Stream: spool, Shared: shared}
-				})
+					return Result{Entry: entry("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
+				}})
 				go spool.Run()
 				r, err := f.Wait(time.Minute, nil).Stream.Reader()
 				if err != nil {

@@ -6,31 +6,33 @@ import (
 	"strconv"
 )
 
-// A verdict says in which colours a drawing is painted.
+// A verdict lists the colours that an SVG is painted in.
 type verdict struct {
-	colors  []rgba    // other than currentColor, each once; two at most
-	sources []*[]byte // where they are written
-	bare    []int32   // elements painted black because nothing says otherwise
-	current bool      // currentColor is painted
-	mixed   bool      // a colour stands where it can't be exchanged by itself
-	doubt   bool      // something has colours that can't be told
+	colors       []rgba    // all but currentColor, each once, and at most two
+	sources      []*[]byte // the values that set them
+	defaultBlack []int32   // elements painted black because they declare no paint
+	current      bool      // currentColor is painted
+	mixed        bool      // a colour has a source that can't be replaced by itself
+	uncertain    bool      // some colours can't be determined
 }
 
-// monochrome reports whether every painted colour is currentColor; a drawing that paints nothing is.
-func (v *verdict) monochrome() bool { return !v.doubt && len(v.colors) == 0 }
+// monochrome reports whether every painted colour is currentColor. That also holds for an SVG that
+// paints nothing.
+func (v *verdict) monochrome() bool { return !v.uncertain && len(v.colors) == 0 }
 
-// judge looks at the paint of a drawing as a browser would paint it. Where in doubt it says so.
-type judge struct {
+// An analyser finds the colours of an SVG by following the way a browser paints it. Where it can't
+// determine them, it says so in uncertain.
+type analyser struct {
 	verdict
 	p       *parser
 	sheets  cascade
-	dynamic bool // what can't be seen now may be seen later
+	dynamic bool // hidden elements may become visible
 	masks   []int32
-	seen    map[int32]bool // what is painted through references: its colors do not depend on what refers to it
+	seen    map[int32]bool // elements painted through references
 }
 
-// first reports whether an element is painted through a reference for the first time.
-func (j *judge) first(i int32) bool {
+// firstVisit reports whether an element is painted through a reference for the first time.
+func (j *analyser) firstVisit(i int32) bool {
 	if j.seen[i] {
 		return false
 	}
@@ -41,22 +43,23 @@ func (j *judge) first(i int32) bool {
 	return true
 }
 
-// inherited is what an element takes over from its parent.
+// inherited holds the properties that an element takes over from its parent.
 type inherited struct {
 	fill, stroke, color               paint
-	fillClear, strokeClear, thin      bool // nothing of it can be seen
+	fillClear, strokeClear, thin      bool // the paint is invisible
 	hidden                            bool
 	markerStart, markerMid, markerEnd *[]byte
 }
 
-// judge gives the verdict on everything that is painted; masks and clip paths are not, they only take away.
-func (p *parser) judge() *judge {
-	j := &judge{p: p}
+// analyse returns the colours of everything that is painted. Masks and clip paths are not painted:
+// they only hide parts of other elements.
+func (p *parser) analyse() *analyser {
+	j := &analyser{p: p}
 	if len(p.sheets) > 0 {
 		j.sheets = p.cascade()
 	}
-	j.doubt = j.sheets.doubt
-	j.dynamic = p.animated || j.sheets.rest
+	j.uncertain = j.sheets.uncertain
+	j.dynamic = p.animated || j.sheets.inexact
 	if p.animated {
 		j.animations()
 	}
@@ -64,14 +67,14 @@ func (p *parser) judge() *judge {
 	return j
 }
 
-func (j *judge) children(parent int32, in inherited) {
+func (j *analyser) children(parent int32, in inherited) {
 	for c := j.p.nodes[parent].first; c != none; c = j.p.nodes[c].next {
 		j.paint(c, in)
 	}
 }
 
-// paint follows what an element paints, in the way of its role.
-func (j *judge) paint(i int32, in inherited) {
+// paint follows an element as its role requires.
+func (j *analyser) paint(i int32, in inherited) {
 	n := &j.p.nodes[i]
 	if n.elem == nil {
 		return
@@ -79,13 +82,13 @@ func (j *judge) paint(i int32, in inherited) {
 	switch n.elem.role {
 	case roleGroup, roleShape, roleLine, roleUse:
 	case roleText, roleImage:
-		j.doubt = true
+		j.uncertain = true
 		return
 	default:
 		return
 	}
-	d := j.sheets.on(n)
-	if j.gone(&d) {
+	d := j.sheets.declaredOn(n)
+	if j.invisible(&d) {
 		return
 	}
 	st := j.inherit(in, &d)
@@ -100,8 +103,8 @@ func (j *judge) paint(i int32, in inherited) {
 	}
 }
 
-// gone reports whether nothing of an element and what is in it can be seen.
-func (j *judge) gone(d *declared) bool {
+// invisible reports whether an element and all its content can't be seen.
+func (j *analyser) invisible(d *declared) bool {
 	if j.dynamic {
 		return false
 	}
@@ -121,8 +124,8 @@ func isZero(v *[]byte) bool {
 	return err == nil && f == 0
 }
 
-// inherit is an element's own style.
-func (j *judge) inherit(in inherited, d *declared) inherited {
+// inherit returns the style of an element with declarations d in a parent with style in.
+func (j *analyser) inherit(in inherited, d *declared) inherited {
 	for _, p := range [...]struct {
 		to   *paint
 		prop property
@@ -169,17 +172,18 @@ func (j *judge) inherit(in inherited, d *declared) inherited {
 	return in
 }
 
-// of is the style that the content of an element that is painted through a reference has: that of where it stands.
-func (j *judge) of(i int32) inherited {
+// styleOf returns the style of element i at its own place, which its content has even when it is
+// painted through a reference.
+func (j *analyser) styleOf(i int32) inherited {
 	n := &j.p.nodes[i]
 	if n.elem == nil {
 		return inherited{}
 	}
-	d := j.sheets.on(n)
-	return j.inherit(j.of(n.parent), &d)
+	d := j.sheets.declaredOn(n)
+	return j.inherit(j.styleOf(n.parent), &d)
 }
 
-func (j *judge) shape(i int32, n *node, st inherited) {
+func (j *analyser) shape(i int32, n *node, st inherited) {
 	if st.hidden {
 		return
 	}
@@ -192,16 +196,16 @@ func (j *judge) shape(i int32, n *node, st inherited) {
 	for _, m := range [...]*[]byte{st.markerStart, st.markerMid, st.markerEnd} {
 		if m != nil {
 			eachURL(*m, func(ref []byte) {
-				if t := j.p.reference(ref); t != none && j.first(t) {
-					j.children(t, j.of(t))
+				if t := j.p.reference(ref); t != none && j.firstVisit(t) {
+					j.children(t, j.styleOf(t))
 				}
 			})
 		}
 	}
 }
 
-// use paints what it refers to, which inherits from it.
-func (j *judge) use(n *node, st inherited) {
+// use paints the target of a use element, which inherits from the use element.
+func (j *analyser) use(n *node, st inherited) {
 	a := n.attr(attrHref)
 	if a == nil {
 		a = n.attr(attrXlinkHref)
@@ -218,20 +222,20 @@ func (j *judge) use(n *node, st inherited) {
 		j.paint(t, st)
 		return
 	}
-	d := j.sheets.on(target)
-	if !j.gone(&d) {
+	d := j.sheets.declaredOn(target)
+	if !j.invisible(&d) {
 		j.effects(&d)
 		j.children(t, j.inherit(st, &d))
 	}
 }
 
-// apply takes in one paint of one element.
-func (j *judge) apply(i int32, p, color paint) {
+// apply records one paint of one element.
+func (j *analyser) apply(i int32, p, color paint) {
 	switch p.kind {
 	case paintNone:
 	case paintUnset:
 		j.add(black)
-		j.bare = append(j.bare, i)
+		j.defaultBlack = append(j.defaultBlack, i)
 	case paintCurrent:
 		if color.kind == paintUnset {
 			j.current = true
@@ -240,21 +244,21 @@ func (j *judge) apply(i int32, p, color paint) {
 		j.apply(i, color, paint{})
 	case paintColor:
 		j.add(p.color)
-		j.written(p.src)
+		j.addSource(p.src)
 	case paintURL:
 		j.server(p.ref)
 	default:
-		j.doubt = true
+		j.uncertain = true
 	}
 }
 
-func (j *judge) add(c rgba) {
-	if len(j.colors) < 2 && !slices.Contains(j.colors, c) { // how many more there are does not matter
+func (j *analyser) add(c rgba) {
+	if len(j.colors) < 2 && !slices.Contains(j.colors, c) { // more than two make no difference
 		j.colors = append(j.colors, c)
 	}
 }
 
-func (j *judge) written(src *[]byte) {
+func (j *analyser) addSource(src *[]byte) {
 	if src == nil {
 		j.mixed = true
 	} else {

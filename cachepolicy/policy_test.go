@@ -1,0 +1,113 @@
+package cachepolicy
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// With SafeCookies a response that may belong to one user is not stored, and does not answer
+// anybody; without it RFC 9111 decides.
+func TestSafeCookies(t *testing.T) {
+	anonymous, cookie := Request{Method: "GET"}, Request{Method: "GET", Cookie: true}
+	for _, c := range []struct {
+		name                string
+		r                   Request
+		status              int
+		h                   http.Header
+		storable, byTheRFC  bool // the response to r
+		anonymous, personal bool // its use for a request without Cookie, and for one with it, once it is stored
+	}{
+		{"max-age", anonymous, 200, fields("Cache-Control: max-age=60"), true, true, true, true},
+		{"max-age, to a request with Cookie", cookie, 200, fields("Cache-Control: max-age=60"), true, true, true, true},
+		{"s-maxage, to a request with Cookie", cookie, 200, fields("Cache-Control: s-maxage=60"), true, true, true, true},
+		{"Expires, to a request with Cookie", cookie, 200, fields("Expires: @1h"), true, true, true, true},
+		{"CDN-Cache-Control, to a request with Cookie", cookie, 200, fields("CDN-Cache-Control: max-age=60"), true, true, true, true},
+		{"Surrogate-Control, to a request with Cookie", cookie, 200, fields("Surrogate-Control: max-age=60"), true, true, true, true},
+		{"no-cache with a validator, to a request with Cookie", cookie, 200, fields("Cache-Control: no-cache", `ETag: "x"`), true, true, false, false},
+		{"Last-Modified alone", anonymous, 200, fields("Date: @0s", "Last-Modified: @-10h"), true, true, true, false},
+		{"Last-Modified alone, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h"), false, true, true, false},
+		{"public names no time, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: public"), false, true, true, false},
+		{"an Expires that has no say, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Expires: @1h", "CDN-Cache-Control: public"), false, true, true, false},
+		{"ETag alone, to a request with Cookie", cookie, 200, fields(`ETag: "x"`), false, true, false, false},
+		{"stale-while-revalidate names no lifetime", cookie, 200, fields(`ETag: "x"`, "Cache-Control: stale-while-revalidate=60"), false, true, false, false},
+		{"a 404 without a lifetime, to a request with Cookie", cookie, 404, fields("Date: @0s", "Last-Modified: @-10h"), false, true, true, false},
+		{"Set-Cookie and max-age", anonymous, 200, fields("Cache-Control: max-age=60", "Set-Cookie: a=b"), false, true, false, false},
+		{"Set-Cookie and s-maxage, public", anonymous, 200, fields("Cache-Control: public, s-maxage=60", "Set-Cookie: a=b"), false, true, false, false},
+		{"Set-Cookie that no-cache names", anonymous, 200, fields(`Cache-Control: max-age=60, no-cache="Set-Cookie"`, "Set-Cookie: a=b"), false, true, false, false},
+		{"Set-Cookie and a validator", anonymous, 200, fields("Cache-Control: no-cache", `ETag: "x"`, "Set-Cookie: a=b"), false, false, false, false}, // no explicit lifetime: never stored
+	} {
+		safe := c.r
+		safe.Policy.SafeCookies = true
+		if got := Storable(safe, c.status, c.h, t0); got != c.storable {
+			t.Errorf("%s: Storable = %v, want %v", c.name, got, c.storable)
+		}
+		if got := Storable(c.r, c.status, c.h, t0); got != c.byTheRFC {
+			t.Errorf("%s: Storable by RFC 9111 = %v, want %v", c.name, got, c.byTheRFC)
+		}
+		e := NewEntry(c.status, c.h, t0, t0)
+		for _, use := range []struct {
+			r    Request
+			want bool
+		}{{anonymous, c.anonymous}, {cookie, c.personal}} {
+			use.r.Policy.SafeCookies = true
+			if got := Decide(e, use.r, t0) == Fresh; got != use.want {
+				t.Errorf("%s: fresh for a request with Cookie %v: %v, want %v", c.name, use.r.Cookie, got, use.want)
+			}
+			if !use.want && !e.NoCache && !Selectable(e, use.r) && MayServeStale(e, use.r, FailureLost, t0.Add(time.Hour)) {
+				t.Errorf("%s: used stale for a request with Cookie %v", c.name, use.r.Cookie)
+			}
+			use.r.Policy.SafeCookies = false
+			if !Selectable(e, use.r) {
+				t.Errorf("%s: RFC 9111 forbids nothing to a request with Cookie %v", c.name, use.r.Cookie)
+			}
+		}
+	}
+}
+
+// What Decide or MayServeStale lets a request have can be selected for it, whatever the fields.
+func FuzzSafeCookies(f *testing.F) {
+	f.Add("max-age=60", "", "", true, int64(5))
+	f.Add("", "Tue, 15 Nov 2022 08:12:31 GMT", "", true, int64(100))
+	f.Add("stale-if-error=60", "Tue, 15 Nov 2022 08:12:31 GMT", "a=b", false, int64(100))
+	f.Fuzz(func(t *testing.T, control, modified, cookie string, has bool, at int64) {
+		if at < 0 || at > 1<<32 {
+			return
+		}
+		h := http.Header{"Cache-Control": {control}, "Last-Modified": {modified}}
+		if cookie != "" {
+			h["Set-Cookie"] = []string{cookie}
+		}
+		r := Request{Method: "GET", Cookie: has, Policy: Policy{SafeCookies: true}}
+		e, now := NewEntry(200, h, t0, t0), t0.Add(time.Duration(at)*time.Second)
+		used := Decide(e, r, now) != Revalidate || MayServeStale(e, r, FailureStatus, now) || MayServeStale(e, r, FailureLost, now)
+		if used && !Selectable(e, r) {
+			t.Fatalf("%v is used for a request with Cookie %v", h, has)
+		}
+		if Storable(r, 200, h, t0) && !Selectable(e, r) {
+			t.Fatalf("%v is stored, but its own request could not have it", h)
+		}
+	})
+}
+
+func TestIgnoreRevalidation(t *testing.T) {
+	for _, c := range []struct {
+		cacheControl, pragma []string
+		want                 Directives
+	}{
+		{nil, nil, Directives{}},
+		{nil, []string{"no-cache"}, Directives{}},
+		{[]string{"no-cache"}, nil, Directives{}},
+		{[]string{"max-age=0, min-fresh=5", "max-stale, stale-if-error=9"}, nil, Directives{}},
+		{[]string{"no-cache, no-store"}, nil, Directives{NoStore: true}},
+		{[]string{"max-age=0", "only-if-cached"}, nil, Directives{OnlyIfCached: true}},
+	} {
+		if got := (Policy{IgnoreRevalidation: true}).Obeyed(ParseRequest(c.cacheControl, c.pragma)); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q, %q: %+v, want %+v", c.cacheControl, c.pragma, got, c.want)
+		}
+		if all := ParseRequest(c.cacheControl, c.pragma); !reflect.DeepEqual((Policy{}).Obeyed(all), all) {
+			t.Errorf("%q, %q: not all are obeyed: %+v", c.cacheControl, c.pragma, (Policy{}).Obeyed(all))
+		}
+	}
+}

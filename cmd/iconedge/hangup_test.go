@@ -1,0 +1,197 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// hangUp sends SIGHUP, as a terminal does that is closed, and an operator after a change of a file.
+func (s *server) hangUp() {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestHangup: SIGHUP ends no server, whether there is anything to read again or not; SIGTERM still does.
+func TestHangup(t *testing.T) {
+	for name, args := range map[string][]string{
+		"edge":              {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1"},
+		"edge with a token": {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1", "--admin-token-file", textFile(t, "secret")},
+		"origin":            {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
+		"origin alone":      {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "none"},
+		"run":               {"run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
+		"mcp":               {"mcp", "--http", "127.0.0.1:0", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, t.TempDir(), args...)
+			line := regexp.MustCompile(`(?:msg=listening address|address)=(\S+)`)
+			m := s.log.wait(line)
+			if m == nil {
+				t.Fatal("it never said where it listens")
+			}
+			for range 3 {
+				s.hangUp()
+				resp, err := http.Get("http://" + m[1] + "/healthz")
+				if err != nil {
+					t.Fatalf("after SIGHUP: %v", err)
+				}
+				resp.Body.Close()
+			}
+			if status := s.stop(); status != 0 {
+				t.Errorf("after SIGHUP and SIGTERM: status %d, want 0", status)
+			}
+		})
+	}
+}
+
+// TestHangupOfCommands: nor does it end a command that is at work.
+func TestHangupOfCommands(t *testing.T) {
+	for name, row := range map[string]struct {
+		args   func(address string) []string
+		status int // of the command, when its answer comes
+	}{
+		"health": {func(a string) []string { return []string{"health", "--within", "3m", "http://" + a + "/healthz"} }, 0},
+		"publish": {func(a string) []string {
+			return []string{"publish", "--list", "--store", "s3://icons?tls=false&endpoint=" + a}
+		}, 1},
+		"token list": {func(a string) []string {
+			return []string{"token", "list", "--store", "s3://icons?tls=false&endpoint=" + a}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked, answer := make(chan struct{}, 100), make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- struct{}{}
+				<-answer
+				if r.URL.Path != "/healthz" {
+					w.WriteHeader(http.StatusForbidden)
+				}
+			}))
+			defer server.Close()
+			cmd := program(t, t.TempDir(), row.args(strings.TrimPrefix(server.URL, "http://"))...)
+			cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
+			s := startCommand(t, cmd)
+			select {
+			case <-asked:
+			case <-s.done:
+				t.Fatalf("it ended without asking: %s", s.log)
+			}
+			s.hangUp()
+			close(answer)
+			<-s.done
+			if got := s.cmd.ProcessState; got.ExitCode() != row.status {
+				t.Errorf("after SIGHUP: %v, want status %d", got, row.status)
+			}
+		})
+	}
+}
+
+// TestHangupOfAgent: nor a server of tools whose terminal is closed: it ends when its input does.
+func TestHangupOfAgent(t *testing.T) {
+	cmd := program(t, t.TempDir(), "mcp", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startCommand(t, cmd)
+	in.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n"))
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	s.hangUp()
+	in.Close()
+	<-s.done
+	if got := s.cmd.ProcessState; !got.Exited() {
+		t.Errorf("after SIGHUP: %v", got)
+	}
+}
+
+// adminsOf are the addresses of both admin listeners of `iconedge run`: the edge's, and its origin's.
+func adminsOf(s *server) []string {
+	s.t.Helper()
+	line := regexp.MustCompile(`msg=listening (?:part=origin )?address=(\S+) for=admin\b`)
+	eventually(s.t, "both listen", func() bool { return len(line.FindAllString(s.log.String(), -1)) == 2 })
+	var all []string
+	for _, m := range line.FindAllStringSubmatch(s.log.String(), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// TestAdminListenersOfRun: both admin listeners of `iconedge run` are kept for the operator, and both read the token again, on SIGHUP and when it changes.
+func TestAdminListenersOfRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "admin-token")
+	write(t, file, "first")
+	s := start(t, t.TempDir(), "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--admin-token-file", file, "--admin-protect-metrics", "--admin-host", "*.example.org")
+	code := func(address, path, host string, header ...string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		for i := 0; i+1 < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	admins := adminsOf(s)
+	metrics := func(address, token string) int {
+		return code(address, "/metrics", address, "Authorization", "Bearer "+token)
+	}
+	for _, a := range admins {
+		for host, want := range map[string]int{a: 200, "localhost": 200, "edge-1": 200, "edge.example.org": 200, "rebound.example": 403} {
+			if got := code(a, "/healthz", host); got != want {
+				t.Errorf("%s for %s: %d, want %d", a, host, got, want)
+			}
+		}
+		for _, field := range []string{"Origin", "Sec-Fetch-Site"} {
+			if got := code(a, "/healthz", a, field, "https://evil.example"); got != 403 {
+				t.Errorf("%s with %s: %d, want 403", a, field, got)
+			}
+		}
+		if with, without := metrics(a, "first"), code(a, "/metrics", a); with != 200 || without != 401 {
+			t.Errorf("%s: metrics with the token %d, without %d", a, with, without)
+		}
+	}
+	write(t, file, "second")
+	s.hangUp()
+	for _, a := range admins {
+		eventually(t, "the second token counts after SIGHUP", func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
+	}
+	write(t, file, "the third")
+	for _, a := range admins {
+		eventually(t, "the third token counts without a signal", func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	s.hangUp()
+	eventually(t, "both say that the file is gone", func() bool { return strings.Count(s.log.String(), "no such file") >= 2 })
+	for _, a := range admins {
+		if got := metrics(a, "the third"); got != 200 {
+			t.Errorf("%s: metrics while the file is gone: %d, want 200", a, got)
+		}
+	}
+	if status := s.stop(); status != 0 {
+		t.Errorf("status %d", status)
+	}
+}

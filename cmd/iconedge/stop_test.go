@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A mute server takes requests, or connections, and answers none. It tells when it has got one.
+type mute struct {
+	address string
+	asked   chan struct{}
+	once    sync.Once
+}
+
+func (m *mute) got() { m.once.Do(func() { close(m.asked) }) }
+
+func muteHTTP(t *testing.T) *mute {
+	m := &mute{asked: make(chan struct{})}
+	stop := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		m.got()
+		select {
+		case <-r.Context().Done():
+		case <-stop:
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(stop) })
+	m.address = server.Listener.Addr().String()
+	return m
+}
+
+// muteTCP says not even what protocol it speaks.
+func muteTCP(t *testing.T) *mute {
+	m := &mute{asked: make(chan struct{})}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	m.address = ln.Addr().String()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			m.got()
+		}
+	}()
+	return m
+}
+
+// bigLibrary is a package of @iconify/json with as many icons as a publication takes some seconds for in each of its steps.
+func bigLibrary(t *testing.T, packs, icons int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for p := range packs {
+		key := fmt.Sprint("pack", p)
+		listed = append(listed, fmt.Sprintf("%q:{%q:%q,%q:{%q:%q}}", key, "name", key, "license", "spdx", "MIT"))
+		var b bytes.Buffer
+		fmt.Fprintf(&b, `{"prefix":%q,"icons":{`, key)
+		for i := range icons {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `"w%d-x%d-y%d-z%d":{"body":"<path d=\"M%d %dh1v1z\"/>"}`, p*icons+i, i*7919%icons, i*104729%icons, i, p, i)
+		}
+		b.WriteString("}}")
+		if err := os.WriteFile(filepath.Join(dir, "json", key+".json"), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "collections.json"), []byte("{"+strings.Join(listed, ",")+"}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// SIGTERM ends every command, whatever it waits for, with one line and status 1; a server with status 0.
+func TestStopped(t *testing.T) {
+	small := bigLibrary(t, 1, 1)
+	s3 := func(m *mute) string { return "s3://icons?endpoint=" + m.address + "&tls=false&region=us-east-1" }
+	on := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}
+	for _, tt := range []struct {
+		what   string
+		mute   func(*testing.T) *mute
+		args   func(home string, m *mute) []string
+		stdin  string
+		status int
+	}{
+		{"publish, looking at the store", muteHTTP, func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), small} }, "", 1},
+		{"publish --list", muteHTTP, func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), "--list"} }, "", 1},
+		{"publish --rollback", muteHTTP, func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), "--rollback"} }, "", 1},
+		{"token issue", muteHTTP, func(_ string, m *mute) []string { return []string{"token", "issue", "--store", s3(m)} }, "", 1},
+		{"token revoke", muteHTTP, func(_ string, m *mute) []string {
+			return []string{"token", "revoke", "--store", s3(m), strings.Repeat("0", 64)}
+		}, "", 1},
+		{"token list", muteHTTP, func(_ string, m *mute) []string { return []string{"token", "list", "--store", s3(m)} }, "", 1},
+		{"health", muteHTTP, func(_ string, m *mute) []string {
+			return []string{"health", "--within", "1h", "http://" + m.address + "/healthz"}
+		}, "", 1},
+		{"a store that does not speak", muteTCP, func(_ string, m *mute) []string { return []string{"token", "list", "--store", s3(m)} }, "", 1},
+		{"origin, without a release", muteHTTP, func(home string, m *mute) []string {
+			return append([]string{"origin", "--store", s3(m), "--mirror", home + "/mirror"}, on...)
+		}, "", 0},
+		{"edge, without an origin", muteHTTP, func(_ string, m *mute) []string {
+			return append([]string{"edge", "--origin", "http://" + m.address}, on...)
+		}, "", 0},
+		{"edge, without Redis", muteTCP, func(_ string, m *mute) []string {
+			return append([]string{"edge", "--origin", "http://127.0.0.1:1", "--redis", "redis://" + m.address}, on...)
+		}, "", 0},
+		{"mcp, in a call", muteHTTP, func(_ string, m *mute) []string {
+			return []string{"mcp", "--api", "http://" + m.address, "--license-token", "iel_" + strings.Repeat("0", 40)}
+		}, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_icons","arguments":{"query":"home"}}}
+`, 0},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			home, m := t.TempDir(), tt.mute(t)
+			cmd := program(t, home, tt.args(home, m)...)
+			cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
+			in, err := cmd.StdinPipe() // stays open
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stdout = io.Discard
+			s := startCommand(t, cmd)
+			if _, err := io.WriteString(in, tt.stdin); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-m.asked:
+			case <-s.done:
+				t.Fatalf("it ended by itself:\n%s", s.log)
+			}
+			if status := s.stop(); status != tt.status {
+				t.Errorf("status %d, want %d:\n%s", status, tt.status, s.log)
+			}
+			if tt.status == 1 && s.log.String() != "iconedge: stopped\n" {
+				t.Errorf("stderr %q, want one line that says that it was stopped", s.log)
+			}
+		})
+	}
+}
+
+// A publication is stopped in the middle of any of its steps, and leaves neither a release nor temporary files.
+func TestPublishStopped(t *testing.T) {
+	library := bigLibrary(t, 4, 12_000)
+	for _, tt := range []struct{ step, before string }{
+		{"cleaning drawings", `looking for what has changed: .* in `},
+		{"building the search index", `cleaning drawings: .* in `},
+	} {
+		t.Run(tt.step, func(t *testing.T) {
+			home := t.TempDir()
+			work, store := filepath.Join(home, "work"), filepath.Join(home, "store")
+			s := start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
+			if s.log.wait(regexp.MustCompile(tt.before)) == nil {
+				t.Fatalf("it ended before:\n%s", s.log)
+			}
+			if status := s.stop(); status != 1 || !strings.HasSuffix(s.log.String(), "\niconedge: stopped\n") {
+				t.Errorf("status %d, want 1 and that it was stopped:\n%s", status, s.log)
+			}
+			if _, err := os.Stat(filepath.Join(store, "current")); !os.IsNotExist(err) {
+				t.Errorf("there is a release: %v", err)
+			}
+			if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
+				t.Errorf("%v are left, %v", left, err)
+			}
+		})
+	}
+}
+
+// A chain of aliases that has no end takes no time: each is named in the report.
+func TestPublishLongChain(t *testing.T) {
+	const links = 5000
+	dir, home := t.TempDir(), t.TempDir()
+	var b bytes.Buffer
+	b.WriteString(`{"prefix":"p","icons":{"a0":{"body":"<path d=\"M0 0h1v1z\"/>"}},"aliases":{`)
+	for i := 1; i <= links; i++ {
+		fmt.Fprintf(&b, `"a%d":{"parent":"a%d"},`, i, i-1)
+	}
+	b.WriteString(`"b":{"parent":"c"},"c":{"parent":"b"}}}`)
+	for name, content := range map[string]string{"icons.json": b.String(), "info.json": `{"name":"P","license":{"spdx":"MIT"}}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, stderr, status := callProgram(t, home, "publish", "--store", "dir:"+filepath.Join(home, "store"), dir)
+	for _, line := range []string{
+		"left out p/a33: it is more than 32 aliases away from its icon\n", "left out p/a5000: it is more than 32 aliases away from its icon\n",
+		"left out p/b: its aliases lead in a circle: b → c → b\n", "icons     1 visible; in all 1, and 32 aliases\n", "left out  4,970\n",
+	} {
+		if status != 0 || !strings.Contains(out, line) {
+			t.Errorf("status %d, %s; stdout has no %q", status, stderr, line)
+		}
+	}
+}

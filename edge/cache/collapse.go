@@ -1,0 +1,270 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+const (
+	fetchShards = 64
+	// Failure is how long the failure of a key is remembered, and answered without asking again.
+	Failure = time.Second
+	// maxFailures bounds what is remembered in one shard, when every name fails.
+	maxFailures = 1 << 10
+	// HitForPass is how long a hit-for-pass marker lasts.
+	HitForPass = 10 * time.Second
+	// maxHitForPass bounds the markers in one shard.
+	maxHitForPass = 1 << 10
+)
+
+var (
+	// ErrLate says that a collapsed fetch did not end within the time that the caller had.
+	ErrLate = errors.New("the answer to this key did not come in time")
+	// ErrLeft says that a caller no longer waits.
+	ErrLeft = errors.New("whoever asked for this key has left")
+)
+
+// A Result is what a collapsed fetch brought.
+type Result struct {
+	Entry    *Entry              // for the client whose request was sent; nil with Err
+	Common   *Entry              // for other clients, as it was or would be stored; nil: Entry
+	Stream   *Spool              // the body, where it still comes: the entries have none; nil: the entries have it
+	Sharing  cachepolicy.Sharing // which of the callers that waited may have it
+	Variants []string            // besides Common.Secondary, secondary keys under which the cache finds it
+	Stored   bool                // it is in the cache
+	Found    bool                // no request was sent: the entry had been stored by then
+	Err      error               // nothing came
+}
+
+// Collapsed is the result as package cachepolicy judges it.
+func (r *Result) Collapsed() cachepolicy.Collapsed {
+	e := r.ForOthers()
+	return cachepolicy.Collapsed{Sharing: r.Sharing, Entry: e.Freshness(), Variants: append([]string{e.Secondary}, r.Variants...)}
+}
+
+// ForOthers is the entry for clients other than the one whose request was sent.
+func (r *Result) ForOthers() *Entry {
+	if r.Common != nil {
+		return r.Common
+	}
+	return r.Entry
+}
+
+// A Fetch is one collapsed fetch: a request to the origin that all callers of a key wait for. It does not end when a caller
+// goes away.
+type Fetch struct {
+	callers int // guarded by the lock of the shard
+	began   time.Time
+	mark    Mark // when it began
+	done    chan struct{}
+	result  Result
+}
+
+// Wait waits for the result, at most so long, and until left is closed, if that is not nil. The error of a result that is not
+// there in time is ErrLate or ErrLeft.
+func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
+	select {
+	case <-f.done:
+		return f.result
+	default:
+	}
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-f.done:
+		return f.result
+	case <-timer.C:
+		return Result{Err: ErrLate}
+	case <-left:
+		return Result{Err: ErrLeft}
+	}
+}
+
+// Outdates reports whether a drop or a purge removed what a fetch brought while the fetch was under way, and a caller that came
+// at a mark may have waited for that purge: the caller must not get the response of before.
+func (c *Cache) Outdates(f *Fetch, e *Entry, came Mark) bool {
+	if e == nil || f.mark >= came {
+		return false
+	}
+	c.marks.mu.RLock()
+	defer c.marks.mu.RUnlock()
+	return c.marks.about(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.mark
+}
+
+// Age is how long ago the fetch began.
+func (f *Fetch) Age(now time.Time) time.Duration { return now.Sub(f.began) }
+
+type fetches struct {
+	seed   maphash.Seed
+	shards [fetchShards]fetchShard
+}
+
+type fetchShard struct {
+	mu         sync.Mutex
+	inFlight   map[string]*Fetch
+	failed     memory[error]
+	hitForPass memory[struct{}]
+}
+
+func (f *fetches) init() {
+	f.seed = maphash.MakeSeed()
+	for i := range f.shards {
+		f.shards[i].inFlight = map[string]*Fetch{}
+		f.shards[i].failed = newMemory[error](maxFailures)
+		f.shards[i].hitForPass = newMemory[struct{}](maxHitForPass)
+	}
+}
+
+func (f *fetches) shard(key string) *fetchShard {
+	return &f.shards[maphash.String(f.seed, key)%fetchShards]
+}
+
+// A Call is what one caller asks of Join.
+type Call struct {
+	Key    string             // callers with the same key collapse
+	Stale  *Entry             // the entry that the caller found, and may not use as it is; nil: none
+	Find   func() *Entry      // looks up an entry that the caller may use; runs while no other fetch of the key can begin
+	Usable func(*Result) bool // whether the caller may have a result whose body still comes; nil: it may
+	Fetch  func() Result      // sends the request; runs in a goroutine of its own
+
+	Failures   string // key under which a failure is remembered; empty: Key
+	SendAnyway bool   // the caller does not want to be answered with a failure that is remembered
+}
+
+// Join returns the collapsed fetch for a key, and whether this call began it. Where the key has failed within the last second,
+// or Find returns another entry than Stale, which was stored since the caller looked, the fetch has ended with that already and
+// no request is sent: so one request is sent for a key, whenever its callers come.
+//
+// A fetch whose result is a stream is joined until the stream ends, as long as its beginning is held and the caller may use it.
+func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
+	s := c.fetches.shard(call.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := s.inFlight[call.Key]; ok && f.joinable(call.Usable) {
+		f.callers++
+		return f, false
+	}
+	if !call.SendAnyway {
+		if err, ok := s.failed.recall(call.failures(), now); ok {
+			return c.ended(Result{Err: err}), false
+		}
+	}
+	if e := call.Find(); e != nil && !e.Same(call.Stale) {
+		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
+	}
+	f = &Fetch{callers: 1, began: now, mark: c.Now(), done: make(chan struct{})}
+	s.inFlight[call.Key] = f
+	go c.fetch(s, f, call)
+	return f, true
+}
+
+func (c *Call) failures() string {
+	if c.Failures != "" {
+		return c.Failures
+	}
+	return c.Key
+}
+
+// fetch sends the request. It stays joinable until its result is cached or its error recorded, so a later caller always finds
+// one of them.
+func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
+	f.result = run(call.Fetch)
+	if f.result.Err != nil {
+		s.mu.Lock()
+		s.failed.keep(call.failures(), f.result.Err, time.Now(), Failure)
+		s.mu.Unlock()
+	}
+	if f.result.Stream != nil && f.result.Sharing.Storable {
+		close(f.done)
+		<-f.result.Stream.ended
+		s.remove(call.Key, f)
+		return
+	}
+	s.remove(call.Key, f)
+	close(f.done)
+}
+
+// run calls fetch. A panic becomes an error of the result, because callers wait for one.
+func run(fetch func() Result) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = Result{Err: fmt.Errorf("asking for a key: panic: %v", p)}
+		}
+	}()
+	return fetch()
+}
+
+// remove makes a fetch one that nobody joins any more, unless another has taken its place.
+func (s *fetchShard) remove(key string, f *Fetch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inFlight[key] == f {
+		delete(s.inFlight, key)
+	}
+}
+
+// joinable reports whether a caller should join: there is no result yet, or a stream that can be read from its beginning and that
+// the caller may use.
+func (f *Fetch) joinable(usable func(*Result) bool) bool {
+	select {
+	case <-f.done:
+		return f.result.Stream == nil || f.result.Stream.readable() && (usable == nil || usable(&f.result))
+	default:
+		return true
+	}
+}
+
+// Callers is how many calls of Join the fetches have that are under way.
+func (c *Cache) Callers() (n int) {
+	for i := range c.fetches.shards {
+		s := &c.fetches.shards[i]
+		s.mu.Lock()
+		for _, f := range s.inFlight {
+			n += f.callers
+		}
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Failed is why a key failed within the last second; nil, if it did not.
+func (c *Cache) Failed(key string, now time.Time) error {
+	s := c.fetches.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err, _ := s.failed.recall(key, now)
+	return err
+}
+
+// MarkHitForPass sets or removes the hit-for-pass marker of a key: the last response was for one client alone, or it was not.
+func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
+	s := c.fetches.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pass {
+		s.hitForPass.keep(key, struct{}{}, now, HitForPass)
+	} else {
+		s.hitForPass.forget(key)
+	}
+}
+
+// IsHitForPass reports whether a key has a hit-for-pass marker. A request for such a key should not join a fetch, whose response
+// it could most likely not have.
+func (c *Cache) IsHitForPass(key string, now time.Time) bool {
+	s := c.fetches.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.hitForPass.recall(key, now)
+	return ok
+}
+
+func (c *Cache) ended(r Result) *Fetch {
+	f := &Fetch{mark: c.Now(), done: make(chan struct{}), result: r}
+	close(f.done)
+	return f
+}

@@ -1,0 +1,101 @@
+package cache
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// prefixes are invalidations by the beginning of keys: a radix tree, so that all beginnings of a key are found while the key is
+// read once, however many prefixes there are.
+type prefixes struct {
+	root  prefixNode
+	n     int // prefixes
+	bytes int // of them all
+}
+
+// A prefixNode stands for its parent's prefix followed by text.
+type prefixNode struct {
+	text     string // empty at the root alone
+	is       bool   // a prefix ends here
+	what     invalidation
+	children []*prefixNode // sorted by the first byte of text, which no two share
+}
+
+// child finds the child whose text begins with a byte, or where it would be.
+func (n *prefixNode) child(first byte) (i int, found bool) {
+	return slices.BinarySearchFunc(n.children, first, func(c *prefixNode, b byte) int { return cmp.Compare(c.text[0], b) })
+}
+
+// add joins an invalidation to what is known of a prefix.
+func (p *prefixes) add(prefix string, v invalidation) {
+	n, rest := &p.root, prefix
+	for rest != "" {
+		i, found := n.child(rest[0])
+		if !found {
+			n.children = slices.Insert(n.children, i, &prefixNode{text: rest})
+			n = n.children[i]
+			break
+		}
+		same := alike(n.children[i].text, rest)
+		if same < len(n.children[i].text) {
+			n.children[i] = n.children[i].split(same)
+		}
+		n, rest = n.children[i], rest[same:]
+	}
+	if !n.is {
+		n.is = true
+		p.n++
+		p.bytes += len(prefix)
+	}
+	n.what = n.what.and(v)
+}
+
+// split makes a parent for a node that takes over the first bytes of its text.
+func (n *prefixNode) split(at int) *prefixNode {
+	parent := &prefixNode{text: n.text[:at], children: []*prefixNode{n}}
+	n.text = n.text[at:]
+	return parent
+}
+
+// alike is how many bytes two texts begin with alike.
+func alike(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// about is all that concerns a key, in one, and how many nodes were looked at: at most one for each byte of the key, and the root.
+func (p *prefixes) about(key string) (v invalidation, nodes int) {
+	n := &p.root
+	for {
+		nodes++
+		if n.is {
+			v = v.and(n.what)
+		}
+		if key == "" || len(n.children) == 0 {
+			return v, nodes
+		}
+		i, found := n.child(key[0])
+		if !found || !strings.HasPrefix(key, n.children[i].text) {
+			return v, nodes
+		}
+		n = n.children[i]
+		key = key[len(n.text):]
+	}
+}
+
+// all calls do for every prefix, in order.
+func (p *prefixes) all(do func(prefix string, v invalidation)) { p.root.all(nil, do) }
+
+func (n *prefixNode) all(before []byte, do func(string, invalidation)) {
+	before = append(before, n.text...)
+	if n.is {
+		do(string(before), n.what)
+	}
+	for _, c := range n.children {
+		c.all(before, do)
+	}
+}

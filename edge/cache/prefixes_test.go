@@ -1,0 +1,139 @@
+package cache
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// word is a short text of few letters, so that many begin alike.
+func word(r *rand.Rand, most int) string {
+	var b strings.Builder
+	b.WriteByte('/')
+	for range r.IntN(most) {
+		b.WriteByte("ab/"[r.IntN(3)])
+	}
+	return b.String()
+}
+
+// What the tree says of a key is what a look at every prefix says.
+func TestPrefixesModel(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var tree prefixes
+		plain := map[string]invalidation{}
+		for i := range 300 {
+			p, v := word(r, 8), invalidation{}
+			if r.IntN(50) == 0 {
+				p = ""
+			}
+			if r.IntN(2) == 0 {
+				v.hard = Mark(r.IntN(1000))
+			} else {
+				v.soft, v.when = Mark(r.IntN(1000)+1), int64(i)
+			}
+			tree.add(p, v)
+			plain[p] = plain[p].and(v)
+			key, want := word(r, 12), invalidation{}
+			for p, v := range plain {
+				if strings.HasPrefix(key, p) {
+					want = want.and(v)
+				}
+			}
+			if got, nodes := tree.about(key); got.hard != want.hard || got.soft != want.soft || nodes > len(key)+1 {
+				t.Fatalf("seed %d: about(%q) = %+v by %d nodes, want %+v", seed, key, got, nodes, want)
+			}
+		}
+		bytes := 0
+		tree.all(func(p string, v invalidation) {
+			if bytes += len(p); plain[p] != v {
+				t.Fatalf("seed %d: %q is %+v, want %+v", seed, p, v, plain[p])
+			}
+			delete(plain, p)
+		})
+		if len(plain) > 0 || bytes != tree.bytes {
+			t.Fatalf("seed %d: all leaves out %v; %d bytes are counted, %d are there", seed, plain, tree.bytes, bytes)
+		}
+	}
+}
+
+// A lookup is as much work as the key is long, however many prefixes there are and however they are nested.
+func TestPrefixesWork(t *testing.T) {
+	const n = 10_000
+	long := strings.Repeat("a", n)
+	for what, prefix := range map[string]func(i int) string{
+		"side by side":  func(i int) string { return fmt.Sprintf("/pack/%05d", i) },
+		"in each other": func(i int) string { return long[:i+1] },
+		"one folder":    func(i int) string { return fmt.Sprintf("/%d/", i) },
+	} {
+		var tree prefixes
+		list := make([]string, n)
+		for i := range n {
+			list[i] = prefix(i)
+			tree.add(list[i], invalidation{hard: Mark(i + 1)})
+		}
+		for _, key := range []string{"/pack/09999/home.svg", "/9999/home.svg", "aaa/home.svg", "/other", ""} {
+			want := Mark(0)
+			for i, p := range list {
+				if strings.HasPrefix(key, p) {
+					want = Mark(i + 1)
+				}
+			}
+			if v, nodes := tree.about(key); v.hard != want || nodes > len(key)+1 {
+				t.Errorf("%s: about(%q) = %d by %d nodes, want %d by at most %d", what, key, v.hard, nodes, want, len(key)+1)
+			}
+		}
+	}
+}
+
+// A counter is a lock that counts what is done while it is held.
+type counter struct {
+	sync.Mutex
+	held, most, times int
+}
+
+func (c *counter) Lock() {
+	c.Mutex.Lock()
+	c.held = 0
+	c.times++
+}
+
+func (c *counter) Unlock() {
+	c.most = max(c.most, c.held)
+	c.Mutex.Unlock()
+}
+
+// No lock is held for more than a batch, and nothing is left out.
+func TestBatches(t *testing.T) {
+	for _, n := range []int{0, 1, batch - 1, batch, batch + 1, 10*batch + 3} {
+		list, seen := make([]int, n), 0
+		var lock counter
+		inBatches(&lock, values(list), func(int) { lock.held++; seen++ })
+		if seen != n || lock.most > batch || lock.times != max(1, (n+batch-1)/batch) || !lock.TryLock() {
+			t.Errorf("of %d, %d were seen, %d at most in one of %d batches", n, seen, lock.most, lock.times)
+		}
+	}
+}
+
+// A purge of any length is put in place, and forgotten, without a lock being held for it: what is checked at once is what the key
+// and the labels of an entry say.
+func BenchmarkCheck(b *testing.B) {
+	for _, n := range []int{0, 1, 10_000, maxPrefixes} {
+		b.Run(fmt.Sprint(n, "_prefixes"), func(b *testing.B) {
+			var m invalidations
+			s := &purgeSpec{}
+			for i := range n {
+				s.prefixes = append(s.prefixes, fmt.Sprintf("/pack-%d/", i))
+			}
+			m.apply(s)
+			e := entry("/mdi/home.svg?size=32", "")
+			e.labels = []uint64{1, 2, 3}
+			e.mark = m.now()
+			for b.Loop() {
+				m.keep(e)
+			}
+		})
+	}
+}

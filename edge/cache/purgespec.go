@@ -1,0 +1,65 @@
+package cache
+
+import (
+	"slices"
+	"time"
+)
+
+// A purgeSpec is what one drop or purge invalidates.
+type purgeSpec struct {
+	all      bool
+	labels   []uint64
+	prefixes []string
+	soft     bool
+	when     time.Time
+}
+
+func specOf(seeds *seeds, p *Purge, now time.Time) *purgeSpec {
+	s := &purgeSpec{all: p.All, prefixes: p.Prefixes, soft: p.Soft, when: now}
+	for _, k := range p.Keys {
+		s.labels = append(s.labels, seeds.labelOfURL(k))
+	}
+	for _, t := range p.Tags {
+		s.labels = append(s.labels, seeds.labelOfTag(t))
+	}
+	return s
+}
+
+// concerns is a function that reports whether the purge is about the entry of a cell.
+func (s *purgeSpec) concerns() func(*cell) bool {
+	about, begins := s.aboutLabels(), s.begins()
+	if s.all || len(s.prefixes) == 0 {
+		return func(l *cell) bool { return about(l.labels()) }
+	}
+	return func(l *cell) bool { return about(l.labels()) || begins(l.keyText()) }
+}
+
+// aboutLabels is a function that reports whether the purge is about whatever has such labels.
+func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
+	switch {
+	case s.all:
+		return func([]uint64) bool { return true }
+	case len(s.labels) == 1:
+		label := s.labels[0]
+		return func(labels []uint64) bool { return slices.Contains(labels, label) }
+	}
+	named := make(map[uint64]bool, len(s.labels))
+	for _, l := range s.labels {
+		named[l] = true
+	}
+	return func(labels []uint64) bool {
+		return slices.ContainsFunc(labels, func(l uint64) bool { return named[l] })
+	}
+}
+
+// begins is a function that reports whether a key has one of the prefixes.
+func (s *purgeSpec) begins() func(key string) bool {
+	var tree prefixes
+	for _, p := range s.prefixes {
+		tree.add(p, invalidation{hard: 1})
+	}
+	return func(key string) bool {
+		v, _ := tree.about(key)
+		return v.hard > 0
+	}
+}

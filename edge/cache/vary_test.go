@@ -1,0 +1,116 @@
+package cache
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// get finds a variant as a request does.
+func get(c *Cache, key, secondary string) *Entry {
+	e, _ := c.Find(key, func([]string) []string { return []string{secondary} })
+	return e
+}
+
+// An address has at most so many variants, and those that were used last: whatever was stored, used or purged before.
+func TestVariantsModel(t *testing.T) {
+	for seed := range uint64(5) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		c := newTest(t, 64<<20)
+		var used []string // the least recently first
+		touch := func(name string) {
+			used = append(slices.DeleteFunc(used, func(o string) bool { return o == name }), name)
+		}
+		for i := range 4000 {
+			name := fmt.Sprint("v", r.IntN(2*maxVariants))
+			switch r.IntN(3) {
+			case 0:
+				if !c.Put(variant("/a", name, "body"), c.Now()) {
+					t.Fatalf("seed %d, %d: Put = false", seed, i)
+				}
+				touch(name)
+				used = used[max(0, len(used)-maxVariants):]
+			case 1:
+				known := slices.Contains(used, name)
+				if got := get(c, "/a", name) != nil; got != known {
+					t.Fatalf("seed %d, %d: %s is there: %v, want %v", seed, i, name, got, known)
+				}
+				if known {
+					touch(name)
+				}
+			default:
+				if r.IntN(1000) == 0 {
+					c.Purge(Purge{Keys: []string{"/a"}}, t0)
+					used = nil
+				}
+			}
+		}
+		c.settle()
+		if n := c.Stats().Entries; n != int64(len(used)) {
+			t.Errorf("seed %d: %d entries, want %d", seed, n, len(used))
+		}
+		consistent(t, c)
+	}
+}
+
+// An address without variants, or with others, is not concerned.
+func TestVariantsOfOthers(t *testing.T) {
+	c := newTest(t, 64<<20)
+	c.Put(entry("/plain", "a"), c.Now())
+	c.Put(variant("/b", "en", "b"), c.Now())
+	for i := range 2 * maxVariants {
+		c.Put(variant("/a", fmt.Sprint(i), "body"), c.Now())
+	}
+	if c.Get("/plain") == nil || get(c, "/b", "en") == nil {
+		t.Error("another address had to go")
+	}
+	if s := c.Stats(); s.Entries != maxVariants+2 || s.Evicted != maxVariants {
+		t.Errorf("Stats() = %+v, want %d entries and %d evicted", s, maxVariants+2, maxVariants)
+	}
+}
+
+// On disk the same holds, also after a restart.
+func TestVariantsBoundOnDisk(t *testing.T) {
+	c := openTest(t, t.TempDir(), Options{MaxBytes: 64 << 20, DiskBytes: 64 << 20})
+	const n = 3 * maxVariants
+	for i := range n {
+		e := variant("/a", fmt.Sprint(i), "body")
+		c.Put(e, c.Now())
+		arrive(c)
+	}
+	onDisk := func(c *Cache) (list []int) {
+		placesConsistent(t, c.disk)
+		c.disk.mu.RLock()
+		defer c.disk.mu.RUnlock()
+		for i := range n {
+			if label := c.seeds.labelOfURL("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	between := func(from, to int) (list []int) {
+		for i := from; i < to; i++ {
+			list = append(list, i)
+		}
+		return list
+	}
+	if got, want := onDisk(c), between(maxVariants, 2*maxVariants); !slices.Equal(got, want) {
+		t.Fatalf("on disk are %d, from %d", got, want[0])
+	}
+	// One that is used stays.
+	if get(c, "/a", fmt.Sprint(maxVariants)) == nil {
+		t.Fatal("the oldest variant on disk is not found")
+	}
+	c.Put(variant("/a", "new", "body"), c.Now())
+	arrive(c)
+	if got := onDisk(c); len(got) > maxVariants || !slices.Contains(got, maxVariants) {
+		t.Errorf("%d are on disk, the one that was used: %v", len(got), slices.Contains(got, maxVariants))
+	}
+	consistent(t, c)
+	c = stopped(t, c) // which writes what is in memory
+	if got := onDisk(c); len(got) < maxVariants-2 || len(got) > maxVariants || got[len(got)-1] != n-1 {
+		t.Errorf("after a restart %d are on disk: %v", len(got), got)
+	}
+}

@@ -1,0 +1,27 @@
+package edge
+
+import "testing"
+
+// Places and what one client may take of them follow from the descriptors, and leave some for the origin, the disk and the listeners.
+func TestCapacityOfDescriptors(t *testing.T) {
+	for descriptors, want := range map[int]int{
+		0: mostConnections, 1: 1, 64: 32, 256: 128, 512: 256, 640: 320, 1024: 704, 1280: 960, 4096: 3072, 20000: 15000, 1 << 20: mostConnections,
+	} {
+		if got := shareOf(descriptors); got != want {
+			t.Errorf("of %d descriptors %d are for connections, want %d", descriptors, got, want)
+		}
+	}
+	places := shareOf(descriptors())
+	for _, tt := range []struct{ all, each, wantAll, wantEach int }{
+		{0, 0, places, places / 2},
+		{200, 0, 200, 100},
+		{1, 0, 1, 1},
+		{200, 150, 200, 150},
+		{1 << 20, 0, 1 << 20, places / 2}, // there are no descriptors for so many
+	} {
+		c := Capacity{MaxConnections: tt.all, MaxConnectionsPerClient: tt.each}.filled()
+		if c.MaxConnections != tt.wantAll || c.MaxConnectionsPerClient != tt.wantEach {
+			t.Errorf("%+v: %d, and %d of one client", tt, c.MaxConnections, c.MaxConnectionsPerClient)
+		}
+	}
+}

@@ -1,0 +1,721 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache"
+)
+
+// An application is an origin that answers as an Express application does by default: the body belongs to the client, an entity tag is made of the body,
+// If-None-Match is answered 304, and nothing is said to caches. Fields and streaming are for each test to add.
+type application struct {
+	fields  []string                       // name, value, …
+	streams bool                           // the body goes out in chunks, some of them late
+	shared  bool                           // the body is the same for every client
+	status  int                            // 0: 200
+	each    func(n int64, r *http.Request) // called with the number of the request before it is answered; may block
+	asked   atomic.Int64
+}
+
+func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/-/") {
+		http.NotFound(w, r)
+		return
+	}
+	n := a.asked.Add(1)
+	if a.each != nil {
+		a.each(n, r)
+	}
+	body := bodyFor(identityOf(r))
+	if a.shared {
+		body = bodyFor("everybody")
+	}
+	for i := 0; i+1 < len(a.fields); i += 2 {
+		w.Header().Add(a.fields[i], a.fields[i+1])
+	}
+	if a.status != 0 {
+		w.WriteHeader(a.status)
+		io.WriteString(w, body)
+		return
+	}
+	sum := sha256.Sum256([]byte(body))
+	etag := `W/"` + hex.EncodeToString(sum[:8]) + `"`
+	w.Header().Set("ETag", etag)
+	if r.Header.Get("If-None-Match") == etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if !a.streams {
+		io.WriteString(w, body)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream") // the edge does not wait for the end of such a body
+	for half := range strings.SplitAfterSeq(body, "to ") {
+		io.WriteString(w, half)
+		w.(http.Flusher).Flush()
+	}
+}
+
+// identityOf names the client of a request, by its session cookie or by a field that no Vary names.
+func identityOf(r *http.Request) string {
+	if c, err := r.Cookie("session"); err == nil {
+		return c.Value
+	}
+	return r.Header.Get("X-Who")
+}
+
+func bodyFor(who string) string { return "private to " + who + strings.Repeat(".", 200) }
+
+// A crowd is many clients that send the same GET at once.
+type crowd struct {
+	t      *testing.T
+	n      int
+	target string
+	fields func(i int) []string
+}
+
+// withCookies are the fields of clients that each have a session of their own; nameless are those of clients without one.
+func withCookies(i int) []string { return []string{"Cookie", fmt.Sprint("session=user", i)} }
+func nameless(i int) []string    { return []string{"X-Who", fmt.Sprint("user", i)} }
+
+// ask sends the requests of a crowd through an edge, and returns the answers.
+func (c crowd) ask(e *edgeTest) []answer {
+	c.t.Helper()
+	all := make([]answer, c.n)
+	var wg sync.WaitGroup
+	for i := range c.n {
+		wg.Go(func() { all[i] = e.get(c.t, c.target, c.fields(i)...) })
+	}
+	wg.Wait()
+	return all
+}
+
+// wrong counts answers that are not the client's own, and those whose Cache-Status claims a sharing that was not.
+func (c crowd) wrong(all []answer) (bodies, statuses int) {
+	for i, a := range all {
+		if a.StatusCode != http.StatusOK || a.body != bodyFor(fmt.Sprint("user", i)) {
+			bodies++
+		}
+		if s := a.Header.Get("Cache-Status"); strings.Contains(s, "collapsed") || strings.Contains(s, "hit") {
+			statuses++
+		}
+	}
+	return bodies, statuses
+}
+
+// allWaiting holds the first request to an origin until so many requests wait in the edge for it, and every later one until so many are with the origin at
+// the same time: were the others sent one after the other, that would never be.
+func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *http.Request) {
+	var here atomic.Int64
+	all := make(chan struct{})
+	return func(n int64, _ *http.Request) {
+		if n == 1 {
+			reached(t, "requests that wait in the edge", waiting, e.cache.Callers)
+			return
+		}
+		if here.Add(1) == int64(parallel) {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-time.After(atMost):
+			t.Errorf("%d requests are at the origin at once, want %d", here.Load(), parallel)
+		}
+	}
+}
+
+// atMost is how long a handler of an origin waits for what should happen: it must end whatever happens.
+const atMost = 30 * time.Second
+
+// reached waits until there are so many.
+func reached(t *testing.T, what string, want int, count func() int) {
+	for end := time.Now().Add(atMost); count() < want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%d %s, want %d", count(), what, want)
+			return
+		}
+	}
+}
+
+// unshared are fields of responses that no other client may have.
+var unshared = map[string][]string{
+	"nothing said":               nil,
+	"no-cache":                   {"Cache-Control", "no-cache"},
+	"max-age=0":                  {"Cache-Control", "max-age=0"},
+	"public, max-age=0":          {"Cache-Control", "public, max-age=0"},
+	"no-cache, must-revalidate":  {"Cache-Control", "no-cache, must-revalidate, max-age=0"},
+	"s-maxage=0":                 {"Cache-Control", "max-age=60, s-maxage=0"},
+	"public":                     {"Cache-Control", "public"},
+	"must-revalidate":            {"Cache-Control", "must-revalidate"},
+	"private":                    {"Cache-Control", "private"},
+	"private, max-age":           {"Cache-Control", "private, max-age=60"},
+	"no-store":                   {"Cache-Control", "no-store"},
+	"Expires in the past":        {"Expires", "Thu, 01 Jan 1970 00:00:00 GMT"},
+	"Expires: 0":                 {"Expires", "0"},
+	"old by its Age":             {"Cache-Control", "max-age=60", "Age", "60"},
+	"CDN-Cache-Control":          {"Cache-Control", "max-age=60", "CDN-Cache-Control", "max-age=0"},
+	"Set-Cookie, nothing said":   {"Set-Cookie", "a=b"},
+	"Set-Cookie, no-cache":       {"Set-Cookie", "a=b", "Cache-Control", "no-cache"},
+	"Vary: *":                    {"Vary", "*", "Cache-Control", "max-age=60"},
+	"Vary: the client's fields":  {"Vary", "Cookie, X-Who", "Cache-Control", "max-age=60"},
+	"Vary, and nothing is fresh": {"Vary", "Cookie", "Cache-Control", "max-age=0"},
+}
+
+// expire leaves the cache with a response for another client, which has expired.
+func expire(t *testing.T, e *edgeTest, app *application, target string) {
+	t.Helper()
+	fields := app.fields
+	app.fields = []string{"Cache-Control", "max-age=60"}
+	e.get(t, target, "X-Who", "another")
+	settled(t, "it is stored", func() bool { return e.cache.Get(target) != nil })
+	e.age(t, target, time.Minute)
+	app.fields = fields
+	app.asked.Store(0)
+}
+
+// A response that the cache could not use again goes to one client alone, whatever its fields, whole or streamed, when nothing is stored and when what is
+// stored has expired. The requests that waited are sent by themselves, all at the same time.
+func TestCollapseUnshared(t *testing.T) {
+	const clients = 50
+	for name, fields := range unshared {
+		for _, streams := range []bool{false, true} {
+			for who, of := range map[string]func(int) []string{"cookies": withCookies, "no cookies": nameless} {
+				for _, expired := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s, streams %v, %s, expired %v", name, streams, who, expired), func(t *testing.T) {
+						t.Parallel()
+						app := &application{fields: fields, streams: streams}
+						e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+						if expired {
+							expire(t, e, app, "/")
+						}
+						app.each = allWaiting(t, e, clients, clients-1)
+						c := crowd{t, clients, "/", of}
+						if bodies, statuses := c.wrong(c.ask(e)); bodies != 0 || statuses != 0 {
+							t.Errorf("%d of %d responses were another client's, %d claim to be hits or collapsed", bodies, clients, statuses)
+						}
+						if n := app.asked.Load(); n != clients {
+							t.Errorf("the origin was asked %d times by %d clients", n, clients)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// protocolsOf are the ways in which crowds come.
+var protocolsOf = []string{"h1", "h1 over TLS", "h2", "h2c", "h3"}
+
+// By every protocol each client gets its own response, be there two of them, fifty or a thousand.
+func TestCollapseByEveryProtocol(t *testing.T) {
+	for _, way := range protocolsOf {
+		for _, clients := range []int{2, 50, 1000} {
+			for _, expired := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %d clients, expired %v", way, clients, expired), func(t *testing.T) {
+					app := &application{}
+					s := newSecured(t, app, func(c *Config) { c.ProxyAll = true })
+					if expired {
+						expire(t, s.edgeTest, app, "/")
+					}
+					together := min(clients, 50) // a connection of HTTP/2 or HTTP/3 has only so many streams
+					app.each = allWaiting(t, s.edgeTest, together, together-1)
+					c := crowd{t, clients, "/", withCookies}
+					if bodies, statuses := c.wrong(c.ask(s.by(t, way).edgeTest)); bodies != 0 || statuses != 0 {
+						t.Errorf("%d of %d responses were another client's, %d claim to be hits or collapsed", bodies, clients, statuses)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Through a shield each client gets its own response as well: neither tier mixes them up.
+func TestCollapseThroughShield(t *testing.T) {
+	for _, clients := range []int{2, 50, 1000} {
+		for _, expired := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d clients, expired %v", clients, expired), func(t *testing.T) {
+				app := &application{}
+				all := func(c *Config) { c.ProxyAll = true }
+				shield := newEdgeTest(t, app, all)
+				e := newEdgeTest(t, shield, all)
+				if expired {
+					expire(t, e, app, "/")
+					shield.age(t, "/", time.Minute)
+				}
+				app.each = allWaiting(t, e, clients, min(clients, 50)-1) // an edge opens only so many connections to its origin
+				c := crowd{t, clients, "/", withCookies}
+				bodies := 0
+				for i, a := range c.ask(e) {
+					if a.StatusCode != http.StatusOK || a.body != bodyFor(fmt.Sprint("user", i)) || strings.Contains(a.Header.Get("Cache-Status"), "collapsed") {
+						bodies++
+					}
+				}
+				if bodies != 0 {
+					t.Errorf("%d of %d responses were another client's", bodies, clients)
+				}
+			})
+		}
+	}
+}
+
+// What a guess alone calls fresh goes to no other client, where one of the two has a cookie. Clients without make one request together.
+func TestCollapseHeuristic(t *testing.T) {
+	const clients = 50
+	for who, row := range map[string]struct {
+		of     func(int) []string
+		shared bool
+	}{"cookies": {withCookies, false}, "no cookies": {nameless, true}} {
+		t.Run(who, func(t *testing.T) {
+			app := &application{shared: row.shared, fields: []string{"Last-Modified", time.Now().Add(-24 * time.Hour).UTC().Format(http.TimeFormat)}}
+			e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+			app.each = allWaiting(t, e, clients, clients-1)
+			c := crowd{t, clients, "/", row.of}
+			all := c.ask(e)
+			if right, collapsed, _ := c.shared(all); row.shared && (right != clients || collapsed != clients-1) {
+				t.Errorf("%d are right, %d collapsed", right, collapsed)
+			}
+			if bodies, statuses := c.wrong(all); !row.shared && (bodies != 0 || statuses != 0) {
+				t.Errorf("%d responses were another client's, %d claim to be hits or collapsed", bodies, statuses)
+			}
+		})
+	}
+}
+
+// What lies expired on disk is revalidated for each client by itself.
+func TestCollapseFromDisk(t *testing.T) {
+	app := &application{fields: []string{"Cache-Control", "max-age=60", "Age", "60"}} // it is stored, and stale at once
+	origin, dir := serveOrigin(t, app), t.TempDir()
+	run := func() *node {
+		return runNode(t, func(c *Config) {
+			must(t, c.Origins.Set(origin))
+			c.CacheDir, c.ProxyAll = dir, true
+		})
+	}
+	first := run()
+	if a := call(t, first.url()+"/", "X-Who", "another"); a.StatusCode != http.StatusOK {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	first.stop()
+	n, conditional := run(), atomic.Int64{}
+	app.fields = nil
+	app.asked.Store(0)
+	const clients = 50
+	var here atomic.Int64
+	app.each = func(_ int64, r *http.Request) {
+		if r.Header.Get("If-None-Match") != "" {
+			conditional.Add(1)
+		}
+		if here.Add(1) == 1 {
+			reached(t, "requests that wait in the edge", 1, func() int {
+				return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients))
+			})
+		}
+	}
+	var wg sync.WaitGroup
+	var wrong atomic.Int64
+	for i := range clients {
+		wg.Go(func() {
+			if a := call(t, n.url()+"/", withCookies(i)...); a.body != bodyFor(fmt.Sprint("user", i)) {
+				wrong.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if wrong.Load() != 0 || conditional.Load() == 0 {
+		t.Errorf("%d of %d responses were another client's; %d requests were conditional, so that something was found on disk", wrong.Load(), clients, conditional.Load())
+	}
+}
+
+// A 304 goes to the client whose condition it answers, and to no other; nor does one that the origin gave the edge, where what it confirms is for one use.
+func TestCollapseConditional(t *testing.T) {
+	const clients = 50
+	for _, shared := range []bool{false, true} {
+		for _, expired := range []bool{false, true} {
+			t.Run(fmt.Sprintf("the same for all %v, expired %v", shared, expired), func(t *testing.T) {
+				app := &application{shared: shared}
+				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+				mine := e.get(t, "/", withCookies(0)...)
+				e.cache.MarkHitForPass("/\x00credentials", false, time.Now())
+				e.cache.Purge(cache.Purge{All: true}, time.Now())
+				if expired {
+					expire(t, e, app, "/")
+				}
+				app.asked.Store(0)
+				app.each = allWaiting(t, e, clients, clients-1)
+				c := crowd{t, clients, "/", func(i int) []string {
+					if i%10 == 0 {
+						return append(withCookies(i), "If-None-Match", mine.Header.Get("Etag"))
+					}
+					return withCookies(i)
+				}}
+				for i, a := range c.ask(e) {
+					want := bodyFor(fmt.Sprint("user", i))
+					if shared {
+						want = bodyFor("everybody")
+					}
+					code := http.StatusOK
+					if i == 0 || shared && i%10 == 0 {
+						code, want = http.StatusNotModified, ""
+					}
+					if a.StatusCode != code || a.body != want {
+						t.Errorf("client %d: %d %.30q, want %d %.30q", i, a.StatusCode, a.body, code, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// shared counts the responses of a crowd that are an application's one body, and those of them that were collapsed or stored.
+func (c crowd) shared(all []answer) (right, collapsed, stored int) {
+	for _, a := range all {
+		if a.StatusCode == http.StatusOK && a.body == bodyFor("everybody") {
+			right++
+		}
+		switch s := a.Header.Get("Cache-Status"); {
+		case strings.Contains(s, "collapsed"):
+			collapsed++
+		case strings.Contains(s, "stored"):
+			stored++
+		}
+	}
+	return right, collapsed, stored
+}
+
+// mixed are the fields of clients of which some have a session, some a licence, and most nothing.
+func mixed(i int) []string {
+	switch i % 5 {
+	case 1:
+		return withCookies(i)
+	case 2:
+		return []string{"Authorization", fmt.Sprint("Bearer ", i)}
+	}
+	return nil
+}
+
+// A thousand clients that may each reuse the response make one request to the origin, with cookies or without, whole or streamed; what is for one client
+// alone in it, by the words of the origin, goes to that client alone.
+func TestCollapseShared(t *testing.T) {
+	const clients = 1000
+	for name, fields := range map[string][]string{
+		"max-age":                     {"Cache-Control", "public, max-age=60"},
+		"s-maxage":                    {"Cache-Control", "s-maxage=60"},
+		"targeted":                    {"Cache-Control", "no-store", "CDN-Cache-Control", "public, max-age=60"},
+		"stale while revalidated":     {"Cache-Control", "public, max-age=0, stale-while-revalidate=60"},
+		"a field for one client":      {"Cache-Control", `public, max-age=60, private="X-Mine", no-cache="X-Too"`, "X-Mine", "1", "X-Too", "1"},
+		"Vary that all agree in":      {"Cache-Control", "public, max-age=60", "Vary", "Accept-Language"},
+		"must-revalidate while fresh": {"Cache-Control", "max-age=60, must-revalidate"},
+	} {
+		for _, streams := range []bool{false, true} {
+			for who, of := range map[string]func(int) []string{"cookies": withCookies, "no cookies": nameless, "mixed": mixed} {
+				t.Run(fmt.Sprintf("%s, streams %v, %s", name, streams, who), func(t *testing.T) {
+					app := &application{fields: fields, streams: streams, shared: true}
+					e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+					app.each = allWaiting(t, e, clients, clients)
+					c, mine := crowd{t, clients, "/", of}, 0
+					all := c.ask(e)
+					for _, a := range all {
+						if a.Header.Get("X-Mine") != "" || a.Header.Get("X-Too") != "" {
+							mine++
+						}
+					}
+					right, collapsed, stored := c.shared(all)
+					if n := app.asked.Load(); n != 1 || right != clients || collapsed != clients-1 || !streams && stored != 1 || mine > 1 {
+						t.Errorf("the origin was asked %d times; %d are right, %d collapsed, %d stored; %d have what is for one", n, right, collapsed, stored, mine)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Clients of several variants make one request for each variant, and none of them waits for a third.
+func TestCollapseVariants(t *testing.T) {
+	const clients, languages = 200, 4
+	var asked atomic.Int64
+	var again sync.Once
+	var e *edgeTest
+	e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := asked.Add(1); n == 1 {
+			reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+		} else { // they go at the same time, and their clients wait again
+			reached(t, "requests to the origin", languages, func() int { return int(asked.Load()) })
+			again.Do(func() { reached(t, "requests that wait in the edge", clients*(languages-1)/languages, e.cache.Callers) })
+		}
+		says(r.Header.Get("X-Language"), "Cache-Control", "max-age=60", "Vary", "X-Language")(w, r)
+	}), func(c *Config) { c.ProxyAll = true })
+	c := crowd{t, clients, "/", func(i int) []string { return []string{"X-Language", fmt.Sprint(i % languages)} }}
+	for i, a := range c.ask(e) {
+		if a.body != fmt.Sprint(i%languages) {
+			t.Errorf("client %d got the variant %q", i, a.body)
+		}
+	}
+	if n := asked.Load(); n != languages {
+		t.Errorf("the origin was asked %d times for %d variants", n, languages)
+	}
+}
+
+// What a request with Authorization may not share with others says nothing of what they may share: they make one request together.
+func TestCollapseBehindAuthorization(t *testing.T) {
+	const clients = 100
+	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
+	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+	first := make(chan struct{})
+	app.each = func(n int64, _ *http.Request) {
+		switch n {
+		case 1:
+			close(first)
+			reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+		case 2:
+			reached(t, "requests that wait in the edge", clients-1, e.cache.Callers)
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { e.get(t, "/", "Authorization", "Bearer mine") })
+	<-first
+	c := crowd{t, clients - 1, "/", nameless}
+	right, collapsed, _ := c.shared(c.ask(e))
+	wg.Wait()
+	if n := app.asked.Load(); n != 2 || right != clients-1 || collapsed != clients-2 {
+		t.Errorf("the origin was asked %d times, want 2; %d are right, %d collapsed", n, right, collapsed)
+	}
+	if e.cache.IsHitForPass("/", time.Now()) {
+		t.Error("one client with Authorization keeps those without from collapsing")
+	}
+}
+
+// A failure that belongs to nobody ends the wait of all clients without credentials: an origin that fails is not sent each of their requests. Clients with
+// credentials are sent by themselves, and get what is theirs.
+func TestCollapseFailure(t *testing.T) {
+	const clients = 300
+	for name, row := range map[string]struct {
+		status int
+		fields []string
+		of     func(int) []string
+		shared bool
+	}{
+		"500":                    {500, nil, nameless, true},
+		"503 with a validator":   {503, []string{"Cache-Control", "no-cache", "ETag", `"x"`}, nameless, true},
+		"507":                    {507, nil, nameless, true},
+		"502 streamed":           {502, []string{"Content-Type", "text/event-stream"}, nameless, true},
+		"500 that varies":        {500, []string{"Vary", "*"}, nameless, true},
+		"500 private":            {500, []string{"Cache-Control", "private"}, nameless, false},
+		"500 no-store":           {500, []string{"Cache-Control", "no-store"}, nameless, false},
+		"500 with a cookie":      {500, []string{"Set-Cookie", "a=b"}, nameless, false},
+		"500, private elsewhere": {500, []string{"CDN-Cache-Control", "private"}, nameless, false},
+		"500 to cookies":         {500, nil, withCookies, false},
+		"500, fresh, to cookies": {500, []string{"Cache-Control", "max-age=60"}, withCookies, true},
+		"404":                    {404, nil, nameless, false},
+		"403 to cookies":         {403, nil, withCookies, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := &application{status: row.status, fields: row.fields, shared: row.shared}
+			e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+			app.each = allWaiting(t, e, clients, 50)
+			c := crowd{t, clients, "/", row.of}
+			for i, a := range c.ask(e) {
+				want := bodyFor(fmt.Sprint("user", i))
+				if row.shared {
+					want = bodyFor("everybody")
+				}
+				if a.StatusCode != row.status || a.body != want {
+					t.Errorf("client %d: %d %.40q, want %d %.40q", i, a.StatusCode, a.body, row.status, want)
+				}
+			}
+			if n := app.asked.Load(); n != map[bool]int64{true: 1, false: clients}[row.shared] {
+				t.Errorf("the origin was asked %d times by %d clients", n, clients)
+			}
+		})
+	}
+}
+
+// The failure of one client's request is not that of clients with cookies, whoever that client is; and one with a cookie does not fail for those without,
+// who make one more request together.
+func TestCollapseFailureOfOne(t *testing.T) {
+	const clients = 50
+	for _, row := range []struct {
+		name     string
+		first    []string
+		of       func(int) []string
+		requests int64
+	}{
+		{"no cookie, before cookies", nil, withCookies, 1 + clients},
+		{"a cookie, before none", withCookies(-1), nameless, 2},
+		{"Authorization, before none", []string{"Authorization", "Bearer x"}, nameless, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var asked atomic.Int64
+			first := make(chan struct{})
+			var e *edgeTest
+			e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch n := asked.Add(1); {
+				case n == 1:
+					close(first)
+					reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				case row.requests == 2:
+					reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+					w.Header().Set("Cache-Control", "max-age=60")
+				}
+				io.WriteString(w, bodyFor(identityOf(r)))
+			}), func(c *Config) { c.ProxyAll = true })
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if a := e.get(t, "/", row.first...); a.StatusCode != http.StatusInternalServerError {
+					t.Errorf("the first client got %d", a.StatusCode)
+				}
+			})
+			<-first
+			c := crowd{t, clients, "/", row.of}
+			for i, a := range c.ask(e) {
+				if a.StatusCode != http.StatusOK || row.requests > 2 && a.body != bodyFor(fmt.Sprint("user", i)) {
+					t.Errorf("client %d: %d %.40q", i, a.StatusCode, a.body)
+				}
+			}
+			wg.Wait()
+			if n := asked.Load(); n != row.requests {
+				t.Errorf("the origin was asked %d times, want %d", n, row.requests)
+			}
+		})
+	}
+}
+
+// An answer that is cut is a failure for all clients without credentials, also for a second after it. That one with credentials is cut says nothing of the
+// others.
+func TestCollapseCut(t *testing.T) {
+	const clients = 300
+	for name, row := range map[string]struct {
+		of     func(int) []string
+		shared bool
+	}{"no cookies": {nameless, true}, "cookies": {withCookies, false}} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			var e *edgeTest
+			e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body := bodyFor(identityOf(r))
+				w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+				if asked.Add(1) > 1 {
+					io.WriteString(w, body)
+					return
+				}
+				reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+				io.WriteString(w, body[:10])
+			}), func(c *Config) { c.ProxyAll = true })
+			c, failed := crowd{t, clients, "/", row.of}, 0
+			for i, a := range c.ask(e) {
+				switch {
+				case a.StatusCode == http.StatusBadGateway:
+					failed++
+				case a.body != bodyFor(fmt.Sprint("user", i)):
+					t.Errorf("client %d: %d %.40q", i, a.StatusCode, a.body)
+				}
+			}
+			if n := asked.Load(); row.shared && (failed != clients || n != 1) || !row.shared && (failed != 1 || n != clients) {
+				t.Errorf("%d of %d failed, the origin was asked %d times", failed, clients, n)
+			}
+		})
+	}
+}
+
+// Requests that come when it is known that they can't share go to the origin at once; when they can again, they collapse again.
+func TestCollapseHitForPass(t *testing.T) {
+	const clients = 50
+	app := &application{fields: []string{"Cache-Control", "private"}}
+	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+	e.get(t, "/", "X-Who", "first")
+	var here atomic.Int64
+	all := make(chan struct{})
+	app.each = func(int64, *http.Request) {
+		if here.Add(1) == clients {
+			close(all)
+		}
+		select {
+		case <-all: // nobody waits for anybody
+		case <-time.After(atMost):
+			t.Errorf("%d requests are at the origin at once", here.Load())
+		}
+	}
+	c := crowd{t, clients, "/", nameless}
+	if bodies, statuses := c.wrong(c.ask(e)); bodies != 0 || statuses != 0 {
+		t.Errorf("%d are another client's, %d claim to be collapsed", bodies, statuses)
+	}
+	app.each, app.shared, app.fields = nil, true, []string{"Cache-Control", "max-age=60"}
+	e.get(t, "/")
+	e.cache.Purge(cache.Purge{All: true}, time.Now())
+	app.asked.Store(0)
+	app.each = allWaiting(t, e, clients, clients)
+	if right, collapsed, _ := c.shared(c.ask(e)); right != clients || collapsed != clients-1 || app.asked.Load() != 1 {
+		t.Errorf("%d right, %d collapsed, the origin was asked %d times", right, collapsed, app.asked.Load())
+	}
+}
+
+// A purge while a request waits makes it wait for one more request to the origin, together with the others.
+func TestCollapsePurged(t *testing.T) {
+	const clients = 50
+	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
+	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
+	old := make(chan answer, 1)
+	purged := make(chan struct{})
+	app.each = func(n int64, _ *http.Request) {
+		if n > 1 {
+			return
+		}
+		e.cache.Purge(cache.Purge{All: true}, time.Now())
+		close(purged)
+		reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
+	}
+	go func() { old <- e.get(t, "/") }()
+	<-purged
+	c := crowd{t, clients, "/", withCookies}
+	if right, _, _ := c.shared(c.ask(e)); right != clients || app.asked.Load() != 2 {
+		t.Errorf("%d right, the origin was asked %d times, want 2", right, app.asked.Load())
+	}
+	<-old
+}
+
+// An origin that is not ours may answer an icon route with what is for one client alone, or fresh for no time at all: the same rule holds.
+func TestCollapseOwnRoutes(t *testing.T) {
+	const clients = 50
+	for name, row := range map[string]struct {
+		fields []string
+		asked  int64
+	}{
+		"max-age=0":     {[]string{"Cache-Control", "max-age=0"}, clients},
+		"private":       {[]string{"Cache-Control", "private, max-age=60"}, clients},
+		"no-cache":      {[]string{"Cache-Control", "no-cache"}, clients},
+		"nothing said":  {nil, clients},
+		"max-age":       {[]string{"Cache-Control", "max-age=60"}, 1},
+		"its last use":  {[]string{"Cache-Control", "max-age=60", "Age", "60"}, clients},
+		"Vary, dropped": {[]string{"Cache-Control", "max-age=60", "Vary", "Cookie"}, 1},
+	} {
+		for _, proxyAll := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, proxy all %v", name, proxyAll), func(t *testing.T) {
+				app := &application{fields: row.fields}
+				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = proxyAll })
+				app.each = allWaiting(t, e, clients, clients-1)
+				c, collapsed := crowd{t, clients, "/mdi/home.svg", withCookies}, 0
+				for _, a := range c.ask(e) {
+					if a.StatusCode != http.StatusOK || a.body != bodyFor("") { // no cookie goes to the origin
+						t.Errorf("%d %.40q", a.StatusCode, a.body)
+					}
+					if strings.Contains(a.Header.Get("Cache-Status"), "collapsed") {
+						collapsed++
+					}
+				}
+				if n := app.asked.Load(); n != row.asked || collapsed != clients-int(row.asked) {
+					t.Errorf("the origin was asked %d times, want %d; %d collapsed", n, row.asked, collapsed)
+				}
+			})
+		}
+	}
+}

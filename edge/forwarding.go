@@ -1,0 +1,48 @@
+package edge
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// Forwarding is what an operator can set about forwarded paths (--proxy-all).
+type Forwarding struct {
+	StoreCookies       bool     // RFC 9111 alone decides about responses with Set-Cookie, and about requests with Cookie
+	ClientRevalidation bool     // every directive of a client's Cache-Control counts, and Pragma
+	PassFields         []string // fields that name another host, path, scheme, method or client, and reach the origin all the same
+}
+
+func (f *Forwarding) flags(fs *flag.FlagSet) {
+	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
+	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without it only no-store and only-if-cached count")
+	fs.Var(repeat(&f.PassFields, asItIs), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
+}
+
+func (f *Forwarding) validate() error {
+	var errs []error
+	for _, name := range f.PassFields {
+		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
+			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/caching.md lists them", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// policy is what the cache follows on forwarded paths.
+func (f *Forwarding) policy() cachepolicy.Policy {
+	return cachepolicy.Policy{SafeCookies: !f.StoreCookies, IgnoreRevalidation: !f.ClientRevalidation}
+}
+
+// passed is the set of the passed fields.
+func (f *Forwarding) passed() map[string]bool {
+	set := make(map[string]bool, len(f.PassFields))
+	for _, name := range f.PassFields {
+		set[http.CanonicalHeaderKey(name)] = true
+	}
+	return set
+}

@@ -1,0 +1,86 @@
+package h2
+
+import (
+	"net/http"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// What a client has sent on a stream before it hears that the edge has reset it is ignored,
+// trailers too, and the connection goes on.
+func TestLateFramesOfAResetStream(t *testing.T) {
+	for name, begin := range map[string]func(p *peer) uint32{
+		"a malformed request": func(p *peer) uint32 { return p.ask(http.MethodPost, "/post", false, "connection", "close") },
+		"a body longer than announced": func(p *peer) uint32 {
+			id := p.ask(http.MethodPost, "/post", false, "content-length", "1")
+			p.WriteData(id, false, []byte("two"))
+			return id
+		},
+		"a request that is refused": func(p *peer) uint32 {
+			for range MaxStreams {
+				p.ask(http.MethodGet, "/wait", true)
+			}
+			return p.ask(http.MethodPost, "/post", false)
+		},
+		"an answer before the request's end": func(p *peer) uint32 {
+			return p.ask(http.MethodPost, "/post", false, "content-length", "999999999999")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp()
+			defer close(a.wait)
+			p := connect(t, New(a, a, Config{MaxBody: 1 << 20, MaxList: 16 << 10}))
+			id := begin(p)
+			p.until(func(f http2.Frame) bool {
+				r, ok := f.(*http2.RSTStreamFrame)
+				return ok && r.StreamID == id
+			})
+			p.WriteData(id, false, []byte("late"))
+			p.block.Reset()
+			p.enc.WriteField(hpack.HeaderField{Name: "x-trailer", Value: "late"})
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block.Bytes(), EndHeaders: true, EndStream: true})
+			p.WritePing(false, [8]byte{1})
+			p.until(func(f http2.Frame) bool {
+				switch f := f.(type) {
+				case *http2.GoAwayFrame:
+					t.Fatalf("the connection ends: %v", f.ErrCode)
+				case *http2.RSTStreamFrame:
+					if f.StreamID == id {
+						t.Errorf("reset again: %v", f.ErrCode)
+					}
+				case *http2.PingFrame:
+					return f.IsAck()
+				}
+				return false
+			})
+		})
+	}
+}
+
+// Trailers on a stream that has ended as it should are an error of the connection.
+func TestLateTrailersOfAnEndedStream(t *testing.T) {
+	a := newApp()
+	defer close(a.wait)
+	p := connect(t, New(a, a, Config{}))
+	id := p.ask(http.MethodGet, "/wait", true)
+	p.block.Reset()
+	p.enc.WriteField(hpack.HeaderField{Name: "x-trailer", Value: "late"})
+	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block.Bytes(), EndHeaders: true, EndStream: true})
+	if code, told := p.ended(); !told || code != http2.ErrCodeStreamClosed {
+		t.Errorf("the end: %v, told %v", code, told)
+	}
+}
+
+// However many streams are reset, a connection remembers so many.
+func TestResetsAreBounded(t *testing.T) {
+	var r resets
+	for i := range uint32(1000) {
+		r.add(2*i + 1)
+		r.add(2*i + 1)
+	}
+	if len(r.streams) != maxResets || r.has(1) || !r.has(1999) || !r.has(2001-2*maxResets) || r.has(1999-2*maxResets) {
+		t.Errorf("%d are remembered: %v", len(r.streams), r.streams)
+	}
+}

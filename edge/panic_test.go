@@ -1,0 +1,102 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/iconedge/iconedge/logtest"
+)
+
+// TestPanics: a panic is a 500 that is counted under the route of its request, and logged with what the access log would tell of it, and no more: no tokens,
+// and no line that a client wrote.
+func TestPanics(t *testing.T) {
+	const secret = "iel_0123456789012345678901234567890123456789"
+	for way, of := range wayOf {
+		for _, row := range []struct {
+			name           string
+			proxyAll       bool
+			breaks         func(*handler) // takes away what the steps of the request can't do without
+			method, target string
+			route, path    string
+		}{
+			{"a page", false, func(h *handler) { h.page = nil }, "GET", "/", "page", "/"},
+			{"an icon", false, func(h *handler) { h.cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
+			{"a search", false, func(h *handler) { h.cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
+			{"a forwarded path", true, func(h *handler) { h.cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
+			{"a forwarded path of two segments", true, func(h *handler) { h.origin = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
+			{"before its route is known", false, func(h *handler) { h.routes = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
+		} {
+			t.Run(way+"/"+row.name, func(t *testing.T) {
+				t.Parallel()
+				change, text := logs(t)
+				var log logtest.Log
+				e := beforeSecured(t, newLibrary(), append(of.changes(), change, func(c *Config) {
+					c.ProxyAll, c.Log = row.proxyAll, slog.New(slog.NewJSONHandler(&log, nil))
+				})...)
+				row.breaks(e.handler)
+				s := serveSecured(t, e)
+				r, err := http.NewRequest(row.method, "http://edge.test"+row.target, nil)
+				must(t, err)
+				r.Header.Set("X-Forwarded-For", "203.0.113.9")
+				r.Header.Set("Authorization", "Bearer "+secret)
+				resp, err := s.by(t, way).send(r) // the API's description has no 500
+				must(t, err)
+				resp.Body.Close()
+				if resp.StatusCode != 500 {
+					t.Errorf("the answer is %d, want 500", resp.StatusCode)
+				}
+				protocol := protocolNames[of.protocol]
+				want := fmt.Sprintf(`iconedge_edge_requests_total{code="5xx",outcome="error",protocol=%q,route=%q} 1`, protocol, row.route)
+				counted := 0
+				for line := range strings.Lines(exported(t, s.handler)) {
+					if strings.HasPrefix(line, "iconedge_edge_requests_total{") && !strings.HasSuffix(line, " 0\n") {
+						if counted++; line != want+"\n" {
+							t.Errorf("counted is %s, want %s", line, want)
+						}
+					}
+				}
+				if counted != 1 {
+					t.Errorf("counted %d times, want once", counted)
+				}
+				settled(t, "the line is written", func() bool { return s.reports.lines.Stats().Written == 1 })
+				if l := linesIn(t, text()); l[0].Route != row.route || l[0].Status != 500 || l[0].Client != "203.0.113.9" {
+					t.Errorf("the access log has %+v", l[0])
+				}
+				var told struct{ Msg, Panic, Method, Path, Client, Protocol, Route, Stack string }
+				_, line, _ := strings.Cut(log.String(), `"level":"ERROR"`)
+				line, _, _ = strings.Cut(line, "\n")
+				if err := json.Unmarshal([]byte("{"+strings.TrimPrefix(line, ",")), &told); err != nil {
+					t.Fatalf("%v: %s", err, log.String())
+				}
+				if told.Panic == "" || told.Stack == "" || told.Method != row.method || told.Path != row.path ||
+					told.Client != "203.0.113.9" || told.Protocol != protocol || told.Route != row.route {
+					told.Stack = fmt.Sprint(len(told.Stack), " bytes")
+					t.Errorf("the log tells %+v, want %s %s (%s)", told, row.method, row.path, row.route)
+				}
+				if all := log.String() + text(); strings.Contains(all, secret[4:20]) || strings.Contains(all, "hidden") {
+					t.Errorf("a log has a secret: %s", all)
+				}
+			})
+		}
+	}
+}
+
+// exported are the metrics of an edge.
+func exported(t *testing.T, h *handler) string {
+	t.Helper()
+	ln := listenTest(t)
+	s := &http.Server{Handler: h.metrics.handler()}
+	go s.Serve(ln)
+	defer s.Close()
+	resp, err := http.Get("http://" + ln.Addr().String() + "/metrics")
+	must(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return string(text)
+}

@@ -1,0 +1,71 @@
+package upstream
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/iconedge/iconedge/tier"
+)
+
+// elsewhere are fields by which some origins take another host, path, scheme or client address than
+// those of the request itself. They are no part of any cache key: with one of them a client could
+// make a response that others get, or pass for another client.
+var elsewhere = fieldSet(
+	// host
+	"X-Host", "X-Host-Override", "X-HTTP-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-Original-Host-Override", "X-Envoy-Original-Host",
+	// path
+	"X-Original-URL", "X-Original-URI", "X-Original-Path", "X-Rewrite-URL", "X-Rewrite-URI", "X-Override-URL", "X-HTTP-Path-Override", "X-Envoy-Original-Path",
+	"X-Request-URI", "X-Request-URL", "X-Script-Name", "X-HTTP-DestinationURL", "X-WAWS-Unencoded-URL",
+	// scheme
+	"X-URL-Scheme", "X-Scheme", "X-Proto", "X-Client-Proto", "X-Original-Proto", "X-Original-Scheme", "CloudFront-Forwarded-Proto", "Front-End-Https", "X-ARR-SSL",
+	// client address
+	"X-Real-IP", "X-Real-Client-IP", "X-Client-IP", "X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Connecting-IPv6", "CF-Pseudo-IPv4",
+	"Fastly-Client-IP", "Fly-Client-IP", "Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP", "X-ProxyUser-IP", "Forwarded-For", "X-Forwarded",
+	"X-Original-Forwarded-For", "X-Originating-IP", "X-Remote-IP", "X-Remote-Addr", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-AppEngine-User-IP",
+	"X-Envoy-External-Address", "CloudFront-Viewer-Address", "X-Custom-IP-Authorization",
+)
+
+// override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no
+// response to a GET.
+var override = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method", "X-Method-Override", "X-Original-Method")
+
+// fixed fields are never passed on as a client wrote them: the edge writes them itself, or they
+// belong to the framing or to one hop.
+var fixed = fieldSet("Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+	tier.Field, // it is for the next hop alone: whoever sent it, it was meant for us
+	"Proxy")    // to a CGI program HTTP_PROXY is the address of a proxy
+
+func fieldSet(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[http.CanonicalHeaderKey(name)] = true
+	}
+	return set
+}
+
+// Passable reports whether a field, as http.CanonicalHeaderKey spells it, is one that the edge
+// drops unless the operator passes it.
+func Passable(field string) bool {
+	return !fixed[field] && (elsewhere[field] || override[field] || strings.HasPrefix(field, "X-Forwarded-"))
+}
+
+// dropped reports whether a field of a client stays here. To an origin behind CGI every mark but a
+// letter or a digit is an underscore, and so all spellings of a name count as that with dashes.
+func (r Request) dropped(field string, reading bool) bool {
+	name := http.CanonicalHeaderKey(strings.Map(dashed, field))
+	switch {
+	case fixed[name], name != field && slices.Contains(hopByHop, name):
+		return true
+	case override[name] && !reading:
+		return false
+	}
+	return Passable(name) && !r.Passed[field]
+}
+
+func dashed(c rune) rune {
+	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+		return c
+	}
+	return '-'
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Flags are the flags of one command. Parse reads them from the command line, then from the
+// environment.
+type Flags struct {
+	*flag.FlagSet
+	program *Program
+	usage   string
+	explain string
+}
+
+// Flags returns an empty set of flags for a command. Usage names the arguments that follow the
+// flags; with an empty usage Parse rejects arguments. Explain says what the command does, and ends
+// with an example.
+func (p *Program) Flags(command, usage, explain string) *Flags {
+	fs := flag.NewFlagSet(command, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // Run prints each error once
+	return &Flags{fs, p, usage, strings.TrimSpace(explain)}
+}
+
+// Parse reads args, then fills the flags that args did not set from the environment. With --help it
+// prints the help of the command on std.Out and returns ErrHelp. Every other error is a Usage.
+func (f *Flags) Parse(std Streams, args []string) error {
+	err := f.FlagSet.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		f.help(std.Out)
+		return ErrHelp
+	case err != nil:
+		return Usage(fmt.Sprintf("%s; see %s %s --help", OneLine(err), f.program.Name, f.Name()))
+	case f.usage == "" && f.NArg() > 0:
+		return Usage(fmt.Sprintf("%s %s takes no arguments but flags; see --help", f.program.Name, f.Name()))
+	}
+	return f.Environment(os.LookupEnv)
+}
+
+// Environment sets each flag that is not set yet from its variable; an empty variable counts as
+// none. It runs after the command line is read: the other way round, a repeatable flag would add
+// its values to those of the variable instead of replacing them.
+func (f *Flags) Environment(lookup func(string) (string, bool)) error {
+	if f.program.Env == "" {
+		return nil
+	}
+	given := map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	var errs []error
+	f.VisitAll(func(fl *flag.Flag) {
+		name := f.program.Variable(fl.Name)
+		value, set := lookup(name)
+		if given[fl.Name] || !set || value == "" {
+			return
+		}
+		for _, v := range values(fl, value) {
+			if err := f.Set(fl.Name, v); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	})
+	if len(errs) > 0 {
+		return Usage(OneLine(errors.Join(errs...)))
+	}
+	return nil
+}
+
+// Variable returns the name of a flag's environment variable: with the prefix ICONEDGE,
+// --admin-listen is ICONEDGE_ADMIN_LISTEN.
+func (p *Program) Variable(flag string) string {
+	return p.Env + "_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func (p *Program) exampleVariable() string {
+	const example = "admin-listen"
+	return "--" + example + " is " + p.Variable(example)
+}
+
+// values splits the value of a variable at its spaces if the flag is repeatable.
+func values(fl *flag.Flag, value string) []string {
+	if r, ok := fl.Value.(interface{ Repeatable() bool }); ok && r.Repeatable() {
+		return strings.Fields(value)
+	}
+	return []string{value}
+}
+
+func (f *Flags) help(w io.Writer) {
+	usage := ""
+	if f.usage != "" {
+		usage = " " + f.usage
+	}
+	fmt.Fprintf(w, "usage: %s %s [flags]%s\n\n%s\n\nflags", f.program.Name, f.Name(), usage, f.explain)
+	if f.program.Env != "" {
+		fmt.Fprintf(w, " (each has an environment variable: %s)", f.program.exampleVariable())
+	}
+	fmt.Fprintln(w, ":")
+	f.VisitAll(func(fl *flag.Flag) {
+		kind, text := flag.UnquoteUsage(fl)
+		fmt.Fprintf(w, "  --%s %s\n        %s", fl.Name, kind, strings.ReplaceAll(text, "\n", "\n        "))
+		switch fl.DefValue {
+		case "", "0", "0s", "false":
+		default:
+			fmt.Fprintf(w, " (default %s)", fl.DefValue)
+		}
+		fmt.Fprintln(w)
+	})
+}
+
+// Preset replaces the default of a flag. It panics if the flag rejects the value.
+func (f *Flags) Preset(name, value string) {
+	fl := f.Lookup(name)
+	if err := fl.Value.Set(value); err != nil {
+		panic(err)
+	}
+	fl.DefValue = value
+}
+
+// List is the value of a flag that may be repeated. In the environment, spaces separate the values.
+type List []string
+
+func (l *List) String() string { return strings.Join(*l, " ") }
+
+// Set adds a value.
+func (l *List) Set(value string) error {
+	*l = append(*l, value)
+	return nil
+}
+
+// Repeatable reports that several values may be given.
+func (l *List) Repeatable() bool { return true }

@@ -1,0 +1,20 @@
+module github.com/iconedge/iconedge/loadtest
+
+go 1.26.0
+
+require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/andybalholm/brotli v1.2.8
+	github.com/iconedge/iconedge v0.0.0
+	github.com/valyala/fasthttp v1.74.0
+	golang.org/x/sys v0.49.0
+)
+
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/molecule-man/go-brrr v1.0.1 // indirect
+	github.com/valyala/bytebufferpool v1.0.0 // indirect
+)
+
+// The load tester belongs to the tree that it measures.
+replace github.com/iconedge/iconedge => ../

@@ -1,0 +1,171 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/iconedge/iconedge/objectstore"
+)
+
+const square = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="M0 0h24v24H0z"/></svg>`
+
+// files writes files below a folder; one that begins with "-> " is a link, one that begins with "size " has that size of nothing.
+func files(t *testing.T, dir string, content map[string]string) string {
+	t.Helper()
+	for name, text := range content {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if to, ok := strings.CutPrefix(text, "-> "); ok {
+			err = errors.Join(err, os.Symlink(to, path))
+		} else if text == "huge" {
+			err = errors.Join(err, os.WriteFile(path, []byte("{}"), 0o644), os.Truncate(path, maxIcons+1))
+		} else if text == "large" {
+			err = errors.Join(err, os.WriteFile(path, []byte("{}"), 0o644), os.Truncate(path, maxMetadata+1))
+		} else {
+			err = errors.Join(err, os.WriteFile(path, []byte(text), 0o644))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const mit = `{"name":"P","license":{"spdx":"MIT"}}`
+
+// Metadata that is too large, links that leave the source and what is no file are refused in one line that names them.
+func TestHostileSources(t *testing.T) {
+	outside := files(t, t.TempDir(), map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
+	const pack = `{"prefix":"p","icons":{"a":{"body":"<path d='M0 0h1v1z'/>"}}}`
+	for _, tt := range []struct {
+		what    string
+		content map[string]string
+		named   string // what the error names
+		why     error
+	}{
+		{"large collections.json", map[string]string{"collections.json": "large"}, "collections.json", errSize},
+		{"huge icons", map[string]string{"collections.json": "{}", "json/p.json": "huge"}, "json/p.json", errSize},
+		{"huge icons.json", map[string]string{"icons.json": "huge"}, "icons.json", errSize},
+		{"large info.json", map[string]string{"icons.json": pack, "info.json": "large"}, "info.json", errSize},
+		{"large metadata.json", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "large"}, "metadata.json", errSize},
+		{"large pack.json", map[string]string{"p/pack.json": "large", "p/a.svg": square}, "pack.json", errSize},
+		{"collections.json elsewhere", map[string]string{"collections.json": "-> " + outside + "/collections.json"}, "collections.json", errLeaves},
+		{"json elsewhere", map[string]string{"collections.json": "{}", "json": "-> " + outside + "/json"}, "json", errLeaves},
+		{"icons elsewhere", map[string]string{"collections.json": "{}", "json/p.json": "-> " + outside + "/json/p.json"}, "json/p.json", errLeaves},
+		{"icons.json elsewhere", map[string]string{"icons.json": "-> " + outside + "/json/p.json"}, "icons.json", errLeaves},
+		{"info.json elsewhere", map[string]string{"icons.json": pack, "info.json": "-> " + outside + "/pack.json"}, "info.json", errLeaves},
+		{"metadata.json elsewhere", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "-> ../../x"}, "metadata.json", errLeaves},
+		{"a pack elsewhere", map[string]string{"p": "-> " + outside}, "p", errLeaves},
+		{"a pack.json elsewhere", map[string]string{"p/pack.json": "-> " + outside + "/pack.json", "p/a.svg": square}, "p/pack.json", errLeaves},
+		{"a link out of a link", map[string]string{"q": "-> " + outside, "p/pack.json": "-> ../q/pack.json", "p/a.svg": square}, "pack.json", errLeaves},
+		{"a pack.json that is a folder", map[string]string{"p/pack.json/x": "", "p/a.svg": square}, "p/pack.json", nil},
+	} {
+		dir := files(t, t.TempDir(), tt.content)
+		_, err := Publish(t.Context(), Options{Sources: []string{dir}, Store: objectstore.Dir(t.TempDir()), Now: t0, Work: t.TempDir()})
+		if !errors.Is(err, ErrSource) || tt.why != nil && !errors.Is(err, tt.why) || !strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line with %s, and %v", tt.what, err, tt.named, tt.why)
+		}
+	}
+}
+
+// A drawing behind a link that leaves the source is left out and named; links inside it are followed.
+func TestLinks(t *testing.T) {
+	outside := files(t, t.TempDir(), map[string]string{"a.svg": square})
+	dir := files(t, t.TempDir(), map[string]string{
+		"p/pack.json": mit, "p/a.svg": square, "p/b.svg": "-> a.svg", "p/c.svg": "-> ../.shared/c.svg", ".shared/c.svg": square,
+		"p/out.svg": "-> " + outside + "/a.svg", "p/up.svg": "-> ../../a.svg", "q": "-> .q", ".q/pack.json": mit, ".q/a.svg": square,
+	})
+	// The source itself may be behind a link: package managers make them.
+	behind := filepath.Join(t.TempDir(), "source")
+	if err := os.Symlink(dir, behind); err != nil {
+		t.Fatal(err)
+	}
+	sum := mustPublish(t, objectstore.Dir(t.TempDir()), t0, behind)
+	var out []string
+	for _, l := range sum.LeftOut {
+		out = append(out, l.Pack+"/"+l.Name)
+		if l.Reason != errLeaves.Error() {
+			t.Errorf("%s is left out because %s", l.Name, l.Reason)
+		}
+	}
+	if got := strings.Join(out, " "); got != "p/out p/up" || sum.Icons != 4 || sum.Packs != 2 {
+		t.Errorf("left out %q, want p/out p/up; %d icons of %d packs, want 4 of 2", got, sum.Icons, sum.Packs)
+	}
+}
+
+// Tags are read with the same care.
+func TestHostileTags(t *testing.T) {
+	outside := files(t, t.TempDir(), map[string]string{"tags.json": `{"a":["b"]}`})
+	for _, tt := range []struct {
+		what    string
+		content map[string]string
+		why     error
+	}{
+		{"large", map[string]string{"tags.json": "large"}, errSize},
+		{"elsewhere", map[string]string{"tags.json": "-> " + outside + "/tags.json"}, errLeaves},
+		{"a part elsewhere", map[string]string{"dict/data.noun": "", "dict/data.verb": "-> " + outside + "/tags.json"}, errLeaves},
+	} {
+		p := &publication{Options: Options{Tags: []string{files(t, t.TempDir(), tt.content)}}}
+		defer p.closeTrees()
+		if _, _, err := p.lexicon(t.Context()); !errors.Is(err, tt.why) {
+			t.Errorf("%s: %v, want %v", tt.what, err, tt.why)
+		}
+	}
+}
+
+// A countdown is a context that ends after it was looked at so many times.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func countFrom(t *testing.T, n int64) *countdown {
+	c := &countdown{Context: t.Context()}
+	c.left.Store(n)
+	return c
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Wherever it is stopped, a publication ends with the context's error, and the store's current release is what it was.
+func TestStoppedAnywhere(t *testing.T) {
+	modules := filepath.Join(t.TempDir(), "node_modules")
+	files(t, modules, map[string]string{"lucide-static/tags.json": `{"square": ["box", "window"]}`})
+	const most = 1 << 40
+	whole := countFrom(t, most)
+	opt := Options{Sources: all, Tags: []string{filepath.Join(modules, "lucide-static")}, Now: t0, Work: t.TempDir()}
+	opt.Store = objectstore.Dir(t.TempDir())
+	if _, err := Publish(whole, opt); err != nil {
+		t.Fatal(err)
+	}
+	looks := most - whole.left.Load()
+	store := objectstore.Dir(t.TempDir())
+	stopped := 0
+	for n := int64(0); n < looks; n += max(1, looks/60) {
+		opt.Store = store
+		_, err := Publish(countFrom(t, n), opt)
+		c, _, readErr := readCurrent(t.Context(), store)
+		switch {
+		case readErr != nil:
+			t.Fatal(readErr)
+		case err == nil && c.Release == "", err != nil && !errors.Is(err, context.Canceled), err != nil && c.Release != "":
+			t.Fatalf("stopped when it had looked %d times of %d: %v, current release %q", n, looks, err, c.Release)
+		case err == nil: // it was current when it was stopped
+			return
+		}
+		stopped++
+	}
+	if stopped < 30 {
+		t.Errorf("it was stopped in %d places", stopped)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each row is a sentence and whether a rule forbids it.
+func TestRules(t *testing.T) {
+	rules, err := parseRules(rulesText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		text      string
+		forbidden bool
+	}{
+		{"What is stored answers it.", true},
+		{"it gets the answer of who asked before", true},
+		{"the origin is told what changed", true},
+		{"he waits for the flight", true},
+		{"A nil one is of a request that nobody follows.", false}, // the rules are not a parser
+		{"of one that has ended", true},
+		{"a drawing of 24 by 24", true},
+		{"Decide reports what is allowed.", false},
+		{"docs/config.md says what is read again.", false},
+		{"operators who run several edges", false},
+		{"The preflight is answered by the edge.", false},
+		{"the lingering close; in-flight requests", false},
+		{"The stored response answers the request.", false},
+	} {
+		got := slices.ContainsFunc(rules, func(r rule) bool { _, broken := r.broken(row.text); return broken })
+		if got != row.forbidden {
+			t.Errorf("%q: forbidden %v, want %v", row.text, got, row.forbidden)
+		}
+	}
+}
+
+// Each file has one finding, in the line that the name of the row says.
+func TestCheck(t *testing.T) {
+	rules, err := parseRules(`\bbad words\b => good words`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x ", 50) + "x"
+	for _, row := range []struct {
+		name, file, src string
+		want            []string
+	}{
+		{"a comment over two lines", "a.go", "package a\n\n// F has bad\n// words.\nfunc F() {}\n", []string{`a.go:3: "bad words"; good words`}},
+		{"a log message", "a.go", "package a\n\nfunc f() {\n\tlog.Info(\"bad words\", \"key\", 1)\n}\n", []string{`a.go:4: "bad words"; good words`}},
+		{"another string", "a.go", "package a\n\nvar s = \"bad words\"\n", nil},
+		{"a wide comment", "a.go", "package a // " + long + "\n", []string{"a.go:1: comment of 114 columns; wrap it at 100"}},
+		{"a wide line of code", "a.go", "package a\n\nvar s = \"" + long + "\"\n", nil},
+		{"a URL", "a.go", "package a // https://" + long + "\n", nil},
+		{"a paragraph", "a.md", "# A\n\nbad\nwords `bad words`\n\n```\nbad words\n```\n", []string{`a.md:3: "bad words"; good words`}},
+		{"code in a document", "a.md", "`bad words`\n", nil},
+		{"a script", "a.ts", "// bad words\nconst s = 'bad words'\n", []string{`a.ts:1: "bad words"; good words`}},
+		{"a Makefile", "Makefile", "test: lint ## bad words\n", []string{`Makefile:1: "bad words"; good words`}},
+		{"test data", "testdata/a.md", "bad words\n", nil},
+	} {
+		if got := check(row.file, row.src, rules); !slices.Equal(got, row.want) {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+func TestBelow(t *testing.T) {
+	for _, row := range []struct{ file, list, want string }{
+		{"edge/cache/a.go", "edge", "edge"},
+		{"edge/cache/a.go", "edge/*", ""},
+		{"edge/a.go", "edge/*", "edge/*"},
+		{"edges/a.go", "edge", ""},
+		{"a.go", "a.go", "a.go"},
+	} {
+		if got := below(row.file, []string{row.list}); got != row.want {
+			t.Errorf("below(%s, %s) = %q, want %q", row.file, row.list, got, row.want)
+		}
+	}
+}
