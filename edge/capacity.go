@@ -16,6 +16,8 @@ type Capacity struct {
 	MaxConnections          int // at a time; 0: by the descriptors that the process may have
 	MaxConnectionsPerClient int // of them, of one address; trusted proxies and edges behind this one may have more; 0: half of them
 	MaxWaiting              int // requests that wait for the origin at a time
+
+	clientBytes int64 // memory that one client may hold; filled sets it
 }
 
 const (
@@ -57,6 +59,8 @@ func (c Capacity) filled() Capacity {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, defaultRequest)
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
+	// An operator who allows one client so many connections allows it their memory, too.
+	c.clientBytes = max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts)
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)

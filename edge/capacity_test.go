@@ -25,3 +25,12 @@ func TestCapacityOfDescriptors(t *testing.T) {
 		}
 	}
 }
+
+// An operator who allows one client many connections allows it their memory.
+func TestCapacityOfMemory(t *testing.T) {
+	for each, want := range map[int]int64{0: maxEach, 100: maxEach, 10000: 10000 * secureCosts} {
+		if got := (Capacity{MaxConnectionsPerClient: each}).filled().clientBytes; got != want {
+			t.Errorf("--max-connections-per-client %d: one client may hold %d bytes, want %d", each, got, want)
+		}
+	}
+}

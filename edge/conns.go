@@ -31,7 +31,7 @@ const (
 	acceptPause = 10 * time.Millisecond
 	// maxBodies is how many bytes of long bodies are read at a time.
 	maxBodies = 256 << 20
-	// maxEach is how many bytes one client may hold. With the garbage that comes of them they are two to three times as many.
+	// maxEach is how many bytes one client may hold by default. With the garbage that comes of them they are two to three times as many.
 	maxEach = 48 << 20
 	// What a connection takes of its client's share, whatever it does: buffers, stacks, what crypto/tls and quic-go keep.
 	plainCosts  = 20 << 10
@@ -85,7 +85,7 @@ func newConns(cfg Config) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies, Each: maxEach}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
 	return s
 }
 
