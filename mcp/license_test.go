@@ -103,3 +103,15 @@ func TestGood(t *testing.T) {
 		}
 	})
 }
+
+// TestConfirmedMeanwhile: a call that is too late for the collapsed request of the others does not
+// verify the token again.
+func TestConfirmedMeanwhile(t *testing.T) {
+	l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
+	asked := &silent{}
+	l.upstream.http.Transport = asked
+	l.gate.good = time.Now()
+	if err := l.gate.confirm(t.Context()); err != nil || asked.asked.Load() != 0 {
+		t.Errorf("%v, after %d requests", err, asked.asked.Load())
+	}
+}
