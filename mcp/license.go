@@ -43,7 +43,7 @@ func (g *gate) open(ctx context.Context) error {
 	if age := g.age(time.Now()); age < goodFor {
 		return nil
 	}
-	_, err := collapse(ctx, &g.fetches, "", func(ctx context.Context) (any, error) { return nil, g.verify(ctx) })
+	_, err := collapse(ctx, &g.fetches, "", func(ctx context.Context) (any, error) { return nil, g.confirm(ctx) })
 	if ctx.Err() != nil && err != nil {
 		return &refusal{unsureFix + ".", err}
 	}
@@ -58,6 +58,15 @@ func (g *gate) age(now time.Time) time.Duration {
 		return graceFor
 	}
 	return now.Sub(g.good)
+}
+
+// confirm verifies the token unless another call has done so since its caller looked: a call may be
+// too late for the collapsed request of the others, and must not make another one.
+func (g *gate) confirm(ctx context.Context) error {
+	if g.age(time.Now()) < goodFor {
+		return nil
+	}
+	return g.verify(ctx)
 }
 
 // verify asks the API about the token. If the API cannot answer, a token that was valid within the

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -102,4 +103,18 @@ func TestGood(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestConfirmedMeanwhile: a call that is too late for the collapsed request of the others does not
+// verify the token again.
+func TestConfirmedMeanwhile(t *testing.T) {
+	l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
+	asked := &silent{}
+	l.upstream.http.Transport = asked
+	l.gate.good = time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // a request would fail at once
+	if err := l.gate.confirm(ctx); err != nil || asked.asked.Load() != 0 {
+		t.Errorf("%v, after %d requests", err, asked.asked.Load())
+	}
 }

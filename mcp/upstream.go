@@ -71,14 +71,27 @@ func (u *upstream) pack(ctx context.Context, key string) (*icon.PackAnswer, erro
 // function whole reports whether a response is complete; only complete ones are cached. A caller
 // that gives up does not cancel the fetch of other callers.
 func ask[T any](ctx context.Context, u *upstream, target, what string, whole func(*T) bool) (*T, error) {
-	if e, ok := u.cache.find(target); ok && time.Now().Before(e.freshUntil) {
-		return e.answer.(*T), nil
+	if answer := fresh[T](u, target); answer != nil {
+		return answer, nil
 	}
-	answer, err := collapse(ctx, &u.fetches, target, func(ctx context.Context) (any, error) { return fetch(ctx, u, target, what, whole) })
+	answer, err := collapse(ctx, &u.fetches, target, func(ctx context.Context) (any, error) {
+		if answer := fresh[T](u, target); answer != nil {
+			return answer, nil // another caller's fetch ended before this one joined it
+		}
+		return fetch(ctx, u, target, what, whole)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return answer.(*T), nil
+}
+
+// fresh returns the fresh response for a target in the cache, or nil.
+func fresh[T any](u *upstream, target string) *T {
+	if e, ok := u.cache.find(target); ok && time.Now().Before(e.freshUntil) {
+		return e.answer.(*T)
+	}
+	return nil
 }
 
 // collapse runs one fetch for all concurrent callers with the same target. After a caller has given
