@@ -74,7 +74,7 @@ func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask aske
 		f, err = r.own(q, s.entry, l)
 		return f, true, err
 	}
-	slot, err := h.waiting.enter(plainConn(r.ctx), r.now)
+	slot, err := h.waiting.enter(r.Conn, r.now)
 	if err != nil {
 		f, err = r.without(q, s.entry, err)
 		return f, true, err

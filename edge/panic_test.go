@@ -50,7 +50,7 @@ func TestPanics(t *testing.T) {
 				if resp.StatusCode != 500 {
 					t.Errorf("the answer is %d, want 500", resp.StatusCode)
 				}
-				protocol := protocolNames[of.protocol]
+				protocol := of.protocol.String()
 				want := fmt.Sprintf(`iconedge_edge_requests_total{code="5xx",outcome="error",protocol=%q,route=%q} 1`, protocol, row.route)
 				counted := 0
 				for line := range strings.Lines(exported(t, s.handler)) {
