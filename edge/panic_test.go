@@ -86,6 +86,29 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// A panic of a collapsed fetch is logged once, with the path as the access log would have it; every client that waits for the
+// fetch gets a 500.
+func TestPanicWhileFetching(t *testing.T) {
+	var log logtest.Log
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	e.origin = nil
+	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
+	must(t, err)
+	resp, err := e.send(r) // the API's description has no 500
+	must(t, err)
+	if resp.Body.Close(); resp.StatusCode != http.StatusInternalServerError {
+		t.Errorf("the response is %d, want 500", resp.StatusCode)
+	}
+	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `ask.go`} {
+		if strings.Count(log.String(), want) == 0 {
+			t.Errorf("the log has no %s: %s", want, log.String())
+		}
+	}
+	if n := strings.Count(log.String(), `"level":"ERROR"`); n != 1 {
+		t.Errorf("%d lines of errors, want one: %s", n, log.String())
+	}
+}
+
 // exported are the metrics of an edge.
 func exported(t *testing.T, h *handler) string {
 	t.Helper()
