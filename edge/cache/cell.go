@@ -8,71 +8,72 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A cell is an entry as it is stored: one piece of memory without pointers, in the arena. What many entries have alike is a
-// common one. Behind what is listed here lie the labels of its tags, then
+// A slot is an entry as it is stored: one piece of memory without pointers, in the arena. Header
+// text that many entries share is interned. After these fields come the labels of its tags, then
 //
-//	text   key, secondary key, own lines of the head, those with a body; then whatever else the notes point to
-//	notes  an encoder's, that say where in the text the rest of the entry stands; then its common, where that is its own
-//	bodies identity, gzip, br
+// // text key, secondary key, own header lines, those sent with a body; then other text that spans
+// refer to // spans encoded positions in the text of the rest of the entry; then its header text,
+// if that is not interned // bodies identity, gzip, br
 //
-// An entry that is too large for the arena has a cell on the heap, with nothing behind it; what is said here of text is the
-// entry's then.
+// An entry that is too large for the arena has a slot on the heap without these parts; its text is
+// that of the Entry.
 //
-// A shelf's lock guards its cells. What is atomic changes also while that is locked for reading.
+// The lock of a shard guards its slots. Atomic fields also change while it is locked for reading.
 type cell struct {
-	id       uint64 // of the entry; 0 in a cell that is free
-	mark     Mark   // at which it was asked for
+	id       uint64 // of the entry; 0 in a free slot
+	mark     Mark // at which its request began
 	checked  atomic.Uint64
 	hits     atomic.Uint64
-	softened atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
-	by       atomic.Uint64 // the mark of that purge; 0: one of an earlier life
-	stored   int64         // Policy.Stored, in nanoseconds; never: the zero time
+	softened atomic.Int64 // when a soft purge made it stale, in nanoseconds; 0: none did
+	by       atomic.Uint64 // the generation of that purge; 0: one of an earlier run
+	stored   int64 // Policy.Stored, in nanoseconds; never: the zero time
 	age      time.Duration
 	lifetime time.Duration
-	cost     uint32 // as it is counted, in units
-	common   uint32 // the number of its common; 0: it follows the notes
+	cost     uint32 // in units of costUnit
+	common   uint32 // the number of its interned header; 0: it follows the spans
 	paints   int32
 
 	key, secondary, own, ownBody uint16 // lengths in the text
-	tag, tagLen                  uint16 // the identity body's entity tag in the text
+	tag, tagLen                  uint16 // position and length of the identity body's entity tag in the text
 	text, notes, ownCommon       uint16 // lengths
 	body                         [3]uint16
 
 	shape shape
-	tags  uint8 // how many labels follow that of the address
+	tags  uint8 // number of labels after that of the key
 	state state
-	slot  uint8 // in the ring of its shelf, while it is there
+	slot  uint8 // index in the ring of its shard, while stateRecent
 	label uint64
 }
 
 const cellStart = int(unsafe.Sizeof(cell{}))
 
-// costUnit is what costs are counted in, in bytes: the cells of the arena are multiples of it.
+// costUnit is the unit of costs, in bytes: the sizes of the arena's slots are multiples of it.
 const costUnit = 16
 
-// A shape says what there is of an entry.
+// A shape says which parts an entry has.
 type shape uint8
 
 const (
 	withHead shape = 1 << iota
-	withGzip       // Gzip and Brotli, shifted
+	withGzip // Gzip and Brotli, shifted
 	withBrotli
 	large // it is on the heap
 )
 
-// has is the shape with a coding.
+// has returns the bit of the shape for a coding.
 func has(c Coding) shape { return withGzip << (c - Gzip) }
 
-// A state is where an entry stands. It changes while its shelf is locked for writing.
+// A state says which parts of the cache refer to an entry. It changes while the shard is locked for
+// writing.
 type state uint8
 
 const (
-	onShelf state = 1 << iota // and not purged
-	inFront                   // in the ring of its shelf
-	kept                      // by ristretto, or on its way there
+	onShelf state = 1 << iota // in its shard, and not purged
+	inFront // in the recency window of its shard
+	kept // in ristretto, or in its queue
 )
 
-// A bigCell is that of an entry which is on the heap.
+// A heapSlot is the slot of an entry on the heap.
 type bigCell struct {
 	cell
 	entry *Entry
@@ -85,13 +86,13 @@ func newBigCell(e *Entry) *bigCell {
 	return b
 }
 
-// entry is that of a large cell.
+// entry returns the entry of a heap slot.
 func (l *cell) entry() *Entry { return (*bigCell)(unsafe.Pointer(l)).entry }
 
-// number gives a cell what its entry has become by being stored.
+// number copies the values that the entry got when it was stored.
 func (l *cell) number(e *Entry) {
 	l.id, l.mark, l.label, l.cost = e.id, e.mark, e.labels[0], uint32(e.cost/costUnit)
-	l.state = onShelf | kept // until ristretto says otherwise
+	l.state = onShelf | kept // until ristretto rejects it
 	l.checked.Store(e.checked.Load())
 	l.hits.Store(e.hits.Load())
 	l.softened.Store(e.softened.Load())
@@ -108,10 +109,10 @@ func (l *cell) string(off int, n uint16) string {
 	return unsafe.String((*byte)(unsafe.Add(unsafe.Pointer(l), off)), int(n))
 }
 
-// start is where the text begins.
+// start returns the offset of the text.
 func (l *cell) start() int { return cellStart + 8*int(l.tags) }
 
-// end is where the cell ends.
+// end returns the size of the slot.
 func (l *cell) end() int {
 	return l.bodyStart(Identity) + int(l.body[Identity]) + int(l.body[Gzip]) + int(l.body[Brotli])
 }
@@ -124,7 +125,7 @@ func (l *cell) bodyStart(c Coding) int {
 	return off
 }
 
-// keyText is the key; it holds as long as the lock.
+// keyText returns the key, which is valid while the shard is locked.
 func (l *cell) keyText() string {
 	if l.shape&large != 0 {
 		return l.entry().Key
@@ -139,7 +140,7 @@ func (l *cell) secondaryText() string {
 	return l.string(l.start()+int(l.key), l.secondary)
 }
 
-// labels are those of the address and of the surrogate keys.
+// labels returns the labels of the key and of the surrogate keys.
 func (l *cell) labels() []uint64 {
 	if l.shape&large != 0 {
 		return l.entry().labels
@@ -149,11 +150,11 @@ func (l *cell) labels() []uint64 {
 
 func (l *cell) subject() subject { return subject{l.keyText(), l.labels(), l.mark, &l.checked} }
 
-// bytesTaken is what the cell counts.
+// bytesTaken returns the cost of the slot in bytes.
 func (l *cell) bytesTaken() int64 { return int64(l.cost) * costUnit }
 
-// soften makes the entry stale from a moment on, and reports whether the purge with that mark did, or had done, so: another one
-// may have been first.
+// expire makes the entry stale from a moment on. It reports whether the purge of that generation
+// did so; another purge may have been first.
 func (l *cell) soften(when time.Time, by Mark) bool {
 	if l.softened.CompareAndSwap(0, moment(when)) {
 		l.by.Store(uint64(by))
@@ -164,7 +165,7 @@ func (l *cell) soften(when time.Time, by Mark) bool {
 	return l.by.Load() == uint64(by)
 }
 
-// hit counts one use.
+// countHit counts one use.
 func (l *cell) hit() uint64 {
 	if l.shape&large != 0 {
 		return l.entry().hits.Add(1)
@@ -172,7 +173,8 @@ func (l *cell) hit() uint64 {
 	return l.hits.Add(1)
 }
 
-// freshness is the policy, or what a soft purge left of it. Of the common the periods are used.
+// freshness returns the policy, or the policy after a soft purge. The interned header holds its
+// periods.
 func (l *cell) freshness(c *common) cachepolicy.Entry {
 	if l.shape&large != 0 {
 		return l.entry().Freshness()
@@ -186,7 +188,7 @@ func (l *cell) policy(c *common) cachepolicy.Entry {
 	return p
 }
 
-// expired is a policy after a soft purge, in nanoseconds, if there was one.
+// expired returns a policy after a soft purge at a time in nanoseconds, if there was one.
 func expired(p cachepolicy.Entry, softened int64) cachepolicy.Entry {
 	if softened == 0 {
 		return p

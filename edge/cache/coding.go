@@ -13,10 +13,11 @@ import (
 
 const (
 	minCoded    = 200 // bytes; a smaller body fits into the same packet anyway
-	brotliLevel = 5   // about as fast as gzip 6, and smaller
+	brotliLevel = 5 // about as fast as gzip 6, and smaller
 )
 
-// compressible reports whether bodies of a media type get smaller: text in all its forms; what is coded inside does not.
+// compressible reports whether bodies of a media type get smaller: those that are text. Formats
+// with compression of their own do not.
 func compressible(contentType []byte) bool {
 	name, _, _ := strings.Cut(string(contentType), ";")
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -24,8 +25,9 @@ func compressible(contentType []byte) bool {
 		name == "application/json" || name == "application/xml" || name == "application/javascript"
 }
 
-// AddCodings makes, of an entry that is not yet stored, the codings that are smaller than its identity body: where that is worth
-// while, its media type gets smaller, it has none yet, and nobody forbids it. Each has a tag of its own (RFC 9110,
+// AddCodings adds to a new entry the content codings that are smaller than its identity body. It
+// adds none if the body is small, if its media type does not compress, if the body has a content
+// coding already, or if AsItIs was called. Each coding has an entity tag of its own (RFC 9110,
 // section 8.8.3.3).
 func (e *Entry) AddCodings() {
 	id := e.Identity()
@@ -42,11 +44,11 @@ func (e *Entry) AddCodings() {
 	}
 }
 
-// coders make codings of a body.
+// coders encode a body.
 var coders = [...]func([]byte) []byte{Gzip: gzipped, Brotli: brotlied}
 
-// Suffixed is the entity tag of a representation made from another: "abc" with br is "abc-br". Where that has none, neither has
-// this one.
+// Suffixed returns the entity tag of a representation made from another one: "abc" becomes
+// "abc-br". An empty tag stays empty.
 func Suffixed(etag, suffix string) string {
 	if etag == "" {
 		return ""
@@ -65,7 +67,7 @@ func brotlied(body []byte) []byte {
 var gzipWriters = sync.Pool{New: func() any {
 	w, err := kgzip.NewWriterLevel(io.Discard, gzip.DefaultCompression)
 	if err != nil {
-		panic(err) // a level that is not one
+		panic(err) // an invalid level
 	}
 	return w
 }}
@@ -76,7 +78,7 @@ func gzipped(body []byte) []byte {
 	return coded(w, body)
 }
 
-// coded writes to memory, which does not fail.
+// encodeWith writes to memory, which cannot fail.
 func coded(w interface {
 	io.WriteCloser
 	Reset(io.Writer)

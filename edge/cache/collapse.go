@@ -12,42 +12,43 @@ import (
 
 const (
 	fetchShards = 64
-	// Failure is how long the failure of a key is remembered, and answered without asking again.
+	// Failure is how long the failure of a key is recorded. Until then it answers requests without
+	// another fetch.
 	Failure = time.Second
-	// maxFailures bounds what is remembered in one shard, when every name fails.
+	// maxFailures is the maximum number of failures in one shard.
 	maxFailures = 1 << 10
 	// HitForPass is how long a hit-for-pass marker lasts.
 	HitForPass = 10 * time.Second
-	// maxHitForPass bounds the markers in one shard.
+	// maxHitForPass is the maximum number of markers in one shard.
 	maxHitForPass = 1 << 10
 )
 
 var (
-	// ErrLate says that a collapsed fetch did not end within the time that the caller had.
-	ErrLate = errors.New("the answer to this key did not come in time")
-	// ErrLeft says that a caller no longer waits.
-	ErrLeft = errors.New("whoever asked for this key has left")
+	// ErrLate means that a collapsed fetch did not end within the caller's time limit.
+	ErrLate = errors.New("the response for this key did not arrive in time")
+	// ErrLeft means that the caller stopped waiting.
+	ErrLeft = errors.New("the client that requested this key has left")
 )
 
-// A Result is what a collapsed fetch brought.
+// A Result is the result of a collapsed fetch.
 type Result struct {
-	Entry    *Entry              // for the client whose request was sent; nil with Err
-	Common   *Entry              // for other clients, as it was or would be stored; nil: Entry
-	Stream   *Spool              // the body, where it still comes: the entries have none; nil: the entries have it
-	Sharing  cachepolicy.Sharing // which of the callers that waited may have it
-	Variants []string            // besides Common.Secondary, secondary keys under which the cache finds it
-	Stored   bool                // it is in the cache
-	Found    bool                // no request was sent: the entry had been stored by then
-	Err      error               // nothing came
+	Entry    *Entry // for the client whose request was sent; nil with Err
+	Common   *Entry // for other clients, as it was or would be stored; nil: Entry
+	Stream   *Spool // the body while it arrives, which the entries lack; nil: the entries have it
+	Sharing  cachepolicy.Sharing // which of the waiting callers may have the result
+	Variants []string // besides Common.Secondary, secondary keys under which the cache finds it
+	Stored   bool // it is in the cache
+	Found    bool // no request was sent: the entry had been stored by then
+	Err      error // why there is no response
 }
 
-// Collapsed is the result as package cachepolicy judges it.
+// Collapsed returns the result in the form that package cachepolicy needs.
 func (r *Result) Collapsed() cachepolicy.Collapsed {
 	e := r.ForOthers()
 	return cachepolicy.Collapsed{Sharing: r.Sharing, Entry: e.Freshness(), Variants: append([]string{e.Secondary}, r.Variants...)}
 }
 
-// ForOthers is the entry for clients other than the one whose request was sent.
+// ForOthers returns the entry for clients other than the one whose request was sent.
 func (r *Result) ForOthers() *Entry {
 	if r.Common != nil {
 		return r.Common
@@ -55,18 +56,18 @@ func (r *Result) ForOthers() *Entry {
 	return r.Entry
 }
 
-// A Fetch is one collapsed fetch: a request to the origin that all callers of a key wait for. It does not end when a caller
-// goes away.
+// A Fetch is one collapsed fetch: a request to the origin for which all callers of a key wait. It
+// does not end when a caller leaves.
 type Fetch struct {
 	callers int // guarded by the lock of the shard
 	began   time.Time
-	mark    Mark // when it began
+	mark    Mark // at which it began
 	done    chan struct{}
 	result  Result
 }
 
-// Wait waits for the result, at most so long, and until left is closed, if that is not nil. The error of a result that is not
-// there in time is ErrLate or ErrLeft.
+// Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
+// Otherwise the error of the result is ErrLate or ErrLeft.
 func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	select {
 	case <-f.done:
@@ -85,8 +86,9 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	}
 }
 
-// Outdates reports whether a drop or a purge removed what a fetch brought while the fetch was under way, and a caller that came
-// at a mark may have waited for that purge: the caller must not get the response of before.
+// Outdates reports whether a drop or a hard purge invalidated the result of a fetch while the fetch
+// was in flight, and a caller that arrived at generation came may have arrived after it. Such a
+// caller must not get the older response.
 func (c *Cache) Outdates(f *Fetch, e *Entry, came Mark) bool {
 	if e == nil || f.mark >= came {
 		return false
@@ -96,7 +98,7 @@ func (c *Cache) Outdates(f *Fetch, e *Entry, came Mark) bool {
 	return c.marks.about(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.mark
 }
 
-// Age is how long ago the fetch began.
+// Age returns how long ago the fetch began.
 func (f *Fetch) Age(now time.Time) time.Duration { return now.Sub(f.began) }
 
 type fetches struct {
@@ -124,23 +126,25 @@ func (f *fetches) shard(key string) *fetchShard {
 	return &f.shards[maphash.String(f.seed, key)%fetchShards]
 }
 
-// A Call is what one caller asks of Join.
+// A Call describes one call of Join.
 type Call struct {
-	Key    string             // callers with the same key collapse
-	Stale  *Entry             // the entry that the caller found, and may not use as it is; nil: none
-	Find   func() *Entry      // looks up an entry that the caller may use; runs while no other fetch of the key can begin
-	Usable func(*Result) bool // whether the caller may have a result whose body still comes; nil: it may
-	Fetch  func() Result      // sends the request; runs in a goroutine of its own
+	Key    string // callers with the same key collapse
+	Stale  *Entry // the entry that the caller found, and may not use as it is; nil: none
+	Find   func() *Entry // looks up an entry that the caller may use; runs while no other fetch of the key can begin
+	Usable func(*Result) bool // whether the caller may have a result whose body is still arriving; nil: it may
+	Fetch  func() Result // sends the request; runs in a goroutine of its own
 
-	Failures   string // key under which a failure is remembered; empty: Key
-	SendAnyway bool   // the caller does not want to be answered with a failure that is remembered
+	Failures   string // key under which a failure is recorded; empty: Key
+	SendAnyway bool // ignore a recorded failure
 }
 
-// Join returns the collapsed fetch for a key, and whether this call began it. Where the key has failed within the last second,
-// or Find returns another entry than Stale, which was stored since the caller looked, the fetch has ended with that already and
-// no request is sent: so one request is sent for a key, whenever its callers come.
+// Join returns the collapsed fetch for a key, and whether this call began it. It sends no request
+// if the key has failed within the last second, or if Find returns another entry than Stale, which
+// was stored since the caller looked. The returned fetch then has that result already, so one
+// request is sent for a key whenever its callers arrive.
 //
-// A fetch whose result is a stream is joined until the stream ends, as long as its beginning is held and the caller may use it.
+// A fetch whose result is a stream stays joinable until the stream ends, as long as its beginning
+// is held and the caller may use it.
 func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	s := c.fetches.shard(call.Key)
 	s.mu.Lock()
@@ -199,7 +203,7 @@ func run(fetch func() Result) (r Result) {
 	return fetch()
 }
 
-// remove makes a fetch one that nobody joins any more, unless another has taken its place.
+// remove makes a fetch unjoinable, unless another one has taken its place.
 func (s *fetchShard) remove(key string, f *Fetch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +212,8 @@ func (s *fetchShard) remove(key string, f *Fetch) {
 	}
 }
 
-// joinable reports whether a caller should join: there is no result yet, or a stream that can be read from its beginning and that
-// the caller may use.
+// joinable reports whether a caller should join: there is no result yet, or a stream that can be
+// read from its beginning and that the caller may use.
 func (f *Fetch) joinable(usable func(*Result) bool) bool {
 	select {
 	case <-f.done:
@@ -219,7 +223,7 @@ func (f *Fetch) joinable(usable func(*Result) bool) bool {
 	}
 }
 
-// Callers is how many calls of Join the fetches have that are under way.
+// Callers returns the number of calls of Join that have joined in-flight fetches.
 func (c *Cache) Callers() (n int) {
 	for i := range c.fetches.shards {
 		s := &c.fetches.shards[i]
@@ -232,7 +236,7 @@ func (c *Cache) Callers() (n int) {
 	return n
 }
 
-// Failed is why a key failed within the last second; nil, if it did not.
+// Failed returns why a key failed within the last second, or nil.
 func (c *Cache) Failed(key string, now time.Time) error {
 	s := c.fetches.shard(key)
 	s.mu.Lock()
@@ -253,8 +257,8 @@ func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
 	}
 }
 
-// IsHitForPass reports whether a key has a hit-for-pass marker. A request for such a key should not join a fetch, whose response
-// it could most likely not have.
+// IsHitForPass reports whether a key has a hit-for-pass marker. A request for such a key should not
+// join a fetch, because it most likely could not have the response.
 func (c *Cache) IsHitForPass(key string, now time.Time) bool {
 	s := c.fetches.shard(key)
 	s.mu.Lock()

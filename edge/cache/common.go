@@ -10,24 +10,25 @@ import (
 )
 
 const (
-	maxCommon  = 1 << 16 // different ones
-	commonPart = 32      // they may take one part in so many of the ceiling
+	maxCommon  = 1 << 16 // number of different headers
+	commonPart = 32 // their share of the ceiling: 1/32
+	// hashes of texts that were seen once
 	sightings  = 1 << 12
-	perCommon  = 384 // bytes that one takes besides its text: measured, and rounded up
+	perCommon  = 384 // bytes for each besides its text: measured, and rounded up
 )
 
-// A common is what many entries have alike: status, names of fields and most of their values, the larger part of their heads. It
-// is kept once, as text that an encoder wrote.
+// An interned header is text that many entries share: status, field names and most field values,
+// and the larger part of their heads. It is stored once, in the form that an encoder wrote.
 type common struct {
-	number uint32 // in the list of all; 0: the entry's own
+	number uint32 // in the table; 0: it belongs to one entry
 	uses   int
 	text   []byte
 	policy cachepolicy.Entry // the periods in which an entry may be served stale, and its flags
-	head   Head              // but for what is an entry's own
-	rest   []byte            // of the text
+	head   Head // without the lines that an entry has for itself
+	rest   []byte // the text after these parts
 }
 
-// commons are those in use. Number 0 is none.
+// An internTable holds the interned headers in use. Number 0 is none.
 type commons struct {
 	list  atomic.Pointer[[]*common] // by number
 	bytes atomic.Int64
@@ -37,7 +38,7 @@ type commons struct {
 	byText map[string]*common
 	spare  []uint32
 	seed   maphash.Seed
-	seen   [sightings]uint32 // of texts that came once and were not kept
+	seen   [sightings]uint32 // hashes of texts that were seen once and not interned
 }
 
 func (k *commons) init(most int64) {
@@ -45,11 +46,12 @@ func (k *commons) init(most int64) {
 	k.list.Store(&[]*common{nil})
 }
 
-// of returns the common with a number.
+// of returns the interned header with a number.
 func (k *commons) of(number uint32) *common { return (*k.list.Load())[number] }
 
-// use counts a use of the common with a text, and returns its number; 0, if there is no room for more. What nobody vouches for
-// must come twice before it is kept: it may well be the only one of its kind.
+// use adds a reference to the interned header with a text, and returns its number, or 0 if the
+// table is full. Unless shared is true, the text must occur twice before it is interned, because it
+// may well be unique.
 func (k *commons) use(text []byte, vouched bool) uint32 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,7 +68,8 @@ func (k *commons) use(text []byte, vouched bool) uint32 {
 	return c.number
 }
 
-// again reports whether a text was seen before, as far as that is remembered.
+// seenBefore reports whether a text was seen before, as far as hashes of texts are still in the
+// table.
 func (k *commons) again(text []byte) bool {
 	hash := maphash.Bytes(k.seed, text)
 	place := &k.seen[hash%sightings]
@@ -89,7 +92,7 @@ func (k *commons) add(c *common) {
 	k.bytes.Add(commonSize(c.text))
 }
 
-// leave ends a use. What nobody uses goes.
+// release removes a reference, and the interned header with its last one.
 func (k *commons) leave(number uint32) {
 	if number == 0 {
 		return
@@ -108,7 +111,7 @@ func (k *commons) leave(number uint32) {
 
 func commonSize(text []byte) int64 { return perCommon + int64(len(text)) }
 
-// The text begins with what a view needs.
+// interned writes the header text of an entry. It begins with the parts that a View needs.
 func (w *encoder) common(e *Entry) {
 	for _, d := range [...]int64{int64(e.Policy.StaleWhileRevalidate), int64(e.Policy.StaleIfError), int64(e.Policy.StaleWhenLost)} {
 		w.int(d)

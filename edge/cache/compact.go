@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// vacate chooses the slabs that are to be emptied, those with the fewest cells in use first, and returns which these are, by
-// number; nil, if there are none. Nothing new comes into them.
+// evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
+// they are, by number, or nil if there are none. They get no new slots.
 func (a *arena) vacate() (leaving []bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,7 +32,7 @@ func (a *arena) vacate() (leaving []bool) {
 	return leaving
 }
 
-// move copies a cell to another slab, and frees it; where there is no memory it stays.
+// move copies a slot to another slab, and frees it. Without memory the slot stays.
 func (a *arena) move(r ref) ref {
 	size := a.size(r)
 	to, ok := a.alloc(size)
@@ -44,7 +44,7 @@ func (a *arena) move(r ref) ref {
 	return to
 }
 
-// settle ends a move: slabs that could not be emptied are in use again.
+// endEvacuation returns slabs that could not be emptied to use.
 func (a *arena) settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,17 +56,19 @@ func (a *arena) settle() {
 	}
 }
 
-// keepCompact compacts if so much is lost to holes that it can be won back.
+// compactIfWasteful compacts if that releases enough memory.
 func (c *Cache) keepCompact() {
 	if c.arena.emptiable.Load() > c.loss {
 		c.compact()
 	}
 }
 
-// atOnce is how many entries may be there for a request to compact: that takes less than a millisecond.
+// smallCache is the number of entries up to which a request compacts by itself, which takes less
+// than a millisecond.
 const atOnce = 4 << 10
 
-// haveCompact has the janitor compact, as keepCompact does, because a request is not to wait for that where there is much.
+// requestCompaction compacts if that releases enough memory. In a large cache it leaves that to the
+// janitor, so that no request waits for it.
 func (c *Cache) haveCompact() {
 	switch {
 	case c.arena.emptiable.Load() <= c.loss:
@@ -77,8 +79,8 @@ func (c *Cache) haveCompact() {
 	}
 }
 
-// compact moves the cells of sparse slabs together, so that these can be given back. It is worth its time, some milliseconds in
-// which a shelf is locked for some tens of microseconds, when much is lost to holes.
+// compact moves the slots of sparse slabs together, so that these slabs can be released. It takes
+// some milliseconds, and locks each shard for some tens of microseconds at a time.
 func (c *Cache) compact() {
 	c.compacting.Lock()
 	defer c.compacting.Unlock()
@@ -92,7 +94,8 @@ func (c *Cache) compact() {
 	c.arena.settle()
 }
 
-// gather moves the cells of a shelf that lie in slabs that are to be emptied. Its books alone say where they lie.
+// evacuate moves the slots of a shard that are in slabs to be emptied. Only its index refers to
+// them.
 func (s *shelf) gather(a *arena, leaving []bool) {
 	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) {
 		if r, ok := s.books[hash]; ok && r != onHeap && int(r.slab()) < len(leaving) && leaving[r.slab()] {

@@ -9,16 +9,17 @@ import (
 
 const (
 	maxSegment   = 64 << 20
-	minSegments  = 8       // so many make up the tier: the oldest is what is lost at once when it is full
+	minSegments  = 8 // the tier has at least so many segments; when it is full, it loses the oldest one
 	maxQueued    = 1 << 10 // entries that wait to be written
 	tagsInRecord = 1 << 12
 )
 
-// A disk is the tier below memory: a log of segments to which a goroutine of its own appends what falls out of memory, and
-// the purges. Nothing in the log is changed; when it is full its oldest segment goes. What was read is checked: a record that
-// is torn or wrong is as if it were not there.
+// A disk is the tier below memory: a log of segments, to which a goroutine appends entries that
+// were evicted from memory, and purges. The log is append-only; when it is full, its oldest segment
+// is removed. Records are verified when they are read, and a torn or damaged record is ignored.
 //
-// When something can't be written the tier writes no more. Because purges can't be kept then either, the next one removes it.
+// After a failed write the tier writes nothing more. Because it can then not record purges either,
+// the next purge removes it.
 type disk struct {
 	dir      string
 	most     int64 // bytes
@@ -27,7 +28,7 @@ type disk struct {
 	seeds    *seeds
 	marks    *invalidations
 	lock     *os.File
-	newer    func(e *Entry) bool // reports whether memory has another entry in the place of this one
+	newer    func(e *Entry) bool // reports whether memory has another entry in place of this one
 	queue    chan errand
 	queued   atomic.Int64 // bytes
 	maxQueue int64
@@ -38,22 +39,23 @@ type disk struct {
 	number   uint64 // of the newest segment
 	label    string
 	mu       sync.RWMutex
-	segments []*segment // the oldest first; the last is written to, if it is from this run
-	fresh    bool       // it is
+	segments []*segment // the oldest first; the last one is written to if fresh
+	fresh    bool // the last segment was created in this run
 	bytes    int64
 	index    index
-	swept    Mark // every place was checked against what was invalidated up to here
+	swept    Mark // every location was checked against the invalidations up to here
 
 	hits, errors, dropped atomic.Uint64
 }
 
-// An errand is for the writer: an entry to be written, or somebody to be told when it comes to that.
+// A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
 type errand struct {
 	entry *Entry
 	here  chan struct{}
 }
 
-// offer queues an entry that falls out of memory, unless it lies on disk already. Where the queue is full it is lost.
+// enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
+// is full, the entry is lost.
 func (d *disk) offer(e *Entry) {
 	if d.holds(e) {
 		return
@@ -71,7 +73,7 @@ func (d *disk) offer(e *Entry) {
 	}
 }
 
-// holds reports whether an entry came from the disk and is still there.
+// holds reports whether an entry was read from disk and is still there.
 func (d *disk) holds(e *Entry) bool {
 	if e.origin == nil {
 		return false
@@ -81,7 +83,7 @@ func (d *disk) holds(e *Entry) bool {
 	return !e.origin.gone
 }
 
-// write is what the writer does, until it is told to end.
+// write stores queued entries until the queue is closed.
 func (d *disk) write() {
 	defer close(d.written)
 	for job := range d.queue {
@@ -97,14 +99,14 @@ func (d *disk) write() {
 	}
 }
 
-// flush waits until everything that was offered is written.
+// flush waits until all entries that were queued before are written.
 func (d *disk) flush() {
 	here := make(chan struct{})
 	d.queue <- errand{here: here}
 	<-here
 }
 
-// store appends an entry, if it still lives.
+// store appends an entry if it is still reusable.
 func (d *disk) store(e *Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -131,7 +133,7 @@ func (d *disk) store(e *Entry) {
 	d.index.add(p)
 }
 
-// placeOf describes where an entry lies.
+// locationOf describes the location of an entry.
 func (d *disk) placeOf(s *segment, off, size int64, n *name) *place {
 	p := &place{segment: s, off: uint32(off), size: uint32(size), asked: n.asked, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
 	if n.secondary != "" {
@@ -145,28 +147,28 @@ func (d *disk) placeOf(s *segment, off, size int64, n *name) *place {
 	return p
 }
 
-// knows reports whether something that may be found lies on disk under the label of an address.
+// hasKey reports whether a usable record is on disk under the label of a key.
 func (d *disk) knows(label uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.index.record(label) != nil
 }
 
-// knowsVariant reports the same for the hash of a variant.
+// hasVariant reports the same for the hash of a variant.
 func (d *disk) knowsVariant(hash uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.index.find(hash) != nil
 }
 
-// hide makes what is on disk under an entry's keys of no use.
+// hide makes older records under an entry's keys unusable.
 func (d *disk) hide(e *Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.hide(e)
 }
 
-// close writes what is still queued, and what all gives besides, and ends the tier.
+// close writes the queued entries, and those of all that are not on disk yet, and ends the tier.
 func (d *disk) close(all func(yield func(*Entry) bool)) {
 	close(d.queue)
 	<-d.written
@@ -190,8 +192,8 @@ func (d *disk) closeFiles() {
 	d.lock.Close()
 }
 
-// reusable reports whether an entry may still be of use: fresh, with a time in which it may be served stale, or with something
-// by which its origin can confirm it.
+// reusable reports whether an entry may still be useful: it is fresh, it may be served stale, or
+// the origin can confirm it by a validator.
 func reusable(e *Entry, now time.Time) bool {
 	p := e.Freshness()
 	return p.TTL(now)+max(p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost) > 0 || e.Validator != "" || !e.LastModified.IsZero()

@@ -2,8 +2,9 @@ package cache
 
 import "time"
 
-// record notes a purge or drop, so that it is known after a restart. A lasting one is known whenever that comes, also after a
-// power failure; others when the label is next set.
+// recordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
+// is on disk when recordPurge returns, also after a power failure; others are when the label is set
+// next.
 func (d *disk) record(p *Purge, mark Mark, now time.Time, lasting bool) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -22,8 +23,8 @@ func (d *disk) record(p *Purge, mark Mark, now time.Time, lasting bool) {
 	}
 }
 
-// concernsNothing reports whether nothing that was ever written, and may be found after a restart, can be meant. What is still
-// to be written is checked against the purge before.
+// affectsNothing reports whether a purge concerns no record that a restart could find. Entries that
+// are still to be written are checked against the purge before that.
 func (d *disk) concernsNothing(p *Purge) bool {
 	if len(d.segments) == 0 {
 		return true
@@ -38,7 +39,7 @@ func (d *disk) concernsNothing(p *Purge) bool {
 	return !mentioned
 }
 
-// appendPurge writes a purge, one of many surrogate keys in parts.
+// appendPurge writes a purge. One of many surrogate keys takes several records.
 func (d *disk) appendPurge(p *Purge, mark Mark, now time.Time) error {
 	rest := *p
 	for first := true; first || len(rest.Tags) > 0; first = false {
@@ -53,8 +54,8 @@ func (d *disk) appendPurge(p *Purge, mark Mark, now time.Time) error {
 	return nil
 }
 
-// purge applies to what lies on disk a purge that is recorded, and returns how many entries that are nowhere else it hit.
-// The others are those whose places are known from memory.
+// purge applies a recorded purge to the records on disk. It returns how many of the affected
+// entries are not in memory; inMemory are the locations of those that are.
 func (d *disk) purge(p *Purge, s *purgeSpec, mark Mark, known []*place) (n int) {
 	concerned := d.concerned(p, s)
 	inBatches(&d.mu, values(known), func(p *place) { d.hit(p, s) })
@@ -69,7 +70,7 @@ func (d *disk) purge(p *Purge, s *purgeSpec, mark Mark, known []*place) (n int) 
 	return n
 }
 
-// hit makes a place of no use, or stale; it is false where it was that already.
+// purgeLocation makes a record unusable, or stale. It returns false if the record was so before.
 func (d *disk) hit(p *place, s *purgeSpec) bool {
 	switch {
 	case !s.soft:
@@ -81,7 +82,8 @@ func (d *disk) hit(p *place, s *purgeSpec) bool {
 	return true
 }
 
-// concerned are the places that a purge is about. Their keys are read where prefixes are named.
+// matching returns the locations that a purge concerns. If it names prefixes, their keys are read
+// from disk.
 func (d *disk) concerned(p *Purge, s *purgeSpec) []*place {
 	if !p.scans() {
 		if places, all := d.under(s.labels); all {
@@ -98,7 +100,8 @@ func (d *disk) concerned(p *Purge, s *purgeSpec) []*place {
 	return concerned
 }
 
-// under are the places of some addresses; they are not all where one varies.
+// under returns the locations of some keys. all is false if one of the keys has variants, which the
+// index does not list here.
 func (d *disk) under(labels []uint64) (places []*place, all bool) {
 	all = true
 	inBatches(d.mu.RLocker(), values(labels), func(l uint64) {
@@ -110,7 +113,8 @@ func (d *disk) under(labels []uint64) (places []*place, all bool) {
 	return places, all
 }
 
-// places are those of each segment. What is stored from now on has been checked against every purge that is recorded.
+// locations returns the locations of each segment. Entries that are stored later are checked
+// against every recorded purge.
 func (d *disk) places() (lists [][]*place) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -136,7 +140,8 @@ func (d *disk) concernedByLabels(s *purgeSpec) (concerned, others []*place) {
 	return concerned, others
 }
 
-// sweep makes places of no use whose entries were dropped, if anything was since it last did.
+// sweep makes the records of dropped entries unusable, if there was an invalidation since the last
+// sweep.
 func (d *disk) sweep() {
 	now := d.marks.now()
 	d.mu.RLock()
@@ -145,7 +150,7 @@ func (d *disk) sweep() {
 	if swept >= now {
 		return
 	}
-	d.writing.Lock() // what was checked before is in its place then
+	d.writing.Lock() // entries that were checked before this moment are in the index then
 	lists := d.places()
 	d.writing.Unlock()
 	for _, list := range lists {

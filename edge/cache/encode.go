@@ -7,7 +7,8 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A name is what the disk tier has to know of an entry without reading all of it. It comes first in the head of a record.
+// A name is the part of an entry that the disk tier needs without reading the rest. It is at the
+// start of the head of a record.
 type name struct {
 	asked     Mark
 	expired   bool // a soft purge made it stale
@@ -18,8 +19,8 @@ type name struct {
 	tags      []string
 }
 
-// An encoder writes values so that a decoder can read them in the same order: numbers as varints, everything else behind its
-// length.
+// An encoder writes values that a decoder reads in the same order: numbers as varints, other values
+// after their length.
 type encoder struct{ b []byte }
 
 func (w *encoder) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
@@ -51,7 +52,7 @@ func (w *encoder) strings(list []string) {
 	}
 }
 
-// time writes a moment, to the nanosecond; the zero time is one of its own.
+// time writes a time to the nanosecond. The zero time has a form of its own.
 func (w *encoder) time(t time.Time) {
 	w.bool(!t.IsZero())
 	if !t.IsZero() {
@@ -78,7 +79,7 @@ func (w *encoder) policy(p *cachepolicy.Entry) {
 	w.flags(p)
 }
 
-// flags writes the flags of a policy. Ended is not among them: a soft purge is written as such.
+// flags writes the flags of a policy, except Ended: a soft purge is written separately.
 func (w *encoder) flags(p *cachepolicy.Entry) {
 	for _, flag := range [...]bool{p.MustRevalidate, p.NoCache, p.Heuristic, p.SetsCookie} {
 		w.bool(flag)
@@ -93,7 +94,7 @@ func (w *encoder) fields(list []Field) {
 	}
 }
 
-// encodeEntry writes an entry as the head and the body of a record.
+// encodeEntry encodes an entry as the head and the body of a record.
 func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	var w encoder
 	softened := e.softened.Load()
@@ -124,7 +125,7 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	return w.b, body
 }
 
-// encodePurge writes a purge or drop as the head of a record.
+// encodePurge encodes a purge or drop as the head of a record.
 func encodePurge(p *Purge, mark Mark, now time.Time) []byte {
 	var w encoder
 	w.uint(uint64(mark))

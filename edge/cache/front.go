@@ -2,15 +2,15 @@ package cache
 
 import "sync/atomic"
 
-// A budget is how many bytes the entries in front may have together.
+// A recencyWindow limits the bytes of all entries that stay because they were stored recently.
 type budget struct {
 	max  int64
 	used atomic.Int64
 }
 
-// advance makes a cell the newest of its shelf's ring, and returns the hashes of those that had to leave it. Where all rings
-// together are above their bytes, older ones of the same ring go, and if that is not enough, the cell itself. The shelf is
-// locked.
+// push makes a slot the newest in its shard's ring, and returns the hashes that had to leave the
+// ring. If all rings together exceed the limit, older slots of this ring leave, the oldest first,
+// and finally the new one. The caller holds the lock of the shard.
 func (b *budget) advance(s *shelf, l *cell, hash uint64) (left []uint64) {
 	if old := s.ring[s.next]; b.leave(s, s.inSlot(s.next)) {
 		left = append(left, old)
@@ -21,14 +21,14 @@ func (b *budget) advance(s *shelf, l *cell, hash uint64) (left []uint64) {
 	b.used.Add(l.bytesTaken())
 	for i := 0; i < frontSlots && b.used.Load() > b.max; i++ {
 		slot := (s.next + i) % frontSlots
-		if old := s.ring[slot]; b.leave(s, s.inSlot(slot)) { // oldest first; the last is the cell
+		if old := s.ring[slot]; b.leave(s, s.inSlot(slot)) { // the oldest first; the last is l
 			left = append(left, old)
 		}
 	}
 	return left
 }
 
-// inSlot is the cell that stands in a slot of the ring; nil, if none does.
+// recentSlot returns the slot at an index of the ring, or nil.
 func (s *shelf) inSlot(slot int) *cell {
 	if l := s.at(s.ring[slot]); l != nil && l.is(inFront) && int(l.slot) == slot {
 		return l
@@ -36,7 +36,8 @@ func (s *shelf) inSlot(slot int) *cell {
 	return nil
 }
 
-// leave takes a cell out of its shelf's ring, if it is there. The shelf is locked.
+// remove takes a slot out of its shard's ring, if it is there. The caller holds the lock of the
+// shard.
 func (b *budget) leave(s *shelf, l *cell) bool {
 	if l == nil || !l.is(inFront) {
 		return false

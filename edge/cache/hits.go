@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// hits are the entries to which a purge applies.
+// A purger applies one purge to the entries in memory.
 type hits struct {
 	cache         *Cache
 	mark          Mark
 	soft          bool
 	when          time.Time
 	n             int
-	gone          []uint64 // hashes of those that were taken off their shelves
-	origins       []*place // where those lie that came from disk
-	buried, bytes int64    // those that only count no more
+	gone          []uint64 // hashes of entries that were removed from their shards
+	origins       []*place // locations of affected entries that are on disk too
+	buried, bytes int64 // entries in place that no longer count, and their bytes
 }
 
 func (h *hits) inMemory(p *Purge, s *purgeSpec) {
@@ -32,7 +32,7 @@ func (h *hits) inMemory(p *Purge, s *purgeSpec) {
 	}
 }
 
-// under hits all entries of one address, and takes them away.
+// purgeKey removes all entries of one key, or expires them.
 func (h *hits) under(key string, label uint64) {
 	s := h.cache.shelf(label)
 	s.mu.Lock()
@@ -40,7 +40,7 @@ func (h *hits) under(key string, label uint64) {
 	for _, hash := range s.under(key, label) {
 		l := s.at(hash)
 		switch {
-		case !l.is(onShelf) || l.mark >= h.mark: // another purge has it, or it was asked for after this one began
+		case !l.is(onShelf) || l.mark >= h.mark: // another purge has removed it, or its request began after this purge
 		case h.soft:
 			h.soften(s, l, hash)
 		default:
@@ -51,8 +51,9 @@ func (h *hits) under(key string, label uint64) {
 	}
 }
 
-// everywhere hits the entries that a purge concerns, on half of the processors: most of the time goes by waiting for memory, and
-// requests need the others. The janitor takes them away.
+// scan applies the purge to all matching entries, on half of the processors: most of the time is
+// spent waiting for memory, and requests need the other processors. The janitor removes the
+// entries.
 func (h *hits) everywhere(spec *purgeSpec) {
 	parts := make([]hits, min(max(1, runtime.GOMAXPROCS(0)/2), shelves))
 	concerns := spec.concerns()
@@ -78,7 +79,7 @@ func (h *hits) among(s *shelf, concerns func(*cell) bool) {
 	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) { h.bury(s, hash, concerns) })
 }
 
-// bury hits an entry, if it is concerned: it is not found any more, and not counted.
+// purgeMatching purges an entry that matches: it is no longer found, and no longer counted.
 func (h *hits) bury(s *shelf, hash uint64, concerns func(*cell) bool) {
 	l := s.at(hash)
 	switch {
@@ -99,7 +100,7 @@ func (h *hits) soften(s *shelf, l *cell, hash uint64) {
 	}
 }
 
-// one counts an entry, and remembers where it lies on disk as well, where it is not counted again.
+// count counts an affected entry, and collects its location on disk, where it is not counted again.
 func (h *hits) one(s *shelf, hash uint64) {
 	h.n++
 	if p := s.origins[hash]; p != nil {

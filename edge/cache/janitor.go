@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// A janitor removes, in a goroutine of its own, what was dropped, and takes from ristretto what was purged.
+// A janitor removes dropped and purged entries, in a goroutine of its own.
 type janitor struct {
 	bell, stop, gone chan struct{}
 
-	mu     sync.Mutex // held while everything is looked at
-	swept  Mark       // every stored entry was checked against what was invalidated up to here
-	buried bool       // something on the shelves was purged
-	litter []uint64   // hashes of what is off the shelves, and still with ristretto
+	mu     sync.Mutex // held while all entries are checked
+	swept  Mark // every stored entry was checked against the invalidations up to here
+	buried bool // a purge left entries in the shards for removal
+	litter []uint64 // hashes that are in no shard, and still in ristretto
 }
 
 func (j *janitor) start(c *Cache) {
@@ -35,20 +35,20 @@ func (j *janitor) end() {
 	<-j.gone
 }
 
-// call makes the janitor come, soon.
+// trigger makes the janitor run soon.
 func (j *janitor) call() {
 	select {
 	case j.bell <- struct{}{}:
-	default: // it comes anyway
+	default: // it runs anyway
 	}
 }
 
-// tidy takes away what was dropped or purged.
+// tidy removes dropped and purged entries.
 func (c *Cache) tidy() {
 	c.janitor.mu.Lock()
 	many := c.marks.many()
 	if many || c.janitor.buried {
-		c.janitor.swept = 0 // every entry is looked at
+		c.janitor.swept = 0 // every entry is checked
 	}
 	c.sweep()
 	if many {
@@ -61,7 +61,8 @@ func (c *Cache) tidy() {
 	c.keepCompact()
 }
 
-// sweep takes off the shelves what was dropped, if anything was since it last did. The janitor is locked.
+// sweep removes dropped entries from the shards, if there was an invalidation since the last sweep.
+// The caller holds the janitor's lock.
 func (c *Cache) sweep() {
 	now := c.marks.now()
 	if c.janitor.swept >= now {
@@ -70,7 +71,7 @@ func (c *Cache) sweep() {
 	for i := range c.shelves {
 		c.sweepShelf(&c.shelves[i])
 	}
-	c.keepCompact() // soon: until then ristretto makes room for what is lost to holes
+	c.keepCompact() // soon: until then ristretto evicts entries because of the holes
 	c.onDisk((*disk).sweep)
 	c.janitor.swept, c.janitor.buried = now, false
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// find returns what lies on disk under a key: an entry, or the names by which the entries vary that lie there.
+// find returns the entry that is on disk under a key, or the names by which the entries under it
+// vary.
 func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string) {
 	d.mu.RLock()
 	p := d.index.record(label)
@@ -28,7 +29,8 @@ func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string
 	return e, aliases, nil
 }
 
-// findVariant returns the entry that lies on disk under a key and a secondary one, if it varies by these names.
+// findVariant returns the entry that is on disk under a key and a secondary key, if it varies by
+// these names.
 func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (e *Entry, aliases []string) {
 	d.mu.RLock()
 	p := d.index.find(hash)
@@ -47,7 +49,7 @@ func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (
 	return e, aliases
 }
 
-// load reads an entry, as it was when it was written or as a soft purge left it since.
+// load reads an entry, with the effect of a soft purge since it was written.
 func (d *disk) load(p *place) (e *Entry, aliases []string) {
 	b := make([]byte, p.size)
 	if !d.read(p, b) {
@@ -68,7 +70,7 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if p.gone {
-		return nil, nil // dropped meanwhile; perhaps nobody knows that any more but its place
+		return nil, nil // dropped meanwhile; perhaps only its location records that
 	}
 	if p.softened != 0 {
 		e.expire(time.Unix(0, p.softened), 0)
@@ -78,7 +80,7 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 	return e, aliases
 }
 
-// name reads what an entry is called.
+// name reads the name of an entry.
 func (d *disk) name(p *place) (n name, ok bool) {
 	b := make([]byte, recordStart)
 	if !d.read(p, b) {
@@ -101,7 +103,7 @@ func (d *disk) name(p *place) (n name, ok bool) {
 	return n, true
 }
 
-// read reads the first bytes of a record. Where its segment was removed meanwhile nothing is wrong.
+// read reads the first bytes of a record. It is no error if the segment was removed meanwhile.
 func (d *disk) read(p *place, b []byte) bool {
 	_, err := p.segment.file.ReadAt(b, int64(p.off))
 	if err == nil {
@@ -113,7 +115,7 @@ func (d *disk) read(p *place, b []byte) bool {
 	return false
 }
 
-// spoilt gives up a place whose record can't be read.
+// markDamaged makes a location with an unreadable record unusable.
 func (d *disk) spoilt(p *place) {
 	d.errors.Add(1)
 	d.mu.Lock()

@@ -2,7 +2,7 @@ package cache
 
 import "time"
 
-// A memory keeps what is to be known of some keys, each for a while, and never of more than so many.
+// An expiringMap holds values for a limited time, and at most max of them.
 type memory[T any] struct {
 	most  int
 	known map[string]known[T]
@@ -15,7 +15,8 @@ type known[T any] struct {
 
 func newMemory[T any](most int) memory[T] { return memory[T]{most, map[string]known[T]{}} }
 
-// keep keeps something for a while. Where too much is kept what is over goes, or else this is not kept.
+// set stores a value for a while. If the map is full, it removes expired values; if it is still
+// full, it does not store the value.
 func (m *memory[T]) keep(key string, what T, now time.Time, during time.Duration) {
 	if len(m.known) >= m.most {
 		for k, old := range m.known {
@@ -29,7 +30,7 @@ func (m *memory[T]) keep(key string, what T, now time.Time, during time.Duration
 	}
 }
 
-// recall returns what is kept of a key, if it is not over.
+// get returns the value of a key unless it has expired.
 func (m *memory[T]) recall(key string, now time.Time) (what T, ok bool) {
 	k, ok := m.known[key]
 	if !ok || now.Before(k.until) {
@@ -40,5 +41,5 @@ func (m *memory[T]) recall(key string, now time.Time) (what T, ok bool) {
 	return none, false
 }
 
-// forget drops what is kept of a key.
+// delete removes the value of a key.
 func (m *memory[T]) forget(key string) { delete(m.known, key) }

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// openDisk opens the tier in a folder, which it makes, and learns what lies there. The newest mark that is found is where marks
-// begin: everything there has been checked against what was invalidated before.
+// openDisk opens the tier in a folder, which it creates if necessary, and indexes its records.
+// Generations continue after the newest one in the log: everything there was checked against
+// earlier invalidations.
 func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
@@ -42,9 +43,9 @@ func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 	return d, nil
 }
 
-// rebuild walks through the segments, the newest first: so a purge is known before what it purged, and of two records with the
-// same keys the one that counts comes first. Behind something that was lost nothing older is trusted, because that may have
-// been a purge.
+// rebuild indexes the segments, the newest first, so that a purge is known before the entries that
+// it purged, and the newest of several records with the same keys comes first. Records older than a
+// damaged part are not used, because that part may have held a purge.
 func (d *disk) rebuild() error {
 	numbers, err := segmentNumbers(d.dir)
 	if err != nil {
@@ -62,21 +63,22 @@ func (d *disk) rebuild() error {
 			continue
 		case err != nil:
 			d.errors.Add(1)
-			d.log("a segment of the cache can't be read; it and what is older are not used", "path", segmentPath(d.dir, number), "error", err)
+			d.log("unreadable segment of the cache; it and older segments are discarded", "path", segmentPath(d.dir, number), "error", err)
 			return d.discard(numbers[:i+1])
 		}
 		d.segments = slices.Insert(d.segments, 0, s)
 		d.bytes += s.size
 		if !d.learn(s, past) {
 			d.errors.Add(1)
-			d.log("a segment of the cache is damaged; what is older is not used", "path", segmentPath(d.dir, number))
+			d.log("damaged segment of the cache; older records are discarded", "path", segmentPath(d.dir, number))
 			return d.discard(numbers[:i])
 		}
 	}
 	return nil
 }
 
-// learn takes in what is in a segment, the last record first, and reports whether nothing was lost in its middle.
+// indexSegment indexes the records of a segment, the last one first, and reports whether none was
+// lost in the middle.
 func (d *disk) learn(s *segment, past *invalidations) (whole bool) {
 	records, whole := s.walk()
 	for _, r := range slices.Backward(records) {
@@ -99,7 +101,7 @@ func (d *disk) learn(s *segment, past *invalidations) (whole bool) {
 	return whole
 }
 
-// remember takes in an entry that lies on disk, unless it was dropped since, or a newer one was found.
+// indexEntry indexes an entry, unless it was dropped later or a newer one is indexed.
 func (d *disk) remember(s *segment, r foundRecord, n *name, past *invalidations) {
 	p := d.placeOf(s, r.off, r.size, n)
 	found := past.about(n.key, p.labels)
@@ -120,7 +122,7 @@ func (d *disk) discard(numbers []uint64) (err error) {
 	return err
 }
 
-// segmentNumbers are those of the segments in a folder, in order. Other files are left alone.
+// segmentNumbers returns the numbers of the segments in a folder, in order. It ignores other files.
 func segmentNumbers(dir string) (numbers []uint64, err error) {
 	files, err := os.ReadDir(dir)
 	for _, f := range files {

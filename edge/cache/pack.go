@@ -6,16 +6,16 @@ import (
 	"unsafe"
 )
 
-// A parcel is an entry made ready to be put into a cell.
+// A slotEncoder encodes an entry as the content of a slot.
 type parcel struct {
 	cell    cell
 	labels  []uint64
 	text    encoder
 	common  encoder
 	notes   encoder
-	line    []byte // of a field, while it is looked for
+	line    []byte // buffer for a header line
 	bodies  [3][]byte
-	vouched bool // the common is one that others have too
+	vouched bool // the header text is that of other entries too
 }
 
 var parcels = sync.Pool{New: func() any { return new(parcel) }}
@@ -23,8 +23,9 @@ var parcels = sync.Pool{New: func() any { return new(parcel) }}
 // A span is a part of the text.
 type span struct{ off, n int }
 
-// pack makes a parcel of a labelled entry, if it is one that fits into a cell of so many bytes. What the text has already is not
-// written a second time: a surrogate key stands in the field of that name, the date among the entry's own lines.
+// encode encodes a labelled entry. ok is false if it does not fit into a slot of most bytes. Text
+// that occurs already is not repeated: a surrogate key is in the field of that name, the date in
+// the entry's own lines.
 func (p *parcel) pack(e *Entry, most int) (ok bool) {
 	p.text.b, p.common.b, p.notes.b = p.text.b[:0], p.common.b[:0], p.notes.b[:0]
 	p.cell, p.bodies, p.labels = cell{}, [3][]byte{}, e.labels[1:]
@@ -38,7 +39,7 @@ func (p *parcel) pack(e *Entry, most int) (ok bool) {
 	return p.codings(e) && p.measure(most)
 }
 
-// head writes what is found in a cell without reading the notes.
+// head encodes the parts that are read without the spans.
 func (p *parcel) head(e *Entry) {
 	own, ownBody := []byte(nil), []byte(nil)
 	if p.vouched = e.Head != nil; p.vouched {
@@ -53,7 +54,7 @@ func (p *parcel) head(e *Entry) {
 	l.tag, l.tagLen = uint16(tag.off), uint16(tag.n)
 }
 
-// find returns where something stands in the text, at the end if it did not before.
+// find returns the position of b in the text. It appends b if the text does not contain it.
 func (p *parcel) find(b []byte) span {
 	off := bytes.Index(p.text.b, b)
 	if off < 0 {
@@ -71,7 +72,8 @@ func (p *parcel) note(b []byte) {
 
 func (p *parcel) noteString(s string) { p.note(unsafe.Slice(unsafe.StringData(s), len(s))) }
 
-// rest writes everything else: what entries have alike to the common, in the same order as to the notes what is this one's own.
+// rest encodes everything else. Parts that entries share go to the header text, parts of this entry
+// alone to the spans, in the same order.
 func (p *parcel) rest(e *Entry) {
 	w := &p.common
 	w.common(e)
@@ -96,7 +98,7 @@ func (p *parcel) rest(e *Entry) {
 	}
 }
 
-// field writes a field: its value to the notes where it is one of the entry alone.
+// field encodes a field. A value that is specific to the entry goes to the spans.
 func (p *parcel) field(f Field) {
 	p.common.bytes(f.Name)
 	own := p.isOwn(f)
@@ -108,8 +110,8 @@ func (p *parcel) field(f Field) {
 	}
 }
 
-// isOwn reports whether a value is probably in no other entry: where it stands among the entry's own lines, or, if these are not
-// told apart, by its name.
+// isOwn reports whether a value is probably in no other entry: it is among the entry's own lines,
+// or, if the entry has no Head, its name suggests so.
 func (p *parcel) isOwn(f Field) bool {
 	if p.vouched {
 		p.line = append(append(append(append(p.line[:0], f.Name...), ": "...), f.Value...), "\r\n"...)
@@ -122,8 +124,8 @@ func (p *parcel) isOwn(f Field) bool {
 	return false
 }
 
-// codings takes in all bodies. It is not ok where an entity tag does not follow from that of the identity body: no such entry is
-// made but by hand.
+// codings adds all bodies. ok is false if an entity tag does not derive from that of the identity
+// body.
 func (p *parcel) codings(e *Entry) (ok bool) {
 	ok = true
 	for c, v := range e.variants {
@@ -139,7 +141,7 @@ func (p *parcel) codings(e *Entry) (ok bool) {
 	return ok
 }
 
-// measure fills in the lengths, if all of it has room in a cell of so many bytes.
+// measure sets the lengths, and reports whether the slot has at most most bytes.
 func (p *parcel) measure(most int) bool {
 	size := cellStart + 8*len(p.labels) + len(p.text.b) + len(p.notes.b) + len(p.common.b)
 	for _, b := range p.bodies {
@@ -156,14 +158,14 @@ func (p *parcel) measure(most int) bool {
 	return true
 }
 
-// share takes the common out of the parcel, if it is kept among those of all.
+// intern moves the header text to the table of interned headers, if it has room.
 func (p *parcel) share(k *commons) {
 	if p.cell.common = k.use(p.common.b, p.vouched); p.cell.common != 0 {
 		p.cell.ownCommon, p.common.b = 0, p.common.b[:0]
 	}
 }
 
-// unload puts the parcel where a cell is to be.
+// writeTo writes the content to the memory of a slot.
 func (p *parcel) unload(at *cell) {
 	to := unsafe.Slice((*byte)(unsafe.Pointer(at)), p.cell.end())
 	n := copy(to, unsafe.Slice((*byte)(unsafe.Pointer(&p.cell)), cellStart))

@@ -2,34 +2,39 @@ package cache
 
 import "slices"
 
-// A place is where an entry lies on disk, and what has to be known of it in memory: some hundred bytes.
+// A location is the position of an entry on disk, and the part of the entry that is needed in
+// memory, about a hundred bytes.
 type place struct {
 	segment  *segment
 	off      uint32
 	size     uint32
+	// at which its request began
 	asked    Mark
-	softened int64    // when a soft purge made it stale, in nanoseconds; 0: none did; 1: what is written is stale already
-	labels   []uint64 // of its address and surrogate keys
-	keys     []uint64 // of a variant: the hash of its own key, then those of its aliases
-	gone     bool     // purged, or replaced by a newer one
+	// When a soft purge made it stale, in nanoseconds. 0: none did; 1: it was stale when it was
+	// written.
+	softened int64
+	labels   []uint64 // of its key and surrogate keys
+	keys     []uint64 // of a variant: the hash of its own secondary key, then those of its aliases
+	gone     bool // purged, or replaced by a newer record
 }
 
-// An index finds places. Under the label of an address stands the one that was written last, under the hashes of variants
-// theirs: so one for a variant tells, at the address, by which names it varies.
+// A diskIndex finds locations. Under the label of a key it has the location that was written last,
+// and under the hashes of variants their locations. The location of a variant under its key's label
+// shows by which names the variants differ.
 type index struct {
 	at       map[uint64]spot
-	variants map[uint64][]*place // those of an address that are not gone, the least recently used first
-	there    int64               // places that are not gone
+	variants map[uint64][]*place // usable locations of variants by the label of their key, the least recently used first
+	there    int64 // number of usable locations
 }
 
 type spot struct {
 	place  *place
-	hidden bool // what is in memory says more of the address
+	hidden bool // memory has newer entries of the key
 }
 
 func (p *place) varies() bool { return len(p.keys) > 0 }
 
-// find returns the place for a hash, if it is of use.
+// find returns the usable location for a hash, or nil.
 func (x *index) find(hash uint64) *place {
 	s := x.at[hash]
 	if s.place == nil || s.hidden || s.place.gone {
@@ -38,8 +43,8 @@ func (x *index) find(hash uint64) *place {
 	return s.place
 }
 
-// record finds the place that tells what is at an address. Of variants any will do, also one that is gone: it tells by which
-// names the others vary.
+// atKey returns the location under the label of a key, or nil. An unusable location of a variant is
+// returned too, because its record has the names by which the others vary.
 func (x *index) record(label uint64) *place {
 	s := x.at[label]
 	if s.place == nil || s.hidden || s.place.gone && !s.place.varies() {
@@ -48,10 +53,10 @@ func (x *index) record(label uint64) *place {
 	return s.place
 }
 
-// mentions reports whether anything of an address lies on disk, of use or not.
+// hasKey reports whether the index has a location of a key, usable or not.
 func (x *index) mentions(label uint64) bool { return x.at[label].place != nil }
 
-// add makes a place the newest with its keys.
+// add makes a location the newest under its keys.
 func (x *index) add(p *place) {
 	x.there++
 	x.replace(p)
@@ -65,7 +70,7 @@ func (x *index) add(p *place) {
 	p.segment.places = append(p.segment.places, p)
 }
 
-// addOlder adds a place that is older than all that are there, if it is of use beside them.
+// addOlder adds a location that is older than all in the index, if it is usable beside them.
 func (x *index) addOlder(p *place) {
 	newest := x.at[p.labels[0]].place
 	switch {
@@ -81,7 +86,7 @@ func (x *index) addOlder(p *place) {
 	}
 	if p.varies() {
 		if len(x.variants[p.labels[0]]) >= maxVariants {
-			p.gone = true // newer ones have its place
+			p.gone = true // newer variants take its place
 			p.segment.places = append(p.segment.places, p)
 			return
 		}
@@ -91,7 +96,8 @@ func (x *index) addOlder(p *place) {
 	p.segment.places = append(p.segment.places, p)
 }
 
-// enter makes a variant the last used one of its address; where there are too many, the first goes.
+// addVariant makes a variant the most recently used one of its key. If there are too many, the
+// least recently used one is retired.
 func (x *index) enter(p *place) {
 	label := p.labels[0]
 	if list := x.variants[label]; len(list) >= maxVariants {
@@ -100,7 +106,7 @@ func (x *index) enter(p *place) {
 	x.variants[label] = append(x.variants[label], p)
 }
 
-// use makes a variant the last used one, if it is not gone.
+// use makes a variant the most recently used one, unless it is unusable.
 func (x *index) use(p *place) {
 	list := x.variants[p.labels[0]]
 	if i := slices.Index(list, p); i >= 0 {
@@ -109,7 +115,7 @@ func (x *index) use(p *place) {
 	}
 }
 
-// replace retires the place that has the same keys as another.
+// replace retires the location that has the same keys as p.
 func (x *index) replace(p *place) {
 	old := x.at[p.labels[0]].place
 	if p.varies() {
@@ -120,7 +126,7 @@ func (x *index) replace(p *place) {
 	}
 }
 
-// hide makes what is on disk under an entry's keys of no use: the entry is newer.
+// hide makes the locations under an entry's keys unusable, because the entry is newer.
 func (x *index) hide(e *Entry) {
 	if p := x.at[e.labels[0]].place; p != nil && !p.varies() {
 		x.retire(p)
@@ -131,7 +137,7 @@ func (x *index) hide(e *Entry) {
 	}
 }
 
-// clear makes an address one of which nothing is known.
+// clear makes the location of a key unusable.
 func (x *index) clear(label uint64) {
 	if s := x.at[label]; s.place != nil {
 		s.hidden = true
@@ -139,7 +145,7 @@ func (x *index) clear(label uint64) {
 	}
 }
 
-// retire makes a place of no use; it is false where it was that already.
+// retire makes a location unusable. It returns false if it was so before.
 func (x *index) retire(p *place) bool {
 	if p.gone {
 		return false
@@ -152,7 +158,7 @@ func (x *index) retire(p *place) bool {
 	return true
 }
 
-// withdraw strikes a variant from those of its address.
+// removeVariant removes a variant from the list of its key.
 func (x *index) withdraw(p *place) {
 	label := p.labels[0]
 	list := slices.DeleteFunc(x.variants[label], func(o *place) bool { return o == p })
@@ -161,7 +167,7 @@ func (x *index) withdraw(p *place) {
 	}
 }
 
-// remove forgets what lies in a segment.
+// remove removes the locations of a segment.
 func (x *index) remove(s *segment) {
 	for _, p := range s.places {
 		x.retire(p)

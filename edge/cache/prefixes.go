@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// prefixes are invalidations by the beginning of keys: a radix tree, so that all beginnings of a key are found while the key is
-// read once, however many prefixes there are.
+// prefixes are invalidations of keys by their prefix, in a radix tree. All prefixes of a key are
+// found in one pass over the key, however many prefixes there are.
 type prefixes struct {
 	root  prefixNode
 	n     int // prefixes
-	bytes int // of them all
+	bytes int // total length of the prefixes
 }
 
-// A prefixNode stands for its parent's prefix followed by text.
+// A prefixNode represents its parent's prefix followed by text.
 type prefixNode struct {
-	text     string // empty at the root alone
-	is       bool   // a prefix ends here
+	text     string // empty only at the root
+	is       bool // a prefix ends here
 	what     invalidation
-	children []*prefixNode // sorted by the first byte of text, which no two share
+	children []*prefixNode // sorted by the first byte of text, which differs between them
 }
 
-// child finds the child whose text begins with a byte, or where it would be.
+// child finds the child whose text begins with a byte, or its position.
 func (n *prefixNode) child(first byte) (i int, found bool) {
 	return slices.BinarySearchFunc(n.children, first, func(c *prefixNode, b byte) int { return cmp.Compare(c.text[0], b) })
 }
 
-// add joins an invalidation to what is known of a prefix.
+// add merges an invalidation into those of a prefix.
 func (p *prefixes) add(prefix string, v invalidation) {
 	n, rest := &p.root, prefix
 	for rest != "" {
@@ -51,14 +51,14 @@ func (p *prefixes) add(prefix string, v invalidation) {
 	n.what = n.what.and(v)
 }
 
-// split makes a parent for a node that takes over the first bytes of its text.
+// split inserts a parent that takes the first bytes of a node's text.
 func (n *prefixNode) split(at int) *prefixNode {
 	parent := &prefixNode{text: n.text[:at], children: []*prefixNode{n}}
 	n.text = n.text[at:]
 	return parent
 }
 
-// alike is how many bytes two texts begin with alike.
+// commonPrefix returns the length of the common prefix of two texts.
 func alike(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -67,7 +67,8 @@ func alike(a, b string) int {
 	return n
 }
 
-// about is all that concerns a key, in one, and how many nodes were looked at: at most one for each byte of the key, and the root.
+// match merges all invalidations that concern a key. nodes is the number of nodes visited, at most
+// one for each byte of the key, and the root.
 func (p *prefixes) about(key string) (v invalidation, nodes int) {
 	n := &p.root
 	for {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A purgeSpec is what one drop or purge invalidates.
+// A purgeSpec specifies what one drop or purge invalidates.
 type purgeSpec struct {
 	all      bool
 	labels   []uint64
@@ -25,7 +25,7 @@ func specOf(seeds *seeds, p *Purge, now time.Time) *purgeSpec {
 	return s
 }
 
-// concerns is a function that reports whether the purge is about the entry of a cell.
+// matches returns a function that reports whether the purge concerns the entry in a slot.
 func (s *purgeSpec) concerns() func(*cell) bool {
 	about, begins := s.aboutLabels(), s.begins()
 	if s.all || len(s.prefixes) == 0 {
@@ -34,7 +34,8 @@ func (s *purgeSpec) concerns() func(*cell) bool {
 	return func(l *cell) bool { return about(l.labels()) || begins(l.keyText()) }
 }
 
-// aboutLabels is a function that reports whether the purge is about whatever has such labels.
+// matchesLabels returns a function that reports whether the purge concerns an entry with some
+// labels.
 func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
 	switch {
 	case s.all:
@@ -52,7 +53,7 @@ func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
 	}
 }
 
-// begins is a function that reports whether a key has one of the prefixes.
+// matchesPrefixes returns a function that reports whether a key has one of the prefixes.
 func (s *purgeSpec) begins() func(key string) bool {
 	var tree prefixes
 	for _, p := range s.prefixes {

@@ -1,21 +1,21 @@
 package cache
 
 const (
-	maxRecent  = 4       // entries of each shelf
-	recentSize = 4 << 10 // bytes of a cell whose entry is kept so
-	recentPart = 64      // all of them may take one part in so many of the ceiling
+	maxRecent  = 4 // entries of each shard
+	recentSize = 4 << 10 // bytes of a slot whose decoded entry is kept
+	recentPart = 64 // share of the ceiling for all of them: 1/64
 )
 
-// recents is how many entries each shelf may keep, as they were last taken out of their cells: of what is asked for again and
-// again on the long way not every request makes a copy.
+// decodedPerShard returns how many decoded entries each shard may keep, so that not every request
+// of the slow path copies an entry that is requested often.
 func recents(most int64) int {
 	return int(min(maxRecent, most/recentPart/(shelves*recentMost)))
 }
 
-// recentMost is what one of them takes at most.
+// decodedMost is the maximum size of one of them.
 const recentMost = recentSize + overhead
 
-// entryOf takes an entry out of its cell.
+// entryOf returns the entry of a slot, decoded before if possible.
 func (c *Cache) entryOf(s *shelf, l *cell, hash uint64) *Entry {
 	if l.shape&large != 0 {
 		return l.entry()
@@ -32,7 +32,7 @@ func (c *Cache) entryOf(s *shelf, l *cell, hash uint64) *Entry {
 	return e
 }
 
-// lose forgets an entry whose cell goes.
+// forgetDecoded removes the decoded entry of a slot that is freed.
 func (s *shelf) lose(hash, id uint64) {
 	if len(s.recent) == 0 {
 		return
@@ -43,17 +43,17 @@ func (s *shelf) lose(hash, id uint64) {
 	}
 }
 
-// unpack makes an entry of a cell on a shelf.
+// decode decodes the entry of a slot.
 func (c *Cache) unpack(s *shelf, l *cell, hash uint64) *Entry {
 	if l.shape&large != 0 {
-		return l.entry() // it is what was put there, and others read it
+		return l.entry() // the stored entry itself, which others read too
 	}
 	e := l.unpack(&c.commons)
 	e.home, e.hash, e.origin = c, hash, s.origins[hash]
 	return e
 }
 
-// leaving is an entry that goes to disk from its cell, with its aliases.
+// toEvict returns an entry that goes to disk, with its aliases.
 func (c *Cache) leaving(s *shelf, l *cell, hash uint64) *Entry {
 	e := c.unpack(s, l, hash)
 	if v := s.varied[l.label]; v != nil {
@@ -62,7 +62,7 @@ func (c *Cache) leaving(s *shelf, l *cell, hash uint64) *Entry {
 	return e
 }
 
-// hit counts a use of an entry in its cell; 0, if it is no longer there.
+// countHit counts a use of a stored entry, and returns 0 if it is no longer stored.
 func (c *Cache) hit(e *Entry) uint64 {
 	s := c.shelf(e.hash)
 	s.mu.RLock()

@@ -9,27 +9,28 @@ import (
 const (
 	shelves    = 64
 	shelfBits  = (shelves - 1) << 32 // of a hash
-	frontSlots = 32                  // entries of the front on each shelf
+	frontSlots = 32 // entries in the recency window of each shard
 )
 
-// A shelf holds a part of all entries by their hash, and knows those of them that came last by a ring of its own: they stay,
-// whatever ristretto says of them. Where cells lie only its books say, which the collector does not look into.
+// A shard holds the entries whose hashes have the same bits. Its ring keeps the entries that were
+// stored last, whatever ristretto decides. Only its index, which the garbage collector does not
+// scan, refers to slots.
 type shelf struct {
-	load    sync.Mutex // held while something is brought from disk, so that it is read once; taken before turn
-	turn    sync.Mutex // held by whoever changes what is under a key, until ristretto was told as well; taken before mu
+	load    sync.Mutex // held while an entry is read from disk, so that it is read once; taken before update
+	turn    sync.Mutex // held while the entries of a key change, until ristretto was called too; taken before mu
 	mu      sync.RWMutex
 	arena   *arena
 	books   map[uint64]ref
-	large   map[uint64]*bigCell // what the books say is on the heap
-	varied  map[uint64]*varied  // by the label of the address
-	origins map[uint64]*place   // on disk, of what came from there
+	large   map[uint64]*bigCell // slots that the index has as onHeap
+	varied  map[uint64]*varied // by the label of the key
+	origins map[uint64]*place // locations of entries that were read from disk
 	ring    [frontSlots]uint64  // hashes
 	next    int
 	recent  []atomic.Pointer[Entry]
 	closed  bool
 }
 
-// onHeap is where the books say that a large entry lies: no slab has the number 0.
+// onHeap is the ref of every heap slot in the index: no slab has number 0.
 const onHeap ref = 0
 
 func (s *shelf) init(a *arena, recent int) {
@@ -37,10 +38,10 @@ func (s *shelf) init(a *arena, recent int) {
 	s.recent = make([]atomic.Pointer[Entry], recent)
 }
 
-// shelf is where all that is stored under an address stands: hashes of its variants agree with its label in these bits.
+// shard returns the shard of a hash. The hashes of all variants of a key have the same bits here.
 func (c *Cache) shelf(hash uint64) *shelf { return &c.shelves[hash>>32%shelves] }
 
-// at returns the cell with a hash, also of what was purged and not yet taken away.
+// at returns the slot with a hash, also if the entry was purged and not removed yet.
 func (s *shelf) at(hash uint64) *cell {
 	r, ok := s.books[hash]
 	switch {
@@ -52,7 +53,8 @@ func (s *shelf) at(hash uint64) *cell {
 	return (*cell)(s.arena.at(r))
 }
 
-// find returns the cell of what is stored under a key and a secondary one, and its hash: others may have the same.
+// find returns the slot of a key and a secondary key, and its hash. Other keys may have the same
+// hash.
 func (s *shelf) find(c *Cache, key string, label uint64, secondary string) (*cell, uint64) {
 	hash := c.seeds.hashOf(label, secondary)
 	l := s.at(hash)
@@ -70,8 +72,8 @@ func (s *shelf) find(c *Cache, key string, label uint64, secondary string) (*cel
 	return nil, hash
 }
 
-// rivals are the hashes of what must go when e comes: the entry with the same keys, and everything under the address that varies
-// by other names, or not as this one does.
+// conflicts returns the hashes of entries that e replaces: the entry with the same keys, and all
+// entries of the key that vary by other names, or not as e does.
 func (s *shelf) rivals(e *Entry) (rivals []uint64) {
 	if s.at(e.hash) != nil {
 		rivals = append(rivals, e.hash)
@@ -92,7 +94,7 @@ func (s *shelf) rivals(e *Entry) (rivals []uint64) {
 	return rivals
 }
 
-// put enters a cell, which has no rivals, in the books.
+// add adds a slot, which has no conflicts, to the index.
 func (s *shelf) put(e *Entry, at ref) *cell {
 	s.books[e.hash] = at
 	if e.origin != nil {
@@ -104,7 +106,7 @@ func (s *shelf) put(e *Entry, at ref) *cell {
 	return s.at(e.hash)
 }
 
-// take strikes a cell from the books, and returns where it lay.
+// remove removes a slot from the index, and returns its ref.
 func (s *shelf) take(hash uint64, l *cell) ref {
 	if l.secondaryText() != "" {
 		s.unvary(hash, l.label)
@@ -119,7 +121,7 @@ func (s *shelf) take(hash uint64, l *cell) ref {
 	return at
 }
 
-// under are the hashes of all that is stored at an address.
+// under returns the hashes of all entries of a key.
 func (s *shelf) under(key string, label uint64) (hashes []uint64) {
 	if l := s.at(label); l != nil && l.secondaryText() == "" && l.keyText() == key {
 		hashes = append(hashes, label)
@@ -138,7 +140,7 @@ func (s *shelf) close() {
 	s.closed = true
 }
 
-// clear forgets everything on a shelf that is closed.
+// clear removes all entries of a closed shard.
 func (s *shelf) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,15 +1,15 @@
 package cache
 
-// Get returns what is stored under a key whose answers do not vary, fresh or not; nil, if nothing is. What was dropped is not
-// found.
+// Get returns the entry under a key without variants, fresh or not, or nil. It does not return
+// dropped entries.
 func (c *Cache) Get(key string) *Entry {
 	e, _ := c.look(key, c.seeds.labelOfURL(key))
 	return e
 }
 
-// Find returns what is stored under a key for a request. Where the answers vary, it asks secondary for the secondary keys that
-// the request may have for these names, and returns the first entry that is found under one of them; then varies is true,
-// whether there is one or not.
+// Find returns the entry under a key for a request. If the key has variants, Find calls secondary
+// with the names in Vary for the secondary keys of the request, and returns the first entry under
+// one of them. varies is then true, whether an entry was found or not.
 func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Entry, varies bool) {
 	label := c.seeds.labelOfURL(key)
 	e, names := c.look(key, label)
@@ -24,7 +24,7 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Ent
 	return nil, true
 }
 
-// look returns what is stored under a key: an entry, or the names by which entries vary.
+// lookup returns the entry under a key, or the names by which the entries of the key vary.
 func (c *Cache) look(key string, label uint64) (e *Entry, names []string) {
 	e, names, there := c.inMemory(key, label)
 	if !there && names == nil && c.disk != nil && c.disk.knows(label) {
@@ -33,7 +33,7 @@ func (c *Cache) look(key string, label uint64) (e *Entry, names []string) {
 	return e, names
 }
 
-// inMemory is look in memory. What is there may have been dropped: then it is no entry.
+// inMemory is lookup in memory. If the entry there was dropped, there is true and e is nil.
 func (c *Cache) inMemory(key string, label uint64) (e *Entry, names []string, there bool) {
 	s := c.shelf(label)
 	s.mu.RLock()
@@ -60,7 +60,7 @@ func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *
 	s := c.shelf(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	l, hash := s.find(c, key, label, secondary) // it may be found by an alias
+	l, hash := s.find(c, key, label, secondary) // an alias may lead to it
 	s.count(c, hash)
 	if v := s.variedAt(key, label); v != nil {
 		v.use(hash)
@@ -68,14 +68,15 @@ func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *
 	return c.living(s, l, hash), l != nil
 }
 
-// count tells ristretto that a key was asked for. A shelf that is locked keeps it from being closed meanwhile.
+// count makes ristretto count a request for a key. While the shard is locked, ristretto cannot be
+// closed.
 func (s *shelf) count(c *Cache, hash uint64) {
 	if !s.closed {
 		c.lru.Get(hash)
 	}
 }
 
-// living is the entry of a cell, unless it was dropped. Those who sweep take it off its shelf.
+// liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
 func (c *Cache) living(s *shelf, l *cell, hash uint64) *Entry {
 	if l == nil || !c.marks.keepCell(l) {
 		return nil
@@ -83,17 +84,17 @@ func (c *Cache) living(s *shelf, l *cell, hash uint64) *Entry {
 	return c.entryOf(s, l, hash)
 }
 
-// Put stores an entry that was asked for at a mark, and reports whether it did: it does not if one of its tags, or its address,
-// was dropped since, because nobody knows whether the answer was made before or after. One that was marked stale since is
-// stored as that.
+// Put stores an entry whose request began at a generation, and reports whether it did. It does not
+// if one of its tags, or its key, was invalidated since, because the origin may have generated the
+// response before that. After a soft purge it stores the entry as stale.
 //
-// An entry with Vary stands beside those of its key that vary by the same names, and replaces any other; one without it
-// replaces them all.
+// An entry with Vary joins those of its key that vary by the same names, and replaces any others.
+// An entry without Vary replaces them all.
 func (c *Cache) Put(e *Entry, asked Mark) bool {
 	return c.put(e, asked, func(*shelf) bool { return true })
 }
 
-// Replace stores an entry made from an older one, as Put does, if that is still what is stored under its keys.
+// Replace stores an entry made from an older one, as Put does, if the older one is still stored.
 func (c *Cache) Replace(old, e *Entry, asked Mark) bool {
 	return c.put(e, asked, func(s *shelf) bool {
 		l, _ := s.find(c, e.Key, e.labels[0], e.Secondary)
@@ -101,8 +102,8 @@ func (c *Cache) Replace(old, e *Entry, asked Mark) bool {
 	})
 }
 
-// Alias makes a stored entry found under another secondary key too, until it is replaced. Nothing happens where that key has an
-// entry of its own.
+// Alias makes a stored entry available under another secondary key too, until it is replaced. It
+// does nothing if that key has an entry of its own.
 func (c *Cache) Alias(e *Entry, secondary string) {
 	s := c.shelf(c.seeds.labelOfURL(e.Key))
 	s.mu.Lock()
@@ -128,7 +129,7 @@ func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 	for _, old := range rivals {
 		c.off(s, old)
 	}
-	if old, ok := s.surplus(e); ok { // rivals are off: it is none of them
+	if old, ok := s.surplus(e); ok { // none of the conflicts, which are removed already
 		c.push(s, old)
 		rivals = append(rivals, old)
 	}
@@ -137,18 +138,19 @@ func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
 	if c.disk != nil && e.origin == nil {
 		c.disk.hide(e)
 	}
-	c.haveCompact() // before ristretto makes room for what is lost to holes
+	c.haveCompact() // before ristretto evicts entries because of the holes
 	c.hand(e.hash, t, rivals)
-	return ok && c.has(e) // ristretto may not want what is too large for the front
+	return ok && c.has(e) // ristretto may reject an entry that is too large for the recency window
 }
 
-// label prepares an entry for being stored.
+// prepare computes the labels and the hash of an entry.
 func (c *Cache) label(e *Entry) {
 	e.labels = c.seeds.labelsOf(e.few[:0], e.Key, e.Tags)
 	e.hash = c.seeds.hashOf(e.labels[0], e.Secondary)
 }
 
-// shelve puts an entry on its shelf, which is locked, and in front. It is not ok where there is no memory for it.
+// insert adds an entry to its shard and to the recency window. ok is false if there is no memory.
+// The caller holds the lock of the shard.
 func (c *Cache) shelve(s *shelf, e *Entry, p *parcel, compact bool) (t ticket, ok bool) {
 	at, ok := onHeap, true
 	if compact {
@@ -175,7 +177,7 @@ func (c *Cache) shelve(s *shelf, e *Entry, p *parcel, compact bool) (t ticket, o
 	return ticketOf(e.id, l.cost), true
 }
 
-// costOf is what an entry counts: all that it takes, rounded up as memory is.
+// costOf returns the cost of an entry: all memory that it takes, rounded up as the arena does.
 func (c *Cache) costOf(e *Entry, at ref) int64 {
 	n := int64(perIndex)
 	if at == onHeap {
@@ -189,7 +191,7 @@ func (c *Cache) costOf(e *Entry, at ref) int64 {
 	return (n + costUnit - 1) / costUnit * costUnit
 }
 
-// has reports whether an entry is still on its shelf.
+// has reports whether an entry is still stored.
 func (c *Cache) has(e *Entry) bool {
 	s := c.shelf(e.hash)
 	s.mu.RLock()
@@ -198,7 +200,8 @@ func (c *Cache) has(e *Entry) bool {
 	return l != nil && l.id == e.id && l.is(onShelf)
 }
 
-// off takes an entry off its shelf, which is locked; it is false where the entry was purged already.
+// remove removes an entry from its shard. It returns false if the entry was purged before. The
+// caller holds the lock of the shard.
 func (c *Cache) off(s *shelf, hash uint64) bool {
 	l := s.at(hash)
 	was := l.is(onShelf)
@@ -215,7 +218,8 @@ func (c *Cache) off(s *shelf, hash uint64) bool {
 	return was
 }
 
-// drop takes an entry off its shelf, which is locked, if neither the front nor ristretto keeps it.
+// evictUnreferenced evicts an entry that neither the recency window nor ristretto holds. The caller
+// holds the lock of the shard.
 func (c *Cache) drop(s *shelf, hash uint64) {
 	l := s.at(hash)
 	if l.state&(inFront|kept) == 0 {
@@ -223,7 +227,8 @@ func (c *Cache) drop(s *shelf, hash uint64) {
 	}
 }
 
-// push takes an entry off its shelf, which is locked, to disk if there is a tier.
+// evict removes an entry from its shard, and passes it to the disk tier. The caller holds the lock
+// of the shard.
 func (c *Cache) push(s *shelf, hash uint64) {
 	l := s.at(hash)
 	var e *Entry

@@ -11,7 +11,7 @@ func (c *Cache) openDisk(o Options) (err error) {
 	return nil
 }
 
-// onDisk does something with the disk tier, if there is one and it is not closed.
+// onDisk calls do with the disk tier, if there is one and it is not closed.
 func (c *Cache) onDisk(do func(*disk)) {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
@@ -20,13 +20,13 @@ func (c *Cache) onDisk(do func(*disk)) {
 	}
 }
 
-// fromDisk brings what is stored under a key back to memory, but for a record of a Vary: that comes with its entries.
+// fromDisk loads the entry of a key into memory, or returns the names by which its entries vary.
 func (c *Cache) fromDisk(key string, label uint64) (*Entry, []string) {
 	s := c.shelf(label)
 	s.load.Lock()
 	defer s.load.Unlock()
 	if e, names, there := c.inMemory(key, label); there || names != nil {
-		return e, names // another request brought it
+		return e, names // another request loaded it
 	}
 	e, aliases, names := c.disk.find(key, label)
 	if names != nil {
@@ -46,7 +46,8 @@ func (c *Cache) variantFromDisk(key string, label uint64, secondary string, name
 	return c.promote(s, e, aliases)
 }
 
-// promote stores an entry that was read from disk, if there is nothing newer in its place, and returns what is to be used.
+// promote stores an entry that was read from disk, unless memory has a newer one, and returns the
+// entry to use.
 func (c *Cache) promote(s *shelf, e *Entry, aliases []string) *Entry {
 	if e == nil {
 		return nil
@@ -68,7 +69,7 @@ func (c *Cache) promote(s *shelf, e *Entry, aliases []string) *Entry {
 	return c.undropped(e) // memory has no room for it
 }
 
-// undropped is e, unless it was dropped meanwhile.
+// unlessDropped returns e, or nil if it was dropped meanwhile.
 func (c *Cache) undropped(e *Entry) *Entry {
 	if !c.marks.keep(e) {
 		return nil
@@ -76,7 +77,7 @@ func (c *Cache) undropped(e *Entry) *Entry {
 	return e
 }
 
-// hasNewer reports whether memory has something in the place of an entry that fell out of it.
+// hasNewer reports whether memory has another entry in place of an evicted one.
 func (c *Cache) hasNewer(e *Entry) bool {
 	s := c.shelf(e.hash)
 	s.mu.RLock()
@@ -84,7 +85,7 @@ func (c *Cache) hasNewer(e *Entry) bool {
 	return len(s.rivals(e)) > 0
 }
 
-// all are the entries in memory. The cache is closed.
+// all returns the entries in memory. The cache is closed.
 func (c *Cache) all() func(yield func(*Entry) bool) {
 	return func(yield func(*Entry) bool) {
 		for i := range c.shelves {

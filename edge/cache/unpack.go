@@ -2,7 +2,7 @@ package cache
 
 import "unsafe"
 
-// unpacked is an entry that was taken out of a cell, and what it points to.
+// A decodedSlot is an entry decoded from a slot, with the values that it points to.
 type unpacked struct {
 	entry    Entry
 	head     Head
@@ -10,14 +10,14 @@ type unpacked struct {
 	place    notes
 }
 
-// notes read what a parcel's notes say.
+// A spanReader reads the spans of a slot.
 type notes struct {
 	decoder
 	text string
 }
 
-// unpack makes an entry of a cell: a copy that stays when the cell goes, but for what is a common's. That of a large cell is the
-// entry itself.
+// decode returns the entry of a slot: a copy, except for the interned header, which does not
+// change. For a heap slot it returns the entry itself.
 func (l *cell) unpack(k *commons) *Entry {
 	if l.shape&large != 0 {
 		return l.entry()
@@ -32,7 +32,8 @@ func (l *cell) unpack(k *commons) *Entry {
 	return &u.entry
 }
 
-// commonOf is the common of a cell, in a copy of what follows its labels, if it is the cell's own.
+// internedOf returns the interned header of a slot, or the slot's own, which is in buf, a copy of
+// the content after the labels.
 func (l *cell) commonOf(k *commons, buf []byte) *common {
 	if l.common != 0 {
 		return k.of(l.common)
@@ -68,14 +69,14 @@ func (u *unpacked) describe(l *cell, c *common) {
 	}
 }
 
-// headOf is the head of an entry with these own lines, and what follows them.
+// headOf returns the head of an entry; lines begins with its own lines.
 func (l *cell) headOf(c *common, lines []byte) Head {
 	h := c.head
 	h.Own, h.OwnBody, h.Paints = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
 	return h
 }
 
-// string reads where something stands in the text.
+// string reads a span, and returns its text.
 func (n *notes) string() string {
 	off, size := n.uint(), n.uint()
 	return n.text[off : off+size]
@@ -114,7 +115,7 @@ func (u *unpacked) bodies(l *cell, b []byte) {
 	}
 }
 
-// asString and asBytes look at the same bytes, which nobody changes.
+// asString and asBytes convert without a copy. Nothing may change the bytes afterwards.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func asBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -6,40 +6,41 @@ import (
 	"sync/atomic"
 )
 
-// maxAliases is how many an entry may have.
+// maxAliases is the maximum number of aliases of an entry.
 const maxAliases = 4
 
-// maxVariants is how many entries an address may have in memory, and as many on disk: the least recently used goes first.
+// maxVariants is the maximum number of entries of a key, in memory and on disk each. The least
+// recently used one is evicted first.
 const maxVariants = 256
 
-// A varied is the record of a Vary (RFC 9111, section 4.1), and of the entries under its address, which are never purged from it
-// by halves: one that is not there any more is not on the shelf either.
+// A variantSet lists the entries of a key whose responses have Vary (RFC 9111, section 4.1). All of
+// its members are in the shard.
 type varied struct {
 	key     string
 	names   []string
 	members []member
-	clock   atomic.Uint64     // counts uses
+	clock   atomic.Uint64 // counts uses
 	aliases map[string]uint64 // secondary keys that lead to the entry of another; nil: none
 }
 
 // A member is one of the entries.
 type member struct {
 	hash uint64
-	used uint64 // what the clock said; changes also while the shelf is locked for reading
+	used uint64 // clock at its last use; changes also while the shard is locked for reading
 }
 
-// vary enters an entry in the record of its address.
+// addVariant adds an entry to the set of its key.
 func (s *shelf) vary(e *Entry) {
 	v := s.varied[e.labels[0]]
 	if v == nil {
 		v = &varied{key: e.Key, names: e.Vary}
 		s.varied[e.labels[0]] = v
 	}
-	delete(v.aliases, e.Secondary) // that key is its own now
+	delete(v.aliases, e.Secondary) // the key has an entry of its own now
 	v.members = append(v.members, member{e.hash, v.clock.Add(1)})
 }
 
-// unvary strikes it from there, with its aliases.
+// removeVariant removes an entry and its aliases from the set of its key.
 func (s *shelf) unvary(hash, label uint64) {
 	v := s.varied[label]
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return m.hash == hash })
@@ -51,7 +52,7 @@ func (s *shelf) unvary(hash, label uint64) {
 	}
 }
 
-// use notes that a variant was used.
+// use records a use of a variant.
 func (v *varied) use(hash uint64) {
 	for i := range v.members {
 		if m := &v.members[i]; m.hash == hash {
@@ -61,8 +62,8 @@ func (v *varied) use(hash uint64) {
 	}
 }
 
-// surplus is the variant that must go for another to come: the least recently used, where there are as many as may be. The shelf
-// is locked.
+// excessVariant returns the least recently used variant, if it must be evicted to make room for e.
+// The caller holds the lock of the shard.
 func (s *shelf) surplus(e *Entry) (hash uint64, ok bool) {
 	v := s.variedAt(e.Key, e.labels[0])
 	if e.Secondary == "" || v == nil || len(v.members) < maxVariants {
@@ -80,7 +81,7 @@ func (v *varied) aliasesOf(hash uint64) (list []string) {
 	return list
 }
 
-// variedAt is the record of a Vary at an address.
+// variantsAt returns the variant set of a key, or nil.
 func (s *shelf) variedAt(key string, label uint64) *varied {
 	if v := s.varied[label]; v != nil && v.key == key {
 		return v
@@ -88,7 +89,7 @@ func (s *shelf) variedAt(key string, label uint64) *varied {
 	return nil
 }
 
-// aliased is the hash of the entry to which an alias leads.
+// aliased returns the hash of the entry to which an alias leads.
 func (s *shelf) aliased(key string, label uint64, secondary string) (hash uint64, ok bool) {
 	if v := s.variedAt(key, label); v != nil {
 		hash, ok = v.aliases[secondary]
@@ -96,7 +97,8 @@ func (s *shelf) aliased(key string, label uint64, secondary string) (hash uint64
 	return hash, ok
 }
 
-// alias makes an entry found under another secondary key too, unless an entry of its own is there.
+// alias makes an entry available under another secondary key, unless that key has an entry of its
+// own.
 func (s *shelf) alias(c *Cache, e *Entry, secondary string) {
 	label := c.seeds.labelOfURL(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
