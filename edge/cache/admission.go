@@ -7,23 +7,23 @@ package cache
 
 // An lruItem is ristretto's value for an entry: the entry's number, which distinguishes it from an
 // earlier entry with the same hash, and its cost in units. It is never 0.
-type ticket uint64
+type lruItem uint64
 
 const costBits = 28 // 4 GiB
 
-func ticketOf(id uint64, cost uint32) ticket {
-	return ticket(id<<costBits) | ticket(min(cost, 1<<costBits-1))
+func lruItemOf(id uint64, cost uint32) lruItem {
+	return lruItem(id<<costBits) | lruItem(min(cost, 1<<costBits-1))
 }
 
-func (t ticket) bytes() int64 { return int64(t&(1<<costBits-1)) * costUnit }
+func (t lruItem) bytes() int64 { return int64(t&(1<<costBits-1)) * costUnit }
 
-func (t ticket) is(l *cell) bool { return l != nil && t == ticketOf(l.id, l.cost) }
+func (t lruItem) is(l *slot) bool { return l != nil && t == lruItemOf(l.id, l.cost) }
 
 // admit passes an entry to ristretto and removes the entries that it replaces. It removes an older
 // value of the same hash too, because an update in place would not evict others. If too many bytes
 // are pending, it waits until ristretto has processed its queue, so that the ceiling holds. With a
 // zero item it only removes.
-func (c *Cache) hand(hash uint64, t ticket, instead []uint64) {
+func (c *Cache) admit(hash uint64, t lruItem, instead []uint64) {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.closed {
@@ -38,66 +38,66 @@ func (c *Cache) hand(hash uint64, t ticket, instead []uint64) {
 	if t == 0 {
 		return
 	}
-	c.lru.UpdateMaxCost(c.room())
-	waiting := c.waiting.Add(t.bytes())
+	c.lru.UpdateMaxCost(c.capacity())
+	pendingBytes := c.pendingBytes.Add(t.bytes())
 	for !c.lru.Set(hash, t, 0) {
 		c.lru.Wait() // the queue is full
 	}
-	if waiting > c.front.max {
+	if pendingBytes > c.window.max {
 		c.lru.Wait()
 	}
 }
 
 // capacity returns the bytes that ristretto may use: free slots in the arena and interned headers
 // reduce them.
-func (c *Cache) room() int64 { return max(1, c.most-c.arena.waste.Load()-c.commons.bytes.Load()) }
+func (c *Cache) capacity() int64 { return max(1, c.most-c.arena.waste.Load()-c.interned.bytes.Load()) }
 
 // admissionCost is called when ristretto takes an entry from its queue, and returns the entry's
 // cost.
-func (c *Cache) takenIn(t ticket) int64 {
-	c.waiting.Add(-t.bytes())
+func (c *Cache) admissionCost(t lruItem) int64 {
+	c.pendingBytes.Add(-t.bytes())
 	return t.bytes()
 }
 
 // onEvicted is called when ristretto rejects or evicts an entry. t is 0 if the entry was removed
 // from ristretto in the meantime.
-func (c *Cache) refused(hash uint64, t ticket) {
+func (c *Cache) onEvicted(hash uint64, t lruItem) {
 	if t == 0 {
 		return
 	}
-	s := c.shelf(hash)
+	s := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.at(hash); !s.closed && t.is(l) {
-		l.state &^= kept
-		c.drop(s, hash)
+		l.state &^= stateAdmitted
+		c.evictUnreferenced(s, hash)
 	}
 }
 
 // removeFromLRU removes entries that are in no shard from ristretto, in batches, because stores
 // need room in its queue.
-func (c *Cache) forget(gone []uint64) {
+func (c *Cache) removeFromLRU(gone []uint64) {
 	for n, hash := range gone {
-		if !c.forgetOne(hash) {
+		if !c.removeOneFromLRU(hash) {
 			return
 		}
 		if (n+1)%batch == 0 {
-			c.settle()
-			breathe((n + 1) / batch)
+			c.waitForLRU()
+			pause((n + 1) / batch)
 		}
 	}
 }
 
 // removeOneFromLRU returns false if the cache is closed.
-func (c *Cache) forgetOne(hash uint64) bool {
+func (c *Cache) removeOneFromLRU(hash uint64) bool {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.closed {
 		return false
 	}
-	s := c.shelf(hash)
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s := c.shard(hash)
+	s.update.Lock()
+	defer s.update.Unlock()
 	s.mu.RLock()
 	newer := s.at(hash)
 	s.mu.RUnlock()
@@ -108,7 +108,7 @@ func (c *Cache) forgetOne(hash uint64) bool {
 }
 
 // waitForLRU waits until ristretto has processed its queue.
-func (c *Cache) settle() {
+func (c *Cache) waitForLRU() {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if !c.closed {

@@ -9,15 +9,15 @@ import (
 
 const (
 	// A slot has at most 32 KiB. Larger entries are few, and stay on the heap.
-	maxCell    = 32 << 10
-	minSlab    = 32 << 10
-	maxSlab    = 1 << 20
+	maxSlot = 32 << 10
+	minSlab = 32 << 10
+	maxSlab = 1 << 20
 	// The ceiling divides into so many slabs, within the bounds above.
 	slabsInAll = 1 << 10
 	// There are 32 slot sizes between two powers of two; up to 1,024 bytes they are all multiples
 	// of 16.
-	finer      = 32
-	classes    = finer*7 + 1
+	finer   = 32
+	classes = finer*7 + 1
 )
 
 // An arena holds memory that the garbage collector does not scan. Its slabs are divided into slots
@@ -34,7 +34,7 @@ type arena struct {
 	slabs []*slab // by number; nil: released. No slab has number 0
 	spare []uint32
 	open  [classes]*slab // lists of slabs with free slots, by class
-	holes [classes]int // free slots that were in use before, by class
+	holes [classes]int   // free slots that were in use before, by class
 
 	taken     atomic.Int64 // bytes of slots that have been in use: these are resident
 	waste     atomic.Int64 // free bytes among them
@@ -43,14 +43,15 @@ type arena struct {
 
 // A slab is a region of memory that is divided into slots from its start, as they are needed.
 type slab struct {
-	memory          []byte
-	number          uint32
-	class           int
-	size, room      int // of a slot, and number of slots
-	carved, live    int // slots that have been in use, and that are in use
-	free            uint32 // one more than the offset of the first free slot among those carved; 0: none
-	listed, leaving bool
-	next, before    *slab
+	memory       []byte
+	number       uint32
+	class        int
+	size, room   int // of a slot, and number of slots
+	carved, live int // slots that have been in use, and that are in use
+	// one more than the offset of the first free slot among those carved; 0: none
+	free               uint32
+	listed, evacuating bool
+	next, before       *slab
 }
 
 // A ref is the position of a slot in the arena.
@@ -79,7 +80,7 @@ func (a *arena) init(most int64) {
 }
 
 // largest returns the maximum size of a slot: a slab holds at least four.
-func (a *arena) largest() int { return min(maxCell, a.slabSize/4) }
+func (a *arena) largest() int { return min(maxSlot, a.slabSize/4) }
 
 // classOf returns the class of slots that hold n bytes, and their size.
 func classOf(n int) (class, size int) {
@@ -119,7 +120,7 @@ func (a *arena) take(s *slab) ref {
 	off := int(s.free - 1)
 	s.free = uint32((*hole)(unsafe.Pointer(&s.memory[off])).next)
 	a.waste.Add(-int64(s.size))
-	a.leave(s.class, 1)
+	a.removeHoles(s.class, 1)
 	return refTo(s.number, off)
 }
 
@@ -163,23 +164,23 @@ func (a *arena) free(r ref) {
 	s.free = uint32(r.off()) + 1
 	s.live--
 	a.waste.Add(int64(s.size))
-	a.leave(s.class, -1)
+	a.removeHoles(s.class, -1)
 	switch {
 	case s.live == 0:
 		a.remove(s)
-	case !s.listed && !s.leaving:
+	case !s.listed && !s.evacuating:
 		a.list(s)
 	}
 }
 
 // removeHoles subtracts n from the holes of a class, and updates emptiable.
-func (a *arena) leave(class, n int) {
-	before := a.winnings(class)
+func (a *arena) removeHoles(class, n int) {
+	before := a.reclaimable(class)
 	a.holes[class] -= n
-	a.emptiable.Add(a.winnings(class) - before)
+	a.emptiable.Add(a.reclaimable(class) - before)
 }
 
-func (a *arena) winnings(class int) int64 {
+func (a *arena) reclaimable(class int) int64 {
 	room := a.slabSize / classSize(class)
 	return int64(a.holes[class]/room) * int64(a.slabSize)
 }
@@ -195,7 +196,7 @@ func (a *arena) remove(s *slab) {
 	if s.listed {
 		a.unlist(s)
 	}
-	a.leave(s.class, s.carved)
+	a.removeHoles(s.class, s.carved)
 	a.waste.Add(-int64(s.carved * s.size))
 	a.taken.Add(-int64(s.carved * s.size))
 	a.slabs[s.number] = nil

@@ -26,7 +26,7 @@ func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 	for x := range seq {
 		if n > 0 && n%batch == 0 {
 			l.Unlock()
-			breathe(n / batch)
+			pause(n / batch)
 			l.Lock()
 		}
 		do(x)
@@ -35,7 +35,7 @@ func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 }
 
 // pause yields the processor after a number of batches.
-func breathe(batches int) {
+func pause(batches int) {
 	if batches%restAfter == 0 {
 		time.Sleep(rest)
 	} else {

@@ -24,18 +24,19 @@ import (
 )
 
 const (
-	meanEntry = 2 << 10 // expected bytes of an entry, which determine the number of frequency counters
+	// expected bytes of an entry, which determine the number of frequency counters
+	meanEntry = 2 << 10
 	// The recency window may hold 1/16 of the ceiling. As much may wait for ristretto, and as much
 	// for the disk.
-	frontPart = 16
-	lossPart  = 32 // holes between slots may take 1/32 of the ceiling before slots are compacted
+	windowPart = 16
+	lossPart   = 32 // holes between slots may take 1/32 of the ceiling before slots are compacted
 )
 
 // Options limit the size of a cache.
 type Options struct {
-	MaxBytes  int64 // of all entries in memory, bodies and header fields together
+	MaxBytes  int64  // of all entries in memory, bodies and header fields together
 	Dir       string // folder of the disk tier, which one process may use; empty: no disk tier
-	DiskBytes int64 // size of the disk tier; each entry in it also takes about 150 bytes of memory
+	DiskBytes int64  // size of the disk tier; each entry in it also takes about 150 bytes of memory
 
 	// Restored is called with each entry that was read from disk before any other caller gets it,
 	// because Head is not stored on disk. It may be nil.
@@ -46,25 +47,26 @@ type Options struct {
 
 // A Cache is safe for concurrent use.
 type Cache struct {
-	seeds   seeds
-	ids     atomic.Uint64 // the number of the newest entry
-	arena   arena
-	commons commons
-	shelves [shelves]shelf
-	lru     *ristretto.Cache[uint64, ticket]
-	most    int64 // bytes that ristretto may use if none are wasted
-	loss    int64 // bytes of holes in the arena above which it is compacted
-	front   budget
-	disk    *disk // nil: none
-	marks   invalidations
-	fetches fetches
-	janitor janitor
+	seeds         seeds
+	ids           atomic.Uint64 // the number of the newest entry
+	arena         arena
+	interned      internTable
+	shards        [shards]shard
+	lru           *ristretto.Cache[uint64, lruItem]
+	most          int64 // bytes that ristretto may use if none are wasted
+	loss          int64 // bytes of holes in the arena above which it is compacted
+	window        recencyWindow
+	disk          *disk // nil: none
+	invalidations invalidations
+	fetches       fetches
+	janitor       janitor
 
 	compacting sync.Mutex // taken before the lock of a shard
-	closing    sync.RWMutex // locked while the cache closes, because ristretto does not allow writes then
-	closed     bool
-	waiting    atomic.Int64 // bytes of entries in ristretto's queue
-	counts     counts
+	// locked while the cache closes, because ristretto does not allow writes then
+	closing      sync.RWMutex
+	closed       bool
+	pendingBytes atomic.Int64 // bytes of entries in ristretto's queue
+	counts       counts
 }
 
 type counts struct {
@@ -74,26 +76,26 @@ type counts struct {
 
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
-	c := &Cache{seeds: newSeeds(), front: budget{max: o.MaxBytes / frontPart}, loss: o.MaxBytes / lossPart}
+	c := &Cache{seeds: newSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
 	c.fetches.init()
-	c.commons.init(o.MaxBytes)
+	c.interned.init(o.MaxBytes)
 	c.arena.init(o.MaxBytes)
-	recent := recents(o.MaxBytes)
-	for i := range c.shelves {
-		c.shelves[i].init(&c.arena, recent)
+	recent := decodedPerShard(o.MaxBytes)
+	for i := range c.shards {
+		c.shards[i].init(&c.arena, recent)
 	}
 	counters := countersFor(o.MaxBytes)
-	c.most = o.MaxBytes - 3*c.front.max - c.loss - shelves*recentMost*int64(recent) - sketch(counters)
-	lru, err := ristretto.NewCache(&ristretto.Config[uint64, ticket]{
+	c.most = o.MaxBytes - 3*c.window.max - c.loss - shards*decodedMost*int64(recent) - sketch(counters)
+	lru, err := ristretto.NewCache(&ristretto.Config[uint64, lruItem]{
 		NumCounters:        counters,
-		MaxCost:            c.room(),
+		MaxCost:            c.capacity(),
 		BufferItems:        countsAtOnce,
 		IgnoreInternalCost: true,
 		// An older value is removed before the newer one is added.
-		ShouldUpdate:       func(_, _ ticket) bool { return false },
-		Cost:               c.takenIn,
-		OnEvict:            func(i *ristretto.Item[ticket]) { c.refused(i.Key, i.Value) },
-		OnReject:           func(i *ristretto.Item[ticket]) { c.refused(i.Key, i.Value) },
+		ShouldUpdate: func(_, _ lruItem) bool { return false },
+		Cost:         c.admissionCost,
+		OnEvict:      func(i *ristretto.Item[lruItem]) { c.onEvicted(i.Key, i.Value) },
+		OnReject:     func(i *ristretto.Item[lruItem]) { c.onEvicted(i.Key, i.Value) },
 	})
 	if err != nil {
 		return nil, err
@@ -130,15 +132,15 @@ func (c *Cache) Close() {
 	c.closing.Lock()
 	defer c.closing.Unlock()
 	c.closed = true
-	for i := range c.shelves {
-		c.shelves[i].close()
+	for i := range c.shards {
+		c.shards[i].close()
 	}
 	if c.disk != nil {
 		c.disk.close(c.all())
 	}
 	c.lru.Close()
-	for i := range c.shelves {
-		c.shelves[i].clear()
+	for i := range c.shards {
+		c.shards[i].clear()
 	}
 	c.arena.close()
 }
@@ -146,7 +148,7 @@ func (c *Cache) Close() {
 // Stats are counts for metrics.
 type Stats struct {
 	Entries int64
-	Bytes   int64 // of all entries, as counted against the ceiling, with the waste between them
+	Bytes   int64  // of all entries, as counted against the ceiling, with the waste between them
 	Evicted uint64 // entries that were evicted to make room
 	Drops   uint64 // invalidations by Drop and DropAll
 	Purged  uint64 // entries that a purge removed or made stale
@@ -155,20 +157,21 @@ type Stats struct {
 	DiskEntries int64
 	DiskHits    uint64 // entries that were read back from disk
 	DiskErrors  uint64 // failed reads and writes, and damaged records
-	DiskDropped uint64 // entries that were not written, because the queue was full or they were too large
+	// entries that were not written, because the queue was full or they were too large
+	DiskDropped uint64
 }
 
 // Stats returns the current counts.
 func (c *Cache) Stats() Stats {
 	s := Stats{
 		Entries: c.counts.entries.Load(), Evicted: c.counts.evicted.Load(),
-		Bytes: c.counts.bytes.Load() + c.arena.waste.Load() + c.commons.bytes.Load(),
+		Bytes: c.counts.bytes.Load() + c.arena.waste.Load() + c.interned.bytes.Load(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
 	if d := c.disk; d != nil {
 		d.mu.RLock()
 		defer d.mu.RUnlock()
-		s.DiskBytes, s.DiskEntries = d.bytes, d.index.there
+		s.DiskBytes, s.DiskEntries = d.bytes, d.index.live
 		s.DiskHits, s.DiskErrors, s.DiskDropped = d.hits.Load(), d.errors.Load(), d.dropped.Load()
 	}
 	return s
@@ -201,5 +204,5 @@ func (s *seeds) hashOf(label uint64, secondary string) uint64 {
 	if secondary == "" {
 		return label
 	}
-	return label ^ maphash.String(s.secondary, secondary)&^shelfBits
+	return label ^ maphash.String(s.secondary, secondary)&^shardBits
 }

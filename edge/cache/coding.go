@@ -13,7 +13,7 @@ import (
 
 const (
 	minCoded    = 200 // bytes; a smaller body fits into the same packet anyway
-	brotliLevel = 5 // about as fast as gzip 6, and smaller
+	brotliLevel = 5   // about as fast as gzip 6, and smaller
 )
 
 // compressible reports whether bodies of a media type get smaller: those that are text. Formats
@@ -45,7 +45,7 @@ func (e *Entry) AddCodings() {
 }
 
 // coders encode a body.
-var coders = [...]func([]byte) []byte{Gzip: gzipped, Brotli: brotlied}
+var coders = [...]func([]byte) []byte{Gzip: gzipEncode, Brotli: brotliEncode}
 
 // Suffixed returns the entity tag of a representation made from another one: "abc" becomes
 // "abc-br". An empty tag stays empty.
@@ -58,10 +58,10 @@ func Suffixed(etag, suffix string) string {
 
 var brotliWriters = sync.Pool{New: func() any { return brotli.NewWriterLevel(io.Discard, brotliLevel) }}
 
-func brotlied(body []byte) []byte {
+func brotliEncode(body []byte) []byte {
 	w := brotliWriters.Get().(*brotli.Writer)
 	defer brotliWriters.Put(w)
-	return coded(w, body)
+	return encodeWith(w, body)
 }
 
 var gzipWriters = sync.Pool{New: func() any {
@@ -72,14 +72,14 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-func gzipped(body []byte) []byte {
+func gzipEncode(body []byte) []byte {
 	w := gzipWriters.Get().(*kgzip.Writer)
 	defer gzipWriters.Put(w)
-	return coded(w, body)
+	return encodeWith(w, body)
 }
 
 // encodeWith writes to memory, which cannot fail.
-func coded(w interface {
+func encodeWith(w interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }, body []byte) []byte {

@@ -17,11 +17,11 @@ func TestCodings(t *testing.T) {
 		want                      Coding
 	}{
 		{"br is preferred", "image/svg+xml", drawing, "gzip, br", Brotli},
-		{"gzip alone", "application/json; charset=utf-8", drawing, "gzip", Gzip},
-		{"nothing asked for", "image/svg+xml", drawing, "", Identity},
+		{"only gzip accepted", "application/json; charset=utf-8", drawing, "gzip", Gzip},
+		{"no Accept-Encoding", "image/svg+xml", drawing, "", Identity},
 		{"refused", "image/svg+xml", drawing, "br;q=0, gzip;q=0", Identity},
 		{"too small", "image/svg+xml", drawing[:100], "br, gzip", Identity},
-		{"what does not shrink", "image/png", drawing, "br, gzip", Identity},
+		{"a media type that does not compress", "image/png", drawing, "br, gzip", Identity},
 	}
 	for _, tt := range tests {
 		e := entry("/"+tt.name, tt.body)
@@ -48,16 +48,17 @@ func TestConfirmedKeepsCodingsAndWishes(t *testing.T) {
 	n := e.Confirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != e.Variant(Brotli) || n.Variant(Brotli) == nil || n.Variant(Gzip) != e.Variant(Gzip) {
-		t.Error("a confirmed entry has not the codings of the old one")
+		t.Error("a confirmed entry lacks the codings of the old one")
 	}
 	plain := entry("/b", strings.Repeat("abc ", 200))
 	plain.AsItIs()
 	n = plain.Confirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != nil {
-		t.Error("an entry that is to stay as it is was coded when it was confirmed")
+		t.Error("AddCodings added codings to the confirmed copy of an entry with AsItIs")
 	}
-	(&Entry{ContentType: []byte("text/plain")}).AddCodings() // its body still comes
+	// an entry whose body is still arriving
+	(&Entry{ContentType: []byte("text/plain")}).AddCodings()
 }
 
 func TestSuffixed(t *testing.T) {

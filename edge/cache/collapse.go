@@ -32,13 +32,15 @@ var (
 
 // A Result is the result of a collapsed fetch.
 type Result struct {
-	Entry    *Entry // for the client whose request was sent; nil with Err
-	Common   *Entry // for other clients, as it was or would be stored; nil: Entry
-	Stream   *Spool // the body while it arrives, which the entries lack; nil: the entries have it
-	Sharing  cachepolicy.Sharing // which of the waiting callers may have the result
-	Variants []string // besides Common.Secondary, secondary keys under which the cache finds it
-	Stored   bool // it is in the cache
-	Found    bool // no request was sent: the entry had been stored by then
+	Entry  *Entry // for the client whose request was sent; nil with Err
+	Common *Entry // for other clients, as it was or would be stored; nil: Entry
+	// the body while it arrives, which the entries lack; nil: the entries have it
+	Stream  *Spool
+	Sharing cachepolicy.Sharing // which of the waiting callers may have the result
+	// besides Common.Secondary, secondary keys under which the cache finds it
+	Variants []string
+	Stored   bool  // it is in the cache
+	Found    bool  // no request was sent: the entry had been stored by then
 	Err      error // why there is no response
 }
 
@@ -59,11 +61,11 @@ func (r *Result) ForOthers() *Entry {
 // A Fetch is one collapsed fetch: a request to the origin for which all callers of a key wait. It
 // does not end when a caller leaves.
 type Fetch struct {
-	callers int // guarded by the lock of the shard
-	began   time.Time
-	mark    Mark // at which it began
-	done    chan struct{}
-	result  Result
+	callers    int // guarded by the lock of the shard
+	began      time.Time
+	generation Mark // at which it began
+	done       chan struct{}
+	result     Result
 }
 
 // Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
@@ -90,12 +92,12 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 // was in flight, and a caller that arrived at generation came may have arrived after it. Such a
 // caller must not get the older response.
 func (c *Cache) Outdates(f *Fetch, e *Entry, came Mark) bool {
-	if e == nil || f.mark >= came {
+	if e == nil || f.generation >= came {
 		return false
 	}
-	c.marks.mu.RLock()
-	defer c.marks.mu.RUnlock()
-	return c.marks.about(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.mark
+	c.invalidations.mu.RLock()
+	defer c.invalidations.mu.RUnlock()
+	return c.invalidations.newest(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.generation
 }
 
 // Age returns how long ago the fetch began.
@@ -109,16 +111,16 @@ type fetches struct {
 type fetchShard struct {
 	mu         sync.Mutex
 	inFlight   map[string]*Fetch
-	failed     memory[error]
-	hitForPass memory[struct{}]
+	failed     expiringMap[error]
+	hitForPass expiringMap[struct{}]
 }
 
 func (f *fetches) init() {
 	f.seed = maphash.MakeSeed()
 	for i := range f.shards {
 		f.shards[i].inFlight = map[string]*Fetch{}
-		f.shards[i].failed = newMemory[error](maxFailures)
-		f.shards[i].hitForPass = newMemory[struct{}](maxHitForPass)
+		f.shards[i].failed = newExpiringMap[error](maxFailures)
+		f.shards[i].hitForPass = newExpiringMap[struct{}](maxHitForPass)
 	}
 }
 
@@ -128,14 +130,17 @@ func (f *fetches) shard(key string) *fetchShard {
 
 // A Call describes one call of Join.
 type Call struct {
-	Key    string // callers with the same key collapse
-	Stale  *Entry // the entry that the caller found, and may not use as it is; nil: none
-	Find   func() *Entry // looks up an entry that the caller may use; runs while no other fetch of the key can begin
-	Usable func(*Result) bool // whether the caller may have a result whose body is still arriving; nil: it may
+	Key string // callers with the same key collapse
+	// the entry that the caller found, and may not use as it is; nil: none
+	Stale *Entry
+	// looks up an entry that the caller may use; runs while no other fetch of the key can begin
+	Find func() *Entry
+	// whether the caller may have a result whose body is still arriving; nil: it may
+	Usable func(*Result) bool
 	Fetch  func() Result // sends the request; runs in a goroutine of its own
 
 	Failures   string // key under which a failure is recorded; empty: Key
-	SendAnyway bool // ignore a recorded failure
+	SendAnyway bool   // ignore a recorded failure
 }
 
 // Join returns the collapsed fetch for a key, and whether this call began it. It sends no request
@@ -154,14 +159,14 @@ func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 		return f, false
 	}
 	if !call.SendAnyway {
-		if err, ok := s.failed.recall(call.failures(), now); ok {
+		if err, ok := s.failed.get(call.failures(), now); ok {
 			return c.ended(Result{Err: err}), false
 		}
 	}
 	if e := call.Find(); e != nil && !e.Same(call.Stale) {
 		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
 	}
-	f = &Fetch{callers: 1, began: now, mark: c.Now(), done: make(chan struct{})}
+	f = &Fetch{callers: 1, began: now, generation: c.Now(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f
 	go c.fetch(s, f, call)
 	return f, true
@@ -180,7 +185,7 @@ func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
 	f.result = run(call.Fetch)
 	if f.result.Err != nil {
 		s.mu.Lock()
-		s.failed.keep(call.failures(), f.result.Err, time.Now(), Failure)
+		s.failed.set(call.failures(), f.result.Err, time.Now(), Failure)
 		s.mu.Unlock()
 	}
 	if f.result.Stream != nil && f.result.Sharing.Storable {
@@ -241,7 +246,7 @@ func (c *Cache) Failed(key string, now time.Time) error {
 	s := c.fetches.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err, _ := s.failed.recall(key, now)
+	err, _ := s.failed.get(key, now)
 	return err
 }
 
@@ -251,9 +256,9 @@ func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pass {
-		s.hitForPass.keep(key, struct{}{}, now, HitForPass)
+		s.hitForPass.set(key, struct{}{}, now, HitForPass)
 	} else {
-		s.hitForPass.forget(key)
+		s.hitForPass.delete(key)
 	}
 }
 
@@ -263,12 +268,12 @@ func (c *Cache) IsHitForPass(key string, now time.Time) bool {
 	s := c.fetches.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.hitForPass.recall(key, now)
+	_, ok := s.hitForPass.get(key, now)
 	return ok
 }
 
 func (c *Cache) ended(r Result) *Fetch {
-	f := &Fetch{mark: c.Now(), done: make(chan struct{}), result: r}
+	f := &Fetch{generation: c.Now(), done: make(chan struct{}), result: r}
 	close(f.done)
 	return f
 }

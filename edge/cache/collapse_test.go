@@ -13,7 +13,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// anyone may have a result.
+// anyone may have a result with this Sharing.
 var anyone = cachepolicy.Sharing{Storable: true}
 
 func TestManyCallersOneFetch(t *testing.T) {
@@ -47,14 +47,15 @@ func TestManyCallersOneFetch(t *testing.T) {
 	}
 	wg.Wait()
 	if n := c.Callers(); n != 0 {
-		t.Errorf("%d callers after the fetch", n)
+		t.Errorf("Callers() = %d after the fetch", n)
 	}
 	if asked.Load() != 1 || began.Load() != 1 {
-		t.Errorf("asked %d times, %d callers began a fetch; want one", asked.Load(), began.Load())
+		t.Errorf("%d fetches, which %d callers began; want one", asked.Load(), began.Load())
 	}
 }
 
-// A caller that looked before the entry was stored, and joins when the fetch is over, must not ask again.
+// A caller that looked before the entry was stored, and joins when the fetch has ended, does not
+// begin another one.
 func TestJoinAfterTheFact(t *testing.T) {
 	c := newTest(t, 8<<20)
 	stale := entry("/a", "old")
@@ -82,9 +83,9 @@ func TestFailureIsRemembered(t *testing.T) {
 			asked int
 		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {time.Millisecond, 2}, {500 * time.Millisecond, 2}, {500 * time.Millisecond, 3}}
 		for i, s := range steps {
-			time.Sleep(s.after) // the bubble's clock: no time passes
+			time.Sleep(s.after) // in the bubble, no real time passes
 			if l := fetch(); !errors.Is(l.Err, broken) || asked != s.asked {
-				t.Errorf("step %d: result %+v after asking %d times, want %d", i, l, asked, s.asked)
+				t.Errorf("step %d: result %+v after %d fetches, want %d", i, l, asked, s.asked)
 			}
 			synctest.Wait()
 		}
@@ -120,16 +121,16 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
-// nothing is what a fetch finds where nothing was stored meanwhile.
+// nothing is the result of Find if no usable entry was stored.
 func nothing() *Entry { return nil }
 
-// What find returns is of use; where it says that nothing is, the key is asked for although something is stored.
+// Join begins a fetch if Find returns nil, although an entry is stored.
 func TestFetchForWhatMustBeRevalidated(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/a", "no-cache"), c.Now())
 	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: entry("/a", "asked")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "asked" {
-		t.Errorf("result %+v, began %v; want what was asked for", l, began)
+		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
 	}
 }
 
@@ -151,20 +152,21 @@ func TestHitForPass(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t0 := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	m := newMemory[int](10)
+	m := newExpiringMap[int](10)
 	for i := range 20 {
-		m.keep(fmt.Sprint(i), i, t0, time.Second)
+		m.set(fmt.Sprint(i), i, t0, time.Second)
 	}
-	if _, ok := m.recall("15", t0); len(m.known) != 10 || ok {
-		t.Errorf("%d of at most 10 keys are known, the 16th among them: %v", len(m.known), ok)
+	if _, ok := m.get("15", t0); len(m.values) != 10 || ok {
+		t.Errorf("the map has %d of at most 10 keys, the 16th among them: %v", len(m.values), ok)
 	}
-	m.keep("later", 1, t0.Add(time.Second), time.Second)
-	if _, ok := m.recall("later", t0.Add(time.Second)); !ok || len(m.known) != 1 {
-		t.Errorf("after those that are over went, %d keys are known, the new one among them: %v", len(m.known), ok)
+	m.set("later", 1, t0.Add(time.Second), time.Second)
+	if _, ok := m.get("later", t0.Add(time.Second)); !ok || len(m.values) != 1 {
+		t.Errorf("after the others expired, the map has %d keys, the new one among them: %v", len(m.values), ok)
 	}
 }
 
-// A fetch that has brought a body that still comes is joined as long as the body can be read from its beginning.
+// A fetch whose body is still arriving is joined as long as the body can be read from its
+// beginning.
 func TestFetchWithAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cache{}
@@ -183,7 +185,7 @@ func TestFetchWithAStream(t *testing.T) {
 		go spool.Keep(func([]byte) { <-stored })
 		for i := range 3 {
 			if l := join().Wait(time.Minute, nil); l.Stream != spool || asked != 1 {
-				t.Fatalf("caller %d: result %+v after asking %d times", i, l, asked)
+				t.Fatalf("caller %d: result %+v after %d fetches", i, l, asked)
 			}
 			io.WriteString(origin, "some")
 			synctest.Wait()
@@ -191,18 +193,19 @@ func TestFetchWithAStream(t *testing.T) {
 		origin.Close()
 		synctest.Wait()
 		if join(); asked != 1 {
-			t.Error("asked again while the body is being stored")
+			t.Error("a second fetch began while the body was being stored")
 		}
 		close(stored)
 		synctest.Wait()
 		if join().Wait(time.Minute, nil); asked != 2 {
-			t.Errorf("asked %d times; the fetch has ended with its body", asked)
+			t.Errorf("%d fetches, want 2, because the first ended with its body", asked)
 		}
 		synctest.Wait()
 	})
 }
 
-// One whose body is too long to be joined, or is for its caller alone, does not keep the next from asking.
+// A fetch does not prevent the next one if its body is too long to be joined, or is for its caller
+// only.
 func TestFetchWithAStreamThatCanNotBeJoined(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -222,14 +225,14 @@ func TestFetchWithAStreamThatCanNotBeJoined(t *testing.T) {
 					t.Fatal(err)
 				}
 				if shared {
-					go origin.Write(make([]byte, 2*window))
-					io.CopyN(io.Discard, r, window)
+					go origin.Write(make([]byte, 2*spoolWindow))
+					io.CopyN(io.Discard, r, spoolWindow)
 				}
 				synctest.Wait()
 				defer r.Close()
 			}
 			if asked != 2 {
-				t.Errorf("shared %v: asked %d times, want 2", shared, asked)
+				t.Errorf("shared %v: %d fetches, want 2", shared, asked)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 
 // evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
 // they are, by number, or nil if there are none. They get no new slots.
-func (a *arena) vacate() (leaving []bool) {
+func (a *arena) evacuate() (evacuating []bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for class, holes := range a.holes {
@@ -22,14 +22,14 @@ func (a *arena) vacate() (leaving []bool) {
 		}
 		slices.SortFunc(sparse, func(s, o *slab) int { return cmp.Compare(s.live, o.live) })
 		for _, s := range sparse[:min(len(sparse), holes/sparse[0].room)] {
-			if leaving == nil {
-				leaving = make([]bool, len(a.slabs))
+			if evacuating == nil {
+				evacuating = make([]bool, len(a.slabs))
 			}
 			a.unlist(s)
-			s.leaving, leaving[s.number] = true, true
+			s.evacuating, evacuating[s.number] = true, true
 		}
 	}
-	return leaving
+	return evacuating
 }
 
 // move copies a slot to another slab, and frees it. Without memory the slot stays.
@@ -45,19 +45,19 @@ func (a *arena) move(r ref) ref {
 }
 
 // endEvacuation returns slabs that could not be emptied to use.
-func (a *arena) settle() {
+func (a *arena) endEvacuation() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.slabs {
-		if s != nil && s.leaving {
-			s.leaving = false
+		if s != nil && s.evacuating {
+			s.evacuating = false
 			a.list(s)
 		}
 	}
 }
 
 // compactIfWasteful compacts if that releases enough memory.
-func (c *Cache) keepCompact() {
+func (c *Cache) compactIfWasteful() {
 	if c.arena.emptiable.Load() > c.loss {
 		c.compact()
 	}
@@ -65,17 +65,17 @@ func (c *Cache) keepCompact() {
 
 // smallCache is the number of entries up to which a request compacts by itself, which takes less
 // than a millisecond.
-const atOnce = 4 << 10
+const smallCache = 4 << 10
 
 // requestCompaction compacts if that releases enough memory. In a large cache it leaves that to the
 // janitor, so that no request waits for it.
-func (c *Cache) haveCompact() {
+func (c *Cache) requestCompaction() {
 	switch {
 	case c.arena.emptiable.Load() <= c.loss:
-	case c.counts.entries.Load() <= atOnce:
+	case c.counts.entries.Load() <= smallCache:
 		c.compact()
 	default:
-		c.janitor.call()
+		c.janitor.trigger()
 	}
 }
 
@@ -84,22 +84,22 @@ func (c *Cache) haveCompact() {
 func (c *Cache) compact() {
 	c.compacting.Lock()
 	defer c.compacting.Unlock()
-	leaving := c.arena.vacate()
-	if leaving == nil {
+	evacuating := c.arena.evacuate()
+	if evacuating == nil {
 		return
 	}
-	for i := range c.shelves {
-		c.shelves[i].gather(&c.arena, leaving)
+	for i := range c.shards {
+		c.shards[i].evacuate(&c.arena, evacuating)
 	}
-	c.arena.settle()
+	c.arena.endEvacuation()
 }
 
 // evacuate moves the slots of a shard that are in slabs to be emptied. Only its index refers to
 // them.
-func (s *shelf) gather(a *arena, leaving []bool) {
-	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) {
-		if r, ok := s.books[hash]; ok && r != onHeap && int(r.slab()) < len(leaving) && leaving[r.slab()] {
-			s.books[hash] = a.move(r)
+func (s *shard) evacuate(a *arena, evacuating []bool) {
+	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) {
+		if r, ok := s.index[hash]; ok && r != onHeap && int(r.slab()) < len(evacuating) && evacuating[r.slab()] {
+			s.index[hash] = a.move(r)
 		}
 	})
 }

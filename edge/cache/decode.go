@@ -102,7 +102,7 @@ func (r *decoder) time() time.Time {
 }
 
 func (r *decoder) name() (n name) {
-	n.asked = Mark(r.uint())
+	n.generation = Mark(r.uint())
 	n.expired = r.bool()
 	n.key = r.string()
 	n.secondary = r.string()
@@ -145,9 +145,9 @@ func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
 	r := &decoder{b: head}
 	n := r.name()
 	e = &Entry{Key: n.key, Secondary: n.secondary, Vary: n.vary, Tags: n.tags, Policy: r.policy()}
-	e.mark = n.asked
+	e.generation = n.generation
 	if n.expired {
-		e.softened.Store(r.int())
+		e.expiredAt.Store(r.int())
 	}
 	e.Status = int(r.int())
 	e.ContentType = []byte(r.string())
@@ -184,9 +184,9 @@ func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
 }
 
 // decodePurge decodes a purge or drop, its generation and its time.
-func decodePurge(head []byte) (p Purge, mark Mark, now time.Time, err error) {
+func decodePurge(head []byte) (p Purge, generation Mark, now time.Time, err error) {
 	r := &decoder{b: head}
-	mark = Mark(r.uint())
+	generation = Mark(r.uint())
 	p.All = r.bool()
 	p.Soft = r.bool()
 	now = r.time()
@@ -196,5 +196,5 @@ func decodePurge(head []byte) (p Purge, mark Mark, now time.Time, err error) {
 	if r.bad || len(r.b) > 0 {
 		return Purge{}, 0, now, errDamaged
 	}
-	return p, mark, now, nil
+	return p, generation, now, nil
 }

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	maxSegment   = 64 << 20
-	minSegments  = 8 // the tier has at least so many segments; when it is full, it loses the oldest one
+	maxSegment = 64 << 20
+	// the tier has at least so many segments; when it is full, it loses the oldest one
+	minSegments  = 8
 	maxQueued    = 1 << 10 // entries that wait to be written
 	tagsInRecord = 1 << 12
 )
@@ -21,15 +22,16 @@ const (
 // After a failed write the tier writes nothing more. Because it can then not record purges either,
 // the next purge removes it.
 type disk struct {
-	dir      string
-	most     int64 // bytes
-	log      func(msg string, args ...any)
-	restored func(*Entry)
-	seeds    *seeds
-	marks    *invalidations
-	lock     *os.File
-	newer    func(e *Entry) bool // reports whether memory has another entry in place of this one
-	queue    chan errand
+	dir           string
+	most          int64 // bytes
+	log           func(msg string, args ...any)
+	restored      func(*Entry)
+	seeds         *seeds
+	invalidations *invalidations
+	lock          *os.File
+	// reports whether memory has another entry in place of this one
+	newer    func(e *Entry) bool
+	queue    chan writeJob
 	queued   atomic.Int64 // bytes
 	maxQueue int64
 	written  chan struct{} // closed when the writer has ended
@@ -40,23 +42,23 @@ type disk struct {
 	label    string
 	mu       sync.RWMutex
 	segments []*segment // the oldest first; the last one is written to if fresh
-	fresh    bool // the last segment was created in this run
+	fresh    bool       // the last segment was created in this run
 	bytes    int64
-	index    index
+	index    diskIndex
 	swept    Mark // every location was checked against the invalidations up to here
 
 	hits, errors, dropped atomic.Uint64
 }
 
 // A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
-type errand struct {
-	entry *Entry
-	here  chan struct{}
+type writeJob struct {
+	entry   *Entry
+	flushed chan struct{}
 }
 
 // enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
 // is full, the entry is lost.
-func (d *disk) offer(e *Entry) {
+func (d *disk) enqueue(e *Entry) {
 	if d.holds(e) {
 		return
 	}
@@ -66,7 +68,7 @@ func (d *disk) offer(e *Entry) {
 		return
 	}
 	select {
-	case d.queue <- errand{entry: e}:
+	case d.queue <- writeJob{entry: e}:
 	default:
 		d.queued.Add(-e.cost)
 		d.dropped.Add(1)
@@ -87,8 +89,8 @@ func (d *disk) holds(e *Entry) bool {
 func (d *disk) write() {
 	defer close(d.written)
 	for job := range d.queue {
-		if job.here != nil {
-			close(job.here)
+		if job.flushed != nil {
+			close(job.flushed)
 			continue
 		}
 		d.store(job.entry)
@@ -101,16 +103,16 @@ func (d *disk) write() {
 
 // flush waits until all entries that were queued before are written.
 func (d *disk) flush() {
-	here := make(chan struct{})
-	d.queue <- errand{here: here}
-	<-here
+	flushed := make(chan struct{})
+	d.queue <- writeJob{flushed: flushed}
+	<-flushed
 }
 
 // store appends an entry if it is still reusable.
 func (d *disk) store(e *Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.failed || !d.marks.keep(e) || !reusable(e, time.Now()) {
+	if d.failed || !d.invalidations.checkEntry(e) || !reusable(e, time.Now()) {
 		return
 	}
 	head, body := encodeEntry(e, e.aliases)
@@ -127,35 +129,35 @@ func (d *disk) store(e *Entry) {
 		d.fail(err)
 		return
 	}
-	p := d.placeOf(s, off, n, &name{e.mark, e.softened.Load() != 0, e.Key, e.Secondary, e.Vary, e.aliases, e.Tags})
+	p := d.locationOf(s, off, n, &name{e.generation, e.expiredAt.Load() != 0, e.Key, e.Secondary, e.Vary, e.aliases, e.Tags})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.add(p)
 }
 
 // locationOf describes the location of an entry.
-func (d *disk) placeOf(s *segment, off, size int64, n *name) *place {
-	p := &place{segment: s, off: uint32(off), size: uint32(size), asked: n.asked, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
+func (d *disk) locationOf(s *segment, off, size int64, n *name) *location {
+	p := &location{segment: s, off: uint32(off), size: uint32(size), generation: n.generation, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
 	if n.secondary != "" {
 		for _, k := range append([]string{n.secondary}, n.aliases...) {
 			p.keys = append(p.keys, d.seeds.hashOf(p.labels[0], k))
 		}
 	}
 	if n.expired {
-		p.softened = 1
+		p.expiredAt = 1
 	}
 	return p
 }
 
 // hasKey reports whether a usable record is on disk under the label of a key.
-func (d *disk) knows(label uint64) bool {
+func (d *disk) hasKey(label uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.index.record(label) != nil
+	return d.index.atKey(label) != nil
 }
 
 // hasVariant reports the same for the hash of a variant.
-func (d *disk) knowsVariant(hash uint64) bool {
+func (d *disk) hasVariant(hash uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.index.find(hash) != nil

@@ -20,8 +20,8 @@ func (c *Cache) DropAll() {
 }
 
 func (c *Cache) applyDrop(s *purgeSpec, p *Purge) {
-	mark := c.marks.apply(s)
-	c.onDisk(func(d *disk) { d.record(p, mark, time.Time{}, false) })
+	generation := c.invalidations.apply(s)
+	c.onDisk(func(d *disk) { d.recordPurge(p, generation, time.Time{}, false) })
 	c.counts.drops.Add(1)
-	c.janitor.call()
+	c.janitor.trigger()
 }

@@ -10,13 +10,13 @@ import (
 // A name is the part of an entry that the disk tier needs without reading the rest. It is at the
 // start of the head of a record.
 type name struct {
-	asked     Mark
-	expired   bool // a soft purge made it stale
-	key       string
-	secondary string
-	vary      []string
-	aliases   []string
-	tags      []string
+	generation Mark
+	expired    bool // a soft purge made it stale
+	key        string
+	secondary  string
+	vary       []string
+	aliases    []string
+	tags       []string
 }
 
 // An encoder writes values that a decoder reads in the same order: numbers as varints, other values
@@ -62,7 +62,7 @@ func (w *encoder) time(t time.Time) {
 }
 
 func (w *encoder) name(n *name) {
-	w.uint(uint64(n.asked))
+	w.uint(uint64(n.generation))
 	w.bool(n.expired)
 	w.string(n.key)
 	w.string(n.secondary)
@@ -97,11 +97,11 @@ func (w *encoder) fields(list []Field) {
 // encodeEntry encodes an entry as the head and the body of a record.
 func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	var w encoder
-	softened := e.softened.Load()
-	w.name(&name{e.mark, softened != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
+	expiredAt := e.expiredAt.Load()
+	w.name(&name{e.generation, expiredAt != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
 	w.policy(&e.Policy)
-	if softened != 0 {
-		w.int(softened)
+	if expiredAt != 0 {
+		w.int(expiredAt)
 	}
 	w.int(int64(e.Status))
 	w.bytes(e.ContentType)
@@ -126,9 +126,9 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 }
 
 // encodePurge encodes a purge or drop as the head of a record.
-func encodePurge(p *Purge, mark Mark, now time.Time) []byte {
+func encodePurge(p *Purge, generation Mark, now time.Time) []byte {
 	var w encoder
-	w.uint(uint64(mark))
+	w.uint(uint64(generation))
 	w.bool(p.All)
 	w.bool(p.Soft)
 	w.time(now)

@@ -19,41 +19,42 @@ type Field struct{ Name, Value []byte }
 type Entry struct {
 	stored
 
-	Key          string   // path and query
-	Secondary    string // distinguishes variants of the key; empty without Vary
-	Vary         []string // the names in Vary, in the form of cachepolicy.VaryNames
-	Status       int
-	ContentType  []byte
-	Date         []byte // the value of the Date field
-	Fields       []Field // sent with every response, whatever its coding
-	Missing      []Field // sent besides with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
+	Key         string   // path and query
+	Secondary   string   // distinguishes variants of the key; empty without Vary
+	Vary        []string // the names in Vary, in the form of cachepolicy.VaryNames
+	Status      int
+	ContentType []byte
+	Date        []byte  // the value of the Date field
+	Fields      []Field // sent with every response, whatever its coding
+	// sent besides with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
+	Missing      []Field
 	LastModified time.Time // zero: unknown
-	Validator    string // the origin's own ETag, for revalidation
-	Tags         []string // surrogate keys
-	Monochrome   string // what the origin stated about recolouring; empty: nothing
-	Release      string // the release of the origin that made the response; empty: unknown
+	Validator    string    // the origin's own ETag, for revalidation
+	Tags         []string  // surrogate keys
+	Monochrome   string    // what the origin stated about recolouring; empty: nothing
+	Release      string    // the release of the origin that made the response; empty: unknown
 	Policy       cachepolicy.Entry
 	Head         *Head // nil: responses are assembled field by field
 
-	plain    bool // do not add codings
-	variants [3]*Variant
-	hits     atomic.Uint64
-	softened atomic.Int64 // when a soft purge made it stale, in nanoseconds; 0: none did
-	by       atomic.Uint64 // the generation of that purge; 0: one of an earlier run
+	plain     bool // do not add codings
+	variants  [3]*Variant
+	hits      atomic.Uint64
+	expiredAt atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
+	expiredBy atomic.Uint64 // the generation of that purge; 0: one of an earlier run
 }
 
 // stored has the fields that an entry gets when it is stored.
 type stored struct {
-	id      uint64 // 0: it was never stored
-	home    *Cache // the cache that stores it
-	mark    Mark // at which its request began
-	labels  []uint64 // of Key and Tags
-	few     [4]uint64
-	cost    int64         // as it is counted
-	checked atomic.Uint64 // one more than the last generation against which it was checked
-	hash    uint64 // of Key and Secondary
-	origin  *place // on disk, if the entry was read from there
-	aliases []string // other secondary keys of an entry that goes to disk
+	id         uint64   // 0: it was never stored
+	home       *Cache   // the cache that stores it
+	generation Mark     // at which its request began
+	labels     []uint64 // of Key and Tags
+	few        [4]uint64
+	cost       int64         // as it is counted
+	checked    atomic.Uint64 // one more than the last generation against which it was checked
+	hash       uint64        // of Key and Secondary
+	origin     *location     // on disk, if the entry was read from there
+	aliases    []string      // other secondary keys of an entry that goes to disk
 }
 
 // Same reports whether two entries are copies of the same stored response, which was not replaced
@@ -64,23 +65,23 @@ func (e *Entry) Same(o *Entry) bool {
 
 // Freshness returns the Policy, or the policy after a soft purge. It decides whether the entry may
 // be used.
-func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.softened.Load()) }
+func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.expiredAt.Load()) }
 
 // expire makes the entry stale from a moment on, by the purge of that generation, unless it was
 // before.
 func (e *Entry) expire(when time.Time, by Mark) {
-	if e.softened.CompareAndSwap(0, moment(when)) {
-		e.by.Store(uint64(by))
+	if e.expiredAt.CompareAndSwap(0, moment(when)) {
+		e.expiredBy.Store(uint64(by))
 	}
 }
 
-func (e *Entry) subject() subject { return subject{e.Key, e.labels, e.mark, &e.checked} }
+func (e *Entry) subject() subject { return subject{e.Key, e.labels, e.generation, &e.checked} }
 
 // Hit counts one use of the entry, also of the stored one if it is still there, and returns how
 // often it has been used.
 func (e *Entry) Hit() uint64 {
 	if e.home != nil {
-		if n := e.home.hit(e); n > 0 {
+		if n := e.home.countHit(e); n > 0 {
 			e.hits.Store(n)
 			return n
 		}
@@ -104,8 +105,9 @@ func (e *Entry) Confirmed() *Entry {
 const (
 	// overhead is the size of an entry on the heap besides its strings and bodies: the Entry, its
 	// variants and slices, in bytes. Measured, and rounded up.
-	overhead  = 1200
-	perIndex  = 160 // of any entry: its part of the maps of a shard and of ristretto, which are half to nearly full
+	overhead = 1200
+	// of any entry: its part of the maps of a shard and of ristretto, which are half to nearly full
+	perIndex  = 160
 	perVaried = 320 // of an entry with Vary: its variant set, and its place there
 )
 

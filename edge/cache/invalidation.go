@@ -29,7 +29,7 @@ type invalidation struct {
 // batches, and the time of a lookup depends only on the length of the key.
 type invalidations struct {
 	last     atomic.Uint64 // the newest generation; set when all of its invalidations are in place
-	applying sync.Mutex // held while the fields below change; taken before mu
+	applying sync.Mutex    // held while the fields below change; taken before mu
 	mu       sync.RWMutex
 	all      invalidation
 	labels   map[uint64]invalidation
@@ -39,16 +39,16 @@ type invalidations struct {
 	lowWater Mark
 }
 
-func (m *invalidations) now() Mark { return Mark(m.last.Load()) }
+func (m *invalidations) current() Mark { return Mark(m.last.Load()) }
 
 // Now returns the generation for requests that begin now.
-func (c *Cache) Now() Mark { return c.marks.now() }
+func (c *Cache) Now() Mark { return c.invalidations.current() }
 
 // apply makes a purge effective, and returns its generation.
 func (m *invalidations) apply(s *purgeSpec) Mark {
 	m.applying.Lock()
 	defer m.applying.Unlock()
-	next := m.now() + 1
+	next := m.current() + 1
 	m.add(next, s)
 	m.last.Store(uint64(next))
 	return next
@@ -62,7 +62,7 @@ func (m *invalidations) applyAt(at Mark, s *purgeSpec) {
 }
 
 // startAt sets the first generation. Everything stored was checked against earlier invalidations.
-func (m *invalidations) begin(at Mark) {
+func (m *invalidations) startAt(at Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lowWater = at
@@ -78,47 +78,47 @@ func (m *invalidations) add(at Mark, s *purgeSpec) {
 	}
 	m.mu.Lock()
 	if s.all {
-		m.all = m.all.and(v)
+		m.all = m.all.merge(v)
 	}
 	if m.labels == nil {
 		m.labels = map[uint64]invalidation{}
 	}
 	m.mu.Unlock()
-	inBatches(&m.mu, values(s.labels), func(l uint64) { m.labels[l] = m.labels[l].and(v) })
+	inBatches(&m.mu, values(s.labels), func(l uint64) { m.labels[l] = m.labels[l].merge(v) })
 	inBatches(&m.mu, values(s.prefixes), func(p string) { m.prefixes.add(p, v) })
 }
 
 // A subject has the parts of an entry on which invalidations depend.
 type subject struct {
-	key     string
-	labels  []uint64
-	asked   Mark
-	checked *atomic.Uint64
+	key        string
+	labels     []uint64
+	generation Mark
+	checked    *atomic.Uint64
 }
 
 // checkEntry reports whether e is valid: no drop or purge since its request began concerns it. It
 // expires e if a soft purge since then concerns it.
-func (m *invalidations) keep(e *Entry) bool {
+func (m *invalidations) checkEntry(e *Entry) bool {
 	return m.check(e.subject(), func(v invalidation) { e.expire(time.Unix(0, v.when), v.soft) })
 }
 
 // checkSlot is checkEntry for an entry in a shard, which is locked. It checks an entry once between
 // two purges.
-func (m *invalidations) keepCell(l *cell) bool {
-	return l.checked.Load() == m.last.Load()+1 || m.check(l.subject(), func(v invalidation) { l.soften(time.Unix(0, v.when), v.soft) })
+func (m *invalidations) checkSlot(l *slot) bool {
+	return l.checked.Load() == m.last.Load()+1 || m.check(l.subject(), func(v invalidation) { l.expire(time.Unix(0, v.when), v.soft) })
 }
 
 func (m *invalidations) check(s subject, expire func(invalidation)) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if s.asked < m.lowWater && s.checked.Load() <= uint64(m.lowWater) {
+	if s.generation < m.lowWater && s.checked.Load() <= uint64(m.lowWater) {
 		return false // invalidations since its request began may have been discarded
 	}
-	v := m.about(s.key, s.labels)
-	if v.hard > s.asked {
+	v := m.newest(s.key, s.labels)
+	if v.hard > s.generation {
 		return false
 	}
-	if v.soft > s.asked {
+	if v.soft > s.generation {
 		expire(v)
 	}
 	s.checked.Store(m.last.Load() + 1) // one more, so that an entry begins unchecked
@@ -126,20 +126,20 @@ func (m *invalidations) check(s subject, expire func(invalidation)) bool {
 }
 
 // newest merges all invalidations that concern an entry. The caller holds mu.
-func (m *invalidations) about(key string, labels []uint64) invalidation {
-	v, _ := m.prefixes.about(key)
-	return v.and(m.aboutLabels(labels))
+func (m *invalidations) newest(key string, labels []uint64) invalidation {
+	v, _ := m.prefixes.match(key)
+	return v.merge(m.newestOfLabels(labels))
 }
 
-func (m *invalidations) aboutLabels(labels []uint64) invalidation {
+func (m *invalidations) newestOfLabels(labels []uint64) invalidation {
 	v := m.all
 	for _, l := range labels {
-		v = v.and(m.labels[l])
+		v = v.merge(m.labels[l])
 	}
 	return v
 }
 
-func (v invalidation) and(other invalidation) invalidation {
+func (v invalidation) merge(other invalidation) invalidation {
 	v.hard = max(v.hard, other.hard)
 	if other.soft > v.soft {
 		v.soft, v.when = other.soft, other.when
@@ -148,18 +148,18 @@ func (v invalidation) and(other invalidation) invalidation {
 }
 
 // last returns the generation of the newer one.
-func (v invalidation) newest() Mark { return max(v.hard, v.soft) }
+func (v invalidation) last() Mark { return max(v.hard, v.soft) }
 
 // dropped reports whether an entry with these labels, whose request began at a generation, was
 // dropped since. It ignores prefixes.
-func (m *invalidations) dropped(labels []uint64, asked Mark) bool {
+func (m *invalidations) dropped(labels []uint64, generation Mark) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.aboutLabels(labels).hard > asked
+	return m.newestOfLabels(labels).hard > generation
 }
 
 // tooMany reports whether the limits are exceeded.
-func (m *invalidations) many() bool {
+func (m *invalidations) tooMany() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.labels) > maxLabels || m.prefixes.n > maxPrefixes || m.prefixes.bytes > maxPrefixBytes
@@ -173,12 +173,12 @@ func (m *invalidations) forget(upTo Mark) {
 	defer m.applying.Unlock()
 	labels, left := map[uint64]invalidation{}, prefixes{}
 	for l, v := range m.labels {
-		if v.newest() > upTo {
+		if v.last() > upTo {
 			labels[l] = v
 		}
 	}
 	m.prefixes.all(func(p string, v invalidation) {
-		if v.newest() > upTo {
+		if v.last() > upTo {
 			left.add(p, v)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // vary.
 func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string) {
 	d.mu.RLock()
-	p := d.index.record(label)
+	p := d.index.atKey(label)
 	d.mu.RUnlock()
 	switch {
 	case p == nil:
@@ -50,7 +50,7 @@ func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (
 }
 
 // load reads an entry, with the effect of a soft purge since it was written.
-func (d *disk) load(p *place) (e *Entry, aliases []string) {
+func (d *disk) load(p *location) (e *Entry, aliases []string) {
 	b := make([]byte, p.size)
 	if !d.read(p, b) {
 		return nil, nil
@@ -63,7 +63,7 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 		err = errDamaged
 	}
 	if err != nil {
-		d.spoilt(p)
+		d.markDamaged(p)
 		return nil, nil
 	}
 	d.restored(e)
@@ -72,8 +72,8 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 	if p.gone {
 		return nil, nil // dropped meanwhile; perhaps only its location records that
 	}
-	if p.softened != 0 {
-		e.expire(time.Unix(0, p.softened), 0)
+	if p.expiredAt != 0 {
+		e.expire(time.Unix(0, p.expiredAt), 0)
 	}
 	e.origin = p
 	e.checked.Store(uint64(d.swept) + 1)
@@ -81,14 +81,14 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 }
 
 // name reads the name of an entry.
-func (d *disk) name(p *place) (n name, ok bool) {
+func (d *disk) name(p *location) (n name, ok bool) {
 	b := make([]byte, recordStart)
 	if !d.read(p, b) {
 		return n, false
 	}
 	r, err := parseRecord(b, p.segment.marker)
 	if err != nil || r.size() != int64(p.size) {
-		d.spoilt(p)
+		d.markDamaged(p)
 		return n, false
 	}
 	b = make([]byte, recordStart+int64(r.head))
@@ -97,26 +97,26 @@ func (d *disk) name(p *place) (n name, ok bool) {
 	}
 	decoder := &decoder{b: b[recordStart:]}
 	if n = decoder.name(); decoder.bad || !r.headIntact(b) {
-		d.spoilt(p)
+		d.markDamaged(p)
 		return n, false
 	}
 	return n, true
 }
 
 // read reads the first bytes of a record. It is no error if the segment was removed meanwhile.
-func (d *disk) read(p *place, b []byte) bool {
+func (d *disk) read(p *location, b []byte) bool {
 	_, err := p.segment.file.ReadAt(b, int64(p.off))
 	if err == nil {
 		return true
 	}
 	if !errors.Is(err, os.ErrClosed) {
-		d.spoilt(p)
+		d.markDamaged(p)
 	}
 	return false
 }
 
 // markDamaged makes a location with an unreadable record unusable.
-func (d *disk) spoilt(p *place) {
+func (d *disk) markDamaged(p *location) {
 	d.errors.Add(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()

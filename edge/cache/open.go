@@ -20,8 +20,8 @@ func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 		return nil, fmt.Errorf("locking the folder of the cache: %w", err)
 	}
 	d := &disk{
-		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, marks: m, lock: lock, index: index{at: map[uint64]spot{}, variants: map[uint64][]*place{}},
-		queue: make(chan errand, maxQueued), maxQueue: o.MaxBytes / frontPart, written: make(chan struct{}),
+		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, invalidations: m, lock: lock, index: diskIndex{at: map[uint64]indexed{}, variants: map[uint64][]*location{}},
+		queue: make(chan writeJob, maxQueued), maxQueue: o.MaxBytes / windowPart, written: make(chan struct{}),
 	}
 	if d.log == nil {
 		d.log = func(string, ...any) {}
@@ -39,7 +39,7 @@ func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 		d.closeFiles()
 		return nil, fmt.Errorf("opening the cache on disk: %w", err)
 	}
-	m.begin(d.swept)
+	m.startAt(d.swept)
 	return d, nil
 }
 
@@ -68,7 +68,7 @@ func (d *disk) rebuild() error {
 		}
 		d.segments = slices.Insert(d.segments, 0, s)
 		d.bytes += s.size
-		if !d.learn(s, past) {
+		if !d.indexSegment(s, past) {
 			d.errors.Add(1)
 			d.log("damaged segment of the cache; older records are discarded", "path", segmentPath(d.dir, number))
 			return d.discard(numbers[:i])
@@ -79,22 +79,22 @@ func (d *disk) rebuild() error {
 
 // indexSegment indexes the records of a segment, the last one first, and reports whether none was
 // lost in the middle.
-func (d *disk) learn(s *segment, past *invalidations) (whole bool) {
+func (d *disk) indexSegment(s *segment, past *invalidations) (whole bool) {
 	records, whole := s.walk()
 	for _, r := range slices.Backward(records) {
 		switch r.kind {
 		case kindPurge:
-			p, mark, now, err := decodePurge(r.head)
+			p, generation, now, err := decodePurge(r.head)
 			if err != nil {
 				return false
 			}
-			d.swept = max(d.swept, mark)
-			past.applyAt(mark, specOf(d.seeds, &p, now))
+			d.swept = max(d.swept, generation)
+			past.applyAt(generation, specOf(d.seeds, &p, now))
 		case kindEntry:
 			decoder := &decoder{b: r.head}
 			if n := decoder.name(); !decoder.bad {
-				d.swept = max(d.swept, n.asked)
-				d.remember(s, r, &n, past)
+				d.swept = max(d.swept, n.generation)
+				d.indexEntry(s, r, &n, past)
 			}
 		}
 	}
@@ -102,14 +102,14 @@ func (d *disk) learn(s *segment, past *invalidations) (whole bool) {
 }
 
 // indexEntry indexes an entry, unless it was dropped later or a newer one is indexed.
-func (d *disk) remember(s *segment, r foundRecord, n *name, past *invalidations) {
-	p := d.placeOf(s, r.off, r.size, n)
-	found := past.about(n.key, p.labels)
-	if found.hard > n.asked {
+func (d *disk) indexEntry(s *segment, r foundRecord, n *name, past *invalidations) {
+	p := d.locationOf(s, r.off, r.size, n)
+	found := past.newest(n.key, p.labels)
+	if found.hard > n.generation {
 		return
 	}
-	if found.soft > n.asked && p.softened == 0 {
-		p.softened = found.when
+	if found.soft > n.generation && p.expiredAt == 0 {
+		p.expiredAt = found.when
 	}
 	d.index.addOlder(p)
 }

@@ -17,7 +17,7 @@ type prefixes struct {
 // A prefixNode represents its parent's prefix followed by text.
 type prefixNode struct {
 	text     string // empty only at the root
-	is       bool // a prefix ends here
+	is       bool   // a prefix ends here
 	what     invalidation
 	children []*prefixNode // sorted by the first byte of text, which differs between them
 }
@@ -37,7 +37,7 @@ func (p *prefixes) add(prefix string, v invalidation) {
 			n = n.children[i]
 			break
 		}
-		same := alike(n.children[i].text, rest)
+		same := commonPrefix(n.children[i].text, rest)
 		if same < len(n.children[i].text) {
 			n.children[i] = n.children[i].split(same)
 		}
@@ -48,7 +48,7 @@ func (p *prefixes) add(prefix string, v invalidation) {
 		p.n++
 		p.bytes += len(prefix)
 	}
-	n.what = n.what.and(v)
+	n.what = n.what.merge(v)
 }
 
 // split inserts a parent that takes the first bytes of a node's text.
@@ -59,7 +59,7 @@ func (n *prefixNode) split(at int) *prefixNode {
 }
 
 // commonPrefix returns the length of the common prefix of two texts.
-func alike(a, b string) int {
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -69,12 +69,12 @@ func alike(a, b string) int {
 
 // match merges all invalidations that concern a key. nodes is the number of nodes visited, at most
 // one for each byte of the key, and the root.
-func (p *prefixes) about(key string) (v invalidation, nodes int) {
+func (p *prefixes) match(key string) (v invalidation, nodes int) {
 	n := &p.root
 	for {
 		nodes++
 		if n.is {
-			v = v.and(n.what)
+			v = v.merge(n.what)
 		}
 		if key == "" || len(n.children) == 0 {
 			return v, nodes

@@ -24,23 +24,23 @@ func (c *Cache) Purge(p Purge, now time.Time) int {
 	defer c.janitor.mu.Unlock()
 	if p.scans() {
 		c.onDisk((*disk).flush) // entries in the queue are counted on disk
-		c.sweep() // dropped entries do not count as purged
+		c.sweep()               // dropped entries do not count as purged
 	}
 	s := specOf(&c.seeds, &p, now)
-	mark := c.marks.apply(s)
-	hit := &hits{cache: c, mark: mark, soft: p.Soft, when: now}
-	c.onDisk(func(d *disk) { d.record(&p, mark, now, true) })
-	hit.inMemory(&p, s)
-	c.onDisk(func(d *disk) { hit.n += d.purge(&p, s, mark, hit.origins) })
-	if c.janitor.swept == mark-1 {
-		c.janitor.swept = mark
+	generation := c.invalidations.apply(s)
+	run := &purger{cache: c, generation: generation, soft: p.Soft, when: now}
+	c.onDisk(func(d *disk) { d.recordPurge(&p, generation, now, true) })
+	run.purgeMemory(&p, s)
+	c.onDisk(func(d *disk) { run.n += d.purge(&p, s, generation, run.origins) })
+	if c.janitor.swept == generation-1 {
+		c.janitor.swept = generation
 	}
-	c.counts.purged.Add(uint64(hit.n))
-	c.counts.entries.Add(-hit.buried)
-	c.counts.bytes.Add(-hit.bytes)
-	c.janitor.litter = append(c.janitor.litter, hit.gone...)
-	c.janitor.call()
-	return hit.n
+	c.counts.purged.Add(uint64(run.n))
+	c.counts.entries.Add(-run.purged)
+	c.counts.bytes.Add(-run.bytes)
+	c.janitor.toRemove = append(c.janitor.toRemove, run.removed...)
+	c.janitor.trigger()
+	return run.n
 }
 
 // scans reports whether a purge has to check all entries. Only keys lead directly to their entries.

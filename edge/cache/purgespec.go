@@ -26,17 +26,17 @@ func specOf(seeds *seeds, p *Purge, now time.Time) *purgeSpec {
 }
 
 // matches returns a function that reports whether the purge concerns the entry in a slot.
-func (s *purgeSpec) concerns() func(*cell) bool {
-	about, begins := s.aboutLabels(), s.begins()
+func (s *purgeSpec) matches() func(*slot) bool {
+	labelsMatch, keyMatches := s.matchesLabels(), s.matchesPrefixes()
 	if s.all || len(s.prefixes) == 0 {
-		return func(l *cell) bool { return about(l.labels()) }
+		return func(l *slot) bool { return labelsMatch(l.labels()) }
 	}
-	return func(l *cell) bool { return about(l.labels()) || begins(l.keyText()) }
+	return func(l *slot) bool { return labelsMatch(l.labels()) || keyMatches(l.keyText()) }
 }
 
 // matchesLabels returns a function that reports whether the purge concerns an entry with some
 // labels.
-func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
+func (s *purgeSpec) matchesLabels() func(labels []uint64) bool {
 	switch {
 	case s.all:
 		return func([]uint64) bool { return true }
@@ -54,13 +54,13 @@ func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
 }
 
 // matchesPrefixes returns a function that reports whether a key has one of the prefixes.
-func (s *purgeSpec) begins() func(key string) bool {
+func (s *purgeSpec) matchesPrefixes() func(key string) bool {
 	var tree prefixes
 	for _, p := range s.prefixes {
 		tree.add(p, invalidation{hard: 1})
 	}
 	return func(key string) bool {
-		v, _ := tree.about(key)
+		v, _ := tree.match(key)
 		return v.hard > 0
 	}
 }

@@ -10,9 +10,9 @@ import (
 type reader struct {
 	spool *Spool
 	pos   int64
-	waits bool // it is in Read
+	waits bool      // it is in Read
 	last  time.Time // when its last call ended
-	err   error // why it ended
+	err   error     // why it ended
 }
 
 // Reader returns a reader of the body from its beginning. The error is ErrGone if the beginning is
@@ -21,12 +21,12 @@ type reader struct {
 func (s *Spool) Reader() (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.coming
+	r := s.placeholder
 	switch {
 	case s.err != nil:
 		return nil, s.err
 	case r != nil && r.err == nil:
-		s.coming, r.last = nil, time.Now()
+		s.placeholder, r.last = nil, time.Now()
 		return r, nil
 	case s.base > 0:
 		return nil, ErrGone
@@ -114,10 +114,10 @@ func (s *Spool) trim() {
 	}
 	n := slow.pos - s.base
 	switch rest := s.held[n:]; {
-	case n < window/2: // moving the rest costs as much as reading it
+	case n < spoolWindow/2: // moving the rest costs as much as reading it
 		return
-	case cap(s.held) > 4*window: // the buffer grew while the body could still be stored
-		s.held = append(make([]byte, 0, 2*window), rest...)
+	case cap(s.held) > 4*spoolWindow: // the buffer grew while the body could still be stored
+		s.held = append(make([]byte, 0, 2*spoolWindow), rest...)
 	default:
 		s.held = s.held[:copy(s.held, rest)]
 	}

@@ -18,8 +18,8 @@ import (
 // Numbers are little-endian, checksums CRC-32C. The marker distinguishes a record from bytes that
 // look like one: an origin that controls the content of a body does not know it.
 const (
-	form         = "iecache3"
-	segmentStart = len(form) + markerSize + 4
+	magic        = "iecache3"
+	segmentStart = len(magic) + markerSize + 4
 	markerSize   = 8
 	recordStart  = markerSize + 1 + 4*4
 )
@@ -42,16 +42,16 @@ func checksum(parts ...[]byte) (sum uint32) {
 
 // appendSegmentStart appends the start of a segment.
 func appendSegmentStart(b []byte, marker [markerSize]byte) []byte {
-	b = append(append(b, form...), marker[:]...)
+	b = append(append(b, magic...), marker[:]...)
 	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }
 
 // parseSegmentStart returns the marker of a segment.
 func parseSegmentStart(b []byte) (marker [markerSize]byte, err error) {
-	if len(b) < segmentStart || string(b[:len(form)]) != form || binary.LittleEndian.Uint32(b[segmentStart-4:]) != checksum(b[:segmentStart-4]) {
+	if len(b) < segmentStart || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[segmentStart-4:]) != checksum(b[:segmentStart-4]) {
 		return marker, errDamaged
 	}
-	copy(marker[:], b[len(form):])
+	copy(marker[:], b[len(magic):])
 	return marker, nil
 }
 

@@ -12,11 +12,11 @@ import (
 
 // A segment is one file of the disk tier. Only the newest one is written to.
 type segment struct {
-	number uint64
-	file   *os.File
-	marker [markerSize]byte
-	size   int64
-	places []*place // of the entries in it
+	number    uint64
+	file      *os.File
+	marker    [markerSize]byte
+	size      int64
+	locations []*location // of the entries in it
 }
 
 const segmentPattern = "%016x.segment"
@@ -94,11 +94,11 @@ type foundRecord struct {
 // middle; walk then continues there, leaves out the records before, and returns whole as false.
 func (s *segment) walk() (records []foundRecord, whole bool) {
 	whole = true
-	view := &view{segment: s}
+	reader := &segmentReader{segment: s}
 	for off := int64(segmentStart); off < s.size; {
-		r, err := view.record(off)
+		r, err := reader.record(off)
 		if err != nil {
-			if off = view.next(off + 1); off < 0 {
+			if off = reader.next(off + 1); off < 0 {
 				break
 			}
 			records, whole = nil, false
@@ -111,20 +111,20 @@ func (s *segment) walk() (records []foundRecord, whole bool) {
 }
 
 // A segmentReader reads a segment forwards, in blocks.
-type view struct {
+type segmentReader struct {
 	segment *segment
 	block   []byte
 	from    int64
 }
 
-const viewBlock = 16 << 10
+const readBlock = 16 << 10
 
 // at returns n bytes at an offset, or fewer at the end of the file. They are valid until the next
 // call.
-func (v *view) at(off, n int64) []byte {
+func (v *segmentReader) at(off, n int64) []byte {
 	n = min(n, v.segment.size-off)
 	if off < v.from || off+n > v.from+int64(len(v.block)) {
-		want := int(min(max(n, viewBlock), v.segment.size-off))
+		want := int(min(max(n, readBlock), v.segment.size-off))
 		block := slices.Grow(v.block[:0], want)[:want]
 		read, _ := v.segment.file.ReadAt(block, off) // an unreadable part is treated as missing
 		v.block, v.from = block[:read], off
@@ -133,7 +133,7 @@ func (v *view) at(off, n int64) []byte {
 }
 
 // record reads the record at an offset, whose body must be inside the file.
-func (v *view) record(off int64) (foundRecord, error) {
+func (v *segmentReader) record(off int64) (foundRecord, error) {
 	r, err := parseRecord(v.at(off, recordStart), v.segment.marker)
 	if err != nil {
 		return foundRecord{}, err
@@ -149,12 +149,12 @@ func (v *view) record(off int64) (foundRecord, error) {
 }
 
 // next returns the offset of the next intact record from an offset on, or -1.
-func (v *view) next(off int64) int64 {
+func (v *segmentReader) next(off int64) int64 {
 	for ; off < v.segment.size; off++ {
-		b := v.at(off, viewBlock)
+		b := v.at(off, readBlock)
 		i := bytes.Index(b, v.segment.marker[:])
 		switch {
-		case i < 0 && len(b) < viewBlock:
+		case i < 0 && len(b) < readBlock:
 			return -1
 		case i < 0:
 			off += int64(len(b)) - markerSize // the marker may be split between blocks

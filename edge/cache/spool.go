@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	window   = 256 << 10 // bytes by which the slowest reader may be behind if the body is not stored
-	chunk    = 32 << 10 // bytes of one read
-	patience = 30 * time.Second // time after which a reader that holds up the others is cut
+	// bytes by which the slowest reader may be behind if the body is not stored
+	spoolWindow = 256 << 10
+	chunk       = 32 << 10         // bytes of one read
+	patience    = 30 * time.Second // time after which a reader that holds up the others is cut
 )
 
 var (
@@ -29,21 +30,21 @@ var (
 // own pace. A body up to a limit is held entirely, to be stored. Of a longer one only a window is
 // held, which moves with the slowest reader; the source waits for that reader.
 type Spool struct {
-	source io.ReadCloser
-	length int64 // as declared; -1: unknown
-	keep   int64
-	shut   sync.Once
-	ended  chan struct{} // closed when the body has ended and is stored
+	source    io.ReadCloser
+	length    int64 // as declared; -1: unknown
+	keep      int64
+	closeOnce sync.Once
+	ended     chan struct{} // closed when the body has ended and is stored
 
-	mu      sync.Mutex
-	moved   sync.Cond // bytes arrived or were read, or the body ended
-	held    []byte // of the body, from base on
-	base    int64
-	readers map[*reader]struct{}
-	coming  *reader // placeholder for the first reader
-	stalled int // callers that wait for s.moved, perhaps the source among them
-	done    bool
-	err     error // why it ended; nil: it is complete
+	mu          sync.Mutex
+	moved       sync.Cond // bytes arrived or were read, or the body ended
+	held        []byte    // of the body, from base on
+	base        int64
+	readers     map[*reader]struct{}
+	placeholder *reader // placeholder for the first reader
+	stalled     int     // callers that wait for s.moved, perhaps the source among them
+	done        bool
+	err         error // why it ended; nil: it is complete
 }
 
 // NewSpool returns a spool of a body whose first bytes have been read already; the spool takes
@@ -55,8 +56,8 @@ func NewSpool(r io.ReadCloser, first []byte, length, keep int64) *Spool {
 		s.held = []byte{} // an empty body is one
 	}
 	s.moved.L = &s.mu
-	s.coming = &reader{spool: s, last: time.Now()}
-	s.readers[s.coming] = struct{}{}
+	s.placeholder = &reader{spool: s, last: time.Now()}
+	s.readers[s.placeholder] = struct{}{}
 	return s
 }
 
@@ -109,7 +110,7 @@ func (s *Spool) room() error {
 			return ErrAbandoned
 		}
 		slow := s.slowest()
-		if s.total()-slow.pos < window {
+		if s.total()-slow.pos < spoolWindow {
 			return nil
 		}
 		if slow.last.After(begun) {
@@ -179,4 +180,4 @@ func (s *Spool) total() int64 { return s.base + int64(len(s.held)) }
 // windowed reports whether the body is not held entirely.
 func (s *Spool) windowed() bool { return max(s.total(), s.length) > s.keep || s.keep == 0 }
 
-func (s *Spool) close() { s.shut.Do(func() { s.source.Close() }) }
+func (s *Spool) close() { s.closeOnce.Do(func() { s.source.Close() }) }

@@ -3,7 +3,7 @@ package cache
 // Get returns the entry under a key without variants, fresh or not, or nil. It does not return
 // dropped entries.
 func (c *Cache) Get(key string) *Entry {
-	e, _ := c.look(key, c.seeds.labelOfURL(key))
+	e, _ := c.lookup(key, c.seeds.labelOfURL(key))
 	return e
 }
 
@@ -12,7 +12,7 @@ func (c *Cache) Get(key string) *Entry {
 // one of them. varies is then true, whether an entry was found or not.
 func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Entry, varies bool) {
 	label := c.seeds.labelOfURL(key)
-	e, names := c.look(key, label)
+	e, names := c.lookup(key, label)
 	if names == nil {
 		return e, false
 	}
@@ -25,9 +25,9 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Ent
 }
 
 // lookup returns the entry under a key, or the names by which the entries of the key vary.
-func (c *Cache) look(key string, label uint64) (e *Entry, names []string) {
+func (c *Cache) lookup(key string, label uint64) (e *Entry, names []string) {
 	e, names, there := c.inMemory(key, label)
-	if !there && names == nil && c.disk != nil && c.disk.knows(label) {
+	if !there && names == nil && c.disk != nil && c.disk.hasKey(label) {
 		return c.fromDisk(key, label)
 	}
 	return e, names
@@ -35,50 +35,50 @@ func (c *Cache) look(key string, label uint64) (e *Entry, names []string) {
 
 // inMemory is lookup in memory. If the entry there was dropped, there is true and e is nil.
 func (c *Cache) inMemory(key string, label uint64) (e *Entry, names []string, there bool) {
-	s := c.shelf(label)
+	s := c.shard(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if v := s.variedAt(key, label); v != nil {
+	if v := s.variantsAt(key, label); v != nil {
 		names = v.names
 	} else {
 		s.count(c, label)
 	}
 	l, hash := s.find(c, key, label, "")
-	return c.living(s, l, hash), names, l != nil
+	return c.liveEntry(s, l, hash), names, l != nil
 }
 
 func (c *Cache) variant(key string, label uint64, secondary string, names []string) *Entry {
 	hash := c.seeds.hashOf(label, secondary)
 	e, there := c.variantInMemory(key, label, secondary)
-	if !there && c.disk != nil && c.disk.knowsVariant(hash) {
+	if !there && c.disk != nil && c.disk.hasVariant(hash) {
 		return c.variantFromDisk(key, label, secondary, names, hash)
 	}
 	return e
 }
 
 func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *Entry, there bool) {
-	s := c.shelf(label)
+	s := c.shard(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l, hash := s.find(c, key, label, secondary) // an alias may lead to it
 	s.count(c, hash)
-	if v := s.variedAt(key, label); v != nil {
+	if v := s.variantsAt(key, label); v != nil {
 		v.use(hash)
 	}
-	return c.living(s, l, hash), l != nil
+	return c.liveEntry(s, l, hash), l != nil
 }
 
 // count makes ristretto count a request for a key. While the shard is locked, ristretto cannot be
 // closed.
-func (s *shelf) count(c *Cache, hash uint64) {
+func (s *shard) count(c *Cache, hash uint64) {
 	if !s.closed {
 		c.lru.Get(hash)
 	}
 }
 
 // liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
-func (c *Cache) living(s *shelf, l *cell, hash uint64) *Entry {
-	if l == nil || !c.marks.keepCell(l) {
+func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *Entry {
+	if l == nil || !c.invalidations.checkSlot(l) {
 		return nil
 	}
 	return c.entryOf(s, l, hash)
@@ -90,13 +90,13 @@ func (c *Cache) living(s *shelf, l *cell, hash uint64) *Entry {
 //
 // An entry with Vary joins those of its key that vary by the same names, and replaces any others.
 // An entry without Vary replaces them all.
-func (c *Cache) Put(e *Entry, asked Mark) bool {
-	return c.put(e, asked, func(*shelf) bool { return true })
+func (c *Cache) Put(e *Entry, generation Mark) bool {
+	return c.put(e, generation, func(*shard) bool { return true })
 }
 
 // Replace stores an entry made from an older one, as Put does, if the older one is still stored.
-func (c *Cache) Replace(old, e *Entry, asked Mark) bool {
-	return c.put(e, asked, func(s *shelf) bool {
+func (c *Cache) Replace(old, e *Entry, generation Mark) bool {
+	return c.put(e, generation, func(s *shard) bool {
 		l, _ := s.find(c, e.Key, e.labels[0], e.Secondary)
 		return l != nil && l.id == old.id
 	})
@@ -105,76 +105,76 @@ func (c *Cache) Replace(old, e *Entry, asked Mark) bool {
 // Alias makes a stored entry available under another secondary key too, until it is replaced. It
 // does nothing if that key has an entry of its own.
 func (c *Cache) Alias(e *Entry, secondary string) {
-	s := c.shelf(c.seeds.labelOfURL(e.Key))
+	s := c.shard(c.seeds.labelOfURL(e.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alias(c, e, secondary)
 }
 
-func (c *Cache) put(e *Entry, asked Mark, fits func(*shelf) bool) bool {
-	e.mark = asked
-	c.label(e)
-	p := parcels.Get().(*parcel)
-	defer parcels.Put(p)
+func (c *Cache) put(e *Entry, generation Mark, fits func(*shard) bool) bool {
+	e.generation = generation
+	c.prepare(e)
+	p := slotEncoders.Get().(*slotEncoder)
+	defer slotEncoders.Put(p)
 	compact := p.pack(e, c.arena.largest())
-	s := c.shelf(e.hash)
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s := c.shard(e.hash)
+	s.update.Lock()
+	defer s.update.Unlock()
 	s.mu.Lock()
-	if s.closed || !fits(s) || !c.marks.keep(e) {
+	if s.closed || !fits(s) || !c.invalidations.checkEntry(e) {
 		s.mu.Unlock()
 		return false
 	}
-	rivals := s.rivals(e)
-	for _, old := range rivals {
-		c.off(s, old)
+	conflicts := s.conflicts(e)
+	for _, old := range conflicts {
+		c.remove(s, old)
 	}
-	if old, ok := s.surplus(e); ok { // none of the conflicts, which are removed already
-		c.push(s, old)
-		rivals = append(rivals, old)
+	if old, ok := s.excessVariant(e); ok { // none of the conflicts, which are removed already
+		c.evict(s, old)
+		conflicts = append(conflicts, old)
 	}
-	t, ok := c.shelve(s, e, p, compact)
+	t, ok := c.insert(s, e, p, compact)
 	s.mu.Unlock()
 	if c.disk != nil && e.origin == nil {
 		c.disk.hide(e)
 	}
-	c.haveCompact() // before ristretto evicts entries because of the holes
-	c.hand(e.hash, t, rivals)
+	c.requestCompaction() // before ristretto evicts entries because of the holes
+	c.admit(e.hash, t, conflicts)
 	return ok && c.has(e) // ristretto may reject an entry that is too large for the recency window
 }
 
 // prepare computes the labels and the hash of an entry.
-func (c *Cache) label(e *Entry) {
+func (c *Cache) prepare(e *Entry) {
 	e.labels = c.seeds.labelsOf(e.few[:0], e.Key, e.Tags)
 	e.hash = c.seeds.hashOf(e.labels[0], e.Secondary)
 }
 
 // insert adds an entry to its shard and to the recency window. ok is false if there is no memory.
 // The caller holds the lock of the shard.
-func (c *Cache) shelve(s *shelf, e *Entry, p *parcel, compact bool) (t ticket, ok bool) {
+func (c *Cache) insert(s *shard, e *Entry, p *slotEncoder, compact bool) (t lruItem, ok bool) {
 	at, ok := onHeap, true
 	if compact {
-		p.share(&c.commons)
-		at, ok = c.arena.alloc(p.cell.end())
+		p.intern(&c.interned)
+		at, ok = c.arena.alloc(p.slot.end())
 	}
 	if !ok {
-		c.commons.leave(p.cell.common)
+		c.interned.release(p.slot.interned)
 		return 0, false
 	}
 	e.id, e.home, e.cost = c.ids.Add(1), c, c.costOf(e, at)
 	if compact {
-		p.cell.number(e)
-		p.unload((*cell)(c.arena.at(at)))
+		p.slot.number(e)
+		p.writeTo((*slot)(c.arena.at(at)))
 	} else {
-		s.large[e.hash] = newBigCell(e)
+		s.large[e.hash] = newHeapSlot(e)
 	}
-	l := s.put(e, at)
+	l := s.add(e, at)
 	c.counts.entries.Add(1)
 	c.counts.bytes.Add(e.cost)
-	for _, old := range c.front.advance(s, l, e.hash) {
-		c.drop(s, old)
+	for _, old := range c.window.push(s, l, e.hash) {
+		c.evictUnreferenced(s, old)
 	}
-	return ticketOf(e.id, l.cost), true
+	return lruItemOf(e.id, l.cost), true
 }
 
 // costOf returns the cost of an entry: all memory that it takes, rounded up as the arena does.
@@ -193,52 +193,52 @@ func (c *Cache) costOf(e *Entry, at ref) int64 {
 
 // has reports whether an entry is still stored.
 func (c *Cache) has(e *Entry) bool {
-	s := c.shelf(e.hash)
+	s := c.shard(e.hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := s.at(e.hash)
-	return l != nil && l.id == e.id && l.is(onShelf)
+	return l != nil && l.id == e.id && l.is(stateLive)
 }
 
 // remove removes an entry from its shard. It returns false if the entry was purged before. The
 // caller holds the lock of the shard.
-func (c *Cache) off(s *shelf, hash uint64) bool {
+func (c *Cache) remove(s *shard, hash uint64) bool {
 	l := s.at(hash)
-	was := l.is(onShelf)
+	was := l.is(stateLive)
 	if was {
 		c.counts.entries.Add(-1)
 		c.counts.bytes.Add(-l.bytesTaken())
 	}
-	c.front.leave(s, l)
-	common := l.common
-	if at := s.take(hash, l); at != onHeap {
+	c.window.remove(s, l)
+	interned := l.interned
+	if at := s.remove(hash, l); at != onHeap {
 		c.arena.free(at)
 	}
-	c.commons.leave(common)
+	c.interned.release(interned)
 	return was
 }
 
 // evictUnreferenced evicts an entry that neither the recency window nor ristretto holds. The caller
 // holds the lock of the shard.
-func (c *Cache) drop(s *shelf, hash uint64) {
+func (c *Cache) evictUnreferenced(s *shard, hash uint64) {
 	l := s.at(hash)
-	if l.state&(inFront|kept) == 0 {
-		c.push(s, hash)
+	if l.state&(stateRecent|stateAdmitted) == 0 {
+		c.evict(s, hash)
 	}
 }
 
 // evict removes an entry from its shard, and passes it to the disk tier. The caller holds the lock
 // of the shard.
-func (c *Cache) push(s *shelf, hash uint64) {
+func (c *Cache) evict(s *shard, hash uint64) {
 	l := s.at(hash)
 	var e *Entry
-	if c.disk != nil && l.is(onShelf) {
-		e = c.leaving(s, l, hash)
+	if c.disk != nil && l.is(stateLive) {
+		e = c.toEvict(s, l, hash)
 	}
-	if c.off(s, hash) {
+	if c.remove(s, hash) {
 		c.counts.evicted.Add(1)
 		if e != nil {
-			c.disk.offer(e)
+			c.disk.enqueue(e)
 		}
 	}
 }

@@ -15,11 +15,11 @@ const maxVariants = 256
 
 // A variantSet lists the entries of a key whose responses have Vary (RFC 9111, section 4.1). All of
 // its members are in the shard.
-type varied struct {
+type variantSet struct {
 	key     string
 	names   []string
 	members []member
-	clock   atomic.Uint64 // counts uses
+	clock   atomic.Uint64     // counts uses
 	aliases map[string]uint64 // secondary keys that lead to the entry of another; nil: none
 }
 
@@ -30,30 +30,30 @@ type member struct {
 }
 
 // addVariant adds an entry to the set of its key.
-func (s *shelf) vary(e *Entry) {
-	v := s.varied[e.labels[0]]
+func (s *shard) addVariant(e *Entry) {
+	v := s.variants[e.labels[0]]
 	if v == nil {
-		v = &varied{key: e.Key, names: e.Vary}
-		s.varied[e.labels[0]] = v
+		v = &variantSet{key: e.Key, names: e.Vary}
+		s.variants[e.labels[0]] = v
 	}
 	delete(v.aliases, e.Secondary) // the key has an entry of its own now
 	v.members = append(v.members, member{e.hash, v.clock.Add(1)})
 }
 
 // removeVariant removes an entry and its aliases from the set of its key.
-func (s *shelf) unvary(hash, label uint64) {
-	v := s.varied[label]
+func (s *shard) removeVariant(hash, label uint64) {
+	v := s.variants[label]
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return m.hash == hash })
 	for _, a := range v.aliasesOf(hash) {
 		delete(v.aliases, a)
 	}
 	if len(v.members) == 0 {
-		delete(s.varied, label)
+		delete(s.variants, label)
 	}
 }
 
 // use records a use of a variant.
-func (v *varied) use(hash uint64) {
+func (v *variantSet) use(hash uint64) {
 	for i := range v.members {
 		if m := &v.members[i]; m.hash == hash {
 			atomic.StoreUint64(&m.used, v.clock.Add(1))
@@ -64,15 +64,15 @@ func (v *varied) use(hash uint64) {
 
 // excessVariant returns the least recently used variant, if it must be evicted to make room for e.
 // The caller holds the lock of the shard.
-func (s *shelf) surplus(e *Entry) (hash uint64, ok bool) {
-	v := s.variedAt(e.Key, e.labels[0])
+func (s *shard) excessVariant(e *Entry) (hash uint64, ok bool) {
+	v := s.variantsAt(e.Key, e.labels[0])
 	if e.Secondary == "" || v == nil || len(v.members) < maxVariants {
 		return 0, false
 	}
 	return slices.MinFunc(v.members, func(a, b member) int { return cmp.Compare(a.used, b.used) }).hash, true
 }
 
-func (v *varied) aliasesOf(hash uint64) (list []string) {
+func (v *variantSet) aliasesOf(hash uint64) (list []string) {
 	for a, h := range v.aliases {
 		if h == hash {
 			list = append(list, a)
@@ -82,16 +82,16 @@ func (v *varied) aliasesOf(hash uint64) (list []string) {
 }
 
 // variantsAt returns the variant set of a key, or nil.
-func (s *shelf) variedAt(key string, label uint64) *varied {
-	if v := s.varied[label]; v != nil && v.key == key {
+func (s *shard) variantsAt(key string, label uint64) *variantSet {
+	if v := s.variants[label]; v != nil && v.key == key {
 		return v
 	}
 	return nil
 }
 
 // aliased returns the hash of the entry to which an alias leads.
-func (s *shelf) aliased(key string, label uint64, secondary string) (hash uint64, ok bool) {
-	if v := s.variedAt(key, label); v != nil {
+func (s *shard) aliased(key string, label uint64, secondary string) (hash uint64, ok bool) {
+	if v := s.variantsAt(key, label); v != nil {
 		hash, ok = v.aliases[secondary]
 	}
 	return hash, ok
@@ -99,10 +99,10 @@ func (s *shelf) aliased(key string, label uint64, secondary string) (hash uint64
 
 // alias makes an entry available under another secondary key, unless that key has an entry of its
 // own.
-func (s *shelf) alias(c *Cache, e *Entry, secondary string) {
+func (s *shard) alias(c *Cache, e *Entry, secondary string) {
 	label := c.seeds.labelOfURL(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
-	v := s.variedAt(e.Key, label)
+	v := s.variantsAt(e.Key, label)
 	if s.closed || l == nil || l.id != e.id || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
 		return
 	}

@@ -10,11 +10,11 @@ import (
 // its values are valid until Release. A caller must not call the cache meanwhile, and must release
 // the view soon.
 type View struct {
-	shelf  *shelf
-	cell   *cell
-	common *common
-	head   Head
-	tag    [maxTag]byte
+	shard    *shard
+	slot     *slot
+	interned *interned
+	head     Head
+	tag      [maxTag]byte
 }
 
 // A View makes the entity tag of a coding in a buffer of this size. A longer one is allocated.
@@ -27,11 +27,11 @@ var quote = []byte{'"'}
 // request. If it returns false, the caller takes the slow path. The key need not outlive the call.
 func (c *Cache) View(key string, v *View) bool {
 	label := c.seeds.labelOfURL(key)
-	s := c.shelf(label)
+	s := c.shard(label)
 	s.mu.RLock()
 	if l, _ := s.find(c, key, label, ""); l != nil && v.open(c, l) {
 		s.count(c, label)
-		v.shelf, v.cell = s, l
+		v.shard, v.slot = s, l
 		return true
 	}
 	s.mu.RUnlock()
@@ -39,19 +39,19 @@ func (c *Cache) View(key string, v *View) bool {
 }
 
 // open reads a slot, if possible. Its header must be interned, as it is unless the table is full.
-func (v *View) open(c *Cache, l *cell) bool {
-	if !c.marks.keepCell(l) {
+func (v *View) open(c *Cache, l *slot) bool {
+	if !c.invalidations.checkSlot(l) {
 		return false
 	}
 	if l.shape&large != 0 {
 		return v.openLarge(l.entry())
 	}
-	if l.shape&withHead == 0 || l.common == 0 {
+	if l.shape&withHead == 0 || l.interned == 0 {
 		return false
 	}
-	v.common = c.commons.of(l.common)
+	v.interned = c.interned.of(l.interned)
 	off := l.start() + int(l.key) + int(l.secondary)
-	v.head = l.headOf(v.common, l.bytes(off, l.own+l.ownBody))
+	v.head = l.headOf(v.interned, l.bytes(off, l.own+l.ownBody))
 	return true
 }
 
@@ -64,40 +64,40 @@ func (v *View) openLarge(e *Entry) bool {
 }
 
 // Release ends the view. It must be called exactly once after View returned true.
-func (v *View) Release() { v.shelf.mu.RUnlock() }
+func (v *View) Release() { v.shard.mu.RUnlock() }
 
 // Freshness returns the policy of the response, or the policy after a soft purge. It decides
 // whether the response may be used.
-func (v *View) Freshness() cachepolicy.Entry { return v.cell.freshness(v.common) }
+func (v *View) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
 
 // Head is never nil.
 func (v *View) Head() *Head { return &v.head }
 
 // Hit counts one use, and returns how often the response has been used.
-func (v *View) Hit() uint64 { return v.cell.hit() }
+func (v *View) Hit() uint64 { return v.slot.countHit() }
 
 // Has reports whether the response has a coding.
 func (v *View) Has(c Coding) bool {
 	switch {
-	case v.cell.shape&large != 0:
-		return v.cell.entry().variants[c] != nil
+	case v.slot.shape&large != 0:
+		return v.slot.entry().variants[c] != nil
 	case c == Identity:
 		return true
 	}
-	return v.cell.shape&has(c) != 0
+	return v.slot.shape&has(c) != 0
 }
 
 // Body returns the body in a coding that the response has.
 func (v *View) Body(c Coding) []byte {
-	if v.cell.shape&large != 0 {
-		return v.cell.entry().variants[c].Body
+	if v.slot.shape&large != 0 {
+		return v.slot.entry().variants[c].Body
 	}
-	return v.cell.bytes(v.cell.bodyStart(c), v.cell.body[c])
+	return v.slot.bytes(v.slot.bodyStart(c), v.slot.body[c])
 }
 
 // ETag returns the entity tag of a coding that the response has. It is valid until the next call.
 func (v *View) ETag(c Coding) []byte {
-	l := v.cell
+	l := v.slot
 	if l.shape&large != 0 {
 		return asBytes(l.entry().variants[c].ETag)
 	}

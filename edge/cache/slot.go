@@ -19,33 +19,34 @@ import (
 // that of the Entry.
 //
 // The lock of a shard guards its slots. Atomic fields also change while it is locked for reading.
-type cell struct {
-	id       uint64 // of the entry; 0 in a free slot
-	mark     Mark // at which its request began
-	checked  atomic.Uint64
-	hits     atomic.Uint64
-	softened atomic.Int64 // when a soft purge made it stale, in nanoseconds; 0: none did
-	by       atomic.Uint64 // the generation of that purge; 0: one of an earlier run
-	stored   int64 // Policy.Stored, in nanoseconds; never: the zero time
-	age      time.Duration
-	lifetime time.Duration
-	cost     uint32 // in units of costUnit
-	common   uint32 // the number of its interned header; 0: it follows the spans
-	paints   int32
+type slot struct {
+	id         uint64 // of the entry; 0 in a free slot
+	generation Mark   // at which its request began
+	checked    atomic.Uint64
+	hits       atomic.Uint64
+	expiredAt  atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
+	expiredBy  atomic.Uint64 // the generation of that purge; 0: one of an earlier run
+	stored     int64         // Policy.Stored, in nanoseconds; never: the zero time
+	age        time.Duration
+	lifetime   time.Duration
+	cost       uint32 // in units of costUnit
+	interned   uint32 // the number of its interned header; 0: it follows the spans
+	paints     int32
 
 	key, secondary, own, ownBody uint16 // lengths in the text
-	tag, tagLen                  uint16 // position and length of the identity body's entity tag in the text
-	text, notes, ownCommon       uint16 // lengths
-	body                         [3]uint16
+	// position and length of the identity body's entity tag in the text
+	tag, tagLen            uint16
+	text, spans, ownHeader uint16 // lengths
+	body                   [3]uint16
 
-	shape shape
-	tags  uint8 // number of labels after that of the key
-	state state
-	slot  uint8 // index in the ring of its shard, while stateRecent
-	label uint64
+	shape     shape
+	tags      uint8 // number of labels after that of the key
+	state     state
+	ringIndex uint8 // index in the ring of its shard, while stateRecent
+	label     uint64
 }
 
-const cellStart = int(unsafe.Sizeof(cell{}))
+const slotStart = int(unsafe.Sizeof(slot{}))
 
 // costUnit is the unit of costs, in bytes: the sizes of the arena's slots are multiples of it.
 const costUnit = 16
@@ -55,7 +56,7 @@ type shape uint8
 
 const (
 	withHead shape = 1 << iota
-	withGzip // Gzip and Brotli, shifted
+	withGzip       // Gzip and Brotli, shifted
 	withBrotli
 	large // it is on the heap
 )
@@ -68,57 +69,57 @@ func has(c Coding) shape { return withGzip << (c - Gzip) }
 type state uint8
 
 const (
-	onShelf state = 1 << iota // in its shard, and not purged
-	inFront // in the recency window of its shard
-	kept // in ristretto, or in its queue
+	stateLive     state = 1 << iota // in its shard, and not purged
+	stateRecent                     // in the recency window of its shard
+	stateAdmitted                   // in ristretto, or in its queue
 )
 
 // A heapSlot is the slot of an entry on the heap.
-type bigCell struct {
-	cell
+type heapSlot struct {
+	slot
 	entry *Entry
 }
 
-func newBigCell(e *Entry) *bigCell {
-	b := &bigCell{entry: e}
+func newHeapSlot(e *Entry) *heapSlot {
+	b := &heapSlot{entry: e}
 	b.shape = large
 	b.number(e)
 	return b
 }
 
 // entry returns the entry of a heap slot.
-func (l *cell) entry() *Entry { return (*bigCell)(unsafe.Pointer(l)).entry }
+func (l *slot) entry() *Entry { return (*heapSlot)(unsafe.Pointer(l)).entry }
 
 // number copies the values that the entry got when it was stored.
-func (l *cell) number(e *Entry) {
-	l.id, l.mark, l.label, l.cost = e.id, e.mark, e.labels[0], uint32(e.cost/costUnit)
-	l.state = onShelf | kept // until ristretto rejects it
+func (l *slot) number(e *Entry) {
+	l.id, l.generation, l.label, l.cost = e.id, e.generation, e.labels[0], uint32(e.cost/costUnit)
+	l.state = stateLive | stateAdmitted // until ristretto rejects it
 	l.checked.Store(e.checked.Load())
 	l.hits.Store(e.hits.Load())
-	l.softened.Store(e.softened.Load())
-	l.by.Store(e.by.Load())
+	l.expiredAt.Store(e.expiredAt.Load())
+	l.expiredBy.Store(e.expiredBy.Load())
 }
 
-func (l *cell) is(s state) bool { return l.state&s == s }
+func (l *slot) is(s state) bool { return l.state&s == s }
 
-func (l *cell) bytes(off int, n uint16) []byte {
+func (l *slot) bytes(off int, n uint16) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(l), off)), int(n))
 }
 
-func (l *cell) string(off int, n uint16) string {
+func (l *slot) string(off int, n uint16) string {
 	return unsafe.String((*byte)(unsafe.Add(unsafe.Pointer(l), off)), int(n))
 }
 
 // start returns the offset of the text.
-func (l *cell) start() int { return cellStart + 8*int(l.tags) }
+func (l *slot) start() int { return slotStart + 8*int(l.tags) }
 
 // end returns the size of the slot.
-func (l *cell) end() int {
+func (l *slot) end() int {
 	return l.bodyStart(Identity) + int(l.body[Identity]) + int(l.body[Gzip]) + int(l.body[Brotli])
 }
 
-func (l *cell) bodyStart(c Coding) int {
-	off := l.start() + int(l.text) + int(l.notes) + int(l.ownCommon)
+func (l *slot) bodyStart(c Coding) int {
+	off := l.start() + int(l.text) + int(l.spans) + int(l.ownHeader)
 	for _, n := range l.body[:c] {
 		off += int(n)
 	}
@@ -126,14 +127,14 @@ func (l *cell) bodyStart(c Coding) int {
 }
 
 // keyText returns the key, which is valid while the shard is locked.
-func (l *cell) keyText() string {
+func (l *slot) keyText() string {
 	if l.shape&large != 0 {
 		return l.entry().Key
 	}
 	return l.string(l.start(), l.key)
 }
 
-func (l *cell) secondaryText() string {
+func (l *slot) secondaryText() string {
 	if l.shape&large != 0 {
 		return l.entry().Secondary
 	}
@@ -141,32 +142,32 @@ func (l *cell) secondaryText() string {
 }
 
 // labels returns the labels of the key and of the surrogate keys.
-func (l *cell) labels() []uint64 {
+func (l *slot) labels() []uint64 {
 	if l.shape&large != 0 {
 		return l.entry().labels
 	}
 	return unsafe.Slice(&l.label, 1+int(l.tags))
 }
 
-func (l *cell) subject() subject { return subject{l.keyText(), l.labels(), l.mark, &l.checked} }
+func (l *slot) subject() subject { return subject{l.keyText(), l.labels(), l.generation, &l.checked} }
 
 // bytesTaken returns the cost of the slot in bytes.
-func (l *cell) bytesTaken() int64 { return int64(l.cost) * costUnit }
+func (l *slot) bytesTaken() int64 { return int64(l.cost) * costUnit }
 
 // expire makes the entry stale from a moment on. It reports whether the purge of that generation
 // did so; another purge may have been first.
-func (l *cell) soften(when time.Time, by Mark) bool {
-	if l.softened.CompareAndSwap(0, moment(when)) {
-		l.by.Store(uint64(by))
+func (l *slot) expire(when time.Time, by Mark) bool {
+	if l.expiredAt.CompareAndSwap(0, moment(when)) {
+		l.expiredBy.Store(uint64(by))
 	}
 	if l.shape&large != 0 {
 		l.entry().expire(when, by)
 	}
-	return l.by.Load() == uint64(by)
+	return l.expiredBy.Load() == uint64(by)
 }
 
 // countHit counts one use.
-func (l *cell) hit() uint64 {
+func (l *slot) countHit() uint64 {
 	if l.shape&large != 0 {
 		return l.entry().hits.Add(1)
 	}
@@ -175,23 +176,23 @@ func (l *cell) hit() uint64 {
 
 // freshness returns the policy, or the policy after a soft purge. The interned header holds its
 // periods.
-func (l *cell) freshness(c *common) cachepolicy.Entry {
+func (l *slot) freshness(c *interned) cachepolicy.Entry {
 	if l.shape&large != 0 {
 		return l.entry().Freshness()
 	}
-	return expired(l.policy(c), l.softened.Load())
+	return expired(l.policy(c), l.expiredAt.Load())
 }
 
-func (l *cell) policy(c *common) cachepolicy.Entry {
+func (l *slot) policy(c *interned) cachepolicy.Entry {
 	p := c.policy
 	p.Stored, p.Age, p.Lifetime = timeOf(l.stored), l.age, l.lifetime
 	return p
 }
 
 // expired returns a policy after a soft purge at a time in nanoseconds, if there was one.
-func expired(p cachepolicy.Entry, softened int64) cachepolicy.Entry {
-	if softened == 0 {
+func expired(p cachepolicy.Entry, expiredAt int64) cachepolicy.Entry {
+	if expiredAt == 0 {
 		return p
 	}
-	return p.Expired(time.Unix(0, softened))
+	return p.Expired(time.Unix(0, expiredAt))
 }

@@ -3,53 +3,53 @@ package cache
 import "unsafe"
 
 // A decodedSlot is an entry decoded from a slot, with the values that it points to.
-type unpacked struct {
+type decodedSlot struct {
 	entry    Entry
 	head     Head
 	variants [3]Variant
-	place    notes
+	spans    spanReader
 }
 
 // A spanReader reads the spans of a slot.
-type notes struct {
+type spanReader struct {
 	decoder
 	text string
 }
 
 // decode returns the entry of a slot: a copy, except for the interned header, which does not
 // change. For a heap slot it returns the entry itself.
-func (l *cell) unpack(k *commons) *Entry {
+func (l *slot) decode(k *internTable) *Entry {
 	if l.shape&large != 0 {
 		return l.entry()
 	}
 	buf := append([]byte(nil), l.bytes(l.start(), uint16(l.end()-l.start()))...)
-	u := &unpacked{}
-	c := l.commonOf(k, buf)
+	u := &decodedSlot{}
+	c := l.internedOf(k, buf)
 	text, rest := buf[:l.text:l.text], buf[l.text:]
-	u.place = notes{decoder{b: rest[:l.notes:l.notes]}, unsafe.String(unsafe.SliceData(text), len(text))}
+	u.spans = spanReader{decoder{b: rest[:l.spans:l.spans]}, unsafe.String(unsafe.SliceData(text), len(text))}
 	u.describe(l, c)
-	u.bodies(l, rest[l.notes+l.ownCommon:])
+	u.bodies(l, rest[l.spans+l.ownHeader:])
 	return &u.entry
 }
 
 // internedOf returns the interned header of a slot, or the slot's own, which is in buf, a copy of
 // the content after the labels.
-func (l *cell) commonOf(k *commons, buf []byte) *common {
-	if l.common != 0 {
-		return k.of(l.common)
+func (l *slot) internedOf(k *internTable, buf []byte) *interned {
+	if l.interned != 0 {
+		return k.of(l.interned)
 	}
-	off := l.text + l.notes
-	return parseCommon(buf[off : off+l.ownCommon : off+l.ownCommon])
+	off := l.text + l.spans
+	return parseInterned(buf[off : off+l.ownHeader : off+l.ownHeader])
 }
 
-func (u *unpacked) describe(l *cell, c *common) {
-	e, n := &u.entry, &u.place
-	e.id, e.mark, e.cost = l.id, l.mark, l.bytesTaken()
+func (u *decodedSlot) describe(l *slot, c *interned) {
+	e, n := &u.entry, &u.spans
+	e.id, e.generation, e.cost = l.id, l.generation, l.bytesTaken()
 	e.labels = append(e.few[:0], l.labels()...)
 	e.checked.Store(l.checked.Load())
 	e.hits.Store(l.hits.Load())
-	e.softened.Store(l.softened.Load())
-	e.by.Store(l.by.Load())
+	e.expiredAt.Store(l.expiredAt.Load())
+	e.expiredBy.Store(l.expiredBy.Load())
 	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
 	e.Policy = l.policy(c)
 	if l.shape&withHead != 0 {
@@ -70,19 +70,19 @@ func (u *unpacked) describe(l *cell, c *common) {
 }
 
 // headOf returns the head of an entry; lines begins with its own lines.
-func (l *cell) headOf(c *common, lines []byte) Head {
+func (l *slot) headOf(c *interned, lines []byte) Head {
 	h := c.head
 	h.Own, h.OwnBody, h.Paints = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
 	return h
 }
 
 // string reads a span, and returns its text.
-func (n *notes) string() string {
+func (n *spanReader) string() string {
 	off, size := n.uint(), n.uint()
 	return n.text[off : off+size]
 }
 
-func (n *notes) fields(shared *decoder) []Field {
+func (n *spanReader) fields(shared *decoder) []Field {
 	count := shared.count()
 	if count == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (n *notes) fields(shared *decoder) []Field {
 	return list
 }
 
-func (u *unpacked) bodies(l *cell, b []byte) {
+func (u *decodedSlot) bodies(l *slot, b []byte) {
 	e := &u.entry
 	for i := range e.variants {
 		c, v := Coding(i), &u.variants[i]
@@ -108,7 +108,7 @@ func (u *unpacked) bodies(l *cell, b []byte) {
 		}
 		end := l.body[c]
 		v.Body, b = b[:end:end], b[end:]
-		if v.ETag = u.place.text[l.tag : l.tag+l.tagLen]; c != Identity {
+		if v.ETag = u.spans.text[l.tag : l.tag+l.tagLen]; c != Identity {
 			v.ETag = Suffixed(v.ETag, c.String())
 		}
 		e.variants[c] = v
