@@ -9,7 +9,8 @@ import (
 
 // A preference is a member of Accept, Accept-Encoding or Accept-Language (RFC 9110, section 12.5).
 type preference struct {
-	// media range, coding or language in lower case, with its parameters as the client sent them
+	// value is a media range, coding or language in lower case, with its parameters as the client
+	// sent them.
 	value  string
 	weight int // in thousandths
 }

@@ -29,27 +29,27 @@ func (e Entry) AgeTold(h http.Header, now time.Time) time.Duration {
 // (RFC 9213; the W3C Note "Edge Architecture"). Of repeated values the longest counts. now replaces
 // a missing Date.
 func LongestLife(h http.Header, now time.Time) time.Duration {
-	life, guessed := time.Duration(0), len(h["Cache-Control"])+len(h["Expires"]) == 0
+	freshFor, guessed := time.Duration(0), len(h["Cache-Control"])+len(h["Expires"]) == 0
 	for name, lines := range h {
 		if name != "Surrogate-Control" && name != "Cache-Control" && !strings.HasSuffix(name, "-Cache-Control") {
 			continue
 		}
 		named, ok := longestExplicit(lines)
-		life = max(life, named)
+		freshFor = max(freshFor, named)
 		guessed = guessed || !ok && (name != "Cache-Control" || len(h["Expires"]) == 0)
 	}
 	for _, expires := range h["Expires"] {
-		life = max(life, untilExpires([]string{expires}, date(h, now), now))
+		freshFor = max(freshFor, untilExpires([]string{expires}, date(h, now), now))
 	}
 	if guessed {
-		life = max(life, longestHeuristic(h, now))
+		freshFor = max(freshFor, longestHeuristic(h, now))
 	}
-	return life
+	return freshFor
 }
 
 // longestExplicit returns the longest freshness lifetime in the lines of a field. ok is false if
 // some cache finds no lifetime in them and may use a heuristic.
-func longestExplicit(lines []string) (life time.Duration, ok bool) {
+func longestExplicit(lines []string) (freshFor time.Duration, ok bool) {
 	for _, rest := range lines {
 		for closed := true; rest != "" && closed; {
 			var name, arg string
@@ -61,10 +61,10 @@ func longestExplicit(lines []string) (life time.Duration, ok bool) {
 			arg, _, _ = strings.Cut(arg, ";")
 			arg, _, _ = strings.Cut(arg, "+")
 			named, _ := deltaSeconds(trim(arg))
-			life = max(life, named)
+			freshFor = max(freshFor, named)
 		}
 	}
-	return life, ok
+	return freshFor, ok
 }
 
 // longestHeuristic returns a fifth of the time since Last-Modified. Most caches use a tenth (RFC
@@ -75,6 +75,6 @@ func longestHeuristic(h http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	fifth := max(date(h, now).Sub(modified), 0) / 5
-	// an Age is in whole seconds
+	// An Age is in whole seconds.
 	return min((fifth + time.Second - 1).Truncate(time.Second), MaxDelta)
 }

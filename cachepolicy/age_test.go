@@ -99,8 +99,8 @@ func FuzzAgeTold(f *testing.F) {
 			if e := NewEntry(200, h, now, now); e.Fresh(now) {
 				t.Fatalf("%v is fresh for %v", h, e.TTL(now))
 			}
-			if life, _ := Lifetime(200, h, now); life > LongestLife(h, now) {
-				t.Fatalf("the lifetime of %v is %v, and LongestLife is %v", h, life, LongestLife(h, now))
+			if freshFor, _ := Lifetime(200, h, now); freshFor > LongestLife(h, now) {
+				t.Fatalf("the lifetime of %v is %v, and LongestLife is %v", h, freshFor, LongestLife(h, now))
 			}
 		}
 	})

@@ -13,21 +13,21 @@ import (
 type Directives struct {
 	MaxAge, SMaxage                    time.Duration
 	StaleWhileRevalidate, StaleIfError time.Duration // RFC 5861
-	// of requests; max-stale without a value is MaxDelta
+	// MaxStale and MinFresh are directives of requests. max-stale without a value is MaxDelta.
 	MaxStale, MinFresh time.Duration
 
 	HasMaxAge, HasSMaxage                    bool
 	HasStaleWhileRevalidate, HasStaleIfError bool
 	HasMaxStale, HasMinFresh                 bool
 
-	// NoCache and Private apply to the whole response, not only to the fields below
+	// NoCache and Private apply to the whole response, not only to the fields below.
 	NoStore, NoCache, Private, Public bool
 	MustRevalidate, ProxyRevalidate   bool
 	MustUnderstand, NoTransform       bool
 	Immutable                         bool // RFC 8246
 	OnlyIfCached                      bool // of requests
 
-	// of no-cache="field" and private="field", in the form of http.CanonicalHeaderKey
+	// The fields of no-cache="field" and private="field" have the form of http.CanonicalHeaderKey.
 	NoCacheFields, PrivateFields []string
 }
 

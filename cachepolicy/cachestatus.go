@@ -88,7 +88,8 @@ func appendString(dst []byte, s string) []byte {
 }
 
 const (
-	// members of other caches that are passed on, those nearest to this cache
+	// maxUpstreamMembers is how many members of other caches are passed on, those nearest to this
+	// cache.
 	maxUpstreamMembers = 4
 	maxUpstreamBytes   = 512 // length of these members in bytes
 )

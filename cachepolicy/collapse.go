@@ -49,7 +49,8 @@ func sharedFailure(status int, h http.Header) bool {
 type Collapsed struct {
 	Sharing Sharing
 	Entry   Entry
-	// secondary keys (VaryKey, VaryLanguageKey) under which the cache would find it
+	// Variants are the secondary keys (VaryKey, VaryLanguageKey) under which the cache would find
+	// it.
 	Variants []string
 }
 

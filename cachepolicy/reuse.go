@@ -13,14 +13,15 @@ const MaxStaleWhenLost = 24 * time.Hour
 // holds no header fields.
 type Entry struct {
 	Stored time.Time // when the response arrived, or was last confirmed
-	// at that time: corrected_initial_age (RFC 9111, section 4.2.3)
+	// Age is the corrected_initial_age at that time (RFC 9111, section 4.2.3).
 	Age                  time.Duration
 	Lifetime             time.Duration // freshness lifetime, from an age of zero
 	StaleWhileRevalidate time.Duration // RFC 5861, section 3, from the end of Lifetime
 	StaleIfError         time.Duration // RFC 5861, section 4, from the end of Lifetime
-	// while the origin is disconnected (RFC 9111, section 4.2.4), from the end of Lifetime
+	// StaleWhenLost applies while the origin is disconnected (RFC 9111, section 4.2.4), from the
+	// end of Lifetime.
 	StaleWhenLost time.Duration
-	// never serve stale: must-revalidate, proxy-revalidate, s-maxage
+	// MustRevalidate forbids stale use: must-revalidate, proxy-revalidate or s-maxage.
 	MustRevalidate bool
 	NoCache        bool // never serve without revalidation
 	Heuristic      bool // no explicit freshness lifetime (RFC 9111, section 4.2.2)
@@ -32,11 +33,11 @@ type Entry struct {
 // arrived at responseTime.
 func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
 	d, targeted := AnswerDirectives(h)
-	life, _ := lifetime(d, targeted, status, h, responseTime)
+	freshFor, _ := lifetime(d, targeted, status, h, responseTime)
 	e := Entry{
 		Stored:               responseTime,
 		Age:                  initialAge(h, requestTime, responseTime),
-		Lifetime:             life,
+		Lifetime:             freshFor,
 		StaleWhileRevalidate: d.StaleWhileRevalidate,
 		StaleIfError:         d.StaleIfError,
 		StaleWhenLost:        MaxStaleWhenLost,
@@ -78,7 +79,7 @@ func (e Entry) Expired(now time.Time) Entry {
 type Verdict uint8
 
 const (
-	// contact the origin first; if that fails, see MayServeStale
+	// Revalidate means to contact the origin first, and if that fails, to see MayServeStale.
 	Revalidate           Verdict = iota
 	StaleWhileRevalidate         // serve it, and revalidate it in the background
 	Fresh                        // serve it

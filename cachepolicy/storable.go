@@ -26,7 +26,7 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	case personal(r, d, targeted, h):
 		return false
 	case !explicit && len(h["Set-Cookie"]) > 0:
-		// with a heuristic lifetime, the origin did not consider caches when it set the cookie
+		// With a heuristic lifetime, the origin did not consider caches when it set the cookie.
 		return false
 	}
 	return reusable(d, targeted, status, h, now)
@@ -61,12 +61,12 @@ func forbidsStoring(d Directives, status int) bool {
 // reusable reports whether a stored response could ever answer a request: while fresh, stale under
 // RFC 5861, or confirmed by means of its validator.
 func reusable(d Directives, targeted bool, status int, h http.Header, now time.Time) bool {
-	life, known := lifetime(d, targeted, status, h, now)
+	freshFor, known := lifetime(d, targeted, status, h, now)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
 	case d.NoCache: // never without revalidation
 		return hasValidator(h)
-	case known && life > 0:
+	case known && freshFor > 0:
 		return true
 	case explicit && !neverStale(d) && (d.StaleWhileRevalidate > 0 || d.StaleIfError > 0):
 		return true

@@ -113,7 +113,7 @@ func (d *Directives) setSurrogate(name, arg string) {
 	case "no-store":
 		d.NoStore = true
 	case "max-age":
-		life, _, _ := strings.Cut(arg, "+")
-		setShorter(&d.MaxAge, &d.HasMaxAge, life)
+		freshFor, _, _ := strings.Cut(arg, "+")
+		setShorter(&d.MaxAge, &d.HasMaxAge, freshFor)
 	}
 }

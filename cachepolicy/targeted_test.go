@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnswerDirectives(t *testing.T) {
-	life := func(d time.Duration) Directives { return Directives{HasMaxAge: true, MaxAge: d} }
+	maxAge := func(d time.Duration) Directives { return Directives{HasMaxAge: true, MaxAge: d} }
 	const general = "Cache-Control: max-age=10"
 	for _, c := range []struct {
 		name     string
@@ -18,10 +18,10 @@ func TestAnswerDirectives(t *testing.T) {
 		targeted bool
 	}{
 		{"no field", fields(), Directives{}, false},
-		{"Cache-Control", fields(general), life(10 * time.Second), false},
-		{"CDN-Cache-Control", fields(general, "CDN-Cache-Control: max-age=60"), life(time.Minute), true},
-		{"our own field wins, RFC 9213 section 2.2", fields("CDN-Cache-Control: max-age=60", "Iconedge-Cache-Control: max-age=5"), life(5 * time.Second), true},
-		{"a targeted field overrides no-store of Cache-Control", fields("Cache-Control: no-store", "CDN-Cache-Control: max-age=60"), life(time.Minute), true},
+		{"Cache-Control", fields(general), maxAge(10 * time.Second), false},
+		{"CDN-Cache-Control", fields(general, "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
+		{"our own field wins, RFC 9213 section 2.2", fields("CDN-Cache-Control: max-age=60", "Iconedge-Cache-Control: max-age=5"), maxAge(5 * time.Second), true},
+		{"a targeted field overrides no-store of Cache-Control", fields("Cache-Control: no-store", "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
 		{"every kind of member", fields(`CDN-Cache-Control: no-store, public, s-maxage=3, stale-if-error=4, no-cache="a, b", private=c`),
 			Directives{NoStore: true, Public: true, HasSMaxage: true, SMaxage: 3 * time.Second, HasStaleIfError: true, StaleIfError: 4 * time.Second,
 				NoCacheFields: []string{"A", "B"}, PrivateFields: []string{"C"}}, true},
@@ -29,32 +29,32 @@ func TestAnswerDirectives(t *testing.T) {
 			Directives{HasMaxAge: true, MaxAge: time.Minute, MustRevalidate: true}, true},
 		{"parameters are ignored, section 2.1", fields("CDN-Cache-Control: max-age=60;a=1, no-cache;b"),
 			Directives{HasMaxAge: true, MaxAge: time.Minute, NoCache: true}, true},
-		{"a member that is false", fields("CDN-Cache-Control: no-store=?0, max-age=60"), life(time.Minute), true},
-		{"a max-age of another type", fields(`CDN-Cache-Control: max-age="60"`), life(0), true},
-		{"a fraction", fields("CDN-Cache-Control: max-age=60.5"), life(0), true},
-		{"a max-age without a number", fields("CDN-Cache-Control: max-age"), life(0), true},
-		{"a negative number", fields("CDN-Cache-Control: max-age=-60"), life(0), true},
-		{"overflow, RFC 9111 section 1.2.2", fields("CDN-Cache-Control: max-age=99999999999"), life(MaxDelta), true},
+		{"a member that is false", fields("CDN-Cache-Control: no-store=?0, max-age=60"), maxAge(time.Minute), true},
+		{"a max-age of another type", fields(`CDN-Cache-Control: max-age="60"`), maxAge(0), true},
+		{"a fraction", fields("CDN-Cache-Control: max-age=60.5"), maxAge(0), true},
+		{"a max-age without a number", fields("CDN-Cache-Control: max-age"), maxAge(0), true},
+		{"a negative number", fields("CDN-Cache-Control: max-age=-60"), maxAge(0), true},
+		{"overflow, RFC 9111 section 1.2.2", fields("CDN-Cache-Control: max-age=99999999999"), maxAge(MaxDelta), true},
 		{"an inner list in place of fields", fields(`CDN-Cache-Control: no-cache=("a" "b")`), Directives{NoCache: true}, true},
 		{"only unknown members", fields(general, "CDN-Cache-Control: x"), Directives{}, true},
-		{"an empty field is ignored, section 2.1", fields(general, "CDN-Cache-Control: "), life(10 * time.Second), false},
-		{"a malformed field is ignored entirely, section 2.1", fields(general, "CDN-Cache-Control: no-store, max-age=60,"), life(10 * time.Second), false},
-		{"names are case-sensitive", fields(general, "CDN-Cache-Control: Max-Age=60"), life(10 * time.Second), false},
-		{"the next field after a malformed one", fields("Iconedge-Cache-Control: (", "CDN-Cache-Control: max-age=60"), life(time.Minute), true},
+		{"an empty field is ignored, section 2.1", fields(general, "CDN-Cache-Control: "), maxAge(10 * time.Second), false},
+		{"a malformed field is ignored entirely, section 2.1", fields(general, "CDN-Cache-Control: no-store, max-age=60,"), maxAge(10 * time.Second), false},
+		{"names are case-sensitive", fields(general, "CDN-Cache-Control: Max-Age=60"), maxAge(10 * time.Second), false},
+		{"the next field after a malformed one", fields("Iconedge-Cache-Control: (", "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
 
-		{"Surrogate-Control", fields(general, "Surrogate-Control: max-age=60"), life(time.Minute), true},
-		{"Surrogate-Control after the targeted fields", fields("Surrogate-Control: max-age=60", "CDN-Cache-Control: max-age=5"), life(5 * time.Second), true},
+		{"Surrogate-Control", fields(general, "Surrogate-Control: max-age=60"), maxAge(time.Minute), true},
+		{"Surrogate-Control after the targeted fields", fields("Surrogate-Control: max-age=60", "CDN-Cache-Control: max-age=5"), maxAge(5 * time.Second), true},
 		{"no-store in Surrogate-Control", fields(general, "Surrogate-Control: no-store"), Directives{NoStore: true}, true},
-		{"targeted at us by name", fields("Cache-Control: no-store", "Surrogate-Control: max-age=60;iconedge"), life(time.Minute), true},
-		{"for us and for all caches", fields("Surrogate-Control: max-age=5;iconedge, max-age=60, max-age=70;x"), life(5 * time.Second), true},
-		{"for other caches", fields(general, "Surrogate-Control: max-age=60;x, no-store; y"), life(10 * time.Second), false},
-		{"another use of Surrogate-Control", fields(general, `Surrogate-Control: content="ESI/1.0, max-age=60"`), life(10 * time.Second), false},
-		{"another use beside max-age", fields(`Surrogate-Control: content="ESI/1.0", foobar, MaX-aGe=60`), life(time.Minute), true},
-		{"the time to serve stale is ignored", fields("Surrogate-Control: max-age=60+600;iconedge"), life(time.Minute), true},
-		{"the shorter of two", fields("Surrogate-Control: max-age=60", "Surrogate-Control: max-age=5"), life(5 * time.Second), true},
-		{"Surrogate-Control without a number", fields("Surrogate-Control: max-age;iconedge"), life(0), true},
-		{"spaces around =", fields("Surrogate-Control: max-age = 60"), life(0), true},
-		{"too large", fields("Surrogate-Control: max-age=99999999999"), life(MaxDelta), true},
+		{"targeted at us by name", fields("Cache-Control: no-store", "Surrogate-Control: max-age=60;iconedge"), maxAge(time.Minute), true},
+		{"for us and for all caches", fields("Surrogate-Control: max-age=5;iconedge, max-age=60, max-age=70;x"), maxAge(5 * time.Second), true},
+		{"for other caches", fields(general, "Surrogate-Control: max-age=60;x, no-store; y"), maxAge(10 * time.Second), false},
+		{"another use of Surrogate-Control", fields(general, `Surrogate-Control: content="ESI/1.0, max-age=60"`), maxAge(10 * time.Second), false},
+		{"another use beside max-age", fields(`Surrogate-Control: content="ESI/1.0", foobar, MaX-aGe=60`), maxAge(time.Minute), true},
+		{"the time to serve stale is ignored", fields("Surrogate-Control: max-age=60+600;iconedge"), maxAge(time.Minute), true},
+		{"the shorter of two", fields("Surrogate-Control: max-age=60", "Surrogate-Control: max-age=5"), maxAge(5 * time.Second), true},
+		{"Surrogate-Control without a number", fields("Surrogate-Control: max-age;iconedge"), maxAge(0), true},
+		{"spaces around =", fields("Surrogate-Control: max-age = 60"), maxAge(0), true},
+		{"too large", fields("Surrogate-Control: max-age=99999999999"), maxAge(MaxDelta), true},
 		{"a quote without an end may hide any directive", fields(`Surrogate-Control: x="max-age=60`), Directives{NoStore: true}, true},
 	} {
 		got, targeted := AnswerDirectives(c.h)

@@ -23,13 +23,13 @@ func (t lruItem) is(l *slot) bool { return l != nil && t == lruItemOf(l.id, l.co
 // value of the same hash too, because an update in place would not evict others. If too many bytes
 // are pending, it waits until ristretto has processed its queue, so that the ceiling holds. With a
 // zero item it only removes.
-func (c *Cache) admit(hash uint64, t lruItem, instead []uint64) {
+func (c *Cache) admit(hash uint64, t lruItem, replaced []uint64) {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.closed {
 		return
 	}
-	for _, old := range instead {
+	for _, old := range replaced {
 		if old != hash {
 			c.lru.Del(old)
 		}

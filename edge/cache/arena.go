@@ -12,12 +12,12 @@ const (
 	maxSlot = 32 << 10
 	minSlab = 32 << 10
 	maxSlab = 1 << 20
-	// The ceiling divides into so many slabs, within the bounds above.
-	slabsInAll = 1 << 10
+	// The slab size is the ceiling divided by targetSlabs, within the bounds above.
+	targetSlabs = 1 << 10
 	// There are 32 slot sizes between two powers of two; up to 1,024 bytes they are all multiples
 	// of 16.
-	finer   = 32
-	classes = finer*7 + 1
+	sizesPerDoubling = 32
+	classes          = sizesPerDoubling*7 + 1
 )
 
 // An arena holds memory that the garbage collector does not scan. Its slabs are divided into slots
@@ -36,9 +36,9 @@ type arena struct {
 	open  [classes]*slab // lists of slabs with free slots, by class
 	holes [classes]int   // free slots that were in use before, by class
 
-	taken     atomic.Int64 // bytes of slots that have been in use: these are resident
-	waste     atomic.Int64 // free bytes among them
-	emptiable atomic.Int64 // bytes of slabs that compaction would release
+	taken       atomic.Int64 // bytes of slots that have been in use: these are resident
+	waste       atomic.Int64 // free bytes among them
+	compactable atomic.Int64 // bytes of slabs that compaction would release
 }
 
 // A slab is a region of memory that is divided into slots from its start, as they are needed.
@@ -48,7 +48,7 @@ type slab struct {
 	class        int
 	size, room   int // of a slot, and number of slots
 	carved, live int // slots that have been in use, and that are in use
-	// one more than the offset of the first free slot among those carved; 0: none
+	// One more than the offset of the first free slot among those carved; 0 means none.
 	free               uint32
 	listed, evacuating bool
 	next, before       *slab
@@ -72,7 +72,7 @@ type hole struct {
 // init prepares an arena for a ceiling of most bytes.
 func (a *arena) init(most int64) {
 	a.slabSize = minSlab
-	for a.slabSize < maxSlab && int64(a.slabSize) < most/slabsInAll {
+	for a.slabSize < maxSlab && int64(a.slabSize) < most/targetSlabs {
 		a.slabSize *= 2
 	}
 	a.slabs = make([]*slab, 1)
@@ -86,7 +86,7 @@ func (a *arena) largest() int { return min(maxSlot, a.slabSize/4) }
 func classOf(n int) (class, size int) {
 	shift := max(4, bits.Len(uint(n-1))-6)
 	units := (n + 1<<shift - 1) >> shift
-	return (shift-4)*finer + units, units << shift
+	return (shift-4)*sizesPerDoubling + units, units << shift
 }
 
 // alloc allocates a slot of at least n bytes, whose content is arbitrary. ok is false if the system
@@ -173,11 +173,11 @@ func (a *arena) free(r ref) {
 	}
 }
 
-// removeHoles subtracts n from the holes of a class, and updates emptiable.
+// removeHoles subtracts n from the holes of a class, and updates compactable.
 func (a *arena) removeHoles(class, n int) {
 	before := a.reclaimable(class)
 	a.holes[class] -= n
-	a.emptiable.Add(a.reclaimable(class) - before)
+	a.compactable.Add(a.reclaimable(class) - before)
 }
 
 func (a *arena) reclaimable(class int) int64 {
@@ -187,8 +187,8 @@ func (a *arena) reclaimable(class int) int64 {
 
 // classSize returns the size of the slots of a class.
 func classSize(class int) int {
-	shift := max(0, (class-1)/finer-1)
-	return (class - shift*finer) << (shift + 4)
+	shift := max(0, (class-1)/sizesPerDoubling-1)
+	return (class - shift*sizesPerDoubling) << (shift + 4)
 }
 
 // remove releases an empty slab to the system.

@@ -10,7 +10,7 @@ func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n <= maxSlot; n++ {
 		class, size := classOf(n)
-		if size < n || class < last || class >= classes || classSize(class) != size || n > 512 && size-n > n/finer || size%costUnit != 0 {
+		if size < n || class < last || class >= classes || classSize(class) != size || n > 512 && size-n > n/sizesPerDoubling || size%costUnit != 0 {
 			t.Fatalf("%d bytes get a slot of %d bytes, of class %d with size %d", n, size, class, classSize(class))
 		}
 		last = class
@@ -42,7 +42,7 @@ func (m model) check(t *testing.T, a *arena) {
 	if got := int(a.taken.Load() - a.waste.Load()); got != used || live != used || slabs*a.slabSize < used {
 		t.Fatalf("%d bytes are counted as used, and %d in %d slabs; want %d", got, live, slabs, used)
 	}
-	if n := a.emptiable.Load(); n < 0 || n > a.waste.Load() {
+	if n := a.compactable.Load(); n < 0 || n > a.waste.Load() {
 		t.Fatalf("%d bytes are reclaimable, but only %d are wasted", n, a.waste.Load())
 	}
 }
@@ -85,7 +85,7 @@ func TestArena(t *testing.T) {
 	for r := range slots {
 		a.free(r)
 	}
-	if n := a.taken.Load(); n != 0 || a.waste.Load() != 0 || a.emptiable.Load() != 0 || len(a.spare) != len(a.slabs)-1 {
+	if n := a.taken.Load(); n != 0 || a.waste.Load() != 0 || a.compactable.Load() != 0 || len(a.spare) != len(a.slabs)-1 {
 		t.Errorf("after all slots were freed %d bytes are taken, and %d of %d slabs are released", n, len(a.spare), len(a.slabs)-1)
 	}
 }
@@ -102,7 +102,7 @@ func moved(t *testing.T, a *arena, slots model) model {
 		after[r] = b
 	}
 	a.endEvacuation()
-	if n := a.emptiable.Load(); n != 0 {
+	if n := a.compactable.Load(); n != 0 {
 		t.Errorf("after compaction %d bytes are reclaimable", n)
 	}
 	return after

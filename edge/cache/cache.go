@@ -24,12 +24,13 @@ import (
 )
 
 const (
-	// expected bytes of an entry, which determine the number of frequency counters
+	// meanEntry is the expected size of an entry, which determines the number of frequency
+	// counters.
 	meanEntry = 2 << 10
-	// The recency window may hold 1/16 of the ceiling. As much may wait for ristretto, and as much
-	// for the disk.
+	// The recency window may hold 1/windowPart of the ceiling. As much may wait for ristretto, and
+	// as much for the disk.
 	windowPart = 16
-	lossPart   = 32 // holes between slots may take 1/32 of the ceiling before slots are compacted
+	lossPart   = 32 // holes may take 1/lossPart of the ceiling before slots are compacted
 )
 
 // Options limit the size of a cache.
@@ -62,7 +63,7 @@ type Cache struct {
 	janitor       janitor
 
 	compacting sync.Mutex // taken before the lock of a shard
-	// locked while the cache closes, because ristretto does not allow writes then
+	// closing is locked while the cache closes, because ristretto does not allow writes then.
 	closing      sync.RWMutex
 	closed       bool
 	pendingBytes atomic.Int64 // bytes of entries in ristretto's queue
@@ -85,7 +86,7 @@ func New(o Options) (*Cache, error) {
 		c.shards[i].init(&c.arena, recent)
 	}
 	counters := countersFor(o.MaxBytes)
-	c.most = o.MaxBytes - 3*c.window.max - c.loss - shards*decodedMost*int64(recent) - sketch(counters)
+	c.most = o.MaxBytes - 3*c.window.max - c.loss - shards*decodedMost*int64(recent) - countersSize(counters)
 	lru, err := ristretto.NewCache(&ristretto.Config[uint64, lruItem]{
 		NumCounters:        counters,
 		MaxCost:            c.capacity(),
@@ -119,9 +120,9 @@ func countersFor(most int64) int64 {
 	return 13 << max(10, bits.Len64(uint64(10*most/meanEntry))-1) / 16
 }
 
-// sketch returns the size of these counters in bytes: four rows of four bits for each counter, and
-// the filter.
-func sketch(counters int64) int64 {
+// countersSize returns the size of these counters in bytes: four rows of four bits for each
+// counter, and the filter.
+func countersSize(counters int64) int64 {
 	return 2<<bits.Len64(uint64(counters-1)) + 1<<bits.Len64(uint64(counters*96/10-1))/8
 }
 
@@ -157,7 +158,8 @@ type Stats struct {
 	DiskEntries int64
 	DiskHits    uint64 // entries that were read back from disk
 	DiskErrors  uint64 // failed reads and writes, and damaged records
-	// entries that were not written, because the queue was full or they were too large
+	// DiskDropped counts entries that were not written, because the queue was full or they were too
+	// large.
 	DiskDropped uint64
 }
 
@@ -183,15 +185,15 @@ type seeds struct{ url, secondary, tag maphash.Seed }
 
 func newSeeds() seeds { return seeds{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()} }
 
-// labelOfURL returns the label of a key. Every entry has it besides the labels of its surrogate
+// labelOfKey returns the label of a key. Every entry has it besides the labels of its surrogate
 // keys.
-func (s *seeds) labelOfURL(key string) uint64 { return maphash.String(s.url, key) }
+func (s *seeds) labelOfKey(key string) uint64 { return maphash.String(s.url, key) }
 
 func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
 
 // labelsOf appends the labels of an entry: that of its key, and those of its surrogate keys.
 func (s *seeds) labelsOf(labels []uint64, key string, tags []string) []uint64 {
-	labels = append(labels, s.labelOfURL(key))
+	labels = append(labels, s.labelOfKey(key))
 	for _, t := range tags {
 		labels = append(labels, s.labelOfTag(t))
 	}

@@ -27,7 +27,7 @@ func entry(key, body string, tags ...string) *Entry {
 	return e
 }
 
-func TestStoredIsThereAtOnce(t *testing.T) {
+func TestPutIsVisibleAtOnce(t *testing.T) {
 	c := newTest(t, 64<<20)
 	for i := range 5000 {
 		key := fmt.Sprint("/mdi/icon-", i, ".svg")
@@ -159,11 +159,11 @@ func (s *shard) consistent(t *testing.T) {
 }
 
 // Under concurrent use counts stay correct, and no lookup returns an entry of another key.
-func TestEverythingAtOnce(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { everythingAtOnce(t, newTest(t, 1<<20)) })
+func TestConcurrentUse(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { concurrentUse(t, newTest(t, 1<<20)) })
 	t.Run("disk", func(t *testing.T) {
 		c := openTest(t, t.TempDir(), Options{DiskBytes: 4 << 20})
-		everythingAtOnce(t, c)
+		concurrentUse(t, c)
 		c = reopened(t, c)
 		for i := range 300 {
 			lookUp(t, c, fmt.Sprint("/", i), "0", "1", "2")
@@ -172,7 +172,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	})
 }
 
-func everythingAtOnce(t *testing.T, c *Cache) {
+func concurrentUse(t *testing.T, c *Cache) {
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -309,9 +309,9 @@ func TestReplace(t *testing.T) {
 	if !c.Replace(old, newer, c.Now()) || !c.Get("/a").Same(newer) {
 		t.Error("Replace of a stored entry failed")
 	}
-	asked := c.Now()
+	before := c.Now()
 	c.Purge(Purge{Keys: []string{"/a"}}, time.Now())
-	if c.Replace(newer, entry("/a", "late"), asked) || c.Get("/a") != nil {
+	if c.Replace(newer, entry("/a", "late"), before) || c.Get("/a") != nil {
 		t.Error("Replace of a purged entry succeeded")
 	}
 }

@@ -34,10 +34,11 @@ var (
 type Result struct {
 	Entry  *Entry // for the client whose request was sent; nil with Err
 	Common *Entry // for other clients, as it was or would be stored; nil: Entry
-	// the body while it arrives, which the entries lack; nil: the entries have it
+	// Stream is the body while it arrives, which the entries then lack. nil means that the entries
+	// have it.
 	Stream  *Spool
 	Sharing cachepolicy.Sharing // which of the waiting callers may have the result
-	// besides Common.Secondary, secondary keys under which the cache finds it
+	// Variants are the secondary keys under which the cache finds it, besides Common.Secondary.
 	Variants []string
 	Stored   bool  // it is in the cache
 	Found    bool  // no request was sent: the entry had been stored by then
@@ -50,7 +51,7 @@ func (r *Result) Collapsed() cachepolicy.Collapsed {
 	return cachepolicy.Collapsed{Sharing: r.Sharing, Entry: e.Freshness(), Variants: append([]string{e.Secondary}, r.Variants...)}
 }
 
-// ForOthers returns the entry for clients other than the one whose request was sent.
+// ForOthers returns the entry for clients whose request joined the fetch.
 func (r *Result) ForOthers() *Entry {
 	if r.Common != nil {
 		return r.Common
@@ -131,11 +132,13 @@ func (f *fetches) shard(key string) *fetchShard {
 // A Call describes one call of Join.
 type Call struct {
 	Key string // callers with the same key collapse
-	// the entry that the caller found, and may not use as it is; nil: none
+	// Stale is the entry that the caller found, and may not use as it is; nil means none.
 	Stale *Entry
-	// looks up an entry that the caller may use; runs while no other fetch of the key can begin
+	// Find looks up an entry that the caller may use. It runs while no other fetch of the key can
+	// begin.
 	Find func() *Entry
-	// whether the caller may have a result whose body is still arriving; nil: it may
+	// Usable reports whether the caller may have a result whose body is still arriving; nil means
+	// that it may.
 	Usable func(*Result) bool
 	Fetch  func() Result // sends the request; runs in a goroutine of its own
 
@@ -179,8 +182,8 @@ func (c *Call) failures() string {
 	return c.Key
 }
 
-// fetch sends the request. It stays joinable until its result is cached or its error recorded, so a later caller always finds
-// one of them.
+// fetch sends the request. It stays joinable until its result is cached or its error recorded, so a
+// later caller always finds one of them.
 func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
 	f.result = run(call.Fetch)
 	if f.result.Err != nil {
@@ -202,7 +205,7 @@ func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
 func run(fetch func() Result) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Result{Err: fmt.Errorf("asking for a key: panic: %v", p)}
+			r = Result{Err: fmt.Errorf("fetching a key: panic: %v", p)}
 		}
 	}()
 	return fetch()
@@ -250,7 +253,8 @@ func (c *Cache) Failed(key string, now time.Time) error {
 	return err
 }
 
-// MarkHitForPass sets or removes the hit-for-pass marker of a key: the last response was for one client alone, or it was not.
+// MarkHitForPass sets or removes the hit-for-pass marker of a key. A key has a marker if its last
+// response was for one client only.
 func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
 	s := c.fetches.shard(key)
 	s.mu.Lock()

@@ -58,7 +58,7 @@ func (a *arena) endEvacuation() {
 
 // compactIfWasteful compacts if that releases enough memory.
 func (c *Cache) compactIfWasteful() {
-	if c.arena.emptiable.Load() > c.loss {
+	if c.arena.compactable.Load() > c.loss {
 		c.compact()
 	}
 }
@@ -71,7 +71,7 @@ const smallCache = 4 << 10
 // janitor, so that no request waits for it.
 func (c *Cache) requestCompaction() {
 	switch {
-	case c.arena.emptiable.Load() <= c.loss:
+	case c.arena.compactable.Load() <= c.loss:
 	case c.counts.entries.Load() <= smallCache:
 		c.compact()
 	default:

@@ -20,10 +20,10 @@ func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *Entry {
 	if l.shape&large != 0 {
 		return l.entry()
 	}
-	if len(s.recent) == 0 || l.end() > decodedSize {
+	if len(s.decoded) == 0 || l.end() > decodedSize {
 		return c.decode(s, l, hash)
 	}
-	cached := &s.recent[hash%uint64(len(s.recent))]
+	cached := &s.decoded[hash%uint64(len(s.decoded))]
 	if e := cached.Load(); e != nil && e.id == l.id && e.expiredAt.Load() == l.expiredAt.Load() {
 		return e
 	}
@@ -34,10 +34,10 @@ func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *Entry {
 
 // forgetDecoded removes the decoded entry of a slot that is freed.
 func (s *shard) forgetDecoded(hash, id uint64) {
-	if len(s.recent) == 0 {
+	if len(s.decoded) == 0 {
 		return
 	}
-	cached := &s.recent[hash%uint64(len(s.recent))]
+	cached := &s.decoded[hash%uint64(len(s.decoded))]
 	if e := cached.Load(); e != nil && e.id == id {
 		cached.Store(nil)
 	}

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxSegment = 64 << 20
-	// the tier has at least so many segments; when it is full, it loses the oldest one
+	// A full tier has at least minSegments segments, because it loses the oldest one at once.
 	minSegments  = 8
 	maxQueued    = 1 << 10 // entries that wait to be written
 	tagsInRecord = 1 << 12
@@ -29,7 +29,7 @@ type disk struct {
 	seeds         *seeds
 	invalidations *invalidations
 	lock          *os.File
-	// reports whether memory has another entry in place of this one
+	// newer reports whether memory has another entry in place of e.
 	newer    func(e *Entry) bool
 	queue    chan writeJob
 	queued   atomic.Int64 // bytes

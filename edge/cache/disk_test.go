@@ -39,7 +39,7 @@ func reopened(t *testing.T, c *Cache) *Cache {
 	return next
 }
 
-// crashed opens a cache in a copy of the folder of one that was not closed.
+// crashed opens a cache in a copy of the folder of a cache that was not closed.
 func crashed(t *testing.T, c *Cache) *Cache {
 	t.Helper()
 	c.disk.flush()
@@ -225,7 +225,7 @@ func TestRestored(t *testing.T) {
 }
 
 // An evicted entry is found on disk unless it was replaced or dropped.
-func TestWhatFallsOut(t *testing.T) {
+func TestEvictedToDisk(t *testing.T) {
 	const entries = 2000
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	for version := range 2 {
@@ -293,7 +293,7 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 
 // An entry that is written to disk after a newer one replaced it is not found when the newer one is
 // gone.
-func TestFallingOutLate(t *testing.T) {
+func TestLateEviction(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	older, newer := entry("/a", "old"), entry("/a", "new")
@@ -434,7 +434,7 @@ func TestDropOnDisk(t *testing.T) {
 }
 
 // Dropped entries on disk are not found after their invalidations were discarded.
-func TestForgottenInvalidationsOnDisk(t *testing.T) {
+func TestDiscardedInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	c.Put(entry("/dropped", "a", "tag 1"), c.Now())
@@ -486,7 +486,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-func TestOneProcessAlone(t *testing.T) {
+func TestOneProcessPerFolder(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{})
 	t.Cleanup(c.Close)
 	if other, err := New(Options{MaxBytes: 1 << 20, Dir: c.disk.dir, DiskBytes: 1 << 20}); err == nil {

@@ -8,10 +8,10 @@ type location struct {
 	segment *segment
 	off     uint32
 	size    uint32
-	// at which its request began
+	// The generation is that at which the entry's request began.
 	generation Mark
-	// When a soft purge made it stale, in nanoseconds. 0: none did; 1: it was stale when it was
-	// written.
+	// expiredAt is the time of the soft purge that made it stale, in nanoseconds. 0 means that none
+	// did, 1 that it was stale when it was written.
 	expiredAt int64
 	labels    []uint64 // of its key and surrogate keys
 	keys      []uint64 // of a variant: the hash of its own secondary key, then those of its aliases
@@ -23,11 +23,13 @@ type location struct {
 // shows by which names the variants differ.
 type diskIndex struct {
 	at map[uint64]indexed
-	// usable locations of variants by the label of their key, the least recently used first
+	// variants are the usable locations of variants by the label of their key, the least recently
+	// used first.
 	variants map[uint64][]*location
 	live     int64 // number of usable locations
 }
 
+// An indexed location is the value of a diskIndex under one hash.
 type indexed struct {
 	location *location
 	hidden   bool // memory has newer entries of the key

@@ -34,7 +34,7 @@ func (d *disk) affectsNothing(p *Purge) bool {
 	}
 	mentioned := false
 	inBatches(d.mu.RLocker(), values(p.Keys), func(key string) {
-		mentioned = mentioned || d.index.hasKey(d.seeds.labelOfURL(key))
+		mentioned = mentioned || d.index.hasKey(d.seeds.labelOfKey(key))
 	})
 	return !mentioned
 }
@@ -56,16 +56,17 @@ func (d *disk) appendPurge(p *Purge, generation Mark, now time.Time) error {
 
 // purge applies a recorded purge to the records on disk. It returns how many of the affected
 // entries are not in memory; inMemory are the locations of those that are.
-func (d *disk) purge(p *Purge, s *purgeSpec, generation Mark, known []*location) (n int) {
+func (d *disk) purge(p *Purge, s *purgeSpec, generation Mark, inMemory []*location) (n int) {
 	matching := d.matching(p, s)
-	inBatches(&d.mu, values(known), func(p *location) { d.purgeLocation(p, s) })
+	inBatches(&d.mu, values(inMemory), func(p *location) { d.purgeLocation(p, s) })
 	inBatches(&d.mu, values(matching), func(p *location) {
 		if p.generation < generation && d.purgeLocation(p, s) {
 			n++
 		}
 	})
 	if !s.soft {
-		inBatches(&d.mu, values(s.labels), d.index.clear) // those of surrogate keys are at no place
+		// the index has no labels of surrogate keys
+		inBatches(&d.mu, values(s.labels), d.index.clear)
 	}
 	return n
 }

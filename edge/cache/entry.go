@@ -26,7 +26,7 @@ type Entry struct {
 	ContentType []byte
 	Date        []byte  // the value of the Date field
 	Fields      []Field // sent with every response, whatever its coding
-	// sent besides with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
+	// Missing fields are sent only with a body: a 304 leaves them out (RFC 9110, section 15.4.5).
 	Missing      []Field
 	LastModified time.Time // zero: unknown
 	Validator    string    // the origin's own ETag, for revalidation
@@ -45,11 +45,11 @@ type Entry struct {
 
 // stored has the fields that an entry gets when it is stored.
 type stored struct {
-	id         uint64   // 0: it was never stored
-	home       *Cache   // the cache that stores it
-	generation Mark     // at which its request began
-	labels     []uint64 // of Key and Tags
-	few        [4]uint64
+	id         uint64        // 0: it was never stored
+	home       *Cache        // the cache that stores it
+	generation Mark          // at which its request began
+	labels     []uint64      // of Key and Tags
+	few        [4]uint64     // the array of a short labels
 	cost       int64         // as it is counted
 	checked    atomic.Uint64 // one more than the last generation against which it was checked
 	hash       uint64        // of Key and Secondary
@@ -106,9 +106,10 @@ const (
 	// overhead is the size of an entry on the heap besides its strings and bodies: the Entry, its
 	// variants and slices, in bytes. Measured, and rounded up.
 	overhead = 1200
-	// of any entry: its part of the maps of a shard and of ristretto, which are half to nearly full
-	perIndex  = 160
-	perVaried = 320 // of an entry with Vary: its variant set, and its place there
+	// perIndex is the size of an entry's part of the maps of a shard and of ristretto, which are
+	// half to nearly full.
+	perIndex   = 160
+	perVariant = 320 // size of an entry's part of a variant set
 )
 
 // Cost returns the approximate size of the entry on the heap, in bytes.

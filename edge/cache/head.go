@@ -8,6 +8,6 @@ type Head struct {
 	WithBody []byte // besides, with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
 	Own      []byte // on every response, specific to this entry
 	OwnBody  []byte // with a body, specific to this entry
-	// occurrences of currentColor in the identity body; -1: the edge does not recolour it
+	// Paints counts currentColor in the identity body; -1 means that the edge does not recolour it.
 	Paints int
 }

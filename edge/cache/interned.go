@@ -12,7 +12,7 @@ import (
 const (
 	maxInterned  = 1 << 16 // number of different headers
 	internedPart = 32      // their share of the ceiling: 1/32
-	// hashes of texts that were seen once
+	// maxSeen is the number of hashes of texts that were seen once.
 	maxSeen          = 1 << 12
 	internedOverhead = 384 // bytes for each besides its text: measured, and rounded up
 )

@@ -96,8 +96,8 @@ type subject struct {
 	checked    *atomic.Uint64
 }
 
-// checkEntry reports whether e is valid: no drop or purge since its request began concerns it. It
-// expires e if a soft purge since then concerns it.
+// checkEntry reports whether e is valid: no drop or hard purge since its request began concerns it.
+// It expires e if a soft purge since then concerns it.
 func (m *invalidations) checkEntry(e *Entry) bool {
 	return m.check(e.subject(), func(v invalidation) { e.expire(time.Unix(0, v.when), v.soft) })
 }
@@ -165,10 +165,10 @@ func (m *invalidations) tooMany() bool {
 	return len(m.labels) > maxLabels || m.prefixes.n > maxPrefixes || m.prefixes.bytes > maxPrefixBytes
 }
 
-// forget discards invalidations up to a generation once every stored entry has been checked against
+// discard removes invalidations up to a generation once every stored entry has been checked against
 // them. A response that has been in flight since before then may be invalid, so it is not stored.
 // The rest is copied, so that no check waits.
-func (m *invalidations) forget(upTo Mark) {
+func (m *invalidations) discard(upTo Mark) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	labels, left := map[uint64]invalidation{}, prefixes{}

@@ -23,13 +23,13 @@ func TestDrop(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newTest(t, 8<<20)
-			asked := c.Now()
-			c.Put(entry("/stored", "a", tt.tags...), asked)
+			before := c.Now()
+			c.Put(entry("/stored", "a", tt.tags...), before)
 			tt.drop(c)
 			if kept := c.Get("/stored") != nil; kept != tt.kept {
 				t.Errorf("the entry stored before is found: %v, want %v", kept, tt.kept)
 			}
-			if stored := c.Put(entry("/late", "b", tt.tags...), asked); stored != tt.kept {
+			if stored := c.Put(entry("/late", "b", tt.tags...), before); stored != tt.kept {
 				t.Errorf("the response in flight is stored: %v, want %v", stored, tt.kept)
 			}
 			if !c.Put(entry("/new", "c", tt.tags...), c.Now()) || c.Get("/new") == nil {
@@ -41,11 +41,11 @@ func TestDrop(t *testing.T) {
 
 // Invalidations are discarded when every stored entry has been checked against them. No stored
 // entry is lost, and responses that were in flight are not stored.
-func TestInvalidationsAreForgotten(t *testing.T) {
+func TestInvalidationsAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	asked := c.Now()
-	c.Put(entry("/kept", "a", "kept"), asked)
-	c.Put(entry("/dropped", "b", "tag 7"), asked)
+	before := c.Now()
+	c.Put(entry("/kept", "a", "kept"), before)
+	c.Put(entry("/dropped", "b", "tag 7"), before)
 	tags := make([]string, maxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
@@ -58,7 +58,7 @@ func TestInvalidationsAreForgotten(t *testing.T) {
 	if c.Get("/kept") == nil || c.Get("/dropped") != nil {
 		t.Error("an entry without a dropped tag is gone, or one with it is found")
 	}
-	if c.Put(entry("/late", "c", "tag 7"), asked) {
+	if c.Put(entry("/late", "c", "tag 7"), before) {
 		t.Error("a response requested before a discarded invalidation is stored")
 	}
 	if !c.Put(entry("/late", "c", "tag 7"), c.Now()) {

@@ -52,7 +52,7 @@ func (c *Cache) tidy() {
 	}
 	c.sweep()
 	if many {
-		c.invalidations.forget(c.janitor.swept) // every entry was checked
+		c.invalidations.discard(c.janitor.swept) // every entry was checked
 	}
 	toRemove := c.janitor.toRemove
 	c.janitor.toRemove = nil

@@ -54,8 +54,8 @@ func (d *disk) room(size int64) (*segment, error) {
 	return s, nil
 }
 
-// shrink removes the oldest segments until there is room, but keeps the newest ones that left
-// counts.
+// shrink removes the oldest segments until there is room, but keeps as many of the newest ones as
+// left says.
 func (d *disk) shrink(room int64, left int) error {
 	for d.bytes+room > d.most && len(d.segments) > left {
 		d.mu.Lock()

@@ -72,7 +72,7 @@ func TestPurge(t *testing.T) {
 	for _, tt := range purges {
 		t.Run(tt.name, func(t *testing.T) {
 			c := purgeTestCache(t)
-			asked := c.Now()
+			before := c.Now()
 			if n := c.Purge(tt.purge, t0); n != len(tt.want) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
 			}
@@ -81,7 +81,7 @@ func TestPurge(t *testing.T) {
 				if got := there(c, e); (got == nil) != purged {
 					t.Errorf("%s is found: %v, purged: %v", label(e), got != nil, purged)
 				}
-				if c.Put(e, asked) == purged {
+				if c.Put(e, before) == purged {
 					t.Errorf("%s was in flight and is stored: %v, purged: %v", label(e), !purged, purged)
 				}
 			}
@@ -105,7 +105,7 @@ func TestSoftPurge(t *testing.T) {
 	for _, tt := range purges {
 		t.Run(tt.name, func(t *testing.T) {
 			c := purgeTestCache(t)
-			asked, later := c.Now(), t0.Add(time.Minute)
+			before, later := c.Now(), t0.Add(time.Minute)
 			tt.purge.Soft = true
 			if n := c.Purge(tt.purge, later); n != len(tt.want) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
@@ -122,7 +122,7 @@ func TestSoftPurge(t *testing.T) {
 					t.Errorf("%s is %+v, want freshness %+v", label(e), got, want)
 				}
 				late := e.Confirmed()
-				if !c.Put(late, asked) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, label(e)) {
+				if !c.Put(late, before) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, label(e)) {
 					t.Errorf("%s was in flight and is stored with %+v", label(e), late.Freshness())
 				}
 				if !c.Put(e, c.Now()) || there(c, e).Freshness() != e.Policy {
@@ -135,7 +135,7 @@ func TestSoftPurge(t *testing.T) {
 }
 
 // A purge counts only stored entries: not dropped or evicted ones, and none twice.
-func TestPurgeCountsTheLiving(t *testing.T) {
+func TestPurgeCountsStoredEntries(t *testing.T) {
 	c := purgeTestCache(t)
 	c.Drop("icon/mdi/home")
 	if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, t0); n != 1 {
@@ -152,10 +152,10 @@ func TestPurgeCountsTheLiving(t *testing.T) {
 	consistent(t, c)
 }
 
-func TestPrefixesAreForgotten(t *testing.T) {
+func TestPrefixesAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/kept", "a"), c.Now())
-	asked := c.Now()
+	before := c.Now()
 	for i := range 10 {
 		p := Purge{}
 		for k := range maxPrefixes/10 + 1 {
@@ -167,7 +167,7 @@ func TestPrefixesAreForgotten(t *testing.T) {
 	if n := c.invalidations.prefixes.n; n > maxPrefixes || c.Get("/kept") == nil {
 		t.Errorf("%d prefixes are left, the entry without a purged prefix is found: %v", n, c.Get("/kept") != nil)
 	}
-	if c.Put(entry("/7-3", "b"), asked) {
+	if c.Put(entry("/7-3", "b"), before) {
 		t.Error("a response requested before a purge of its prefix is stored")
 	}
 }

@@ -98,7 +98,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 				c.janitor.mu.Lock() // as tidy does if there are too many invalidations
 				c.janitor.swept = 0
 				c.sweep()
-				c.invalidations.forget(c.janitor.swept)
+				c.invalidations.discard(c.janitor.swept)
 				c.janitor.mu.Unlock()
 			}
 		default:

@@ -40,7 +40,7 @@ func (h *purger) purgeKey(key string, label uint64) {
 	for _, hash := range s.under(key, label) {
 		l := s.at(hash)
 		switch {
-		// another purge has removed it, or its request began after this purge
+		// Another purge has removed it, or its request began after this purge.
 		case !l.is(stateLive) || l.generation >= h.generation:
 		case h.soft:
 			h.expire(s, l, hash)

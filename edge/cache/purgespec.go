@@ -17,7 +17,7 @@ type purgeSpec struct {
 func specOf(seeds *seeds, p *Purge, now time.Time) *purgeSpec {
 	s := &purgeSpec{all: p.All, prefixes: p.Prefixes, soft: p.Soft, when: now}
 	for _, k := range p.Keys {
-		s.labels = append(s.labels, seeds.labelOfURL(k))
+		s.labels = append(s.labels, seeds.labelOfKey(k))
 	}
 	for _, t := range p.Tags {
 		s.labels = append(s.labels, seeds.labelOfTag(t))

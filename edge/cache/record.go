@@ -8,12 +8,12 @@ import (
 
 // A segment is a file of consecutive records. It begins with
 //
-// // magic (8 bytes) marker (8 bytes, random) checksum of both (4 bytes)
+//	magic (8 bytes) marker (8 bytes, random) checksum of both (4 bytes)
 //
 // and each record is
 //
-// // marker (8) kind (1) size of the head (4) size of the body (4) checksum of the body (4) //
-// checksum of all of these and the head (4) head, body
+//	marker (8) kind (1) size of the head (4) size of the body (4) checksum of the body (4)
+//	checksum of all of these and the head (4) head, body
 //
 // Numbers are little-endian, checksums CRC-32C. The marker distinguishes a record from bytes that
 // look like one: an origin that controls the content of a body does not know it.

@@ -179,7 +179,7 @@ func TestForgedRecord(t *testing.T) {
 	if log, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
-	// damages the record around it, so that walk searches its body
+	// The damaged record makes walk search its body.
 	log[segmentStart+recordStart] ^= 1
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)

@@ -16,9 +16,11 @@ const (
 // stored last, whatever ristretto decides. Only its index, which the garbage collector does not
 // scan, refers to slots.
 type shard struct {
-	// held while an entry is read from disk, so that it is read once; taken before update
+	// load is held while an entry is read from disk, so that it is read once. It is taken before
+	// update.
 	load sync.Mutex
-	// held while the entries of a key change, until ristretto was called too; taken before mu
+	// update is held while the entries of a key change, until ristretto was called too. It is taken
+	// before mu.
 	update   sync.Mutex
 	mu       sync.RWMutex
 	arena    *arena
@@ -28,16 +30,16 @@ type shard struct {
 	origins  map[uint64]*location   // locations of entries that were read from disk
 	ring     [windowSlots]uint64    // hashes
 	next     int
-	recent   []atomic.Pointer[Entry]
+	decoded  []atomic.Pointer[Entry] // entries that were decoded last
 	closed   bool
 }
 
 // onHeap is the ref of every heap slot in the index: no slab has number 0.
 const onHeap ref = 0
 
-func (s *shard) init(a *arena, recent int) {
+func (s *shard) init(a *arena, decoded int) {
 	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]ref{}, map[uint64]*heapSlot{}, map[uint64]*variantSet{}, map[uint64]*location{}
-	s.recent = make([]atomic.Pointer[Entry], recent)
+	s.decoded = make([]atomic.Pointer[Entry], decoded)
 }
 
 // shard returns the shard of a hash. The hashes of all variants of a key have the same bits here.

@@ -11,9 +11,9 @@ import (
 // A slot is an entry as it is stored: one piece of memory without pointers, in the arena. Header
 // text that many entries share is interned. After these fields come the labels of its tags, then
 //
-// // text key, secondary key, own header lines, those sent with a body; then other text that spans
-// refer to // spans encoded positions in the text of the rest of the entry; then its header text,
-// if that is not interned // bodies identity, gzip, br
+//	text   key, secondary key, own header lines, those sent with a body; then further text
+//	spans  positions of that further text; then the header text, if that is not interned
+//	bodies identity, gzip, br
 //
 // An entry that is too large for the arena has a slot on the heap without these parts; its text is
 // that of the Entry.
@@ -34,7 +34,7 @@ type slot struct {
 	paints     int32
 
 	key, secondary, own, ownBody uint16 // lengths in the text
-	// position and length of the identity body's entity tag in the text
+	// The tag is the position of the identity body's entity tag in the text.
 	tag, tagLen            uint16
 	text, spans, ownHeader uint16 // lengths
 	body                   [3]uint16
@@ -61,8 +61,8 @@ const (
 	large // it is on the heap
 )
 
-// has returns the bit of the shape for a coding.
-func has(c Coding) shape { return withGzip << (c - Gzip) }
+// withCoding returns the bit of the shape for a coding.
+func withCoding(c Coding) shape { return withGzip << (c - Gzip) }
 
 // A state says which parts of the cache refer to an entry. It changes while the shard is locked for
 // writing.
@@ -83,15 +83,15 @@ type heapSlot struct {
 func newHeapSlot(e *Entry) *heapSlot {
 	b := &heapSlot{entry: e}
 	b.shape = large
-	b.number(e)
+	b.setStored(e)
 	return b
 }
 
 // entry returns the entry of a heap slot.
 func (l *slot) entry() *Entry { return (*heapSlot)(unsafe.Pointer(l)).entry }
 
-// number copies the values that the entry got when it was stored.
-func (l *slot) number(e *Entry) {
+// setStored copies the values that the entry got when it was stored.
+func (l *slot) setStored(e *Entry) {
 	l.id, l.generation, l.label, l.cost = e.id, e.generation, e.labels[0], uint32(e.cost/costUnit)
 	l.state = stateLive | stateAdmitted // until ristretto rejects it
 	l.checked.Store(e.checked.Load())

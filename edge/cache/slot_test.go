@@ -42,11 +42,11 @@ func throughSlot(t *testing.T, k *internTable, seeds *seeds, e *Entry) *Entry {
 	c.prepare(e)
 	e.id = 7
 	p := &slotEncoder{}
-	if !p.pack(e, maxSlot) {
+	if !p.encode(e, maxSlot) {
 		return nil
 	}
 	p.intern(k)
-	p.slot.number(e)
+	p.slot.setStored(e)
 	words := make([]uint64, p.slot.end()/8+2) // one more, which must not change
 	words[len(words)-1] = 42
 	l := (*slot)(unsafe.Pointer(&words[0]))
@@ -65,7 +65,7 @@ func throughSlot(t *testing.T, k *internTable, seeds *seeds, e *Entry) *Entry {
 // headerText returns the header text of an entry before it was interned.
 func (p *slotEncoder) headerText(e *Entry) []byte {
 	other := &slotEncoder{}
-	other.pack(e, maxSlot)
+	other.encode(e, maxSlot)
 	return other.interned.b
 }
 
@@ -79,7 +79,7 @@ func sameHead(a, b *Entry) bool {
 }
 
 // A decoded entry equals the encoded one.
-func TestCell(t *testing.T) {
+func TestSlot(t *testing.T) {
 	var k internTable
 	k.init(1 << 20)
 	seeds := newSeeds()
@@ -112,7 +112,7 @@ func TestCell(t *testing.T) {
 }
 
 // Header text that entries share is stored once, and removed with the last of them.
-func TestCommons(t *testing.T) {
+func TestInternedHeaders(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
 		c.Put(ownEntry(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Now())
@@ -138,7 +138,7 @@ func TestCommons(t *testing.T) {
 }
 
 // When the table of interned headers is full, an entry has its header text in its slot.
-func TestCommonsAreBounded(t *testing.T) {
+func TestInternedHeadersAreBounded(t *testing.T) {
 	c := newTest(t, 1<<20)
 	for i := range 200 {
 		e := ownEntry(fmt.Sprint("/", i), "body")
@@ -154,7 +154,7 @@ func TestCommonsAreBounded(t *testing.T) {
 	consistent(t, c)
 }
 
-func FuzzCell(f *testing.F) {
+func FuzzSlot(f *testing.F) {
 	var k internTable
 	k.init(1 << 30)
 	seeds := newSeeds()

@@ -103,7 +103,7 @@ func (u *decodedSlot) bodies(l *slot, b []byte) {
 	e := &u.entry
 	for i := range e.variants {
 		c, v := Coding(i), &u.variants[i]
-		if c != Identity && l.shape&has(c) == 0 {
+		if c != Identity && l.shape&withCoding(c) == 0 {
 			continue
 		}
 		end := l.body[c]

@@ -26,7 +26,7 @@ type span struct{ off, n int }
 // encode encodes a labelled entry. ok is false if it does not fit into a slot of most bytes. Text
 // that occurs already is not repeated: a surrogate key is in the field of that name, the date in
 // the entry's own lines.
-func (p *slotEncoder) pack(e *Entry, most int) (ok bool) {
+func (p *slotEncoder) encode(e *Entry, most int) (ok bool) {
 	p.text.b, p.interned.b, p.spans.b = p.text.b[:0], p.interned.b[:0], p.spans.b[:0]
 	p.slot, p.bodies, p.labels = slot{}, [3][]byte{}, e.labels[1:]
 	stored, fits := nanos(e.Policy.Stored)
@@ -134,7 +134,7 @@ func (p *slotEncoder) codings(e *Entry) (ok bool) {
 		}
 		p.bodies[c] = v.Body
 		if coding := Coding(c); coding != Identity {
-			p.slot.shape |= has(coding)
+			p.slot.shape |= withCoding(coding)
 			ok = ok && v.ETag == Suffixed(e.Identity().ETag, coding.String())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// bytes by which the slowest reader may be behind if the body is not stored
+	// The slowest reader may be spoolWindow bytes behind if the body is not stored.
 	spoolWindow = 256 << 10
 	chunk       = 32 << 10         // bytes of one read
 	patience    = 30 * time.Second // time after which a reader that holds up the others is cut
@@ -53,7 +53,7 @@ type Spool struct {
 func NewSpool(r io.ReadCloser, first []byte, length, keep int64) *Spool {
 	s := &Spool{source: r, length: length, keep: keep, held: first, readers: map[*reader]struct{}{}, ended: make(chan struct{})}
 	if first == nil {
-		s.held = []byte{} // an empty body is one
+		s.held = []byte{} // nil would mean that there is no body
 	}
 	s.moved.L = &s.mu
 	s.placeholder = &reader{spool: s, last: time.Now()}

@@ -93,7 +93,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-func TestSpoolWithMoreThanWasDeclared(t *testing.T) {
+func TestSpoolLongerThanDeclared(t *testing.T) {
 	for _, first := range []int{0, 50, 101} {
 		body := random(200)
 		s := NewSpool(&source{Reader: bytes.NewReader(body[first:])}, bytes.Clone(body[:first]), 100, 1<<20)
@@ -106,7 +106,7 @@ func TestSpoolWithMoreThanWasDeclared(t *testing.T) {
 	}
 }
 
-func TestSpoolOfNothing(t *testing.T) {
+func TestSpoolOfEmptyBody(t *testing.T) {
 	s := NewSpool(&source{Reader: bytes.NewReader(nil)}, nil, 0, 10)
 	if got, err := s.Run(); got == nil || len(got) > 0 || err != nil {
 		t.Errorf("Run returns %v and the error %v, want an empty body", got, err)
@@ -335,7 +335,7 @@ func FuzzSpool(f *testing.F) {
 		for i, r := range readers {
 			part, want := io.Reader(r), body
 			if i > 0 && dice.IntN(3) == 0 {
-				// it closes before the end
+				// The reader closes before the end.
 				part, want = io.LimitReader(r, int64(size/2)), body[:size/2]
 			}
 			wg.Go(func() {

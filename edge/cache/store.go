@@ -3,7 +3,7 @@ package cache
 // Get returns the entry under a key without variants, fresh or not, or nil. It does not return
 // dropped entries.
 func (c *Cache) Get(key string) *Entry {
-	e, _ := c.lookup(key, c.seeds.labelOfURL(key))
+	e, _ := c.lookup(key, c.seeds.labelOfKey(key))
 	return e
 }
 
@@ -11,7 +11,7 @@ func (c *Cache) Get(key string) *Entry {
 // with the names in Vary for the secondary keys of the request, and returns the first entry under
 // one of them. varies is then true, whether an entry was found or not.
 func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Entry, varies bool) {
-	label := c.seeds.labelOfURL(key)
+	label := c.seeds.labelOfKey(key)
 	e, names := c.lookup(key, label)
 	if names == nil {
 		return e, false
@@ -105,7 +105,7 @@ func (c *Cache) Replace(old, e *Entry, generation Mark) bool {
 // Alias makes a stored entry available under another secondary key too, until it is replaced. It
 // does nothing if that key has an entry of its own.
 func (c *Cache) Alias(e *Entry, secondary string) {
-	s := c.shard(c.seeds.labelOfURL(e.Key))
+	s := c.shard(c.seeds.labelOfKey(e.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alias(c, e, secondary)
@@ -116,7 +116,7 @@ func (c *Cache) put(e *Entry, generation Mark, fits func(*shard) bool) bool {
 	c.prepare(e)
 	p := slotEncoders.Get().(*slotEncoder)
 	defer slotEncoders.Put(p)
-	compact := p.pack(e, c.arena.largest())
+	compact := p.encode(e, c.arena.largest())
 	s := c.shard(e.hash)
 	s.update.Lock()
 	defer s.update.Unlock()
@@ -163,7 +163,7 @@ func (c *Cache) insert(s *shard, e *Entry, p *slotEncoder, compact bool) (t lruI
 	}
 	e.id, e.home, e.cost = c.ids.Add(1), c, c.costOf(e, at)
 	if compact {
-		p.slot.number(e)
+		p.slot.setStored(e)
 		p.writeTo((*slot)(c.arena.at(at)))
 	} else {
 		s.large[e.hash] = newHeapSlot(e)
@@ -186,7 +186,7 @@ func (c *Cache) costOf(e *Entry, at ref) int64 {
 		n += int64(c.arena.size(at))
 	}
 	if e.Secondary != "" {
-		n += perVaried
+		n += perVariant
 	}
 	return (n + costUnit - 1) / costUnit * costUnit
 }

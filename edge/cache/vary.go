@@ -100,7 +100,7 @@ func (s *shard) aliased(key string, label uint64, secondary string) (hash uint64
 // alias makes an entry available under another secondary key, unless that key has an entry of its
 // own.
 func (s *shard) alias(c *Cache, e *Entry, secondary string) {
-	label := c.seeds.labelOfURL(e.Key)
+	label := c.seeds.labelOfKey(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
 	v := s.variantsAt(e.Key, label)
 	if s.closed || l == nil || l.id != e.id || v == nil || len(v.aliasesOf(hash)) >= maxAliases {

@@ -56,7 +56,7 @@ func TestVariantsModel(t *testing.T) {
 }
 
 // The limit of one key does not affect other keys.
-func TestVariantsOfOthers(t *testing.T) {
+func TestVariantLimitPerKey(t *testing.T) {
 	c := newTest(t, 64<<20)
 	c.Put(entry("/plain", "a"), c.Now())
 	c.Put(variant("/b", "en", "b"), c.Now())
@@ -85,7 +85,7 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 		c.disk.mu.RLock()
 		defer c.disk.mu.RUnlock()
 		for i := range n {
-			if label := c.seeds.labelOfURL("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
+			if label := c.seeds.labelOfKey("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
 				list = append(list, i)
 			}
 		}

@@ -26,7 +26,7 @@ var quote = []byte{'"'}
 // View finds the entry that Get finds, if it has a Head and can be read in place. It counts as a
 // request. If it returns false, the caller takes the slow path. The key need not outlive the call.
 func (c *Cache) View(key string, v *View) bool {
-	label := c.seeds.labelOfURL(key)
+	label := c.seeds.labelOfKey(key)
 	s := c.shard(label)
 	s.mu.RLock()
 	if l, _ := s.find(c, key, label, ""); l != nil && v.open(c, l) {
@@ -84,7 +84,7 @@ func (v *View) Has(c Coding) bool {
 	case c == Identity:
 		return true
 	}
-	return v.slot.shape&has(c) != 0
+	return v.slot.shape&withCoding(c) != 0
 }
 
 // Body returns the body in a coding that the response has.

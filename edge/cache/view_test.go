@@ -134,7 +134,7 @@ func intact(body []byte, key string) bool {
 }
 
 // A view shows one complete response while entries are purged, moved and replaced.
-func TestViewsAtOnce(t *testing.T) {
+func TestConcurrentViews(t *testing.T) {
 	c := newTest(t, 2<<20)
 	var wg sync.WaitGroup
 	for worker := range 6 {

@@ -21,7 +21,7 @@ func (b *recencyWindow) push(s *shard, l *slot, hash uint64) (left []uint64) {
 	b.used.Add(l.bytesTaken())
 	for i := 0; i < windowSlots && b.used.Load() > b.max; i++ {
 		ringIndex := (s.next + i) % windowSlots
-		// the oldest first; the last is l
+		// The oldest slots leave first, and l last.
 		if old := s.ring[ringIndex]; b.remove(s, s.recentSlot(ringIndex)) {
 			left = append(left, old)
 		}
