@@ -10,10 +10,10 @@ import (
 // 5.1). For an entry that is fresh, or stale by its age, that is its current age, so the caches
 // downstream decide as this one does.
 //
-// For an entry whose freshness lifetime a soft purge ended early, it is the age that makes the
-// response exactly as stale for every cache downstream as it is here: the longest lifetime that any
-// of them could derive from the fields, plus the time since this entry became stale. With its true
-// age a cache downstream would keep a purged response until the lifetime in its fields is over. The
+// For an entry that a soft purge expired, it is an age at which every cache downstream takes the
+// response for stale: the longest lifetime that any of them could derive from the fields, plus the
+// time since this entry became stale, or the true age if that is greater. With the true age alone a
+// cache downstream would store a purged response until the lifetime in its fields is over. The
 // fields stay as the origin wrote them, because the periods of RFC 5861 begin at the end of that
 // lifetime, here and downstream.
 func (e Entry) AgeTold(h http.Header, now time.Time) time.Duration {

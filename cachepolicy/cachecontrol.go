@@ -112,8 +112,9 @@ func (d *Directives) flag(name string) *bool {
 	return nil
 }
 
-// setShorter sets d to the duration in arg, unless d has a shorter one already (RFC 9111, section
-// 4.2.1, lets a cache use the first of two values or treat the response as stale).
+// setShorter sets d to the duration in arg, or to 0 if arg is malformed, unless d has a shorter one
+// already. RFC 9111, section 4.2.1, lets a cache use the first of two values or treat the response
+// as stale.
 func setShorter(d *time.Duration, has *bool, arg string) {
 	n, ok := deltaSeconds(arg)
 	if !ok {

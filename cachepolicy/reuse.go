@@ -26,7 +26,7 @@ type Entry struct {
 	NoCache        bool // never serve without revalidation
 	Heuristic      bool // no explicit freshness lifetime (RFC 9111, section 4.2.2)
 	SetsCookie     bool // the response has Set-Cookie
-	Ended          bool // Expired ended its lifetime early: see AgeTold
+	Ended          bool // set by Expired: see AgeTold
 }
 
 // NewEntry returns the Entry of a response to a request that was sent at requestTime; the response

@@ -44,7 +44,7 @@ func TestVaryKey(t *testing.T) {
 	}{
 		{"the same", "Foo", fields("Foo: 1"), fields("Foo: 1"), true},
 		{"another", "Foo", fields("Foo: 1"), fields("Foo: 2"), false},
-		{"what Vary does not name", "Foo", fields("Foo: 1", "Bar: 1"), fields("Foo: 1", "Bar: 2"), true},
+		{"a field that Vary does not name", "Foo", fields("Foo: 1", "Bar: 1"), fields("Foo: 1", "Bar: 2"), true},
 		{"absent from one", "Foo", fields("Foo: 1"), fields(), false},
 		{"absent from both", "Foo, Bar", fields("Bar: 1"), fields("Bar: 1"), true},
 		{"absent is not empty", "Foo", fields("Foo: "), fields(), false},

@@ -70,7 +70,7 @@ func TestJoinAfterStore(t *testing.T) {
 
 func TestFailureIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{} // no goroutines of ristretto's in the bubble
+		c := &Cache{} // without ristretto, whose goroutines must not be in the bubble
 		c.fetches.init()
 		broken := errors.New("broken")
 		sent := 0
