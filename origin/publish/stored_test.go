@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// a series publishes releases an hour apart, each with another drawing.
+// A series publishes releases an hour apart, each with another version of one icon.
 type series struct {
 	b    objectstore.Bucket
 	lib  string
@@ -47,7 +47,7 @@ func (s *series) back(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if !k.Current || whole(t, s.b).ID != k.ID {
-		t.Errorf("Rollback gives %+v, current is %s", k, whole(t, s.b).ID)
+		t.Errorf("Rollback returns %+v, current is %s", k, whole(t, s.b).ID)
 	}
 	return k.ID
 }
@@ -83,10 +83,10 @@ func TestRollback(t *testing.T) {
 	if all, current := ids(t, s.b); !slices.Equal(all, []string{four, three, two, one}) || current != four {
 		t.Errorf("kept %v, current %s; want %v, the first", all, current, []string{four, three, two, one})
 	}
-	if m := whole(t, s.b); m.Seq != 4 { // not 2 again: what changed in the second release is something else
+	if m := whole(t, s.b); m.Seq != 4 { // not 2 again, because the second release has other changes
 		t.Errorf("the fourth release has the number %d", m.Seq)
 	}
-	if got := s.back(t); got != one { // not three: it was one that four took the place of
+	if got := s.back(t); got != one { // not three, because one was current when four was published
 		t.Errorf("back from four is %s, want one", got)
 	}
 }
@@ -122,9 +122,9 @@ func TestListDamaged(t *testing.T) {
 	put(t, s.b, release.ManifestKey(one), "x")
 	kept, err := List(t.Context(), s.b)
 	if !errors.Is(err, release.ErrDamaged) || len(kept) != 1 || kept[0].ID != two {
-		t.Errorf("List: %v, %v; want the second release, and that the first is damaged", kept, err)
+		t.Errorf("List: %v, %v; want the second release, and an error about the first", kept, err)
 	}
-	s.publish(t, 9) // it is in nobody's way
+	s.publish(t, 9) // the damaged release does not prevent a publication
 }
 
 func TestKeep(t *testing.T) {
@@ -142,20 +142,20 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Archives that no release needs go when they are old enough for nobody to be about to need them.
+// prune deletes archives that no release needs, but only those that are older than grace.
 func TestSweep(t *testing.T) {
 	s := newSeries(t)
 	for range 3 {
 		s.publish(t, 1)
 	}
-	put(t, s.b, "packs/notes.txt", "none of ours")
+	put(t, s.b, "packs/notes.txt", "a file of the operator")
 	had := len(keys(t, s.b))
 	ctx := context.Background()
 	if _, err := prune(ctx, s.b, 1, time.Time{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(keys(t, s.b)); got != had {
-		t.Errorf("%d objects were deleted that are not an hour old", had-got)
+		t.Errorf("%d objects that are less than an hour old were deleted", had-got)
 	}
 	if _, err := prune(ctx, s.b, 1, time.Time{}, time.Now().Add(2*grace)); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What a crash left of a release that never was current is no release to go back to.
+// Rollback never goes to a release that a failed publication left in the store.
 func TestNeverCurrent(t *testing.T) {
 	s := newSeries(t)
 	one := s.publish(t, 9)
