@@ -110,8 +110,8 @@ func TestImports(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if why := forbidden(filepath.ToSlash(path), imported); why != "" {
-				t.Errorf("%s imports %s: %s", path, imported, why)
+			if reason := forbidden(filepath.ToSlash(path), imported); reason != "" {
+				t.Errorf("%s imports %s: %s", path, imported, reason)
 			}
 		}
 		return nil
@@ -124,7 +124,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// forbidden returns the reason why the file at path must not import a package, or "". Tests may
+// forbidden returns the reason reason the file at path must not import a package, or "". Tests may
 // import any other module, but only those packages of this module that their row allows.
 func forbidden(path, imported string) string {
 	dir := filepath.ToSlash(filepath.Dir(path))
@@ -198,8 +198,8 @@ func TestForbidden(t *testing.T) {
 		{"objectstore/dir.go", "github.com/minio/minio-go/v7", false},
 		{"nowhere/x.go", module + "icon", false},
 	} {
-		if why := forbidden(row.path, row.imported); (why == "") != row.allowed {
-			t.Errorf("forbidden(%q, %q) = %q, want allowed: %v", row.path, row.imported, why, row.allowed)
+		if reason := forbidden(row.path, row.imported); (reason == "") != row.allowed {
+			t.Errorf("forbidden(%q, %q) = %q, want allowed: %v", row.path, row.imported, reason, row.allowed)
 		}
 	}
 }

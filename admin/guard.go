@@ -10,8 +10,8 @@ import (
 // next. It does so for every path, because even the readiness of the process is private.
 func (a *Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := a.refusal(r); why != "" {
-			problem.New(http.StatusForbidden, why).With("Cache-Control", "no-store").With("X-Content-Type-Options", "nosniff").Write(w)
+		if reason := a.refusal(r); reason != "" {
+			problem.New(http.StatusForbidden, reason).With("Cache-Control", "no-store").With("X-Content-Type-Options", "nosniff").Write(w)
 			return
 		}
 		next.ServeHTTP(w, r)

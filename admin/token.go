@@ -20,7 +20,7 @@ const maxToken = 8 << 10 // bytes of a token
 type token struct {
 	*files.Kept
 	path   string
-	sum    atomic.Pointer[[sha256.Size]byte] // of the token, which is not kept itself
+	sum    atomic.Pointer[[sha256.Size]byte] // of the token, which is not stored itself
 	failed atomic.Bool                       // the last reading of the file failed
 }
 

@@ -175,17 +175,17 @@ func TestSwitchWhileServing(t *testing.T) {
 }
 
 func TestDamagedAtStart(t *testing.T) {
-	for _, what := range []string{"archive", "index"} {
+	for _, damaged := range []string{"archive", "index"} {
 		p := prepare(t)
 		m := p.publish("M0 0h1z")
 		key := release.IndexKey(m.Index.Hash)
-		if what == "archive" {
+		if damaged == "archive" {
 			key = release.ArchiveKey(m.Packs[0].Archive.Hash)
 		}
 		cut(t, filepath.Join(p.folder, key))
 		p.run()
 		if err := <-p.ended; err == nil || !strings.Contains(err.Error(), key) {
-			t.Errorf("with a damaged %s, Run returns %v, want an error that names %s", what, err, key)
+			t.Errorf("with a damaged %s, Run returns %v, want an error that names %s", damaged, err, key)
 		}
 	}
 }

@@ -61,9 +61,9 @@ func (p *publication) each(ctx context.Context, packs []*pack, do func(context.C
 }
 
 // step reports the start of a step, unless the step has nothing to do.
-func (p *publication) step(what string, total int64) {
+func (p *publication) step(name string, total int64) {
 	if total > 0 {
-		p.Progress.Step(what, total)
+		p.Progress.Step(name, total)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Progress receives the progress of a publication. Several goroutines may call its methods at once.
 type Progress interface {
-	Step(what string, total int64) // starts the next step; total is in bytes, 0 if it is unknown
+	Step(step string, total int64) // starts the next step; total is in bytes, 0 if it is unknown
 	Add(bytes int64, icons int)    // reports work done since the last call
 	Done()                         // ends the publication, also after an error; may be called twice
 }
@@ -53,7 +53,7 @@ type meter struct {
 	width func() int // columns of the terminal; nil for a log
 
 	mu      sync.Mutex
-	what    string
+	step    string
 	total   int64
 	bytes   int64
 	icons   int
@@ -66,11 +66,11 @@ func newMeter(w io.Writer, now func() time.Time, width func() int) *meter {
 	return &meter{w: w, now: now, width: width}
 }
 
-func (m *meter) Step(what string, total int64) {
+func (m *meter) Step(step string, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end()
-	m.what, m.total, m.bytes, m.icons = what, total, 0, 0
+	m.step, m.total, m.bytes, m.icons = step, total, 0, 0
 	m.began = m.now()
 	m.shown = m.began
 	if m.width != nil {
@@ -98,13 +98,13 @@ func (m *meter) Done() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end()
-	m.what = ""
+	m.step = ""
 }
 
 // end finishes a step: it removes the bar from a terminal, or writes the step's line to a log.
 func (m *meter) end() {
 	switch {
-	case m.what == "":
+	case m.step == "":
 	case m.width == nil:
 		m.line(" in " + m.now().Sub(m.began).Round(redraw).String())
 	case m.visible:
@@ -114,7 +114,7 @@ func (m *meter) end() {
 }
 
 func (m *meter) line(suffix string) {
-	fmt.Fprintf(m.w, "%s: %s%s\n", m.what, m.figures(), suffix)
+	fmt.Fprintf(m.w, "%s: %s%s\n", m.step, m.figures(), suffix)
 }
 
 func (m *meter) figures() string {
@@ -139,10 +139,10 @@ const (
 )
 
 func (m *meter) bar() {
-	text := m.what
+	text := m.step
 	if m.total > 0 {
 		full := int(barWidth * m.percent() / 100)
-		text = fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), m.figures())
+		text = fmt.Sprintf("%s [%s%s] %s", m.step, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), m.figures())
 	}
 	width := m.width()
 	if width < minWidth {

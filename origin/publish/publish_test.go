@@ -372,7 +372,7 @@ func TestRefused(t *testing.T) {
 	noText := copied(t, "folder")
 	edit(t, filepath.Join(noText, "house/pack.json"), `"MIT", "url"`, `"<b>", "url"`)
 	for _, tt := range []struct {
-		why     string
+		name    string
 		sources []string
 		want    error
 		names   []string
@@ -397,16 +397,16 @@ func TestRefused(t *testing.T) {
 		had := keys(t, b)
 		_, err := Publish(t.Context(), Options{Sources: tt.sources, Store: b, Now: t0.Add(time.Hour), Work: work})
 		if !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.why, err, tt.want)
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 			continue
 		}
 		for _, name := range tt.names {
 			if !strings.Contains(err.Error(), name) {
-				t.Errorf("%s: %v does not name %s", tt.why, err, name)
+				t.Errorf("%s: %v does not name %s", tt.name, err, name)
 			}
 		}
 		if now := keys(t, b); !slices.Equal(now, had) || whole(t, b).ID != before.Release {
-			t.Errorf("%s: the store has changed: %v, was %v", tt.why, now, had)
+			t.Errorf("%s: the store has changed: %v, was %v", tt.name, now, had)
 		}
 		checkEmpty(t, work)
 	}
@@ -514,7 +514,7 @@ func TestRaced(t *testing.T) {
 // A publication repairs a store whose current release is damaged.
 func TestMends(t *testing.T) {
 	for _, tt := range []struct {
-		what   string
+		name   string
 		damage func(t *testing.T, b objectstore.Bucket, m published)
 	}{
 		{"current", func(t *testing.T, b objectstore.Bucket, _ published) { put(t, b, release.CurrentKey, "x") }},
@@ -528,7 +528,7 @@ func TestMends(t *testing.T) {
 		}},
 		{"no index", func(t *testing.T, b objectstore.Bucket, m published) { remove(t, b, release.IndexKey(m.Index.Hash)) }},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			b := objectstore.Dir(t.TempDir())
 			mustPublish(t, b, t0, "testdata/folder")
 			m := whole(t, b)

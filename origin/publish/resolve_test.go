@@ -37,7 +37,7 @@ func with(parents map[string]string, more ...string) map[string]string {
 
 func TestResolve(t *testing.T) {
 	for _, tt := range []struct {
-		what     string
+		name     string
 		parents  map[string]string
 		resolved int // aliases with an icon
 		leftOut  map[string]string
@@ -68,7 +68,7 @@ func TestResolve(t *testing.T) {
 			got[o.Name] = o.Reason
 		}
 		if len(s.icons) != 1+tt.resolved || !maps.Equal(got, tt.leftOut) {
-			t.Errorf("%s: %d icons and aliases, want %d; left out %q, want %q", tt.what, len(s.icons), 1+tt.resolved, got, tt.leftOut)
+			t.Errorf("%s: %d icons and aliases, want %d; left out %q, want %q", tt.name, len(s.icons), 1+tt.resolved, got, tt.leftOut)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestResolve(t *testing.T) {
 // the lengths of their chains.
 func TestResolveIsLinear(t *testing.T) {
 	const n = 20_000
-	for what, parents := range map[string]map[string]string{
+	for chain, parents := range map[string]map[string]string{
 		"a chain": chainOf(n), "a chain to nothing": with(chainOf(n), "a1", "none"), "a circle": with(chainOf(n), "a1", fmt.Sprint("a", n)),
 	} {
 		r := resolver{aliasesOf(parents), map[string]resolved{}}
@@ -89,7 +89,7 @@ func TestResolveIsLinear(t *testing.T) {
 			steps += 1 + len(r.known) - before
 		}
 		if steps > 2*n || len(r.known) != n {
-			t.Errorf("%s: %d steps for %d aliases, of which %d are known", what, steps, n, len(r.known))
+			t.Errorf("%s: %d steps for %d aliases, of which %d are known", chain, steps, n, len(r.known))
 		}
 	}
 }

@@ -54,11 +54,11 @@ func (s *series) back(t *testing.T) string {
 
 func ids(t *testing.T, b objectstore.Bucket) (all []string, current string) {
 	t.Helper()
-	kept, err := List(t.Context(), b)
+	list, err := List(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range kept {
+	for _, k := range list {
 		all = append(all, k.ID)
 		if k.Current {
 			current = k.ID
@@ -81,7 +81,7 @@ func TestRollback(t *testing.T) {
 	}
 	four := s.publish(t, 9)
 	if all, current := ids(t, s.b); !slices.Equal(all, []string{four, three, two, one}) || current != four {
-		t.Errorf("kept %v, current %s; want %v, the first", all, current, []string{four, three, two, one})
+		t.Errorf("stored %v, current %s; want %v, the first", all, current, []string{four, three, two, one})
 	}
 	if m := whole(t, s.b); m.Seq != 4 { // not 2 again, because the second release has other changes
 		t.Errorf("the fourth release has the number %d", m.Seq)
@@ -108,8 +108,8 @@ func TestRollbackIncomplete(t *testing.T) {
 
 func TestEmptyStore(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
-	if kept, err := List(t.Context(), b); err != nil || len(kept) != 0 {
-		t.Errorf("List of an empty store: %v, %v", kept, err)
+	if list, err := List(t.Context(), b); err != nil || len(list) != 0 {
+		t.Errorf("List of an empty store: %v, %v", list, err)
 	}
 	if _, err := Rollback(t.Context(), b, t0); !errors.Is(err, ErrNoEarlier) {
 		t.Errorf("Rollback of an empty store: %v, want ErrNoEarlier", err)
@@ -120,9 +120,9 @@ func TestListDamaged(t *testing.T) {
 	s := newSeries(t)
 	one, two := s.publish(t, 9), s.publish(t, 9)
 	put(t, s.b, release.ManifestKey(one), "x")
-	kept, err := List(t.Context(), s.b)
-	if !errors.Is(err, release.ErrDamaged) || len(kept) != 1 || kept[0].ID != two {
-		t.Errorf("List: %v, %v; want the second release, and an error about the first", kept, err)
+	list, err := List(t.Context(), s.b)
+	if !errors.Is(err, release.ErrDamaged) || len(list) != 1 || list[0].ID != two {
+		t.Errorf("List: %v, %v; want the second release, and an error about the first", list, err)
 	}
 	s.publish(t, 9) // the damaged release does not prevent a publication
 }
@@ -134,11 +134,11 @@ func TestKeep(t *testing.T) {
 		all = append(all, s.publish(t, 2))
 	}
 	if got, current := ids(t, s.b); !slices.Equal(got, []string{all[3], all[2]}) || current != all[3] {
-		t.Errorf("kept %v, want %v", got, []string{all[3], all[2]})
+		t.Errorf("stored %v, want %v", got, []string{all[3], all[2]})
 	}
 	last := s.publish(t, 1)
 	if got, _ := ids(t, s.b); !slices.Equal(got, []string{last}) {
-		t.Errorf("kept %v, want %s alone", got, last)
+		t.Errorf("stored %v, want %s alone", got, last)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestNeverCurrent(t *testing.T) {
 	edit(t, filepath.Join(s.lib, "json/shapes.json"), s.path, "M9 9")
 	_, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Store: f, Now: s.now().Add(time.Minute), Work: t.TempDir()})
 	if all, _ := ids(t, s.b); !errors.Is(err, errFull) || len(all) != 2 {
-		t.Fatalf("%v, kept %v; want the manifest written and no more", err, all)
+		t.Fatalf("%v, stored %v; want the manifest written and no more", err, all)
 	}
 	s.path = "M9 9"
 	s.publish(t, 9)

@@ -27,16 +27,16 @@ func TestTags(t *testing.T) {
 	}
 	digests := map[string]string{}
 	for _, row := range []struct {
-		why      string
+		name     string
 		tags     []string
 		projects int
 	}{{"those beside the source", nil, 1}, {"those in Options", []string{tags}, 1}, {"none", []string{NoTags}, 0}} {
 		p := &publication{Options: Options{Sources: []string{library}, Tags: row.tags}}
 		lex, made, err := p.lexicon(t.Context())
 		if err != nil || len(lex.Projects) != row.projects {
-			t.Errorf("%s: %v, %v", row.why, lex, err)
+			t.Errorf("%s: %v, %v", row.name, lex, err)
 		}
-		digests[row.why] = made
+		digests[row.name] = made
 	}
 	if digests["none"] == digests["those in Options"] || digests["those in Options"] != digests["those beside the source"] {
 		t.Errorf("digests %v; want the same one for the same tags, and another one for none", digests)

@@ -45,10 +45,10 @@ func TestHostileSources(t *testing.T) {
 	outside := files(t, t.TempDir(), map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
 	const pack = `{"prefix":"p","icons":{"a":{"body":"<path d='M0 0h1v1z'/>"}}}`
 	for _, tt := range []struct {
-		what    string
+		name    string
 		content map[string]string
 		named   string // the file in the error
-		why     error
+		want    error
 	}{
 		{"large collections.json", map[string]string{"collections.json": "large"}, "collections.json", errSize},
 		{"huge icons", map[string]string{"collections.json": "{}", "json/p.json": "huge"}, "json/p.json", errSize},
@@ -69,8 +69,8 @@ func TestHostileSources(t *testing.T) {
 	} {
 		dir := files(t, t.TempDir(), tt.content)
 		_, err := Publish(t.Context(), Options{Sources: []string{dir}, Store: objectstore.Dir(t.TempDir()), Now: t0, Work: t.TempDir()})
-		if !errors.Is(err, ErrSource) || tt.why != nil && !errors.Is(err, tt.why) || !strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want one line with %s, and %v", tt.what, err, tt.named, tt.why)
+		if !errors.Is(err, ErrSource) || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line with %s, and %v", tt.name, err, tt.named, tt.want)
 		}
 	}
 }
@@ -104,9 +104,9 @@ func TestLinks(t *testing.T) {
 func TestHostileTags(t *testing.T) {
 	outside := files(t, t.TempDir(), map[string]string{"tags.json": `{"a":["b"]}`})
 	for _, tt := range []struct {
-		what    string
+		name    string
 		content map[string]string
-		why     error
+		want    error
 	}{
 		{"large", map[string]string{"tags.json": "large"}, errSize},
 		{"elsewhere", map[string]string{"tags.json": "-> " + outside + "/tags.json"}, errOutside},
@@ -114,8 +114,8 @@ func TestHostileTags(t *testing.T) {
 	} {
 		p := &publication{Options: Options{Tags: []string{files(t, t.TempDir(), tt.content)}}}
 		defer p.closeTrees()
-		if _, _, err := p.lexicon(t.Context()); !errors.Is(err, tt.why) {
-			t.Errorf("%s: %v, want %v", tt.what, err, tt.why)
+		if _, _, err := p.lexicon(t.Context()); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
 }
