@@ -182,7 +182,7 @@ func TestExposedOrigin(t *testing.T) {
 	} {
 		s := start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen", "127.0.0.1:0"}, row.flags...)...)
 		s.address("admin") // logged behind the warning
-		if got := strings.Contains(s.log.String(), "whoever reaches the origin can ask it"); got != row.warns {
+		if got := strings.Contains(s.log.String(), "origin reachable from other machines without authentication"); got != row.warns {
 			t.Errorf("%s %v: it warns: %v", row.listen, row.flags, got)
 		}
 		s.stop()
