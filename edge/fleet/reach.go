@@ -9,32 +9,35 @@ import (
 )
 
 const (
-	probeEvery = time.Second
-	firstIn    = 2 * time.Second // for connecting, a password, and a script that Redis may not know yet: five ways there and back
+	probeInterval = time.Second
+	// firstTimeout covers connecting, authentication and loading the script: five round trips.
+	firstTimeout = 2 * time.Second
 )
 
-// probe tries whether Redis is of use: whether it connects, and then takes a call, which writes, in the time that a check has. That it
-// answers PING would not do: so does one that is out of memory, a replica, or one that is too far away.
+// probe tests whether Redis works: whether it accepts a connection, and then a check, which writes,
+// within the patience. PING would not be enough, because a server that is out of memory, a replica
+// and a server that is too far away answer it too.
 func (f *Fleet) probe(client *redis.Client) error {
 	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, time.Second.Microseconds(), time.Second.Milliseconds()}, script: windowScript}
-	if _, err := w.check(client, "", max(firstIn, f.Patience)); err != nil {
+	if _, err := w.check(client, "", max(firstTimeout, f.Patience)); err != nil {
 		return err
 	}
-	f.fill(client)
+	f.openPool(client)
 	_, err := w.check(client, "", f.Patience)
 	return err
 }
 
-// fill opens all connections that checks will want: to connect takes three ways there and back, and the time of a check is for one. Those that
-// can't be had now are left to checks.
-func (f *Fleet) fill(client *redis.Client) {
-	ctx, cancel := context.WithTimeout(f.life, max(firstIn, f.Patience))
+// openPool opens all connections of the pool, because connecting takes three round trips and a
+// check has time for one. A connection that can't be opened now is left to a later check.
+func (f *Fleet) openPool(client *redis.Client) {
+	ctx, cancel := context.WithTimeout(f.ctx, max(firstTimeout, f.Patience))
 	defer cancel()
 	var opened, all sync.WaitGroup
 	opened.Add(poolSize)
 	for range poolSize {
 		all.Go(func() {
-			c := client.Conn() // and not one that another has just given back
+			// Conn gives each goroutine a connection of its own, not one that another has returned.
+			c := client.Conn()
 			defer c.Close()
 			c.Time(ctx)
 			opened.Done()
@@ -44,26 +47,27 @@ func (f *Fleet) fill(client *redis.Client) {
 	all.Wait()
 }
 
-// lose turns to the edge's own windows at the first failure of a client, and has Redis tried until it is back.
-func (f *Fleet) lose(client *redis.Client, err error) {
-	if f.life.Err() != nil || f.calls.Load() != client || !f.away.CompareAndSwap(false, true) {
-		return // known, or it is about a client that was given up
+// markDown marks Redis as down at the first failure of a client, so that the edge's own windows
+// decide until probeLoop finds it working.
+func (f *Fleet) markDown(client *redis.Client, err error) {
+	if f.ctx.Err() != nil || f.calls.Load() != client || !f.down.CompareAndSwap(false, true) {
+		return // already known, closing, or the failure of a client that was replaced
 	}
-	f.Log.Warn("redis is away: limits are counted by this edge alone", "err", f.plain(err))
+	f.Log.Warn("redis is away: limits are counted by this edge alone", "err", f.redacted(err))
 }
 
-// regain looks once a second whether Redis is to be tried, until f is closed. Each time the connections are new: of those that were open nobody
-// knows whether they lead anywhere, and to wait for each to fail takes long.
-func (f *Fleet) regain() {
-	tick := time.NewTicker(probeEvery)
+// probeLoop probes Redis once a second while it is down, until the Fleet is closed. Each probe uses
+// new connections, because it takes long until the old ones have all failed.
+func (f *Fleet) probeLoop() {
+	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-f.life.Done():
+		case <-f.ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if !f.away.Load() {
+		if !f.down.Load() {
 			continue
 		}
 		client := f.connect()
@@ -72,7 +76,7 @@ func (f *Fleet) regain() {
 			continue
 		}
 		f.calls.Swap(client).Close()
-		f.away.Store(false)
+		f.down.Store(false)
 		f.Log.Info("redis is back")
 	}
 }
