@@ -42,7 +42,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 
 // Whatever Redis does, callers get a decision. The edge's own window has counted the earlier calls,
 // and the failure and its end are logged once each.
-func TestRedisIsOfNoUse(t *testing.T) {
+func TestRedisFails(t *testing.T) {
 	for name, row := range map[string]struct {
 		breaks, mends func(*testing.T, *fleettest.Server)
 		answers       bool // Redis still answers, with errors
@@ -85,7 +85,7 @@ func TestRedisIsOfNoUse(t *testing.T) {
 			w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
 			calls(t, w, true, true)
 			row.breaks(t, s)
-			if got := through(20, bob, w); got != 3 {
+			if got := callsThrough(20, bob, w); got != 3 {
 				t.Errorf("%d of 20 parallel calls got through, want 3", got)
 			}
 			calls(t, w, true, false, false)
@@ -133,7 +133,7 @@ func TestConnectionsAreMadeAhead(t *testing.T) {
 		t.Errorf("Share was ready with %d connections, want at least %d", made-before, poolSize)
 	}
 	for range 20 {
-		through(poolSize, bob, w)
+		callsThrough(poolSize, bob, w)
 	}
 	if more := connections(t, s) - made; more > 0 {
 		t.Errorf("checks opened %d more connections", more)
@@ -162,7 +162,7 @@ func TestNoRedisAtStart(t *testing.T) {
 }
 
 // The password is neither logged nor returned, even if a server repeats it.
-func TestPasswordIsNotTold(t *testing.T) {
+func TestPasswordIsHidden(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

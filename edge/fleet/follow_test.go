@@ -75,7 +75,7 @@ func publish(t *testing.T, f *Fleet, numbers ...int) {
 }
 
 // All other edges, of any region, receive an edge's events in order; the edge itself does not.
-func TestEventsAreHeard(t *testing.T) {
+func TestEventsAreReceived(t *testing.T) {
 	s := fleettest.Start(t)
 	one, other := open(t, s.URL, "here", nil), open(t, s.URL, "there", nil)
 	mine, others := &recorder{}, &recorder{}
@@ -294,7 +294,7 @@ func TestBeginsWhileRedisIsAway(t *testing.T) {
 }
 
 // The position is reported while it moves, not only at the end, because the process may be killed.
-func TestPositionIsTold(t *testing.T) {
+func TestPositionIsReported(t *testing.T) {
 	s := fleettest.Start(t)
 	rec, _ := followLog(t, s.URL, "")
 	one := open(t, s.URL, "here", nil)

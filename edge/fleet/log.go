@@ -11,7 +11,7 @@ import (
 
 const (
 	logKey       = "iconedge:log"
-	maxLogEvents = 10_000      // events, about; an edge that has missed more of them drops its cache
+	maxLogEvents = 10_000      // about; an edge that has missed more events drops its cache
 	maxLogBytes  = 64 << 20    // about; a large event leaves room for fewer events
 	writeTimeout = time.Second // for an event
 	emptyLog     = "0-0"       // the position of a log without events

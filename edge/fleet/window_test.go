@@ -34,7 +34,7 @@ func (w *Window) at(t *testing.T, client netip.Addr, clock int64) ratelimit.Deci
 
 // For any history of calls Redis decides as package ratelimit does, which has a test against a
 // model of its own.
-func TestAsTheOwnWindow(t *testing.T) {
+func TestSameAsOwnWindow(t *testing.T) {
 	f := open(t, fleettest.Start(t).URL, "here", nil)
 	refused := 0
 	for seed := range uint64(20) {
@@ -115,10 +115,10 @@ func TestEdgesShareAWindow(t *testing.T) {
 		return open(t, s.URL, region, nil).Share(name, ratelimit.New(ratelimit.Limit{N: n, Window: time.Hour}, ratelimit.Options{}))
 	}
 	one, two, away := share("here", "search", 60), share("here", "search", 60), share("there", "search", 60)
-	if got := through(200, alice, one, two); got != 60 {
+	if got := callsThrough(200, alice, one, two); got != 60 {
 		t.Errorf("%d of 200 got through two edges, want 60", got)
 	}
-	if got := through(100, alice, away); got != 60 {
+	if got := callsThrough(100, alice, away); got != 60 {
 		t.Errorf("%d of 100 got through in another region, want 60", got)
 	}
 	for what, w := range map[string]*Window{"class": share("here", "icon", 1), "limit": share("here", "search", 1)} {
@@ -134,8 +134,8 @@ func TestEdgesShareAWindow(t *testing.T) {
 	}
 }
 
-// through makes calls in parallel, over the windows in turn, and returns how many got through.
-func through(calls int, client netip.Addr, windows ...*Window) int64 {
+// callsThrough makes calls in parallel, over the windows in turn, and returns how many got through.
+func callsThrough(calls int, client netip.Addr, windows ...*Window) int64 {
 	var got atomic.Int64
 	var all sync.WaitGroup
 	for i := range calls {
@@ -150,7 +150,7 @@ func through(calls int, client netip.Addr, windows ...*Window) int64 {
 }
 
 // A client is an IPv4 address, an IPv6 /64 or a token.
-func TestWhoIsAClient(t *testing.T) {
+func TestClientKeys(t *testing.T) {
 	f := open(t, fleettest.Start(t).URL, "here", nil)
 	w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{}))
 	for _, row := range []struct {
@@ -172,7 +172,7 @@ func TestWhoIsAClient(t *testing.T) {
 }
 
 // A window's key expires, but not before its calls have left the window.
-func TestWindowsDoNotStay(t *testing.T) {
+func TestWindowsExpire(t *testing.T) {
 	s := fleettest.Start(t)
 	f := open(t, s.URL, "here", nil)
 	f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Minute}, ratelimit.Options{})).Allow(alice, time.Now())
