@@ -29,7 +29,7 @@ type Config struct {
 	FirstByte time.Duration      // until a response's header fields, over all tries; 10 s
 	Idle      time.Duration      // for one read of a body, and for each MiB in Whole; FirstByte
 	Whole     time.Duration      // for an exchange, including the body; 15 min
-	Check     time.Duration      // between two health checks of an origin, if there are several; 2 s
+	Check     time.Duration      // between two health checks of an origin; 2 s
 	MaxConns  int                // connections to one origin; more requests wait; 256
 	Name      string             // a token for Via, CDN-Loop and User-Agent; iconedge
 	TLS       func() *tls.Config // called for each connection; nil: the system's roots
