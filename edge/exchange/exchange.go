@@ -37,23 +37,34 @@ func (p Protocol) Version() string { return protocolVersions[p] }
 // A Request is one request of a client.
 type Request struct {
 	Protocol Protocol
-	Secure   bool       // it came over TLS
-	Peer     netip.Addr // the other end of the connection, or the client that a PROXY header names
-	Arrived  time.Time  // when its header fields had been read
+	Secure   bool // it came over TLS
 
-	Malformed bool // a line of it breaks the grammar of HTTP/1.1 (RFC 9112), which the server tolerates
-	Ambiguous bool // it names its host twice, or differently in Host and :authority (RFC 9113, section 8.3.1)
-	Bodyless  bool // it is a HEAD that could not be parsed, so that its response has no body
-	LongLine  bool // its first line does not fit into the buffer
-	Sampled   bool // the fast path has left it to the pipeline, to be traced
+	// Peer is the other end of the connection, or the client that a PROXY header names.
+	Peer    netip.Addr
+	Arrived time.Time // when its header fields had been read
 
-	Fields iter.Seq2[[]byte, []byte] // its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3)
-	Body   func() []byte             // takes its body, which nothing else retains; to be called once
-	Conn   Conn
+	// Malformed: a line of it breaks the grammar of HTTP/1.1 (RFC 9112), which the server tolerates.
+	Malformed bool
+	// Ambiguous: it names its host twice, or differently in Host and :authority (RFC 9113, section
+	// 8.3.1).
+	Ambiguous bool
+	// Bodyless: it is a HEAD that could not be parsed, so that its response has no body.
+	Bodyless bool
+	LongLine bool // its first line does not fit into the buffer
+	Sampled  bool // the fast path has left it to the pipeline, to be traced
 
-	// Access fills these before any other room reads them, because they depend on what the operator trusts.
-	Client netip.Addr // Peer, or the client that a trusted proxy names
-	Tier   bool       // it is of an edge behind this one, by certificate or by secret; the adapter sets it for a certificate
+	// Fields are its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3).
+	Fields iter.Seq2[[]byte, []byte]
+	// Body takes its body, which nothing else retains. It is to be called once.
+	Body func() []byte
+	Conn Conn
+
+	// Client is Peer, or the client that a trusted proxy names. Access fills it before any other
+	// room reads it, because it depends on the proxies that the operator trusts.
+	Client netip.Addr
+	// Tier: it is of an edge behind this one, by certificate or by secret. The adapter knows the
+	// certificate, access the secret.
+	Tier bool
 }
 
 // Scheme returns the scheme of the request's address: https over TLS, else http.
@@ -67,11 +78,17 @@ func (r *Request) Scheme() string {
 // A Conn is the connection of a request, as far as the edge acts on it. Protocols with streams use
 // Stream, because their loops do all of this themselves.
 type Conn interface {
-	Serve(now time.Time)         // the request has been read: its deadline ends, and the connection is not idle
-	CloseAfter()                 // close the connection after the response, although bytes of the client may be unread
-	ResponseLength(length int64) // the response's body has so many bytes, which decides about its deadline
-	Left() bool                  // reports whether the client has gone, as far as is known
-	Exempt()                     // the connection counts against no client: it is of an edge behind this one
+	// Serve ends the time that the client has for its request, which has been read at now.
+	Serve(now time.Time)
+	// CloseAfter closes the connection after the response, although bytes of the client may be
+	// unread.
+	CloseAfter()
+	// ResponseLength sets the length of the response's body in bytes, on which its deadline depends.
+	ResponseLength(length int64)
+	// Left reports whether the client has gone, as far as is known.
+	Left() bool
+	// Exempt makes the connection count against no client: it is of an edge behind this one.
+	Exempt()
 }
 
 // Stream is the Conn of a request on a stream of HTTP/2 or HTTP/3.

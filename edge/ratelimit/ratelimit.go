@@ -155,9 +155,11 @@ func (l *Limiter) takeFirst(keys []key, at moment, when createMode) (d Decision,
 type createMode int
 
 const (
-	createNever       createMode = iota // never
-	createUncontended                   // if there is room, no shared window and no call over the ceiling
-	createIfRoom                        // if there is room
+	createNever createMode = iota
+	// createUncontended creates a window if there is room, no shared window and no call over the
+	// ceiling.
+	createUncontended
+	createIfRoom
 )
 
 // expireEvery is the number of calls after which a shard expires one table. A table holds many more
