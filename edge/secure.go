@@ -41,7 +41,7 @@ func (c *Secure) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2 on TCP, HTTP/3 on UDP (default none)")
 	fs.Var(repeat(&c.TLSCerts, asWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
 	fs.Var(repeat(&c.TLSKeys, asWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
-	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks")
+	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks and CORS preflight requests")
 	fs.Var(repeat(&c.ACMEHosts, inLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge), instead of --tls-cert; may be repeated")
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
