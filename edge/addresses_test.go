@@ -12,7 +12,7 @@ import (
 func TestAddresses(t *testing.T) {
 	const text = "# those who did harm\n\n192.0.2.0/24   # a network\n\t198.51.100.7\r\n2001:db8::/32\n10.0.0.0/9\n10.128.0.0/9\n10.3.0.0/16\n::1"
 	set, err := parseAddresses([]byte(text))
-	if err != nil || len(set) != 5 { // both halves of 10.0.0.0/8, and a part of it, are one range
+	if err != nil || len(set) != 5 { // both halves of 10.0.0.0/8 and a part of it merge
 		t.Fatalf("%v (%v)", set, err)
 	}
 	for client, want := range map[string]bool{
@@ -53,7 +53,8 @@ func TestWrongAddresses(t *testing.T) {
 	}
 }
 
-// A set has an address if, and only if, one of the networks that it was made of has it; and its ranges are in order and apart.
+// A set contains an address if and only if one of its networks does. Its ranges are in order and do
+// not touch.
 func FuzzAddresses(f *testing.F) {
 	f.Add([]byte("192.0.2.0/24\n192.0.2.128/25 # half\n::/0\n"), []byte{192, 0, 2, 1})
 	f.Add([]byte("255.255.255.255\n0.0.0.0"), []byte{255, 255, 255, 255})

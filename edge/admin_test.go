@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// tokenFile is a file with an admin token.
+// tokenFile writes a file with an admin token.
 func tokenFile(t testing.TB, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "admin-token")
@@ -24,7 +24,7 @@ func tokenFile(t testing.TB, token string) string {
 	return path
 }
 
-// accessBy asks for a token.
+// accessBy requires a token.
 func accessBy(t testing.TB, token string) *admin.Access {
 	t.Helper()
 	a, err := (&admin.Config{TokenFile: tokenFile(t, token)}).Open()
@@ -32,7 +32,8 @@ func accessBy(t testing.TB, token string) *admin.Access {
 	return a
 }
 
-// adminEdge runs an edge that nobody has called Validate of, and returns the address of its admin listener, its signals and its log.
+// adminEdge runs an edge without a call of Validate, and returns the address of its admin listener,
+// its signals and its log.
 func adminEdge(t *testing.T, change func(*Config)) (address string, signals chan<- os.Signal, log *logtest.Log) {
 	t.Helper()
 	origin := httptest.NewServer(newLibrary())
@@ -55,7 +56,7 @@ func adminEdge(t *testing.T, change func(*Config)) (address string, signals chan
 	return cfg.AdminListener.Addr().String(), reload, log
 }
 
-// adminCall calls an admin listener under a name, and returns status and body.
+// adminCall calls an admin listener under a host name, and returns status and body.
 func adminCall(t *testing.T, address, method, path, host string, fields ...string) (int, string) {
 	t.Helper()
 	var body io.Reader
@@ -77,7 +78,7 @@ func adminCall(t *testing.T, address, method, path, host string, fields ...strin
 	return resp.StatusCode, string(text)
 }
 
-// Run asks for the token of the file though nobody called Validate.
+// Run requires the token of the file even without a call of Validate.
 func TestRunReadsAdminToken(t *testing.T) {
 	address, _, _ := adminEdge(t, func(c *Config) { c.Admin.TokenFile = tokenFile(t, "secret") })
 	for authorization, want := range map[string]int{"": 401, "Bearer other": 401, "Bearer ": 401, "Bearer secret": 200} {
@@ -87,7 +88,7 @@ func TestRunReadsAdminToken(t *testing.T) {
 	}
 }
 
-// Run does not serve at all where the token can't be read, or metrics are to be protected by none.
+// Run does not serve if it can't read the token, or if metrics require a token and none is set.
 func TestRunWithoutAdminToken(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"no file":              func(c *Config) { c.Admin.TokenFile = filepath.Join(t.TempDir(), "none") },
@@ -108,7 +109,8 @@ func TestRunWithoutAdminToken(t *testing.T) {
 	}
 }
 
-// The admin listener answers the operator and no browser's page (package admin has the cases), whatever the path.
+// The admin listener answers the operator and no page in a browser, on every path. Package admin
+// has the cases.
 func TestAdminGuard(t *testing.T) {
 	address, _, _ := adminEdge(t, func(c *Config) {
 		c.Admin = admin.Config{TokenFile: tokenFile(t, "secret"), Hosts: admin.Hosts{"edge.example.org"}, ProtectMetrics: true}
@@ -144,7 +146,8 @@ func TestAdminGuard(t *testing.T) {
 	}
 }
 
-// A token that was replaced counts no more as soon as a signal came, and one that can't be read changes nothing; both are told.
+// After a signal the replaced token is refused. A token file that can't be read changes nothing.
+// The log has both.
 func TestAdminTokenIsReadAgain(t *testing.T) {
 	path := tokenFile(t, "first")
 	address, signals, log := adminEdge(t, func(c *Config) { c.Admin.TokenFile = path })
@@ -180,7 +183,7 @@ func TestAdminTokenIsReadAgain(t *testing.T) {
 	}
 }
 
-// Validate keeps nothing of what it reads.
+// Validate stores nothing of the token that it reads.
 func TestValidateReadsNoToken(t *testing.T) {
 	path := tokenFile(t, "first")
 	address, _, _ := adminEdge(t, func(c *Config) {

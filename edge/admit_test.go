@@ -32,7 +32,7 @@ func licensedEdge(t testing.TB, l *library, limits ...string) *edgeTest {
 	return e
 }
 
-// A lifetime is an origin whose good tokens are of one plan.
+// A lifetime is an origin whose valid tokens all belong to one plan.
 type lifetime struct{ *library }
 
 func (l lifetime) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func (l lifetime) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const challenge = `Bearer error="invalid_token"`
 
-// Who asks with what gets what. %s is a token.
+// Each row has the fields of a request and the expected response. %s is a token.
 func TestRequireToken(t *testing.T) {
 	l := newLibrary()
 	e := licensedEdge(t, l, "search=1000/1h", "icon=1000/1h", "packs=1000/1h")
@@ -95,7 +95,8 @@ func TestRequireToken(t *testing.T) {
 	}
 }
 
-// An origin never sees a token, and what it answers is kept for all, also where nobody looks at tokens.
+// An origin never sees a token, and its responses are stored for all clients, also by an edge that
+// does not check tokens.
 func TestTokenGoesNoFurther(t *testing.T) {
 	for _, require := range []bool{true, false} {
 		l := newLibrary()
@@ -119,7 +120,8 @@ func TestTokenGoesNoFurther(t *testing.T) {
 	}
 }
 
-// Tokens that are tried use up the window of who tries them, those that look well also that of auth/verify; a good one does not.
+// Guessed tokens use up the client's window; well-formed ones also that of auth/verify. A valid
+// token uses up neither.
 func TestGuessingIsLimited(t *testing.T) {
 	l := newLibrary()
 	e := licensedEdge(t, l, "search=5/1h", "verify=3/1h")
@@ -149,11 +151,11 @@ func TestGuessingIsLimited(t *testing.T) {
 		t.Errorf("a good token: %d", a.StatusCode)
 	}
 	if a := from("192.0.2.2", good); a.StatusCode != 200 {
-		t.Errorf("a good token that is known, from who has guessed too often: %d", a.StatusCode)
+		t.Errorf("a valid cached token, from a client with too many guesses: %d", a.StatusCode)
 	}
 }
 
-// Nobody is told that his token is wrong while nobody can say.
+// While the origin can't be asked, no client gets the response that its token is wrong.
 func TestNobodyCanSay(t *testing.T) {
 	l := newLibrary()
 	e := licensedEdge(t, l)
@@ -172,11 +174,11 @@ func TestNobodyCanSay(t *testing.T) {
 		}
 	}
 	if a := e.get(t, search, "Authorization", "Bearer nonsense"); a.StatusCode != 401 {
-		t.Errorf("what is no token: %d", a.StatusCode)
+		t.Errorf("a malformed token: %d", a.StatusCode)
 	}
 }
 
-// What an origin answers that is no verdict lets nobody in, and keeps nobody out.
+// A response of the origin without a verdict neither admits a client nor refuses one.
 func TestNoVerdict(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter){
 		"no JSON":        func(w http.ResponseWriter) { io.WriteString(w, "valid") },
@@ -193,7 +195,7 @@ func TestNoVerdict(t *testing.T) {
 	}
 }
 
-// The tokens of a plan are counted by themselves where it has a limit of its own, wherever they are used.
+// If a plan has its own limit, each of its tokens is counted by itself, from whichever address.
 func TestPlanLimits(t *testing.T) {
 	l := newLibrary()
 	for _, require := range []bool{true, false} {
@@ -249,7 +251,7 @@ func TestPlanLimits(t *testing.T) {
 	}
 }
 
-// The list of who is allowed lifts limits, and nothing else.
+// The allow list lifts limits, and nothing else.
 func TestAllowedNeedTokens(t *testing.T) {
 	e, _, _ := listed(t)
 	e.requireToken, e.tokens = true, newTokens(e.askToken)
@@ -263,7 +265,7 @@ func TestAllowedNeedTokens(t *testing.T) {
 	}
 }
 
-// Nothing of a token is logged, whatever becomes of it.
+// No part of a token is logged, whatever the verdict.
 func TestTokensAreNotLogged(t *testing.T) {
 	log := new(logtest.Log)
 	l := newLibrary()
@@ -293,7 +295,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	}
 }
 
-// What is taken for a token is what stands behind the scheme, and nothing else is.
+// Only the text after the scheme is taken for the token.
 func FuzzBearer(f *testing.F) {
 	for _, s := range []string{"Bearer " + good, "bearer  x", "Bearer", "Basic x", "", "Bearer x y"} {
 		f.Add(s)

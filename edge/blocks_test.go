@@ -6,7 +6,8 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 )
 
-// A library has hundreds of packs. Where their lines lie follows from how long they are: every answer's block is made once all the same.
+// A library has hundreds of packs, and the length of their lines decides where these lie in memory.
+// The block of each response is still made only once.
 func TestBlocksOfManyPacks(t *testing.T) {
 	const packs = 500
 	for _, apart := range []int{576, 640, 768, 896, 1024, 1152, 1280, 2048, 4096} {
@@ -28,7 +29,7 @@ func TestBlocksOfManyPacks(t *testing.T) {
 	}
 }
 
-// A block is that of all three parts of a head.
+// Each of the three parts of a head has its block.
 func TestBlockIsOfOneHead(t *testing.T) {
 	lines := []byte("A: 1\r\nB: 2\r\n")
 	heads := []cache.Head{{Type: lines[:6], Always: lines, WithBody: lines[6:]}, {Always: lines, WithBody: lines[6:]},

@@ -2,7 +2,8 @@ package edge
 
 import "testing"
 
-// Places and what one client may take of them follow from the descriptors, and leave some for the origin, the disk and the listeners.
+// The limits of connections, in all and for each client, follow from the number of descriptors.
+// Some descriptors stay free for the origin, the disk and the listeners.
 func TestCapacityOfDescriptors(t *testing.T) {
 	for descriptors, want := range map[int]int{
 		0: mostConnections, 1: 1, 64: 32, 256: 128, 512: 256, 640: 320, 1024: 704, 1280: 960, 4096: 3072, 20000: 15000, 1 << 20: mostConnections,
@@ -17,7 +18,7 @@ func TestCapacityOfDescriptors(t *testing.T) {
 		{200, 0, 200, 100},
 		{1, 0, 1, 1},
 		{200, 150, 200, 150},
-		{1 << 20, 0, 1 << 20, places / 2}, // there are no descriptors for so many
+		{1 << 20, 0, 1 << 20, places / 2}, // more than there are descriptors
 	} {
 		c := Capacity{MaxConnections: tt.all, MaxConnectionsPerClient: tt.each}.filled()
 		if c.MaxConnections != tt.wantAll || c.MaxConnectionsPerClient != tt.wantEach {
@@ -26,7 +27,7 @@ func TestCapacityOfDescriptors(t *testing.T) {
 	}
 }
 
-// An operator who allows one client many connections allows it their memory.
+// An operator that allows one client many connections also allows it their memory.
 func TestCapacityOfMemory(t *testing.T) {
 	for each, want := range map[int]int64{0: maxEach, 100: maxEach, 10000: 10000 * secureCosts} {
 		if got := (Capacity{MaxConnectionsPerClient: each}).filled().clientBytes; got != want {

@@ -57,7 +57,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// A client writes what it likes; what its proxy appended is read all the same.
+// Whatever a client writes into the field, the element that its proxy appended is still read.
 func FuzzForwarded(f *testing.F) {
 	for _, s := range []string{"", "for=1.2.3.4", `for="`, `for="[::1]:1", for=_x`, `a="\"`, ",", `";for=9.9.9.9`} {
 		f.Add(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
-// A chance gives random fields; each of the values may be left out.
+// A chance gives a random field, with one of the values or none.
 type chance struct{ *rand.Rand }
 
 func (c chance) fields(odds int, values map[string][]string) http.Header {
@@ -25,7 +25,7 @@ func (c chance) fields(odds int, values map[string][]string) http.Header {
 	return h
 }
 
-// directives are random members of a Cache-Control.
+// directives returns random members of a Cache-Control.
 func (c chance) directives(list ...string) string {
 	var some []string
 	for range c.IntN(4) {
@@ -34,7 +34,7 @@ func (c chance) directives(list ...string) string {
 	return strings.Join(some, ", ")
 }
 
-// modelRequest is a random request for a key, as forwardedInquiry makes it.
+// modelRequest returns a random request for a key, as forwardedInquiry makes it.
 func (c chance) modelRequest(policy cachepolicy.Policy, key string) *inquiry {
 	head := c.fields(3, map[string][]string{
 		"Authorization": {"Bearer x"}, "Cookie": {"a=b", "a=c"}, "Accept-Language": {"en", "de", "en-GB, en;q=0.5", "en, de;q=0.9", "fr"}, "X-A": {"1", "2"},
@@ -48,7 +48,7 @@ func (c chance) modelRequest(policy cachepolicy.Policy, key string) *inquiry {
 	}}
 }
 
-// modelAnswer is a random response that came at a time.
+// modelAnswer returns a random response that arrived at the given time.
 func (c chance) modelAnswer(at time.Time) *upstream.Answer {
 	ago := func(d time.Duration) string { return at.Add(-d).UTC().Format(http.TimeFormat) }
 	a := &upstream.Answer{Status: []int{200, 200, 200, 200, 404, 301, 302, 206, 403, 500, 503, 304}[c.IntN(12)], RequestTime: at.Add(-time.Duration(c.IntN(4)) * time.Second), ResponseTime: at, Length: 1}
@@ -65,8 +65,9 @@ func (c chance) modelAnswer(at time.Time) *upstream.Answer {
 	return a
 }
 
-// What a waiting request may take is what it would get if the response were stored first, and the cache asked then: that is tried for thousands of
-// random pairs. Beside that it may take a failure that is nobody's own.
+// A request that waits may share a response exactly if it would get that response from the cache,
+// had it been stored first. The test tries thousands of random pairs. Besides, it may share a
+// failure that does not concern one client alone.
 func TestModelOfCollapsing(t *testing.T) {
 	e := newEdgeTest(t, http.NotFoundHandler(), func(c *Config) { c.ProxyAll = true })
 	const pairs = 20_000

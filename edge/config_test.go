@@ -44,7 +44,7 @@ func TestLimitFlag(t *testing.T) {
 	}
 	for class, want := range map[class]ratelimit.Limit{
 		classSearch: {N: 5, Window: 10 * time.Second}, classIcon: {}, classCDN: {N: 1000, Window: time.Second},
-		classPacks: {N: 60, Window: time.Minute}, // as it was
+		classPacks: {N: 60, Window: time.Minute}, // unchanged
 	} {
 		if got := c.Limits.of(class); got != want {
 			t.Errorf("the limit of %s is %s, want %s", class, got, want)

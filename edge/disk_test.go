@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// An edge that starts again finds on disk what it had, less what a new release changed meanwhile.
+// After a restart an edge finds its entries on disk, except those that a new release has changed
+// meanwhile.
 func TestRestartIsWarm(t *testing.T) {
 	l := newLibrary()
 	origin := httptest.NewServer(l)

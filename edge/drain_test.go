@@ -16,14 +16,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// shut ends a server alone, with connections that belong to no listener of ours.
+// shut ends one server, whose connections belong to no listener of the edge.
 func shut(s *fasthttp.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), longEnough)
 	defer cancel()
 	s.ShutdownWithContext(ctx)
 }
 
-// clients of one edge, one for each way in that one server serves.
+// clients returns a client for each protocol of one server of the edge.
 func (s *securedTest) clients(t testing.TB, reference bool) map[string]*securedTest {
 	t.Helper()
 	all := map[string]*securedTest{}
@@ -35,18 +35,19 @@ func (s *securedTest) clients(t testing.TB, reference bool) map[string]*securedT
 	return all
 }
 
-// endsAtOnce is what an edge may take to end when it has nothing to do, on however slow a machine: clients that are told of it have half a
-// second. One that waits for somebody takes as long as it may drain.
+// endsAtOnce is how long an edge without requests may take to end, even on a slow machine: clients
+// have half a second to react. An edge that wrongly waits for a client takes its whole drain time.
 const endsAtOnce = longEnough / 4
 
-// An edge that ends answers the requests under way, by whatever protocol, and waits for no client that asks nothing.
+// An edge that ends answers the requests in flight, over every protocol, and does not wait for idle
+// clients.
 func TestDrainsEveryProtocol(t *testing.T) {
 	for name, reference := range map[string]bool{"our own": false, "reference": true} {
 		t.Run(name, func(t *testing.T) {
 			l := newLibrary()
 			s := newSecured(t, l, func(c *Config) { c.HTTP2Reference = reference })
 			for range 2 {
-				for name, e := range s.clients(t, reference) { // these stay idle
+				for name, e := range s.clients(t, reference) { // these connections stay idle
 					if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
 						t.Fatalf("%s: %d", name, a.StatusCode)
 					}
@@ -76,8 +77,8 @@ func TestDrainsEveryProtocol(t *testing.T) {
 			})
 			select {
 			case <-stopped:
-				t.Error("it ended before the requests under way were answered")
-			case <-time.After(700 * time.Millisecond): // longer than what idle clients are given
+				t.Error("it ended before the requests in flight were answered")
+			case <-time.After(700 * time.Millisecond): // longer than idle clients have
 			}
 			began := time.Now()
 			close(open)
@@ -90,7 +91,8 @@ func TestDrainsEveryProtocol(t *testing.T) {
 	}
 }
 
-// Who has connected when an edge ends, and has not shaken hands yet, is answered: he could not know.
+// A client whose handshake is in progress when the edge ends is answered, because it could not
+// know.
 func TestDrainGreets(t *testing.T) {
 	for name, next := range map[string]string{"h1": "http/1.1", "h2": "h2"} {
 		t.Run(name, func(t *testing.T) {
@@ -109,14 +111,14 @@ func TestDrainGreets(t *testing.T) {
 				}
 				return err != nil
 			})
-			looks := s.conns.looked(2 * idleGrace) // what a connection is given on which nothing happens
+			looks := s.conns.looked(2 * idleGrace) // the grace of an idle connection
 			settled(t, "it is looked for idle connections", func() bool { return looks.Load() > 2 })
 			select {
 			case <-stopped:
 				t.Fatal("it ended with a handshake under way")
 			default:
 			}
-			s.conns.later(-time.Hour) // so that it has all the time to ask, on a slow machine too
+			s.conns.later(-time.Hour) // gives the client time to send its request on a slow machine
 			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
 			must(t, conn.HandshakeContext(t.Context()))
 			via := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
@@ -133,7 +135,7 @@ func TestDrainGreets(t *testing.T) {
 	}
 }
 
-// looked moves the clock of the connections on, and counts how often it is looked at.
+// looked moves the clock of the connections on, and counts how often it is read.
 func (s *conns) looked(by time.Duration) *atomic.Int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +144,7 @@ func (s *conns) looked(by time.Duration) *atomic.Int64 {
 	return looks
 }
 
-// A connection that has had nothing but hits is told of its last answer as well.
+// The last response on a connection says so, also if the connection has had nothing but hits.
 func TestLastHit(t *testing.T) {
 	s := newSecured(t, newLibrary())
 	conn, err := net.Dial("tcp", s.plain)
@@ -162,13 +164,13 @@ func TestLastHit(t *testing.T) {
 	}
 }
 
-// With nothing under way, it ends although every client keeps its connection.
+// Without requests in flight the edge ends, although every client keeps its connection open.
 func TestIdleEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name := range wayOf {
 		s := newSecured(t, newLibrary(), wayOf[name].changes()...)
 		e := s.by(t, name)
-		for range 3 { // the last is ready, and may be all that the connection has seen
+		for range 3 { // the last takes the fast path, and may be the connection's only request
 			e.get(t, "/mdi/home.svg")
 		}
 		e = s.by(t, name)
@@ -181,13 +183,14 @@ func TestIdleEndsAtOnce(t *testing.T) {
 	}
 }
 
-// A connection on which nobody asks anything ends after its time.
+// A connection without requests is closed after the idle time.
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
 		s := newSecured(t, newLibrary(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
 		e := s.by(t, name)
-		settled(t, name+": it is asked", func() bool { // a slow machine may be too late for its connection
+		// On a slow machine the connection may have ended.
+		settled(t, name+": it is asked", func() bool {
 			r, _ := http.NewRequest(http.MethodGet, "https://edge.test/healthz", nil)
 			resp, err := e.RoundTrip(r)
 			if err == nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// age makes the stored answer of a key look as if it had come that long ago.
+// age makes the stored response of a key look as if it had arrived that long ago.
 func (e *edgeTest) age(t *testing.T, key string, by time.Duration) {
 	t.Helper()
 	old := e.cache.Get(key)
@@ -42,8 +42,9 @@ func TestThousandClientsOneRequest(t *testing.T) {
 	var waiting atomic.Int64
 	all := make(chan struct{})
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())                           // what is of an unknown release is kept for two seconds
-	l.set(func() { l.hold = func(string) { <-all } }) // the origin answers when every client has asked
+	// Responses of an unknown release live two seconds.
+	must(t, e.watch.look())
+	l.set(func() { l.hold = func(string) { <-all } }) // the origin waits for all clients
 	var wg sync.WaitGroup
 	var wrong, collapsed atomic.Int64
 	for range 1000 {
@@ -65,7 +66,7 @@ func TestThousandClientsOneRequest(t *testing.T) {
 		t.Errorf("a thousand clients made %d requests to the origin, want 1", n)
 	}
 	if wrong.Load() != 0 {
-		t.Errorf("%d clients got something else than the drawing", wrong.Load())
+		t.Errorf("%d clients got another response than the SVG", wrong.Load())
 	}
 	t.Logf("%d collapsed, the others found it stored", collapsed.Load())
 }
@@ -96,7 +97,7 @@ func TestLaterCallerOutlivesTheFirst(t *testing.T) {
 	}
 }
 
-// What is for one caller alone is asked for by each, also when they come together.
+// A response for one client only is fetched for each client, also if they arrive together.
 func TestPrivateIsNotShared(t *testing.T) {
 	l := newLibrary()
 	first, open := make(chan struct{}), make(chan struct{})
@@ -192,7 +193,7 @@ func TestStaleIfError(t *testing.T) {
 	}
 }
 
-// Behind the client's back one request goes to the origin, and the next client has its answer.
+// One request revalidates in the background, and the next client gets its response.
 func TestRevalidatedBehindTheBack(t *testing.T) {
 	const key = "/mdi/home.svg"
 	l := newLibrary()
@@ -237,7 +238,7 @@ func TestReleaseSwitch(t *testing.T) {
 		body   string
 	}{
 		{"/mdi/home.svg", false, drawn(releaseB)},
-		{"/mdi/account.svg", true, drawn(releaseA)}, // unchanged, says the origin
+		{"/mdi/account.svg", true, drawn(releaseA)}, // the origin says that it has not changed
 		{"/api/v1/packs", false, `{"asked":"/api/v1/packs"}`},
 	}
 	for _, tt := range tests {
@@ -248,7 +249,8 @@ func TestReleaseSwitch(t *testing.T) {
 	}
 }
 
-// An answer of the old release that is on its way while the release changes is given to who asked, and not kept.
+// A response of the old release that arrives while the release changes goes to its clients, and is
+// not stored.
 func TestOldAnswerOnItsWay(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
@@ -272,11 +274,12 @@ func TestOldAnswerOnItsWay(t *testing.T) {
 		t.Errorf("%d, Cache-Status: %s; want an answer that is not stored", a.StatusCode, a.Header.Get("Cache-Status"))
 	}
 	if a := e.get(t, "/mdi/home.svg"); a.body != drawn(releaseB) {
-		t.Errorf("after the switch the old drawing is served: %s", a.Header.Get("Cache-Status"))
+		t.Errorf("after the switch the old SVG is served: %s", a.Header.Get("Cache-Status"))
 	}
 }
 
-// An answer of another release than the known one is kept for moments only: one side is about to learn of the newer.
+// A response of a release other than the known one is stored only briefly, because one side is
+// about to learn of the newer.
 func TestAnswerOfAnUnknownRelease(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
@@ -289,7 +292,7 @@ func TestAnswerOfAnUnknownRelease(t *testing.T) {
 	}
 }
 
-// Who hears of a release here may ask here for it at once.
+// An edge that learns of a release from this edge may fetch its icons from here at once.
 func TestToldReleaseIsKnownHere(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
@@ -306,7 +309,8 @@ func TestToldReleaseIsKnownHere(t *testing.T) {
 	for range 10 {
 		e.get(t, "/-/release?since="+releaseA)
 	}
-	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/toldFor) { // twice by the first, then at most once a second
+	// Two for the first, then one a second.
+	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/toldFor) {
 		t.Errorf("eleven questions of other edges asked the origin %d times in %v", n, took)
 	}
 }
@@ -454,7 +458,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A whole edge: its listeners, readiness, metrics, and how it ends.
+// The test runs a whole edge: its listeners, readiness, metrics, and shutdown.
 func TestRun(t *testing.T) {
 	l := newLibrary()
 	l.broken = true
@@ -506,7 +510,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// A request under way is answered while the edge drains.
+	// A request in flight is answered while the edge drains.
 	asked, open := make(chan struct{}), make(chan struct{})
 	l.set(func() {
 		l.hold = func(target string) {

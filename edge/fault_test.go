@@ -13,8 +13,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// That a drawing is not there is believed to whoever said before that it was: an origin of ours names its release, and a page of
-// somebody else's in its place does not.
+// A 404 counts as proof that an icon does not exist only if it comes from the same software as
+// before: our origin names its release, and a page of other software in its place does not.
 func TestNotFoundByWhoseWord(t *testing.T) {
 	const key = "/mdi/home.svg"
 	for _, row := range []struct {
@@ -44,13 +44,14 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 				t.Errorf("the 404 is believed: %v, want %v", l.Err == nil, row.gone)
 			}
 			if kept := e.cache.Get(key); kept == nil || (kept.Status == http.StatusOK) == row.gone {
-				t.Errorf("what is kept is %+v", kept)
+				t.Errorf("the stored entry is %+v", kept)
 			}
 		})
 	}
 }
 
-// Who has an answer for when the origin fails does not wait for an origin that hangs until that is certain, and the next one does not wait at all.
+// A request with a stale response to fall back on does not wait until an origin that hangs times
+// out. The next request does not wait at all.
 func TestStaleWhileTheOriginHangs(t *testing.T) {
 	for _, key := range []string{"/x/y.svg", "/forwarded"} {
 		hang, open := make(chan struct{}), make(chan struct{})
@@ -82,7 +83,8 @@ func TestStaleWhileTheOriginHangs(t *testing.T) {
 	}
 }
 
-// A failure that is passed on is for all who waited for it, unless it says that it is for one alone.
+// A failure of the origin answers all requests that waited for it, unless it says that it is for
+// one client only.
 func TestThousandClientsOneFailure(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -132,7 +134,7 @@ func TestThousandClientsOneFailure(t *testing.T) {
 	}
 }
 
-// An origin that finds that the edge asks too often, or too slowly, does not find so of its client.
+// If the origin finds the edge too frequent or too slow, that does not hold for the edge's client.
 func TestOriginRefusesTheEdge(t *testing.T) {
 	for _, status := range []int{408, 429} {
 		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -23,7 +23,7 @@ const (
 	anyUnsampled = "of a trace that is not followed"
 )
 
-// A hearing origin keeps what requests say of their trace.
+// A hearing origin records the trace fields of requests.
 type hearing struct {
 	http.Handler
 	mu   sync.Mutex
@@ -47,11 +47,11 @@ func (o *hearing) heard(path, field string) string {
 	return strings.Join(o.last[path].Values(field), "|")
 }
 
-// alone are the changes that make nobody trusted.
+// alone is the configuration in which no client is trusted.
 func alone(c *Config) { c.TrustedProxies = nil }
 
-// TestTraceIsPassedOn: on our own routes and on those of others, whether this edge has traces or not. Where it has, the flag of who is not
-// trusted is off behind it.
+// TestTraceIsPassedOn tests the edge's own routes and forwarded ones, with and without tracing on
+// this edge. With tracing, the edge clears the sampled flag of clients that are not trusted.
 func TestTraceIsPassedOn(t *testing.T) {
 	collector := tracetest.New(t)
 	traces := func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 }
@@ -86,7 +86,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 				got = anyUnsampled
 			}
 			if got != row.want || of != row.of {
-				t.Errorf("%s: %s: the origin is told %q, %q, want %q, %q", row.name, path, got, of, row.want, row.of)
+				t.Errorf("%s: %s: the origin gets %q, %q, want %q, %q", row.name, path, got, of, row.want, row.of)
 			}
 			if own := path != "/others/page"; own && origin.heard(path, "Cookie") != "" {
 				t.Errorf("%s: more is passed on: %v", path, origin.last[path])
@@ -98,8 +98,8 @@ func TestTraceIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestSpans: by every protocol, hits that lie ready as well as questions to the origin: the spans are of the client's trace, and each has the one
-// above it; the line of the log names the trace.
+// TestSpans tests every protocol, with fast-path hits and requests to the origin. The spans belong
+// to the client's trace, each with the right parent, and the log line names the trace.
 func TestSpans(t *testing.T) {
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -107,10 +107,10 @@ func TestSpans(t *testing.T) {
 			collector, origin := tracetest.New(t), newHearing(newLibrary())
 			change, text := logs(t)
 			s := newSecured(t, origin, append(of.changes(), change, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 })...)
-			by := s.by(t, way) // the tests' client is trusted
+			by := s.by(t, way) // the client of the tests is trusted
 			by.do(t, "GET", "/mdi/home.svg?color=f00", "Traceparent", sampled)
 			told := origin.heard("/mdi/home.svg", "Traceparent")
-			by.do(t, "GET", "/mdi/account.svg") // so that it lies ready
+			by.do(t, "GET", "/mdi/account.svg") // so that it is cached
 			by.do(t, "GET", "/mdi/account.svg", "Traceparent", sampled)
 			by.do(t, "GET", "/mdi/account.svg", "Traceparent", unsampled)
 			by.do(t, "GET", "/broken/x.svg", "Traceparent", sampled)
@@ -120,7 +120,7 @@ func TestSpans(t *testing.T) {
 			}
 			server, client := collector.Find(t, "iconedge-edge", "server", "/mdi/home.svg"), collector.Find(t, "iconedge-edge", "client", "/mdi/home.svg")
 			if server.Trace != clientTrace || server.Parent != clientSpan || client.Trace != clientTrace || client.Parent != server.ID || told != "00-"+clientTrace+"-"+client.ID+"-01" {
-				t.Errorf("%+v\n%+v\nthe origin is told %s", server, client, told)
+				t.Errorf("%+v\n%+v\nthe origin gets %s", server, client, told)
 			}
 			want := map[string]string{"http.request.method": "GET", "http.response.status_code": "200", "http.route": "/{pack}/{file}", "url.path": "/mdi/home.svg",
 				"network.protocol.version": of.protocol.Version(), "server.address": "edge.test", "iconedge.cache": "miss", "url.scheme": map[bool]string{true: "https", false: "http"}[of.secure]}
@@ -143,7 +143,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestDrawn: of the requests of strangers a part is followed, on the short way and on the long one, whatever they say; the others stay on the short way.
+// TestDrawn tests that a fraction of the requests of clients that are not trusted is traced, on the
+// fast path and in the pipeline, whatever their fields say. The others stay on the fast path.
 func TestDrawn(t *testing.T) {
 	for _, way := range []string{"h1", "h2c"} {
 		collector := tracetest.New(t)
@@ -171,12 +172,13 @@ func TestDrawn(t *testing.T) {
 		e.get(t, "/mdi/home.svg")
 		q := ready("/mdi/home.svg")
 		if _, ok := e.Answer(nil, q); ok != short || q.Chosen == short {
-			t.Errorf("with a sample of %v: on the short way %v, chosen %v", sample, ok, q.Chosen)
+			t.Errorf("with a sample of %v: on the fast path %v, sampled %v", sample, ok, q.Chosen)
 		}
 	}
 }
 
-// TestFollowedIsCountedOnce: a request that the short way leaves to the long one is one call of its client.
+// TestFollowedIsCountedOnce tests that a request that the fast path leaves to the pipeline counts
+// once.
 func TestFollowedIsCountedOnce(t *testing.T) {
 	s := newSecured(t, newLibrary(), alone, func(c *Config) {
 		c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 1
@@ -190,7 +192,8 @@ func TestFollowedIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestTierDecides: an edge behind this one that has proved itself is trusted to say what is followed.
+// TestTierDecides tests that an authenticated edge behind this one is trusted to choose the traced
+// requests.
 func TestTierDecides(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600))

@@ -10,17 +10,18 @@ import (
 	"testing"
 )
 
-// What is forwarded reaches the origin alike by every protocol, which is told of in Forwarded alone; and what it answers reaches the client.
+// A forwarded request reaches the origin in the same form over every protocol; only Forwarded tells
+// the protocol. The origin's response reaches the client.
 func TestForwardedByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	seen := map[string]string{} // by way
+	seen := map[string]string{} // by protocol
 	var now string
 	origin := newSite(map[string]http.HandlerFunc{
 		"/echo": func(w http.ResponseWriter, r *http.Request) {
 			b, err := io.ReadAll(r.Body)
 			mu.Lock()
-			r.Header.Del("CDN-Loop") // each edge has a name of its own
+			r.Header.Del("CDN-Loop") // each edge has its own name
 			seen[now] = fmt.Sprint(r.Method, " ", r.Header, " ", r.ContentLength, " ", r.TransferEncoding, " ", err)
 			mu.Unlock()
 			w.Header()["Content-Type"] = nil
@@ -38,7 +39,8 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 		mu.Lock()
 		now = name
 		mu.Unlock()
-		answers[name] = strings.Replace(s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body)), "Age: \r\n", "", 1) // it has one where the exchange took a second
+		// Present if the exchange took a second.
+		answers[name] = strings.Replace(s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body)), "Age: \r\n", "", 1)
 		if a := s.do(t, http.MethodHead, "/long"); a.Header.Get("Content-Length") != "12345" {
 			t.Errorf("%s: the length of a HEAD is %q", name, a.Header.Get("Content-Length"))
 		}
@@ -58,7 +60,7 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 	}
 }
 
-// What is refused as HTTP is refused alike by every protocol.
+// A malformed request is refused in the same way over every protocol.
 func TestRefusedByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {

@@ -49,7 +49,8 @@ func TestGetWithABody(t *testing.T) {
 			mu.Unlock()
 			var body io.Reader
 			if row.body != "" {
-				body = struct{ io.Reader }{strings.NewReader(row.body)} // of a length that the client does not announce
+				// Of a length that the client does not announce.
+				body = struct{ io.Reader }{strings.NewReader(row.body)}
 				if i%2 == 0 {
 					body = strings.NewReader(row.body)
 				}

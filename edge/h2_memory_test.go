@@ -20,20 +20,21 @@ import (
 	"github.com/iconedge/iconedge/edge/h1"
 )
 
-// idleBytes is how much memory a connection of HTTP/2 in the clear may take while nothing happens on it, whatever happened before.
+// idleBytes is how much memory an idle HTTP/2 connection without TLS may take, whatever happened on
+// it before.
 const idleBytes = 12 << 10
 
-// clientBytes is what the client's end of a connection takes, which is in the same process.
+// clientBytes is the memory of the client's end of a connection, which is in the same process.
 const clientBytes = 700
 
-// frameOf is a frame of HTTP/2.
+// frameOf returns an HTTP/2 frame.
 func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
 	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), byte(kind), byte(flags)}
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// An idle connection of HTTP/2 takes little memory, whatever its client has sent: what the process holds for many of them is looked at, when
-// nothing is left to collect.
+// An idle HTTP/2 connection takes little memory, whatever its client has sent. The test measures
+// the memory of the process for many connections, after garbage collection.
 func TestIdleStreams(t *testing.T) {
 	const many = 300
 	block := func(path string, more ...hpack.HeaderField) []byte {
@@ -97,7 +98,7 @@ func TestIdleStreams(t *testing.T) {
 				settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == n && w.streams.Stats().Connections == n })
 				return open
 			}
-			for _, c := range talk(20) { // what is made once is not the connections'
+			for _, c := range talk(20) { // allocates the memory that is shared by all
 				c.Close()
 			}
 			settled(t, "nobody is connected", func() bool { return w.streams.Stats().Connections == 0 })
@@ -111,7 +112,7 @@ func TestIdleStreams(t *testing.T) {
 	}
 }
 
-// toPong reads to the answer of the last PING.
+// toPong reads up to the answer to the last PING.
 func toPong(t *testing.T, c net.Conn) {
 	t.Helper()
 	f := http2.NewFramer(io.Discard, c)
@@ -124,8 +125,8 @@ func toPong(t *testing.T, c net.Conn) {
 	}
 }
 
-// inUse is what heap and stacks take when nothing is left to collect. Stacks shrink by half with each collection, and what sync.Pool holds
-// survives one.
+// inUse returns the bytes of heap and stacks after garbage collection. It collects several times,
+// because stacks shrink by half with each collection, and the contents of a sync.Pool survive one.
 func inUse() int64 {
 	least := int64(math.MaxInt64)
 	for range 8 {
@@ -137,7 +138,7 @@ func inUse() int64 {
 	return least
 }
 
-// What a client's connections and requests take counts against its share, and that of no other.
+// The memory of a client's connections and requests counts against its own share, and no other.
 func TestShareOfMemory(t *testing.T) {
 	w := newWall(t, true)
 	w.ask(t, "/mdi/hot.svg")
@@ -175,7 +176,7 @@ func TestShareOfMemory(t *testing.T) {
 	settled(t, "all is given back", func() bool { return w.conns.limits.Bodies.Held(w.conns.owner(netip.MustParseAddr("127.0.0.2"))) == 0 })
 }
 
-// answersTo reports whether a request is answered with a status.
+// answersTo reports whether the response to a request has that status.
 func answersTo(c net.Conn, request string, status int) bool {
 	if _, err := io.WriteString(c, request); err != nil {
 		return false

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// h2specPassed is how many tests h2spec has, all of which are passed. In the clear one is not: it begins a connection with another preface, and wants
-// that closed without a word; our listener speaks HTTP/1.1 as well, in which those bytes are a request that is malformed, and answered so.
+// h2specPassed is the number of tests of h2spec, which all pass. Without TLS one fails: it begins a
+// connection with an invalid preface, and expects that the server closes it silently. The edge's
+// listener also speaks HTTP/1.1, in which those bytes are a malformed request that gets a response.
 const (
 	h2specPassed    = "145 passed"
 	h2specInClear   = "144 passed"
@@ -20,7 +21,8 @@ const (
 
 var h2specResult = regexp.MustCompile(`\d+ tests, (\d+ passed), \d+ skipped, \d+ failed`)
 
-// TestH2Spec: the public suite for HTTP/2 finds nothing, whether the answer is ready or comes from the origin, with TLS and in the clear.
+// TestH2Spec runs the public suite for HTTP/2, with cached responses and with responses of the
+// origin, with TLS and without.
 func TestH2Spec(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "h2spec")

@@ -22,7 +22,7 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// shake shakes hands with an edge and returns what was agreed.
+// shake makes a TLS handshake with an edge and returns the state of the connection.
 func (s *securedTest) shake(config *tls.Config) (tls.ConnectionState, error) {
 	c, err := tls.Dial("tcp", s.tls, config)
 	if err != nil {
@@ -32,11 +32,11 @@ func (s *securedTest) shake(config *tls.Config) (tls.ConnectionState, error) {
 	if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n"); err != nil {
 		return c.ConnectionState(), err
 	}
-	_, err = io.ReadAll(c) // tickets of TLS 1.3 come with the answer
+	_, err = io.ReadAll(c) // TLS 1.3 tickets come with the response
 	return c.ConnectionState(), err
 }
 
-// subject is whose certificate is shown to who asks for name.
+// subject returns the subject of the certificate that the edge presents for a name.
 func (s *securedTest) subject(t testing.TB, name string) string {
 	t.Helper()
 	state, err := s.shake(&tls.Config{InsecureSkipVerify: true, ServerName: name})
@@ -49,7 +49,7 @@ func pairIn(t testing.TB, dir, file, subject string, names ...string) (cert, key
 	return certstest.Pair(t, dir, file, subject, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), names...)
 }
 
-// value is what a metric without labels says.
+// value returns the value of a metric without labels.
 func value(t testing.TB, m prometheus.Metric) float64 {
 	t.Helper()
 	var d dto.Metric
@@ -57,7 +57,8 @@ func value(t testing.TB, m prometheus.Metric) float64 {
 	return d.GetGauge().GetValue() + d.GetCounter().GetValue()
 }
 
-// Each name has its certificate; new files are shown within seconds, or at once when the edge is told; those that can't be used never are.
+// Each name has its certificate. The edge uses new files within seconds, or at once after a signal.
+// It never uses files that are invalid.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &logtest.Log{}
@@ -89,7 +90,7 @@ func TestCertificates(t *testing.T) {
 	settled(t, "a pair that was mended is shown", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.certsRead) == 1 })
 }
 
-// TLS 1.2 and 1.3 are spoken, nothing older, and who comes again need not begin anew.
+// The edge speaks TLS 1.2 and 1.3, no older versions, and lets clients resume sessions.
 func TestVersionsOfTLS(t *testing.T) {
 	s := newSecured(t, newLibrary())
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
@@ -129,7 +130,8 @@ func TestVersionsOfTLS(t *testing.T) {
 	}
 }
 
-// What is no handshake is cut at once; who stops in the middle of one, after ten seconds. Each is counted, and nothing of it is left.
+// A connection that does not begin with a handshake is closed at once; one that stops in the middle
+// of a handshake, after ten seconds. Each is counted, and leaves nothing behind.
 func TestNoHandshake(t *testing.T) {
 	e, hello := newEdgeTest(t, newLibrary()), helloOf(t)
 	pair, err := tls.LoadX509KeyPair(pairIn(t, t.TempDir(), "a", "edge", "edge.test"))
@@ -138,7 +140,7 @@ func TestNoHandshake(t *testing.T) {
 		"garbage": strings.Repeat("\x00\xff garbage", 100), "HTTP": "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/2 in the clear": h2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00",
 		"nothing": "", "one byte": hello[:1], "half a hello": hello[:len(hello)/2], "a hello and no more": hello, "a record that is too long": "\x16\x03\x01\xff\xff" + strings.Repeat("x", 1000),
 	}
-	synctest.Test(t, func(t *testing.T) { // where ten seconds take no time
+	synctest.Test(t, func(t *testing.T) { // ten seconds pass at once here
 		e.life = t.Context()
 		l := newSecureListener(nil, e.handler, &tls.Config{Certificates: []tls.Certificate{pair}})
 		for name, what := range sent {
@@ -164,7 +166,7 @@ func TestNoHandshake(t *testing.T) {
 	}
 }
 
-// Others notice nothing of those who do not shake hands.
+// Clients that do not complete their handshake do not affect others.
 func TestNoHandshakeBesideOthers(t *testing.T) {
 	s, hello := newSecured(t, newLibrary()), helloOf(t)
 	silent := []string{"", hello[:1], hello[:len(hello)/2], hello}
@@ -185,7 +187,7 @@ func TestNoHandshakeBesideOthers(t *testing.T) {
 	}
 }
 
-// helloOf is what a client begins a handshake with.
+// helloOf returns the ClientHello of a client.
 func helloOf(t testing.TB) string {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -198,12 +200,12 @@ func helloOf(t testing.TB) string {
 	return string(b[:n])
 }
 
-// Who comes in the clear is sent to TLS, method and all; health checks are not.
+// A request without TLS is redirected to TLS, keeping its method; health checks are not.
 func TestRedirect(t *testing.T) {
 	s := newSecured(t, newLibrary(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
 	for _, way := range []string{"h1", "h2c"} {
 		e := s.by(t, way)
-		for range 2 { // the second could be answered on the short way
+		for range 2 { // the second might take the fast path
 			for _, method := range []string{"GET", "HEAD", "POST"} {
 				a := e.do(t, method, "/mdi/home.svg?color=%23f00&x")
 				if want := "https://edge.test" + portOf(addrOf(s.tls)) + "/mdi/home.svg?color=%23f00&x"; a.StatusCode != 308 || a.Header.Get("Location") != want || a.body != "" {
@@ -219,14 +221,15 @@ func TestRedirect(t *testing.T) {
 					t.Errorf("%s: preflight for %s: %d %v; a browser follows none elsewhere", way, path, a.StatusCode, a.Header)
 				}
 			}
-			for _, field := range []string{"Origin", "Access-Control-Request-Method"} { // one alone makes none
+			// One alone is no preflight.
+			for _, field := range []string{"Origin", "Access-Control-Request-Method"} {
 				if a := e.do(t, "OPTIONS", "/mdi/home.svg", field, "GET"); a.StatusCode != 308 {
 					t.Errorf("%s: OPTIONS with %s alone: %d", way, field, a.StatusCode)
 				}
 			}
 		}
 		for name := range map[string]bool{"h1 over TLS": true, "h2": true, "h3": true} {
-			s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x") // from here on it is ready
+			s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x") // from here on it is cached
 			if a := s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x"); a.StatusCode != 200 || !strings.HasPrefix(a.Header.Get("Alt-Svc"), `h3=":`) {
 				t.Errorf("%s: %d, Alt-Svc %q", name, a.StatusCode, a.Header.Get("Alt-Svc"))
 			}

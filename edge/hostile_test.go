@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A rawOrigin answers each connection's first request with bytes as they are given, once; then it is an honest server.
+// A rawOrigin answers the first request of a connection with the given bytes, once. Then it is an
+// honest server.
 type rawOrigin struct {
 	ln  net.Listener
 	say atomic.Pointer[string] // nil: be honest
@@ -51,8 +52,8 @@ func (o *rawOrigin) serve(c net.Conn) {
 	}
 }
 
-// Whatever an origin lies, it is a 502 or a cut connection, it is not kept, it is in no other answer, and the same request
-// after it works.
+// A malformed response of the origin becomes a 502 or a cut connection. It is not stored, it does
+// not reach another response, and the same request succeeds afterwards.
 func TestHostileOrigin(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n"
 	for name, bytes := range map[string]string{
@@ -80,7 +81,8 @@ func TestHostileOrigin(t *testing.T) {
 		"a head that is cut":         "HTTP/1.1 200 OK\r\nContent-Le",
 		"a 1xx, and then nothing":    "HTTP/1.1 103 Early Hints\r\nLink: </evil>\r\n\r\n",
 	} {
-		for _, target := range []string{"/page", "/mdi/home.svg"} { // forwarded, and ours
+		// A forwarded path and one of the edge's own.
+		for _, target := range []string{"/page", "/mdi/home.svg"} {
 			t.Run(name+target, func(t *testing.T) {
 				t.Parallel()
 				o := newRawOrigin(t)
@@ -89,7 +91,7 @@ func TestHostileOrigin(t *testing.T) {
 					must(t, c.Origins.Set("http://"+o.ln.Addr().String()))
 				})
 				o.say.Store(&bytes)
-				r, err := http.NewRequest("POST", "http://edge.test"+target, nil) // not sent twice
+				r, err := http.NewRequest("POST", "http://edge.test"+target, nil) // not retried
 				must(t, err)
 				if target != "/page" {
 					r.Method = http.MethodGet
@@ -103,7 +105,7 @@ func TestHostileOrigin(t *testing.T) {
 					}
 				}
 				settled(t, "the same request after it is answered", func() bool {
-					a := e.get(t, target) // a failure is remembered for a second
+					a := e.get(t, target) // the edge caches a failure for a second
 					well := a.StatusCode == 200 && a.body == "honest"
 					if a.StatusCode != 502 && !well {
 						t.Fatalf("the same request after it: %d %.80q", a.StatusCode, a.body)

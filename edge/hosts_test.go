@@ -17,8 +17,8 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// streamHosts are the ways in which a stream can name its host: the lines of Host, then what comes
-// of it.
+// streamHosts are the ways in which a stream can name its host: the lines of Host, then the
+// expected status.
 var streamHosts = []struct {
 	name, scheme, authority string
 	hosts                   []string
@@ -47,8 +47,8 @@ var streamHosts = []struct {
 	{"userinfo", "http", "user@edge.test", nil, 400},
 }
 
-// A stream that names its host twice, in two ways or with a port that there is not is answered 400,
-// whether its response is ready or not.
+// A stream that names its host twice, in two ways or with an invalid port gets a 400, whether its
+// response is cached or not.
 func TestHostsOfHTTP2(t *testing.T) {
 	t.Parallel()
 	for _, reference := range []bool{false, true} {

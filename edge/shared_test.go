@@ -44,8 +44,8 @@ func TestSharedFlags(t *testing.T) {
 		{"unix:///run/redis.sock", "", ""},
 		{"10.0.0.7:6379", "", "--redis must be redis://"},
 		{"redis://:secret@a:b", "", "--redis must be redis://"},
-		{"", "a:b", "--region must be"},
-		{"", strings.Repeat("a", 65), "--region must be"},
+		{"", "a:b", "--region must consist of"},
+		{"", strings.Repeat("a", 65), "--region must consist of"},
 	} {
 		var c Config
 		fs := flag.NewFlagSet("", flag.ContinueOnError)
