@@ -15,15 +15,17 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 )
 
-// An application is an origin that answers as an Express application does by default: the body belongs to the client, an entity tag is made of the body,
-// If-None-Match is answered 304, and nothing is said to caches. Fields and streaming are for each test to add.
+// An application is an origin that answers as an Express application does by default. The body
+// belongs to the client, the entity tag is computed from the body, If-None-Match gets a 304, and no
+// field is meant for caches. Each test adds fields and streaming.
 type application struct {
-	fields  []string                       // name, value, …
-	streams bool                           // the body goes out in chunks, some of them late
-	shared  bool                           // the body is the same for every client
-	status  int                            // 0: 200
-	each    func(n int64, r *http.Request) // called with the number of the request before it is answered; may block
-	asked   atomic.Int64
+	fields  []string // name, value, …
+	streams bool     // the body goes out in chunks, some of them late
+	shared  bool     // the body is the same for every client
+	status  int      // 0: 200
+	// called with the number of the request before it is answered; may block.
+	each  func(n int64, r *http.Request)
+	asked atomic.Int64
 }
 
 func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +60,7 @@ func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, body)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream") // the edge does not wait for the end of such a body
+	w.Header().Set("Content-Type", "text/event-stream") // the edge relays such a body at once
 	for half := range strings.SplitAfterSeq(body, "to ") {
 		io.WriteString(w, half)
 		w.(http.Flusher).Flush()
@@ -83,11 +85,12 @@ type crowd struct {
 	fields func(i int) []string
 }
 
-// withCookies are the fields of clients that each have a session of their own; nameless are those of clients without one.
+// withCookies are the fields of clients with a session each; nameless are those of clients without
+// one.
 func withCookies(i int) []string { return []string{"Cookie", fmt.Sprint("session=user", i)} }
 func nameless(i int) []string    { return []string{"X-Who", fmt.Sprint("user", i)} }
 
-// ask sends the requests of a crowd through an edge, and returns the answers.
+// ask sends the requests of a crowd through an edge, and returns the responses.
 func (c crowd) ask(e *edgeTest) []answer {
 	c.t.Helper()
 	all := make([]answer, c.n)
@@ -99,7 +102,8 @@ func (c crowd) ask(e *edgeTest) []answer {
 	return all
 }
 
-// wrong counts answers that are not the client's own, and those whose Cache-Status claims a sharing that was not.
+// wrong counts responses of other clients, and those whose Cache-Status wrongly claims that they
+// were shared.
 func (c crowd) wrong(all []answer) (bodies, statuses int) {
 	for i, a := range all {
 		if a.StatusCode != http.StatusOK || a.body != bodyFor(fmt.Sprint("user", i)) {
@@ -112,8 +116,9 @@ func (c crowd) wrong(all []answer) (bodies, statuses int) {
 	return bodies, statuses
 }
 
-// allWaiting holds the first request to an origin until so many requests wait in the edge for it, and every later one until so many are with the origin at
-// the same time: were the others sent one after the other, that would never be.
+// allWaiting holds the first request to an origin until the given number of requests wait for it in
+// the edge. It holds every later one until the given number are at the origin at the same time. An
+// edge that sent them one after the other would never get there.
 func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *http.Request) {
 	var here atomic.Int64
 	all := make(chan struct{})
@@ -133,10 +138,10 @@ func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *h
 	}
 }
 
-// atMost is how long a handler of an origin waits for what should happen: it must end whatever happens.
+// atMost is how long a handler of an origin waits for an expected event, so that it always ends.
 const atMost = 30 * time.Second
 
-// reached waits until there are so many.
+// reached waits until the count has the given value.
 func reached(t *testing.T, what string, want int, count func() int) {
 	for end := time.Now().Add(atMost); count() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -146,7 +151,7 @@ func reached(t *testing.T, what string, want int, count func() int) {
 	}
 }
 
-// unshared are fields of responses that no other client may have.
+// unshared are fields of responses that no other client may get.
 var unshared = map[string][]string{
 	"nothing said":               nil,
 	"no-cache":                   {"Cache-Control", "no-cache"},
@@ -170,7 +175,7 @@ var unshared = map[string][]string{
 	"Vary, and nothing is fresh": {"Vary", "Cookie", "Cache-Control", "max-age=0"},
 }
 
-// expire leaves the cache with a response for another client, which has expired.
+// expire leaves in the cache an expired response for another client.
 func expire(t *testing.T, e *edgeTest, app *application, target string) {
 	t.Helper()
 	fields := app.fields
@@ -182,8 +187,9 @@ func expire(t *testing.T, e *edgeTest, app *application, target string) {
 	app.asked.Store(0)
 }
 
-// A response that the cache could not use again goes to one client alone, whatever its fields, whole or streamed, when nothing is stored and when what is
-// stored has expired. The requests that waited are sent by themselves, all at the same time.
+// A response that the cache could not reuse goes to one client only, whatever its fields, whole or
+// streamed, both when nothing is stored and when the stored response has expired. The requests that
+// waited are then sent each by itself, all at the same time.
 func TestCollapseUnshared(t *testing.T) {
 	const clients = 50
 	for name, fields := range unshared {
@@ -212,10 +218,10 @@ func TestCollapseUnshared(t *testing.T) {
 	}
 }
 
-// protocolsOf are the ways in which crowds come.
+// protocolsOf are the protocols of crowds.
 var protocolsOf = []string{"h1", "h1 over TLS", "h2", "h2c", "h3"}
 
-// By every protocol each client gets its own response, be there two of them, fifty or a thousand.
+// Over every protocol each client gets its own response, with two clients, fifty or a thousand.
 func TestCollapseByEveryProtocol(t *testing.T) {
 	for _, way := range protocolsOf {
 		for _, clients := range []int{2, 50, 1000} {
@@ -226,7 +232,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 					if expired {
 						expire(t, s.edgeTest, app, "/")
 					}
-					together := min(clients, 50) // a connection of HTTP/2 or HTTP/3 has only so many streams
+					together := min(clients, 50) // within the stream limit of a connection
 					app.each = allWaiting(t, s.edgeTest, together, together-1)
 					c := crowd{t, clients, "/", withCookies}
 					if bodies, statuses := c.wrong(c.ask(s.by(t, way).edgeTest)); bodies != 0 || statuses != 0 {
@@ -238,7 +244,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 	}
 }
 
-// Through a shield each client gets its own response as well: neither tier mixes them up.
+// Each client gets its own response through a shield as well: neither tier mixes them up.
 func TestCollapseThroughShield(t *testing.T) {
 	for _, clients := range []int{2, 50, 1000} {
 		for _, expired := range []bool{false, true} {
@@ -251,7 +257,8 @@ func TestCollapseThroughShield(t *testing.T) {
 					expire(t, e, app, "/")
 					shield.age(t, "/", time.Minute)
 				}
-				app.each = allWaiting(t, e, clients, min(clients, 50)-1) // an edge opens only so many connections to its origin
+				// Within the edge's limit of connections.
+				app.each = allWaiting(t, e, clients, min(clients, 50)-1)
 				c := crowd{t, clients, "/", withCookies}
 				bodies := 0
 				for i, a := range c.ask(e) {
@@ -267,7 +274,8 @@ func TestCollapseThroughShield(t *testing.T) {
 	}
 }
 
-// What a guess alone calls fresh goes to no other client, where one of the two has a cookie. Clients without make one request together.
+// A response that only a heuristic calls fresh goes to no other client, if one of the two sends a
+// cookie. Clients without cookies share one request.
 func TestCollapseHeuristic(t *testing.T) {
 	const clients = 50
 	for who, row := range map[string]struct {
@@ -290,9 +298,10 @@ func TestCollapseHeuristic(t *testing.T) {
 	}
 }
 
-// What lies expired on disk is revalidated for each client by itself.
+// An expired response on disk is revalidated for each client by itself.
 func TestCollapseFromDisk(t *testing.T) {
-	app := &application{fields: []string{"Cache-Control", "max-age=60", "Age", "60"}} // it is stored, and stale at once
+	// Stored, and stale at once.
+	app := &application{fields: []string{"Cache-Control", "max-age=60", "Age", "60"}}
 	origin, dir := serveOrigin(t, app), t.TempDir()
 	run := func() *node {
 		return runNode(t, func(c *Config) {
@@ -335,7 +344,8 @@ func TestCollapseFromDisk(t *testing.T) {
 	}
 }
 
-// A 304 goes to the client whose condition it answers, and to no other; nor does one that the origin gave the edge, where what it confirms is for one use.
+// A 304 goes only to the client whose condition it answers. A 304 to the edge's own condition is
+// not shared either, if the response that it confirms may be used only once.
 func TestCollapseConditional(t *testing.T) {
 	const clients = 50
 	for _, shared := range []bool{false, true} {
@@ -375,7 +385,8 @@ func TestCollapseConditional(t *testing.T) {
 	}
 }
 
-// shared counts the responses of a crowd that are an application's one body, and those of them that were collapsed or stored.
+// shared counts the responses of a crowd with the application's one body, and those of them that
+// were collapsed or stored.
 func (c crowd) shared(all []answer) (right, collapsed, stored int) {
 	for _, a := range all {
 		if a.StatusCode == http.StatusOK && a.body == bodyFor("everybody") {
@@ -391,7 +402,7 @@ func (c crowd) shared(all []answer) (right, collapsed, stored int) {
 	return right, collapsed, stored
 }
 
-// mixed are the fields of clients of which some have a session, some a licence, and most nothing.
+// mixed are the fields of clients, of which some have a session, some a licence, and most neither.
 func mixed(i int) []string {
 	switch i % 5 {
 	case 1:
@@ -402,8 +413,9 @@ func mixed(i int) []string {
 	return nil
 }
 
-// A thousand clients that may each reuse the response make one request to the origin, with cookies or without, whole or streamed; what is for one client
-// alone in it, by the words of the origin, goes to that client alone.
+// A thousand clients that may all reuse the response make one request to the origin, with cookies
+// or without, whole or streamed. The fields that the origin marks as meant for one client go to
+// that client only.
 func TestCollapseShared(t *testing.T) {
 	const clients = 1000
 	for name, fields := range map[string][]string{
@@ -430,7 +442,7 @@ func TestCollapseShared(t *testing.T) {
 					}
 					right, collapsed, stored := c.shared(all)
 					if n := app.asked.Load(); n != 1 || right != clients || collapsed != clients-1 || !streams && stored != 1 || mine > 1 {
-						t.Errorf("the origin was asked %d times; %d are right, %d collapsed, %d stored; %d have what is for one", n, right, collapsed, stored, mine)
+						t.Errorf("the origin was asked %d times; %d are right, %d collapsed, %d stored; %d have the field for one client", n, right, collapsed, stored, mine)
 					}
 				})
 			}
@@ -438,7 +450,8 @@ func TestCollapseShared(t *testing.T) {
 	}
 }
 
-// Clients of several variants make one request for each variant, and none of them waits for a third.
+// Clients of several variants make one request for each variant. None of them waits for a third
+// request.
 func TestCollapseVariants(t *testing.T) {
 	const clients, languages = 200, 4
 	var asked atomic.Int64
@@ -447,7 +460,7 @@ func TestCollapseVariants(t *testing.T) {
 	e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n := asked.Add(1); n == 1 {
 			reached(t, "requests that wait in the edge", clients, e.cache.Callers)
-		} else { // they go at the same time, and their clients wait again
+		} else { // these go at the same time, and their clients wait again
 			reached(t, "requests to the origin", languages, func() int { return int(asked.Load()) })
 			again.Do(func() { reached(t, "requests that wait in the edge", clients*(languages-1)/languages, e.cache.Callers) })
 		}
@@ -464,7 +477,8 @@ func TestCollapseVariants(t *testing.T) {
 	}
 }
 
-// What a request with Authorization may not share with others says nothing of what they may share: they make one request together.
+// That a request with Authorization may not share a response does not keep the others from sharing:
+// they make one request together.
 func TestCollapseBehindAuthorization(t *testing.T) {
 	const clients = 100
 	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
@@ -493,8 +507,9 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 	}
 }
 
-// A failure that belongs to nobody ends the wait of all clients without credentials: an origin that fails is not sent each of their requests. Clients with
-// credentials are sent by themselves, and get what is theirs.
+// A failure that concerns no client in particular ends the wait of all clients without credentials,
+// so that an origin that fails does not get each of their requests. Requests with credentials are
+// each sent by itself, and each gets its own response.
 func TestCollapseFailure(t *testing.T) {
 	const clients = 300
 	for name, row := range map[string]struct {
@@ -538,8 +553,9 @@ func TestCollapseFailure(t *testing.T) {
 	}
 }
 
-// The failure of one client's request is not that of clients with cookies, whoever that client is; and one with a cookie does not fail for those without,
-// who make one more request together.
+// The failure of one client's request does not answer clients with cookies, whether or not that
+// client has one. The failure of a request with a cookie does not answer clients without: those
+// make one more request together.
 func TestCollapseFailureOfOne(t *testing.T) {
 	const clients = 50
 	for _, row := range []struct {
@@ -590,8 +606,8 @@ func TestCollapseFailureOfOne(t *testing.T) {
 	}
 }
 
-// An answer that is cut is a failure for all clients without credentials, also for a second after it. That one with credentials is cut says nothing of the
-// others.
+// A response that is cut off is a failure for all clients without credentials, also for a second
+// after it. A cut response to a request with credentials does not affect the others.
 func TestCollapseCut(t *testing.T) {
 	const clients = 300
 	for name, row := range map[string]struct {
@@ -627,7 +643,8 @@ func TestCollapseCut(t *testing.T) {
 	}
 }
 
-// Requests that come when it is known that they can't share go to the origin at once; when they can again, they collapse again.
+// While the edge knows that requests can't share (hit-for-pass), new ones go to the origin at once.
+// When they can share again, they collapse again.
 func TestCollapseHitForPass(t *testing.T) {
 	const clients = 50
 	app := &application{fields: []string{"Cache-Control", "private"}}
@@ -640,7 +657,7 @@ func TestCollapseHitForPass(t *testing.T) {
 			close(all)
 		}
 		select {
-		case <-all: // nobody waits for anybody
+		case <-all: // no request waits for another
 		case <-time.After(atMost):
 			t.Errorf("%d requests are at the origin at once", here.Load())
 		}
@@ -659,7 +676,7 @@ func TestCollapseHitForPass(t *testing.T) {
 	}
 }
 
-// A purge while a request waits makes it wait for one more request to the origin, together with the others.
+// After a purge, the requests that wait also wait for one more request to the origin, together.
 func TestCollapsePurged(t *testing.T) {
 	const clients = 50
 	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
@@ -683,7 +700,8 @@ func TestCollapsePurged(t *testing.T) {
 	<-old
 }
 
-// An origin that is not ours may answer an icon route with what is for one client alone, or fresh for no time at all: the same rule holds.
+// An origin of other software may answer an icon route with a response for one client only, or with
+// a response that is stale at once. The same rule holds.
 func TestCollapseOwnRoutes(t *testing.T) {
 	const clients = 50
 	for name, row := range map[string]struct {
@@ -705,7 +723,8 @@ func TestCollapseOwnRoutes(t *testing.T) {
 				app.each = allWaiting(t, e, clients, clients-1)
 				c, collapsed := crowd{t, clients, "/mdi/home.svg", withCookies}, 0
 				for _, a := range c.ask(e) {
-					if a.StatusCode != http.StatusOK || a.body != bodyFor("") { // no cookie goes to the origin
+					// The origin gets no cookie.
+					if a.StatusCode != http.StatusOK || a.body != bodyFor("") {
 						t.Errorf("%d %.40q", a.StatusCode, a.body)
 					}
 					if strings.Contains(a.Header.Get("Cache-Status"), "collapsed") {

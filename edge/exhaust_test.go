@@ -22,7 +22,7 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// from opens a connection to a wall from a loopback address of its own.
+// from opens a connection to a wall from a given loopback address.
 func (w *wall) from(t *testing.T, address string) *net.TCPConn {
 	t.Helper()
 	c, err := w.dialFrom(t, address)
@@ -31,7 +31,8 @@ func (w *wall) from(t *testing.T, address string) *net.TCPConn {
 }
 
 func (w *wall) dialFrom(t *testing.T, address string) (*net.TCPConn, error) {
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Control: func(_, _ string, c syscall.RawConn) error { // before its window is known
+	// Before the window is announced.
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10) })
 	}}
 	c, err := d.DialContext(t.Context(), "tcp", w.public)
@@ -42,7 +43,7 @@ func (w *wall) dialFrom(t *testing.T, address string) (*net.TCPConn, error) {
 	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(longEnough))
 }
 
-// answers reports whether a request on c is answered.
+// answers reports whether a request on c gets a response.
 func answers(c net.Conn) bool {
 	_, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 	if err != nil {
@@ -52,7 +53,8 @@ func answers(c net.Conn) bool {
 	return err == nil && resp.StatusCode == http.StatusOK
 }
 
-// admitted reports whether a new connection from an address is answered. One that is refused may end while it is made.
+// admitted reports whether a request on a new connection from an address gets a response. A refused
+// connection may end before it is set up.
 func (w *wall) admitted(t *testing.T, address string) bool {
 	t.Helper()
 	c, err := w.dialFrom(t, address)
@@ -63,10 +65,12 @@ func (w *wall) admitted(t *testing.T, address string) bool {
 	return answers(c)
 }
 
-// longEnough is more than any machine takes for anything here: what has not come by then does not come.
+// longEnough is more time than any machine needs for a step of these tests. A test that waits
+// longer has failed.
 const longEnough = 2 * time.Minute
 
-// settled waits until f is so: the edge accepts, counts and closes behind the client's back.
+// settled waits until f reports true, because the edge accepts, counts and closes connections in
+// the background.
 func settled(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(longEnough); !f(); time.Sleep(5 * time.Millisecond) {
@@ -83,8 +87,8 @@ func (s *conns) later(by time.Duration) {
 	s.now = func() time.Time { return time.Now().Add(by) }
 }
 
-// One client has so many connections and no more; others have theirs, a trusted proxy as many as it likes, and who closes one may open
-// another.
+// One client may have only a limited number of connections, and may open another after closing one.
+// Other clients have their own limits, and a trusted proxy has none.
 func TestConnectionsPerClient(t *testing.T) {
 	w := newWall(t, false, func(c *Config) {
 		c.MaxConnectionsPerClient, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}
@@ -114,7 +118,8 @@ func TestConnectionsPerClient(t *testing.T) {
 	settled(t, "a connection that is closed makes room", func() bool { return w.admitted(t, "127.0.0.2") })
 }
 
-// When there is no room, and all clients hold as many, the connections go that have been idle longest, and none that is in use; when all are, the new one is refused.
+// When there is no room and all clients hold the same number, the connections that have been idle
+// longest are closed, and none that is in use. If all are in use, the new one is refused.
 func TestRoomForNewConnections(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
 	w.ask(t, "/mdi/hot.svg")
@@ -126,7 +131,7 @@ func TestRoomForNewConnections(t *testing.T) {
 			t.Fatal("not answered")
 		}
 		settled(t, "it is idle", func() bool { return w.conns.phases()[h1.Idle] == i+1 })
-		time.Sleep(2 * time.Millisecond) // so that one is older than another
+		time.Sleep(2 * time.Millisecond) // so that their ages differ
 	}
 	w.conns.later(-time.Minute)
 	if w.admitted(t, "127.0.0.6") {
@@ -148,8 +153,8 @@ func TestRoomForNewConnections(t *testing.T) {
 	}
 }
 
-// The client that holds most makes room, though others have been idle for longer; a trusted proxy does not, whatever it holds; and what
-// keeps a connection alive without asking for anything does not count as use.
+// The client that holds most connections makes room, even if those of others have been idle for
+// longer. A trusted proxy does not, however many it holds. Keep-alive frames do not count as use.
 func TestWhoHoldsMostMakesRoom(t *testing.T) {
 	w := newWall(t, false, func(c *Config) {
 		c.MaxConnections, c.TrustedProxies = 10, []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}
@@ -188,11 +193,11 @@ func TestWhoHoldsMostMakesRoom(t *testing.T) {
 		}
 	}
 	if left != 1 {
-		t.Errorf("who holds most keeps %d of 3, want 1", left)
+		t.Errorf("the client that holds most keeps %d of 3, want 1", left)
 	}
 }
 
-// One client has half of all places by default, whatever it does with them.
+// By default one client may have half of all connections, whatever it does with them.
 func TestHalfOfAllPlaces(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { c.MaxConnections = 10 })
 	for range 5 {
@@ -210,8 +215,8 @@ func TestHalfOfAllPlaces(t *testing.T) {
 	}
 }
 
-// An edge behind this one speaks for many clients: its connections count for none, whether it proves itself by the secret or by a
-// certificate.
+// An edge behind this one forwards for many clients. Its connections count against no client,
+// whether it authenticates by the secret or by a certificate.
 func TestTiersAreExempt(t *testing.T) {
 	s, cert := newShield(t, newLibrary(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}}
@@ -238,7 +243,7 @@ func TestTiersAreExempt(t *testing.T) {
 	settled(t, "they count for nobody", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.of) == 0 })
 }
 
-// Where none is idle, a request that has been coming for long makes room, by HTTP/2 too.
+// If no connection is idle, one whose request has been arriving slowly makes room, over HTTP/2 too.
 func TestSlowOnesMakeRoom(t *testing.T) {
 	var stream bytes.Buffer
 	f := http2.NewFramer(&stream, nil)
@@ -265,7 +270,7 @@ func TestSlowOnesMakeRoom(t *testing.T) {
 	}
 }
 
-// A scarceListener has no descriptors left, so many times.
+// A scarceListener fails for lack of descriptors a given number of times.
 type scarceListener struct {
 	net.Listener
 	times int
@@ -279,7 +284,7 @@ func (l *scarceListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// An edge that is out of descriptors goes on when there are some again.
+// An edge that has run out of descriptors goes on when some are free again.
 func TestOutOfDescriptors(t *testing.T) {
 	w := newWall(t, false)
 	ln := &scarceListener{listenTest(t), 3}
@@ -302,7 +307,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// A request that drips is answered 408 when its time is over, and cut.
+// A request that drips in gets a 408 when its time is over, and its connection is closed.
 func TestDrips(t *testing.T) {
 	w := newWall(t, true, func(c *Config) { c.RequestTimeout = 150 * time.Millisecond })
 	for name, head := range map[string]string{
@@ -332,7 +337,8 @@ func TestDrips(t *testing.T) {
 	}
 }
 
-// largeWall is before an origin with one long body, and has so much time for each MiB of its answers.
+// largeWall returns a wall before an origin with one long body. Clients have the given time for
+// each MiB of a response.
 func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall, int) {
 	w := newWall(t, true, append(change, func(c *Config) { c.AnswerTimeout = each })...)
 	body := strings.Repeat("0123456789abcdef", 512<<10) // 8 MiB
@@ -340,12 +346,13 @@ func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall
 	return w, len(body)
 }
 
-// A client that does not take its answer is cut, whether the answer comes from the origin or the cache, is the last on its connection or
-// not, and whether the client has closed its own direction.
+// The edge cuts a client that does not read its response, whether the response comes from the
+// origin or the cache, is the last on its connection or not, and whether or not the client has
+// closed its own direction.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel() // it waits for deadlines
 	w, length := largeWall(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 10 * time.Second })
-	short := strings.Repeat("a", 110_000) // the system takes all of it
+	short := strings.Repeat("a", 110_000) // the system's buffers take all of it
 	w.origin.lies["/short"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
 	rows := []struct {
 		target, fields string
@@ -374,14 +381,14 @@ func TestSlowReaders(t *testing.T) {
 	settled(t, "nothing of them is left", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
 }
 
-// What nobody reads takes little of the system's memory.
+// A response that the client does not read takes little of the system's memory.
 func TestUnreadIsLittle(t *testing.T) {
 	w, length := largeWall(t, time.Minute)
 	c := w.from(t, "127.0.0.2")
 	io.WriteString(c, "GET /large HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 	before, now := int64(0), int64(-1)
 	settled(t, "the system takes no more", func() bool {
-		time.Sleep(50 * time.Millisecond) // in which it would take all
+		time.Sleep(50 * time.Millisecond) // enough for the system to buffer it all
 		before, now = now, w.conns.unread()
 		return now > 0 && now == before
 	})
@@ -391,7 +398,7 @@ func TestUnreadIsLittle(t *testing.T) {
 	c.Close()
 }
 
-// unread is how many bytes of answers wait in the system.
+// unread returns how many bytes of responses wait in the system's buffers.
 func (s *conns) unread() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -401,7 +408,7 @@ func (s *conns) unread() (n int64) {
 	return n
 }
 
-// One that is slow but in time gets all of it.
+// A client that is slow but within the minimum rate gets the whole response.
 func TestSlowReaderInTime(t *testing.T) {
 	t.Parallel() // it is slow
 	w, length := largeWall(t, 4*time.Second)
@@ -411,7 +418,8 @@ func TestSlowReaderInTime(t *testing.T) {
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	must(t, err)
 	got := 0
-	for p := make([]byte, 1<<20); got < length; time.Sleep(550 * time.Millisecond) { // all together longer than it has for one
+	// In all, longer than for one MiB.
+	for p := make([]byte, 1<<20); got < length; time.Sleep(550 * time.Millisecond) {
 		n, err := io.ReadFull(resp.Body, p[:min(len(p), length-got)])
 		if got += n; err != nil {
 			t.Fatalf("%v after %d bytes", err, got)
@@ -419,11 +427,12 @@ func TestSlowReaderInTime(t *testing.T) {
 	}
 }
 
-// A client that asks and asks and takes no answer is cut, and costs no memory meanwhile.
+// The edge cuts a client that sends request after request and reads no response. Meanwhile it costs
+// no memory.
 func TestPipelineFlood(t *testing.T) {
 	w, _ := largeWall(t, 300*time.Millisecond)
 	w.ask(t, "/mdi/hot.svg")
-	for _, method := range []string{"GET", "HEAD"} { // the short way and the long one
+	for _, method := range []string{"GET", "HEAD"} { // the fast path and the pipeline
 		before := w.conns.overdue.Load()
 		c := w.from(t, "127.0.0.2")
 		must(t, c.SetReadBuffer(4<<10))
@@ -437,7 +446,7 @@ func TestPipelineFlood(t *testing.T) {
 	}
 }
 
-// Who leaves frees his place, who stays keeps it.
+// A client that leaves frees its slot; a client that stays keeps it.
 func TestPlaceOfWhoLeft(t *testing.T) {
 	ln := listenTest(t)
 	join := func() (net.Conn, *h1.Conn) {
@@ -469,7 +478,7 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 	select {
 	case <-gone.left:
 	default:
-		t.Error("who has left still waits")
+		t.Error("the request of a client that has left still waits")
 	}
 	select {
 	case <-stays.left:
@@ -478,10 +487,10 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 	}
 }
 
-// A request has at most 100 fields, and an address that is longer than all of a head may be is too long an address.
+// A request may have at most 100 fields.
 func TestManyFields(t *testing.T) {
 	w := newWall(t, false)
-	for lines, want := range map[int]int{99: 200, 100: 431, 1000: 431} { // and Host
+	for lines, want := range map[int]int{99: 200, 100: 431, 1000: 431} { // besides Host
 		if m := w.tell(t, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n"+strings.Repeat("X: y\r\n", lines-1)+"Connection: close\r\n\r\n"); m.status() != want {
 			t.Errorf("%d fields and Host: %d, want %d", lines, m.status(), want)
 		}
@@ -493,7 +502,8 @@ func TestManyFields(t *testing.T) {
 	}
 }
 
-// When every place before the origin is taken what is cached is still answered, on both ways, and what is not is refused at once.
+// When every slot is taken, cached responses are still served, on the fast path and by the
+// pipeline. Other requests are refused at once.
 func TestStuckOrigin(t *testing.T) {
 	const places = 5
 	w := newWall(t, true, func(c *Config) { c.MaxWaiting = places })
@@ -501,7 +511,8 @@ func TestStuckOrigin(t *testing.T) {
 	w.ask(t, "/page")
 	w.origin.mu.Lock()
 	for i := range places + 2 {
-		w.origin.lies[fmt.Sprintf("/mdi/stuck-%d.svg", i)] = wallCase{} // it says nothing
+		// The origin does not answer.
+		w.origin.lies[fmt.Sprintf("/mdi/stuck-%d.svg", i)] = wallCase{}
 	}
 	w.origin.mu.Unlock()
 	stuck := func(i int) *net.TCPConn {
@@ -513,7 +524,7 @@ func TestStuckOrigin(t *testing.T) {
 		stuck(i)
 	}
 	settled(t, "all places are taken", func() bool { return w.waiting.waiting() == places && w.waiting.asking.Load() == places })
-	t.Cleanup(func() { w.origin.ln.Close() }) // before its connections: nobody asks again when they are cut
+	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
 	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
 		t.Errorf("beyond the places: %s %v", refused.line, refused.fields)
@@ -531,7 +542,8 @@ func TestStuckOrigin(t *testing.T) {
 	}
 }
 
-// Announcing a long body costs the edge nothing; a body that came costs it nothing when it has been used, though its connection stays.
+// A long body that is only announced takes no memory of the edge. A body that has arrived takes
+// none once it has been used, even if its connection stays open.
 func TestAnnouncedBodies(t *testing.T) {
 	w := newWall(t, true)
 	allocated := func() uint64 {
@@ -552,7 +564,7 @@ func TestAnnouncedBodies(t *testing.T) {
 	inUse := func() uint64 {
 		w.origin.take()
 		runtime.GC()
-		runtime.GC() // and what pools hold
+		runtime.GC() // frees the contents of pools
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
@@ -572,7 +584,7 @@ func TestAnnouncedBodies(t *testing.T) {
 	settled(t, "nothing of them counts", func() bool { return w.conns.limits.Bodies.Used() < 8<<20 })
 }
 
-// Questions to the origin that nobody waits for any more go on, but not any number of them.
+// Requests to the origin go on after their clients have left, but only a limited number of them.
 func TestOrphans(t *testing.T) {
 	w := newWaitingRoom(2)
 	for range 2 * orphans {
