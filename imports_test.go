@@ -14,7 +14,7 @@ import (
 const module = "github.com/iconedge/iconedge/"
 
 // rooms says what each room may import besides the standard library and what lies below it: rooms of ours by their path in this
-// module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
+// module, and other modules. The longest entry that is a prefix of a package's path counts. docs/explain/architecture.md gives the reasons.
 var rooms = map[string]string{
 	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " + // the one program: any room

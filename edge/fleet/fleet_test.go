@@ -197,9 +197,9 @@ func TestPasswordIsNotTold(t *testing.T) {
 	}
 }
 
-// An account that may do what docs/operations.md says, and no more, is enough.
+// An account that may do what docs/how-to/operations.md says, and no more, is enough.
 func TestLeastAccount(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/how-to/operations.md")
 	must(t, err)
 	_, line, _ := strings.Cut(string(page), "ACL SETUSER edge on ")
 	line, _, _ = strings.Cut(line, "\n")

@@ -69,9 +69,9 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// docs/caching.md lists every field that is dropped unless it is passed.
+// docs/reference/caching.md lists every field that is dropped unless it is passed.
 func TestDroppedFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/caching.md")
+	page, err := os.ReadFile("../../docs/reference/caching.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestDroppedFieldsAreDocumented(t *testing.T) {
 	for _, set := range []map[string]bool{elsewhere, override} {
 		for name := range set {
 			if !listed[name] {
-				t.Errorf("docs/caching.md does not list %s", name)
+				t.Errorf("docs/reference/caching.md does not list %s", name)
 			}
 		}
 	}
