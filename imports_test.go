@@ -36,6 +36,7 @@ var rooms = map[string]string{
 	"edge/accesslog":        "",
 	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
 	"edge/bodies":           "",
+	"edge/exchange":         "",                                              // one request, as all rooms of the edge read it
 	"edge/h1":               "edge/bodies edge/plain",                        // it knows nothing of caches
 	"edge/h2":               "edge/bodies edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
 	"edge/plain":            "",
