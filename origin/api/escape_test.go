@@ -8,8 +8,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// JSON responses have no byte that means anything in HTML, also where a parameter or an icon has some.
-// Package problem writes problems.
+// JSON responses have no byte that means anything in HTML, also where a parameter or an icon has
+// some. Package problem writes problems.
 func TestJSONIsNoMarkup(t *testing.T) {
 	w := published(t)
 	for _, path := range []string{

@@ -39,7 +39,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDeadLinks checks deadLinks. Each row is a line of docs/README.md, and whether its link is dead.
+// TestDeadLinks checks deadLinks. Each row is a line of docs/README.md, and whether its link is
+// dead.
 func TestDeadLinks(t *testing.T) {
 	for _, row := range []struct {
 		text string
