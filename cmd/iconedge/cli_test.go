@@ -124,7 +124,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestConfigDocs: docs/config.md lists every flag of the servers as they are defined.
+// TestConfigDocs: docs/reference/config.md lists every flag of the servers as they are defined.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("# Configuration\n\nEvery flag has an environment variable; a flag wins. Values of a repeatable flag are separated by spaces there.\nThis page is made from the flags themselves (`make golden`). `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` has them all. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
@@ -147,7 +147,7 @@ func TestConfigDocs(t *testing.T) {
 			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
-	golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
+	golden(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
 }
 
 func golden(t *testing.T, path string, got []byte) {

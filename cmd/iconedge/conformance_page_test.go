@@ -14,10 +14,10 @@ import (
 
 var (
 	figuresFile = filepath.Join(conformanceDir, "figures.json")
-	pageFile    = filepath.Join("..", "..", "docs", "conformance.md")
+	pageFile    = filepath.Join("..", "..", "docs", "reference", "conformance.md")
 )
 
-// figures are what docs/conformance.md is made from, besides the reasons in testdata/conformance.list.
+// figures are what docs/reference/conformance.md is made from, besides the reasons in testdata/conformance.list.
 type figures struct {
 	Suite     string    `json:"suite"` // version
 	Measured  []product `json:"measured"`
@@ -163,7 +163,7 @@ func writePage(t *testing.T, figuresPath string, figures any, pagePath string, p
 	}
 }
 
-// conformancePage is docs/conformance.md.
+// conformancePage is docs/reference/conformance.md.
 func conformancePage(t *testing.T, f figures) []byte {
 	t.Helper()
 	layout, err := template.ParseFiles(filepath.Join(conformanceDir, "page.md.tmpl"))
@@ -198,7 +198,7 @@ func failures(known map[string]string) (list []failure) {
 	return list
 }
 
-// TestConformancePage: docs/conformance.md shows the figures and reasons that the tree has, of the suite that it pins.
+// TestConformancePage: docs/reference/conformance.md shows the figures and reasons that the tree has, of the suite that it pins.
 func TestConformancePage(t *testing.T) {
 	f := readFigures(t)
 	golden(t, pageFile, conformancePage(t, f))

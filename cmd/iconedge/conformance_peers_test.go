@@ -37,7 +37,7 @@ var peers = []peer{
 const withPeers = "ICONEDGE_PEERS"
 
 // TestConformancePeers measures the peers that are installed in the same way as ourselves, and writes their figures and
-// docs/conformance.md. It judges nobody; it is run by `make conformance`.
+// docs/reference/conformance.md. It judges nobody; it is run by `make conformance`.
 func TestConformancePeers(t *testing.T) {
 	if os.Getenv(withPeers) == "" {
 		t.Skip("measures other caches: " + withPeers + "=1 runs it")
@@ -53,7 +53,7 @@ func TestConformancePeers(t *testing.T) {
 		})
 	}
 	updateFigures(t, func(f *figures) { f.Published = published(t) })
-	t.Logf("docs/conformance.md:\n%s", conformancePage(t, readFigures(t)))
+	t.Logf("docs/reference/conformance.md:\n%s", conformancePage(t, readFigures(t)))
 }
 
 // find is installed for a test that is about this one alone.

@@ -37,7 +37,7 @@ func edgeBefore(t *testing.T, origin string, flags ...string) string {
 }
 
 // TestConformance: a real edge that follows RFC 9111 to the letter does with every required and optimal test of the public suite what
-// testdata/conformance.list says of it. With -update it writes the list, our figures and docs/conformance.md; by `make conformance`,
+// testdata/conformance.list says of it. With -update it writes the list, our figures and docs/reference/conformance.md; by `make conformance`,
 // the latter two.
 func TestConformance(t *testing.T) {
 	t.Parallel() // most of its time are the suite's own pauses
@@ -59,12 +59,12 @@ func TestConformance(t *testing.T) {
 	}
 	got, stated := countsOf(results), readFigures(t).Measured[0]
 	if got.Required.Passed != stated.Required.Passed || got.Optimal.Passed != stated.Optimal.Passed {
-		t.Errorf("%s, but docs/conformance.md states %s: run with -update", got, stated.counts)
+		t.Errorf("%s, but docs/reference/conformance.md states %s: run with -update", got, stated.counts)
 	}
 	t.Log(got)
 }
 
-// TestConformanceByDefault measures an edge without those flags: docs/conformance.md names the tests that it fails besides. It is run
+// TestConformanceByDefault measures an edge without those flags: docs/reference/conformance.md names the tests that it fails besides. It is run
 // by `make conformance`, and with -update.
 func TestConformanceByDefault(t *testing.T) {
 	if !*update && os.Getenv(withPeers) == "" {

@@ -13,10 +13,10 @@ import (
 
 var (
 	faultFigures = filepath.Join("..", "..", "tools", "faults", "figures.json")
-	faultsFile   = filepath.Join("..", "..", "docs", "faults.md")
+	faultsFile   = filepath.Join("..", "..", "docs", "reference", "faults.md")
 )
 
-// A faultColumn is what docs/faults.md is made from, besides the phases: what came of them with one proxy.
+// A faultColumn is what docs/reference/faults.md is made from, besides the phases: what came of them with one proxy.
 type faultColumn struct {
 	Name    string              `json:"name"`
 	Version string              `json:"version"`
@@ -91,7 +91,7 @@ that came whole is compared with the hash of what an origin says that nothing ha
 ` + "`make faults`" + ` runs all phases, with the times, and writes this page. ` + "`make test`" + ` runs them in a shorter form that judges bytes and statuses alone.
 `
 
-// faultsPage is docs/faults.md; the first column is ours.
+// faultsPage is docs/reference/faults.md; the first column is ours.
 func faultsPage(columns []faultColumn) string {
 	var b strings.Builder
 	b.WriteString(faultsHead)
@@ -110,7 +110,7 @@ func brief(d time.Duration) string { return d.Round(10 * time.Millisecond).Strin
 
 // compareFaults shows the phases that make sense for any proxy.
 func compareFaults(b *strings.Builder, columns []faultColumn) {
-	b.WriteString("\n## Other proxies\n\nThe phases that make sense for any caching proxy, against Debian's packages with the configurations in [tools/faults](../tools/faults/).\n\n| phase")
+	b.WriteString("\n## Other proxies\n\nThe phases that make sense for any caching proxy, against Debian's packages with the configurations in [tools/faults](../../tools/faults/).\n\n| phase")
 	var common []string
 	for _, p := range faultPhases() {
 		if !p.only {
@@ -140,7 +140,7 @@ func compareFaults(b *strings.Builder, columns []faultColumn) {
 	}
 }
 
-// TestFaultsPage: docs/faults.md shows the figures that the tree has, of every phase, and we hold each.
+// TestFaultsPage: docs/reference/faults.md shows the figures that the tree has, of every phase, and we hold each.
 func TestFaultsPage(t *testing.T) {
 	columns := readFaults(t)
 	golden(t, faultsFile, []byte(faultsPage(columns)))

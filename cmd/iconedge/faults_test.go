@@ -32,13 +32,13 @@ func inFull(full, short int) int {
 }
 
 // withTimes reports whether the phases run in full: with the default deadlines, one at a time, and times are judged and written to
-// docs/faults.md. Else bytes and statuses are, on a machine that may be busy.
+// docs/reference/faults.md. Else bytes and statuses are, on a machine that may be busy.
 func withTimes() bool { return os.Getenv(withPeers) != "" }
 
 // A phase is something that goes wrong, and what clients may see of it.
 type phase struct {
 	name   string
-	what   string // it is, for docs/faults.md
+	what   string // it is, for docs/reference/faults.md
 	setup  func(s *scene)
 	bend   func(s *scene) (mend func()) // begins the fault, and returns what ends it
 	also   func(s *scene)               // what else is to be seen when it is over
@@ -136,7 +136,7 @@ func writeDrawing(t *testing.T, folder, name, path string) {
 
 // TestFaults plays every phase against a real edge, in front of a real origin: zero wrong bytes, what is in the cache is served, what is
 // not is a clean problem, and when the fault is over so is what it did. `make faults` runs it in full, plays those phases that
-// make sense for any proxy against the others that are installed, and writes docs/faults.md.
+// make sense for any proxy against the others that are installed, and writes docs/reference/faults.md.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real processes that fail take a while")
@@ -155,7 +155,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	if withTimes() {
-		t.Logf("docs/faults.md:\n%s", faultsPage(readFaults(t)))
+		t.Logf("docs/reference/faults.md:\n%s", faultsPage(readFaults(t)))
 	}
 }
 

@@ -38,18 +38,18 @@ func metricsPages(t *testing.T) []metricsPage {
 	return []metricsPage{{"An edge", edge.address("admin")}, {"An origin", origin.address("admin")}}
 }
 
-// TestMetricsDocs: docs/metrics.md lists every metric that a node exports after some traffic.
+// TestMetricsDocs: docs/reference/metrics.md lists every metric that a node exports after some traffic.
 func TestMetricsDocs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\nWhat `GET /metrics` on the admin listeners exports, beside the Go runtime's and the process's own (`go_…`, `process_…`).\n" +
 		"Histograms have classic buckets and, for a Prometheus that asks for them (`native-histograms`), native ones.\n" +
-		"Dashboards over them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](runbooks/README.md) says what to do about each.\n" +
+		"Dashboards over them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](../how-to/runbooks/README.md) says what to do about each.\n" +
 		"This page is made from running nodes (`make golden`).\n")
 	for _, page := range metricsPages(t) {
 		_, text := get(t, page.address, "/metrics", "Accept", "text/plain")
 		b.WriteString("\n## " + page.title + "\n\n| metric | type | labels | is |\n|---|---|---|---|\n" + metricsTable(text))
 	}
-	golden(t, filepath.Join("..", "..", "docs", "metrics.md"), []byte(b.String()))
+	golden(t, filepath.Join("..", "..", "docs", "reference", "metrics.md"), []byte(b.String()))
 }
 
 var labelName = regexp.MustCompile(`(\w+)="`)

@@ -70,9 +70,9 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// docs/caching.md lists every field that is dropped by default.
+// docs/reference/caching.md lists every field that is dropped by default.
 func TestDroppedFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/caching.md")
+	page, err := os.ReadFile("../../docs/reference/caching.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestDroppedFieldsAreDocumented(t *testing.T) {
 	for _, set := range []map[string]bool{rewriteFields, methodOverrides} {
 		for name := range set {
 			if !listed[name] {
-				t.Errorf("docs/caching.md does not list %s", name)
+				t.Errorf("docs/reference/caching.md does not list %s", name)
 			}
 		}
 	}
