@@ -156,7 +156,7 @@ type createMode int
 
 const (
 	createNever       createMode = iota // never
-	createUncontended                   // if there is room, no shared window and no call over the ceiling
+	createUncontended                   // if there is room, and neither a shared window nor a call over the ceiling
 	createIfRoom                        // if there is room
 )
 
