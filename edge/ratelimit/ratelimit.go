@@ -151,12 +151,13 @@ func (l *Limiter) takeFirst(keys []key, at moment, when createMode) (d Decision,
 	return d, ok
 }
 
-// createMode says when take may create a missing window.
+// createMode says when take may create a missing window. createUncontended also requires that no
+// window is shared and no call is in allowOverCeiling.
 type createMode int
 
 const (
 	createNever       createMode = iota // never
-	createUncontended                   // if there is room, and neither a shared window nor a call over the ceiling
+	createUncontended                   // if there is room and no contention
 	createIfRoom                        // if there is room
 )
 
