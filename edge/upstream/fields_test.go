@@ -50,7 +50,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
+func TestSetForwarded(t *testing.T) {
 	for _, row := range []struct{ client, proto, forwarded, xFor, xProto string }{
 		{"192.0.2.1", "http", "for=192.0.2.1;proto=http", "192.0.2.1", "http"},
 		{"::ffff:192.0.2.1", "https", "for=192.0.2.1;proto=https", "192.0.2.1", "https"},
