@@ -66,19 +66,19 @@ bench-go: ## the Go benchmarks of every package
 
 conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer; the MCP Inspector and suite; h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
-	  go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
+	  go test -count=1 -v -timeout 30m -run TestConformance ./test/conformance
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
 	go test -count=1 -v -run TestH2Spec ./edge
 
 attacks: ## floods, slow clients and a stuck origin; what becomes of a client that behaves, and what they cost the edge
-	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge
-	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./cmd/iconedge
+	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./test/attacks
+	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./test/attacks
 
 faults: ## what clients see when origins, processes, stores and disks fail; the same for the proxies that are installed; writes docs/faults.md
-	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
+	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
 
 security: tools/node_modules chromium ## every attack that is in the tests; writes the table of docs/security.md
-	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
+	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest
@@ -93,7 +93,7 @@ image: ## the program for amd64 and arm64 into dist/, and its container (IMAGE, 
 	echo "for both architectures, into a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
 golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, drawings, dashboards, the React rules of clients/react) instead of comparing
-	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge -update
+	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 

@@ -49,9 +49,11 @@ var rooms = map[string]string{
 	"origin/release":        "icon github.com/klauspost/compress",
 	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
 	"origin/token":          "icon objectstore",
-	"tools/promql":          "github.com/prometheus/prometheus",                                                                                                              // a module of its own, for the tests of dashboards and rules
-	"mcp":                   "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync",                  // HTTP to the public API: nothing of edge or origin
-	"mcp/react":             "",                                                                                                                                              // anyone can use it alone
+	"tools/promql":          "github.com/prometheus/prometheus",                                                                                             // a module of its own, for the tests of dashboards and rules
+	"mcp":                   "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync", // HTTP to the public API: nothing of edge or origin
+	"mcp/react":             "",                                                                                                                             // anyone can use it alone
+	"test":                  "test/harness edge/fleet/fleettest",                                                                                            // tests of real processes: nothing of their inside
+	"test/harness":          "",
 	"logtest":               "",                                                                                                                                              // what is logged, for tests to read
 	"loadtest":              "internal/cli icon loadtest github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
 }

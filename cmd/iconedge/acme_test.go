@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s}}`
@@ -23,19 +24,19 @@ const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": 
 func TestACME(t *testing.T) {
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
-	directory, management, secured := freeAddress(t), freeAddress(t), freeAddress(t)
+	directory, management, secured := harness.FreeAddress(t), harness.FreeAddress(t), harness.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(secured)
 	conf := filepath.Join(home, "pebble.json")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, directory, management, cert, key, port), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pebble := startPebble(t, conf)
-	edge := func() *server {
-		cmd := program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
+	edge := func() *harness.Server {
+		cmd := harness.Program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
 			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://"+directory+"/dir")
 		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+cert)
-		s := startCommand(t, cmd)
-		s.address("tls")
+		s := harness.StartCommand(t, cmd)
+		s.Address("tls")
 		return s
 	}
 	first := edge()
@@ -44,7 +45,7 @@ func TestACME(t *testing.T) {
 		c.Close()
 		t.Error("a name that the operator did not give was served")
 	}
-	first.stop()
+	first.Stop()
 	pebble.Kill()
 	edge()
 	if again := issued(t, secured); again != serial {
@@ -56,7 +57,7 @@ func TestACME(t *testing.T) {
 func issued(t *testing.T, address string) string {
 	t.Helper()
 	var c *tls.Conn
-	eventually(t, "an edge has the certificate", func() bool { // who asks for the first one waits for it, but no longer than for any handshake
+	harness.Eventually(t, "an edge has the certificate", func() bool { // who asks for the first one waits for it, but no longer than for any handshake
 		var err error
 		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 		return err == nil
@@ -78,13 +79,13 @@ func startPebble(t *testing.T, conf string) *os.Process {
 	}
 	cmd := exec.CommandContext(t.Context(), file, "-config", conf, "-dnsserver", serveNames(t))
 	cmd.Env = []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}
-	said := startOther(t, cmd)
+	said := harness.StartOther(t, cmd)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("pebble:\n%s", said)
 		}
 	})
-	if said.wait(regexp.MustCompile("ACME directory available")) == nil {
+	if said.Wait(regexp.MustCompile("ACME directory available")) == nil {
 		t.Fatal("the authority has ended")
 	}
 	return cmd.Process

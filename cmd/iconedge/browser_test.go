@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // page is somebody's page on another origin than the edge's, that uses icons in every way that browsers have.
@@ -42,10 +44,10 @@ const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
 func TestBrowser(t *testing.T) {
 	browser := chromium(t)
 	home := withPacks(t)
-	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, page, "http://"+edge.address("public"))
+		fmt.Fprintf(w, page, "http://"+edge.Address("public"))
 	}))
 	defer site.Close()
 
@@ -77,9 +79,9 @@ func TestBrowser(t *testing.T) {
 func TestHomePage(t *testing.T) {
 	browser := chromium(t)
 	home := withPacks(t)
-	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate("http://"+edge.address("public")+"/"))
+	see(t, ctx, chromedp.Navigate("http://"+edge.Address("public")+"/"))
 	width := see(t, ctx, chromedp.Evaluate[int](`document.querySelector("img").naturalWidth`))
 	if width == 0 {
 		t.Error("the page's icon was not drawn")
@@ -94,7 +96,7 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	missing(t, "no Chromium on this machine: `make test` installs it where it may")
+	harness.Missing(t, "no Chromium on this machine: `make test` installs it where it may")
 	return ""
 }
 

@@ -7,15 +7,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // wallPage hangs icons behind one another. The first is there before the others are asked for: until then a browser can't know that one
@@ -50,13 +47,13 @@ func TestBrowserOverTLS(t *testing.T) {
 			t.Run(fmt.Sprint(n, " by ", protocol), func(t *testing.T) {
 				var wrong []string
 				for range 3 { // a browser that was stopped while it connected may try a second connection beside the first
-					edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).ready()
+					edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).Ready()
 					flags := []chromedp.ExecAllocatorOption{chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key))}
 					if protocol == "h3" {
-						flags = append(flags, chromedp.Flag("disable-quic", false), chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.address("tls")))
+						flags = append(flags, chromedp.Flag("disable-quic", false), chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.Address("tls")))
 					}
 					wrong = hang(t, tab(t, browser, flags...), edge, names[:n], protocol)
-					if edge.stop(); len(wrong) == 0 {
+					if edge.Stop(); len(wrong) == 0 {
 						return
 					}
 					t.Logf("%q", wrong)
@@ -68,12 +65,12 @@ func TestBrowserOverTLS(t *testing.T) {
 }
 
 // hang has a browser show a page of icons, and says what is wrong with how they came.
-func hang(t *testing.T, ctx context.Context, edge *server, names []string, protocol string) (wrong []string) {
+func hang(t *testing.T, ctx context.Context, edge *harness.Server, names []string, protocol string) (wrong []string) {
 	t.Helper()
 	list, _ := json.Marshal(names)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, wallPage, "https://"+edge.address("tls"), list)
+		fmt.Fprintf(w, wallPage, "https://"+edge.Address("tls"), list)
 	}))
 	defer site.Close()
 	said := listenTo(t, ctx)
@@ -82,9 +79,9 @@ func hang(t *testing.T, ctx context.Context, edge *server, names []string, proto
 	if got, want := see(t, ctx, chromedp.Evaluate[string](`document.body.className`)), fmt.Sprint(len(names), " by ", protocol); got != want {
 		return append([]string{fmt.Sprintf("the page says %q, want %q", got, want)}, said()...)
 	}
-	count := func(line string) int { return sum(edge.metrics(t), line) }
+	count := func(line string) int { return harness.Sum(edge.Metrics(t), line) }
 	requests := `iconedge_edge_requests_total{.*protocol="` + protocol + `".*} `
-	eventually(t, "the requests are counted", func() bool { return count(requests) >= len(names) }) // which is after they are answered
+	harness.Eventually(t, "the requests are counted", func() bool { return count(requests) >= len(names) }) // which is after they are answered
 	if got := count(requests); got != len(names) {
 		wrong = append(wrong, fmt.Sprintf("%d requests by %s are counted, want %d", got, protocol, len(names)))
 	}
@@ -135,7 +132,7 @@ func keyHash(t *testing.T, cert, key string) string {
 // iconNames are n names of mdi, in order.
 func iconNames(t *testing.T, n int) []string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(npm(t, "@iconify-json/mdi"), "icons.json"))
+	b, err := os.ReadFile(filepath.Join(harness.NPM(t, "@iconify-json/mdi"), "icons.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,28 +146,4 @@ func iconNames(t *testing.T, n int) []string {
 	}
 	slices.Sort(names)
 	return names[:n]
-}
-
-// metrics are what the admin listener tells.
-func (s *server) metrics(t *testing.T) string {
-	t.Helper()
-	resp, err := http.Get("http://" + s.address("admin") + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// sum adds the values of the metrics whose lines begin so.
-func sum(metrics, line string) (n int) {
-	for _, m := range regexp.MustCompile(`(?m)^`+line+`(\S+)$`).FindAllStringSubmatch(metrics, -1) {
-		v, _ := strconv.ParseFloat(strings.TrimSpace(m[1]), 64)
-		n += int(v)
-	}
-	return n
 }

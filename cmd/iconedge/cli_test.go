@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // TestCalls: wrong calls are one line on stderr and exit status 2, failures 1, and help is on stdout with an example.
@@ -77,7 +77,7 @@ func TestCalls(t *testing.T) {
 		{"token revoke iel_" + strings.Repeat("0", 40), 2, "token"},
 		{"token revoke " + strings.Repeat("0", 64), 1, "no such"},
 	} {
-		stdout, stderr, status := callProgram(t, home, strings.Fields(row.args)...)
+		stdout, stderr, status := harness.Call(t, home, strings.Fields(row.args)...)
 		if status != row.status || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, row.stderr) {
 			t.Errorf("iconedge %s: status %d, want %d; stdout %q; stderr %q, want one line with %q", row.args, status, row.status, stdout, stderr, row.stderr)
 		}
@@ -86,12 +86,12 @@ func TestCalls(t *testing.T) {
 		if c.Name == "version" {
 			continue
 		}
-		stdout, stderr, status := callProgram(t, home, c.Name, "--help")
+		stdout, stderr, status := harness.Call(t, home, c.Name, "--help")
 		if status != 0 || stderr != "" || !strings.Contains(stdout, "\n  iconedge "+c.Name) {
 			t.Errorf("iconedge %s --help: status %d, stderr %q, stdout without an example: %s", c.Name, status, stderr, stdout)
 		}
 	}
-	if stdout, _, status := callProgram(t, home, "--version"); status != 0 || !strings.HasPrefix(stdout, "iconedge ") {
+	if stdout, _, status := harness.Call(t, home, "--version"); status != 0 || !strings.HasPrefix(stdout, "iconedge ") {
 		t.Errorf("--version: %d %q", status, stdout)
 	}
 }
@@ -147,20 +147,7 @@ func TestConfigDocs(t *testing.T) {
 			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
-	golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s is not up to date (%v): run make golden and read the difference", path, err)
-	}
+	harness.Golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
 }
 
 // TestCertificatesAtStart: certificates that can't be used are one line that names the file, and exit status 2.
@@ -198,7 +185,7 @@ func TestCertificatesAtStart(t *testing.T) {
 		{"files and an authority", append(pair(good, key), "--acme-host", "edge.test", "--acme-dir", home), []string{"or --acme-host"}},
 		{"an authority without a folder", []string{"--tls-listen", "127.0.0.1:0", "--acme-host", "edge.test"}, []string{"--acme-dir"}},
 	} {
-		stdout, stderr, status := callProgram(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
+		stdout, stderr, status := harness.Call(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
 		if status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want 2; stdout %q; stderr %q, want one line", row.what, status, stdout, stderr)
 		}

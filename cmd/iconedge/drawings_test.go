@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/origin/svg"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // A drawing is one of origin/svg/testdata, as it came and as it comes out of the cleaner (nil: it is refused).
@@ -127,7 +128,7 @@ func TestOddDrawings(t *testing.T) {
 // of the whole library, unpacked in the folder that ICONEDGE_LIBRARY names, else a small one of the packs that the tests have.
 func TestConformanceDrawings(t *testing.T) {
 	browser := chromium(t)
-	sample, pattern := 150, filepath.Join(npm(t, "@iconify-json"), "*", "icons.json")
+	sample, pattern := 150, filepath.Join(harness.NPM(t, "@iconify-json"), "*", "icons.json")
 	if folder := os.Getenv("ICONEDGE_LIBRARY"); folder != "" {
 		sample, pattern = 2000, filepath.Join(folder, "json", "*.json")
 	}

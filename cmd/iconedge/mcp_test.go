@@ -16,15 +16,17 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // agent starts `iconedge mcp` against an edge, and connects the SDK's own client to it.
 func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	t.Helper()
-	cmd := program(t, home, "mcp")
-	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base, "ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(must(t, home, "token", "issue")))
+	cmd := harness.Program(t, home, "mcp")
+	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base, "ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(harness.Must(t, home, "token", "issue")))
 	cmd.Stderr = os.Stderr
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: longest}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: harness.Longest}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +51,10 @@ func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (
 // TestAgent goes an agent's way over real processes: it searches, gets an icon in each form, puts the React components into
 // projects of both versions of React, and looks at the pixels.
 func TestAgent(t *testing.T) {
-	browser, esbuild := chromium(t), npm(t, "esbuild")
+	browser, esbuild := chromium(t), harness.NPM(t, "esbuild")
 	home := withPacks(t)
-	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	base := "http://" + edge.address("public")
+	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	base := "http://" + edge.Address("public")
 	s := agent(t, home, base)
 
 	_, found := ask(t, s, "search_icons", map[string]any{"query": "trash can", "pack": "lucide"})

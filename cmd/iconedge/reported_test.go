@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/iconedge/iconedge/test/harness"
 	"github.com/iconedge/iconedge/trace/tracetest"
 )
 
@@ -27,10 +28,10 @@ func paths(t *testing.T, log string) (all []string) {
 }
 
 // logged waits until so many lines are written: they are some time after their answers.
-func (s *server) logged(lines int) {
-	s.t.Helper()
-	eventually(s.t, "the lines are written", func() bool {
-		return sum(s.metrics(s.t), `iconedge_edge_access_log_lines_total{result="written"} `) == lines
+func logged(t *testing.T, s *harness.Server, lines int) {
+	t.Helper()
+	harness.Eventually(t, "the lines are written", func() bool {
+		return harness.Sum(s.Metrics(t), `iconedge_edge_access_log_lines_total{result="written"} `) == lines
 	})
 }
 
@@ -39,25 +40,25 @@ func (s *server) logged(lines int) {
 func TestAccessLogIsRotated(t *testing.T) {
 	t.Parallel() // most of its time it waits
 	home, file := t.TempDir(), filepath.Join(t.TempDir(), "access.log")
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).ready()
-	public := s.address("public")
-	get(t, public, "/demo/arrow.svg?first")
-	s.logged(1)
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
+	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).Ready()
+	public := s.Address("public")
+	harness.Get(t, public, "/demo/arrow.svg?first")
+	logged(t, s, 1)
 	if err := os.Rename(file, file+".1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the file is opened anew", func() bool { _, err := os.Stat(file); return err == nil })
-	get(t, public, "/demo/arrow.svg?second")
-	s.logged(2)
-	_, metrics := get(t, s.address("admin"), "/metrics")
+	harness.Eventually(t, "the file is opened anew", func() bool { _, err := os.Stat(file); return err == nil })
+	harness.Get(t, public, "/demo/arrow.svg?second")
+	logged(t, s, 2)
+	_, metrics := harness.Get(t, s.Address("admin"), "/metrics")
 	if !strings.Contains(metrics, `iconedge_edge_access_log_lines_total{result="dropped"} 0`) {
 		t.Error("lines are dropped, or not counted")
 	}
-	if status := s.stop(); status != 0 {
+	if status := s.Stop(); status != 0 {
 		t.Errorf("status %d", status)
 	}
 	for name, want := range map[string]string{file + ".1": "/demo/arrow.svg?first", file: "/demo/arrow.svg?second"} {
@@ -72,14 +73,14 @@ func TestAccessLogIsRotated(t *testing.T) {
 func TestAccessLogOnStdout(t *testing.T) {
 	t.Parallel() // most of its time it waits
 	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	cmd := program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
+	cmd := harness.Program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	s := startCommand(t, cmd).ready()
-	get(t, s.address("public"), "/demo/arrow.svg")
-	s.logged(1)
-	s.stop()
+	s := harness.StartCommand(t, cmd).Ready()
+	harness.Get(t, s.Address("public"), "/demo/arrow.svg")
+	logged(t, s, 1)
+	s.Stop()
 	if got := paths(t, out.String()); len(got) != 1 || got[0] != "/demo/arrow.svg" {
 		t.Errorf("%q", out.String())
 	}
@@ -89,17 +90,17 @@ func TestAccessLogOnStdout(t *testing.T) {
 func TestOneTrace(t *testing.T) {
 	t.Parallel() // it waits for the spans to be sent
 	home, collector := t.TempDir(), tracetest.New(t)
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	traced := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--trace-endpoint", collector.URL, "--trace-sample"}
-	o := start(t, home, append([]string{"origin"}, append(traced, "0")...)...).ready()
-	e := start(t, home, append([]string{"edge", "--origin", "http://" + o.address("public")}, append(traced, "1")...)...).ready()
-	resp, body := get(t, e.address("public"), "/demo/arrow.svg")
+	o := harness.Start(t, home, append([]string{"origin"}, append(traced, "0")...)...).Ready()
+	e := harness.Start(t, home, append([]string{"edge", "--origin", "http://" + o.Address("public")}, append(traced, "1")...)...).Ready()
+	resp, body := harness.Get(t, e.Address("public"), "/demo/arrow.svg")
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	const path = "/demo/arrow.svg"
 	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
-	if e.stop() != 0 || o.stop() != 0 {
+	if e.Stop() != 0 || o.Stop() != 0 {
 		t.Error("they do not end well")
 	}
 	if asked.Parent != "" || question.Parent != asked.ID || answered.Parent != question.ID || asked.Trace != question.Trace || question.Trace != answered.Trace {
@@ -120,7 +121,7 @@ func TestReportsAtStart(t *testing.T) {
 		{[]string{"origin", "--trace-sample", "-1"}, 2, "--trace-sample must be a number from 0 to 1"},
 		{[]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", filepath.Join(home, "none", "x")}, 1, "opening the access log: "},
 	} {
-		_, stderr, status := callProgram(t, home, row.args...)
+		_, stderr, status := harness.Call(t, home, row.args...)
 		last := stderr[strings.LastIndex(strings.TrimSpace(stderr), "\n")+1:]
 		if status != row.status || !strings.Contains(last, row.want) {
 			t.Errorf("%s: status %d, %s", strings.Join(row.args, " "), status, stderr)

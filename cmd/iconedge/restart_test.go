@@ -19,13 +19,14 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // TestRestarts stops and starts processes under load whose sockets outlive them. Not one request may fail, of clients that ask nothing twice: neither on
 // new connections, which wait between two processes, nor on kept ones, which are told when they have had their last answer.
 func TestRestarts(t *testing.T) {
 	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	for name, begin := range map[string]func(t *testing.T, home string) *restarted{"edge": restartEdge, "origin": restartOrigin, "run": restartRun} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +35,7 @@ func TestRestarts(t *testing.T) {
 			l := newSteady(t, r.kinds)
 			for range 3 {
 				l.more(t, 40)
-				if status := now.stop(); status != 0 {
+				if status := now.Stop(); status != 0 {
 					t.Errorf("after SIGTERM: status %d", status)
 				}
 				now = r.start()
@@ -47,7 +48,7 @@ func TestRestarts(t *testing.T) {
 
 // A restarted process has sockets that are held for it, and clients of many kinds.
 type restarted struct {
-	start func() *server
+	start func() *harness.Server
 	kinds map[string]asker
 }
 
@@ -79,8 +80,8 @@ func restartSecured(t *testing.T, home string, args ...string) *restarted {
 		return &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: protocols}
 	}
 	return &restarted{
-		start: func() *server {
-			return startCommand(t, passing(program(t, home, args...), public, admin, quic, secured)).ready()
+		start: func() *harness.Server {
+			return harness.StartCommand(t, passing(harness.Program(t, home, args...), public, admin, quic, secured)).Ready()
 		},
 		kinds: map[string]asker{
 			"h1, new":           byH1(public.addr, nil, false),
@@ -95,8 +96,8 @@ func restartSecured(t *testing.T, home string, args ...string) *restarted {
 }
 
 func restartEdge(t *testing.T, home string) *restarted {
-	origin := start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	return restartSecured(t, home, "edge", "--origin", "http://"+origin.address("public"))
+	origin := harness.Start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	return restartSecured(t, home, "edge", "--origin", "http://"+origin.Address("public"))
 }
 
 func restartRun(t *testing.T, home string) *restarted { return restartSecured(t, home, "run") }
@@ -104,17 +105,17 @@ func restartRun(t *testing.T, home string) *restarted { return restartSecured(t,
 // restartOrigin: those who ask the origin itself, and those who ask an edge in front of it for what that has not.
 func restartOrigin(t *testing.T, home string) *restarted {
 	public, admin, mirror := hold(t, publicSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0"), filepath.Join(t.TempDir(), "mirror")
-	begin := func() *server {
-		return startCommand(t, passing(program(t, home, "origin", "--mirror", mirror), public, admin)).ready()
+	begin := func() *harness.Server {
+		return harness.StartCommand(t, passing(harness.Program(t, home, "origin", "--mirror", mirror), public, admin)).Ready()
 	}
 	first := begin()
 	args := append([]string{"edge", "--origin", "http://" + public.addr.String(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, unlimited...)
-	edge, err := net.ResolveTCPAddr("tcp", start(t, home, args...).ready().address("public"))
+	edge, err := net.ResolveTCPAddr("tcp", harness.Start(t, home, args...).Ready().Address("public"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &restarted{
-		start: func() *server {
+		start: func() *harness.Server {
 			if s := first; s != nil {
 				first = nil
 				return s
@@ -155,7 +156,7 @@ func newSteady(t *testing.T, kinds map[string]asker) *steady {
 
 func (l *steady) ask(ctx context.Context, t *testing.T, kind string, ask func(context.Context, string) error, count *atomic.Int64) {
 	for n := 0; ctx.Err() == nil; n++ {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), harness.Longest)
 		if err := ask(within, pathsOf(n)); err != nil && l.failed.Add(1) <= 20 {
 			t.Errorf("%s: %s: %v", kind, pathsOf(n%4), err)
 		}
@@ -175,7 +176,7 @@ func (l *steady) more(t *testing.T, answers int64) {
 	for kind, count := range l.answered {
 		want[kind] = count.Load() + answers
 	}
-	late := time.After(2 * longest)
+	late := time.After(2 * harness.Longest)
 	for kind, count := range l.answered {
 		for count.Load() < want[kind] {
 			select {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // A held socket is one that a test keeps, as systemd does, for process after process.
@@ -92,7 +94,7 @@ func TestWrongSockets(t *testing.T) {
 		{"edge", []held{named("tls"), as("quic", named("public"))}, "called quic"},
 		{"edge", []held{{name: "public", file: connection}}, "Accept=no"},
 	} {
-		cmd := passing(program(t, home, row.command), row.sockets...)
+		cmd := passing(harness.Program(t, home, row.command), row.sockets...)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		cmd.Run()
@@ -113,7 +115,7 @@ func manager(t *testing.T) (address string, told func(string) string) {
 	t.Cleanup(func() { socket.Close() })
 	return address, func(want string) string {
 		t.Helper()
-		socket.SetReadDeadline(time.Now().Add(longest))
+		socket.SetReadDeadline(time.Now().Add(harness.Longest))
 		for buf := make([]byte, 4096); ; {
 			n, err := socket.Read(buf)
 			if err != nil {
@@ -132,7 +134,7 @@ const nobody = "http://127.0.0.1:1"
 // TestSupervised: a service manager is told when a server is ready, that it is alive, and that it stops; by a server without an origin too.
 func TestSupervised(t *testing.T) {
 	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	for name, row := range map[string]struct {
 		args   []string
 		status string
@@ -145,24 +147,24 @@ func TestSupervised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := ""
-			var s *server
+			var s *harness.Server
 			var told func(string) string
 			for range 3 { // a busy machine may take longer to be ready than a manager is kept waiting
 				var address string
 				address, told = manager(t)
-				cmd := program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
+				cmd := harness.Program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
 				cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+address, "WATCHDOG_USEC=200000")
-				s = startCommand(t, cmd)
+				s = harness.StartCommand(t, cmd)
 				if said = told("READY=1"); said == "READY=1\n"+row.status {
 					break
 				}
-				s.stop()
+				s.Stop()
 			}
 			if said != "READY=1\n"+row.status {
 				t.Fatalf("the manager was told %q, want %q", said, row.status)
 			}
 			told("WATCHDOG=1")
-			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
 			told("STOPPING=1")
@@ -173,8 +175,8 @@ func TestSupervised(t *testing.T) {
 // TestHealth: containers ask by the program itself.
 func TestHealth(t *testing.T) {
 	home := t.TempDir()
-	s := start(t, home, "edge", "--origin", nobody, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-	admin := "http://" + s.address("admin")
+	s := harness.Start(t, home, "edge", "--origin", nobody, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	admin := "http://" + s.Address("admin")
 	for _, row := range []struct {
 		args   []string
 		status int
@@ -187,7 +189,7 @@ func TestHealth(t *testing.T) {
 		{[]string{"nonsense"}, 2, "http://"},
 		{[]string{admin, admin}, 2, "one URL"},
 	} {
-		if _, stderr, status := callProgram(t, home, append([]string{"health", "--within", "3m"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
+		if _, stderr, status := harness.Call(t, home, append([]string{"health", "--within", "3m"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
 			t.Errorf("iconedge health %v: status %d, want %d; stderr %q, want %q", row.args, status, row.status, stderr, row.stderr)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // A mute server takes requests, or connections, and answers none. It tells when it has got one.
@@ -134,27 +136,27 @@ func TestStopped(t *testing.T) {
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			home, m := t.TempDir(), tt.mute(t)
-			cmd := program(t, home, tt.args(home, m)...)
+			cmd := harness.Program(t, home, tt.args(home, m)...)
 			cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 			in, err := cmd.StdinPipe() // stays open
 			if err != nil {
 				t.Fatal(err)
 			}
 			cmd.Stdout = io.Discard
-			s := startCommand(t, cmd)
+			s := harness.StartCommand(t, cmd)
 			if _, err := io.WriteString(in, tt.stdin); err != nil {
 				t.Fatal(err)
 			}
 			select {
 			case <-m.asked:
-			case <-s.done:
-				t.Fatalf("it ended by itself:\n%s", s.log)
+			case <-s.Done:
+				t.Fatalf("it ended by itself:\n%s", s.Log)
 			}
-			if status := s.stop(); status != tt.status {
-				t.Errorf("status %d, want %d:\n%s", status, tt.status, s.log)
+			if status := s.Stop(); status != tt.status {
+				t.Errorf("status %d, want %d:\n%s", status, tt.status, s.Log)
 			}
-			if tt.status == 1 && s.log.String() != "iconedge: stopped\n" {
-				t.Errorf("stderr %q, want one line that says that it was stopped", s.log)
+			if tt.status == 1 && s.Log.String() != "iconedge: stopped\n" {
+				t.Errorf("stderr %q, want one line that says that it was stopped", s.Log)
 			}
 		})
 	}
@@ -170,12 +172,12 @@ func TestPublishStopped(t *testing.T) {
 		t.Run(tt.step, func(t *testing.T) {
 			home := t.TempDir()
 			work, store := filepath.Join(home, "work"), filepath.Join(home, "store")
-			s := start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
-			if s.log.wait(regexp.MustCompile(tt.before)) == nil {
-				t.Fatalf("it ended before:\n%s", s.log)
+			s := harness.Start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
+			if s.Log.Wait(regexp.MustCompile(tt.before)) == nil {
+				t.Fatalf("it ended before:\n%s", s.Log)
 			}
-			if status := s.stop(); status != 1 || !strings.HasSuffix(s.log.String(), "\niconedge: stopped\n") {
-				t.Errorf("status %d, want 1 and that it was stopped:\n%s", status, s.log)
+			if status := s.Stop(); status != 1 || !strings.HasSuffix(s.Log.String(), "\niconedge: stopped\n") {
+				t.Errorf("status %d, want 1 and that it was stopped:\n%s", status, s.Log)
 			}
 			if _, err := os.Stat(filepath.Join(store, "current")); !os.IsNotExist(err) {
 				t.Errorf("there is a release: %v", err)
@@ -202,7 +204,7 @@ func TestPublishLongChain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, stderr, status := callProgram(t, home, "publish", "--store", "dir:"+filepath.Join(home, "store"), dir)
+	out, stderr, status := harness.Call(t, home, "publish", "--store", "dir:"+filepath.Join(home, "store"), dir)
 	for _, line := range []string{
 		"left out p/a33: it is more than 32 aliases away from its icon\n", "left out p/a5000: it is more than 32 aliases away from its icon\n",
 		"left out p/b: its aliases lead in a circle: b → c → b\n", "icons     1 visible; in all 1, and 32 aliases\n", "left out  4,970\n",

@@ -1,0 +1,372 @@
+package attacks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
+)
+
+// An attack is what somebody does with a connection, until ctx ends or the edge closes it; then he makes another.
+type attack struct {
+	name        string
+	connections int           // at a time, of the full form
+	pause       time.Duration // before a connection that was closed is made anew
+	do          func(ctx context.Context, c *net.TCPConn) error
+	secure      bool                                                         // it is against the listener of TLS
+	over        func(ctx context.Context, from net.IP, address string) error // instead of do, over UDP
+}
+
+const (
+	home    = "Host: edge.test\r\n"
+	hit     = "GET /hot HTTP/1.1\r\n" + home + "\r\n"
+	posting = "POST /echo HTTP/1.1\r\n" + home
+)
+
+// attacks are kinds of exhaustion. Connections come from an address for each 900.
+var attacks = []attack{
+	{name: "connections that say nothing", connections: 5000, pause: time.Second, do: silent("")},
+	{name: "connections that ask once and stay", connections: 5000, pause: time.Second, do: silent(hit)},
+	{name: "heads, a byte a second", connections: 2000, pause: time.Second, do: dripping("GET /hot HTTP/1.1\r\nX: ", "a")},
+	{name: "bodies, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", "a")},
+	{name: "chunks, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
+	{name: "answers of 1 MiB that nobody reads", connections: 500, pause: time.Second, do: unread("GET /large HTTP/1.1\r\n"+home+"\r\n", 1)},
+	{name: "answers of 1 MiB, a byte a second", connections: 500, pause: time.Second, do: sipping("GET /large HTTP/1.1\r\n" + home + "\r\n")},
+	{name: "requests in a row, no answer read", connections: 50, pause: 100 * time.Millisecond, do: unread(strings.Repeat(hit, 100), 10_000)},
+	{name: "connections made and closed", connections: 16, pause: 10 * time.Millisecond, do: func(context.Context, *net.TCPConn) error { return net.ErrClosed }},
+	{name: "connections closed in a request", connections: 16, pause: 10 * time.Millisecond, do: leaving("GET /ho")},
+	{name: "connections closed before the answer", connections: 16, pause: 10 * time.Millisecond, do: leaving(hit)},
+	{name: "connections half closed", connections: 1000, pause: time.Second, do: halfClosed},
+	{name: "heads that are too long", connections: 16, pause: 10 * time.Millisecond, do: unread("GET /hot HTTP/1.1\r\nX: "+strings.Repeat("a", 20_000)+"\r\n\r\n", 1)},
+	{name: "long bodies, all at once", connections: 200, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
+	{name: "cold calls while the origin is stuck", connections: 3000, pause: time.Second, do: cold},
+	{name: "cold calls that the origin answers", connections: 50, pause: time.Second, do: coldAndQuick},
+	{name: "h2: pings and no requests", connections: 4500, pause: time.Second, do: framesInstead(pings)},
+	{name: "h2: windows, settings and priorities, and no requests", connections: 2000, pause: time.Second, do: framesInstead(windows)},
+	{name: "h2: frames of control, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(windows)},
+	{name: "h2: padding, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(padding)},
+	{name: "h2: requests that are reset", connections: 16, pause: 10 * time.Millisecond, do: flooding(resets)},
+	{name: "h2: header blocks without end", connections: 16, pause: 10 * time.Millisecond, do: flooding(continuations)},
+	{name: "h2: header lists that unfold", connections: 16, pause: 10 * time.Millisecond, do: flooding(bombs)},
+	{name: "h2: half a head, and pings", connections: 2000, pause: time.Second, do: framesInstead(halfHeads)},
+	{name: "h2: bodies, a byte a second", connections: 2000, pause: time.Second, do: framesInstead(slowBodies)},
+	{name: "h2: answers whose window stays shut", connections: 500, pause: time.Second, do: framesInstead(shut)},
+	{name: "TLS: handshakes and no more", connections: 8, pause: 10 * time.Millisecond, do: shaking, secure: true},
+	{name: "TLS: half a handshake", connections: 2000, pause: time.Second, do: silent("\x16\x03\x01\x02\x00\x01"), secure: true},
+	{name: "TLS: connections that stay", connections: 500, pause: time.Second, do: shakenAndSilent, secure: true},
+	{name: "h3: connections that are kept alive", connections: 300, pause: time.Second, over: keptAlive},
+	{name: "h3: handshakes begun and left", connections: 8, pause: 10 * time.Millisecond, over: begunAndLeft},
+}
+
+// silent sends a beginning, and waits.
+func silent(first string) func(context.Context, *net.TCPConn) error {
+	return func(_ context.Context, c *net.TCPConn) error {
+		io.WriteString(c, first)
+		_, err := io.Copy(io.Discard, c)
+		return err
+	}
+}
+
+// dripping sends a beginning, and one piece a second.
+func dripping(first, piece string) func(context.Context, *net.TCPConn) error {
+	return func(ctx context.Context, c *net.TCPConn) error {
+		_, err := io.WriteString(c, first)
+		for tick := time.NewTicker(time.Second); err == nil; _, err = io.WriteString(c, piece) {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+			}
+		}
+		return err
+	}
+}
+
+// unread sends something so often, and reads nothing.
+func unread(s string, times int) func(context.Context, *net.TCPConn) error {
+	return func(ctx context.Context, c *net.TCPConn) error {
+		c.SetReadBuffer(4 << 10)
+		for range times {
+			if _, err := io.WriteString(c, s); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(35 * time.Second): // it has been cut by then
+		}
+		return nil
+	}
+}
+
+// sipping asks, and reads a byte a second.
+func sipping(s string) func(context.Context, *net.TCPConn) error {
+	return func(ctx context.Context, c *net.TCPConn) error {
+		c.SetReadBuffer(4 << 10)
+		io.WriteString(c, s)
+		return sip(ctx, c)
+	}
+}
+
+// sip reads a byte each second until the edge has cut the connection.
+func sip(ctx context.Context, c *net.TCPConn) error {
+	p := make([]byte, 1)
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if _, err := c.Read(p); err != nil {
+			return err
+		}
+	}
+}
+
+// leaving sends something, and closes.
+func leaving(s string) func(context.Context, *net.TCPConn) error {
+	return func(_ context.Context, c *net.TCPConn) error {
+		_, err := io.WriteString(c, s)
+		return err
+	}
+}
+
+// halfClosed asks, says that it has no more to say, and does not take the answer.
+func halfClosed(ctx context.Context, c *net.TCPConn) error {
+	c.SetReadBuffer(4 << 10)
+	io.WriteString(c, "GET /large HTTP/1.1\r\n"+home+"\r\n")
+	c.CloseWrite()
+	return sip(ctx, c)
+}
+
+// cold asks for what is not stored, and what the origin does not answer.
+func cold(ctx context.Context, c *net.TCPConn) error {
+	for i := 0; ctx.Err() == nil; i++ {
+		fmt.Fprintf(c, "GET /stuck/%s/%d HTTP/1.1\r\n%s\r\n", c.LocalAddr(), i, home)
+		if _, err := c.Read(make([]byte, 4<<10)); err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	return ctx.Err()
+}
+
+// targets are the addresses of an edge that is attacked.
+type targets struct{ plain, secure string }
+
+func targetsOf(e *harness.Server) targets { return targets{e.Address("public"), e.Address("tls")} }
+
+// run carries an attack out, with so many connections, until ctx ends.
+func (a attack) run(ctx context.Context, to targets, connections int) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i := range connections {
+		wg.Go(func() {
+			from := net.IPv4(127, 0, 1, byte(2+i/900))
+			for ctx.Err() == nil {
+				a.once(ctx, from, to)
+				select {
+				case <-ctx.Done():
+				case <-time.After(a.pause):
+				}
+			}
+		})
+	}
+}
+
+// asAttacker makes the test binary an attacker: the place of an attack in the list, and whom it is against.
+const asAttacker = "ICONEDGE_TEST_AS_ATTACKER"
+
+// apart carries an attack out in another process, and one of the least priority: what it costs is not the edge's doing.
+func (a attack) apart(t *testing.T, to targets) (callOff func()) {
+	t.Helper()
+	i := slices.IndexFunc(attacks, func(b attack) bool { return a.name == b.name })
+	args := []string{os.Args[0], "-test.run=^TestAsAttacker$"}
+	if nice, err := exec.LookPath("nice"); err == nil {
+		args = append([]string{nice, "-n", "19"}, args...)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s", asAttacker, i, to.plain, to.secure))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	callOff = sync.OnceFunc(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(callOff)
+	return callOff
+}
+
+// TestAsAttacker is no test, but the process that apart starts.
+func TestAsAttacker(t *testing.T) {
+	var i int
+	var to targets
+	if _, err := fmt.Sscan(os.Getenv(asAttacker), &i, &to.plain, &to.secure); err != nil {
+		t.Skip("started by TestAttacks alone")
+	}
+	attacks[i].run(t.Context(), to, attacks[i].connections)
+}
+
+// once is one connection. It is reset in the end, so that no port of ours stays taken.
+func (a attack) once(ctx context.Context, from net.IP, to targets) {
+	if a.over != nil {
+		a.over(ctx, from, to.secure)
+		return
+	}
+	address := to.plain
+	if a.secure {
+		address = to.secure
+	}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return
+	}
+	c := conn.(*net.TCPConn)
+	c.SetLinger(0)
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	a.do(ctx, c)
+}
+
+// attackedOrigin is an origin that answers what the attacks ask for, and gets stuck where it is told to.
+func attackedOrigin(t *testing.T) string {
+	t.Helper()
+	large := strings.Repeat("0123456789abcdef", 1<<16)
+	stuck := make(chan struct{})
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=600")
+		switch {
+		case r.URL.Path == "/hot":
+			io.WriteString(w, "hot")
+		case r.URL.Path == "/large":
+			io.WriteString(w, large)
+		case r.URL.Path == "/medium":
+			io.WriteString(w, large[:60_000])
+		case strings.HasPrefix(r.URL.Path, "/stuck/"):
+			select {
+			case <-stuck:
+			case <-r.Context().Done():
+			}
+		default:
+			io.Copy(w, r.Body)
+		}
+	})}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Serve(ln)
+	t.Cleanup(func() { close(stuck); s.Close() })
+	return "http://" + ln.Addr().String()
+}
+
+// attacked starts an edge that is to be attacked. It has room for fewer connections than the attackers have.
+func attacked(t *testing.T, more ...string) *harness.Server {
+	t.Helper()
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
+	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
+	for _, path := range []string{"/hot", "/medium", "/large"} {
+		harness.Eventually(t, path+" is stored", func() bool {
+			resp, _ := harness.Get(t, e.Address("public"), path)
+			return resp.StatusCode == http.StatusOK
+		})
+	}
+	return e
+}
+
+// TestAttacks carries out every attack, and looks at what becomes of a client that behaves. With ICONEDGE_ATTACKS=1 each takes its time, and
+// the test prints what it cost; else it is small, and only whether the client is answered counts.
+func TestAttacks(t *testing.T) {
+	full := os.Getenv("ICONEDGE_ATTACKS") != ""
+	e := attacked(t)
+	other := e
+	if full {
+		other = attacked(t)
+	}
+	var table []string
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			if !full {
+				a.small(t, e)
+				return
+			}
+			table = append(table, a.whole(t, e, other))
+		})
+	}
+	if full {
+		fmt.Printf("| attack | connections | calls of a client that behaves | answered | p99 in quiet | beside an attack on another edge | under attack | memory before | at most | descriptors at most |\n"+
+			"|---|---|---|---|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
+	}
+}
+
+// small is the short form.
+func (a attack) small(t *testing.T, e *harness.Server) {
+	attacking, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); a.run(attacking, targetsOf(e), min(a.connections, 40)) }()
+	ctx, enough := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer enough()
+	b := behave(ctx, e.Address("public"), harness.Longest)
+	stop()
+	<-done
+	if b.failed > 0 {
+		t.Errorf("of %d calls %d were not answered: %v", b.asked, b.failed, b.why)
+	}
+}
+
+const (
+	quietFor  = 3 * time.Second // before, and after
+	gathering = 3 * time.Second // until all of an attack's connections are there
+	besideFor = 5 * time.Second // beside an attack on another edge
+	attackFor = 20 * time.Second
+
+	leastAnswered = 0.999
+	mostSlower    = 2
+	mostMemory    = 1 << 30 // bytes
+)
+
+// whole is the full form. It returns a row of the table. What a client sees while the same attackers are busy with another edge is what
+// they cost the machine: it judges nothing, and tells how much of the time under attack is the edge's own doing.
+func (a attack) whole(t *testing.T, e, other *harness.Server) string {
+	during := func(d time.Duration) behaviour {
+		ctx, stop := context.WithTimeout(t.Context(), d)
+		defer stop()
+		return behave(ctx, e.Address("public"), 10*time.Second)
+	}
+	quiet := during(quietFor)
+	calledOff := a.apart(t, targetsOf(other))
+	during(gathering)
+	beside := during(besideFor)
+	calledOff()
+	time.Sleep(quietFor) // until the other edge has closed what is left
+	before := footprint(e.Cmd.Process.Pid)
+	ctx, stop := context.WithCancel(t.Context())
+	calledOff = a.apart(t, targetsOf(e))
+	peak := watchFootprint(ctx, e.Cmd.Process.Pid)
+	early := during(gathering)
+	under := during(attackFor)
+	calledOff()
+	stop()
+	most := <-peak
+	quiet.took = append(quiet.took, during(quietFor).took...) // other programs of the machine are not the attack's fault
+	under.asked, under.failed, under.why = under.asked+early.asked, under.failed+early.failed, cmp.Or(under.why, early.why)
+	answered := 1 - float64(under.failed)/float64(max(under.asked, 1))
+	if answered < leastAnswered || under.p99() > mostSlower*quiet.p99() || most.memory > mostMemory {
+		t.Errorf("%d of %d calls were not answered (%v); p99 %v in quiet, %v beside, %v under attack; %d MB", under.failed, under.asked, under.why, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
+	}
+	round := func(b behaviour) time.Duration { return b.p99().Round(10 * time.Microsecond) }
+	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.asked, 100*answered,
+		round(quiet), round(beside), round(under), before.memory>>20, most.memory>>20, most.descriptors)
+}

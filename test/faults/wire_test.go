@@ -1,0 +1,313 @@
+//go:build linux
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/test/harness"
+)
+
+// A wire lies between the proxy under test and a real origin. It passes requests on, until a fault answers them instead.
+type wire struct {
+	t       *testing.T
+	origin  string // HOST:PORT; empty: only what the wire makes itself
+	address string
+	ended   chan struct{} // with the test: what hangs may end
+
+	mu     sync.Mutex
+	server *http.Server
+	conns  map[net.Conn]struct{}
+	fault  fault
+	asked  map[string]int // by path, however they were answered
+}
+
+// A fault answers a request in its own way.
+type fault func(w *wire, rw http.ResponseWriter, r *http.Request)
+
+func newWire(t *testing.T, origin string) *wire {
+	t.Helper()
+	w := &wire{t: t, origin: origin, address: harness.FreeAddress(t), ended: make(chan struct{}), conns: map[net.Conn]struct{}{}, asked: map[string]int{}}
+	w.listen()
+	t.Cleanup(func() { close(w.ended); w.cut() })
+	return w
+}
+
+// listen begins to take connections, or takes them again after a cut.
+func (w *wire) listen() {
+	var ln net.Listener
+	for tries := 0; ; tries++ { // the kernel may take a moment to give a port back
+		var err error
+		if ln, err = net.Listen("tcp", w.address); err == nil {
+			break
+		}
+		if tries == 6000 {
+			w.t.Errorf("the wire can't listen again: %v", err)
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	w.address = ln.Addr().String()
+	server := &http.Server{Handler: w, ConnState: w.note, ErrorLog: quiet}
+	w.mu.Lock()
+	w.server = server
+	w.mu.Unlock()
+	go server.Serve(ln)
+}
+
+// note keeps all connections that are open, those that a fault has taken over too: their end is for the fault or for cut.
+func (w *wire) note(c net.Conn, state http.ConnState) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		w.conns[c] = struct{}{}
+	case http.StateClosed:
+		delete(w.conns, c)
+	}
+}
+
+// cut stops listening and resets every connection.
+func (w *wire) cut() {
+	w.mu.Lock()
+	server, conns := w.server, w.conns
+	w.server, w.conns = nil, map[net.Conn]struct{}{}
+	w.mu.Unlock()
+	if server != nil {
+		server.Close()
+	}
+	for c := range conns {
+		reset(c)
+	}
+}
+
+// reset closes a connection with a RST.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	c.Close()
+}
+
+// bend makes a fault answer from now on; nil: none.
+func (w *wire) bend(f fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault = f
+}
+
+// count is how often a path was asked for.
+func (w *wire) count(path string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked[path]
+}
+
+func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	w.asked[r.URL.Path]++
+	f := w.fault
+	w.mu.Unlock()
+	if f == nil {
+		f = (*wire).pass
+	}
+	f(w, rw, r)
+}
+
+// pass answers as the origin does.
+func (w *wire) pass(rw http.ResponseWriter, r *http.Request) {
+	a, ok := w.fetch(r)
+	if !ok {
+		panic(http.ErrAbortHandler) // the origin is gone: so is the connection
+	}
+	for name, lines := range a.header {
+		rw.Header()[name] = lines
+	}
+	rw.WriteHeader(a.status)
+	rw.Write(a.body)
+}
+
+// A whole is an answer of the origin.
+type whole struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// fetch gets the origin's answer to a request.
+func (w *wire) fetch(r *http.Request) (*whole, bool) {
+	if made := madeUp(r.URL.Path); made != nil {
+		return &whole{200, http.Header{"Content-Type": {"application/octet-stream"}, "Cache-Control": {"public, max-age=600"}}, made}, true
+	}
+	req := r.Clone(r.Context())
+	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", w.origin
+	resp, err := straight.RoundTrip(req)
+	if err != nil {
+		return nil, false
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if life := lives[pack(r.URL.Path)]; life != "" && resp.StatusCode < 400 {
+		resp.Header.Set("Cache-Control", life)
+	}
+	return &whole{resp.StatusCode, resp.Header, body}, err == nil
+}
+
+// straight asks for what it is told to, and nothing else.
+var straight = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
+
+// lives are the Cache-Controls of packs whose drawings are to be stale; the others' are the origin's.
+var lives = map[string]string{
+	"stale": "public, max-age=1, stale-while-revalidate=600, stale-if-error=600",
+	"spare": "public, max-age=1, stale-if-error=600",
+}
+
+func pack(path string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return name
+}
+
+// madeUp are the bytes of a path that no origin of ours has, and a proxy therefore forwards as it came: few, or too many to be held whole.
+func madeUp(path string) []byte {
+	length := map[string]int{"file": 2 << 10, "big": 400 << 10}[pack(path)]
+	if length == 0 {
+		return nil
+	}
+	body := make([]byte, length)
+	rand.NewChaCha8(sha256.Sum256([]byte(path))).Read(body)
+	return body
+}
+
+// raw makes a fault of what is done to the connection of a request, whose answer the origin has made.
+func raw(do func(w *wire, c net.Conn, a *whole)) fault {
+	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
+		a, ok := w.fetch(r)
+		if !ok {
+			panic(http.ErrAbortHandler)
+		}
+		c, _, err := rw.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		do(w, c, a)
+	}
+}
+
+// head is the beginning of a's message, with a Content-Length of one's own.
+func (a *whole) head(length int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", a.status, http.StatusText(a.status), length)
+	a.header.WriteSubset(&b, map[string]bool{"Content-Length": true, "Connection": true})
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// status is a fault that answers everything with a status, and a body of its own.
+func status(code int, field ...string) fault {
+	return func(_ *wire, rw http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(field); i += 2 {
+			rw.Header().Set(field[i], field[i+1])
+		}
+		rw.Header().Set("Content-Type", "text/html")
+		rw.WriteHeader(code)
+		fmt.Fprintf(rw, "<h1>%d</h1><p>not for clients", code)
+	}
+}
+
+var (
+	// saysNothing takes a request and says nothing, also when the fault is over.
+	saysNothing = raw(func(*wire, net.Conn, *whole) {})
+	// drips sends an answer byte by byte, dripsBody the body alone.
+	drips = raw(func(w *wire, c net.Conn, a *whole) {
+		w.drip(c, append(a.head(len(a.body)), a.body...))
+	})
+	dripsBody = raw(func(w *wire, c net.Conn, a *whole) {
+		c.Write(a.head(len(a.body)))
+		w.drip(c, a.body)
+	})
+	// halves sends half of a body and resets the connection.
+	halves = raw(func(_ *wire, c net.Conn, a *whole) {
+		c.Write(append(a.head(len(a.body)), a.body[:len(a.body)/2]...))
+		reset(c)
+	})
+	// tooLong declares more than it sends, tooShort less.
+	tooLong = raw(func(_ *wire, c net.Conn, a *whole) {
+		c.Write(append(a.head(len(a.body)+100), a.body...))
+		c.Close()
+	})
+	tooShort = raw(func(_ *wire, c net.Conn, a *whole) {
+		c.Write(append(a.head(max(len(a.body)-10, 0)), a.body...))
+		c.Close()
+	})
+	// garbage answers with what is no HTTP.
+	garbage = raw(func(_ *wire, c net.Conn, _ *whole) {
+		c.Write(bytes.Repeat([]byte{0x16, 3, 1, 0, '\n', 0xff}, 200))
+		c.Close()
+	})
+	// closes ends the connection after each answer, without having said so, as often at once as a moment later: when the next
+	// request may be on its way.
+	closes = raw(func(_ *wire, c net.Conn, a *whole) {
+		c.Write(append(a.head(len(a.body)), a.body...))
+		<-time.After(rand.N(4*time.Millisecond) * rand.N[time.Duration](2))
+		c.Close()
+	})
+)
+
+// drip sends a byte a second.
+func (w *wire) drip(c net.Conn, text []byte) {
+	defer c.Close()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for i := range text {
+		if _, err := c.Write(text[i : i+1]); err != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-w.ended:
+			return
+		}
+	}
+}
+
+// slow answers as the origin does, but so much later.
+func slow(by time.Duration) fault {
+	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(by):
+			w.pass(rw, r)
+		case <-w.ended:
+		}
+	}
+}
+
+// flaps changes between faults and no fault every so often.
+func flaps(every time.Duration, faults ...fault) fault {
+	begun := time.Now()
+	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
+		if n := int(time.Since(begun) / every); n%2 == 0 {
+			faults[n/2%len(faults)](w, rw, r)
+			return
+		}
+		w.pass(rw, r)
+	}
+}
+
+// gate is a fault that holds answers back until it is opened.
+func gate(open context.Context, then fault) fault {
+	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
+		<-open.Done()
+		then(w, rw, r)
+	}
+}
