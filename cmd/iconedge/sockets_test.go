@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/test/harness"
+	"github.com/iconedge/iconedge/test/listening"
 )
 
 // A held socket is one that a test keeps, as systemd does, for process after process.
@@ -52,16 +52,14 @@ func hold(t *testing.T, name, address string) held {
 	return held{name, file, addr}
 }
 
-// passing is cmd with sockets passed in (sd_listen_fds(3)). The process must be told its own number, which it has when a shell has become it.
+// passing returns cmd, to which it passes sockets.
 func passing(cmd *exec.Cmd, sockets ...held) *exec.Cmd {
 	var names []string
+	var files []*os.File
 	for _, s := range sockets {
-		names = append(names, s.name)
-		cmd.ExtraFiles = append(cmd.ExtraFiles, s.file)
+		names, files = append(names, s.name), append(files, s.file)
 	}
-	cmd.Env = append(cmd.Env, fmt.Sprintf("LISTEN_FDS=%d", len(sockets)), "LISTEN_FDNAMES="+strings.Join(names, ":"))
-	cmd.Args = append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
-	cmd.Path = "/bin/sh"
+	listening.PassSockets(cmd, names, files)
 	return cmd
 }
 

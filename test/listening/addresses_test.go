@@ -1,14 +1,12 @@
-//go:build linux
-
-package fleet
+package listening
 
 import "testing"
 
-// TestFreePorts: a port is not returned twice, although nothing listens there yet.
-func TestFreePorts(t *testing.T) {
+// TestFreeAddresses: a port is not returned twice, although nothing listens there yet.
+func TestFreeAddresses(t *testing.T) {
 	given := map[string]bool{}
 	for range 300 {
-		two, err := freePorts(2)
+		two, err := FreeAddresses(2)
 		if err != nil || len(two) != 2 {
 			t.Fatal(two, err)
 		}
