@@ -249,7 +249,7 @@ func drawn(resp *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("reading the body: %w", err)
 	}
-	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "<svg") {
+	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "svg xmlns=") {
 		return fmt.Errorf("answered %s %.200s", resp.Status, body)
 	}
 	return nil
