@@ -66,7 +66,7 @@ bench-go: ## the Go benchmarks of every package
 
 conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## the public cache suite, us and the caches that are installed; the whole real library, compared with Iconify's own renderer; the MCP Inspector and suite; h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
-	  go test -count=1 -v -timeout 30m -run TestConformance ./test/conformance
+	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
 	go test -count=1 -v -run TestH2Spec ./edge
 

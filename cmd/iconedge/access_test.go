@@ -12,7 +12,8 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestLists: a running edge denies whom its list names, and reads the list again when it is told to.
+// TestLists: a running edge refuses the addresses of its deny list, and reads the list again on
+// SIGHUP.
 func TestLists(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, "deny")
@@ -28,7 +29,7 @@ func TestLists(t *testing.T) {
 		return resp.StatusCode
 	}
 	if status("192.0.2.1") != http.StatusForbidden || status("198.51.100.1") != http.StatusOK {
-		t.Error("the list does not hold")
+		t.Error("the edge does not apply the deny list")
 	}
 	write("198.51.100.0/24\n")
 	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -36,17 +37,18 @@ func TestLists(t *testing.T) {
 	}
 	s.Log.Wait(regexp.MustCompile(`msg="a list was read" list=deny ranges=1`))
 	if status("192.0.2.1") != http.StatusOK || status("198.51.100.1") != http.StatusForbidden {
-		t.Error("the list was not read again")
+		t.Error("the edge did not read the list again")
 	}
 	write("nobody\n")
 	if _, stderr, code := harness.Call(t, home, "edge", "--deny-file", file); code != 2 || !strings.Contains(stderr, "line 1") {
-		t.Errorf("a broken list at the start: %d %s", code, stderr)
+		t.Errorf("a malformed list at the start: %d %s", code, stderr)
 	}
 }
 
-// TestLicences: an edge that wants tokens takes those that are issued, counts them by their plan, and logs none.
+// TestLicences: an edge with --require-token accepts the tokens that were issued, applies the
+// limits of their plan, and logs no token.
 func TestLicences(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	token := strings.TrimSpace(harness.Must(t, home, "token", "issue", "--plan", "lifetime"))
@@ -74,9 +76,9 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestAdminIsPrivate: an edge says so where others could purge.
+// TestAdminIsPrivate: an edge warns if other machines could purge its cache.
 func TestAdminIsPrivate(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home := t.TempDir()
 	file := filepath.Join(home, "token")
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
@@ -90,7 +92,7 @@ func TestAdminIsPrivate(t *testing.T) {
 		s.Address("admin")
 		s.Stop()
 		if got := strings.Contains(s.Log.String(), "level=WARN"); got != row.warns {
-			t.Errorf("%s: it warns: %v, want %v", row.flags, got, row.warns)
+			t.Errorf("%s: warning logged: %v, want %v", row.flags, got, row.warns)
 		}
 	}
 }

@@ -19,8 +19,9 @@ import (
 
 const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s}}`
 
-// TestACME: an edge gets the certificate of its name from an authority, which is Let's Encrypt's own for tests, by TLS-ALPN on the port that it serves; and
-// shows it after a restart without asking again.
+// TestACME: an edge gets a certificate for its name by TLS-ALPN on its own TLS port, from Let's
+// Encrypt's authority for tests. After a restart it serves the stored certificate without a new
+// order.
 func TestACME(t *testing.T) {
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
@@ -43,7 +44,7 @@ func TestACME(t *testing.T) {
 	serial := issued(t, secured)
 	if c, err := tls.Dial("tcp", secured, &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
 		c.Close()
-		t.Error("a name that the operator did not give was served")
+		t.Error("the edge serves a name that is not in --acme-host")
 	}
 	first.Stop()
 	pebble.Kill()
@@ -53,11 +54,12 @@ func TestACME(t *testing.T) {
 	}
 }
 
-// issued shakes hands with an edge and returns the number of its certificate.
+// issued completes a TLS handshake with an edge, and returns the serial number of its certificate.
 func issued(t *testing.T, address string) string {
 	t.Helper()
 	var c *tls.Conn
-	harness.Eventually(t, "an edge has the certificate", func() bool { // who asks for the first one waits for it, but no longer than for any handshake
+	// a handshake waits for the first certificate, but no longer than any handshake may take
+	harness.Eventually(t, "the edge serves its certificate", func() bool {
 		var err error
 		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 		return err == nil
@@ -70,7 +72,7 @@ func issued(t *testing.T, address string) string {
 	return leaf.SerialNumber.String()
 }
 
-// startPebble builds and starts an authority that takes every name to be on this machine.
+// startPebble builds and starts an authority that resolves every name to this machine.
 func startPebble(t *testing.T, conf string) *os.Process {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pebble")
@@ -86,12 +88,12 @@ func startPebble(t *testing.T, conf string) *os.Process {
 		}
 	})
 	if said.Wait(regexp.MustCompile("ACME directory available")) == nil {
-		t.Fatal("the authority has ended")
+		t.Fatal("the authority exited")
 	}
 	return cmd.Process
 }
 
-// serveNames answers questions for any name with 127.0.0.1.
+// serveNames answers DNS questions for any name with 127.0.0.1.
 func serveNames(t *testing.T) string {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")

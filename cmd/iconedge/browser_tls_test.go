@@ -24,8 +24,9 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// wallPage hangs icons behind one another. The first is there before the others are asked for: until then a browser can't know that one
-// connection is enough. It tells how many were drawn, and by which protocol they came.
+// wallPage shows many icons. It loads the first one before the others, because until then a browser
+// can't know that one connection is enough. It reports how many icons were shown, and by which
+// protocol.
 const wallPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link rel="icon" href="data:,"><body>
 <script>
 	const edge = %q, names = %s;
@@ -36,7 +37,8 @@ const wallPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link
 	}, name => document.body.className = "failed " + name);
 </script>`
 
-// TestBrowserOverTLS: a page of 40 icons and one of 400 come over one connection of HTTP/2, or of HTTP/3, and the browser has nothing to complain of.
+// TestBrowserOverTLS: the icons of a page of 40 and of a page of 400 come over one connection of
+// HTTP/2 or HTTP/3, and the browser's console is empty.
 func TestBrowserOverTLS(t *testing.T) {
 	browser := chromium(t)
 	home := withPacks(t)
@@ -46,7 +48,8 @@ func TestBrowserOverTLS(t *testing.T) {
 		for _, n := range []int{40, 400} {
 			t.Run(fmt.Sprint(n, " by ", protocol), func(t *testing.T) {
 				var wrong []string
-				for range 3 { // a browser that was stopped while it connected may try a second connection beside the first
+				// a browser that is paused while it connects may open a second connection
+				for range 3 {
 					edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).Ready()
 					flags := []chromedp.ExecAllocatorOption{chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key))}
 					if protocol == "h3" {
@@ -64,7 +67,7 @@ func TestBrowserOverTLS(t *testing.T) {
 	}
 }
 
-// hang has a browser show a page of icons, and says what is wrong with how they came.
+// hang makes a browser show a page of icons, and returns the faults of how they came.
 func hang(t *testing.T, ctx context.Context, edge *harness.Server, names []string, protocol string) (wrong []string) {
 	t.Helper()
 	list, _ := json.Marshal(names)
@@ -81,7 +84,8 @@ func hang(t *testing.T, ctx context.Context, edge *harness.Server, names []strin
 	}
 	count := func(line string) int { return harness.Sum(edge.Metrics(t), line) }
 	requests := `iconedge_edge_requests_total{.*protocol="` + protocol + `".*} `
-	harness.Eventually(t, "the requests are counted", func() bool { return count(requests) >= len(names) }) // which is after they are answered
+	// an edge counts a request after its response
+	harness.Eventually(t, "the edge has counted the requests", func() bool { return count(requests) >= len(names) })
 	if got := count(requests); got != len(names) {
 		wrong = append(wrong, fmt.Sprintf("%d requests by %s are counted, want %d", got, protocol, len(names)))
 	}
@@ -94,7 +98,7 @@ func hang(t *testing.T, ctx context.Context, edge *harness.Server, names []strin
 	return append(wrong, said()...)
 }
 
-// listenTo returns what gives all that a page's console has said so far.
+// listenTo returns a function that returns the console messages of a page so far.
 func listenTo(t *testing.T, ctx context.Context) func() []string {
 	t.Helper()
 	var mu sync.Mutex
@@ -118,7 +122,7 @@ func listenTo(t *testing.T, ctx context.Context) func() []string {
 	}
 }
 
-// keyHash is how a browser is told to trust the key of a certificate.
+// keyHash returns the hash of a certificate's key, in the form that makes a browser trust it.
 func keyHash(t *testing.T, cert, key string) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -129,7 +133,7 @@ func keyHash(t *testing.T, cert, key string) string {
 	return base64.StdEncoding.EncodeToString(hash[:])
 }
 
-// iconNames are n names of mdi, in order.
+// iconNames returns the first n names of mdi.
 func iconNames(t *testing.T, n int) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(harness.NPM(t, "@iconify-json/mdi"), "icons.json"))

@@ -17,7 +17,8 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestCalls: wrong calls are one line on stderr and exit status 2, failures 1, and help is on stdout with an example.
+// TestCalls: a wrong call writes one line to stderr and has exit status 2, a failure has 1, and
+// help goes to stdout with an example.
 func TestCalls(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, "file")
@@ -27,7 +28,7 @@ func TestCalls(t *testing.T) {
 	for _, row := range []struct {
 		args   string
 		status int
-		stderr string // has to be in its one line
+		stderr string // must be in that line
 	}{
 		{"", 2, "no command"},
 		{"serve", 2, "no command"},
@@ -96,7 +97,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestEnvironment: a variable stands in for a flag that is not given, and a repeatable one's values are separated by spaces.
+// TestEnvironment: a variable stands in for a flag that is not given. It separates the values of a
+// repeatable flag by spaces.
 func TestEnvironment(t *testing.T) {
 	env := map[string]string{"ICONEDGE_ADMIN_LISTEN": "127.0.0.1:1", "ICONEDGE_LISTEN": "127.0.0.1:2", "ICONEDGE_LIMIT": "search=1/1m icon=2/1m", "ICONEDGE_HOST": ""}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
@@ -124,10 +126,10 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestConfigDocs: docs/config.md lists every flag of the servers as they are defined.
+// TestConfigDocs: docs/config.md lists every flag of the servers.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nEvery flag has an environment variable; a flag wins. Values of a repeatable flag are separated by spaces there.\nThis page is made from the flags themselves (`make golden`). `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` has them all. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
+	b.WriteString("# Configuration\n\nEvery flag has an environment variable; the flag takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
 	var e edge.Config
 	var o origin.Config
 	var m mcp.Config
@@ -137,7 +139,7 @@ func TestConfigDocs(t *testing.T) {
 	}{{"iconedge edge", e.Flags}, {"iconedge origin", o.Flags}, {"iconedge mcp", m.Flags}} {
 		fs := flag.NewFlagSet(part.title, flag.ContinueOnError)
 		part.flags(fs)
-		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | is |\n|---|---|---|---|\n", part.title)
+		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n", part.title)
 		fs.VisitAll(func(f *flag.Flag) {
 			_, text := flag.UnquoteUsage(f)
 			def := f.DefValue
@@ -150,7 +152,8 @@ func TestConfigDocs(t *testing.T) {
 	harness.Golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
 }
 
-// TestCertificatesAtStart: certificates that can't be used are one line that names the file, and exit status 2.
+// TestCertificatesAtStart: an unusable certificate is one line that names the file, and exit status
+// 2.
 func TestCertificatesAtStart(t *testing.T) {
 	home, now := t.TempDir(), time.Now()
 	good, key := certstest.Pair(t, home, "good", "edge", now.Add(-time.Hour), now.Add(time.Hour), "edge.test")

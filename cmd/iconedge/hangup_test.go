@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestHangup: SIGHUP ends no server, whether there is anything to read again or not; SIGTERM still does.
+// TestHangup: SIGHUP ends no server, whether it has files to read again or not; SIGTERM still does.
 func TestHangup(t *testing.T) {
 	for name, args := range map[string][]string{
 		"edge":              {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1"},
@@ -28,7 +28,7 @@ func TestHangup(t *testing.T) {
 			line := regexp.MustCompile(`(?:msg=listening address|address)=(\S+)`)
 			m := s.Log.Wait(line)
 			if m == nil {
-				t.Fatal("it never said where it listens")
+				t.Fatal("it logged no address")
 			}
 			for range 3 {
 				s.HangUp()
@@ -45,11 +45,11 @@ func TestHangup(t *testing.T) {
 	}
 }
 
-// TestHangupOfCommands: nor does it end a command that is at work.
+// TestHangupOfCommands: SIGHUP does not end a command that is at work either.
 func TestHangupOfCommands(t *testing.T) {
 	for name, row := range map[string]struct {
 		args   func(address string) []string
-		status int // of the command, when its answer comes
+		status int // exit status after the response
 	}{
 		"health": {func(a string) []string { return []string{"health", "--within", "3m", "http://" + a + "/healthz"} }, 0},
 		"publish": {func(a string) []string {
@@ -76,7 +76,7 @@ func TestHangupOfCommands(t *testing.T) {
 			select {
 			case <-asked:
 			case <-s.Done:
-				t.Fatalf("it ended without asking: %s", s.Log)
+				t.Fatalf("it exited without a request: %s", s.Log)
 			}
 			s.HangUp()
 			close(answer)
@@ -88,7 +88,8 @@ func TestHangupOfCommands(t *testing.T) {
 	}
 }
 
-// TestHangupOfAgent: nor a server of tools whose terminal is closed: it ends when its input does.
+// TestHangupOfAgent: SIGHUP does not end an MCP server whose terminal is closed; the end of its
+// input does.
 func TestHangupOfAgent(t *testing.T) {
 	cmd := harness.Program(t, t.TempDir(), "mcp", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1")
 	in, err := cmd.StdinPipe()
@@ -112,11 +113,12 @@ func TestHangupOfAgent(t *testing.T) {
 	}
 }
 
-// adminsOf are the addresses of both admin listeners of `iconedge run`: the edge's, and its origin's.
+// adminsOf returns the addresses of both admin listeners of `iconedge run`, the edge's and its
+// origin's.
 func adminsOf(t *testing.T, s *harness.Server) []string {
 	t.Helper()
 	line := regexp.MustCompile(`msg=listening (?:part=origin )?address=(\S+) for=admin\b`)
-	harness.Eventually(t, "both listen", func() bool { return len(line.FindAllString(s.Log.String(), -1)) == 2 })
+	harness.Eventually(t, "both admin listeners are logged", func() bool { return len(line.FindAllString(s.Log.String(), -1)) == 2 })
 	var all []string
 	for _, m := range line.FindAllStringSubmatch(s.Log.String(), -1) {
 		all = append(all, m[1])
@@ -124,7 +126,8 @@ func adminsOf(t *testing.T, s *harness.Server) []string {
 	return all
 }
 
-// TestAdminListenersOfRun: both admin listeners of `iconedge run` are kept for the operator, and both read the token again, on SIGHUP and when it changes.
+// TestAdminListenersOfRun: both admin listeners of `iconedge run` protect themselves, and both read
+// the token again, on SIGHUP and when the file changes.
 func TestAdminListenersOfRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admin-token")
 	write(t, file, "first")
@@ -168,20 +171,20 @@ func TestAdminListenersOfRun(t *testing.T) {
 	write(t, file, "second")
 	s.HangUp()
 	for _, a := range admins {
-		harness.Eventually(t, "the second token counts after SIGHUP", func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
+		harness.Eventually(t, "both listeners accept only the second token after SIGHUP", func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
 	}
 	write(t, file, "the third")
 	for _, a := range admins {
-		harness.Eventually(t, "the third token counts without a signal", func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
+		harness.Eventually(t, "both listeners accept only the third token without a signal", func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	s.HangUp()
-	harness.Eventually(t, "both say that the file is gone", func() bool { return strings.Count(s.Log.String(), "no such file") >= 2 })
+	harness.Eventually(t, "both log that the file is missing", func() bool { return strings.Count(s.Log.String(), "no such file") >= 2 })
 	for _, a := range admins {
 		if got := metrics(a, "the third"); got != 200 {
-			t.Errorf("%s: metrics while the file is gone: %d, want 200", a, got)
+			t.Errorf("%s: metrics while the file is missing: %d, want 200", a, got)
 		}
 	}
 	if status := s.Stop(); status != 0 {

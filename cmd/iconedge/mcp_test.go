@@ -20,7 +20,7 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// agent starts `iconedge mcp` against an edge, and connects the SDK's own client to it.
+// agent starts `iconedge mcp` against an edge, and connects the SDK's client to it.
 func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	t.Helper()
 	cmd := harness.Program(t, home, "mcp")
@@ -32,13 +32,13 @@ func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil || cmd.ProcessState.ExitCode() != 0 {
-			t.Errorf("it ended with %v, %v", err, cmd.ProcessState)
+			t.Errorf("it exited with %v, %v", err, cmd.ProcessState)
 		}
 	})
 	return s
 }
 
-// ask calls a tool and returns its first text and its structured answer.
+// ask calls a tool, and returns the first text and the structured content of its result.
 func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (string, map[string]any) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -48,8 +48,8 @@ func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (
 	return r.Content[0].(*mcp.TextContent).Text, r.StructuredContent.(map[string]any)
 }
 
-// TestAgent goes an agent's way over real processes: it searches, gets an icon in each form, puts the React components into
-// projects of both versions of React, and looks at the pixels.
+// TestAgent does what an agent does, with real processes: it searches, gets an icon in each format,
+// builds projects of both versions of React from the components, and checks the pixels.
 func TestAgent(t *testing.T) {
 	browser, esbuild := chromium(t), harness.NPM(t, "esbuild")
 	home := withPacks(t)
@@ -65,7 +65,8 @@ func TestAgent(t *testing.T) {
 	for _, want := range []component{
 		{pack: "lucide", name: trash, color: "#ff0000", seen: func(r, g, b uint32) bool { return r > 200 && g < 60 && b < 60 }, pixels: 500},
 		{pack: "mdi", name: "square", color: "#00ff00", seen: func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }, pixels: 3000},
-		{pack: "bi", name: "123", seen: func(r, g, b uint32) bool { return r < 60 && g < 60 && b > 200 }, pixels: 300}, // the text's colour
+		// in the text's colour
+		{pack: "bi", name: "123", seen: func(r, g, b uint32) bool { return r < 60 && g < 60 && b > 200 }, pixels: 300},
 		{pack: "fluent-emoji-flat", name: "red-apple", color: "#0000ff", seen: func(r, g, b uint32) bool { return r > 150 && b < 120 && g < 120 }, pixels: 2000},
 	} {
 		args := map[string]any{"pack": want.pack, "name": want.name, "format": "react"}
@@ -81,7 +82,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// choose takes the first hit whose name begins with a word, as an agent would.
+// choose returns the first hit whose name begins with a word, as an agent would.
 func choose(t *testing.T, hits []any, word string) string {
 	t.Helper()
 	for _, h := range hits {
@@ -93,7 +94,7 @@ func choose(t *testing.T, hits []any, word string) string {
 	return ""
 }
 
-// eachForm compares one icon in its forms with what the edge itself answers.
+// eachForm compares the formats of one icon with the edge's own responses.
 func eachForm(t *testing.T, s *mcp.ClientSession, base, pack, name string) {
 	raw := download(t, base+"/api/v1/icon/"+pack+"/"+name+"?format=svg&color=%23ff0000")
 	form := func(format string) string {
@@ -126,14 +127,16 @@ func download(t *testing.T, address string) string {
 	return string(body)
 }
 
-// A component is one that get_icon gave, and how it looks.
+// A component is a component from get_icon, with the way it should look.
 type component struct {
 	pack, name, color, source, is string
-	seen                          func(r, g, b uint32) bool // a pixel of it
-	pixels                        int                       // of those at least, in 100 by 100
+	// reports whether a pixel has its colour
+	seen   func(r, g, b uint32) bool
+	pixels int // minimum number of those, of 100 by 100
 }
 
-// mount draws each component in a box of its own, twice in StrictMode, with props that must win, and then says what it found.
+// mount shows each component twice in StrictMode, in a box of its own, once with props that must
+// win, and reports its findings.
 const mount = `
 const errors = [];
 console.error = console.warn = (...words) => errors.push(words.join(" "));
@@ -148,7 +151,7 @@ requestAnimationFrame(() => requestAnimationFrame(() => {
 	document.body.className = "drawn";
 }));`
 
-// bundle makes a project of the components, with one version of React, and returns its script.
+// bundle makes a project of the components with one version of React, and returns its script.
 func bundle(t *testing.T, esbuild, version string, parts []component) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -216,7 +219,7 @@ func seeComponents(t *testing.T, browser, script string, parts []component) {
 	}
 }
 
-// painted counts the pixels of a part of a picture that are as wanted.
+// painted counts the pixels of a part of a picture that have the wanted colour.
 func painted(shot image.Image, part image.Rectangle, want func(r, g, b uint32) bool) (n int) {
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {

@@ -13,8 +13,8 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestNames: names that are not in the release reach no origin, however many are invented, through one edge and through two; one that
-// is published shows all the same.
+// TestNames: requests for names that the release does not have reach no origin, through one edge
+// and through two. An icon that is published later is served nevertheless.
 func TestNames(t *testing.T) {
 	home := t.TempDir()
 	store := "dir:" + filepath.Join(home, "library")
@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 	inner := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	outer := harness.Start(t, home, "edge", "--origin", "http://"+inner.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	for _, s := range []*harness.Server{inner, outer} {
-		harness.Eventually(t, "the names are here", func() bool { return strings.Contains(s.Log.String(), "msg=names") })
+		harness.Eventually(t, "the edge has the list of names", func() bool { return strings.Contains(s.Log.String(), "msg=names") })
 	}
 	before := cdnCalls(t, origin)
 	for i := range 2000 {
@@ -33,10 +33,10 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if after := cdnCalls(t, origin); after != before {
-		t.Errorf("2000 invented names reached the origin: %s calls before, %s after", before, after)
+		t.Errorf("requests for 2000 unknown names reached the origin: %s calls before, %s after", before, after)
 	}
 	if resp, _ := harness.Get(t, outer.Address("public"), "/demo/ring.svg"); resp.StatusCode != 404 {
-		t.Fatalf("before it is published: %d", resp.StatusCode)
+		t.Fatalf("before the icon is published: status %d", resp.StatusCode)
 	}
 	dir := harness.Library(t, "M0 0h8v8z")
 	ring := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><circle cx="12" cy="12" r="9"/></svg>`
@@ -45,14 +45,14 @@ func TestNames(t *testing.T) {
 	}
 	harness.Must(t, home, "publish", "--store", store, dir)
 	published := time.Now()
-	harness.Eventually(t, "the new icon is shown", func() bool {
+	harness.Eventually(t, "the new icon is served", func() bool {
 		resp, _ := harness.Get(t, outer.Address("public"), "/demo/ring.svg")
 		return resp.StatusCode == 200
 	})
-	t.Logf("a new icon shows behind two edges after %v", time.Since(published).Round(time.Millisecond))
+	t.Logf("two edges serve a new icon after %v", time.Since(published).Round(time.Millisecond))
 }
 
-// cdnCalls is what an origin counts of calls for drawings.
+// cdnCalls returns an origin's metrics of requests for icons.
 func cdnCalls(t *testing.T, origin *harness.Server) string {
 	t.Helper()
 	_, metrics := harness.Get(t, origin.Address("admin"), "/metrics")

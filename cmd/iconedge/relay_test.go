@@ -10,8 +10,8 @@ import (
 	"net/http"
 )
 
-// relay is an http.Handler that sends every request to the server at address as it is, target and all: an http.Client would
-// tidy some of them up.
+// relay returns an http.Handler that sends every request unchanged to the server at address,
+// including its target, which an http.Client would normalise.
 func relay(address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		resp, err := send(address, r)

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/trace/tracetest"
 )
 
-// paths are those that a log's lines name, which must be whole.
+// paths returns the paths in the lines of an access log. Every line must be complete.
 func paths(t *testing.T, log string) (all []string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -27,18 +27,19 @@ func paths(t *testing.T, log string) (all []string) {
 	return all
 }
 
-// logged waits until so many lines are written: they are some time after their answers.
+// logged waits until the edge has written a number of lines, because it writes them after the
+// responses.
 func logged(t *testing.T, s *harness.Server, lines int) {
 	t.Helper()
-	harness.Eventually(t, "the lines are written", func() bool {
+	harness.Eventually(t, "the edge has written the lines", func() bool {
 		return harness.Sum(s.Metrics(t), `iconedge_edge_access_log_lines_total{result="written"} `) == lines
 	})
 }
 
-// TestAccessLogIsRotated as logrotate does it: the file is renamed, SIGHUP is sent, and no line is lost; what is in the new file when the program
-// has ended is all that came since.
+// TestAccessLogIsRotated rotates the access log as logrotate does: it renames the file and sends
+// SIGHUP. No line is lost, and the new file has all later lines after the program has ended.
 func TestAccessLogIsRotated(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home, file := t.TempDir(), filepath.Join(t.TempDir(), "access.log")
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).Ready()
@@ -51,12 +52,12 @@ func TestAccessLogIsRotated(t *testing.T) {
 	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "the file is opened anew", func() bool { _, err := os.Stat(file); return err == nil })
+	harness.Eventually(t, "the edge has opened a new file", func() bool { _, err := os.Stat(file); return err == nil })
 	harness.Get(t, public, "/demo/arrow.svg?second")
 	logged(t, s, 2)
 	_, metrics := harness.Get(t, s.Address("admin"), "/metrics")
 	if !strings.Contains(metrics, `iconedge_edge_access_log_lines_total{result="dropped"} 0`) {
-		t.Error("lines are dropped, or not counted")
+		t.Error("the edge dropped lines, or did not count them")
 	}
 	if status := s.Stop(); status != 0 {
 		t.Errorf("status %d", status)
@@ -69,9 +70,9 @@ func TestAccessLogIsRotated(t *testing.T) {
 	}
 }
 
-// TestAccessLogOnStdout: the lines are alone there.
+// TestAccessLogOnStdout: stdout has only the lines of the access log.
 func TestAccessLogOnStdout(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	cmd := harness.Program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")
@@ -86,9 +87,10 @@ func TestAccessLogOnStdout(t *testing.T) {
 	}
 }
 
-// TestOneTrace: a request goes through an edge and an origin, each a program of its own; their spans are of one trace, and each lies in the one above it.
+// TestOneTrace: a request goes through an edge and an origin, each a process; their spans belong to
+// one trace, and each lies within its parent.
 func TestOneTrace(t *testing.T) {
-	t.Parallel() // it waits for the spans to be sent
+	t.Parallel() // it waits until the spans are sent
 	home, collector := t.TempDir(), tracetest.New(t)
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	traced := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--trace-endpoint", collector.URL, "--trace-sample"}
@@ -101,14 +103,15 @@ func TestOneTrace(t *testing.T) {
 	const path = "/demo/arrow.svg"
 	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
 	if e.Stop() != 0 || o.Stop() != 0 {
-		t.Error("they do not end well")
+		t.Error("the exit status is not 0")
 	}
 	if asked.Parent != "" || question.Parent != asked.ID || answered.Parent != question.ID || asked.Trace != question.Trace || question.Trace != answered.Trace {
 		t.Errorf("%+v\n%+v\n%+v", asked, question, answered)
 	}
 }
 
-// TestReportsAtStart: what can't be used is one line, and exit status 2; a file that can't be opened is 1.
+// TestReportsAtStart: an unusable value is one line and exit status 2; a file that can't be opened
+// is exit status 1.
 func TestReportsAtStart(t *testing.T) {
 	home := t.TempDir()
 	for _, row := range []struct {

@@ -22,8 +22,9 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestRestarts stops and starts processes under load whose sockets outlive them. Not one request may fail, of clients that ask nothing twice: neither on
-// new connections, which wait between two processes, nor on kept ones, which are told when they have had their last answer.
+// TestRestarts stops and starts processes under load while their sockets stay open. No request may
+// fail, although the clients never retry: neither on new connections, which wait between two
+// processes, nor on kept ones, where the server announces its last response.
 func TestRestarts(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
@@ -46,16 +47,18 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A restarted process has sockets that are held for it, and clients of many kinds.
+// A restarted process has sockets that outlive it, and clients of many kinds.
 type restarted struct {
 	start func() *harness.Server
-	kinds map[string]asker
+	kinds map[string]clientMaker
 }
 
-// An asker asks once, and says what went wrong; as one of so many, each with connections of its own.
-type asker func() (ask func(ctx context.Context, path string) error)
+// A clientMaker makes one of several clients of a kind, each with connections of its own. ask sends
+// a request, and returns an error if the response is not right.
+type clientMaker func() (ask func(ctx context.Context, path string) error)
 
-// paths are asked for in turn: hits, one that is coloured on the way, one that no two ask for alike, and names that are not there.
+// pathsOf returns the paths in turn: hits, icons coloured by the edge, paths of which no two are
+// alike, and unknown names.
 func pathsOf(n int) string {
 	switch n % 4 {
 	case 0:
@@ -70,7 +73,7 @@ func pathsOf(n int) string {
 
 var unlimited = []string{"--limit", "search=off", "--limit", "icon=off", "--limit", "packs=off"}
 
-// restartSecured is a command that is an edge, with each of its sockets held.
+// restartSecured returns an edge or `iconedge run`, whose sockets all stay open.
 func restartSecured(t *testing.T, home string, args ...string) *restarted {
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
 	public, secured, admin := hold(t, publicSocket, "127.0.0.1:0"), hold(t, tlsSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0")
@@ -83,7 +86,7 @@ func restartSecured(t *testing.T, home string, args ...string) *restarted {
 		start: func() *harness.Server {
 			return harness.StartCommand(t, passing(harness.Program(t, home, args...), public, admin, quic, secured)).Ready()
 		},
-		kinds: map[string]asker{
+		kinds: map[string]clientMaker{
 			"h1, new":           byH1(public.addr, nil, false),
 			"h1, kept":          byH1(public.addr, nil, true),
 			"h1 over TLS, new":  byH1(secured.addr, config("http/1.1"), false),
@@ -102,7 +105,8 @@ func restartEdge(t *testing.T, home string) *restarted {
 
 func restartRun(t *testing.T, home string) *restarted { return restartSecured(t, home, "run") }
 
-// restartOrigin: those who ask the origin itself, and those who ask an edge in front of it for what that has not.
+// restartOrigin returns an origin with clients of its own, and clients of an edge in front of it
+// that request uncached paths.
 func restartOrigin(t *testing.T, home string) *restarted {
 	public, admin, mirror := hold(t, publicSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0"), filepath.Join(t.TempDir(), "mirror")
 	begin := func() *harness.Server {
@@ -122,7 +126,7 @@ func restartOrigin(t *testing.T, home string) *restarted {
 			}
 			return begin()
 		},
-		kinds: map[string]asker{
+		kinds: map[string]clientMaker{
 			"h1, new":         byH1(public.addr, nil, false),
 			"h1, kept":        byH1(public.addr, nil, true),
 			"through an edge": byH1(edge, nil, true),
@@ -130,7 +134,7 @@ func restartOrigin(t *testing.T, home string) *restarted {
 	}
 }
 
-// A steady load has clients of each kind ask until it ends.
+// A steady load has clients of each kind send requests until it ends.
 type steady struct {
 	stop     context.CancelFunc
 	all      sync.WaitGroup
@@ -139,16 +143,16 @@ type steady struct {
 	progress chan struct{}
 }
 
-const askersEach = 3
+const clientsEach = 3
 
-func newSteady(t *testing.T, kinds map[string]asker) *steady {
+func newSteady(t *testing.T, kinds map[string]clientMaker) *steady {
 	ctx, stop := context.WithCancel(t.Context())
 	l := &steady{stop: stop, answered: map[string]*atomic.Int64{}, progress: make(chan struct{}, 1)}
-	for kind, asker := range kinds {
+	for kind, clientMaker := range kinds {
 		count := &atomic.Int64{}
 		l.answered[kind] = count
-		for range askersEach {
-			l.all.Go(func() { l.ask(ctx, t, kind, asker(), count) })
+		for range clientsEach {
+			l.all.Go(func() { l.ask(ctx, t, kind, clientMaker(), count) })
 		}
 	}
 	return l
@@ -166,11 +170,11 @@ func (l *steady) ask(ctx context.Context, t *testing.T, kind string, ask func(co
 		case l.progress <- struct{}{}:
 		default:
 		}
-		time.Sleep(rand.N(20 * time.Millisecond)) // a kept connection is idle between two requests
+		time.Sleep(rand.N(20 * time.Millisecond)) // kept connections are idle between two requests
 	}
 }
 
-// more waits until each kind has had so many answers more.
+// more waits until each kind has had a number of further responses.
 func (l *steady) more(t *testing.T, answers int64) {
 	want := map[string]int64{}
 	for kind, count := range l.answered {
@@ -182,7 +186,7 @@ func (l *steady) more(t *testing.T, answers int64) {
 			select {
 			case <-l.progress:
 			case <-late:
-				t.Fatalf("%s: only %d answers, waiting for %d", kind, count.Load(), want[kind])
+				t.Fatalf("%s: only %d responses, want %d", kind, count.Load(), want[kind])
 			}
 		}
 	}
@@ -192,7 +196,7 @@ func (l *steady) end(t *testing.T) {
 	l.stop()
 	l.all.Wait()
 	for kind, count := range l.answered {
-		t.Logf("%s: %d answers", kind, count.Load())
+		t.Logf("%s: %d responses", kind, count.Load())
 	}
 	if n := l.failed.Load(); n > 0 {
 		t.Errorf("%d requests failed", n)
@@ -206,8 +210,9 @@ func dial(ctx context.Context, address net.Addr, config *tls.Config) (net.Conn, 
 	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address.String())
 }
 
-// byH1 asks by HTTP/1.1, on a connection that is kept until an answer says that it was the last one.
-func byH1(address net.Addr, config *tls.Config, kept bool) asker {
+// byH1 makes clients of HTTP/1.1. They keep a connection until the server announces its last
+// response.
+func byH1(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	return func() func(context.Context, string) error {
 		var conn net.Conn
 		var from *bufio.Reader
@@ -228,7 +233,7 @@ func byH1(address net.Addr, config *tls.Config, kept bool) asker {
 	}
 }
 
-// askH1 asks once, and reports whether the answer is the connection's last.
+// askH1 sends one request, and reports whether the response is the connection's last.
 func askH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) (last bool, err error) {
 	deadline, _ := ctx.Deadline()
 	conn.SetDeadline(deadline)
@@ -237,26 +242,26 @@ func askH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) 
 	}
 	resp, err := http.ReadResponse(from, nil)
 	if err != nil {
-		return true, fmt.Errorf("reading the answer: %w", err)
+		return true, fmt.Errorf("reading the response: %w", err)
 	}
-	return resp.Close, drawn(resp)
+	return resp.Close, checkIcon(resp)
 }
 
-// drawn reads an answer to its end.
-func drawn(resp *http.Response) error {
+// checkIcon reads a response to its end, and checks that it has an icon.
+func checkIcon(resp *http.Response) error {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return fmt.Errorf("reading the body: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "svg xmlns=") {
-		return fmt.Errorf("answered %s %.200s", resp.Status, body)
+		return fmt.Errorf("response %s %.200s", resp.Status, body)
 	}
 	return nil
 }
 
-// byH2 asks by HTTP/2, on a connection that is kept until it is told to go away.
-func byH2(address net.Addr, config *tls.Config, kept bool) asker {
+// byH2 makes clients of HTTP/2. They keep a connection until the server sends GOAWAY.
+func byH2(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	scheme := "https"
 	if config == nil {
 		scheme = "http"
@@ -287,7 +292,7 @@ func byH2(address net.Addr, config *tls.Config, kept bool) asker {
 	}
 }
 
-// askH2 asks once, and reports whether the request was sent: a connection may have been told to go away just before.
+// askH2 sends one request, and reports whether it was sent: GOAWAY may have come just before.
 func askH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
 	if err != nil {
@@ -295,7 +300,7 @@ func askH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, e
 	}
 	resp, err := conn.RoundTrip(req)
 	if err != nil {
-		return sent, fmt.Errorf("asking: %w", err)
+		return sent, fmt.Errorf("requesting: %w", err)
 	}
-	return true, drawn(resp)
+	return true, checkIcon(resp)
 }

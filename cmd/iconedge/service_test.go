@@ -17,10 +17,11 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestRun: an empty store is not ready and says how to publish; a release appears by itself; another one takes its place, and
-// drawings that did not change stay in the cache; SIGTERM ends it with status 0.
+// TestRun: an empty store is not ready, and the responses say how to publish; a release appears
+// without a restart; another one replaces it, and unchanged icons stay in the cache; SIGTERM ends
+// the process with status 0.
 func TestRun(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home := t.TempDir()
 	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	public := s.Address("public")
@@ -29,30 +30,30 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s with nothing published: %d %s", path, resp.StatusCode, body)
 		}
 	}
-	harness.Get(t, public, "/api/v1/openapi.json") // which needs no release
+	harness.Get(t, public, "/api/v1/openapi.json") // it needs no release
 	if resp, body := harness.Get(t, s.Address("admin"), "/readyz"); resp.StatusCode != 503 || !strings.Contains(body, "iconedge publish --store dir:"+home) {
 		t.Errorf("ready with nothing published: %d %s", resp.StatusCode, body)
 	}
-	harness.Eventually(t, "it says how to publish", func() bool { return strings.Contains(s.Log.String(), "iconedge publish") })
+	harness.Eventually(t, "the log says how to publish", func() bool { return strings.Contains(s.Log.String(), "iconedge publish") })
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	s.Ready()
-	harness.Eventually(t, "the first release is shown", func() bool {
+	harness.Eventually(t, "the first release is served", func() bool {
 		resp, body := harness.Get(t, public, "/demo/arrow.svg")
 		return resp.StatusCode == 200 && strings.Contains(body, "M0 0h8v8z")
 	})
 	if _, body := harness.Get(t, public, "/demo/dot.svg"); !strings.Contains(body, `fill="currentColor"`) {
-		t.Errorf("a folder's drawing without a colour becomes monochrome: %s", body)
+		t.Errorf("an SVG of a folder without a colour is not monochrome: %s", body)
 	}
 	harness.Must(t, home, "publish", harness.Library(t, "M1 1h8v8z"))
-	harness.Eventually(t, "the second release is shown", func() bool {
+	harness.Eventually(t, "the second release is served", func() bool {
 		_, body := harness.Get(t, public, "/demo/arrow.svg")
 		return strings.Contains(body, "M1 1h8v8z")
 	})
 	if resp, _ := harness.Get(t, public, "/demo/dot.svg"); !strings.Contains(resp.Header.Get("Cache-Status"), "hit") {
-		t.Errorf("a drawing that did not change was dropped: %s", resp.Header.Get("Cache-Status"))
+		t.Errorf("the edge dropped an unchanged icon: %s", resp.Header.Get("Cache-Status"))
 	}
 	harness.Must(t, home, "publish", "--rollback")
-	harness.Eventually(t, "the first release is back", func() bool {
+	harness.Eventually(t, "the first release is served again", func() bool {
 		_, body := harness.Get(t, public, "/demo/arrow.svg")
 		return strings.Contains(body, "M0 0h8v8z")
 	})
@@ -61,7 +62,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestToken: valid at once, also for a running origin; a revocation counts.
+// TestToken: a token is valid at once, also for a running origin, until it is revoked.
 func TestToken(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
@@ -84,7 +85,7 @@ func TestToken(t *testing.T) {
 	token := strings.TrimSuffix(harness.Must(t, home, "token", "issue", "--plan", "lifetime"), "\n")
 	var answer icon.VerifyAnswer
 	if err := json.Unmarshal([]byte(verify(token)), &answer); err != nil || !answer.Valid || answer.Plan != "lifetime" {
-		t.Errorf("a token just issued: %+v, %v", answer, err)
+		t.Errorf("a new token: %+v, %v", answer, err)
 	}
 	unseen := strings.TrimSuffix(harness.Must(t, home, "token", "issue"), "\n")
 	harness.Must(t, home, "token", "revoke", unseen)
@@ -93,7 +94,7 @@ func TestToken(t *testing.T) {
 	}
 	list := harness.Must(t, home, "token", "list")
 	if strings.Count(list, "\n") != 3 || strings.Contains(list, token) || strings.Contains(list, unseen) {
-		t.Errorf("the list has two tokens and shows neither: %s", list)
+		t.Errorf("want a list of two hashes and no token: %s", list)
 	}
 	if strings.Contains(s.Log.String(), token) {
 		t.Error("the token is in the log")
@@ -114,7 +115,7 @@ func TestS3(t *testing.T) {
 	if resp, _ := harness.Get(t, origin.Address("public"), "/demo/nope.svg"); resp.StatusCode != 404 || resp.Header.Get("Surrogate-Key") != "icon/demo/nope pack/demo" {
 		t.Errorf("%d, Surrogate-Key %q", resp.StatusCode, resp.Header.Get("Surrogate-Key"))
 	}
-	// The origin goes away: what the edge has is served on, what it has not is a clean 502.
+	// While the origin is gone, the edge serves its cached icons, and answers 502 for the others.
 	if status := origin.Stop(); status != 0 {
 		t.Errorf("origin after SIGTERM: status %d", status)
 	}
@@ -122,11 +123,11 @@ func TestS3(t *testing.T) {
 		t.Errorf("a cached icon without an origin: %d", resp.StatusCode)
 	}
 	if resp, body := harness.Get(t, edge.Address("public"), "/demo/dot.svg"); resp.StatusCode != 502 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("an icon that is not cached, without an origin: %d %v %s", resp.StatusCode, resp.Header, body)
+		t.Errorf("an uncached icon without an origin: %d %v %s", resp.StatusCode, resp.Header, body)
 	}
 }
 
-// TestScripts runs the origin's own scripts, on the origin's own test library, through a real edge.
+// TestScripts runs the origin's scripts, on the origin's test library, through a real edge.
 func TestScripts(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", filepath.Join("..", "..", "origin", "api", "testdata", "library"))
@@ -134,13 +135,14 @@ func TestScripts(t *testing.T) {
 	webtest.TestHandler(t, "../../origin/api/testdata/*.txt", relay(s.Address("public")))
 }
 
-// publishedPacks is the home folder in which packs of real icons were published, once for all tests: that takes a while.
+// publishedPacks holds the home folder with packs of real icons, which are published once for all
+// tests because that takes a while.
 var publishedPacks struct {
 	once sync.Once
-	home string // empty: they were not
+	home string // empty: publishing failed
 }
 
-// withPacks is a home folder of the test's own in which packs of real icons are published.
+// withPacks returns a home folder of the test's own with packs of real icons.
 func withPacks(t *testing.T) (home string) {
 	t.Helper()
 	sources := []string{"publish"}
@@ -165,7 +167,7 @@ func withPacks(t *testing.T) (home string) {
 	return home
 }
 
-// TestRealPacks publishes packs of real icons and uses them: the calls of the README's first screen.
+// TestRealPacks publishes packs of real icons, and sends the requests of the README's first screen.
 func TestRealPacks(t *testing.T) {
 	home := withPacks(t)
 	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()

@@ -15,14 +15,14 @@ import (
 	"github.com/iconedge/iconedge/test/listening"
 )
 
-// A held socket is one that a test keeps, as systemd does, for process after process.
+// A held socket is one that the test keeps open, as systemd does, for one process after another.
 type held struct {
 	name string
 	file *os.File
 	addr net.Addr
 }
 
-// hold opens a socket: on UDP where the name is quic.
+// hold opens a socket: for UDP if the name is quic.
 func hold(t *testing.T, name, address string) held {
 	t.Helper()
 	var socket interface {
@@ -47,7 +47,7 @@ func hold(t *testing.T, name, address string) held {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket.Close() // the file is the same socket
+	socket.Close() // file is a duplicate of the socket
 	t.Cleanup(func() { file.Close() })
 	return held{name, file, addr}
 }
@@ -63,7 +63,8 @@ func passing(cmd *exec.Cmd, sockets ...held) *exec.Cmd {
 	return cmd
 }
 
-// TestWrongSockets: sockets that a command has no use for are one line that says what is wrong, and exit status 2.
+// TestWrongSockets: sockets that a command can't use are one line with the reason, and exit status
+// 2.
 func TestWrongSockets(t *testing.T) {
 	home := t.TempDir()
 	named := func(name string) held { return hold(t, name, "127.0.0.1:0") }
@@ -82,12 +83,12 @@ func TestWrongSockets(t *testing.T) {
 		sockets []held
 		stderr  string
 	}{
-		{"edge", []held{named("iconedge-edge.socket")}, `"iconedge-edge.socket" was passed in: FileDescriptorName must be one of public, tls, quic, admin`},
+		{"edge", []held{named("iconedge-edge.socket")}, `systemd passed in a socket called "iconedge-edge.socket": FileDescriptorName must be one of public, tls, quic, admin`},
 		{"run", []held{named("web")}, `"web"`},
 		{"origin", []held{named("tls")}, "must be one of public, admin"},
 		{"edge", []held{named("public"), named("public")}, "two sockets called public"},
 		{"edge", []held{named("quic")}, "none called tls"},
-		{"edge", []held{named("tls")}, "--tls-cert"}, // what is asked for beside --tls-listen
+		{"edge", []held{named("tls")}, "--tls-cert"}, // the certificate that TLS needs
 		{"edge", []held{as("public", named("quic"))}, "called public"},
 		{"edge", []held{named("tls"), as("quic", named("public"))}, "called quic"},
 		{"edge", []held{{name: "public", file: connection}}, "Accept=no"},
@@ -102,7 +103,7 @@ func TestWrongSockets(t *testing.T) {
 	}
 }
 
-// A manager is what listens to sd_notify.
+// A manager receives the notifications of sd_notify.
 func manager(t *testing.T) (address string, told func(string) string) {
 	t.Helper()
 	address = filepath.Join(t.TempDir(), "notify")
@@ -117,7 +118,7 @@ func manager(t *testing.T) (address string, told func(string) string) {
 		for buf := make([]byte, 4096); ; {
 			n, err := socket.Read(buf)
 			if err != nil {
-				t.Fatalf("the manager was never told %q: %v", want, err)
+				t.Fatalf("the manager never received %q: %v", want, err)
 			}
 			if said := string(buf[:n]); strings.Contains(said, want) {
 				return said
@@ -126,10 +127,11 @@ func manager(t *testing.T) (address string, told func(string) string) {
 	}
 }
 
-// nobody is an origin that is not there: no program of ours takes the port.
+// nobody is the URL of an origin that does not exist: no test takes its port.
 const nobody = "http://127.0.0.1:1"
 
-// TestSupervised: a service manager is told when a server is ready, that it is alive, and that it stops; by a server without an origin too.
+// TestSupervised: a server notifies the service manager when it is ready, that it is alive, and
+// that it stops, even if it has no origin.
 func TestSupervised(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
@@ -147,7 +149,7 @@ func TestSupervised(t *testing.T) {
 			said := ""
 			var s *harness.Server
 			var told func(string) string
-			for range 3 { // a busy machine may take longer to be ready than a manager is kept waiting
+			for range 3 { // on a busy machine a server may be ready later than readyWithin
 				var address string
 				address, told = manager(t)
 				cmd := harness.Program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
@@ -159,7 +161,7 @@ func TestSupervised(t *testing.T) {
 				s.Stop()
 			}
 			if said != "READY=1\n"+row.status {
-				t.Fatalf("the manager was told %q, want %q", said, row.status)
+				t.Fatalf("the manager received %q, want %q", said, row.status)
 			}
 			told("WATCHDOG=1")
 			if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -170,7 +172,7 @@ func TestSupervised(t *testing.T) {
 	}
 }
 
-// TestHealth: containers ask by the program itself.
+// TestHealth: `iconedge health` checks a server for containers.
 func TestHealth(t *testing.T) {
 	home := t.TempDir()
 	s := harness.Start(t, home, "edge", "--origin", nobody, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")

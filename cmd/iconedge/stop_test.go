@@ -17,7 +17,7 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A mute server takes requests, or connections, and answers none. It tells when it has got one.
+// A mute server accepts requests or connections, and never answers. It reports the first one.
 type mute struct {
 	address string
 	asked   chan struct{}
@@ -42,7 +42,7 @@ func muteHTTP(t *testing.T) *mute {
 	return m
 }
 
-// muteTCP says not even what protocol it speaks.
+// muteTCP accepts connections and sends nothing.
 func muteTCP(t *testing.T) *mute {
 	m := &mute{asked: make(chan struct{})}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,8 @@ func muteTCP(t *testing.T) *mute {
 	return m
 }
 
-// bigLibrary is a package of @iconify/json with as many icons as a publication takes some seconds for in each of its steps.
+// bigLibrary makes a package of @iconify/json with so many icons that publishing takes some seconds
+// in each of its steps.
 func bigLibrary(t *testing.T, packs, icons int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,7 +95,8 @@ func bigLibrary(t *testing.T, packs, icons int) string {
 	return dir
 }
 
-// SIGTERM ends every command, whatever it waits for, with one line and status 1; a server with status 0.
+// TestStopped: SIGTERM ends every command, whatever it waits for, with one line and status 1, and a
+// server with status 0.
 func TestStopped(t *testing.T) {
 	small := bigLibrary(t, 1, 1)
 	s3 := func(m *mute) string { return "s3://icons?endpoint=" + m.address + "&tls=false&region=us-east-1" }
@@ -150,19 +152,20 @@ func TestStopped(t *testing.T) {
 			select {
 			case <-m.asked:
 			case <-s.Done:
-				t.Fatalf("it ended by itself:\n%s", s.Log)
+				t.Fatalf("it exited by itself:\n%s", s.Log)
 			}
 			if status := s.Stop(); status != tt.status {
 				t.Errorf("status %d, want %d:\n%s", status, tt.status, s.Log)
 			}
 			if tt.status == 1 && s.Log.String() != "iconedge: stopped\n" {
-				t.Errorf("stderr %q, want one line that says that it was stopped", s.Log)
+				t.Errorf("stderr %q, want the line iconedge: stopped", s.Log)
 			}
 		})
 	}
 }
 
-// A publication is stopped in the middle of any of its steps, and leaves neither a release nor temporary files.
+// TestPublishStopped: a publication that is stopped in any of its steps leaves neither a release
+// nor temporary files.
 func TestPublishStopped(t *testing.T) {
 	library := bigLibrary(t, 4, 12_000)
 	for _, tt := range []struct{ step, before string }{
@@ -174,22 +177,22 @@ func TestPublishStopped(t *testing.T) {
 			work, store := filepath.Join(home, "work"), filepath.Join(home, "store")
 			s := harness.Start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
 			if s.Log.Wait(regexp.MustCompile(tt.before)) == nil {
-				t.Fatalf("it ended before:\n%s", s.Log)
+				t.Fatalf("it exited before the signal:\n%s", s.Log)
 			}
 			if status := s.Stop(); status != 1 || !strings.HasSuffix(s.Log.String(), "\niconedge: stopped\n") {
-				t.Errorf("status %d, want 1 and that it was stopped:\n%s", status, s.Log)
+				t.Errorf("status %d, want 1 and the line iconedge: stopped:\n%s", status, s.Log)
 			}
 			if _, err := os.Stat(filepath.Join(store, "current")); !os.IsNotExist(err) {
-				t.Errorf("there is a release: %v", err)
+				t.Errorf("the store has a release: %v", err)
 			}
 			if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
-				t.Errorf("%v are left, %v", left, err)
+				t.Errorf("leftover files %v, %v", left, err)
 			}
 		})
 	}
 }
 
-// A chain of aliases that has no end takes no time: each is named in the report.
+// TestPublishLongChain: an endless chain of aliases takes no time; the report names each alias.
 func TestPublishLongChain(t *testing.T) {
 	const links = 5000
 	dir, home := t.TempDir(), t.TempDir()

@@ -13,7 +13,8 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// Files of tiers that can't be used are one line with the name of the flag and exit status 2, before anything listens.
+// TestTierCalls: an unusable file of the tiers is one line with the flag's name and exit status 2,
+// before anything listens.
 func TestTierCalls(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	ca := certstest.NewAuthority(t, dir, "ca")
@@ -42,13 +43,13 @@ func TestTierCalls(t *testing.T) {
 			t.Errorf("iconedge %s: status %d; stdout %q; stderr %q, want one line with %q", row.args, status, stdout, stderr, row.stderr)
 		}
 		if strings.Contains(stderr, "too-short") || strings.Contains(stderr, harness.TierSecret) {
-			t.Errorf("iconedge %s tells a secret: %s", row.args, stderr)
+			t.Errorf("iconedge %s prints a secret: %s", row.args, stderr)
 		}
 	}
 }
 
-// Three tiers that prove themselves by the secret: an edge, a shield, the origin. Strangers get nothing of the inner ones that is not for them,
-// and no log has the secret in it.
+// TestTiersBySecret: an edge, a shield and an origin authenticate to each other by the secret.
+// Other clients get no protected response from the inner tiers, and no log has the secret in it.
 func TestTiersBySecret(t *testing.T) {
 	home, secret := t.TempDir(), harness.TextFile(t, harness.TierSecret+"\n")
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
@@ -83,14 +84,14 @@ func TestTiersBySecret(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d", row.path, resp.StatusCode, body, row.status)
 		}
 	}
-	harness.Eventually(t, "the stranger's log says why", func() bool {
+	harness.Eventually(t, "the unauthenticated edge logs the reason", func() bool {
 		return strings.Contains(stranger.Log.String(), "does not take this edge for one of its own")
 	})
 	if resp, _ := harness.Get(t, stranger.Address("admin"), "/readyz"); resp.StatusCode != 503 {
 		t.Errorf("an edge that its origin refuses is ready: %d", resp.StatusCode)
 	}
 	harness.Must(t, home, "publish", harness.Library(t, "M1 1h8v8z"))
-	harness.Eventually(t, "the second release is shown behind two tiers", func() bool {
+	harness.Eventually(t, "two tiers serve the second release", func() bool {
 		_, body := harness.Get(t, outer.Address("public"), "/demo/arrow.svg")
 		return strings.Contains(body, "M1 1h8v8z")
 	})
@@ -101,7 +102,8 @@ func TestTiersBySecret(t *testing.T) {
 	}
 }
 
-// An origin that wants certificates: edges with one of its authority are answered, by TLS 1.3, and nobody else, at /healthz neither.
+// TestTiersByCertificate: an origin with client certificates answers edges with a certificate of
+// its authority, over TLS 1.3, and no other client, not even at /healthz.
 func TestTiersByCertificate(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	ca, others := certstest.NewAuthority(t, dir, "ca"), certstest.NewAuthority(t, dir, "others")
@@ -155,9 +157,10 @@ func TestTiersByCertificate(t *testing.T) {
 	}
 }
 
-// An origin that others than this machine can ask, and that asks for no proof, says so; one that does is silent.
+// TestExposedOrigin: an origin that other machines can reach, and that requires no proof, warns;
+// one that requires a proof does not.
 func TestExposedOrigin(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	for _, row := range []struct {
 		listen string
 		flags  []string
@@ -168,9 +171,9 @@ func TestExposedOrigin(t *testing.T) {
 		{"0.0.0.0:0", []string{"--tier-secret-file", harness.TextFile(t, harness.TierSecret)}, false},
 	} {
 		s := harness.Start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen", "127.0.0.1:0"}, row.flags...)...)
-		s.Address("admin") // logged behind the warning
+		s.Address("admin") // logged after the warning
 		if got := strings.Contains(s.Log.String(), "whoever reaches the origin can ask it"); got != row.warns {
-			t.Errorf("%s %v: it warns: %v", row.listen, row.flags, got)
+			t.Errorf("%s %v: warning logged: %v", row.listen, row.flags, got)
 		}
 		s.Stop()
 	}

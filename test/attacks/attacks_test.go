@@ -19,14 +19,16 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// An attack is what somebody does with a connection, until ctx ends or the edge closes it; then he makes another.
+// An attack uses a connection in some hostile way, until ctx ends or the edge closes it; then it
+// opens another.
 type attack struct {
 	name        string
-	connections int           // at a time, of the full form
-	pause       time.Duration // before a connection that was closed is made anew
+	connections int           // at a time, in the full form
+	pause       time.Duration // before it reopens a connection that was closed
 	do          func(ctx context.Context, c *net.TCPConn) error
-	secure      bool                                                         // it is against the listener of TLS
-	over        func(ctx context.Context, from net.IP, address string) error // instead of do, over UDP
+	secure      bool // it attacks the TLS listener
+	// instead of do, over UDP
+	over func(ctx context.Context, from net.IP, address string) error
 }
 
 const (
@@ -35,7 +37,7 @@ const (
 	posting = "POST /echo HTTP/1.1\r\n" + home
 )
 
-// attacks are kinds of exhaustion. Connections come from an address for each 900.
+// attacks lists ways to exhaust an edge. Each source address opens up to 900 connections.
 var attacks = []attack{
 	{name: "connections that say nothing", connections: 5000, pause: time.Second, do: silent("")},
 	{name: "connections that ask once and stay", connections: 5000, pause: time.Second, do: silent(hit)},
@@ -70,7 +72,7 @@ var attacks = []attack{
 	{name: "h3: handshakes begun and left", connections: 8, pause: 10 * time.Millisecond, over: begunAndLeft},
 }
 
-// silent sends a beginning, and waits.
+// silent sends the beginning of a request, and waits.
 func silent(first string) func(context.Context, *net.TCPConn) error {
 	return func(_ context.Context, c *net.TCPConn) error {
 		io.WriteString(c, first)
@@ -79,7 +81,7 @@ func silent(first string) func(context.Context, *net.TCPConn) error {
 	}
 }
 
-// dripping sends a beginning, and one piece a second.
+// dripping sends the beginning of a request, and then one piece a second.
 func dripping(first, piece string) func(context.Context, *net.TCPConn) error {
 	return func(ctx context.Context, c *net.TCPConn) error {
 		_, err := io.WriteString(c, first)
@@ -94,7 +96,7 @@ func dripping(first, piece string) func(context.Context, *net.TCPConn) error {
 	}
 }
 
-// unread sends something so often, and reads nothing.
+// unread sends requests several times, and reads nothing.
 func unread(s string, times int) func(context.Context, *net.TCPConn) error {
 	return func(ctx context.Context, c *net.TCPConn) error {
 		c.SetReadBuffer(4 << 10)
@@ -105,13 +107,13 @@ func unread(s string, times int) func(context.Context, *net.TCPConn) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(35 * time.Second): // it has been cut by then
+		case <-time.After(35 * time.Second): // the edge has reset it by then
 		}
 		return nil
 	}
 }
 
-// sipping asks, and reads a byte a second.
+// sipping sends a request, and reads the response at a byte a second.
 func sipping(s string) func(context.Context, *net.TCPConn) error {
 	return func(ctx context.Context, c *net.TCPConn) error {
 		c.SetReadBuffer(4 << 10)
@@ -120,7 +122,7 @@ func sipping(s string) func(context.Context, *net.TCPConn) error {
 	}
 }
 
-// sip reads a byte each second until the edge has cut the connection.
+// sip reads a byte each second until the edge resets the connection.
 func sip(ctx context.Context, c *net.TCPConn) error {
 	p := make([]byte, 1)
 	for tick := time.NewTicker(time.Second); ; {
@@ -143,7 +145,7 @@ func leaving(s string) func(context.Context, *net.TCPConn) error {
 	}
 }
 
-// halfClosed asks, says that it has no more to say, and does not take the answer.
+// halfClosed sends a request, closes its side for writing, and does not read the response.
 func halfClosed(ctx context.Context, c *net.TCPConn) error {
 	c.SetReadBuffer(4 << 10)
 	io.WriteString(c, "GET /large HTTP/1.1\r\n"+home+"\r\n")
@@ -151,7 +153,7 @@ func halfClosed(ctx context.Context, c *net.TCPConn) error {
 	return sip(ctx, c)
 }
 
-// cold asks for what is not stored, and what the origin does not answer.
+// cold requests a path that is not cached, and that the origin does not answer.
 func cold(ctx context.Context, c *net.TCPConn) error {
 	for i := 0; ctx.Err() == nil; i++ {
 		fmt.Fprintf(c, "GET /stuck/%s/%d HTTP/1.1\r\n%s\r\n", c.LocalAddr(), i, home)
@@ -163,12 +165,12 @@ func cold(ctx context.Context, c *net.TCPConn) error {
 	return ctx.Err()
 }
 
-// targets are the addresses of an edge that is attacked.
+// targets holds the addresses of the attacked edge.
 type targets struct{ plain, secure string }
 
 func targetsOf(e *harness.Server) targets { return targets{e.Address("public"), e.Address("tls")} }
 
-// run carries an attack out, with so many connections, until ctx ends.
+// run carries out an attack with a number of connections, until ctx ends.
 func (a attack) run(ctx context.Context, to targets, connections int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -186,10 +188,12 @@ func (a attack) run(ctx context.Context, to targets, connections int) {
 	}
 }
 
-// asAttacker makes the test binary an attacker: the place of an attack in the list, and whom it is against.
+// asAttacker is the environment variable that makes the test binary an attacker: the index of the
+// attack in the list, and its targets.
 const asAttacker = "ICONEDGE_TEST_AS_ATTACKER"
 
-// apart carries an attack out in another process, and one of the least priority: what it costs is not the edge's doing.
+// apart carries out an attack in another process, with the lowest priority, so that its own cost is
+// not counted as the edge's.
 func (a attack) apart(t *testing.T, to targets) (callOff func()) {
 	t.Helper()
 	i := slices.IndexFunc(attacks, func(b attack) bool { return a.name == b.name })
@@ -207,17 +211,17 @@ func (a attack) apart(t *testing.T, to targets) (callOff func()) {
 	return callOff
 }
 
-// TestAsAttacker is no test, but the process that apart starts.
+// TestAsAttacker is not a test but the process that apart starts.
 func TestAsAttacker(t *testing.T) {
 	var i int
 	var to targets
 	if _, err := fmt.Sscan(os.Getenv(asAttacker), &i, &to.plain, &to.secure); err != nil {
-		t.Skip("started by TestAttacks alone")
+		t.Skip("only TestAttacks starts it")
 	}
 	attacks[i].run(t.Context(), to, attacks[i].connections)
 }
 
-// once is one connection. It is reset in the end, so that no port of ours stays taken.
+// once opens one connection. It resets it in the end, so that no port stays in use.
 func (a attack) once(ctx context.Context, from net.IP, to targets) {
 	if a.over != nil {
 		a.over(ctx, from, to.secure)
@@ -239,7 +243,8 @@ func (a attack) once(ctx context.Context, from net.IP, to targets) {
 	a.do(ctx, c)
 }
 
-// attackedOrigin is an origin that answers what the attacks ask for, and gets stuck where it is told to.
+// attackedOrigin starts an origin that answers the paths of the attacks, and hangs on those below
+// /stuck.
 func attackedOrigin(t *testing.T) string {
 	t.Helper()
 	large := strings.Repeat("0123456789abcdef", 1<<16)
@@ -271,14 +276,14 @@ func attackedOrigin(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// attacked starts an edge that is to be attacked. It has room for fewer connections than the attackers have.
+// attacked starts the edge to attack. It has room for fewer connections than the attackers open.
 func attacked(t *testing.T, more ...string) *harness.Server {
 	t.Helper()
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
 	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
 	for _, path := range []string{"/hot", "/medium", "/large"} {
-		harness.Eventually(t, path+" is stored", func() bool {
+		harness.Eventually(t, path+" is cached", func() bool {
 			resp, _ := harness.Get(t, e.Address("public"), path)
 			return resp.StatusCode == http.StatusOK
 		})
@@ -286,8 +291,9 @@ func attacked(t *testing.T, more ...string) *harness.Server {
 	return e
 }
 
-// TestAttacks carries out every attack, and looks at what becomes of a client that behaves. With ICONEDGE_ATTACKS=1 each takes its time, and
-// the test prints what it cost; else it is small, and only whether the client is answered counts.
+// TestAttacks carries out every attack, and measures a well-behaved client meanwhile. With
+// ICONEDGE_ATTACKS=1 each attack takes its full time, and the test prints its cost; without it the
+// attack is small, and the test only checks that the client is answered.
 func TestAttacks(t *testing.T) {
 	full := os.Getenv("ICONEDGE_ATTACKS") != ""
 	e := attacked(t)
@@ -311,7 +317,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// small is the short form.
+// small carries out the short form.
 func (a attack) small(t *testing.T, e *harness.Server) {
 	attacking, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -322,13 +328,13 @@ func (a attack) small(t *testing.T, e *harness.Server) {
 	stop()
 	<-done
 	if b.failed > 0 {
-		t.Errorf("of %d calls %d were not answered: %v", b.asked, b.failed, b.why)
+		t.Errorf("%d calls, of which %d got no response: %v", b.asked, b.failed, b.why)
 	}
 }
 
 const (
 	quietFor  = 3 * time.Second // before, and after
-	gathering = 3 * time.Second // until all of an attack's connections are there
+	gathering = 3 * time.Second // until all connections of an attack are open
 	besideFor = 5 * time.Second // beside an attack on another edge
 	attackFor = 20 * time.Second
 
@@ -337,8 +343,9 @@ const (
 	mostMemory    = 1 << 30 // bytes
 )
 
-// whole is the full form. It returns a row of the table. What a client sees while the same attackers are busy with another edge is what
-// they cost the machine: it judges nothing, and tells how much of the time under attack is the edge's own doing.
+// whole carries out the full form, and returns a row of the table. It also measures the client
+// while the same attackers attack another edge: that is what they cost the machine, and the
+// difference is what they cost the edge. No limit applies to that part.
 func (a attack) whole(t *testing.T, e, other *harness.Server) string {
 	during := func(d time.Duration) behaviour {
 		ctx, stop := context.WithTimeout(t.Context(), d)
@@ -350,7 +357,7 @@ func (a attack) whole(t *testing.T, e, other *harness.Server) string {
 	during(gathering)
 	beside := during(besideFor)
 	calledOff()
-	time.Sleep(quietFor) // until the other edge has closed what is left
+	time.Sleep(quietFor) // until the other edge has closed the remaining connections
 	before := footprint(e.Cmd.Process.Pid)
 	ctx, stop := context.WithCancel(t.Context())
 	calledOff = a.apart(t, targetsOf(e))
@@ -360,11 +367,12 @@ func (a attack) whole(t *testing.T, e, other *harness.Server) string {
 	calledOff()
 	stop()
 	most := <-peak
-	quiet.took = append(quiet.took, during(quietFor).took...) // other programs of the machine are not the attack's fault
+	// other programs of the machine are not the attack's doing
+	quiet.took = append(quiet.took, during(quietFor).took...)
 	under.asked, under.failed, under.why = under.asked+early.asked, under.failed+early.failed, cmp.Or(under.why, early.why)
 	answered := 1 - float64(under.failed)/float64(max(under.asked, 1))
 	if answered < leastAnswered || under.p99() > mostSlower*quiet.p99() || most.memory > mostMemory {
-		t.Errorf("%d of %d calls were not answered (%v); p99 %v in quiet, %v beside, %v under attack; %d MB", under.failed, under.asked, under.why, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
+		t.Errorf("%d of %d calls got no response (%v); p99 %v without an attack, %v beside one, %v under attack; %d MB", under.failed, under.asked, under.why, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
 	}
 	round := func(b behaviour) time.Duration { return b.p99().Round(10 * time.Microsecond) }
 	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.asked, 100*answered,

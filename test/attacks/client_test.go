@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// A behaviour is how a client that behaves fared.
+// A behaviour is what a well-behaved client experienced.
 type behaviour struct {
 	asked, failed int
-	why           error // of one failure
+	why           error // an example of the failures
 	took          []time.Duration
 }
 
@@ -32,12 +32,12 @@ func (b *behaviour) p99() time.Duration {
 
 const (
 	behaving = 4                     // callers
-	manners  = 10 * time.Millisecond // between two calls of one
-	fresh    = 5                     // one call in so many is on a new connection
+	manners  = 10 * time.Millisecond // between two calls of a caller
+	fresh    = 5                     // one of so many calls uses a new connection
 )
 
-// behave asks at a quiet pace until ctx ends, and a few times at least: on connections that are kept, and now and then on a new one. An answer is
-// to come within a time.
+// behave sends requests at a low rate until ctx ends, at least two for each caller, on connections
+// that it keeps and now and then on a new one. A response must come within a time limit.
 func behave(ctx context.Context, address string, within time.Duration) (all behaviour) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -70,7 +70,8 @@ func behave(ctx context.Context, address string, within time.Duration) (all beha
 	return all
 }
 
-// polite is a client from 127.0.0.1. A call that has begun is not given up when the attack ends.
+// polite returns a client with the address 127.0.0.1. It completes a call that has begun, even if
+// the attack ends.
 func polite(once bool, within time.Duration) *http.Client {
 	return &http.Client{Timeout: within, Transport: &http.Transport{DisableKeepAlives: once,
 		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).DialContext}}
@@ -89,7 +90,7 @@ func askPolitely(client *http.Client, address string) error {
 	return err
 }
 
-// A used is what a process takes of its machine; nothing where that can't be seen.
+// used is what a process uses of its machine; zero where /proc does not show it.
 type used struct {
 	memory      int64 // bytes
 	descriptors int
@@ -112,7 +113,7 @@ func footprint(pid int) (u used) {
 	return u
 }
 
-// watchFootprint looks every half second, and tells the most when ctx has ended.
+// watchFootprint samples a process every half second, and sends the maximum when ctx has ended.
 func watchFootprint(ctx context.Context, pid int) <-chan used {
 	most := make(chan used, 1)
 	go func() {

@@ -24,21 +24,22 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A hoard is what one client does to make the edge hold memory. It writes at most hoardInput bytes, from one address.
+// A hoard is a way for one client to make the edge hold memory. The client writes at most
+// hoardInput bytes, from one address.
 type hoard struct {
 	name        string
-	over        string // tcp, tls1, tls2 or quic
+	over        string // transport: tcp, raw, tls1, tls2, quic or initial
 	connections int
 	do          func(ctx context.Context, c *hoarder) error
 }
 
 const (
-	hoardInput  = 16 << 20         // bytes that the client sends, TLS and QUIC included
-	hoardLimit  = 128 << 20        // bytes that the edge may take for them
-	hoardHolds  = 6 * time.Second  // for which the client holds what it has
-	hoardBack   = 10 * time.Second // by when the memory is to be back
+	hoardInput  = 16 << 20         // bytes that the client may send, those of TLS and QUIC included
+	hoardLimit  = 128 << 20        // bytes that the edge may use for them
+	hoardHolds  = 6 * time.Second  // how long the client keeps its connections
+	hoardBack   = 10 * time.Second // time limit until the memory is free again
 	hoardMany   = 8000             // connections: half of all places
-	hoardWorker = 64               // connections that are made at a time
+	hoardWorker = 64               // connections that are opened at a time
 )
 
 // A hoarder is one connection of the attacking client.
@@ -48,10 +49,10 @@ type hoarder struct {
 	nth  int
 }
 
-// errSpent says that the client has sent all that it may.
+// errSpent means that the client has sent all that it may.
 var errSpent = errors.New("the input is spent")
 
-// A metered connection counts what is written to it.
+// A metered connection counts the bytes that are written to it.
 type metered struct {
 	net.Conn
 	left *atomic.Int64
@@ -64,7 +65,8 @@ func (m metered) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
-// A meteredSocket counts what is sent by it. A deaf one hears nothing: its handshakes get no further than the first flight.
+// A meteredSocket counts the bytes that are sent by it. A deaf one receives nothing, so its
+// handshakes never get beyond the first packets.
 type meteredSocket struct {
 	net.PacketConn
 	left *atomic.Int64
@@ -141,7 +143,7 @@ var hoards = []hoard{
 	{"h3: answers of 1 MiB, unread", "quic", 2000, streams3(head3("GET", "/large", ""))},
 }
 
-// says writes a text, and stays.
+// says writes a text, and leaves the connection open.
 func says(s string) func(context.Context, *hoarder) error {
 	return func(_ context.Context, c *hoarder) error {
 		_, err := io.WriteString(c, s)
@@ -149,7 +151,7 @@ func says(s string) func(context.Context, *hoarder) error {
 	}
 }
 
-// A blockWriter makes frames with header blocks.
+// A blockWriter makes HTTP/2 frames with header blocks.
 type blockWriter struct{ nth int }
 
 func (w *blockWriter) frame(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
@@ -161,7 +163,7 @@ func (w *blockWriter) headers(stream uint32, flags http2.Flags, block []byte) []
 	return w.frame(http2.FrameHeaders, flags, stream, block)
 }
 
-// pseudo are the pseudo fields of a request, the path a literal.
+// pseudo returns the pseudo-header fields of a request, with the path as a literal.
 func pseudo(method byte, path string) []byte {
 	return append(append([]byte{method, 0x86, 0x01, 9}, "edge.test"...), append([]byte{0x04, byte(len(path))}, path...)...)
 }
@@ -171,7 +173,7 @@ const (
 	post2 = 0x83
 )
 
-// frames begins a connection of HTTP/2, and writes what f makes.
+// frames begins an HTTP/2 connection, and writes the frames that f returns.
 func frames(f func(*blockWriter) []byte) func(context.Context, *hoarder) error {
 	return func(_ context.Context, c *hoarder) error {
 		w := &blockWriter{nth: c.nth}
@@ -184,7 +186,7 @@ func frames(f func(*blockWriter) []byte) func(context.Context, *hoarder) error {
 	}
 }
 
-// indexedBombs refer 4 times to a field of 3.7 kB on each of 128 streams.
+// indexedBombs refers four times to a field of 3.7 kB on each of 128 streams.
 func indexedBombs(whole bool) func(*blockWriter) []byte {
 	return func(w *blockWriter) (all []byte) {
 		flags := http2.FlagHeadersEndHeaders
@@ -209,7 +211,7 @@ func indexedBombs(whole bool) func(*blockWriter) []byte {
 	}
 }
 
-// tinyFields are as many fields as may be, each a byte.
+// tinyFields sends the maximum number of fields, a byte each.
 func tinyFields(w *blockWriter) (all []byte) {
 	for i := range 128 {
 		block := append(pseudo(post2, "/echo"), bytes.Repeat([]byte{0x90}, 90)...)
@@ -218,7 +220,7 @@ func tinyFields(w *blockWriter) (all []byte) {
 	return all
 }
 
-// crumbs are a cookie in many parts.
+// crumbs sends a cookie in many parts.
 func crumbs(w *blockWriter) (all []byte) {
 	for i := range 128 {
 		block := pseudo(post2, "/echo")
@@ -271,7 +273,7 @@ func noWindow(path string) func(*blockWriter) []byte {
 	}
 }
 
-// fillTable fills the decoder's table, with one large field and then with small ones.
+// fillTable fills the decoder's dynamic table with small fields.
 func fillTable(w *blockWriter) []byte {
 	block := pseudo(get2, "/hot")
 	for i := range 110 {
@@ -280,7 +282,8 @@ func fillTable(w *blockWriter) []byte {
 	return w.headers(1, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, block)
 }
 
-// head3 is a HEADERS frame of HTTP/3 that uses the static table alone; more are further fields, encoded.
+// head3 returns a HEADERS frame of HTTP/3 that uses only the static table; more holds further
+// fields, encoded.
 func head3(method, path, more string) []byte {
 	block := []byte{0, 0, map[string]byte{"GET": 0xd1, "POST": 0xd4}[method], 0xd7}
 	block = append(append(block, 0x50, 9), "edge.test"...)
@@ -289,7 +292,7 @@ func head3(method, path, more string) []byte {
 	return append([]byte{1, 0x40 | byte(len(block)>>8), byte(len(block))}, block...)
 }
 
-// streams3 writes the same on as many streams as there may be.
+// streams3 writes the same bytes on the maximum number of streams.
 func streams3(b []byte) func(context.Context, *hoarder) error {
 	return func(ctx context.Context, c *hoarder) error {
 		for range 128 {
@@ -306,7 +309,7 @@ func streams3(b []byte) func(context.Context, *hoarder) error {
 	}
 }
 
-// dial opens the connection that the hoard is for.
+// dial opens the connection that the hoard needs.
 func (h hoard) dial(ctx context.Context, e *harness.Server, left *atomic.Int64, nth int, socket *quic.Transport) (*hoarder, error) {
 	address := e.Address("public")
 	if h.over != "tcp" {
@@ -342,7 +345,7 @@ func (h hoard) dial(ctx context.Context, e *harness.Server, left *atomic.Int64, 
 	return &hoarder{Conn: c, nth: nth}, nil
 }
 
-// run makes the edge hold what it does hold, until ctx ends. made counts the connections.
+// run makes the edge hold memory until ctx ends. made counts the connections.
 func (h hoard) run(ctx context.Context, e *harness.Server, made *atomic.Int64) (spent int64, err error) {
 	var left atomic.Int64
 	left.Store(hoardInput)
@@ -390,7 +393,7 @@ func (h hoard) run(ctx context.Context, e *harness.Server, made *atomic.Int64) (
 	case <-time.After(hoardHolds):
 	}
 	spent = hoardInput - max(0, left.Load())
-	left.Store(hoardInput) // the edge is to hear that they are closed
+	left.Store(hoardInput) // the edge must learn that they are closed
 	for _, c := range open {
 		if c.quic != nil {
 			c.quic.CloseWithError(0x100, "")
@@ -403,12 +406,13 @@ func (h hoard) run(ctx context.Context, e *harness.Server, made *atomic.Int64) (
 	return spent, nil
 }
 
-// TestHoards has one client send 16 MB in every way that may make the edge hold memory, and looks at how much that is, and
-// whether it is given back. With ICONEDGE_HOARDS=NAME it carries out the one; the names are in the list.
+// TestHoards has one client send 16 MB in every way that may make the edge hold memory. It measures
+// how much that is, and whether the edge frees it. ICONEDGE_HOARDS=NAME carries out a single one;
+// the names are in the list.
 func TestHoards(t *testing.T) {
 	which := os.Getenv("ICONEDGE_HOARDS")
 	if which == "" {
-		t.Skip("ICONEDGE_HOARDS=all carries out all: make attacks does")
+		t.Skip("long: `make attacks` runs it, as does ICONEDGE_HOARDS=all")
 	}
 	var table []string
 	for _, h := range hoards {

@@ -18,15 +18,15 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A sender sends one piece of an attack by HTTP/2, the nth; the first begins it.
+// A sender sends the nth piece of an attack by HTTP/2; the first begins the attack.
 type sender func(f *http2.Framer, nth int) error
 
-// framesInstead sends one piece a second, and takes what comes.
+// framesInstead sends one piece a second, and reads the responses.
 func framesInstead(send sender) func(context.Context, *net.TCPConn) error {
 	return byHTTP2(send, time.Second)
 }
 
-// flooding sends piece after piece.
+// flooding sends pieces without a pause.
 func flooding(send sender) func(context.Context, *net.TCPConn) error { return byHTTP2(send, 0) }
 
 func byHTTP2(send sender, pause time.Duration) func(context.Context, *net.TCPConn) error {
@@ -54,7 +54,7 @@ func byHTTP2(send sender, pause time.Duration) func(context.Context, *net.TCPCon
 	}
 }
 
-// blockOf is the header block of a request, that uses no table.
+// blockOf returns the header block of a request, which uses no dynamic table.
 func blockOf(method, path string) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -83,7 +83,7 @@ func windows(f *http2.Framer, nth int) error {
 	return f.WritePriority(1, http2.PriorityParam{})
 }
 
-// padding sends frames of DATA that are padding alone.
+// padding sends DATA frames that consist of padding.
 func padding(f *http2.Framer, nth int) error {
 	if nth == 0 {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: postBlock, EndHeaders: true})
@@ -106,17 +106,18 @@ func continuations(f *http2.Framer, nth int) error {
 	return f.WriteContinuation(1, false, []byte("\x00\x01a\x01b"))
 }
 
-// bombs sends header blocks that refer to a long field of the table again and again.
+// bombs sends header blocks that refer to a long field of the table repeatedly.
 func bombs(f *http2.Framer, nth int) error {
 	block := bytes.Clone(hitBlock)
 	if nth == 0 {
-		block = append(block, 0x40, 1, 'a', 0x7f, 0xb9, 0x16) // a literal of 3000 bytes that enters the table
+		// a literal of 3000 bytes that enters the table
+		block = append(block, 0x40, 1, 'a', 0x7f, 0xb9, 0x16)
 		block = append(block, bytes.Repeat([]byte("b"), 3000)...)
 	}
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: append(block, bytes.Repeat([]byte{0xbe}, 8000)...), EndHeaders: true, EndStream: true})
 }
 
-// halfHeads begins a header block behind pings, and never ends it.
+// halfHeads begins a header block after pings, and never ends it.
 func halfHeads(f *http2.Framer, nth int) error {
 	if nth%15 == 14 {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: hitBlock})
@@ -131,7 +132,7 @@ func slowBodies(f *http2.Framer, nth int) error {
 	return f.WriteData(1, false, []byte("a"))
 }
 
-// shut asks for a long response, of which a window of one byte lets little through.
+// shut requests a long response with a window of one byte.
 func shut(f *http2.Framer, nth int) error {
 	if nth < 100 {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: largeBlock, EndHeaders: true, EndStream: true})
@@ -139,7 +140,7 @@ func shut(f *http2.Framer, nth int) error {
 	return pings(f, nth)
 }
 
-// coldAndQuick asks for what is not stored, and what the origin answers at once.
+// coldAndQuick requests paths that are not cached, and that the origin answers at once.
 func coldAndQuick(ctx context.Context, c *net.TCPConn) error {
 	for i := 0; ctx.Err() == nil; i++ {
 		fmt.Fprintf(c, "GET /cold/%s/%d HTTP/1.1\r\n%s\r\n", c.LocalAddr(), i, home)
@@ -153,12 +154,12 @@ func coldAndQuick(ctx context.Context, c *net.TCPConn) error {
 
 var attackersTLS = &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test"}
 
-// shaking shakes hands, and leaves.
+// shaking completes TLS handshakes, and closes.
 func shaking(ctx context.Context, c *net.TCPConn) error {
 	return tls.Client(c, attackersTLS).HandshakeContext(ctx)
 }
 
-// shakenAndSilent shakes hands, and asks nothing.
+// shakenAndSilent completes a TLS handshake, and sends no request.
 func shakenAndSilent(ctx context.Context, c *net.TCPConn) error {
 	s := tls.Client(c, attackersTLS)
 	if err := s.HandshakeContext(ctx); err != nil {
@@ -168,7 +169,7 @@ func shakenAndSilent(ctx context.Context, c *net.TCPConn) error {
 	return err
 }
 
-// overUDP makes a connection of QUIC.
+// overUDP opens a QUIC connection.
 func overUDP(ctx context.Context, from net.IP, address string, use func(*quic.Conn)) error {
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: from})
 	if err != nil {
@@ -189,7 +190,7 @@ func overUDP(ctx context.Context, from net.IP, address string, use func(*quic.Co
 	return c.CloseWithError(0, "")
 }
 
-// keptAlive keeps a connection alive on which it asks nothing.
+// keptAlive keeps a connection alive without a request.
 func keptAlive(ctx context.Context, from net.IP, address string) error {
 	return overUDP(ctx, from, address, func(c *quic.Conn) {
 		select {
@@ -199,20 +200,20 @@ func keptAlive(ctx context.Context, from net.IP, address string) error {
 	})
 }
 
-// begunAndLeft begins a handshake, and is gone before its end.
+// begunAndLeft begins a handshake, and abandons it.
 func begunAndLeft(ctx context.Context, from net.IP, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	return overUDP(ctx, from, address, func(*quic.Conn) {})
 }
 
-// Where descriptors are few too, one address that opens all the connections that it gets, and keeps them alive by pings, takes no place
-// from another client.
+// TestFewDescriptors: an address that opens as many connections as it can, and keeps them alive by
+// pings, does not displace another client, even where the process has few descriptors.
 func TestFewDescriptors(t *testing.T) {
 	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	shell, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("there is no shell to limit descriptors with")
+		t.Skip("no shell, which the limit of descriptors needs")
 	}
 	cmd.Path, cmd.Args = shell, append([]string{"sh", "-c", `ulimit -n 200 && exec "$0" "$@"`}, cmd.Args...)
 	e := harness.StartCommand(t, cmd)
@@ -221,7 +222,7 @@ func TestFewDescriptors(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); pinging.run(ctx, to, pinging.connections) }()
-	harness.Eventually(t, "the attackers have what they get", func() bool { return footprint(e.Cmd.Process.Pid).descriptors > 50 })
+	harness.Eventually(t, "the attackers have opened their connections", func() bool { return footprint(e.Cmd.Process.Pid).descriptors > 50 })
 	for range 20 {
 		client := polite(true, harness.Longest)
 		if err := askPolitely(client, to.plain); err != nil {

@@ -12,39 +12,43 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// conformanceDir has what the tests of this kind are fed with, and the program that runs the suite.
+// conformanceDir holds the configurations and templates of these tests, and the program that runs
+// the suite.
 var conformanceDir = filepath.Join("..", "..", "tools", "conformance")
 
-// A caseResult is what the public suite for HTTP caches says of one of its tests: tools/conformance/suite.mjs.
+// A caseResult is the result of one test of the public suite for HTTP caches, as
+// tools/conformance/suite.mjs writes it. A check has no right result.
 type caseResult struct {
 	Chapter   string   `json:"chapter"`
 	ID        string   `json:"id"`
-	Kind      string   `json:"kind"`       // required, optimal, or check: a question without a right answer
-	DependsOn []string `json:"depends_on"` // tests without which this one says nothing
-	Passed    bool     `json:"passed"`     // by the suite's own rule: so have those that it depends on
-	Alone     bool     `json:"alone"`      // whatever became of those
-	Why       string   `json:"why"`        // what the suite found instead
+	Kind      string   `json:"kind"`       // required, optimal or check
+	DependsOn []string `json:"depends_on"` // the tests that this one builds on
+	Passed    bool     `json:"passed"`     // by the suite's rule: with the tests of DependsOn
+	Alone     bool     `json:"alone"`      // without them
+	Why       string   `json:"why"`        // the suite's reason for the failure
 }
 
-// byTheRFC are the flags with which an edge follows RFC 9111 to the letter, as the public suite expects it of a cache.
+// byTheRFC holds the flags with which an edge follows RFC 9111 strictly, as the public suite
+// expects it of a cache.
 var byTheRFC = []string{"--store-cookies", "--client-revalidation"}
 
-// edgeBefore starts an edge with these flags in front of an origin, and returns its address.
+// edgeBefore starts an edge with flags in front of an origin, and returns its address.
 func edgeBefore(t *testing.T, origin string, flags ...string) string {
 	t.Helper()
 	args := append([]string{"edge", "--proxy-all", "--origin", "http://" + origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)
 	return "http://" + harness.Start(t, t.TempDir(), args...).Ready().Address("public")
 }
 
-// TestConformance: a real edge that follows RFC 9111 to the letter does with every required and optimal test of the public suite what
-// testdata/conformance.list says of it. With -update it writes the list, our figures and docs/conformance.md; by `make conformance`,
-// the latter two.
+// TestConformance: for every required and optimal test of the public suite, an edge that follows
+// RFC 9111 strictly gets the result in testdata/conformance.list. With -update the test writes the
+// list, our figures and docs/conformance.md; `make conformance` writes the latter two.
 func TestConformance(t *testing.T) {
-	t.Parallel() // most of its time are the suite's own pauses
+	t.Parallel() // the suite mostly waits
 	base, known := edgeBefore(t, suiteOrigin(t), byTheRFC...), readKnown(t)
 	results := runSuite(t, base)
-	for again := 0; again < 2 && !*harness.Update && len(disagreements(known, results)) > 0; again++ { // answers that live for seconds are stale to a busy machine
-		t.Logf("once more, because of %q", disagreements(known, results))
+	// on a busy machine, responses that are fresh for seconds may be stale
+	for again := 0; again < 2 && !*harness.Update && len(disagreements(known, results)) > 0; again++ {
+		t.Logf("a further run, because of %q", disagreements(known, results))
 		results = runSuite(t, base)
 	}
 	if *harness.Update {
@@ -64,8 +68,8 @@ func TestConformance(t *testing.T) {
 	t.Log(got)
 }
 
-// TestConformanceByDefault measures an edge without those flags: docs/conformance.md names the tests that it fails besides. It is run
-// by `make conformance`, and with -update.
+// TestConformanceByDefault measures an edge without those flags: docs/conformance.md names the
+// tests that it fails in addition. `make conformance` runs it, and -update.
 func TestConformanceByDefault(t *testing.T) {
 	if !*harness.Update && os.Getenv(harness.WithPeers) == "" {
 		t.Skip("measures the default setting: " + harness.WithPeers + "=1 runs it")
@@ -82,16 +86,17 @@ func TestConformanceByDefault(t *testing.T) {
 	t.Log(countsOf(results), besides)
 }
 
-// suiteOrigin starts the suite's own server, which every cache under test has to have as its origin, and returns its address.
+// suiteOrigin starts the suite's own server, which every tested cache needs as its origin, and
+// returns its address.
 func suiteOrigin(t *testing.T) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), node(t), filepath.Join(harness.NPM(t, "http-cache-tests"), "server", "server.mjs"))
-	cmd.Dir = t.TempDir() // it serves the files of the folder that it is started in
+	cmd.Dir = t.TempDir() // the server serves the files of its working directory
 	cmd.Env = append(os.Environ(), "npm_config_protocol=http", "npm_config_port=0", "npm_config_pidfile="+filepath.Join(cmd.Dir, "pid"))
 	log := harness.StartOther(t, cmd)
 	m := log.Wait(regexp.MustCompile(`Listening on http://.*:(\d+)/`))
 	if m == nil {
-		t.Fatalf("the suite's server never said where it listens:\n%s", log)
+		t.Fatalf("the suite's server printed no address:\n%s", log)
 	}
 	return "127.0.0.1:" + m[1]
 }
@@ -122,7 +127,7 @@ func node(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("node")
 	if err != nil {
-		harness.Missing(t, "the public suite for caches wants Node: %v", err)
+		harness.Missing(t, "the public suite for caches needs Node: %v", err)
 	}
 	return path
 }

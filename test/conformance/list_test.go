@@ -12,10 +12,11 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// conformanceList is no .txt: those beside it are scripts.
+// conformanceList does not end in .txt, because it is not a script.
 var conformanceList = filepath.Join("testdata", "conformance.list")
 
-// disagreements are the lines of the list that results show not to be true, and the tests that it does not have.
+// disagreements returns the lines of the list that the results contradict, and the tests that the
+// list does not have.
 func disagreements(known map[string]string, results []caseResult) (lines []string) {
 	seen := map[string]bool{}
 	for _, r := range results {
@@ -53,7 +54,7 @@ func TestDisagreements(t *testing.T) {
 	passes, fails := caseResult{ID: "a", Kind: "required", Passed: true, Alone: true}, caseResult{ID: "a", Kind: "optimal", Why: "Response 2 comes from cache"}
 	for _, row := range []struct {
 		name    string
-		reason  string // as the list has it of test a
+		reason  string // of test a in the list
 		results []caseResult
 		want    string
 	}{
@@ -73,7 +74,8 @@ func TestDisagreements(t *testing.T) {
 	}
 }
 
-// unexplained is what -update writes for a failure that nobody has given a reason for yet; the test fails until somebody does.
+// unexplained marks a failure without a reason. -update writes it, and the test fails until
+// somebody replaces it by a reason.
 const unexplained = "unexplained: "
 
 const knownHead = `# The required and optimal tests of the public suite for HTTP caches, by chapter: an id a line for those that iconedge passes,
@@ -81,7 +83,8 @@ const knownHead = `# The required and optimal tests of the public suite for HTTP
 # Written by: go test ./test/conformance -run 'TestConformance$' -update. Reasons are kept; new ones are for you to write.
 `
 
-// readKnown reads the list: the reason of a failure by id, none for a test that passes.
+// readKnown reads the list. It returns the reason of each failure by id, and "" for a test that
+// passes.
 func readKnown(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(conformanceList)

@@ -16,16 +16,17 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// withMCP is the variable by which `make conformance` asks for the MCP server to be held against the public tools; it names the
-// program as it is built for its users.
+// withMCP is the environment variable with which `make conformance` runs the public tools against
+// the MCP server; it names the program as users get it.
 const withMCP = "ICONEDGE_MCP"
 
-// TestConformanceMCP runs the Inspector's command line, the public conformance suite and the checker of bundles, all from npm,
-// on a Node from there too. What the suite asks of fixtures that only a test server has is in tools/mcp/expected.yml.
+// TestConformanceMCP runs the Inspector's command line, the public conformance suite and the
+// checker of bundles, all from npm, on a Node from npm. tools/mcp/expected.yml lists the failures
+// that are expected because the suite asks for the fixtures of a test server.
 func TestConformanceMCP(t *testing.T) {
 	binary := os.Getenv(withMCP)
 	if binary == "" {
-		t.Skip("wants what tools/mcp pins: " + withMCP + "=PROGRAM runs it")
+		t.Skip("needs the tools that tools/mcp pins: " + withMCP + "=PROGRAM runs it")
 	}
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.NPM(t, "@iconify-json/lucide"))
@@ -71,7 +72,7 @@ func TestConformanceMCP(t *testing.T) {
 	})
 }
 
-// toolsMCP is the folder in which what is needed is pinned.
+// toolsMCP returns the folder that pins the tools.
 func toolsMCP(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "tools", "mcp"))
@@ -81,7 +82,7 @@ func toolsMCP(t *testing.T) string {
 	return dir
 }
 
-// pinned runs a program of tools/mcp on the Node that is pinned there, to a good end.
+// pinned runs a program of tools/mcp on the Node that is pinned there, and returns its output.
 func pinned(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	bin := filepath.Join(toolsMCP(t), "node_modules", ".bin")
@@ -94,7 +95,8 @@ func pinned(t *testing.T, home string, args ...string) string {
 	return string(out)
 }
 
-// measure measures a program on stdin and stdout: the time from its start to its first answer, and its memory in the end.
+// measure measures a program on stdin and stdout: the time from its start to its first response,
+// and its memory at the end.
 func measure(t *testing.T, binary string, env []string) (took time.Duration, megabytes float64) {
 	t.Helper()
 	cmd := exec.Command(binary, "mcp")
@@ -131,7 +133,7 @@ func measure(t *testing.T, binary string, env []string) (took time.Duration, meg
 	return took, megabytes
 }
 
-// resident is the memory of a process in MB, as Linux tells it (proc_pid_status, VmRSS).
+// resident returns the memory of a process in MB, as Linux reports it (proc_pid_status(5), VmRSS).
 func resident(t *testing.T, pid int) float64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

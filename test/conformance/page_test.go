@@ -18,13 +18,14 @@ var (
 	pageFile    = filepath.Join("..", "..", "docs", "conformance.md")
 )
 
-// figures are what docs/conformance.md is made from, besides the reasons in testdata/conformance.list.
+// figures are the data of docs/conformance.md, besides the reasons in testdata/conformance.list.
 type figures struct {
 	Suite     string    `json:"suite"` // version
 	Measured  []product `json:"measured"`
-	Published []product `json:"published"` // the results that the suite ships
-	Chapters  []chapter `json:"chapters"`  // of the first product, us
-	Besides   []string  `json:"besides"`   // tests that the first product passes and our default setting does not
+	Published []product `json:"published"` // the results that the suite publishes
+	Chapters  []chapter `json:"chapters"`  // of the first product, iconedge
+	// tests that the first product passes and the default setting fails
+	Besides []string `json:"besides"`
 }
 
 // A product is one row of the table.
@@ -40,7 +41,7 @@ type chapter struct {
 	counts
 }
 
-// counts are those of the suite's three kinds of tests.
+// counts holds a count for each of the suite's three kinds of tests.
 type counts struct {
 	Required count `json:"required,omitzero"`
 	Optimal  count `json:"optimal,omitzero"`
@@ -50,7 +51,7 @@ type counts struct {
 type count struct {
 	Of     int `json:"of"`
 	Passed int `json:"passed"`
-	Alone  int `json:"alone"` // passed, whatever became of the tests that they depend on
+	Alone  int `json:"alone"` // passed, whatever the result of the tests that they depend on
 }
 
 func (c count) String() string {
@@ -82,13 +83,14 @@ func countsOf(results []caseResult) (c counts) {
 	return c
 }
 
-// The names of our rows.
+// The names of iconedge's rows.
 const (
 	rowByTheRFC  = "iconedge, `--store-cookies --client-revalidation`"
 	rowByDefault = "iconedge, default"
 )
 
-// byDefault writes the row of our default setting, below the first, and what it fails besides.
+// byDefault writes the row of the default setting below the first row, and the tests that it fails
+// in addition.
 func (f *figures) byDefault(results []caseResult, besides []string) {
 	row := product{Name: rowByDefault, Version: "this tree", counts: countsOf(results)}
 	if !slices.ContainsFunc(f.Measured, func(p product) bool { return p.Name == rowByDefault }) {
@@ -98,7 +100,7 @@ func (f *figures) byDefault(results []caseResult, besides []string) {
 	f.Besides = besides
 }
 
-// ours writes our row and the chapters.
+// ours writes iconedge's row and the chapters.
 func (f *figures) ours(results []caseResult) {
 	f.measured(product{Name: rowByTheRFC, Version: "this tree", counts: countsOf(results)})
 	f.Chapters = nil
@@ -113,7 +115,7 @@ func (f *figures) ours(results []caseResult) {
 	}
 }
 
-// measured puts today's row of p in the place of an older one.
+// measured replaces the earlier row of p.
 func (f *figures) measured(p product) {
 	p.Date = time.Now().UTC().Format(time.DateOnly)
 	i := slices.IndexFunc(f.Measured, func(old product) bool { return old.Name == p.Name })
@@ -130,7 +132,7 @@ func readFigures(t *testing.T) (f figures) {
 	return f
 }
 
-// updateFigures writes the figures with a change, and the page.
+// updateFigures changes the figures, and writes them and the page.
 func updateFigures(t *testing.T, change func(*figures)) {
 	t.Helper()
 	f := readFigures(t)
@@ -138,7 +140,7 @@ func updateFigures(t *testing.T, change func(*figures)) {
 	harness.WritePage(t, figuresFile, f, pageFile, conformancePage(t, f))
 }
 
-// conformancePage is docs/conformance.md.
+// conformancePage returns docs/conformance.md.
 func conformancePage(t *testing.T, f figures) []byte {
 	t.Helper()
 	layout, err := template.ParseFiles(filepath.Join(conformanceDir, "page.md.tmpl"))
@@ -155,7 +157,7 @@ func conformancePage(t *testing.T, f figures) []byte {
 	return []byte(b.String())
 }
 
-// A failure is a reason for which tests fail.
+// A failure is a reason with the tests that fail for it.
 type failure struct{ Tests, Reason string }
 
 func failures(known map[string]string) (list []failure) {
@@ -173,7 +175,8 @@ func failures(known map[string]string) (list []failure) {
 	return list
 }
 
-// TestConformancePage: docs/conformance.md shows the figures and reasons that the tree has, of the suite that it pins.
+// TestConformancePage: docs/conformance.md has the figures and reasons of the tree, and the version
+// of the suite that the tree pins.
 func TestConformancePage(t *testing.T) {
 	f := readFigures(t)
 	harness.Golden(t, pageFile, conformancePage(t, f))

@@ -11,14 +11,15 @@ var peers = []harness.Peer{
 	{Name: "Traffic Server", Program: "traffic_server", Version: "--version", Configs: conformanceDir + "/trafficserver/*", Args: "--run-root={{.Dir}}/runroot.yaml"},
 	{Name: "Squid", Program: "squid", Version: "-v", Configs: conformanceDir + "/squid.conf", Args: "-N -f {{.Dir}}/squid.conf"},
 	{Name: "httpd", Program: "apache2", Version: "-v", Configs: conformanceDir + "/httpd.conf", Args: "-D FOREGROUND -f {{.Dir}}/httpd.conf"},
-	// No life where the origin states none; kept for a while after it, to be validated: the suite's own parameters.
+	// Without a freshness lifetime from the origin Varnish uses none, and keeps the response for
+	// validation: the suite's own parameters.
 	{Name: "Varnish", Program: "varnishd", Version: "-V", Configs: conformanceDir + "/varnish.vcl",
 		Args: "-F -j none -n {{.Dir}}/work -a {{.Listen}} -f {{.Dir}}/varnish.vcl -s malloc,64M -p default_ttl=0 -p default_grace=0 -p default_keep=3600"},
 	{Name: "nginx", Program: "nginx", Version: "-v", Configs: conformanceDir + "/nginx.conf", Args: "-p {{.Dir}} -c {{.Dir}}/nginx.conf"},
 }
 
-// TestConformancePeers measures the peers that are installed in the same way as ourselves, and writes their figures and
-// docs/conformance.md. It judges nobody; it is run by `make conformance`.
+// TestConformancePeers measures the installed peers in the same way as iconedge, and writes their
+// figures and docs/conformance.md. It fails for no result. `make conformance` runs it.
 func TestConformancePeers(t *testing.T) {
 	if os.Getenv(harness.WithPeers) == "" {
 		t.Skip("measures other caches: " + harness.WithPeers + "=1 runs it")
@@ -37,7 +38,7 @@ func TestConformancePeers(t *testing.T) {
 	t.Logf("docs/conformance.md:\n%s", conformancePage(t, readFigures(t)))
 }
 
-// find is installed for a test that is about this one alone.
+// find returns the path of a peer, or skips the test if the peer is not installed.
 func find(t *testing.T, p harness.Peer) string {
 	t.Helper()
 	path := p.Installed()
@@ -47,7 +48,7 @@ func find(t *testing.T, p harness.Peer) string {
 	return path
 }
 
-// published are the rows of the results that the suite ships.
+// published returns the rows of the results that the suite publishes.
 func published(t *testing.T) (rows []product) {
 	t.Helper()
 	var shipped []struct {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// blackhole makes connecting to the wire's address time out: somebody listens there, takes no connection, and has room for no more.
+// blackhole makes connections to the wire's address time out: a listener is there that accepts
+// nothing, and whose queue is full.
 func blackhole(s *scene) func() {
 	s.wire.cut()
 	hole, err := listenFull(s.wire.address)
@@ -23,7 +24,7 @@ func blackhole(s *scene) func() {
 	}
 }
 
-// A fullQueue is a listener and the connections that wait in its queue.
+// A fullQueue is a listener, with the connections that wait in its queue.
 type fullQueue struct {
 	listener *os.File
 	waiting  []net.Conn
@@ -36,7 +37,7 @@ func (q *fullQueue) Close() error {
 	return q.listener.Close()
 }
 
-// listenFull listens with the shortest queue that there is, and fills it.
+// listenFull listens with the shortest possible queue, and fills it.
 func listenFull(address string) (*fullQueue, error) {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -16,26 +16,27 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// crowd is how many clients ask for one path that is not in the cache.
+// crowd returns the number of clients that request one path that is not in the cache.
 func crowd() int { return inFull(1000, 200) }
 
 func crowdPhases() []*phase {
 	icons, files := (*scene).coldPath, func(s *scene) string { return fmt.Sprintf("/file/%d", s.next.Add(1)) }
 	return []*phase{
-		{name: "a thousand on one path", what: "a thousand clients ask for one path that is not in the cache, before the origin answers: it is asked once",
-			bend: crowded(icons, (*wire).pass, http.StatusOK), mild: true},
-		{name: "a thousand on a failing path", what: "the same, and the origin answers 500: it is asked once all the same",
-			bend: crowded(icons, status(500), bad, 500), cold: []int{bad, 500}},
-		{name: "a thousand on a forwarded path", what: "the same for a path of `--proxy-all`", bend: crowded(files, (*wire).pass, http.StatusOK), mild: true, only: true},
-		{name: "a thousand on a failing forwarded path", what: "the same, and the origin answers 500, which is passed on",
-			bend: crowded(files, status(500), 500), cold: []int{bad, 500}, only: true},
-		{name: "nothing but stale-if-error", what: "the origin says nothing, and what is stale may be used for errors alone: no client waits for the deadline",
+		{name: "a thousand on one path", what: "a thousand clients request one uncached path before the origin answers: it gets one request",
+			bend: overrun(icons, (*wire).pass, http.StatusOK), mild: true},
+		{name: "a thousand on a failing path", what: "the same, and the origin answers 500: it gets one request nevertheless",
+			bend: overrun(icons, status(500), bad, 500), cold: []int{bad, 500}},
+		{name: "a thousand on a forwarded path", what: "the same for a path of `--proxy-all`", bend: overrun(files, (*wire).pass, http.StatusOK), mild: true, only: true},
+		{name: "a thousand on a failing forwarded path", what: "the same, and the origin answers 500, which the edge passes on",
+			bend: overrun(files, status(500), 500), cold: []int{bad, 500}, only: true},
+		{name: "nothing but stale-if-error", what: "the origin never answers, and stale responses may be used only for errors: no client waits for the deadline",
 			bend: answersBy(saysNothing), cold: []int{bad, busy, late}, hangs: true, spare: true},
 	}
 }
 
-// crowded lets a thousand clients ask for a path of which the origin's answer is held back until they all have.
-func crowded(choose func(s *scene) string, then fault, allowed ...int) func(s *scene) func() {
+// overrun makes many clients request one path. The origin's response comes only after all of them
+// have sent their requests.
+func overrun(choose func(s *scene) string, then fault, allowed ...int) func(s *scene) func() {
 	return func(s *scene) func() {
 		path := choose(s)
 		asking, open := context.WithCancel(s.t.Context())
@@ -54,8 +55,9 @@ func crowded(choose func(s *scene) string, then fault, allowed ...int) func(s *s
 	}
 }
 
-// gather has all clients ask, calls asked when they have, and counts the statuses that they get.
-func gather(s *scene, path string, asked func()) map[int]int {
+// gather makes all clients send their request, calls allSent when they have, and counts the
+// statuses of the responses.
+func gather(s *scene, path string, allSent func()) map[int]int {
 	var mu sync.Mutex
 	var sent, done sync.WaitGroup
 	statuses := map[int]int{}
@@ -71,12 +73,13 @@ func gather(s *scene, path string, asked func()) map[int]int {
 	}
 	sent.Wait()
 	s.awaited()
-	asked()
+	allSent()
 	done.Wait()
 	return statuses
 }
 
-// awaited waits until all clients of a crowd are in the proxy: what they have sent is not read yet. Ours says how many wait, of others a moment has to do.
+// awaited waits until the proxy has all requests of the clients, although it has not answered them.
+// An edge exports how many clients wait; for other proxies the test waits a moment.
 func (s *scene) awaited() {
 	if s.edge == nil {
 		wait(200 * time.Millisecond)
@@ -85,7 +88,8 @@ func (s *scene) awaited() {
 	s.within("all clients wait for the origin", func() bool { return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_waiting ") >= crowd() })
 }
 
-// oneOf is one client of a crowd, with a connection of its own. The crowd has several addresses: one may hold only so many connections.
+// oneOf is one of the clients, with a connection of its own. The clients have several addresses,
+// because an address may open only so many connections.
 func (s *scene) oneOf(i int, path string, sent func()) reply {
 	begun, a := time.Now(), reply{kind: ofCold, path: path}
 	dialer := net.Dialer{Timeout: clientPatience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%8))}}

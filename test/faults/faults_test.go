@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	warmNames = 12 // of each pack that is asked for before the fault
-	atOnce    = 6  // phases under way at a time, where times do not count: they wait more than they work
+	warmNames = 12 // in each pack, requested before the fault
+	atOnce    = 6  // phases at a time, where times are not checked: they mostly wait
 )
 
-// coldNames is how many drawings there are that are not asked for before the fault: each is asked for once or twice.
+// coldNames returns the number of icons that are not requested before the fault. The clients
+// request each once or twice.
 func coldNames() int { return inFull(4000, 800) }
 
-// inFull is one of two numbers: for the full form, and for the short one.
+// inFull returns full for the full form, and short for the short one.
 func inFull(full, short int) int {
 	if withTimes() {
 		return full
@@ -33,55 +34,57 @@ func inFull(full, short int) int {
 	return short
 }
 
-// withTimes reports whether the phases run in full: with the default deadlines, one at a time, and times are judged and written to
-// docs/faults.md. Else bytes and statuses are, on a machine that may be busy.
+// withTimes reports whether the phases run in the full form: with the default deadlines, one at a
+// time; the test checks times too, and writes docs/faults.md. The short form, on a machine that may
+// be busy, checks only bytes and statuses.
 func withTimes() bool { return os.Getenv(harness.WithPeers) != "" }
 
-// A phase is something that goes wrong, and what clients may see of it.
+// A phase is a fault, with the responses that clients may get during it.
 type phase struct {
 	name   string
-	what   string // it is, for docs/faults.md
+	what   string // description for docs/faults.md
 	setup  func(s *scene)
-	bend   func(s *scene) (mend func()) // begins the fault, and returns what ends it
-	also   func(s *scene)               // what else is to be seen when it is over
-	cold   []int                        // statuses of what is not in the cache, besides 200, while it lasts
-	hangs  bool                         // it lasts until deadlines are over
-	mild   bool                         // what is not in the cache may all be answered
-	loses  bool                         // clients may lose their connections: the proxy itself is gone
-	own    bool                         // it is about paths of our own alone
-	gone   bool                         // the origin says that warm paths are not there
-	only   bool                         // makes sense for our own edge alone
-	direct bool                         // the proxy asks a real origin, with no wire between
-	spare  bool                         // what is warm may be used when the origin fails, and not before
+	bend   func(s *scene) (mend func()) // begins the fault, and returns the function that ends it
+	also   func(s *scene)               // further checks after the fault
+	cold   []int                        // allowed statuses of uncached paths, besides 200
+	hangs  bool                         // the fault lasts longer than the deadlines
+	mild   bool                         // all uncached paths may be answered
+	loses  bool                         // clients may lose their connections
+	own    bool                         // clients request only paths of iconedge
+	gone   bool                         // the origin answers 404 for warm paths
+	only   bool                         // only an iconedge edge is tested
+	direct bool                         // the proxy connects to the origin without a wire
+	spare  bool                         // stale responses are allowed only for errors
 }
 
-// A scene is where one phase is played: a proxy in front of a wire in front of an origin, and what clients may get.
+// A scene is the set-up of one phase: a proxy, the wire to its origin, and the responses that
+// clients may get.
 type scene struct {
 	t                   *testing.T
 	world               *world
 	phase               *phase
 	ours                bool
 	wire                *wire
-	origin              string // HOST:PORT that the proxy asks
+	origin              string // HOST:PORT of the proxy's origin
 	address             string // of the proxy
 	args                []string
 	edge                *harness.Server
-	timeout             time.Duration // of the proxy for its origin
+	timeout             time.Duration // of the proxy, for its origin
 	next                atomic.Int64
 	truths              truths
 	load                *load
-	descriptors         int        // that the edge may have; 0: as many as it likes
+	descriptors         int        // limit for the edge; 0: none
 	toStore             *wire      // between an origin and its store
-	own                 *ownServer // an origin that the phase kills
-	store, mirror, disk string     // its folders, and the edge's
-	faults              []string   // what should not have been
+	own                 *ownServer // an origin of the scene, which the phase kills
+	store, mirror, disk string     // folders of that origin, and of the edge
+	faults              []string   // violations
 }
 
 func (s *scene) fault(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
-// A world is what phases share: a published library, and an origin of it that nothing happens to.
+// A world is shared by all phases: a published library, and an origin of it that has no faults.
 type world struct {
 	home, sources string
 	store         string // address
@@ -102,14 +105,14 @@ func newWorld(t *testing.T) *world {
 
 func newTruth(origin string) *truth { return &truth{address: origin, sums: map[string][32]byte{}} }
 
-// start is an origin of its own.
+// start starts an origin.
 func (w *world) start(t *testing.T, store, mirror string, more ...string) *harness.Server {
 	t.Helper()
 	args := []string{"origin", "--store", store, "--mirror", mirror, "--admin-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"}
 	return harness.Start(t, w.home, append(args, more...)...).Ready()
 }
 
-// writeLibrary writes drawings of a few bytes and of many. Each ends with the same words, by which releases differ.
+// writeLibrary writes small and large SVGs. Each ends with end, which differs between releases.
 func writeLibrary(t *testing.T, dir, end string) {
 	t.Helper()
 	for pack, n := range map[string]int{"fresh": warmNames, "stale": warmNames, "spare": warmNames, "cold": coldNames()} {
@@ -136,12 +139,13 @@ func writeDrawing(t *testing.T, folder, name, path string) {
 	}
 }
 
-// TestFaults plays every phase against a real edge, in front of a real origin: zero wrong bytes, what is in the cache is served, what is
-// not is a clean problem, and when the fault is over so is what it did. `make faults` runs it in full, plays those phases that
-// make sense for any proxy against the others that are installed, and writes docs/faults.md.
+// TestFaults plays every phase against a real edge in front of a real origin. No body may have a
+// wrong byte; cached paths are served; uncached ones get a clean problem; and the fault has no
+// effect after its end. `make faults` runs the full form, plays the phases that apply to any proxy
+// against the installed ones, and writes docs/faults.md.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
-		t.Skip("real processes that fail take a while")
+		t.Skip("it takes minutes: not with -short")
 	}
 	w := newWorld(t)
 	contenders := []contender{{name: "iconedge", start: startEdge, ours: true}}
@@ -168,7 +172,7 @@ type contender struct {
 	start         func(s *scene)
 }
 
-// playAll plays the phases, some at a time, or one after the other where times count.
+// playAll plays the phases: several at a time, or one after the other if times are checked.
 func playAll(t *testing.T, w *world, c contender, phases []*phase) (results []*result) {
 	slots := make(chan struct{}, inFull(1, atOnce))
 	var all sync.WaitGroup
@@ -188,19 +192,20 @@ func playAll(t *testing.T, w *world, c contender, phases []*phase) (results []*r
 	return results
 }
 
-// A result is what came of a phase.
+// A result is the result of a phase.
 type result struct {
 	phase    *phase
-	tally    *tally // nil: it was not played
+	tally    *tally // nil: the phase was not played
 	recovery time.Duration
-	faults   []string // what should not have been
+	faults   []string // violations
 }
 
 func (r *result) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }
 
-// play warms the proxy, lets clients ask, begins the fault, ends it, and waits for the first good answer to a cold path.
+// play warms the proxy's cache, starts the clients, begins the fault, ends it, and waits for the
+// first good response for an uncached path.
 func (r *result) play(t *testing.T, w *world, c contender) {
 	s := &scene{t: t, world: w, phase: r.phase, ours: c.ours, timeout: r.phase.timeout()}
 	s.truths.Store(&[]*truth{w.truth})
@@ -240,8 +245,9 @@ func (r *result) play(t *testing.T, w *world, c contender) {
 	t.Logf("%v requests, cold: %s, slowest %v, recovery %v", r.tally.requests, r.tally.statuses(), r.tally.slowest, r.recovery)
 }
 
-// timeout is the proxy's for its origin: its own where times count. Else it is short where the fault lasts until it is over, and longer where it never
-// is to be over than a busy machine stands still.
+// timeout returns the proxy's time limit for its origin. It is the default if times are checked.
+// Otherwise it is short if the fault outlasts it, and longer than a busy machine may stall if the
+// fault must not reach it.
 func (p *phase) timeout() time.Duration {
 	switch {
 	case withTimes():
@@ -254,7 +260,7 @@ func (p *phase) timeout() time.Duration {
 
 func wait(d time.Duration) { <-time.After(d) }
 
-// lasts is how long the fault does at least.
+// lasts returns the minimum duration of the fault.
 func (s *scene) lasts() time.Duration {
 	switch {
 	case s.phase.hangs:
@@ -265,19 +271,20 @@ func (s *scene) lasts() time.Duration {
 	return time.Second
 }
 
-// last waits for the fault's time to be over, and for enough answers to judge by: the machine may be busy.
+// last waits for the end of the fault, and for enough responses to check: the machine may be busy.
 func (s *scene) last() {
 	wait(s.lasts())
-	harness.Comes(func() bool { return s.load.tally.enough() })
+	harness.WaitFor(func() bool { return s.load.tally.enough() })
 }
 
 const leastWarm, leastCold = 50, 6
 
-// warmUp asks for what is to be warm, until the stale ones are: their life is a second.
+// warmUp requests the warm paths until they are cached, and until the stale ones are stale; their
+// freshness lifetime is a second.
 func (s *scene) warmUp() {
 	l := newLoad(s)
 	harness.Eventually(s.t, "the proxy answers", func() bool { return l.ask(ofWarm, s.warmPath()).right })
-	for range 2 { // some proxies keep what is asked for a second time
+	for range 2 { // some proxies cache a response on its second request
 		for i := range warmNames {
 			for _, pack := range []string{"fresh", "stale", "spare"} {
 				harness.Eventually(s.t, pathOf(pack, i)+" is warm", func() bool { return s.warmed(l.ask(ofWarm, pathOf(pack, i))) })
@@ -288,7 +295,8 @@ func (s *scene) warmUp() {
 	wait(1100 * time.Millisecond)
 }
 
-// warmed reports whether an answer was the right one. A deadline of a second may be over before anything has gone wrong: then the edge is asked again.
+// warmed reports whether a response was right. A deadline of a second may pass without a fault; the
+// caller then tries again.
 func (s *scene) warmed(a reply) bool {
 	if !a.right && (!s.phase.hangs || a.status < 500) {
 		s.t.Fatalf("warming up: %+v", a)
@@ -296,16 +304,16 @@ func (s *scene) warmed(a reply) bool {
 	return a.right
 }
 
-// recover asks for what was never asked for until it is answered, and returns how long that took.
+// recover requests uncached paths until one is answered, and returns the time that it took.
 func (s *scene) recover() time.Duration {
 	begun := time.Now()
 	probe := newLoad(s)
 	defer probe.end()
-	s.within("what is not in the cache is answered again", func() bool { return probe.right(s.coldPath()) })
+	s.within("uncached paths are answered again", func() bool { return probe.right(s.coldPath()) })
 	return time.Since(begun)
 }
 
-// settled: within some seconds everything is what it was.
+// settled checks that all paths are right again within some seconds.
 func (s *scene) settled() {
 	l := newLoad(s)
 	defer l.end()
@@ -316,16 +324,16 @@ func (s *scene) settled() {
 	}
 }
 
-// within waits for what comes true, or is a fault.
+// within waits until is returns true, and records a violation if that never happens.
 func (s *scene) within(what string, is func() bool) bool {
-	if harness.Comes(is) {
+	if harness.WaitFor(is) {
 		return true
 	}
 	s.fault("never: %s", what)
 	return false
 }
 
-// right asks once more; bytes that are wrong count here too.
+// right requests a path and reports whether the response is right. Wrong bytes count here too.
 func (l *load) right(path string) bool {
 	a := l.ask(ofCold, path)
 	if a.status == http.StatusOK && a.err == nil && !a.right {
@@ -334,23 +342,23 @@ func (l *load) right(path string) bool {
 	return a.right
 }
 
-// judgeAnswers says what clients should not have seen.
+// judgeAnswers records the responses that clients should not have got.
 func (r *result) judgeAnswers() {
 	y := r.tally
 	if !y.enough() {
-		r.fault("too few answers to judge by: %v", y.requests)
+		r.fault("too few responses for a verdict: %v", y.requests)
 	}
 	if y.wrong > 0 {
 		r.fault("%d wrong bodies, such as %s", y.wrong, y.first["wrong bytes"])
 	}
 	if y.warmRefused > 0 {
-		r.fault("%d answers of 5xx to what is in the cache, such as %s", y.warmRefused, y.first["warm 5xx"])
+		r.fault("%d responses of 5xx for cached paths, such as %s", y.warmRefused, y.first["warm 5xx"])
 	}
 	if y.warmOther > 0 && !r.phase.gone {
-		r.fault("%d answers other than 200 to what is in the cache, such as %s", y.warmOther, y.first["warm, not 200"])
+		r.fault("%d responses other than 200 for cached paths, such as %s", y.warmOther, y.first["warm, not 200"])
 	}
 	if n := y.lost[ofWarm] + y.lost[ofCold]; n > 0 && !r.phase.loses {
-		r.fault("%d answers that did not come, or not whole, such as %s", n, y.first["lost"])
+		r.fault("%d responses missing or truncated, such as %s", n, y.first["lost"])
 	}
 	refused := 0
 	for status, n := range y.cold {
@@ -358,34 +366,35 @@ func (r *result) judgeAnswers() {
 			refused += n
 		}
 		if status != http.StatusOK && !slices.Contains(r.phase.cold, status) {
-			r.fault("%d cold answers of %d", n, status)
+			r.fault("%d uncached responses of %d", n, status)
 		}
 	}
 	if refused+y.lost[ofCold] == 0 && !r.phase.mild {
-		r.fault("nothing went wrong: the fault was none")
+		r.fault("no request failed: the fault had no effect")
 	}
 }
 
-// waited is how long a warm answer takes that waits for an origin: the quickest of those that are slow takes two seconds. A busy machine takes
-// its time too.
+// waited is the minimum time of a warm response that waited for an origin: the fastest slow origin
+// takes two seconds. The rest allows for a busy machine.
 const waited = 1900 * time.Millisecond
 
-// slack is what an answer may take beyond the deadline for the origin, and how soon a fault is to be forgotten.
+// slack is the time that a response may take beyond the deadline for the origin, and the time limit
+// for recovery.
 const slack = 2 * time.Second
 
 func (r *result) judgeTimes(s *scene) {
 	if took := r.tally.slowest[ofCold]; took > s.timeout+slack {
-		r.fault("a cold answer took %v", took)
+		r.fault("an uncached response took %v", took)
 	}
 	if took := r.tally.slowest[ofWarm]; took > waited && !r.phase.loses {
-		r.fault("a warm answer took %v", took)
+		r.fault("a cached response took %v", took)
 	}
 	if r.recovery > slack {
 		r.fault("recovery took %v", r.recovery)
 	}
 }
 
-// startEdge starts an iconedge in front of the scene's origin, and waits for it.
+// startEdge starts an edge in front of the scene's origin, and waits until it is ready.
 func startEdge(s *scene) {
 	s.startEdge()
 	s.edge.Ready()
@@ -399,7 +408,8 @@ func (s *scene) startEdge() {
 		cmd = limited(cmd, s.descriptors)
 	}
 	s.edge = harness.StartCommand(s.t, cmd)
-	if address := s.edge.Address("public"); address != s.address { // one that is started again has the address that it had: others read it
+	// a restarted edge keeps its address, because clients read it
+	if address := s.edge.Address("public"); address != s.address {
 		s.address = address
 	}
 }

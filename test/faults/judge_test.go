@@ -8,31 +8,31 @@ import (
 	"testing"
 )
 
-// TestFaultsAreSeen: what clients must not see makes a phase one that is not held.
+// TestFaultsAreSeen: a phase is not held if clients get a response that they must not get.
 func TestFaultsAreSeen(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		phase phase
-		asked reply
+		reply reply
 		want  string
 	}{
-		{"a right answer", phase{}, reply{kind: ofWarm, status: 200, right: true}, ""},
+		{"a right response", phase{}, reply{kind: ofWarm, status: 200, right: true}, ""},
 		{"wrong bytes, warm", phase{}, reply{kind: ofWarm, status: 200}, "wrong bodies"},
 		{"wrong bytes, cold", phase{}, reply{kind: ofCold, status: 200}, "wrong bodies"},
 		{"wrong bytes, large", phase{}, reply{kind: ofBig, status: 200}, "wrong bodies"},
-		{"a large one that is cut, which its client sees", phase{}, reply{kind: ofBig, status: 200, err: errors.New("unexpected EOF")}, ""},
-		{"a cold one that is cut", phase{}, reply{kind: ofCold, status: 200, err: errors.New("unexpected EOF")}, "not whole"},
+		{"a truncated large body, which its client notices", phase{}, reply{kind: ofBig, status: 200, err: errors.New("unexpected EOF")}, ""},
+		{"a truncated cold body", phase{}, reply{kind: ofCold, status: 200, err: errors.New("unexpected EOF")}, "missing or truncated"},
 		{"lost with the proxy itself", phase{loses: true}, reply{kind: ofWarm, err: errors.New("refused")}, ""},
-		{"a warm 502", phase{cold: []int{bad}}, reply{kind: ofWarm, status: 502}, "5xx to what is in the cache"},
+		{"a warm 502", phase{cold: []int{bad}}, reply{kind: ofWarm, status: 502}, "5xx for cached paths"},
 		{"a warm 404", phase{}, reply{kind: ofWarm, status: 404}, "other than 200"},
-		{"a warm 404 of an origin that denies it", phase{gone: true}, reply{kind: ofWarm, status: 404}, ""},
-		{"a cold 502 that may be", phase{cold: []int{bad}}, reply{kind: ofCold, status: 502}, ""},
-		{"a cold 500 that may not", phase{cold: []int{bad}}, reply{kind: ofCold, status: 500}, "cold answers of 500"},
+		{"a warm 404 from an origin that answers 404", phase{gone: true}, reply{kind: ofWarm, status: 404}, ""},
+		{"an allowed cold 502", phase{cold: []int{bad}}, reply{kind: ofCold, status: 502}, ""},
+		{"a cold 500 that is not allowed", phase{cold: []int{bad}}, reply{kind: ofCold, status: 500}, "uncached responses of 500"},
 	} {
 		row.phase.mild = true
 		y := newTally()
 		y.requests[ofWarm], y.requests[ofCold] = leastWarm, leastCold
-		y.add(row.asked)
+		y.add(row.reply)
 		r := &result{phase: &row.phase, tally: y}
 		r.judgeAnswers()
 		if got := strings.Join(r.faults, "; "); (got == "") != (row.want == "") || !strings.Contains(got, row.want) {
@@ -41,9 +41,9 @@ func TestFaultsAreSeen(t *testing.T) {
 	}
 	r := &result{phase: &phase{}, tally: newTally()}
 	r.judgeAnswers()
-	for i, want := range []string{"too few", "the fault was none"} {
+	for i, want := range []string{"too few", "no effect"} {
 		if len(r.faults) != 2 || !strings.Contains(r.faults[i], want) {
-			t.Errorf("of no answers at all: %q, want one of %q", r.faults, want)
+			t.Errorf("without any response: %q, want one of %q", r.faults, want)
 		}
 	}
 }

@@ -23,36 +23,38 @@ import (
 
 var quiet = log.New(io.Discard, "", 0)
 
-// What a client asks for.
+// A kind is a kind of path that clients request.
 type kind int
 
 const (
-	ofWarm kind = iota // has been asked for before the fault: fresh, or stale and of use
-	ofCold             // has not
-	ofBig              // has not, and is too large to be held whole: a cut one can be seen by its client alone
+	ofWarm kind = iota // requested before the fault: fresh, or stale and usable
+	ofCold             // not requested before
+	// not requested before, and too large for the proxy to hold whole, so that only the client can
+	// see a truncation
+	ofBig
 )
 
-// A reply is what became of one request.
+// A reply is the result of one request.
 type reply struct {
 	kind   kind
 	path   string
 	status int           // 0: none
-	err    error         // no whole answer
+	err    error         // the response is missing or truncated
 	right  bool          // the body is one that the path may have
-	took   time.Duration // until its end
+	took   time.Duration // until the end of the body
 }
 
-// A tally counts what clients got.
+// A tally counts the responses.
 type tally struct {
 	mu          sync.Mutex
 	requests    [ofBig + 1]int
-	wrong       int            // whole by their framing, 200, and not what was asked for
+	wrong       int            // 200, complete by its framing, and with the wrong body
 	warmRefused int            // 5xx
 	warmOther   int            // any other status but 200
-	lost        [ofBig + 1]int // no answer, or not to its end
-	cold        map[int]int    // statuses
+	lost        [ofBig + 1]int // missing or truncated
+	cold        map[int]int    // by status
 	slowest     [ofBig + 1]time.Duration
-	first       map[string]string // the first example of what went wrong, by what
+	first       map[string]string // the first example of each violation
 }
 
 func newTally() *tally { return &tally{cold: map[int]int{}, first: map[string]string{}} }
@@ -82,7 +84,7 @@ func (y *tally) add(a reply) {
 	}
 }
 
-// enough reports whether there is enough to judge by.
+// enough reports whether there are enough responses for a verdict.
 func (y *tally) enough() bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -103,11 +105,12 @@ func (y *tally) statuses() string {
 	return strings.Join(list, ", ")
 }
 
-// A load is clients that ask the proxy under test until they are stopped.
+// A load is a group of clients that send requests to the tested proxy until they are stopped.
 type load struct {
-	s      *scene
-	tally  *tally
-	ctx    context.Context // of new requests: one that was sent is waited for
+	s     *scene
+	tally *tally
+	// of new requests: the load waits for the responses to those that were sent
+	ctx    context.Context
 	stop   context.CancelFunc
 	all    sync.WaitGroup
 	client *http.Client
@@ -120,10 +123,11 @@ func newLoad(s *scene) *load {
 	return l
 }
 
-// clientPatience is beyond any deadline of a proxy.
+// clientPatience is longer than any deadline of a proxy.
 const clientPatience = 2 * time.Minute
 
-// every asks again and again, with a pause in between, which in the short form is longer: other tests run beside it.
+// every calls ask repeatedly with a pause, which is longer in the short form, because other tests
+// run beside it.
 func (l *load) every(pause time.Duration, ask func()) {
 	pause *= time.Duration(inFull(1, 4))
 	l.all.Go(func() {
@@ -137,7 +141,7 @@ func (l *load) every(pause time.Duration, ask func()) {
 	})
 }
 
-// warm clients: three with net/http, one that pipelines.
+// warm starts the clients of warm paths: three with net/http, and one that pipelines.
 func (l *load) warm() {
 	for range 3 {
 		l.every(4*time.Millisecond, func() { l.tally.add(l.ask(ofWarm, l.s.warmPath())) })
@@ -145,7 +149,8 @@ func (l *load) warm() {
 	l.every(20*time.Millisecond, l.pipeline)
 }
 
-// cold clients, and one that asks for what is large where the proxy forwards any path.
+// cold starts the clients of uncached paths, and one that requests large bodies if the proxy
+// forwards any path.
 func (l *load) cold() {
 	for range 3 {
 		l.every(20*time.Millisecond, func() { l.tally.add(l.ask(ofCold, l.s.coldPath())) })
@@ -155,7 +160,7 @@ func (l *load) cold() {
 	}
 }
 
-// end waits for the answers to what was sent.
+// end waits for the responses to the requests that were sent.
 func (l *load) end() {
 	l.stop()
 	l.all.Wait()
@@ -165,7 +170,7 @@ func (l *load) end() {
 func (l *load) ask(k kind, path string) reply {
 	begun, patience := time.Now(), clientPatience
 	if k == ofBig {
-		patience = l.s.timeout // what drips to it may go on dripping
+		patience = l.s.timeout // a body that drips may go on dripping
 	}
 	ctx, leave := context.WithTimeout(l.s.t.Context(), patience)
 	defer leave()
@@ -183,19 +188,21 @@ func (l *load) ask(k kind, path string) reply {
 	return l.s.judge(a, resp, body)
 }
 
-// judge compares a body with what the path has, and an error with the form that ours have.
+// judge compares a body with the bytes of its path, and an error with the form of iconedge's
+// problems.
 func (s *scene) judge(a reply, resp *http.Response, body []byte) reply {
 	switch {
 	case a.err != nil:
 	case a.status == http.StatusOK:
 		a.right = s.right(a.path, sha256.Sum256(body))
 	case s.ours && a.status >= 500 && resp.Header.Get("Content-Type") != "application/problem+json" && madeUp(a.path) == nil:
-		a.err = fmt.Errorf("a %d that is no problem: %q", a.status, body[:min(len(body), 60)])
+		a.err = fmt.Errorf("a %d without a problem document: %q", a.status, body[:min(len(body), 60)])
 	}
 	return a
 }
 
-// pipeline sends three requests at once on one connection, and reads what comes by its framing.
+// pipeline sends three requests at once on one connection, and reads the responses by their
+// framing.
 func (l *load) pipeline() {
 	c, err := net.DialTimeout("tcp", l.s.address, clientPatience)
 	if err != nil {
@@ -218,7 +225,7 @@ func (l *load) pipeline() {
 			a.status = resp.StatusCode
 			body, err = io.ReadAll(resp.Body)
 		}
-		a.took, begun = time.Since(begun), time.Now() // the next may only begin now
+		a.took, begun = time.Since(begun), time.Now() // the next response can begin now
 		if a.err = err; err != nil {
 			l.tally.add(a)
 			return
@@ -232,7 +239,7 @@ func (l *load) pipeline() {
 	}
 }
 
-// warmPath and coldPath choose what is asked next.
+// warmPath and coldPath choose the next path.
 func (s *scene) warmPath() string {
 	paths := s.warmPaths()
 	return paths[rand.N(len(paths))]
@@ -253,7 +260,8 @@ func (s *scene) coldPath() string { return pathOf("cold", int(s.next.Add(1)-1)%c
 
 func pathOf(pack string, i int) string { return fmt.Sprintf("/%s/i%d.svg", pack, i) }
 
-// A truth knows the bytes of every path, as an origin says that nothing happens to. It asks once for each.
+// A truth knows the right bytes of every path, from an origin without faults. It requests each path
+// once.
 type truth struct {
 	address string
 	mu      sync.Mutex
@@ -282,7 +290,7 @@ func (u *truth) sum(path string) (sum [sha256.Size]byte, ok bool) {
 	return u.sums[path], true
 }
 
-// right reports whether bytes are what a path has, in one of the releases that are served now.
+// right reports whether bytes are those of a path, in one of the releases that are served now.
 func (s *scene) right(path string, sum [sha256.Size]byte) bool {
 	for _, u := range *s.truths.Load() {
 		if want, ok := u.sum(path); ok && want == sum {

@@ -18,7 +18,7 @@ var (
 	faultsFile   = filepath.Join("..", "..", "docs", "faults.md")
 )
 
-// A faultColumn is what docs/faults.md is made from, besides the phases: what came of them with one proxy.
+// A faultColumn is the result of all phases for one proxy, from which docs/faults.md is made.
 type faultColumn struct {
 	Name    string              `json:"name"`
 	Version string              `json:"version"`
@@ -35,14 +35,14 @@ type faultRow struct {
 	SlowestWarm time.Duration `json:"slowest_warm"`
 	SlowestCold time.Duration `json:"slowest_cold"`
 	Recovery    time.Duration `json:"recovery"`
-	Faults      []string      `json:"faults,omitempty"` // none: it is held
+	Faults      []string      `json:"faults,omitempty"` // empty: the phase is held
 }
 
 func (r *result) row() faultRow {
 	y := r.tally
 	f := faultRow{y.requests[ofWarm], y.requests[ofCold], y.wrong, y.warmRefused, y.statuses(), y.slowest[ofWarm], y.slowest[ofCold], r.recovery, nil}
 	for _, text := range r.faults {
-		text, _, _ = strings.Cut(text, ", such as ") // an example is for the log
+		text, _, _ = strings.Cut(text, ", such as ") // examples are only for the log
 		f.Faults = append(f.Faults, text)
 	}
 	return f
@@ -61,7 +61,7 @@ func readFaults(t *testing.T) (columns []faultColumn) {
 	return columns
 }
 
-// updateFaults puts what was played now in the place of what was before, and writes the page.
+// updateFaults replaces the earlier results of a proxy, and writes the page.
 func updateFaults(t *testing.T, c contender, results []*result) {
 	t.Helper()
 	columns := readFaults(t)
@@ -80,20 +80,20 @@ func updateFaults(t *testing.T, c contender, results []*result) {
 
 const faultsHead = `# Faults
 
-What clients see when something behind an edge fails, or the edge itself. Every phase runs real processes: an ` + "`iconedge edge`" + `, before it
-an origin of a small library, between them a wire that can be bent. Three clients with net/http and one that pipelines ask for
-drawings that are in the edge's cache, fresh ones and stale ones; three others ask for drawings that nobody has asked for before. **Every body
-that came whole is compared with the hash of what an origin says that nothing happened to.** A phase is held when
+This page shows the responses that clients get when an edge, or a part of the fleet behind it, fails. Every phase runs real processes: an
+` + "`iconedge edge`" + `, an origin of a small library, and between them a relay that injects the fault. Three clients with net/http and one
+that pipelines request icons that are in the edge's cache, fresh and stale; three others request icons that nobody has requested before.
+**Every complete body is compared with the hash of the same icon from an origin without faults.** A phase is held if
 
-- no body was wrong, and no answer to what is in the cache was a 5xx, lost, or waited for the origin (1.9 s),
-- what is not in the cache was answered, or refused with a clean problem (502, 503 or 504; 404, 429 or 500 where the origin itself says so), within
+- no body was wrong, and no response for a cached icon was a 5xx, was lost, or waited for the origin (1.9 s),
+- uncached icons were answered, or refused with a clean problem (502, 503 or 504; 404, 429 or 500 if the origin itself answers so), within
   the deadline (` + "`--origin-timeout`" + `, 10 s) and two seconds,
-- within two seconds of the fault's end what was never asked for before is answered.
+- uncached icons are answered again within two seconds of the fault's end.
 
-` + "`make faults`" + ` runs all phases, with the times, and writes this page. ` + "`make test`" + ` runs them in a shorter form that judges bytes and statuses alone.
+` + "`make faults`" + ` runs all phases and checks the times too, and writes this page. ` + "`make test`" + ` runs a short form that checks only bytes and statuses.
 `
 
-// faultsPage is docs/faults.md; the first column is ours.
+// faultsPage returns docs/faults.md; the first column is iconedge.
 func faultsPage(columns []faultColumn) string {
 	var b strings.Builder
 	b.WriteString(faultsHead)
@@ -110,9 +110,9 @@ func faultsPage(columns []faultColumn) string {
 
 func brief(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }
 
-// compareFaults shows the phases that make sense for any proxy.
+// compareFaults writes the table of the phases that apply to any proxy.
 func compareFaults(b *strings.Builder, columns []faultColumn) {
-	b.WriteString("\n## Other proxies\n\nThe phases that make sense for any caching proxy, against Debian's packages with the configurations in [tools/faults](../tools/faults/).\n\n| phase")
+	b.WriteString("\n## Other proxies\n\nThe phases that apply to any caching proxy, with Debian's packages with the configurations in [tools/faults](../tools/faults/).\n\n| phase")
 	var common []string
 	for _, p := range faultPhases() {
 		if !p.only {
@@ -142,7 +142,7 @@ func compareFaults(b *strings.Builder, columns []faultColumn) {
 	}
 }
 
-// TestFaultsPage: docs/faults.md shows the figures that the tree has, of every phase, and we hold each.
+// TestFaultsPage: docs/faults.md has the tree's figures for every phase, and iconedge holds each.
 func TestFaultsPage(t *testing.T) {
 	columns := readFaults(t)
 	harness.Golden(t, faultsFile, []byte(faultsPage(columns)))

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// bad and late are what a proxy says for an origin that fails, and for one that takes too long.
+// A proxy answers bad for an origin that fails, late for an origin that takes too long, and busy
+// when it is overloaded.
 const bad, late, busy = http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusServiceUnavailable
 
-// answersBy is a phase in which the origin answers everything in one way.
+// answersBy returns a phase in which f answers every request to the origin.
 func answersBy(f fault) func(s *scene) func() {
 	return func(s *scene) func() {
 		s.wire.bend(f)
@@ -19,27 +20,27 @@ func answersBy(f fault) func(s *scene) func() {
 	}
 }
 
-// faultPhases are all: what happens to processes and disks first.
+// faultPhases returns all phases: those of processes and disks first.
 func faultPhases() []*phase {
 	failed := []int{bad, busy, late}
 	phases := append(processPhases(), []*phase{
-		{name: "origin refuses connections", what: "nothing listens where the origin was", bend: refuses, cold: failed},
-		{name: "origin can't be reached", what: "its queue of connections is full: new ones time out", bend: blackhole, cold: failed, hangs: true},
-		{name: "origin says nothing", what: "it takes connections and requests, and never answers; those that hang go on hanging after the fault", bend: answersBy(saysNothing), cold: failed, hangs: true},
-		{name: "origin drips", what: "answers come by a byte a second, their head too", bend: answersBy(drips), cold: failed, hangs: true},
-		{name: "origin drips bodies", what: "heads come at once, bodies by a byte a second", bend: answersBy(dripsBody), cold: failed, hangs: true},
-		{name: "origin is slow", what: "every answer takes two seconds, within the deadline", bend: isSlow, cold: failed, mild: true},
+		{name: "origin refuses connections", what: "the origin's port is closed", bend: refuses, cold: failed},
+		{name: "origin can't be reached", what: "its queue of connections is full: new connections time out", bend: blackhole, cold: failed, hangs: true},
+		{name: "origin says nothing", what: "it accepts connections and requests, and never answers; those that hang still hang after the fault", bend: answersBy(saysNothing), cold: failed, hangs: true},
+		{name: "origin drips", what: "heads and bodies come at a byte a second", bend: answersBy(drips), cold: failed, hangs: true},
+		{name: "origin drips bodies", what: "heads come at once, bodies at a byte a second", bend: answersBy(dripsBody), cold: failed, hangs: true},
+		{name: "origin is slow", what: "every response takes two seconds, within the deadline", bend: isSlow, cold: failed, mild: true},
 		{name: "origin resets half-way", what: "half of each body, then a RST", bend: answersBy(halves), cold: failed},
 		{name: "Content-Length too long", what: "each body ends 100 bytes before its length", bend: answersBy(tooLong), cold: failed},
 		{name: "Content-Length too short", what: "each body is ten bytes longer than its length, on the edge's own paths", bend: answersBy(tooShort), cold: failed, own: true},
-		{name: "origin sends garbage", what: "bytes that are no HTTP", bend: answersBy(garbage), cold: failed},
-		{name: "origin answers 500", what: "everything is a 500 with a page", bend: answersBy(status(500)), cold: append(failed, 500)},
-		{name: "origin answers 503", what: "everything is a 503 with Retry-After", bend: answersBy(status(503, "Retry-After", "60")), cold: failed},
-		{name: "origin answers 429", what: "everything is a 429", bend: answersBy(status(429, "Retry-After", "60")), cold: append(failed, 429)},
-		{name: "origin denies everything", what: "404 for what is there: whoever answers is not the origin", bend: answersBy(status(404)), cold: append(failed, 404), gone: true},
-		{name: "origin closes connections", what: "after each answer, without having said so, as often at once as a moment later", bend: answersBy(closes), cold: failed, mild: true},
-		{name: "origin flaps", what: "well and broken in turn, each for 200 ms: drops, garbage, 500", bend: flapping, cold: append(failed, 500), mild: true},
-		{name: "origin restarts", what: "connections are reset and refused for moments, again and again", bend: restarting, cold: failed, mild: true},
+		{name: "origin sends garbage", what: "bytes that are not HTTP", bend: answersBy(garbage), cold: failed},
+		{name: "origin answers 500", what: "every response is a 500 with a page", bend: answersBy(status(500)), cold: append(failed, 500)},
+		{name: "origin answers 503", what: "every response is a 503 with Retry-After", bend: answersBy(status(503, "Retry-After", "60")), cold: failed},
+		{name: "origin answers 429", what: "every response is a 429", bend: answersBy(status(429, "Retry-After", "60")), cold: append(failed, 429)},
+		{name: "origin denies everything", what: "404 for existing icons: another server answers in its place", bend: answersBy(status(404)), cold: append(failed, 404), gone: true},
+		{name: "origin closes connections", what: "after each response, unannounced, at once or a moment later", bend: answersBy(closes), cold: failed, mild: true},
+		{name: "origin flaps", what: "healthy and faulty in turn, each for 200 ms: drops, garbage, 500", bend: flapping, cold: append(failed, 500), mild: true},
+		{name: "origin restarts", what: "connections are reset and refused for short times, repeatedly", bend: restarting, cold: failed, mild: true},
 	}...)
 	return append(phases, crowdPhases()...)
 }
@@ -50,7 +51,7 @@ func refuses(s *scene) func() {
 	return s.wire.listen
 }
 
-// isSlow is beyond nobody's deadline.
+// isSlow delays the origin's responses, within the deadlines.
 func isSlow(s *scene) func() {
 	return answersBy(slow(time.Duration(inFull(2000, 400)) * time.Millisecond))(s)
 }

@@ -19,38 +19,39 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// processPhases are those in which a process, a store or a disk fails.
+// processPhases returns the phases in which a process, a store or a disk fails.
 func processPhases() []*phase {
 	failed := []int{bad, busy, late}
 	return []*phase{
-		{name: "mirror full", what: "a release is published that the mirror's disk has no room for", setup: originOnFullDisk, bend: releaseTooLarge, also: onlyNew, mild: true, direct: true, only: true},
-		{name: "origin killed", what: "kill -9 of the origin under load, then it is started again", setup: ownOrigin, bend: originKilled, cold: failed, direct: true, only: true},
-		{name: "origin stopped", what: "SIGSTOP: the kernel takes its connections, it does nothing; then SIGCONT", setup: ownOrigin, bend: originStopped, cold: failed, direct: true, only: true, hangs: true},
+		{name: "mirror full", what: "a release is published that is too large for the mirror's disk", setup: originOnFullDisk, bend: releaseTooLarge, also: onlyNew, mild: true, direct: true, only: true},
+		{name: "origin killed", what: "kill -9 of the origin under load, and a restart", setup: ownOrigin, bend: originKilled, cold: failed, direct: true, only: true},
+		{name: "origin stopped", what: "SIGSTOP: the kernel accepts its connections, the process does nothing; then SIGCONT", setup: ownOrigin, bend: originStopped, cold: failed, direct: true, only: true, hangs: true},
 		{name: "one of two origins dies", what: "the other answers for both", setup: twoOrigins, bend: refuses, mild: true, only: true},
-		{name: "edge killed", what: "kill -9 of the edge under load, then it is started again with its disk tier", setup: edgeWithDisk, bend: edgeKilled, also: diskIsThere, loses: true, mild: true, only: true},
+		{name: "edge killed", what: "kill -9 of the edge under load, and a restart with its disk tier", setup: edgeWithDisk, bend: edgeKilled, also: diskIsThere, loses: true, mild: true, only: true},
 		{name: "edge out of descriptors", what: "more idle connections than the edge may have open", setup: fewDescriptors, bend: descriptorsTaken, cold: failed, mild: true, only: true, loses: true},
-		{name: "damaged disk tier", what: "kill -9, every file of the disk tier is overwritten here and there, and the edge is started again", setup: edgeWithDisk, bend: diskDamaged, loses: true, mild: true, only: true},
-		{name: "disk tier full", what: "the file system under --cache-dir has no room", setup: edgeOnFullDisk, bend: nothingMore, mild: true, only: true},
-		{name: "store gone", what: "the store's folder is taken away under a running origin, which is then started again from its mirror",
+		{name: "damaged disk tier", what: "kill -9, damage to every file of the disk tier, and a restart", setup: edgeWithDisk, bend: diskDamaged, loses: true, mild: true, only: true},
+		{name: "disk tier full", what: "the file system of --cache-dir is full", setup: edgeOnFullDisk, bend: nothingMore, mild: true, only: true},
+		{name: "store gone", what: "the store's folder is removed under a running origin, which then restarts from its mirror",
 			setup: ownStore, bend: storeGone(folderGone), mild: true, direct: true, only: true, cold: failed},
 		{name: "S3 store gone", what: "the same with an S3 service that refuses connections",
 			setup: s3Store, bend: storeGone(serviceGone), mild: true, direct: true, only: true, cold: failed},
-		{name: "damaged mirror", what: "kill -9 of the origin, a byte of each archive in its mirror is changed, and it is started again", setup: ownOrigin, bend: mirrorDamaged, cold: failed, mild: true, direct: true, only: true},
-		{name: "release switched", what: "a new release of every drawing under load: old or new, never a mixture, then new alone", setup: ownStore, bend: releaseSwitched, also: onlyNew, mild: true, direct: true, only: true},
+		{name: "damaged mirror", what: "kill -9 of the origin, a changed byte in each archive of its mirror, and a restart", setup: ownOrigin, bend: mirrorDamaged, cold: failed, mild: true, direct: true, only: true},
+		{name: "release switched", what: "a new release of every icon under load: the old or the new SVG, never a mixture, then only the new one", setup: ownStore, bend: releaseSwitched, also: onlyNew, mild: true, direct: true, only: true},
 	}
 }
 
-// allStale is the life of every drawing of an origin that is asked without a wire.
+// allStale is the Cache-Control of an origin that is used without a wire: every icon becomes stale
+// after a second.
 const allStale = "public, max-age=1, stale-while-revalidate=600, stale-if-error=600"
 
-// An ownServer is a process that a phase kills and starts again in the same place.
+// An ownServer is a process that a phase kills and restarts with the same address.
 type ownServer struct {
 	s    *scene
 	args []string
 	now  *harness.Server
 }
 
-// listensAgain is a process with a port that it will take again.
+// listensAgain starts a process on a port that it takes again after a restart.
 func listensAgain(s *scene, args ...string) *ownServer {
 	o := &ownServer{s: s, args: append(args, "--listen", harness.FreeAddress(s.t), "--admin-listen", "127.0.0.1:0")}
 	o.begin()
@@ -66,7 +67,8 @@ func (o *ownServer) kill() {
 
 func (o *ownServer) address() string { return o.now.Address("public") }
 
-// ownOrigin gives the scene an origin of its own over the world's store, and ownStore one over a copy of that.
+// ownOrigin starts an origin of the scene's own over the world's store, and ownStore one over a
+// copy of the store.
 func ownOrigin(s *scene) { s.originOver(s.world.store, filepath.Join(s.t.TempDir(), "mirror")) }
 
 func ownStore(s *scene) {
@@ -93,16 +95,16 @@ func originStopped(s *scene) func() {
 	return func() { s.own.now.Cmd.Process.Signal(syscall.SIGCONT) }
 }
 
-// twoOrigins puts a second wire beside the first.
+// twoOrigins adds a second wire to an origin.
 func twoOrigins(s *scene) { s.origin += ",http://" + newWire(s.t, s.world.origin).address }
 
-// edgeWithDisk makes the proxy one that a phase kills, with little memory and a disk tier.
+// edgeWithDisk starts an edge that the phase kills, with little memory and a disk tier.
 func edgeWithDisk(s *scene) {
 	s.disk = filepath.Join(s.t.TempDir(), "cache")
 	s.args = []string{"--cache-dir", s.disk, "--cache-bytes", "1048576", "--listen", harness.FreeAddress(s.t)}
 }
 
-// edgeAgain kills the edge, does something, and starts it again where it was.
+// edgeAgain kills the edge, calls between, and restarts the edge.
 func edgeAgain(s *scene, between func()) func() {
 	s.edge.Cmd.Process.Kill()
 	<-s.edge.Done
@@ -114,15 +116,16 @@ func edgeAgain(s *scene, between func()) func() {
 
 func edgeKilled(s *scene) func() { return edgeAgain(s, func() {}) }
 
-// diskIsThere: killed once more, and without an origin, the edge answers from its disk.
+// diskIsThere checks that an edge that is killed once more answers from its disk without an origin.
 func diskIsThere(s *scene) {
 	l := newLoad(s)
 	defer l.end()
-	s.within("a part of what its memory does not hold is on the disk", func() bool {
+	s.within("the disk tier has entries that memory has no room for", func() bool {
 		for i := range 600 {
 			l.ask(ofCold, pathOf("cold", i))
 		}
-		return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_cache_disk_entries ") >= 200 // what a slow disk can't keep up with is not written
+		// a slow disk does not store every entry
+		return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_cache_disk_entries ") >= 200
 	})
 	s.wire.bend(status(500))
 	edgeAgain(s, func() {})
@@ -138,7 +141,7 @@ func diskIsThere(s *scene) {
 	}
 	s.wire.bend(nil)
 	if found < 100 {
-		s.fault("of 600 drawings an edge that was killed finds %d on its disk", found)
+		s.fault("a killed edge finds %d of 600 icons in its disk tier", found)
 	}
 }
 
@@ -151,7 +154,7 @@ func diskDamaged(s *scene) func() {
 	return edgeAgain(s, func() { damage(s, s.disk, 997) })
 }
 
-// damage changes a byte in so many of every file below a folder.
+// damage changes every so many bytes of each file below a folder.
 func damage(s *scene, folder string, every int) {
 	files := 0
 	err := filepath.Walk(folder, func(path string, info os.FileInfo, err error) error {
@@ -173,14 +176,14 @@ func damage(s *scene, folder string, every int) {
 	}
 }
 
-// small is a file system of so many KiB.
+// small mounts a file system of a number of KiB, and returns its folder.
 func (s *scene) small(kib int) string {
 	dir := filepath.Join(s.t.TempDir(), "small")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", kib)); err != nil {
-		s.t.Skipf("SKIPPED: a small file system can't be mounted here: %v", err)
+		s.t.Skipf("SKIPPED: mounting a small file system: %v", err)
 	}
 	s.t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	return dir
@@ -190,11 +193,11 @@ func edgeOnFullDisk(s *scene) {
 	s.args = []string{"--cache-dir", filepath.Join(s.small(256), "cache"), "--cache-bytes", "1048576", "--listen", harness.FreeAddress(s.t)}
 }
 
-// nothingMore is a fault that lasts from the setup on.
+// nothingMore is the bend of a fault that begins with the setup.
 func nothingMore(s *scene) func() {
 	l := newLoad(s)
 	defer l.end()
-	for i := range 600 { // memory overflows onto the disk, which has no room
+	for i := range 600 { // memory overflows to the disk, which is full
 		if a := l.ask(ofCold, pathOf("cold", i)); !a.right {
 			s.load.tally.add(a)
 		}
@@ -202,17 +205,18 @@ func nothingMore(s *scene) func() {
 	return func() {}
 }
 
-// fewDescriptors gives the edge room for some connections only.
+// fewDescriptors limits the edge to few connections.
 func fewDescriptors(s *scene) { s.descriptors = 160 }
 
-// limited is a command that may have so many files open.
+// limited returns a command that may open only so many files.
 func limited(cmd *exec.Cmd, descriptors int) *exec.Cmd {
 	cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, descriptors), cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	return cmd
 }
 
-// descriptorsTaken opens more connections than the edge may, and sends nothing on them.
+// descriptorsTaken opens more connections than the edge has descriptors for, and sends nothing on
+// them.
 func descriptorsTaken(s *scene) func() {
 	var idle []net.Conn
 	for range 2 * s.descriptors {
@@ -227,7 +231,7 @@ func descriptorsTaken(s *scene) func() {
 	}
 }
 
-// storeGone takes the store away, and then the origin that had it.
+// storeGone takes the store away, and then its origin.
 func storeGone(away func(s *scene) (back func())) func(s *scene) func() {
 	return func(s *scene) func() {
 		back := away(s)
@@ -236,7 +240,7 @@ func storeGone(away func(s *scene) (back func())) func(s *scene) func() {
 		defer l.end()
 		for range 20 {
 			if a := l.ask(ofCold, s.coldPath()); !a.right {
-				s.fault("with the store gone a cold path is %d %v", a.status, a.err)
+				s.fault("without the store an uncached path is %d %v", a.status, a.err)
 			}
 		}
 		s.own.kill()
@@ -252,7 +256,8 @@ func folderGone(s *scene) func() {
 	return func() { os.Rename(s.store+".away", s.store) }
 }
 
-// s3Store publishes to an S3 service, and gives the scene an origin that reaches it by a wire of its own.
+// s3Store publishes to an S3 service, and starts an origin that reaches it through a wire of its
+// own.
 func s3Store(s *scene) {
 	address := storetest.S3(s.t)
 	harness.Must(s.t, s.world.home, "publish", "--store", address, s.world.sources)
@@ -280,12 +285,13 @@ func originOnFullDisk(s *scene) {
 	s.originOver("dir:"+s.store, filepath.Join(mirror, "mirror"))
 }
 
-// releaseTooLarge publishes what the mirror has no room for: the origin stays on the release that it has, until there is room.
+// releaseTooLarge publishes a release that is too large for the mirror: the origin keeps its
+// release until there is room.
 func releaseTooLarge(s *scene) func() {
 	dir := filepath.Join(s.t.TempDir(), "sources")
 	writeLibrary(s.t, dir, "9v9z")
 	noise := rand.New(rand.NewPCG(1, 2))
-	for i := range 40 { // they do not compress well
+	for i := range 40 { // bodies that do not compress well
 		var path strings.Builder
 		for range 20_000 {
 			fmt.Fprintf(&path, "h%dv%d", noise.IntN(1e6), noise.IntN(1e6))
@@ -302,7 +308,7 @@ func releaseTooLarge(s *scene) func() {
 	}
 }
 
-// releaseSwitched publishes another drawing under each name.
+// releaseSwitched publishes another SVG under each name.
 func releaseSwitched(s *scene) func() {
 	dir := filepath.Join(s.t.TempDir(), "sources")
 	writeLibrary(s.t, dir, "9v9z")
@@ -311,21 +317,22 @@ func releaseSwitched(s *scene) func() {
 	return func() {}
 }
 
-// published is the truth of a release before it is published where the scene would see it.
+// published returns the truth of a release before it is published to the scene's origin.
 func (s *scene) published(sources string) *truth {
 	store := "dir:" + filepath.Join(s.t.TempDir(), "beside")
 	harness.Must(s.t, s.world.home, "publish", "--store", store, sources)
 	return newTruth(s.world.start(s.t, store, filepath.Join(s.t.TempDir(), "mirror")).Address("public"))
 }
 
-// onlyNew: what the switch of a release may take is over; from then on not one answer is old.
+// onlyNew checks that after the time that the switch of a release may take, every response is of
+// the new release.
 func onlyNew(s *scene) {
 	both := *s.truths.Load()
 	l := newLoad(s)
 	defer l.end()
 	s.truths.Store(&[]*truth{both[1]})
 	for _, path := range s.warmPaths() {
-		harness.Eventually(s.t, "the new release is shown", func() bool { return l.ask(ofWarm, path).right })
+		harness.Eventually(s.t, "the new release is served", func() bool { return l.ask(ofWarm, path).right })
 	}
 	for _, path := range s.warmPaths() {
 		if a := l.ask(ofWarm, path); !a.right {

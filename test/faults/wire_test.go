@@ -19,18 +19,19 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A wire lies between the proxy under test and a real origin. It passes requests on, until a fault answers them instead.
+// A wire lies between the tested proxy and a real origin. It passes requests on, unless a fault
+// answers them.
 type wire struct {
 	t       *testing.T
-	origin  string // HOST:PORT; empty: only what the wire makes itself
+	origin  string // HOST:PORT; empty: the wire serves only the paths of madeUp
 	address string
-	ended   chan struct{} // with the test: what hangs may end
+	ended   chan struct{} // closed when the test ends, so that faults that hang can end
 
 	mu     sync.Mutex
 	server *http.Server
 	conns  map[net.Conn]struct{}
 	fault  fault
-	asked  map[string]int // by path, however they were answered
+	asked  map[string]int // by path, whatever the response
 }
 
 // A fault answers a request in its own way.
@@ -44,10 +45,10 @@ func newWire(t *testing.T, origin string) *wire {
 	return w
 }
 
-// listen begins to take connections, or takes them again after a cut.
+// listen begins to accept connections, also after a cut.
 func (w *wire) listen() {
 	var ln net.Listener
-	for tries := 0; ; tries++ { // the kernel may take a moment to give a port back
+	for tries := 0; ; tries++ { // the kernel may need a moment to release the port
 		var err error
 		if ln, err = net.Listen("tcp", w.address); err == nil {
 			break
@@ -66,7 +67,8 @@ func (w *wire) listen() {
 	go server.Serve(ln)
 }
 
-// note keeps all connections that are open, those that a fault has taken over too: their end is for the fault or for cut.
+// note tracks all open connections, including those that a fault has taken over. The fault or cut
+// closes them.
 func (w *wire) note(c net.Conn, state http.ConnState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,14 +102,14 @@ func reset(c net.Conn) {
 	c.Close()
 }
 
-// bend makes a fault answer from now on; nil: none.
+// bend makes a fault answer all further requests; nil ends it.
 func (w *wire) bend(f fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fault = f
 }
 
-// count is how often a path was asked for.
+// count returns the number of requests for a path.
 func (w *wire) count(path string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,11 +127,11 @@ func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	f(w, rw, r)
 }
 
-// pass answers as the origin does.
+// pass answers with the origin's response.
 func (w *wire) pass(rw http.ResponseWriter, r *http.Request) {
 	a, ok := w.fetch(r)
 	if !ok {
-		panic(http.ErrAbortHandler) // the origin is gone: so is the connection
+		panic(http.ErrAbortHandler) // the origin is gone, so the connection goes too
 	}
 	for name, lines := range a.header {
 		rw.Header()[name] = lines
@@ -138,14 +140,14 @@ func (w *wire) pass(rw http.ResponseWriter, r *http.Request) {
 	rw.Write(a.body)
 }
 
-// A whole is an answer of the origin.
+// A whole is a complete response of the origin.
 type whole struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// fetch gets the origin's answer to a request.
+// fetch returns the origin's response to a request.
 func (w *wire) fetch(r *http.Request) (*whole, bool) {
 	if made := madeUp(r.URL.Path); made != nil {
 		return &whole{200, http.Header{"Content-Type": {"application/octet-stream"}, "Cache-Control": {"public, max-age=600"}}, made}, true
@@ -164,10 +166,10 @@ func (w *wire) fetch(r *http.Request) (*whole, bool) {
 	return &whole{resp.StatusCode, resp.Header, body}, err == nil
 }
 
-// straight asks for what it is told to, and nothing else.
+// straight is a transport that does not change requests.
 var straight = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
 
-// lives are the Cache-Controls of packs whose drawings are to be stale; the others' are the origin's.
+// lives holds the Cache-Control of packs whose icons become stale. Other packs have the origin's.
 var lives = map[string]string{
 	"stale": "public, max-age=1, stale-while-revalidate=600, stale-if-error=600",
 	"spare": "public, max-age=1, stale-if-error=600",
@@ -178,7 +180,8 @@ func pack(path string) string {
 	return name
 }
 
-// madeUp are the bytes of a path that no origin of ours has, and a proxy therefore forwards as it came: few, or too many to be held whole.
+// madeUp returns the body of a path that iconedge's origins do not have, and that a proxy therefore
+// forwards unchanged: a short body, or one that is too long to be held whole.
 func madeUp(path string) []byte {
 	length := map[string]int{"file": 2 << 10, "big": 400 << 10}[pack(path)]
 	if length == 0 {
@@ -189,7 +192,8 @@ func madeUp(path string) []byte {
 	return body
 }
 
-// raw makes a fault of what is done to the connection of a request, whose answer the origin has made.
+// raw returns a fault that writes to the connection of a request itself, given the origin's
+// response.
 func raw(do func(w *wire, c net.Conn, a *whole)) fault {
 	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
 		a, ok := w.fetch(r)
@@ -204,7 +208,7 @@ func raw(do func(w *wire, c net.Conn, a *whole)) fault {
 	}
 }
 
-// head is the beginning of a's message, with a Content-Length of one's own.
+// head returns the head of a's message with another Content-Length.
 func (a *whole) head(length int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", a.status, http.StatusText(a.status), length)
@@ -213,7 +217,7 @@ func (a *whole) head(length int) []byte {
 	return b.Bytes()
 }
 
-// status is a fault that answers everything with a status, and a body of its own.
+// status returns a fault that answers everything with a status and a body of its own.
 func status(code int, field ...string) fault {
 	return func(_ *wire, rw http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(field); i += 2 {
@@ -226,9 +230,9 @@ func status(code int, field ...string) fault {
 }
 
 var (
-	// saysNothing takes a request and says nothing, also when the fault is over.
+	// saysNothing reads a request and never answers it, even after the fault has ended.
 	saysNothing = raw(func(*wire, net.Conn, *whole) {})
-	// drips sends an answer byte by byte, dripsBody the body alone.
+	// drips sends a response byte by byte, dripsBody only the body.
 	drips = raw(func(w *wire, c net.Conn, a *whole) {
 		w.drip(c, append(a.head(len(a.body)), a.body...))
 	})
@@ -241,7 +245,7 @@ var (
 		c.Write(append(a.head(len(a.body)), a.body[:len(a.body)/2]...))
 		reset(c)
 	})
-	// tooLong declares more than it sends, tooShort less.
+	// tooLong declares more bytes than it sends, tooShort fewer.
 	tooLong = raw(func(_ *wire, c net.Conn, a *whole) {
 		c.Write(append(a.head(len(a.body)+100), a.body...))
 		c.Close()
@@ -250,13 +254,13 @@ var (
 		c.Write(append(a.head(max(len(a.body)-10, 0)), a.body...))
 		c.Close()
 	})
-	// garbage answers with what is no HTTP.
+	// garbage answers with bytes that are not HTTP.
 	garbage = raw(func(_ *wire, c net.Conn, _ *whole) {
 		c.Write(bytes.Repeat([]byte{0x16, 3, 1, 0, '\n', 0xff}, 200))
 		c.Close()
 	})
-	// closes ends the connection after each answer, without having said so, as often at once as a moment later: when the next
-	// request may be on its way.
+	// closes closes the connection after each response without announcing it: at once, or a moment
+	// later, when the next request may be on its way.
 	closes = raw(func(_ *wire, c net.Conn, a *whole) {
 		c.Write(append(a.head(len(a.body)), a.body...))
 		<-time.After(rand.N(4*time.Millisecond) * rand.N[time.Duration](2))
@@ -281,7 +285,7 @@ func (w *wire) drip(c net.Conn, text []byte) {
 	}
 }
 
-// slow answers as the origin does, but so much later.
+// slow returns a fault that delays the origin's responses.
 func slow(by time.Duration) fault {
 	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
 		select {
@@ -292,7 +296,7 @@ func slow(by time.Duration) fault {
 	}
 }
 
-// flaps changes between faults and no fault every so often.
+// flaps returns a fault that alternates between faults and none.
 func flaps(every time.Duration, faults ...fault) fault {
 	begun := time.Now()
 	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
@@ -304,7 +308,7 @@ func flaps(every time.Duration, faults ...fault) fault {
 	}
 }
 
-// gate is a fault that holds answers back until it is opened.
+// gate returns a fault that waits until open ends, and then calls another fault.
 func gate(open context.Context, then fault) fault {
 	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
 		<-open.Done()

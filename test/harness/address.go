@@ -6,8 +6,8 @@ import (
 	"github.com/iconedge/iconedge/test/listening"
 )
 
-// FreeAddress returns a loopback address that nothing listens on, for a program that does not report
-// which port the kernel gave it, or whose address must survive a restart.
+// FreeAddress returns a loopback address that nothing listens on, for a program that does not
+// report which port the kernel gave it, or whose address must survive a restart.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	addresses, err := listening.FreeAddresses(1)

@@ -34,7 +34,7 @@ func ReadJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// writePage writes figures and the page that is made from them.
+// WritePage writes figures as JSON, and the page that is made from them.
 func WritePage(t *testing.T, figuresPath string, figures any, pagePath string, page []byte) {
 	t.Helper()
 	text, err := json.MarshalIndent(figures, "", "\t")

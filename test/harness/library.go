@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// library writes a small folder of SVGs; drawing is the one of demo/arrow.
-func Library(t *testing.T, drawing string) string {
+// Library writes a small folder of SVGs; d is the path data of demo/arrow.
+func Library(t *testing.T, d string) string {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -20,12 +20,12 @@ func Library(t *testing.T, drawing string) string {
 		}
 	}
 	write("demo/pack.json", `{"name":"Demo","license":{"title":"MIT License","spdx":"MIT","url":"https://example.org/license"},"author":{"name":"Somebody"}}`)
-	write("demo/arrow.svg", `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="`+drawing+`"/></svg>`)
+	write("demo/arrow.svg", `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="`+d+`"/></svg>`)
 	write("demo/dot.svg", `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><circle cx="12" cy="12" r="6"/></svg>`)
 	return dir
 }
 
-// textFile writes a file of the test's.
+// TextFile writes text to a temporary file of the test.
 func TextFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "file")

@@ -6,42 +6,42 @@ import (
 	"sync"
 )
 
-// logBuffer keeps what a process logs, and wakes those who wait for a line.
-type logBuffer struct {
+// A Log stores the output of a process. Goroutines can wait for a line.
+type Log struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
 	text   bytes.Buffer
 	closed bool
 }
 
-func NewLog() *logBuffer {
-	b := &logBuffer{}
+func NewLog() *Log {
+	b := &Log{}
 	b.cond = sync.NewCond(&b.mu)
 	return b
 }
 
-func (b *logBuffer) Write(p []byte) (int, error) {
+func (b *Log) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.cond.Broadcast()
 	return b.text.Write(p)
 }
 
-func (b *logBuffer) Close() {
+func (b *Log) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
 	b.cond.Broadcast()
 }
 
-func (b *logBuffer) String() string {
+func (b *Log) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
 }
 
-// wait returns the first match of line, or nil when the process has ended without one.
-func (b *logBuffer) Wait(line *regexp.Regexp) []string {
+// Wait returns the first match of line, or nil if the process has ended without one.
+func (b *Log) Wait(line *regexp.Regexp) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {

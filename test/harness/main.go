@@ -18,7 +18,7 @@ import (
 // asProgram is the environment variable that makes the test binary of MainOf act as the program.
 const asProgram = "ICONEDGE_TEST_AS_PROGRAM"
 
-// built is the program under test. find builds it when the first test wants it.
+// built is the program under test. executable builds it when the first test needs it.
 var built struct {
 	once sync.Once
 	path string
@@ -58,7 +58,7 @@ func executable(t *testing.T) string {
 	return built.path
 }
 
-// build builds the program into a temporary folder, unless the operator names one.
+// build builds the program into a temporary folder, unless ICONEDGE names one.
 func build() (path string, err error) {
 	if path := os.Getenv("ICONEDGE"); path != "" {
 		return exec.LookPath(path)

@@ -12,16 +12,17 @@ import (
 	"text/template"
 )
 
-// A peer is another caching reverse proxy, as Debian packages it.
+// A Peer is another caching reverse proxy, as Debian packages it.
 type Peer struct {
 	Name    string
 	Program string
-	Version string // argument that prints it
-	Configs string // pattern of the templates of its configuration, from the folder of the test
-	Args    string // template
+	Version string // argument that prints the version
+	Configs string // pattern of the configuration's templates, relative to the test's folder
+	Args    string // template of the arguments
 }
 
-// installed is where the program is; empty: nowhere. It looks where Debian puts servers as well: /usr/sbin is not on everybody's path.
+// Installed returns the path of the program, or nothing. It looks in PATH and in /usr/sbin, where
+// Debian puts servers.
 func (p Peer) Installed() string {
 	for _, name := range []string{p.Program, "/usr/sbin/" + p.Program} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -36,21 +37,21 @@ func (p Peer) VersionOf(t *testing.T, path string) string {
 	out, err := exec.Command(path, p.Version).CombinedOutput()
 	version := regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(out))
 	if version == "" {
-		t.Fatalf("asking %s for its version: %v\n%s", path, err, out)
+		t.Fatalf("reading the version of %s: %v\n%s", path, err, out)
 	}
 	return version
 }
 
-// A setting is what the configurations of peers are filled with.
+// A setting fills the templates of a peer.
 type setting struct {
-	Dir                string // theirs alone
-	Listen, Port       string // 127.0.0.1:PORT
-	Origin, OriginPort string // the same of the suite's server
-	Modules            string // of httpd
-	Root               bool   // some programs ask root for the user to become
+	Dir                string // a folder of the peer's own
+	Listen, Port       string // Listen is 127.0.0.1:PORT
+	Origin, OriginPort string // the same for the origin
+	Modules            string // folder of httpd's modules
+	Root               bool   // the test runs as root: some programs must then be given a user
 }
 
-// start runs the peer in front of origin and returns where it answers.
+// Start runs the peer in front of origin and returns its address.
 func (p Peer) Start(t *testing.T, path, origin string) string {
 	t.Helper()
 	listen := FreeAddress(t)
@@ -72,7 +73,7 @@ func (p Peer) Start(t *testing.T, path, origin string) string {
 	}
 	log := StartOther(t, exec.CommandContext(t.Context(), path, strings.Fields(fill(t, p.Args, s))...))
 	Eventually(t, p.Name+" answers", func() bool {
-		resp, err := http.Get("http://" + listen + "/state/none") // the suite's server knows of none: 404
+		resp, err := http.Get("http://" + listen + "/state/none") // the origin answers 404
 		if err != nil {
 			return false
 		}
@@ -95,12 +96,13 @@ func fill(t *testing.T, text string, s setting) string {
 		err = layout.Execute(&b, s)
 	}
 	if err != nil {
-		t.Fatalf("filling a configuration: %v", err)
+		t.Fatalf("writing a configuration: %v", err)
 	}
 	return b.String()
 }
 
-// openDir is a folder, with one for the cache in it, that a program may write which gives up root's rights: t.TempDir is closed to it.
+// openDir returns a folder, with a folder "cache" in it, that a program can write to after it has
+// given up root's rights; it can't enter the folders of t.TempDir.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "conformance")
@@ -120,5 +122,6 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// withPeers is the variable by which `make conformance` asks for the other caches to be measured, and for the figures to be written.
+// WithPeers is the environment variable with which `make conformance` and `make faults` measure
+// other caches too, and write the figures.
 const WithPeers = "ICONEDGE_PEERS"

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// program is an iconedge process to be started: its data and home folders are the test's.
+// Program returns the command of an iconedge process. Its data and home folders belong to the test.
 func Program(t *testing.T, home string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(executable(t), args...)
@@ -21,7 +21,7 @@ func Program(t *testing.T, home string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// call runs a command to its end.
+// Call runs a command to its end.
 func Call(t *testing.T, home string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -40,7 +40,7 @@ func asExit(err error, exit **exec.ExitError) bool {
 	return ok
 }
 
-// must runs a command that has to succeed and returns its stdout.
+// Must runs a command that has to succeed, and returns its stdout.
 func Must(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	stdout, stderr, status := Call(t, home, args...)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// get asks for path and returns status, header and body.
+// Get sends a GET request for path, and returns the response and its body.
 func Get(t *testing.T, address, path string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
@@ -32,19 +32,20 @@ func Get(t *testing.T, address, path string, header ...string) (*http.Response, 
 	return resp, string(body)
 }
 
-// longest is what a test waits for that a program does unless it is broken: a busy machine stands still for many seconds.
+// Longest is the time limit for anything that a working program does: a busy machine may stall for
+// many seconds.
 const Longest = 3 * time.Minute
 
-// eventually asks again until the answer is as wanted: what the contract allows some seconds for.
+// Eventually waits until is returns true, and fails the test if that never happens.
 func Eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	if !Comes(is) {
+	if !WaitFor(is) {
 		t.Fatalf("never: %s", what)
 	}
 }
 
-// comes waits until it is so, and reports whether it ever was.
-func Comes(is func() bool) bool {
+// WaitFor waits until is returns true, and reports whether it did within Longest.
+func WaitFor(is func() bool) bool {
 	for late := time.After(Longest); ; {
 		if is() {
 			return true
@@ -57,7 +58,7 @@ func Comes(is func() bool) bool {
 	}
 }
 
-// metrics are what the admin listener tells.
+// Metrics returns the metrics page of the admin listener.
 func (s *Server) Metrics(t *testing.T) string {
 	t.Helper()
 	resp, err := http.Get("http://" + s.Address("admin") + "/metrics")
@@ -72,7 +73,7 @@ func (s *Server) Metrics(t *testing.T) string {
 	return string(b)
 }
 
-// sum adds the values of the metrics whose lines begin so.
+// Sum adds the values of the metrics whose lines begin with a match of line.
 func Sum(metrics, line string) (n int) {
 	for _, m := range regexp.MustCompile(`(?m)^`+line+`(\S+)$`).FindAllStringSubmatch(metrics, -1) {
 		v, _ := strconv.ParseFloat(strings.TrimSpace(m[1]), 64)

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A server is a long-running iconedge process, stopped when the test ends.
+// A Server is a long-running iconedge process. It ends with the test.
 type Server struct {
 	t    *testing.T
 	Cmd  *exec.Cmd
-	Log  *logBuffer
+	Log  *Log
 	Done chan struct{}
 }
 
@@ -24,7 +24,7 @@ func Start(t *testing.T, home string, args ...string) *Server {
 	return StartCommand(t, Program(t, home, args...))
 }
 
-// startCommand starts what program made.
+// StartCommand starts a command that Program has made.
 func StartCommand(t *testing.T, cmd *exec.Cmd) *Server {
 	t.Helper()
 	s := &Server{t: t, Cmd: cmd, Log: NewLog(), Done: make(chan struct{})}
@@ -47,7 +47,7 @@ func StartCommand(t *testing.T, cmd *exec.Cmd) *Server {
 	return s
 }
 
-// stop sends SIGTERM and returns the exit status.
+// Stop sends SIGTERM and returns the exit status.
 func (s *Server) Stop() int {
 	s.t.Helper()
 	if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -57,18 +57,18 @@ func (s *Server) Stop() int {
 	return s.Cmd.ProcessState.ExitCode()
 }
 
-// address is where the listener for public or admin listens, as the process logs it.
+// Address returns the address of a listener, such as public or admin, as the process logs it.
 func (s *Server) Address(use string) string {
 	s.t.Helper()
 	line := regexp.MustCompile(`msg=listening address=(\S+) for=` + use + `\b`)
 	m := s.Log.Wait(line)
 	if m == nil {
-		s.t.Fatalf("it never said where it listens for %s:\n%s", use, s.Log)
+		s.t.Fatalf("it logged no address for %s:\n%s", use, s.Log)
 	}
 	return m[1]
 }
 
-// ready waits until /readyz of the admin listener says 200.
+// Ready waits until /readyz of the admin listener answers 200.
 func (s *Server) Ready() *Server {
 	s.t.Helper()
 	admin := "http://" + s.Address("admin") + "/readyz"
@@ -92,7 +92,7 @@ func (s *Server) Ready() *Server {
 	}
 }
 
-// hangUp sends SIGHUP, as a terminal does that is closed, and an operator after a change of a file.
+// HangUp sends SIGHUP, as a closed terminal does, or an operator who has changed a file.
 func (s *Server) HangUp() {
 	s.t.Helper()
 	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// npm is the folder of a package that tools/package.json pins; `make test` installs them.
+// NPM returns the folder of a package that tools/package.json pins; `make test` installs them.
 func NPM(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "tools", "node_modules", name))
@@ -22,7 +22,7 @@ func NPM(t *testing.T, name string) string {
 	return dir
 }
 
-// missing skips a test whose tool can't be had here, loudly; in CI that is a failure.
+// Missing skips a test whose tool is not installed; in CI it fails the test.
 func Missing(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -31,8 +31,9 @@ func Missing(t *testing.T, format string, args ...any) {
 	t.Skipf("SKIPPED: "+format, args...)
 }
 
-// startOther starts a server that is not ours, to be told to stop when the test ends, and returns what it prints.
-func StartOther(t *testing.T, cmd *exec.Cmd) *logBuffer {
+// StartOther starts a server other than iconedge, stops it when the test ends, and returns its
+// output.
+func StartOther(t *testing.T, cmd *exec.Cmd) *Log {
 	t.Helper()
 	log, done := NewLog(), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
@@ -46,6 +47,6 @@ func StartOther(t *testing.T, cmd *exec.Cmd) *logBuffer {
 		close(done)
 		log.Close()
 	}()
-	t.Cleanup(func() { <-done }) // t.Context() has ended by then
+	t.Cleanup(func() { <-done }) // t.Context() has ended before the cleanup
 	return log
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// An expression is one that a person or an alert wants the answer of.
+// An expression is a query that a person or an alert uses.
 type expression struct {
 	name, expr string
-	labels     []string // that its reader wants of the result
-	shown      bool     // by a panel, which would stand empty without an answer
+	labels     []string // labels that the reader needs in the result
+	shown      bool     // in a panel, which would be empty without a result
 }
 
-// expressions are all that stand in dashboards, rules and runbooks.
+// expressions returns all expressions of dashboards, rules and runbooks.
 func expressions(t *testing.T) []expression {
 	t.Helper()
 	var all []expression
@@ -51,7 +51,7 @@ func expressions(t *testing.T) []expression {
 	return all
 }
 
-// each reads all files of a pattern.
+// each reads all files that match a pattern.
 func each(t *testing.T, pattern string, with func(name string, text []byte) error) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -74,11 +74,11 @@ var (
 	inLegend  = regexp.MustCompile(`{{(\w+)}}`)
 	inAlert   = regexp.MustCompile(`\$labels\.(\w+)`)
 	ofLabel   = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
-	// inPlace puts what Grafana would: all regions, all nodes, and a minute for rates.
+	// inPlace replaces Grafana's variables: all regions, all nodes, and a minute for rates.
 	inPlace = strings.NewReplacer("$__rate_interval", "1m", "$region", ".*", "$instance", ".*")
 )
 
-// named are what a pattern finds names of.
+// named returns the names that a pattern finds.
 func named(pattern *regexp.Regexp, text string) []string {
 	var all []string
 	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
@@ -87,7 +87,7 @@ func named(pattern *regexp.Regexp, text string) []string {
 	return all
 }
 
-// A boardFile is what of a dashboard is looked at here.
+// A boardFile holds the part of a dashboard that these tests read.
 type boardFile struct {
 	Panels []struct {
 		Title, Type string
@@ -112,7 +112,8 @@ func (b boardFile) expressions(file string) []expression {
 	for _, p := range b.Panels {
 		for i, q := range p.Targets {
 			labels := named(inLegend, q.LegendFormat)
-			for _, o := range p.FieldConfig.Overrides { // a table's columns are labels of its first query, and values
+			// the columns of a table are labels of its first query, and values
+			for _, o := range p.FieldConfig.Overrides {
 				if column := o.Matcher.Options; i == 0 && !strings.HasPrefix(column, "Value") {
 					labels = append(labels, column)
 				}
@@ -131,7 +132,7 @@ func (b boardFile) expressions(file string) []expression {
 	return all
 }
 
-// A rulesFile is what of a file of rules is looked at here.
+// A rulesFile holds the part of a rules file that these tests read.
 type rulesFile struct {
 	Groups []struct {
 		Rules []struct {
@@ -151,7 +152,8 @@ func (f rulesFile) expressions() []expression {
 	return all
 }
 
-// uses asks tools/promql which metrics and labels expressions name. It is built here, from a module of its own.
+// uses lists the metrics and labels in each expression, by tools/promql, which it builds from a
+// module of its own.
 func uses(t *testing.T, all []expression) []usesAnswer {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "promql")
@@ -180,7 +182,7 @@ func uses(t *testing.T, all []expression) []usesAnswer {
 		err = json.Unmarshal(out, &answers)
 	}
 	if err != nil || len(answers) != len(all) {
-		t.Fatalf("%d answers to %d questions: %v", len(answers), len(all), err)
+		t.Fatalf("%d answers for %d expressions: %v", len(answers), len(all), err)
 	}
 	return answers
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A watchedFleet is an origin, a shield and two edges in two regions, which share a Redis: all that a fleet has, once.
+// A watchedFleet is an origin, a shield and two edges in two regions, which share a Redis.
 type watchedFleet struct {
 	t             *testing.T
 	home          string
@@ -29,11 +29,11 @@ type watchedFleet struct {
 	origin        *harness.Server
 	shield, eu    *harness.Server
 	us            *harness.Server
-	client        *http.Client // from 127.0.0.1
-	denied        *http.Client // from an address on the deny list
+	client        *http.Client // its address is 127.0.0.1
+	denied        *http.Client // its address is on the deny list
 }
 
-// startWatchedFleet starts one; the flags are those that make a metric appear.
+// startWatchedFleet starts a fleet with the flags that some metrics need to appear.
 func startWatchedFleet(t *testing.T) *watchedFleet {
 	t.Helper()
 	f := &watchedFleet{t: t, home: t.TempDir(), redis: fleettest.Start(t), originAddress: harness.FreeAddress(t)}
@@ -58,13 +58,13 @@ func startWatchedFleet(t *testing.T) *watchedFleet {
 	return f
 }
 
-// clientFrom is one with an address of its own on loopback, that trusts every certificate.
+// clientFrom returns a client with its own loopback address. It trusts every certificate.
 func clientFrom(address string) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 }
 
-// startTraffic has users until the test ends.
+// startTraffic simulates users until the test ends.
 func (f *watchedFleet) startTraffic() {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	var under sync.WaitGroup
@@ -75,8 +75,8 @@ func (f *watchedFleet) startTraffic() {
 	})
 }
 
-// traffic asks for what users ask for until ctx ends: hits and misses, names that there are not, more searches than are allowed. What
-// comes back is not judged: that is for others.
+// traffic sends users' requests until ctx ends: hits and misses, unknown names, and more searches
+// than the limit allows. It ignores the responses.
 func (f *watchedFleet) traffic(ctx context.Context) {
 	var round sync.WaitGroup
 	for n := 0; ctx.Err() == nil; n++ {
@@ -92,7 +92,7 @@ func (f *watchedFleet) traffic(ctx context.Context) {
 	}
 }
 
-// visit sends one request and reads its answer away.
+// visit sends one request and reads its response.
 func visit(ctx context.Context, client *http.Client, url string) {
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func visit(ctx context.Context, client *http.Client, url string) {
 	drain(client.Do(req))
 }
 
-// verify asks about a licence token, an answer that is never kept.
+// verify sends a request about a licence token, whose response is never cached.
 func (f *watchedFleet) verify(ctx context.Context) {
 	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+f.us.Address("public")+"/api/v1/auth/verify", strings.NewReader(`{"token":"x"}`))
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *watchedFleet) verify(ctx context.Context) {
 	drain(f.client.Do(req))
 }
 
-// drain reads an answer away, if there is one.
+// drain reads and closes a response, if there is one.
 func drain(resp *http.Response, err error) {
 	if err == nil {
 		io.Copy(io.Discard, resp.Body)
@@ -119,7 +119,7 @@ func drain(resp *http.Response, err error) {
 	}
 }
 
-// purge tells an edge to forget a drawing.
+// purge makes an edge purge an icon.
 func (f *watchedFleet) purge(edge *harness.Server) {
 	f.t.Helper()
 	resp, err := http.Post("http://"+edge.Address("admin")+"/purge", "application/json", strings.NewReader(`{"urls":["/demo/dot.svg"]}`))
@@ -132,7 +132,7 @@ func (f *watchedFleet) purge(edge *harness.Server) {
 	}
 }
 
-// publish makes a new release.
-func (f *watchedFleet) publish(drawing string) {
-	harness.Must(f.t, f.home, "publish", harness.Library(f.t, drawing))
+// publish publishes a new release, with d as the path data of an icon.
+func (f *watchedFleet) publish(d string) {
+	harness.Must(f.t, f.home, "publish", harness.Library(f.t, d))
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A metricsPage is where a node tells its metrics.
+// A metricsPage is the admin listener of a node.
 type metricsPage struct{ title, address string }
 
-// metricsPages are those of an edge and an origin that have had some traffic.
+// metricsPages starts an edge and an origin, sends requests to them, and returns their pages.
 func metricsPages(t *testing.T) []metricsPage {
 	t.Helper()
 	home := t.TempDir()
@@ -33,7 +33,8 @@ func metricsPages(t *testing.T) []metricsPage {
 		harness.Get(t, edge.Address("public"), "/demo/arrow.svg")
 		harness.Get(t, edge.Address("public"), "/api/v1/search?q=dot")
 	}
-	harness.Eventually(t, "the requests are counted", func() bool { // which is after they are answered
+	// a node counts a request after its response
+	harness.Eventually(t, "the nodes have counted the requests", func() bool {
 		return harness.Sum(edge.Metrics(t), `iconedge_edge_requests_total{.*} `) >= 4 && harness.Sum(origin.Metrics(t), `iconedge_origin_requests_total{.*route="search".*} `) >= 1
 	})
 	return []metricsPage{{"An edge", edge.Address("admin")}, {"An origin", origin.Address("admin")}}
@@ -42,20 +43,20 @@ func metricsPages(t *testing.T) []metricsPage {
 // TestMetricsDocs: docs/metrics.md lists every metric that a node exports after some traffic.
 func TestMetricsDocs(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Metrics\n\nWhat `GET /metrics` on the admin listeners exports, beside the Go runtime's and the process's own (`go_…`, `process_…`).\n" +
-		"Histograms have classic buckets and, for a Prometheus that asks for them (`native-histograms`), native ones.\n" +
-		"Dashboards over them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](runbooks/README.md) says what to do about each.\n" +
-		"This page is made from running nodes (`make golden`).\n")
+	b.WriteString("# Metrics\n\n`GET /metrics` on the admin listeners exports these metrics, besides those of the Go runtime and the process (`go_…`, `process_…`).\n" +
+		"Histograms have classic buckets and, if Prometheus requests them (`native-histograms`), native ones.\n" +
+		"Dashboards of them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](runbooks/README.md) say how to handle each alert.\n" +
+		"`make golden` writes this page from running nodes.\n")
 	for _, page := range metricsPages(t) {
 		_, text := harness.Get(t, page.address, "/metrics", "Accept", "text/plain")
-		b.WriteString("\n## " + page.title + "\n\n| metric | type | labels | is |\n|---|---|---|---|\n" + metricsTable(text))
+		b.WriteString("\n## " + page.title + "\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n" + metricsTable(text))
 	}
 	harness.Golden(t, filepath.Join("..", "..", "docs", "metrics.md"), []byte(b.String()))
 }
 
 var labelName = regexp.MustCompile(`(\w+)="`)
 
-// metricsTable makes a row of each metric of ours in a page of metrics.
+// metricsTable makes a row for each of iconedge's metrics in a page of metrics.
 func metricsTable(page string) string {
 	var b strings.Builder
 	for family := range strings.SplitSeq(page, "# HELP ") {
@@ -67,7 +68,7 @@ func metricsTable(page string) string {
 		kind, samples, _ := strings.Cut(samples, "\n")
 		labels := map[string]bool{}
 		for _, l := range labelName.FindAllStringSubmatch(samples, -1) {
-			if l[1] != "le" { // a histogram's own
+			if l[1] != "le" { // the label of a histogram's buckets
 				labels["`"+l[1]+"`"] = true
 			}
 		}
@@ -77,11 +78,11 @@ func metricsTable(page string) string {
 	return b.String()
 }
 
-// Names and helps are as Prometheus' own linter wants them.
+// TestMetricsLint: names and help texts pass Prometheus' own linter.
 func TestMetricsLint(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		harness.Missing(t, "promtool (Debian package prometheus)")
+		harness.Missing(t, "promtool is not installed (Debian package prometheus)")
 	}
 	for _, page := range metricsPages(t) {
 		_, text := harness.Get(t, page.address, "/metrics", "Accept", "text/plain")
@@ -93,7 +94,8 @@ func TestMetricsLint(t *testing.T) {
 	}
 }
 
-// Every histogram has buckets of both kinds, where a Prometheus asks for both.
+// TestMetricsHaveBothKindsOfBuckets: every histogram has buckets of both kinds if Prometheus
+// requests both.
 func TestMetricsHaveBothKindsOfBuckets(t *testing.T) {
 	seen := 0
 	for _, page := range metricsPages(t) {

@@ -16,7 +16,7 @@ import (
 // A watcher is a running Prometheus.
 type watcher struct{ address string }
 
-// A queryAnswer is what of Prometheus' answers is looked at here.
+// A queryAnswer holds the part of Prometheus' responses that these tests read.
 type queryAnswer struct {
 	Error string
 	Data  struct {
@@ -27,7 +27,8 @@ type queryAnswer struct {
 	}
 }
 
-// startPrometheus has one look at a fleet, with our rules.
+// startPrometheus starts a Prometheus with our rules that scrapes a fleet, and waits until it has
+// scraped every node.
 func startPrometheus(t *testing.T, f *watchedFleet) *watcher {
 	t.Helper()
 	w := &watcher{harness.FreeAddress(t)}
@@ -36,8 +37,9 @@ func startPrometheus(t *testing.T, f *watchedFleet) *watcher {
 	return w
 }
 
-// goodAndBad is what a fleet goes through while there is traffic, each part of it until it can be seen: all outcomes of a good day; the
-// origin dies, which somebody is woken for, and comes back; a purge, a new release; Redis is lost with all that it had.
+// goodAndBad plays a fleet's good and bad times under traffic, and waits for each part until
+// Prometheus sees it: all outcomes of a good day; the origin fails, which pages an operator, and
+// recovers; a purge and a new release; Redis fails and loses its data.
 func goodAndBad(t *testing.T, f *watchedFleet, w *watcher) {
 	t.Helper()
 	w.eventually(t, `count(count by (outcome) (iconedge_edge_requests_total{outcome=~"hit|stale|miss|collapsed|passed|refused|limited|denied"})) == 8`)
@@ -58,7 +60,8 @@ func goodAndBad(t *testing.T, f *watchedFleet, w *watcher) {
 	w.eventually(t, `min(iconedge_edge_redis_up) == 1`)
 }
 
-// configuration is that of a Prometheus over the fleet: the jobs and the label that rules and boards go by.
+// configuration writes Prometheus' configuration for the fleet, with the jobs and the label that
+// rules and dashboards use.
 func (f *watchedFleet) configuration() string {
 	rules, err := filepath.Abs(filepath.Join(rulesFolder, "*.rules.yaml"))
 	if err != nil {
@@ -78,7 +81,7 @@ func (f *watchedFleet) configuration() string {
 	return harness.TextFile(f.t, b.String())
 }
 
-// get calls Prometheus' API; while it starts there is no answer.
+// get calls Prometheus' API. It returns an error while Prometheus starts.
 func (w *watcher) get(path string, form url.Values, into any) error {
 	resp, err := http.Get("http://" + w.address + "/api/v1/" + path + "?" + form.Encode())
 	if err != nil {
@@ -96,7 +99,7 @@ func (w *watcher) query(t *testing.T, expr string) (a queryAnswer) {
 	return a
 }
 
-// eventually waits until a condition holds by what Prometheus has seen.
+// eventually waits until Prometheus has a result for a condition.
 func (w *watcher) eventually(t *testing.T, condition string) {
 	t.Helper()
 	harness.Eventually(t, condition, func() bool {
@@ -105,7 +108,7 @@ func (w *watcher) eventually(t *testing.T, condition string) {
 	})
 }
 
-// exports are the values that each label of each metric has had, that of the metric itself among them.
+// exports holds the values of each label of each metric.
 type exports map[string]map[string]map[string]bool
 
 func (w *watcher) series(t *testing.T) exports {
@@ -130,7 +133,8 @@ func (w *watcher) series(t *testing.T) exports {
 	return all
 }
 
-// ailing are the rules that Prometheus could not evaluate against the fleet, or has not yet.
+// ailing returns the rules that Prometheus could not evaluate against the fleet, or has not
+// evaluated yet.
 func ailing(t *testing.T, w *watcher) (wrong []string) {
 	t.Helper()
 	var a queryAnswer

@@ -15,7 +15,7 @@ import (
 
 var rulesFolder = filepath.Join("..", "..", "deploy", "prometheus", "rules")
 
-// tool finds a program of Prometheus.
+// tool returns the path of a program of Prometheus.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -25,7 +25,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestWatchedRules: promtool can read the rules, and its tests see each alert fire when it should, and only then.
+// TestWatchedRules: promtool accepts the rules, and its tests see each alert fire when it should,
+// and only then.
 func TestWatchedRules(t *testing.T) {
 	promtool := tool(t, "promtool")
 	for pattern, args := range map[string][]string{"*.rules.yaml": {"check", "rules"}, "*_test.yaml": {"test", "rules"}} {
@@ -46,16 +47,17 @@ func TestWatchedRules(t *testing.T) {
 	}
 }
 
-// silentWhenWell are panels that a fleet of a minute has no answer to, and rarely are values of labels that appear in trouble that
-// this one has not seen: each with its reason.
+// silentWhenWell lists panels that have no result for a healthy fleet that is a minute old, and
+// rarely lists values of labels that only appear in trouble that this test does not cause. Each has
+// its reason.
 var (
 	silentWhenWell = map[string]string{"cache.json: A day before A": "there was no yesterday"}
 	rarely         = map[string]string{`severity="info"`: "LimitFloods wants a flood of ten minutes"}
 )
 
-// TestWatched: a fleet of real processes with real traffic, and a real Prometheus over it with our rules. Each expression of a
-// dashboard, a rule and a runbook is one that it can answer; each metric, label and value in it is one that the fleet exports; and
-// a panel shows something.
+// TestWatched starts a fleet of real processes with traffic, and a Prometheus with our rules.
+// Prometheus can evaluate each expression of a dashboard, a rule or a runbook; the fleet exports
+// each metric, label and value in it; and each panel shows something.
 func TestWatched(t *testing.T) {
 	f := startWatchedFleet(t)
 	w := startPrometheus(t, f)
@@ -64,12 +66,13 @@ func TestWatched(t *testing.T) {
 	all := expressions(t)
 	for name := range silentWhenWell {
 		if !slices.ContainsFunc(all, func(e expression) bool { return e.name == name }) {
-			t.Errorf("silentWhenWell has %q, which there is not", name)
+			t.Errorf("silentWhenWell has %q, which no dashboard has", name)
 		}
 	}
 	used := uses(t, all)
-	var wrong []string // of a look: Prometheus may not have seen everything yet, nor evaluated every rule
-	harness.Comes(func() bool {
+	// of an attempt: Prometheus may not have scraped everything yet, nor evaluated every rule
+	var wrong []string
+	harness.WaitFor(func() bool {
 		wrong = append(ailing(t, w), lacking(t, w, all, used)...)
 		return len(wrong) == 0
 	})
@@ -78,7 +81,8 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// lacking is what is wrong with expressions: they can't be answered, or name what nothing exports, or have no answer where one would be shown.
+// lacking returns the faults of expressions: Prometheus can't evaluate them, they name a metric,
+// label or value that no node exports, or a panel would be empty.
 func lacking(t *testing.T, w *watcher, all []expression, used []usesAnswer) (wrong []string) {
 	t.Helper()
 	exported := w.series(t)
@@ -107,7 +111,7 @@ func lacking(t *testing.T, w *watcher, all []expression, used []usesAnswer) (wro
 	return wrong
 }
 
-// without are the metrics, labels and values that an expression names and nothing exports.
+// without returns the metrics, labels and values that an expression names and no node exports.
 func (x exports) without(a usesAnswer) []string {
 	var missing []string
 	for metric, labels := range a.Uses {

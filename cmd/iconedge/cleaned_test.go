@@ -17,24 +17,24 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A drawing is one of origin/svg/testdata, as it came and as it comes out of the cleaner (nil: it is refused).
-type drawing struct {
+// A sample is an SVG of origin/svg/testdata, before the cleaner and after it (nil: rejected).
+type sample struct {
 	name       string
 	raw, clean []byte
 }
 
-func drawings(t *testing.T, folder string) (list []drawing) {
+func samples(t *testing.T, folder string) (list []sample) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "origin", "svg", "testdata", folder, "*.in.svg"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no drawings in %s: %v", folder, err)
+		t.Fatalf("no SVGs in %s: %v", folder, err)
 	}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := drawing{name: strings.TrimSuffix(filepath.Base(file), ".in.svg"), raw: raw}
+		d := sample{name: strings.TrimSuffix(filepath.Base(file), ".in.svg"), raw: raw}
 		if cleaned, err := svg.CleanDocument(raw, true); err == nil {
 			d.clean = cleaned.SVG
 		}
@@ -43,32 +43,34 @@ func drawings(t *testing.T, folder string) (list []drawing) {
 	return list
 }
 
-// bomb names the drawings that would keep a browser busy for minutes.
+// bomb matches the names of SVGs that would keep a browser busy for minutes.
 var bomb = regexp.MustCompile(`^bomb-|laughs|loop|self|quadratic`)
 
-// TestHostileDrawings opens each hostile drawing that survives the cleaner in a browser: no script runs, no request leaves.
-// The same browser opens them as they came too and sees many do both, so it would have seen it of the others.
-func TestHostileDrawings(t *testing.T) {
+// TestHostileSVGs opens each hostile SVG that survives the cleaner in a browser: no script
+// runs, and no request leaves. The same browser also opens the raw SVGs, and sees many of them do
+// both, which shows that it would notice.
+func TestHostileSVGs(t *testing.T) {
 	browser := chromium(t)
-	var raw, clean []drawing
+	var raw, clean []sample
 	shown := map[string]bool{}
-	for _, d := range drawings(t, "hostile") {
+	for _, d := range samples(t, "hostile") {
 		if !bomb.MatchString(d.name) {
 			raw = append(raw, d)
 		}
-		if d.clean != nil && !shown[string(d.clean)] { // many have nothing left but one path
+		if d.clean != nil && !shown[string(d.clean)] { // many consist of one path after cleaning
 			shown[string(d.clean)] = true
 			clean = append(clean, d)
 		}
 	}
 	t.Run("as they came", func(t *testing.T) {
 		scripts, requests := 0, 0
-		for looks := 0; looks < 3 && (scripts < 70 || requests < 120); looks++ { // a busy browser does not come to all of them in time
+		// a busy browser does not show all of them in time
+		for looks := 0; looks < 3 && (scripts < 70 || requests < 120); looks++ {
 			scripts, requests = doings(t, browser, raw)
-			t.Logf("of %d drawings, %d ran a script and %d asked for something", len(raw), scripts, requests)
+			t.Logf("of %d SVGs, %d ran a script and %d sent a request", len(raw), scripts, requests)
 		}
 		if scripts < 70 || requests < 120 {
-			t.Error("that is too few: the browser does not see what they do")
+			t.Error("too few: the test does not notice scripts and requests")
 		}
 	})
 	t.Run("cleaned", func(t *testing.T) {
@@ -83,12 +85,12 @@ func TestHostileDrawings(t *testing.T) {
 			}
 			t.Errorf("%s: %q", name, did)
 		}
-		t.Logf("%d different drawings, each shown in %d ways", len(clean), len(ways))
+		t.Logf("%d different SVGs, each shown in %d ways", len(clean), len(ways))
 	})
 }
 
-// doings counts the drawings that run a script, and those that ask for something, as they came.
-func doings(t *testing.T, browser string, raw []drawing) (scripts, requests int) {
+// doings counts the raw SVGs that run a script, and those that send a request.
+func doings(t *testing.T, browser string, raw []sample) (scripts, requests int) {
 	t.Helper()
 	stage := newStage(true, "document")
 	for _, d := range raw {
@@ -105,48 +107,50 @@ func doings(t *testing.T, browser string, raw []drawing) (scripts, requests int)
 	return scripts, requests
 }
 
-// unlike are the odd drawings that may look otherwise as they came, and why.
+// unlike lists the odd SVGs that may look different after cleaning, with the reason.
 var unlike = map[string]string{
 	"no-namespace":       "a browser draws nothing for a file that declares no namespace",
 	"root-selectors-own": "what the root says of paint moves to a group in it, where selectors such as svg.icon do not look for it",
 }
 
-// TestOddDrawings compares what a browser draws for the odd but good ones, before and after the cleaner.
-func TestOddDrawings(t *testing.T) {
+// TestOddSVGs compares the browser's pictures of odd but harmless SVGs before and after the
+// cleaner.
+func TestOddSVGs(t *testing.T) {
 	browser := chromium(t)
-	var list []drawing
-	for _, d := range drawings(t, "odd") {
+	var list []sample
+	for _, d := range samples(t, "odd") {
 		if unlike[d.name] == "" {
 			list = append(list, d)
 		}
 	}
 	newGallery(list).compare(t, browser)
-	t.Logf("%d drawings look the same before and after", len(list))
+	t.Logf("%d SVGs look the same before and after the cleaner", len(list))
 }
 
-// TestConformanceDrawings compares what a browser draws for a sample of every pack, before and after the cleaner: a large one
-// of the whole library, unpacked in the folder that ICONEDGE_LIBRARY names, else a small one of the packs that the tests have.
-func TestConformanceDrawings(t *testing.T) {
+// TestConformanceSVGs compares the browser's pictures of a sample of every pack before and
+// after the cleaner: a large sample of the whole library, unpacked in the folder that
+// ICONEDGE_LIBRARY names, or else a small sample of the packs that the tests use.
+func TestConformanceSVGs(t *testing.T) {
 	browser := chromium(t)
-	sample, pattern := 150, filepath.Join(harness.NPM(t, "@iconify-json"), "*", "icons.json")
+	most, pattern := 150, filepath.Join(harness.NPM(t, "@iconify-json"), "*", "icons.json")
 	if folder := os.Getenv("ICONEDGE_LIBRARY"); folder != "" {
-		sample, pattern = 2000, filepath.Join(folder, "json", "*.json")
+		most, pattern = 2000, filepath.Join(folder, "json", "*.json")
 	}
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no packs as %s: %v", pattern, err)
 	}
-	random := rand.New(rand.NewPCG(7, 4)) // any, but the same each time
-	var list []drawing
+	random := rand.New(rand.NewPCG(7, 4)) // the same sample each time
+	var list []sample
 	for _, file := range files {
-		list = append(list, sampled(t, file, sample/len(files)+1, random)...)
+		list = append(list, sampled(t, file, most/len(files)+1, random)...)
 	}
 	newGallery(list).compare(t, browser)
-	t.Logf("%d drawings of %d packs look the same before and after", len(list), len(files))
+	t.Logf("%d SVGs of %d packs look the same before and after the cleaner", len(list), len(files))
 }
 
-// sampled picks drawings of a pack.
-func sampled(t *testing.T, file string, most int, random *rand.Rand) (list []drawing) {
+// sampled picks SVGs of a pack.
+func sampled(t *testing.T, file string, most int, random *rand.Rand) (list []sample) {
 	t.Helper()
 	type sides struct{ Left, Top, Width, Height *float64 }
 	var pack struct {
@@ -172,10 +176,10 @@ func sampled(t *testing.T, file string, most int, random *rand.Rand) (list []dra
 		box := svg.Box{Left: side(i.Left, pack.Left, 0), Top: side(i.Top, pack.Top, 0), Width: side(i.Width, pack.Width, 16), Height: side(i.Height, pack.Height, 16)}
 		cleaned, err := svg.Clean([]byte(i.Body), box)
 		if err != nil {
-			t.Errorf("%s:%s is refused: %v", pack.Prefix, name, err)
+			t.Errorf("%s:%s is rejected: %v", pack.Prefix, name, err)
 		}
 		raw := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="24" height="24" viewBox="%s">%s</svg>`, box, i.Body)
-		list = append(list, drawing{pack.Prefix + ":" + name, []byte(raw), cleaned.SVG})
+		list = append(list, sample{pack.Prefix + ":" + name, []byte(raw), cleaned.SVG})
 	}
 	return list
 }
