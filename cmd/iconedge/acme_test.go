@@ -41,7 +41,7 @@ func TestACME(t *testing.T) {
 		return s
 	}
 	first := edge()
-	serial := issued(t, secured)
+	serial := certificateSerial(t, secured)
 	if c, err := tls.Dial("tcp", secured, &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
 		c.Close()
 		t.Error("the edge serves a name that is not in --acme-host")
@@ -49,13 +49,14 @@ func TestACME(t *testing.T) {
 	first.Stop()
 	pebble.Kill()
 	edge()
-	if again := issued(t, secured); again != serial {
+	if again := certificateSerial(t, secured); again != serial {
 		t.Errorf("after a restart without the authority: certificate %s, want %s", again, serial)
 	}
 }
 
-// issued completes a TLS handshake with an edge, and returns the serial number of its certificate.
-func issued(t *testing.T, address string) string {
+// certificateSerial completes a TLS handshake with an edge, and returns the serial number of its
+// certificate.
+func certificateSerial(t *testing.T, address string) string {
 	t.Helper()
 	var c *tls.Conn
 	// a handshake waits for the first certificate, but no longer than any handshake may take
@@ -81,13 +82,13 @@ func startPebble(t *testing.T, conf string) *os.Process {
 	}
 	cmd := exec.CommandContext(t.Context(), file, "-config", conf, "-dnsserver", serveNames(t))
 	cmd.Env = []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}
-	said := harness.StartOther(t, cmd)
+	output := harness.StartOther(t, cmd)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("pebble:\n%s", said)
+			t.Logf("pebble:\n%s", output)
 		}
 	})
-	if said.Wait(regexp.MustCompile("ACME directory available")) == nil {
+	if output.Wait(regexp.MustCompile("ACME directory available")) == nil {
 		t.Fatal("the authority exited")
 	}
 	return cmd.Process

@@ -82,8 +82,8 @@ func TestHomePage(t *testing.T) {
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate("http://"+edge.Address("public")+"/"))
-	width := see(t, ctx, chromedp.Evaluate[int](`document.querySelector("img").naturalWidth`))
+	act(t, ctx, chromedp.Navigate("http://"+edge.Address("public")+"/"))
+	width := act(t, ctx, chromedp.Evaluate[int](`document.querySelector("img").naturalWidth`))
 	if width == 0 {
 		t.Error("the page's icon is not shown")
 	}
@@ -118,8 +118,8 @@ func tab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) con
 	return ctx
 }
 
-// see runs one action in the browser, and returns its result.
-func see[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+// act runs one action in the browser, and returns its result.
+func act[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 	t.Helper()
 	got, err := chromedp.Run(ctx, a)
 	if err != nil {
@@ -132,15 +132,15 @@ func see[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 func screenshot(t *testing.T, browser, address, selector string) (shot image.Image, title, class string) {
 	t.Helper()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate(address))
-	see(t, ctx, chromedp.WaitReady(selector))
-	title = see(t, ctx, chromedp.Title())
-	class = see(t, ctx, chromedp.Evaluate[string](`document.body.className`))
-	return picture(t, see(t, ctx, chromedp.CaptureScreenshot())), title, class
+	act(t, ctx, chromedp.Navigate(address))
+	act(t, ctx, chromedp.WaitReady(selector))
+	title = act(t, ctx, chromedp.Title())
+	class = act(t, ctx, chromedp.Evaluate[string](`document.body.className`))
+	return decode(t, act(t, ctx, chromedp.CaptureScreenshot())), title, class
 }
 
-// picture decodes a screenshot.
-func picture(t *testing.T, data []byte) image.Image {
+// decode decodes a screenshot.
+func decode(t *testing.T, data []byte) image.Image {
 	t.Helper()
 	shot, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

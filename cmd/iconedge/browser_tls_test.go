@@ -24,10 +24,10 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// wallPage shows many icons. It loads the first one before the others, because until then a browser
-// can't know that one connection is enough. It reports how many icons were shown, and by which
-// protocol.
-const wallPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link rel="icon" href="data:,"><body>
+// iconsPage shows many icons. It loads the first one before the others, because until then a
+// browser can't know that one connection is enough. It reports how many icons were shown, and by
+// which protocol.
+const iconsPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link rel="icon" href="data:,"><body>
 <script>
 	const edge = %q, names = %s;
 	const draw = name => new Promise((ok, no) => { const i = new Image(); i.onload = () => ok(i.naturalWidth > 0); i.onerror = () => no(name); i.src = edge + "/mdi/" + name + ".svg"; document.body.append(i) });
@@ -55,7 +55,7 @@ func TestBrowserOverTLS(t *testing.T) {
 					if protocol == "h3" {
 						flags = append(flags, chromedp.Flag("disable-quic", false), chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.Address("tls")))
 					}
-					wrong = hang(t, tab(t, browser, flags...), edge, names[:n], protocol)
+					wrong = showIcons(t, tab(t, browser, flags...), edge, names[:n], protocol)
 					if edge.Stop(); len(wrong) == 0 {
 						return
 					}
@@ -67,20 +67,20 @@ func TestBrowserOverTLS(t *testing.T) {
 	}
 }
 
-// hang makes a browser show a page of icons, and returns the faults of how they came.
-func hang(t *testing.T, ctx context.Context, edge *harness.Server, names []string, protocol string) (wrong []string) {
+// showIcons makes a browser show a page of icons, and returns the faults of how they came.
+func showIcons(t *testing.T, ctx context.Context, edge *harness.Server, names []string, protocol string) (wrong []string) {
 	t.Helper()
 	list, _ := json.Marshal(names)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, wallPage, "https://"+edge.Address("tls"), list)
+		fmt.Fprintf(w, iconsPage, "https://"+edge.Address("tls"), list)
 	}))
 	defer site.Close()
-	said := listenTo(t, ctx)
-	see(t, ctx, chromedp.Navigate(site.URL))
-	see(t, ctx, chromedp.WaitReady("body[class]"))
-	if got, want := see(t, ctx, chromedp.Evaluate[string](`document.body.className`)), fmt.Sprint(len(names), " by ", protocol); got != want {
-		return append([]string{fmt.Sprintf("the page says %q, want %q", got, want)}, said()...)
+	messages := consoleOf(t, ctx)
+	act(t, ctx, chromedp.Navigate(site.URL))
+	act(t, ctx, chromedp.WaitReady("body[class]"))
+	if got, want := act(t, ctx, chromedp.Evaluate[string](`document.body.className`)), fmt.Sprint(len(names), " by ", protocol); got != want {
+		return append([]string{fmt.Sprintf("the page has the class %q, want %q", got, want)}, messages()...)
 	}
 	count := func(line string) int { return harness.Sum(edge.Metrics(t), line) }
 	requests := `iconedge_edge_requests_total{.*protocol="` + protocol + `".*} `
@@ -95,22 +95,22 @@ func hang(t *testing.T, ctx context.Context, edge *harness.Server, names []strin
 	if got := count(`iconedge_edge_tls_handshakes_total{result="ok"} `); protocol == "h2" && got != 1 {
 		wrong = append(wrong, fmt.Sprintf("%d handshakes, want 1", got))
 	}
-	return append(wrong, said()...)
+	return append(wrong, messages()...)
 }
 
-// listenTo returns a function that returns the console messages of a page so far.
-func listenTo(t *testing.T, ctx context.Context) func() []string {
+// consoleOf returns a function that returns the console messages of a page so far.
+func consoleOf(t *testing.T, ctx context.Context) func() []string {
 	t.Helper()
 	var mu sync.Mutex
-	var said []string
+	var messages []string
 	if err := chromedp.Listen(ctx, func(event any) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
-			said = append(said, "the console has "+e.Entry.Text)
+			messages = append(messages, "the console has "+e.Entry.Text)
 		case *runtime.EventConsoleAPICalled, *runtime.EventExceptionThrown:
-			said = append(said, fmt.Sprintf("the console has %+v", e))
+			messages = append(messages, fmt.Sprintf("the console has %+v", e))
 		}
 	}); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func listenTo(t *testing.T, ctx context.Context) func() []string {
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.Clone(said)
+		return slices.Clone(messages)
 	}
 }
 

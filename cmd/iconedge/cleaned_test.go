@@ -66,7 +66,7 @@ func TestHostileSVGs(t *testing.T) {
 		scripts, requests := 0, 0
 		// a busy browser does not show all of them in time
 		for looks := 0; looks < 3 && (scripts < 70 || requests < 120); looks++ {
-			scripts, requests = doings(t, browser, raw)
+			scripts, requests = countActions(t, browser, raw)
 			t.Logf("of %d SVGs, %d ran a script and %d sent a request", len(raw), scripts, requests)
 		}
 		if scripts < 70 || requests < 120 {
@@ -78,8 +78,8 @@ func TestHostileSVGs(t *testing.T) {
 		for _, d := range clean {
 			stage.add(d.clean)
 		}
-		for n, did := range stage.look(t, browser) {
-			name := "one that can't be told"
+		for n, did := range stage.actions(t, browser) {
+			name := "an unknown SVG"
 			if n >= 0 {
 				name = clean[n].name
 			}
@@ -89,26 +89,26 @@ func TestHostileSVGs(t *testing.T) {
 	})
 }
 
-// doings counts the raw SVGs that run a script, and those that send a request.
-func doings(t *testing.T, browser string, raw []sample) (scripts, requests int) {
+// countActions counts the raw SVGs that run a script, and those that send a request.
+func countActions(t *testing.T, browser string, raw []sample) (scripts, requests int) {
 	t.Helper()
 	stage := newStage(true, "document")
 	for _, d := range raw {
 		stage.add(d.raw)
 	}
-	for n, did := range stage.look(t, browser) {
-		if n >= 0 && ran(did) {
+	for n, did := range stage.actions(t, browser) {
+		if n >= 0 && ranScript(did) {
 			scripts++
 		}
-		if n >= 0 && asked(did) {
+		if n >= 0 && sentRequest(did) {
 			requests++
 		}
 	}
 	return scripts, requests
 }
 
-// unlike lists the odd SVGs that may look different after cleaning, with the reason.
-var unlike = map[string]string{
+// allowedDifferences lists the odd SVGs that may look different after cleaning, with the reason.
+var allowedDifferences = map[string]string{
 	"no-namespace":       "a browser draws nothing for a file that declares no namespace",
 	"root-selectors-own": "what the root says of paint moves to a group in it, where selectors such as svg.icon do not look for it",
 }
@@ -119,7 +119,7 @@ func TestOddSVGs(t *testing.T) {
 	browser := chromium(t)
 	var list []sample
 	for _, d := range samples(t, "odd") {
-		if unlike[d.name] == "" {
+		if allowedDifferences[d.name] == "" {
 			list = append(list, d)
 		}
 	}

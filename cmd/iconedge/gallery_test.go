@@ -37,7 +37,7 @@ func (g *gallery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var set string
 	var n int
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d/%s", &n, &set); err != nil || n >= len(g.list) {
-		g.room(w, r)
+		g.servePage(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
@@ -60,20 +60,20 @@ const still = `Promise.all(Array.from(frames, async frame => {
 	for (const a of frame.document.getAnimations()) { a.pause(); a.currentTime = 700 }
 })).then(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(frames.length)))))`
 
-// room serves a page of pictures.
-func (g *gallery) room(w http.ResponseWriter, r *http.Request) {
+// servePage serves a page of pictures.
+func (g *gallery) servePage(w http.ResponseWriter, r *http.Request) {
 	var from int
 	fmt.Sscan(r.FormValue("from"), &from)
 	w.Header().Set("Content-Type", "text/html")
 	fmt.Fprint(w, `<!doctype html><title>gallery</title><link rel="icon" href="data:,"><style>body{margin:0;background:#fff}iframe{position:absolute;border:0}</style>`)
 	for i := from; i < min(from+wall, len(g.list)); i++ {
-		at := place(i - from)
+		at := position(i - from)
 		fmt.Fprintf(w, `<iframe src="/%d/%s" width="%d" height="%d" style="left:%dpx;top:%dpx"></iframe>`, i, r.FormValue("set"), pictureSide, pictureSide, at.Min.X, at.Min.Y)
 	}
 }
 
-// place returns the position of a picture on its page.
-func place(i int) image.Rectangle {
+// position returns the position of a picture on its page.
+func position(i int) image.Rectangle {
 	const step = pictureSide + 2
 	at := image.Pt(i%column*step, i/column*step)
 	return image.Rectangle{at, at.Add(image.Pt(pictureSide, pictureSide))}
@@ -85,11 +85,11 @@ func (g *gallery) compare(t *testing.T, browser string) {
 	server := httptest.NewServer(g)
 	defer server.Close()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.EmulateViewport(600, 800))
+	act(t, ctx, chromedp.EmulateViewport(600, 800))
 	shot := func(set string, from int) image.Image {
-		see(t, ctx, chromedp.Navigate(fmt.Sprintf("%s/?set=%s&from=%d", server.URL, set, from)))
-		see(t, ctx, chromedp.Evaluate[int](still, chromedp.EvalAwaitPromise))
-		return picture(t, see(t, ctx, chromedp.CaptureScreenshot()))
+		act(t, ctx, chromedp.Navigate(fmt.Sprintf("%s/?set=%s&from=%d", server.URL, set, from)))
+		act(t, ctx, chromedp.Evaluate[int](still, chromedp.EvalAwaitPromise))
+		return decode(t, act(t, ctx, chromedp.CaptureScreenshot()))
 	}
 	var differ []int
 	blank := 0
@@ -99,13 +99,13 @@ func (g *gallery) compare(t *testing.T, browser string) {
 			hung[i] = from + i
 		}
 		// a busy browser paints an edge wrongly now and then
-		for looks := 0; looks < 3 && doubtful(hung, looks); looks++ {
+		for looks := 0; looks < 3 && lookAgain(hung, looks); looks++ {
 			before, after := shot("raw", from), shot("clean", from)
 			hung = slices.DeleteFunc(hung, func(i int) bool {
-				if looks == 0 && differing(before, image.White, place(i-from)) == 0 {
+				if looks == 0 && differing(before, image.White, position(i-from)) == 0 {
 					blank++
 				}
-				return differing(before, after, place(i-from)) == 0
+				return differing(before, after, position(i-from)) == 0
 			})
 		}
 		differ = append(differ, hung...)
@@ -121,9 +121,9 @@ func (g *gallery) compare(t *testing.T, browser string) {
 	}
 }
 
-// doubtful reports whether to look at pictures again: the first time at all of them, later at those
-// that differed, unless only the calibration did, which must differ.
-func doubtful(hung []int, looks int) bool {
+// lookAgain reports whether to look at pictures again: the first time at all of them, later at
+// those that differed, unless only the calibration did, which must differ.
+func lookAgain(hung []int, looks int) bool {
 	return looks == 0 || len(hung) > 1 || len(hung) == 1 && hung[0] != 0
 }
 

@@ -61,9 +61,9 @@ func TestHangupOfCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked, answer := make(chan struct{}, 100), make(chan struct{})
+			arrived, answer := make(chan struct{}, 100), make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked <- struct{}{}
+				arrived <- struct{}{}
 				<-answer
 				if r.URL.Path != "/healthz" {
 					w.WriteHeader(http.StatusForbidden)
@@ -74,7 +74,7 @@ func TestHangupOfCommands(t *testing.T) {
 			cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 			s := harness.StartCommand(t, cmd)
 			select {
-			case <-asked:
+			case <-arrived:
 			case <-s.Done:
 				t.Fatalf("it exited without a request: %s", s.Log)
 			}

@@ -38,8 +38,8 @@ func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	return s
 }
 
-// ask calls a tool, and returns the first text and the structured content of its result.
-func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (string, map[string]any) {
+// callTool calls a tool, and returns the first text and the structured content of its result.
+func callTool(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (string, map[string]any) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil || r.IsError {
@@ -57,8 +57,8 @@ func TestAgent(t *testing.T) {
 	base := "http://" + edge.Address("public")
 	s := agent(t, home, base)
 
-	_, found := ask(t, s, "search_icons", map[string]any{"query": "trash can", "pack": "lucide"})
-	trash := choose(t, found["results"].([]any), "trash")
+	_, found := callTool(t, s, "search_icons", map[string]any{"query": "trash can", "pack": "lucide"})
+	trash := firstHit(t, found["results"].([]any), "trash")
 	eachForm(t, s, base, "lucide", trash)
 
 	var parts []component
@@ -73,7 +73,7 @@ func TestAgent(t *testing.T) {
 		if want.color != "" {
 			args["color"] = want.color
 		}
-		want.source, found = ask(t, s, "get_icon", args)
+		want.source, found = callTool(t, s, "get_icon", args)
 		want.is = found["component"].(string)
 		parts = append(parts, want)
 	}
@@ -82,8 +82,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// choose returns the first hit whose name begins with a word, as an agent would.
-func choose(t *testing.T, hits []any, word string) string {
+// firstHit returns the first hit whose name begins with a word, as an agent would.
+func firstHit(t *testing.T, hits []any, word string) string {
 	t.Helper()
 	for _, h := range hits {
 		if name := h.(map[string]any)["name"].(string); strings.HasPrefix(name, word) && h.(map[string]any)["license"] == "ISC" {
@@ -98,7 +98,7 @@ func choose(t *testing.T, hits []any, word string) string {
 func eachForm(t *testing.T, s *mcp.ClientSession, base, pack, name string) {
 	raw := download(t, base+"/api/v1/icon/"+pack+"/"+name+"?format=svg&color=%23ff0000")
 	form := func(format string) string {
-		text, _ := ask(t, s, "get_icon", map[string]any{"pack": pack, "name": name, "format": format, "color": "#F00"})
+		text, _ := callTool(t, s, "get_icon", map[string]any{"pack": pack, "name": name, "format": format, "color": "#F00"})
 		return text
 	}
 	if got := form("svg"); got != raw {
@@ -198,29 +198,29 @@ func seeComponents(t *testing.T, browser, script string, parts []component) {
 	}))
 	defer site.Close()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate(site.URL))
-	see(t, ctx, chromedp.WaitReady("body.drawn"))
+	act(t, ctx, chromedp.Navigate(site.URL))
+	act(t, ctx, chromedp.WaitReady("body.drawn"))
 	var found struct {
 		Errors        []string
 		SVGs, Right   int
 		Unique, Space bool
 	}
-	if err := json.Unmarshal([]byte(see(t, ctx, chromedp.Evaluate[string](`window.found`))), &found); err != nil {
+	if err := json.Unmarshal([]byte(act(t, ctx, chromedp.Evaluate[string](`window.found`))), &found); err != nil {
 		t.Fatal(err)
 	}
 	if len(found.Errors) > 0 || found.SVGs != 2*len(parts) || found.Right != len(parts) || !found.Unique || !found.Space {
 		t.Errorf("the page: %+v", found)
 	}
-	shot := picture(t, see(t, ctx, chromedp.CaptureScreenshot()))
+	shot := decode(t, act(t, ctx, chromedp.CaptureScreenshot()))
 	for i, p := range parts {
-		if n := painted(shot, image.Rect(0, 100*i, 100, 100*i+100), p.seen); n < p.pixels {
+		if n := countPixels(shot, image.Rect(0, 100*i, 100, 100*i+100), p.seen); n < p.pixels {
 			t.Errorf("%s/%s: %d pixels of its colour, want %d", p.pack, p.name, n, p.pixels)
 		}
 	}
 }
 
-// painted counts the pixels of a part of a picture that have the wanted colour.
-func painted(shot image.Image, part image.Rectangle, want func(r, g, b uint32) bool) (n int) {
+// countPixels counts the pixels of a part of a picture that have the wanted colour.
+func countPixels(shot image.Image, part image.Rectangle, want func(r, g, b uint32) bool) (n int) {
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {
 			if r, g, b, _ := shot.At(x, y).RGBA(); want(r>>8, g>>8, b>>8) {

@@ -101,12 +101,12 @@ func TestOneTrace(t *testing.T) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	const path = "/demo/arrow.svg"
-	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
+	server, client, origin := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
 	if e.Stop() != 0 || o.Stop() != 0 {
 		t.Error("the exit status is not 0")
 	}
-	if asked.Parent != "" || question.Parent != asked.ID || answered.Parent != question.ID || asked.Trace != question.Trace || question.Trace != answered.Trace {
-		t.Errorf("%+v\n%+v\n%+v", asked, question, answered)
+	if server.Parent != "" || client.Parent != server.ID || origin.Parent != client.ID || server.Trace != client.Trace || client.Trace != origin.Trace {
+		t.Errorf("%+v\n%+v\n%+v", server, client, origin)
 	}
 }
 

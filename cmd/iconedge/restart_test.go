@@ -87,13 +87,13 @@ func restartSecured(t *testing.T, home string, args ...string) *restarted {
 			return harness.StartCommand(t, passing(harness.Program(t, home, args...), public, admin, quic, secured)).Ready()
 		},
 		kinds: map[string]clientMaker{
-			"h1, new":           byH1(public.addr, nil, false),
-			"h1, kept":          byH1(public.addr, nil, true),
-			"h1 over TLS, new":  byH1(secured.addr, config("http/1.1"), false),
-			"h1 over TLS, kept": byH1(secured.addr, config("http/1.1"), true),
-			"h2, new":           byH2(secured.addr, config("h2"), false),
-			"h2, kept":          byH2(secured.addr, config("h2"), true),
-			"h2c, kept":         byH2(public.addr, nil, true),
+			"h1, new":           h1Clients(public.addr, nil, false),
+			"h1, kept":          h1Clients(public.addr, nil, true),
+			"h1 over TLS, new":  h1Clients(secured.addr, config("http/1.1"), false),
+			"h1 over TLS, kept": h1Clients(secured.addr, config("http/1.1"), true),
+			"h2, new":           h2Clients(secured.addr, config("h2"), false),
+			"h2, kept":          h2Clients(secured.addr, config("h2"), true),
+			"h2c, kept":         h2Clients(public.addr, nil, true),
 		},
 	}
 }
@@ -127,9 +127,9 @@ func restartOrigin(t *testing.T, home string) *restarted {
 			return begin()
 		},
 		kinds: map[string]clientMaker{
-			"h1, new":         byH1(public.addr, nil, false),
-			"h1, kept":        byH1(public.addr, nil, true),
-			"through an edge": byH1(edge, nil, true),
+			"h1, new":         h1Clients(public.addr, nil, false),
+			"h1, kept":        h1Clients(public.addr, nil, true),
+			"through an edge": h1Clients(edge, nil, true),
 		},
 	}
 }
@@ -210,9 +210,9 @@ func dial(ctx context.Context, address net.Addr, config *tls.Config) (net.Conn, 
 	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address.String())
 }
 
-// byH1 makes clients of HTTP/1.1. They keep a connection until the server announces its last
+// h1Clients makes clients of HTTP/1.1. They keep a connection until the server announces its last
 // response.
-func byH1(address net.Addr, config *tls.Config, kept bool) clientMaker {
+func h1Clients(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	return func() func(context.Context, string) error {
 		var conn net.Conn
 		var from *bufio.Reader
@@ -223,7 +223,7 @@ func byH1(address net.Addr, config *tls.Config, kept bool) clientMaker {
 				}
 				from = bufio.NewReader(conn)
 			}
-			last, err := askH1(ctx, conn, from, path)
+			last, err := requestH1(ctx, conn, from, path)
 			if err != nil || last || !kept {
 				conn.Close()
 				conn = nil
@@ -233,8 +233,8 @@ func byH1(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	}
 }
 
-// askH1 sends one request, and reports whether the response is the connection's last.
-func askH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) (last bool, err error) {
+// requestH1 sends one request, and reports whether the response is the connection's last.
+func requestH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) (last bool, err error) {
 	deadline, _ := ctx.Deadline()
 	conn.SetDeadline(deadline)
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n", path); err != nil {
@@ -260,8 +260,8 @@ func checkIcon(resp *http.Response) error {
 	return nil
 }
 
-// byH2 makes clients of HTTP/2. They keep a connection until the server sends GOAWAY.
-func byH2(address net.Addr, config *tls.Config, kept bool) clientMaker {
+// h2Clients makes clients of HTTP/2. They keep a connection until the server sends GOAWAY.
+func h2Clients(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	scheme := "https"
 	if config == nil {
 		scheme = "http"
@@ -279,7 +279,7 @@ func byH2(address net.Addr, config *tls.Config, kept bool) clientMaker {
 						return fmt.Errorf("connecting: %w", err)
 					}
 				}
-				sent, err := askH2(ctx, conn, scheme+"://edge.test"+path)
+				sent, err := requestH2(ctx, conn, scheme+"://edge.test"+path)
 				if !kept || err != nil {
 					conn.Close()
 					conn = nil
@@ -292,8 +292,8 @@ func byH2(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	}
 }
 
-// askH2 sends one request, and reports whether it was sent: GOAWAY may have come just before.
-func askH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
+// requestH2 sends one request, and reports whether it was sent: GOAWAY may have come just before.
+func requestH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
 	if err != nil {
 		return true, err

@@ -104,7 +104,7 @@ func TestWrongSockets(t *testing.T) {
 }
 
 // A manager receives the notifications of sd_notify.
-func manager(t *testing.T) (address string, told func(string) string) {
+func manager(t *testing.T) (address string, received func(string) string) {
 	t.Helper()
 	address = filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
@@ -120,15 +120,15 @@ func manager(t *testing.T) (address string, told func(string) string) {
 			if err != nil {
 				t.Fatalf("the manager never received %q: %v", want, err)
 			}
-			if said := string(buf[:n]); strings.Contains(said, want) {
-				return said
+			if message := string(buf[:n]); strings.Contains(message, want) {
+				return message
 			}
 		}
 	}
 }
 
-// nobody is the URL of an origin that does not exist: no test takes its port.
-const nobody = "http://127.0.0.1:1"
+// noOrigin is the URL of an origin that does not exist: no test takes its port.
+const noOrigin = "http://127.0.0.1:1"
 
 // TestSupervised: a server notifies the service manager when it is ready, that it is alive, and
 // that it stops, even if it has no origin.
@@ -140,34 +140,34 @@ func TestSupervised(t *testing.T) {
 		status string
 	}{
 		"run":                    {[]string{"run"}, "STATUS=ready"},
-		"edge":                   {[]string{"edge", "--origin", nobody}, "STATUS=serving, not ready yet: see the log"},
+		"edge":                   {[]string{"edge", "--origin", noOrigin}, "STATUS=serving, not ready yet: see the log"},
 		"origin":                 {[]string{"origin"}, "STATUS=ready"},
 		"origin without /readyz": {[]string{"origin", "--admin-listen", "none"}, "STATUS=ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := ""
+			message := ""
 			var s *harness.Server
-			var told func(string) string
+			var received func(string) string
 			for range 3 { // on a busy machine a server may be ready later than readyWithin
 				var address string
-				address, told = manager(t)
+				address, received = manager(t)
 				cmd := harness.Program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
 				cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+address, "WATCHDOG_USEC=200000")
 				s = harness.StartCommand(t, cmd)
-				if said = told("READY=1"); said == "READY=1\n"+row.status {
+				if message = received("READY=1"); message == "READY=1\n"+row.status {
 					break
 				}
 				s.Stop()
 			}
-			if said != "READY=1\n"+row.status {
-				t.Fatalf("the manager received %q, want %q", said, row.status)
+			if message != "READY=1\n"+row.status {
+				t.Fatalf("the manager received %q, want %q", message, row.status)
 			}
-			told("WATCHDOG=1")
+			received("WATCHDOG=1")
 			if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			told("STOPPING=1")
+			received("STOPPING=1")
 		})
 	}
 }
@@ -175,7 +175,7 @@ func TestSupervised(t *testing.T) {
 // TestHealth: `iconedge health` checks a server for containers.
 func TestHealth(t *testing.T) {
 	home := t.TempDir()
-	s := harness.Start(t, home, "edge", "--origin", nobody, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	s := harness.Start(t, home, "edge", "--origin", noOrigin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	admin := "http://" + s.Address("admin")
 	for _, row := range []struct {
 		args   []string
@@ -184,7 +184,7 @@ func TestHealth(t *testing.T) {
 	}{
 		{[]string{admin + "/healthz"}, 0, ""},
 		{[]string{admin + "/readyz"}, 1, http.StatusText(http.StatusServiceUnavailable)},
-		{[]string{nobody}, 1, "refused"},
+		{[]string{noOrigin}, 1, "refused"},
 		{[]string{"ftp://x"}, 2, "http://"},
 		{[]string{"nonsense"}, 2, "http://"},
 		{[]string{admin, admin}, 2, "one URL"},

@@ -57,8 +57,8 @@ func (s *stage) add(svg []byte) {
 	s.svgs = append(s.svgs, bytes.ReplaceAll(svg, []byte("evil.example"), fmt.Appendf(nil, "n%d.evil.example", len(s.svgs))))
 }
 
-// did records an action of the SVG that one of the addresses names.
-func (s *stage) did(what string, addresses ...string) {
+// record records an action of the SVG that one of the addresses names.
+func (s *stage) record(what string, addresses ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, address := range addresses {
@@ -82,19 +82,19 @@ func (s *stage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case browsers.MatchString(r.Host): // the browser's own request
 		http.NotFound(w, r)
 	case r.Method == http.MethodConnect:
-		s.did("asked "+r.Host, "https://"+r.Host)
+		s.record("requested "+r.Host, "https://"+r.Host)
 		http.Error(w, "nothing is there", http.StatusBadGateway)
 	case r.Host != "stage.test":
-		s.did("asked "+r.URL.String(), r.URL.String(), r.Referer())
+		s.record("requested "+r.URL.String(), r.URL.String(), r.Referer())
 		http.NotFound(w, r)
 	case r.URL.Path == "/trap":
-		s.did(r.FormValue("what"), r.FormValue("at"))
+		s.record(r.FormValue("what"), r.FormValue("at"))
 	case r.URL.Path == "/":
-		s.hall(w, r)
+		s.serveFrames(w, r)
 	case len(parts) == 4 && (parts[3] == "" || parts[3] == "svg.svg"):
-		s.show(w, r, parts[1], parts[2], parts[3])
+		s.serveSVG(w, r, parts[1], parts[2], parts[3])
 	default:
-		s.did("asked "+r.URL.String(), r.URL.String(), r.Referer())
+		s.record("requested "+r.URL.String(), r.URL.String(), r.Referer())
 		http.NotFound(w, r)
 	}
 }
@@ -108,8 +108,8 @@ const inside = `<!doctype html><title></title><body data-stage style="background
 	//# sourceURL=stage:inside
 </script>`
 
-// hall serves a page with a frame for each way of showing each of some SVGs.
-func (s *stage) hall(w http.ResponseWriter, r *http.Request) {
+// serveFrames serves a page with a frame for each way of showing each of some SVGs.
+func (s *stage) serveFrames(w http.ResponseWriter, r *http.Request) {
 	from, _ := strconv.Atoi(r.FormValue("from"))
 	to, _ := strconv.Atoi(r.FormValue("to"))
 	sandbox := ""
@@ -129,9 +129,9 @@ func (s *stage) hall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show serves one SVG, or a page around it, without a Content-Security-Policy, which would protect
-// the page.
-func (s *stage) show(w http.ResponseWriter, r *http.Request, number, way, file string) {
+// serveSVG serves one SVG, or a page around it, without a Content-Security-Policy, which would
+// protect the page.
+func (s *stage) serveSVG(w http.ResponseWriter, r *http.Request, number, way, file string) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n >= len(s.svgs) {
 		http.NotFound(w, r)
@@ -158,23 +158,23 @@ func (s *stage) show(w http.ResponseWriter, r *http.Request, number, way, file s
 	fmt.Fprint(w, body)
 }
 
-// look shows all SVGs in a browser, and returns their actions by number.
-func (s *stage) look(t *testing.T, browser string) map[int][]string {
+// actions shows all SVGs in a browser, and returns their actions by number.
+func (s *stage) actions(t *testing.T, browser string) map[int][]string {
 	t.Helper()
 	server := httptest.NewServer(s)
 	defer server.Close()
 	ctx := tab(t, browser, chromedp.ProxyServer(server.URL), chromedp.Flag("proxy-bypass-list", "<-loopback>"))
-	see(t, ctx, chromedp.Navigate("about:blank"))
+	act(t, ctx, chromedp.Navigate("about:blank"))
 	s.watch(t, ctx)
 	batch := 240 / len(s.ways) // a small machine shows a page of so many frames in seconds
 	for from := 0; from < len(s.svgs); from += batch {
-		see(t, ctx, chromedp.Navigate(fmt.Sprintf("http://stage.test/?from=%d&to=%d", from, from+batch)))
-		see(t, ctx, chromedp.Evaluate[any](settle, chromedp.EvalAwaitPromise))
-		if title := see(t, ctx, chromedp.Title()); title != "stage" {
+		act(t, ctx, chromedp.Navigate(fmt.Sprintf("http://stage.test/?from=%d&to=%d", from, from+batch)))
+		act(t, ctx, chromedp.Evaluate[any](settle, chromedp.EvalAwaitPromise))
+		if title := act(t, ctx, chromedp.Title()); title != "stage" {
 			t.Errorf("SVGs %d to %d left the page with the title %q", from, from+batch, title)
 		}
 	}
-	see(t, ctx, chromedp.Navigate("about:blank"))
+	act(t, ctx, chromedp.Navigate("about:blank"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen
@@ -185,7 +185,7 @@ func (s *stage) watch(t *testing.T, ctx context.Context) {
 	t.Helper()
 	err := chromedp.Listen(ctx, func(event any) {
 		if e, ok := event.(*debugger.EventScriptParsed); ok && strings.HasPrefix(e.URL, "http") {
-			s.did("ran a script", e.URL)
+			s.record("ran a script", e.URL)
 		}
 	})
 	if err != nil {
@@ -199,11 +199,11 @@ func (s *stage) watch(t *testing.T, ctx context.Context) {
 	}
 }
 
-// asked reports whether an SVG sent a request, and ran whether it ran a script.
-func asked(did []string) bool {
-	return slices.ContainsFunc(did, func(s string) bool { return strings.HasPrefix(s, "asked ") })
+// sentRequest reports whether an SVG sent a request, and ran whether it ran a script.
+func sentRequest(did []string) bool {
+	return slices.ContainsFunc(did, func(s string) bool { return strings.HasPrefix(s, "requested ") })
 }
 
-func ran(did []string) bool {
+func ranScript(did []string) bool {
 	return slices.ContainsFunc(did, func(s string) bool { return s == "ran a script" || s == "alert" })
 }

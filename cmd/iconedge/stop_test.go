@@ -20,17 +20,17 @@ import (
 // A mute server accepts requests or connections, and never answers. It reports the first one.
 type mute struct {
 	address string
-	asked   chan struct{}
+	arrived chan struct{}
 	once    sync.Once
 }
 
-func (m *mute) got() { m.once.Do(func() { close(m.asked) }) }
+func (m *mute) received() { m.once.Do(func() { close(m.arrived) }) }
 
 func muteHTTP(t *testing.T) *mute {
-	m := &mute{asked: make(chan struct{})}
+	m := &mute{arrived: make(chan struct{})}
 	stop := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		m.got()
+		m.received()
 		select {
 		case <-r.Context().Done():
 		case <-stop:
@@ -44,7 +44,7 @@ func muteHTTP(t *testing.T) *mute {
 
 // muteTCP accepts connections and sends nothing.
 func muteTCP(t *testing.T) *mute {
-	m := &mute{asked: make(chan struct{})}
+	m := &mute{arrived: make(chan struct{})}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func muteTCP(t *testing.T) *mute {
 				return
 			}
 			t.Cleanup(func() { conn.Close() })
-			m.got()
+			m.received()
 		}
 	}()
 	return m
@@ -150,7 +150,7 @@ func TestStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 			select {
-			case <-m.asked:
+			case <-m.arrived:
 			case <-s.Done:
 				t.Fatalf("it exited by itself:\n%s", s.Log)
 			}

@@ -45,29 +45,29 @@ var attacks = []attack{
 	{name: "bodies, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", "a")},
 	{name: "chunks, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
 	{name: "answers of 1 MiB that nobody reads", connections: 500, pause: time.Second, do: unread("GET /large HTTP/1.1\r\n"+home+"\r\n", 1)},
-	{name: "answers of 1 MiB, a byte a second", connections: 500, pause: time.Second, do: sipping("GET /large HTTP/1.1\r\n" + home + "\r\n")},
+	{name: "answers of 1 MiB, a byte a second", connections: 500, pause: time.Second, do: slowlyRead("GET /large HTTP/1.1\r\n" + home + "\r\n")},
 	{name: "requests in a row, no answer read", connections: 50, pause: 100 * time.Millisecond, do: unread(strings.Repeat(hit, 100), 10_000)},
 	{name: "connections made and closed", connections: 16, pause: 10 * time.Millisecond, do: func(context.Context, *net.TCPConn) error { return net.ErrClosed }},
-	{name: "connections closed in a request", connections: 16, pause: 10 * time.Millisecond, do: leaving("GET /ho")},
-	{name: "connections closed before the answer", connections: 16, pause: 10 * time.Millisecond, do: leaving(hit)},
+	{name: "connections closed in a request", connections: 16, pause: 10 * time.Millisecond, do: sendAndClose("GET /ho")},
+	{name: "connections closed before the answer", connections: 16, pause: 10 * time.Millisecond, do: sendAndClose(hit)},
 	{name: "connections half closed", connections: 1000, pause: time.Second, do: halfClosed},
 	{name: "heads that are too long", connections: 16, pause: 10 * time.Millisecond, do: unread("GET /hot HTTP/1.1\r\nX: "+strings.Repeat("a", 20_000)+"\r\n\r\n", 1)},
 	{name: "long bodies, all at once", connections: 200, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
 	{name: "cold calls while the origin is stuck", connections: 3000, pause: time.Second, do: cold},
 	{name: "cold calls that the origin answers", connections: 50, pause: time.Second, do: coldAndQuick},
-	{name: "h2: pings and no requests", connections: 4500, pause: time.Second, do: framesInstead(pings)},
-	{name: "h2: windows, settings and priorities, and no requests", connections: 2000, pause: time.Second, do: framesInstead(windows)},
+	{name: "h2: pings and no requests", connections: 4500, pause: time.Second, do: framesOnly(pings)},
+	{name: "h2: windows, settings and priorities, and no requests", connections: 2000, pause: time.Second, do: framesOnly(windows)},
 	{name: "h2: frames of control, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(windows)},
 	{name: "h2: padding, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(padding)},
 	{name: "h2: requests that are reset", connections: 16, pause: 10 * time.Millisecond, do: flooding(resets)},
 	{name: "h2: header blocks without end", connections: 16, pause: 10 * time.Millisecond, do: flooding(continuations)},
 	{name: "h2: header lists that unfold", connections: 16, pause: 10 * time.Millisecond, do: flooding(bombs)},
-	{name: "h2: half a head, and pings", connections: 2000, pause: time.Second, do: framesInstead(halfHeads)},
-	{name: "h2: bodies, a byte a second", connections: 2000, pause: time.Second, do: framesInstead(slowBodies)},
-	{name: "h2: answers whose window stays shut", connections: 500, pause: time.Second, do: framesInstead(shut)},
-	{name: "TLS: handshakes and no more", connections: 8, pause: 10 * time.Millisecond, do: shaking, secure: true},
+	{name: "h2: half a head, and pings", connections: 2000, pause: time.Second, do: framesOnly(endlessHead)},
+	{name: "h2: bodies, a byte a second", connections: 2000, pause: time.Second, do: framesOnly(slowBodies)},
+	{name: "h2: answers whose window stays shut", connections: 500, pause: time.Second, do: framesOnly(closedWindow)},
+	{name: "TLS: handshakes and no more", connections: 8, pause: 10 * time.Millisecond, do: handshakes, secure: true},
 	{name: "TLS: half a handshake", connections: 2000, pause: time.Second, do: silent("\x16\x03\x01\x02\x00\x01"), secure: true},
-	{name: "TLS: connections that stay", connections: 500, pause: time.Second, do: shakenAndSilent, secure: true},
+	{name: "TLS: connections that stay", connections: 500, pause: time.Second, do: idleAfterHandshake, secure: true},
 	{name: "h3: connections that are kept alive", connections: 300, pause: time.Second, over: keptAlive},
 	{name: "h3: handshakes begun and left", connections: 8, pause: 10 * time.Millisecond, over: begunAndLeft},
 }
@@ -113,17 +113,17 @@ func unread(s string, times int) func(context.Context, *net.TCPConn) error {
 	}
 }
 
-// sipping sends a request, and reads the response at a byte a second.
-func sipping(s string) func(context.Context, *net.TCPConn) error {
+// slowlyRead sends a request, and reads the response at a byte a second.
+func slowlyRead(s string) func(context.Context, *net.TCPConn) error {
 	return func(ctx context.Context, c *net.TCPConn) error {
 		c.SetReadBuffer(4 << 10)
 		io.WriteString(c, s)
-		return sip(ctx, c)
+		return readSlowly(ctx, c)
 	}
 }
 
-// sip reads a byte each second until the edge resets the connection.
-func sip(ctx context.Context, c *net.TCPConn) error {
+// readSlowly reads a byte each second until the edge resets the connection.
+func readSlowly(ctx context.Context, c *net.TCPConn) error {
 	p := make([]byte, 1)
 	for tick := time.NewTicker(time.Second); ; {
 		select {
@@ -137,8 +137,8 @@ func sip(ctx context.Context, c *net.TCPConn) error {
 	}
 }
 
-// leaving sends something, and closes.
-func leaving(s string) func(context.Context, *net.TCPConn) error {
+// sendAndClose sends something, and closes.
+func sendAndClose(s string) func(context.Context, *net.TCPConn) error {
 	return func(_ context.Context, c *net.TCPConn) error {
 		_, err := io.WriteString(c, s)
 		return err
@@ -150,7 +150,7 @@ func halfClosed(ctx context.Context, c *net.TCPConn) error {
 	c.SetReadBuffer(4 << 10)
 	io.WriteString(c, "GET /large HTTP/1.1\r\n"+home+"\r\n")
 	c.CloseWrite()
-	return sip(ctx, c)
+	return readSlowly(ctx, c)
 }
 
 // cold requests a path that is not cached, and that the origin does not answer.
@@ -178,7 +178,7 @@ func (a attack) run(ctx context.Context, to targets, connections int) {
 		wg.Go(func() {
 			from := net.IPv4(127, 0, 1, byte(2+i/900))
 			for ctx.Err() == nil {
-				a.once(ctx, from, to)
+				a.connect(ctx, from, to)
 				select {
 				case <-ctx.Done():
 				case <-time.After(a.pause):
@@ -192,9 +192,9 @@ func (a attack) run(ctx context.Context, to targets, connections int) {
 // attack in the list, and its targets.
 const asAttacker = "ICONEDGE_TEST_AS_ATTACKER"
 
-// apart carries out an attack in another process, with the lowest priority, so that its own cost is
+// start carries out an attack in another process, with the lowest priority, so that its own cost is
 // not counted as the edge's.
-func (a attack) apart(t *testing.T, to targets) (callOff func()) {
+func (a attack) start(t *testing.T, to targets) (callOff func()) {
 	t.Helper()
 	i := slices.IndexFunc(attacks, func(b attack) bool { return a.name == b.name })
 	args := []string{os.Args[0], "-test.run=^TestAsAttacker$"}
@@ -211,7 +211,7 @@ func (a attack) apart(t *testing.T, to targets) (callOff func()) {
 	return callOff
 }
 
-// TestAsAttacker is not a test but the process that apart starts.
+// TestAsAttacker is not a test but the process that attack.start starts.
 func TestAsAttacker(t *testing.T) {
 	var i int
 	var to targets
@@ -221,8 +221,8 @@ func TestAsAttacker(t *testing.T) {
 	attacks[i].run(t.Context(), to, attacks[i].connections)
 }
 
-// once opens one connection. It resets it in the end, so that no port stays in use.
-func (a attack) once(ctx context.Context, from net.IP, to targets) {
+// connect opens one connection. It resets it in the end, so that no port stays in use.
+func (a attack) connect(ctx context.Context, from net.IP, to targets) {
 	if a.over != nil {
 		a.over(ctx, from, to.secure)
 		return
@@ -243,9 +243,9 @@ func (a attack) once(ctx context.Context, from net.IP, to targets) {
 	a.do(ctx, c)
 }
 
-// attackedOrigin starts an origin that answers the paths of the attacks, and hangs on those below
+// startOrigin starts an origin that answers the paths of the attacks, and hangs on those below
 // /stuck.
-func attackedOrigin(t *testing.T) string {
+func startOrigin(t *testing.T) string {
 	t.Helper()
 	large := strings.Repeat("0123456789abcdef", 1<<16)
 	stuck := make(chan struct{})
@@ -276,11 +276,11 @@ func attackedOrigin(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// attacked starts the edge to attack. It has room for fewer connections than the attackers open.
-func attacked(t *testing.T, more ...string) *harness.Server {
+// startEdge starts the edge to attack. It has room for fewer connections than the attackers open.
+func startEdge(t *testing.T, more ...string) *harness.Server {
 	t.Helper()
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
-	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
 	for _, path := range []string{"/hot", "/medium", "/large"} {
 		harness.Eventually(t, path+" is cached", func() bool {
@@ -296,19 +296,19 @@ func attacked(t *testing.T, more ...string) *harness.Server {
 // attack is small, and the test only checks that the client is answered.
 func TestAttacks(t *testing.T) {
 	full := os.Getenv("ICONEDGE_ATTACKS") != ""
-	e := attacked(t)
+	e := startEdge(t)
 	other := e
 	if full {
-		other = attacked(t)
+		other = startEdge(t)
 	}
 	var table []string
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			if !full {
-				a.small(t, e)
+				a.short(t, e)
 				return
 			}
-			table = append(table, a.whole(t, e, other))
+			table = append(table, a.full(t, e, other))
 		})
 	}
 	if full {
@@ -317,64 +317,64 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// small carries out the short form.
-func (a attack) small(t *testing.T, e *harness.Server) {
+// short carries out the short form.
+func (a attack) short(t *testing.T, e *harness.Server) {
 	attacking, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); a.run(attacking, targetsOf(e), min(a.connections, 40)) }()
 	ctx, enough := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer enough()
-	b := behave(ctx, e.Address("public"), harness.Longest)
+	b := runClient(ctx, e.Address("public"), harness.Longest)
 	stop()
 	<-done
 	if b.failed > 0 {
-		t.Errorf("%d calls, of which %d got no response: %v", b.asked, b.failed, b.why)
+		t.Errorf("%d calls, of which %d got no response: %v", b.calls, b.failed, b.example)
 	}
 }
 
 const (
 	quietFor  = 3 * time.Second // before, and after
-	gathering = 3 * time.Second // until all connections of an attack are open
+	gatherFor = 3 * time.Second // until all connections of an attack are open
 	besideFor = 5 * time.Second // beside an attack on another edge
 	attackFor = 20 * time.Second
 
 	leastAnswered = 0.999
-	mostSlower    = 2
+	mostFactor    = 2
 	mostMemory    = 1 << 30 // bytes
 )
 
-// whole carries out the full form, and returns a row of the table. It also measures the client
+// full carries out the full form, and returns a row of the table. It also measures the client
 // while the same attackers attack another edge: that is what they cost the machine, and the
 // difference is what they cost the edge. No limit applies to that part.
-func (a attack) whole(t *testing.T, e, other *harness.Server) string {
-	during := func(d time.Duration) behaviour {
+func (a attack) full(t *testing.T, e, other *harness.Server) string {
+	during := func(d time.Duration) clientResult {
 		ctx, stop := context.WithTimeout(t.Context(), d)
 		defer stop()
-		return behave(ctx, e.Address("public"), 10*time.Second)
+		return runClient(ctx, e.Address("public"), 10*time.Second)
 	}
 	quiet := during(quietFor)
-	calledOff := a.apart(t, targetsOf(other))
-	during(gathering)
+	calledOff := a.start(t, targetsOf(other))
+	during(gatherFor)
 	beside := during(besideFor)
 	calledOff()
 	time.Sleep(quietFor) // until the other edge has closed the remaining connections
 	before := footprint(e.Cmd.Process.Pid)
 	ctx, stop := context.WithCancel(t.Context())
-	calledOff = a.apart(t, targetsOf(e))
+	calledOff = a.start(t, targetsOf(e))
 	peak := watchFootprint(ctx, e.Cmd.Process.Pid)
-	early := during(gathering)
+	early := during(gatherFor)
 	under := during(attackFor)
 	calledOff()
 	stop()
 	most := <-peak
 	// other programs of the machine are not the attack's doing
 	quiet.took = append(quiet.took, during(quietFor).took...)
-	under.asked, under.failed, under.why = under.asked+early.asked, under.failed+early.failed, cmp.Or(under.why, early.why)
-	answered := 1 - float64(under.failed)/float64(max(under.asked, 1))
-	if answered < leastAnswered || under.p99() > mostSlower*quiet.p99() || most.memory > mostMemory {
-		t.Errorf("%d of %d calls got no response (%v); p99 %v without an attack, %v beside one, %v under attack; %d MB", under.failed, under.asked, under.why, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
+	under.calls, under.failed, under.example = under.calls+early.calls, under.failed+early.failed, cmp.Or(under.example, early.example)
+	answered := 1 - float64(under.failed)/float64(max(under.calls, 1))
+	if answered < leastAnswered || under.p99() > mostFactor*quiet.p99() || most.memory > mostMemory {
+		t.Errorf("%d of %d calls got no response (%v); p99 %v without an attack, %v beside one, %v under attack; %d MB", under.failed, under.calls, under.example, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
 	}
-	round := func(b behaviour) time.Duration { return b.p99().Round(10 * time.Microsecond) }
-	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.asked, 100*answered,
+	round := func(b clientResult) time.Duration { return b.p99().Round(10 * time.Microsecond) }
+	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.calls, 100*answered,
 		round(quiet), round(beside), round(under), before.memory>>20, most.memory>>20, most.descriptors)
 }

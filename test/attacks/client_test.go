@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// A behaviour is what a well-behaved client experienced.
-type behaviour struct {
-	asked, failed int
-	why           error // an example of the failures
+// A clientResult is what a well-behaved client experienced.
+type clientResult struct {
+	calls, failed int
+	example       error // an example of the failures
 	took          []time.Duration
 }
 
-func (b *behaviour) p99() time.Duration {
+func (b *clientResult) p99() time.Duration {
 	if len(b.took) == 0 {
 		return 0
 	}
@@ -31,35 +31,36 @@ func (b *behaviour) p99() time.Duration {
 }
 
 const (
-	behaving = 4                     // callers
-	manners  = 10 * time.Millisecond // between two calls of a caller
-	fresh    = 5                     // one of so many calls uses a new connection
+	clientCallers = 4                     // callers
+	clientPause   = 10 * time.Millisecond // between two calls of a caller
+	newConnEvery  = 5                     // one of so many calls uses a new connection
 )
 
-// behave sends requests at a low rate until ctx ends, at least two for each caller, on connections
-// that it keeps and now and then on a new one. A response must come within a time limit.
-func behave(ctx context.Context, address string, within time.Duration) (all behaviour) {
+// runClient sends requests at a low rate until ctx ends, at least two for each caller, on
+// connections that it keeps and now and then on a new one. A response must come within a time
+// limit.
+func runClient(ctx context.Context, address string, within time.Duration) (all clientResult) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for range behaving {
+	for range clientCallers {
 		wg.Go(func() {
-			kept, once := polite(false, within), polite(true, within)
+			kept, once := newClient(false, within), newClient(true, within)
 			defer kept.CloseIdleConnections()
-			tick := time.NewTicker(manners)
+			tick := time.NewTicker(clientPause)
 			defer tick.Stop()
 			for i := 0; i < 2 || ctx.Err() == nil; i++ {
 				client := kept
-				if i%fresh == 0 {
+				if i%newConnEvery == 0 {
 					client = once
 				}
 				start := time.Now()
-				err := askPolitely(client, address)
+				err := requestHot(client, address)
 				mu.Lock()
-				all.asked++
+				all.calls++
 				all.took = append(all.took, time.Since(start))
 				if err != nil {
 					all.failed++
-					all.why = err
+					all.example = err
 				}
 				mu.Unlock()
 				<-tick.C
@@ -70,14 +71,14 @@ func behave(ctx context.Context, address string, within time.Duration) (all beha
 	return all
 }
 
-// polite returns a client with the address 127.0.0.1. It completes a call that has begun, even if
-// the attack ends.
-func polite(once bool, within time.Duration) *http.Client {
+// newClient returns a client with the address 127.0.0.1. It completes a call that has begun, even
+// if the attack ends.
+func newClient(once bool, within time.Duration) *http.Client {
 	return &http.Client{Timeout: within, Transport: &http.Transport{DisableKeepAlives: once,
 		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).DialContext}}
 }
 
-func askPolitely(client *http.Client, address string) error {
+func requestHot(client *http.Client, address string) error {
 	resp, err := client.Get("http://" + address + "/hot")
 	if err != nil {
 		return err
@@ -90,13 +91,13 @@ func askPolitely(client *http.Client, address string) error {
 	return err
 }
 
-// used is what a process uses of its machine; zero where /proc does not show it.
-type used struct {
+// usage is what a process uses of its machine; zero where /proc does not show it.
+type usage struct {
 	memory      int64 // bytes
 	descriptors int
 }
 
-func footprint(pid int) (u used) {
+func footprint(pid int) (u usage) {
 	proc := "/proc/" + strconv.Itoa(pid)
 	status, err := os.ReadFile(proc + "/status")
 	if err != nil {
@@ -114,10 +115,10 @@ func footprint(pid int) (u used) {
 }
 
 // watchFootprint samples a process every half second, and sends the maximum when ctx has ended.
-func watchFootprint(ctx context.Context, pid int) <-chan used {
-	most := make(chan used, 1)
+func watchFootprint(ctx context.Context, pid int) <-chan usage {
+	most := make(chan usage, 1)
 	go func() {
-		var m used
+		var m usage
 		for tick := time.NewTicker(500 * time.Millisecond); ctx.Err() == nil; {
 			u := footprint(pid)
 			m.memory, m.descriptors = max(m.memory, u.memory), max(m.descriptors, u.descriptors)
@@ -132,7 +133,7 @@ func watchFootprint(ctx context.Context, pid int) <-chan used {
 }
 
 func TestP99(t *testing.T) {
-	b := behaviour{}
+	b := clientResult{}
 	for i := range 200 {
 		b.took = append(b.took, time.Duration(200-i))
 	}

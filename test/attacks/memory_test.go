@@ -90,23 +90,23 @@ func (m meteredSocket) ReadFrom(p []byte) (int, net.Addr, error) {
 }
 
 var hoards = []hoard{
-	{"silence", "tcp", hoardMany, says("")},
-	{"half a head of 3 bytes", "tcp", hoardMany, says("GET")},
-	{"half a head of 2 kB", "tcp", hoardMany, says("GET /hot HTTP/1.1\r\nX: " + strings.Repeat("a", 2000))},
-	{"half a head of 15 kB", "tcp", hoardMany, says("GET /hot HTTP/1.1\r\nX: " + strings.Repeat("a", 15000))},
-	{"heads of 15 kB, then silence", "tcp", hoardMany, says("GET /hot HTTP/1.1\r\n" + home + "X: " + strings.Repeat("a", 15000) + "\r\n\r\n")},
-	{"hits, then silence", "tcp", hoardMany, says(hit)},
-	{"bodies of 60 kB, announced", "tcp", hoardMany, says(posting + "Content-Length: 60000\r\n\r\na")},
-	{"bodies of 8 MB, announced", "tcp", hoardMany, says(posting + "Content-Length: 8000000\r\n\r\na")},
-	{"bodies of 8 MB, half", "tcp", hoardMany, says(posting + "Content-Length: 8000000\r\n\r\n" + strings.Repeat("a", 2<<20))},
-	{"bodies of 60 kB, half", "tcp", hoardMany, says(posting + "Content-Length: 60000\r\n\r\n" + strings.Repeat("a", 33_000))},
-	{"chunks of 7 MB, announced", "tcp", hoardMany, says(posting + "Transfer-Encoding: chunked\r\n\r\n700000\r\na")},
-	{"bodies of 60 kB, then silence", "tcp", hoardMany, says(posting + "Content-Length: 60000\r\n\r\n" + strings.Repeat("a", 60_000))},
+	{"silence", "tcp", hoardMany, send("")},
+	{"half a head of 3 bytes", "tcp", hoardMany, send("GET")},
+	{"half a head of 2 kB", "tcp", hoardMany, send("GET /hot HTTP/1.1\r\nX: " + strings.Repeat("a", 2000))},
+	{"half a head of 15 kB", "tcp", hoardMany, send("GET /hot HTTP/1.1\r\nX: " + strings.Repeat("a", 15000))},
+	{"heads of 15 kB, then silence", "tcp", hoardMany, send("GET /hot HTTP/1.1\r\n" + home + "X: " + strings.Repeat("a", 15000) + "\r\n\r\n")},
+	{"hits, then silence", "tcp", hoardMany, send(hit)},
+	{"bodies of 60 kB, announced", "tcp", hoardMany, send(posting + "Content-Length: 60000\r\n\r\na")},
+	{"bodies of 8 MB, announced", "tcp", hoardMany, send(posting + "Content-Length: 8000000\r\n\r\na")},
+	{"bodies of 8 MB, half", "tcp", hoardMany, send(posting + "Content-Length: 8000000\r\n\r\n" + strings.Repeat("a", 2<<20))},
+	{"bodies of 60 kB, half", "tcp", hoardMany, send(posting + "Content-Length: 60000\r\n\r\n" + strings.Repeat("a", 33_000))},
+	{"chunks of 7 MB, announced", "tcp", hoardMany, send(posting + "Transfer-Encoding: chunked\r\n\r\n700000\r\na")},
+	{"bodies of 60 kB, then silence", "tcp", hoardMany, send(posting + "Content-Length: 60000\r\n\r\n" + strings.Repeat("a", 60_000))},
 	{"cold calls with heads of 1 kB", "tcp", hoardMany, func(_ context.Context, c *hoarder) error {
 		_, err := fmt.Fprintf(c, "GET /stuck/%d HTTP/1.1\r\n%sX: %s\r\n\r\n", c.nth, home, strings.Repeat("a", 1000))
 		return err
 	}},
-	{"answers of 1 MiB, unread", "tcp", hoardMany, says(strings.Repeat("GET /large HTTP/1.1\r\n"+home+"\r\n", 10))},
+	{"answers of 1 MiB, unread", "tcp", hoardMany, send(strings.Repeat("GET /large HTTP/1.1\r\n"+home+"\r\n", 10))},
 
 	{"h2: settings, then silence", "tcp", hoardMany, frames(nil)},
 	{"h2: indexed fields, open streams", "tcp", hoardMany, frames(indexedBombs(false))},
@@ -124,10 +124,10 @@ var hoards = []hoard{
 	{"h2: no window, hits of 1 MiB", "tcp", hoardMany, frames(noWindow("/large"))},
 	{"h2: table filled, then silence", "tcp", hoardMany, frames(fillTable)},
 
-	{"tls: a byte", "raw", hoardMany, says("\x16")},
-	{"tls: half a hello of 15 kB", "raw", hoardMany, says("\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03" + strings.Repeat("a", 15000))},
-	{"tls: h1, silence", "tls1", hoardMany, says("")},
-	{"tls: h1, half a head", "tls1", hoardMany, says("GET /hot HTTP/1.1\r\nX: a")},
+	{"tls: a byte", "raw", hoardMany, send("\x16")},
+	{"tls: half a hello of 15 kB", "raw", hoardMany, send("\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03" + strings.Repeat("a", 15000))},
+	{"tls: h1, silence", "tls1", hoardMany, send("")},
+	{"tls: h1, half a head", "tls1", hoardMany, send("GET /hot HTTP/1.1\r\nX: a")},
 	{"tls: h2, silence", "tls2", hoardMany, frames(nil)},
 	{"tls: h2, indexed fields, open streams", "tls2", hoardMany, frames(indexedBombs(false))},
 	{"tls: h2, half a block of 16 kB", "tls2", hoardMany, frames(halfBlocks)},
@@ -143,8 +143,8 @@ var hoards = []hoard{
 	{"h3: answers of 1 MiB, unread", "quic", 2000, streams3(head3("GET", "/large", ""))},
 }
 
-// says writes a text, and leaves the connection open.
-func says(s string) func(context.Context, *hoarder) error {
+// send writes a text, and leaves the connection open.
+func send(s string) func(context.Context, *hoarder) error {
 	return func(_ context.Context, c *hoarder) error {
 		_, err := io.WriteString(c, s)
 		return err
@@ -426,7 +426,7 @@ func TestHoards(t *testing.T) {
 
 func (h hoard) whole(t *testing.T) string {
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
-	e := attacked(t, "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "16000", "--max-connections-per-client", strconv.Itoa(hoardMany))
+	e := startEdge(t, "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "16000", "--max-connections-per-client", strconv.Itoa(hoardMany))
 	time.Sleep(time.Second)
 	before := footprint(e.Cmd.Process.Pid).memory
 	ctx, stop := context.WithCancel(t.Context())

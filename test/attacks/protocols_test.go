@@ -21,8 +21,8 @@ import (
 // A sender sends the nth piece of an attack by HTTP/2; the first begins the attack.
 type sender func(f *http2.Framer, nth int) error
 
-// framesInstead sends one piece a second, and reads the responses.
-func framesInstead(send sender) func(context.Context, *net.TCPConn) error {
+// framesOnly sends one piece a second, and reads the responses.
+func framesOnly(send sender) func(context.Context, *net.TCPConn) error {
 	return byHTTP2(send, time.Second)
 }
 
@@ -117,8 +117,8 @@ func bombs(f *http2.Framer, nth int) error {
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: append(block, bytes.Repeat([]byte{0xbe}, 8000)...), EndHeaders: true, EndStream: true})
 }
 
-// halfHeads begins a header block after pings, and never ends it.
-func halfHeads(f *http2.Framer, nth int) error {
+// endlessHead begins a header block after pings, and never ends it.
+func endlessHead(f *http2.Framer, nth int) error {
 	if nth%15 == 14 {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: hitBlock})
 	}
@@ -132,8 +132,8 @@ func slowBodies(f *http2.Framer, nth int) error {
 	return f.WriteData(1, false, []byte("a"))
 }
 
-// shut requests a long response with a window of one byte.
-func shut(f *http2.Framer, nth int) error {
+// closedWindow requests a long response with a window of one byte.
+func closedWindow(f *http2.Framer, nth int) error {
 	if nth < 100 {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: largeBlock, EndHeaders: true, EndStream: true})
 	}
@@ -154,13 +154,13 @@ func coldAndQuick(ctx context.Context, c *net.TCPConn) error {
 
 var attackersTLS = &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test"}
 
-// shaking completes TLS handshakes, and closes.
-func shaking(ctx context.Context, c *net.TCPConn) error {
+// handshakes completes TLS handshakes, and closes.
+func handshakes(ctx context.Context, c *net.TCPConn) error {
 	return tls.Client(c, attackersTLS).HandshakeContext(ctx)
 }
 
-// shakenAndSilent completes a TLS handshake, and sends no request.
-func shakenAndSilent(ctx context.Context, c *net.TCPConn) error {
+// idleAfterHandshake completes a TLS handshake, and sends no request.
+func idleAfterHandshake(ctx context.Context, c *net.TCPConn) error {
 	s := tls.Client(c, attackersTLS)
 	if err := s.HandshakeContext(ctx); err != nil {
 		return err
@@ -210,7 +210,7 @@ func begunAndLeft(ctx context.Context, from net.IP, address string) error {
 // TestFewDescriptors: an address that opens as many connections as it can, and keeps them alive by
 // pings, does not displace another client, even where the process has few descriptors.
 func TestFewDescriptors(t *testing.T) {
-	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--origin", attackedOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell, which the limit of descriptors needs")
@@ -218,14 +218,14 @@ func TestFewDescriptors(t *testing.T) {
 	cmd.Path, cmd.Args = shell, append([]string{"sh", "-c", `ulimit -n 200 && exec "$0" "$@"`}, cmd.Args...)
 	e := harness.StartCommand(t, cmd)
 	to := targets{plain: e.Address("public")}
-	pinging := attack{connections: 300, pause: 100 * time.Millisecond, do: framesInstead(pings)}
+	pinging := attack{connections: 300, pause: 100 * time.Millisecond, do: framesOnly(pings)}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); pinging.run(ctx, to, pinging.connections) }()
 	harness.Eventually(t, "the attackers have opened their connections", func() bool { return footprint(e.Cmd.Process.Pid).descriptors > 50 })
 	for range 20 {
-		client := polite(true, harness.Longest)
-		if err := askPolitely(client, to.plain); err != nil {
+		client := newClient(true, harness.Longest)
+		if err := requestHot(client, to.plain); err != nil {
 			t.Errorf("another client: %v", err)
 		}
 	}

@@ -28,12 +28,12 @@ type caseResult struct {
 	Why       string   `json:"why"`        // the suite's reason for the failure
 }
 
-// byTheRFC holds the flags with which an edge follows RFC 9111 strictly, as the public suite
+// strictFlags holds the flags with which an edge follows RFC 9111 strictly, as the public suite
 // expects it of a cache.
-var byTheRFC = []string{"--store-cookies", "--client-revalidation"}
+var strictFlags = []string{"--store-cookies", "--client-revalidation"}
 
-// edgeBefore starts an edge with flags in front of an origin, and returns its address.
-func edgeBefore(t *testing.T, origin string, flags ...string) string {
+// startEdge starts an edge with flags in front of an origin, and returns its address.
+func startEdge(t *testing.T, origin string, flags ...string) string {
 	t.Helper()
 	args := append([]string{"edge", "--proxy-all", "--origin", "http://" + origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)
 	return "http://" + harness.Start(t, t.TempDir(), args...).Ready().Address("public")
@@ -44,7 +44,7 @@ func edgeBefore(t *testing.T, origin string, flags ...string) string {
 // list, our figures and docs/conformance.md; `make conformance` writes the latter two.
 func TestConformance(t *testing.T) {
 	t.Parallel() // the suite mostly waits
-	base, known := edgeBefore(t, suiteOrigin(t), byTheRFC...), readKnown(t)
+	base, known := startEdge(t, suiteOrigin(t), strictFlags...), readKnown(t)
 	results := runSuite(t, base)
 	// on a busy machine, responses that are fresh for seconds may be stale
 	for again := 0; again < 2 && !*harness.Update && len(disagreements(known, results)) > 0; again++ {
@@ -56,7 +56,7 @@ func TestConformance(t *testing.T) {
 		known = readKnown(t)
 	}
 	if *harness.Update || os.Getenv(harness.WithPeers) != "" {
-		updateFigures(t, func(f *figures) { f.ours(results) })
+		updateFigures(t, func(f *figures) { f.setOurs(results) })
 	}
 	for _, line := range disagreements(known, results) {
 		t.Error(line)
@@ -75,14 +75,14 @@ func TestConformanceByDefault(t *testing.T) {
 		t.Skip("measures the default setting: " + harness.WithPeers + "=1 runs it")
 	}
 	known := readKnown(t)
-	results := runSuite(t, edgeBefore(t, suiteOrigin(t)))
+	results := runSuite(t, startEdge(t, suiteOrigin(t)))
 	var besides []string
 	for _, r := range results {
 		if reason, listed := known[r.ID]; r.Kind != "check" && listed && reason == "" && !r.Passed {
 			besides = append(besides, "`"+r.ID+"`")
 		}
 	}
-	updateFigures(t, func(f *figures) { f.byDefault(results, besides) })
+	updateFigures(t, func(f *figures) { f.setDefault(results, besides) })
 	t.Log(countsOf(results), besides)
 }
 

@@ -27,7 +27,7 @@ func disagreements(known map[string]string, results []caseResult) (lines []strin
 		case !listed:
 			lines = append(lines, r.ID+": the list does not have it")
 		case reason == "" && !r.Passed:
-			lines = append(lines, fmt.Sprintf("%s (%s): no longer passed: %s", r.ID, r.Kind, r.why()))
+			lines = append(lines, fmt.Sprintf("%s (%s): no longer passed: %s", r.ID, r.Kind, r.reason()))
 		case reason != "" && r.Passed:
 			lines = append(lines, r.ID+": passed, though the list says that it fails")
 		case strings.HasPrefix(reason, unexplained):
@@ -43,7 +43,7 @@ func disagreements(known map[string]string, results []caseResult) (lines []strin
 	return lines
 }
 
-func (r caseResult) why() string {
+func (r caseResult) reason() string {
 	if r.Alone {
 		return "a test that it depends on has failed: " + strings.Join(r.DependsOn, ", ")
 	}
@@ -126,7 +126,7 @@ func writeKnown(t *testing.T, known map[string]string, results []caseResult) {
 		case reason != "":
 			fmt.Fprintf(b, "fails %s: %s\n", r.ID, reason)
 		default:
-			fmt.Fprintf(b, "fails %s: %s%s\n", r.ID, unexplained, r.why())
+			fmt.Fprintf(b, "fails %s: %s%s\n", r.ID, unexplained, r.reason())
 		}
 	}
 	if err := os.WriteFile(conformanceList, b.Bytes(), 0o644); err != nil {

@@ -35,7 +35,7 @@ func TestConformanceMCP(t *testing.T) {
 
 	t.Run("inspector", func(t *testing.T) {
 		call := func(args ...string) string {
-			return pinned(t, home, append([]string{"mcp-inspector", "--cli", "-e", env[0], "-e", env[1], binary, "mcp"}, args...)...)
+			return runPinned(t, home, append([]string{"mcp-inspector", "--cli", "-e", env[0], "-e", env[1], binary, "mcp"}, args...)...)
 		}
 		if got := call("--method", "tools/list"); strings.Count(got, `"inputSchema"`) != 4 {
 			t.Errorf("tools/list: %s", got)
@@ -57,11 +57,11 @@ func TestConformanceMCP(t *testing.T) {
 		}
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		address := log.Wait(regexp.MustCompile(`msg=listening address=(\S+) for=mcp`))[1]
-		got := pinned(t, home, "conformance", "server", "--url", "http://"+address+"/mcp", "--expected-failures", filepath.Join(toolsMCP(t), "expected.yml"))
+		got := runPinned(t, home, "conformance", "server", "--url", "http://"+address+"/mcp", "--expected-failures", filepath.Join(toolsMCP(t), "expected.yml"))
 		t.Log(got[strings.Index(got, "=== SUMMARY"):])
 	})
 	t.Run("bundle", func(t *testing.T) {
-		pinned(t, home, "mcpb", "validate", "../../mcp/bundle/manifest.json")
+		runPinned(t, home, "mcpb", "validate", "../../mcp/bundle/manifest.json")
 	})
 	t.Run("figures", func(t *testing.T) {
 		took, resident := measure(t, binary, append([]string{"HOME=" + home}, env...))
@@ -82,8 +82,8 @@ func toolsMCP(t *testing.T) string {
 	return dir
 }
 
-// pinned runs a program of tools/mcp on the Node that is pinned there, and returns its output.
-func pinned(t *testing.T, home string, args ...string) string {
+// runPinned runs a program of tools/mcp on the Node that is pinned there, and returns its output.
+func runPinned(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	bin := filepath.Join(toolsMCP(t), "node_modules", ".bin")
 	cmd := exec.Command(filepath.Join(bin, "node"), append([]string{filepath.Join(bin, args[0])}, args[1:]...)...)

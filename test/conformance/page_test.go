@@ -85,24 +85,24 @@ func countsOf(results []caseResult) (c counts) {
 
 // The names of iconedge's rows.
 const (
-	rowByTheRFC  = "iconedge, `--store-cookies --client-revalidation`"
+	rowStrict    = "iconedge, `--store-cookies --client-revalidation`"
 	rowByDefault = "iconedge, default"
 )
 
-// byDefault writes the row of the default setting below the first row, and the tests that it fails
+// setDefault writes the row of the default setting below the first row, and the tests that it fails
 // in addition.
-func (f *figures) byDefault(results []caseResult, besides []string) {
+func (f *figures) setDefault(results []caseResult, besides []string) {
 	row := product{Name: rowByDefault, Version: "this tree", counts: countsOf(results)}
 	if !slices.ContainsFunc(f.Measured, func(p product) bool { return p.Name == rowByDefault }) {
 		f.Measured = slices.Insert(f.Measured, 1, row)
 	}
-	f.measured(row)
+	f.setMeasured(row)
 	f.Besides = besides
 }
 
-// ours writes iconedge's row and the chapters.
-func (f *figures) ours(results []caseResult) {
-	f.measured(product{Name: rowByTheRFC, Version: "this tree", counts: countsOf(results)})
+// setOurs writes iconedge's row and the chapters.
+func (f *figures) setOurs(results []caseResult) {
+	f.setMeasured(product{Name: rowStrict, Version: "this tree", counts: countsOf(results)})
 	f.Chapters = nil
 	for len(results) > 0 {
 		name := results[0].Chapter
@@ -115,8 +115,8 @@ func (f *figures) ours(results []caseResult) {
 	}
 }
 
-// measured replaces the earlier row of p.
-func (f *figures) measured(p product) {
+// setMeasured replaces the earlier row of p.
+func (f *figures) setMeasured(p product) {
 	p.Date = time.Now().UTC().Format(time.DateOnly)
 	i := slices.IndexFunc(f.Measured, func(old product) bool { return old.Name == p.Name })
 	if i < 0 {

@@ -27,10 +27,10 @@ func TestConformancePeers(t *testing.T) {
 	origin := suiteOrigin(t)
 	for _, p := range peers {
 		t.Run(p.Name, func(t *testing.T) {
-			path := find(t, p)
+			path := pathOf(t, p)
 			results := runSuite(t, "http://"+p.Start(t, path, origin))
 			row := product{Name: p.Name, Version: p.VersionOf(t, path), counts: countsOf(results)}
-			updateFigures(t, func(f *figures) { f.measured(row) })
+			updateFigures(t, func(f *figures) { f.setMeasured(row) })
 			t.Log(p.Name, row.Version, row.counts)
 		})
 	}
@@ -38,8 +38,8 @@ func TestConformancePeers(t *testing.T) {
 	t.Logf("docs/conformance.md:\n%s", conformancePage(t, readFigures(t)))
 }
 
-// find returns the path of a peer, or skips the test if the peer is not installed.
-func find(t *testing.T, p harness.Peer) string {
+// pathOf returns the path of a peer, or skips the test if the peer is not installed.
+func pathOf(t *testing.T, p harness.Peer) string {
 	t.Helper()
 	path := p.Installed()
 	if path == "" {

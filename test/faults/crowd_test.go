@@ -16,21 +16,21 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// crowd returns the number of clients that request one path that is not in the cache.
-func crowd() int { return inFull(1000, 200) }
+// crowdSize returns the number of clients that request one path that is not in the cache.
+func crowdSize() int { return byForm(1000, 200) }
 
 func crowdPhases() []*phase {
 	icons, files := (*scene).coldPath, func(s *scene) string { return fmt.Sprintf("/file/%d", s.next.Add(1)) }
 	return []*phase{
 		{name: "a thousand on one path", what: "a thousand clients request one uncached path before the origin answers: it gets one request",
-			bend: overrun(icons, (*wire).pass, http.StatusOK), mild: true},
+			begin: overrun(icons, (*wire).pass, http.StatusOK), harmless: true},
 		{name: "a thousand on a failing path", what: "the same, and the origin answers 500: it gets one request nevertheless",
-			bend: overrun(icons, status(500), bad, 500), cold: []int{bad, 500}},
-		{name: "a thousand on a forwarded path", what: "the same for a path of `--proxy-all`", bend: overrun(files, (*wire).pass, http.StatusOK), mild: true, only: true},
+			begin: overrun(icons, status(500), bad, 500), cold: []int{bad, 500}},
+		{name: "a thousand on a forwarded path", what: "the same for a path of `--proxy-all`", begin: overrun(files, (*wire).pass, http.StatusOK), harmless: true, only: true},
 		{name: "a thousand on a failing forwarded path", what: "the same, and the origin answers 500, which the edge passes on",
-			bend: overrun(files, status(500), 500), cold: []int{bad, 500}, only: true},
+			begin: overrun(files, status(500), 500), cold: []int{bad, 500}, only: true},
 		{name: "nothing but stale-if-error", what: "the origin never answers, and stale responses may be used only for errors: no client waits for the deadline",
-			bend: answersBy(saysNothing), cold: []int{bad, busy, late}, hangs: true, spare: true},
+			begin: answersBy(neverAnswers), cold: []int{bad, busy, late}, hangs: true, spare: true},
 	}
 }
 
@@ -40,31 +40,31 @@ func overrun(choose func(s *scene) string, then fault, allowed ...int) func(s *s
 	return func(s *scene) func() {
 		path := choose(s)
 		asking, open := context.WithCancel(s.t.Context())
-		s.wire.bend(gate(asking, then))
-		statuses := gather(s, path, open)
+		s.wire.setFault(gate(asking, then))
+		statuses := requestTogether(s, path, open)
 		if n := s.wire.count(path); n != 1 {
 			s.fault("%d requests to the origin for one path", n)
 		}
 		for status, n := range statuses {
 			if !slices.Contains(allowed, status) {
-				s.fault("%d clients of %d got %d", n, crowd(), status)
+				s.fault("%d clients of %d got %d", n, crowdSize(), status)
 			}
 		}
-		s.wire.bend(then)
-		return func() { s.wire.bend(nil) }
+		s.wire.setFault(then)
+		return func() { s.wire.setFault(nil) }
 	}
 }
 
-// gather makes all clients send their request, calls allSent when they have, and counts the
-// statuses of the responses.
-func gather(s *scene, path string, allSent func()) map[int]int {
+// requestTogether makes all clients send their request, calls allSent when they have, and counts
+// the statuses of the responses.
+func requestTogether(s *scene, path string, allSent func()) map[int]int {
 	var mu sync.Mutex
 	var sent, done sync.WaitGroup
 	statuses := map[int]int{}
-	sent.Add(crowd())
-	for i := range crowd() {
+	sent.Add(crowdSize())
+	for i := range crowdSize() {
 		done.Go(func() {
-			a := s.oneOf(i, path, sent.Done)
+			a := s.client(i, path, sent.Done)
 			s.load.tally.add(a)
 			mu.Lock()
 			defer mu.Unlock()
@@ -72,25 +72,25 @@ func gather(s *scene, path string, allSent func()) map[int]int {
 		})
 	}
 	sent.Wait()
-	s.awaited()
+	s.waitForAll()
 	allSent()
 	done.Wait()
 	return statuses
 }
 
-// awaited waits until the proxy has all requests of the clients, although it has not answered them.
-// An edge exports how many clients wait; for other proxies the test waits a moment.
-func (s *scene) awaited() {
+// waitForAll waits until the proxy has all requests of the clients, although it has not answered
+// them. An edge exports how many clients wait; for other proxies the test waits a moment.
+func (s *scene) waitForAll() {
 	if s.edge == nil {
 		wait(200 * time.Millisecond)
 		return
 	}
-	s.within("all clients wait for the origin", func() bool { return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_waiting ") >= crowd() })
+	s.eventually("all clients wait for the origin", func() bool { return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_waiting ") >= crowdSize() })
 }
 
-// oneOf is one of the clients, with a connection of its own. The clients have several addresses,
+// client is one of the clients, with a connection of its own. The clients have several addresses,
 // because an address may open only so many connections.
-func (s *scene) oneOf(i int, path string, sent func()) reply {
+func (s *scene) client(i int, path string, sent func()) reply {
 	begun, a := time.Now(), reply{kind: ofCold, path: path}
 	dialer := net.Dialer{Timeout: clientPatience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%8))}}
 	c, err := dialer.Dial("tcp", s.address)

@@ -22,12 +22,12 @@ const (
 	atOnce    = 6  // phases at a time, where times are not checked: they mostly wait
 )
 
-// coldNames returns the number of icons that are not requested before the fault. The clients
+// coldIcons returns the number of icons that are not requested before the fault. The clients
 // request each once or twice.
-func coldNames() int { return inFull(4000, 800) }
+func coldIcons() int { return byForm(4000, 800) }
 
-// inFull returns full for the full form, and short for the short one.
-func inFull(full, short int) int {
+// byForm returns full for the full form, and short for the short one.
+func byForm(full, short int) int {
 	if withTimes() {
 		return full
 	}
@@ -41,20 +41,20 @@ func withTimes() bool { return os.Getenv(harness.WithPeers) != "" }
 
 // A phase is a fault, with the responses that clients may get during it.
 type phase struct {
-	name   string
-	what   string // description for docs/faults.md
-	setup  func(s *scene)
-	bend   func(s *scene) (mend func()) // begins the fault, and returns the function that ends it
-	also   func(s *scene)               // further checks after the fault
-	cold   []int                        // allowed statuses of uncached paths, besides 200
-	hangs  bool                         // the fault lasts longer than the deadlines
-	mild   bool                         // all uncached paths may be answered
-	loses  bool                         // clients may lose their connections
-	own    bool                         // clients request only paths of iconedge
-	gone   bool                         // the origin answers 404 for warm paths
-	only   bool                         // only an iconedge edge is tested
-	direct bool                         // the proxy connects to the origin without a wire
-	spare  bool                         // stale responses are allowed only for errors
+	name     string
+	what     string // description for docs/faults.md
+	setup    func(s *scene)
+	begin    func(s *scene) (mend func()) // begins the fault, and returns the function that ends it
+	after    func(s *scene)               // further checks after the fault
+	cold     []int                        // allowed statuses of uncached paths, besides 200
+	hangs    bool                         // the fault lasts longer than the deadlines
+	harmless bool                         // all uncached paths may be answered
+	loses    bool                         // clients may lose their connections
+	own      bool                         // clients request only paths of iconedge
+	gone     bool                         // the origin answers 404 for warm paths
+	only     bool                         // only an iconedge edge is tested
+	direct   bool                         // the proxy connects to the origin without a wire
+	spare    bool                         // stale responses are allowed only for errors
 }
 
 // A scene is the set-up of one phase: a proxy, the wire to its origin, and the responses that
@@ -115,7 +115,7 @@ func (w *world) start(t *testing.T, store, mirror string, more ...string) *harne
 // writeLibrary writes small and large SVGs. Each ends with end, which differs between releases.
 func writeLibrary(t *testing.T, dir, end string) {
 	t.Helper()
-	for pack, n := range map[string]int{"fresh": warmNames, "stale": warmNames, "spare": warmNames, "cold": coldNames()} {
+	for pack, n := range map[string]int{"fresh": warmNames, "stale": warmNames, "spare": warmNames, "cold": coldIcons()} {
 		folder := filepath.Join(dir, pack)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
@@ -126,12 +126,12 @@ func writeLibrary(t *testing.T, dir, end string) {
 		}
 		for i := range n {
 			length := []int{1, 20, 400, 9000}[i%4] / (1 + i/100)
-			writeDrawing(t, folder, fmt.Sprintf("i%d", i), fmt.Sprintf("M%d.5 0%s%s", i, strings.Repeat("h1v1", length), end))
+			writeSVG(t, folder, fmt.Sprintf("i%d", i), fmt.Sprintf("M%d.5 0%s%s", i, strings.Repeat("h1v1", length), end))
 		}
 	}
 }
 
-func writeDrawing(t *testing.T, folder, name, path string) {
+func writeSVG(t *testing.T, folder, name, path string) {
 	t.Helper()
 	text := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="` + path + `"/></svg>`
 	if err := os.WriteFile(filepath.Join(folder, name+".svg"), []byte(text), 0o644); err != nil {
@@ -174,7 +174,7 @@ type contender struct {
 
 // playAll plays the phases: several at a time, or one after the other if times are checked.
 func playAll(t *testing.T, w *world, c contender, phases []*phase) (results []*result) {
-	slots := make(chan struct{}, inFull(1, atOnce))
+	slots := make(chan struct{}, byForm(1, atOnce))
 	var all sync.WaitGroup
 	for _, p := range phases {
 		if p.only && !c.ours {
@@ -218,17 +218,17 @@ func (r *result) play(t *testing.T, w *world, c contender) {
 	s.warmUp()
 	s.load = newLoad(s)
 	s.load.warm()
-	mend := r.phase.bend(s)
+	mend := r.phase.begin(s)
 	s.load.cold()
-	s.last()
+	s.waitForEnd()
 	s.load.stop()
 	mend()
 	r.recovery = s.recover()
-	s.load.end()
-	if r.phase.also != nil {
-		r.phase.also(s)
+	s.load.drain()
+	if r.phase.after != nil {
+		r.phase.after(s)
 	}
-	s.settled()
+	s.checkSettled()
 	r.tally = s.load.tally
 	r.faults = s.faults
 	r.judgeAnswers()
@@ -260,8 +260,8 @@ func (p *phase) timeout() time.Duration {
 
 func wait(d time.Duration) { <-time.After(d) }
 
-// lasts returns the minimum duration of the fault.
-func (s *scene) lasts() time.Duration {
+// minimumTime returns the minimum duration of the fault.
+func (s *scene) minimumTime() time.Duration {
 	switch {
 	case s.phase.hangs:
 		return s.timeout + time.Second
@@ -271,9 +271,10 @@ func (s *scene) lasts() time.Duration {
 	return time.Second
 }
 
-// last waits for the end of the fault, and for enough responses to check: the machine may be busy.
-func (s *scene) last() {
-	wait(s.lasts())
+// waitForEnd waits for the end of the fault, and for enough responses to check: the machine may be
+// busy.
+func (s *scene) waitForEnd() {
+	wait(s.minimumTime())
 	harness.WaitFor(func() bool { return s.load.tally.enough() })
 }
 
@@ -287,17 +288,17 @@ func (s *scene) warmUp() {
 	for range 2 { // some proxies cache a response on its second request
 		for i := range warmNames {
 			for _, pack := range []string{"fresh", "stale", "spare"} {
-				harness.Eventually(s.t, pathOf(pack, i)+" is warm", func() bool { return s.warmed(l.ask(ofWarm, pathOf(pack, i))) })
+				harness.Eventually(s.t, pathOf(pack, i)+" is warm", func() bool { return s.checkWarm(l.ask(ofWarm, pathOf(pack, i))) })
 			}
 		}
 	}
-	l.end()
+	l.drain()
 	wait(1100 * time.Millisecond)
 }
 
-// warmed reports whether a response was right. A deadline of a second may pass without a fault; the
-// caller then tries again.
-func (s *scene) warmed(a reply) bool {
+// checkWarm reports whether a response was right. A deadline of a second may pass without a fault;
+// the caller then tries again.
+func (s *scene) checkWarm(a reply) bool {
 	if !a.right && (!s.phase.hangs || a.status < 500) {
 		s.t.Fatalf("warming up: %+v", a)
 	}
@@ -308,24 +309,24 @@ func (s *scene) warmed(a reply) bool {
 func (s *scene) recover() time.Duration {
 	begun := time.Now()
 	probe := newLoad(s)
-	defer probe.end()
-	s.within("uncached paths are answered again", func() bool { return probe.right(s.coldPath()) })
+	defer probe.drain()
+	s.eventually("uncached paths are answered again", func() bool { return probe.isRight(s.coldPath()) })
 	return time.Since(begun)
 }
 
-// settled checks that all paths are right again within some seconds.
-func (s *scene) settled() {
+// checkSettled checks that all paths are right again within some seconds.
+func (s *scene) checkSettled() {
 	l := newLoad(s)
-	defer l.end()
+	defer l.drain()
 	for _, path := range append(s.warmPaths(), s.coldPath(), s.coldPath()) {
-		if !s.within(path+" is right again", func() bool { return l.right(path) }) {
+		if !s.eventually(path+" is right again", func() bool { return l.isRight(path) }) {
 			return
 		}
 	}
 }
 
-// within waits until is returns true, and records a violation if that never happens.
-func (s *scene) within(what string, is func() bool) bool {
+// eventually waits until is returns true, and records a violation if that never happens.
+func (s *scene) eventually(what string, is func() bool) bool {
 	if harness.WaitFor(is) {
 		return true
 	}
@@ -333,8 +334,8 @@ func (s *scene) within(what string, is func() bool) bool {
 	return false
 }
 
-// right requests a path and reports whether the response is right. Wrong bytes count here too.
-func (l *load) right(path string) bool {
+// isRight requests a path and reports whether the response is right. Wrong bytes count here too.
+func (l *load) isRight(path string) bool {
 	a := l.ask(ofCold, path)
 	if a.status == http.StatusOK && a.err == nil && !a.right {
 		l.s.load.tally.add(a)
@@ -369,14 +370,14 @@ func (r *result) judgeAnswers() {
 			r.fault("%d uncached responses of %d", n, status)
 		}
 	}
-	if refused+y.lost[ofCold] == 0 && !r.phase.mild {
+	if refused+y.lost[ofCold] == 0 && !r.phase.harmless {
 		r.fault("no request failed: the fault had no effect")
 	}
 }
 
-// waited is the minimum time of a warm response that waited for an origin: the fastest slow origin
-// takes two seconds. The rest allows for a busy machine.
-const waited = 1900 * time.Millisecond
+// originWait is the minimum time of a warm response that waited for an origin: the fastest slow
+// origin takes two seconds. The rest allows for a busy machine.
+const originWait = 1900 * time.Millisecond
 
 // slack is the time that a response may take beyond the deadline for the origin, and the time limit
 // for recovery.
@@ -386,7 +387,7 @@ func (r *result) judgeTimes(s *scene) {
 	if took := r.tally.slowest[ofCold]; took > s.timeout+slack {
 		r.fault("an uncached response took %v", took)
 	}
-	if took := r.tally.slowest[ofWarm]; took > waited && !r.phase.loses {
+	if took := r.tally.slowest[ofWarm]; took > originWait && !r.phase.loses {
 		r.fault("a cached response took %v", took)
 	}
 	if r.recovery > slack {

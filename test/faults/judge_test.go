@@ -29,7 +29,7 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"an allowed cold 502", phase{cold: []int{bad}}, reply{kind: ofCold, status: 502}, ""},
 		{"a cold 500 that is not allowed", phase{cold: []int{bad}}, reply{kind: ofCold, status: 500}, "uncached responses of 500"},
 	} {
-		row.phase.mild = true
+		row.phase.harmless = true
 		y := newTally()
 		y.requests[ofWarm], y.requests[ofCold] = leastWarm, leastCold
 		y.add(row.reply)

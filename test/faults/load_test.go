@@ -126,10 +126,10 @@ func newLoad(s *scene) *load {
 // clientPatience is longer than any deadline of a proxy.
 const clientPatience = 2 * time.Minute
 
-// every calls ask repeatedly with a pause, which is longer in the short form, because other tests
+// repeat calls ask repeatedly with a pause, which is longer in the short form, because other tests
 // run beside it.
-func (l *load) every(pause time.Duration, ask func()) {
-	pause *= time.Duration(inFull(1, 4))
+func (l *load) repeat(pause time.Duration, ask func()) {
+	pause *= time.Duration(byForm(1, 4))
 	l.all.Go(func() {
 		for l.ctx.Err() == nil {
 			ask()
@@ -144,24 +144,24 @@ func (l *load) every(pause time.Duration, ask func()) {
 // warm starts the clients of warm paths: three with net/http, and one that pipelines.
 func (l *load) warm() {
 	for range 3 {
-		l.every(4*time.Millisecond, func() { l.tally.add(l.ask(ofWarm, l.s.warmPath())) })
+		l.repeat(4*time.Millisecond, func() { l.tally.add(l.ask(ofWarm, l.s.warmPath())) })
 	}
-	l.every(20*time.Millisecond, l.pipeline)
+	l.repeat(20*time.Millisecond, l.pipeline)
 }
 
 // cold starts the clients of uncached paths, and one that requests large bodies if the proxy
 // forwards any path.
 func (l *load) cold() {
 	for range 3 {
-		l.every(20*time.Millisecond, func() { l.tally.add(l.ask(ofCold, l.s.coldPath())) })
+		l.repeat(20*time.Millisecond, func() { l.tally.add(l.ask(ofCold, l.s.coldPath())) })
 	}
 	if !l.s.phase.direct && !l.s.phase.own {
-		l.every(50*time.Millisecond, func() { l.tally.add(l.ask(ofBig, fmt.Sprintf("/big/%d", l.s.next.Add(1)))) })
+		l.repeat(50*time.Millisecond, func() { l.tally.add(l.ask(ofBig, fmt.Sprintf("/big/%d", l.s.next.Add(1)))) })
 	}
 }
 
-// end waits for the responses to the requests that were sent.
-func (l *load) end() {
+// drain waits for the responses to the requests that were sent.
+func (l *load) drain() {
 	l.stop()
 	l.all.Wait()
 	l.client.CloseIdleConnections()
@@ -195,7 +195,7 @@ func (s *scene) judge(a reply, resp *http.Response, body []byte) reply {
 	case a.err != nil:
 	case a.status == http.StatusOK:
 		a.right = s.right(a.path, sha256.Sum256(body))
-	case s.ours && a.status >= 500 && resp.Header.Get("Content-Type") != "application/problem+json" && madeUp(a.path) == nil:
+	case s.ours && a.status >= 500 && resp.Header.Get("Content-Type") != "application/problem+json" && generated(a.path) == nil:
 		a.err = fmt.Errorf("a %d without a problem document: %q", a.status, body[:min(len(body), 60)])
 	}
 	return a
@@ -256,7 +256,7 @@ func (s *scene) warmPaths() (paths []string) {
 	return paths
 }
 
-func (s *scene) coldPath() string { return pathOf("cold", int(s.next.Add(1)-1)%coldNames()) }
+func (s *scene) coldPath() string { return pathOf("cold", int(s.next.Add(1)-1)%coldIcons()) }
 
 func pathOf(pack string, i int) string { return fmt.Sprintf("/%s/i%d.svg", pack, i) }
 
@@ -269,7 +269,7 @@ type truth struct {
 }
 
 func (u *truth) sum(path string) (sum [sha256.Size]byte, ok bool) {
-	if made := madeUp(path); made != nil {
+	if made := generated(path); made != nil {
 		return sha256.Sum256(made), true
 	}
 	u.mu.Lock()
@@ -277,7 +277,7 @@ func (u *truth) sum(path string) (sum [sha256.Size]byte, ok bool) {
 	if sum, ok = u.sums[path]; ok {
 		return sum, true
 	}
-	resp, err := (&http.Client{Transport: straight}).Get("http://" + u.address + path)
+	resp, err := (&http.Client{Transport: transport}).Get("http://" + u.address + path)
 	if err != nil {
 		return sum, false
 	}

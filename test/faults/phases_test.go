@@ -15,8 +15,8 @@ const bad, late, busy = http.StatusBadGateway, http.StatusGatewayTimeout, http.S
 // answersBy returns a phase in which f answers every request to the origin.
 func answersBy(f fault) func(s *scene) func() {
 	return func(s *scene) func() {
-		s.wire.bend(f)
-		return func() { s.wire.bend(nil) }
+		s.wire.setFault(f)
+		return func() { s.wire.setFault(nil) }
 	}
 }
 
@@ -24,40 +24,40 @@ func answersBy(f fault) func(s *scene) func() {
 func faultPhases() []*phase {
 	failed := []int{bad, busy, late}
 	phases := append(processPhases(), []*phase{
-		{name: "origin refuses connections", what: "the origin's port is closed", bend: refuses, cold: failed},
-		{name: "origin can't be reached", what: "its queue of connections is full: new connections time out", bend: blackhole, cold: failed, hangs: true},
-		{name: "origin says nothing", what: "it accepts connections and requests, and never answers; those that hang still hang after the fault", bend: answersBy(saysNothing), cold: failed, hangs: true},
-		{name: "origin drips", what: "heads and bodies come at a byte a second", bend: answersBy(drips), cold: failed, hangs: true},
-		{name: "origin drips bodies", what: "heads come at once, bodies at a byte a second", bend: answersBy(dripsBody), cold: failed, hangs: true},
-		{name: "origin is slow", what: "every response takes two seconds, within the deadline", bend: isSlow, cold: failed, mild: true},
-		{name: "origin resets half-way", what: "half of each body, then a RST", bend: answersBy(halves), cold: failed},
-		{name: "Content-Length too long", what: "each body ends 100 bytes before its length", bend: answersBy(tooLong), cold: failed},
-		{name: "Content-Length too short", what: "each body is ten bytes longer than its length, on the edge's own paths", bend: answersBy(tooShort), cold: failed, own: true},
-		{name: "origin sends garbage", what: "bytes that are not HTTP", bend: answersBy(garbage), cold: failed},
-		{name: "origin answers 500", what: "every response is a 500 with a page", bend: answersBy(status(500)), cold: append(failed, 500)},
-		{name: "origin answers 503", what: "every response is a 503 with Retry-After", bend: answersBy(status(503, "Retry-After", "60")), cold: failed},
-		{name: "origin answers 429", what: "every response is a 429", bend: answersBy(status(429, "Retry-After", "60")), cold: append(failed, 429)},
-		{name: "origin denies everything", what: "404 for existing icons: another server answers in its place", bend: answersBy(status(404)), cold: append(failed, 404), gone: true},
-		{name: "origin closes connections", what: "after each response, unannounced, at once or a moment later", bend: answersBy(closes), cold: failed, mild: true},
-		{name: "origin flaps", what: "healthy and faulty in turn, each for 200 ms: drops, garbage, 500", bend: flapping, cold: append(failed, 500), mild: true},
-		{name: "origin restarts", what: "connections are reset and refused for short times, repeatedly", bend: restarting, cold: failed, mild: true},
+		{name: "origin refuses connections", what: "the origin's port is closed", begin: cutWire, cold: failed},
+		{name: "origin can't be reached", what: "its queue of connections is full: new connections time out", begin: blackhole, cold: failed, hangs: true},
+		{name: "origin says nothing", what: "it accepts connections and requests, and never answers; those that hang still hang after the fault", begin: answersBy(neverAnswers), cold: failed, hangs: true},
+		{name: "origin drips", what: "heads and bodies come at a byte a second", begin: answersBy(drips), cold: failed, hangs: true},
+		{name: "origin drips bodies", what: "heads come at once, bodies at a byte a second", begin: answersBy(dripsBody), cold: failed, hangs: true},
+		{name: "origin is slow", what: "every response takes two seconds, within the deadline", begin: slowOrigin, cold: failed, harmless: true},
+		{name: "origin resets half-way", what: "half of each body, then a RST", begin: answersBy(halves), cold: failed},
+		{name: "Content-Length too long", what: "each body ends 100 bytes before its length", begin: answersBy(tooLong), cold: failed},
+		{name: "Content-Length too short", what: "each body is ten bytes longer than its length, on the edge's own paths", begin: answersBy(tooShort), cold: failed, own: true},
+		{name: "origin sends garbage", what: "bytes that are not HTTP", begin: answersBy(garbage), cold: failed},
+		{name: "origin answers 500", what: "every response is a 500 with a page", begin: answersBy(status(500)), cold: append(failed, 500)},
+		{name: "origin answers 503", what: "every response is a 503 with Retry-After", begin: answersBy(status(503, "Retry-After", "60")), cold: failed},
+		{name: "origin answers 429", what: "every response is a 429", begin: answersBy(status(429, "Retry-After", "60")), cold: append(failed, 429)},
+		{name: "origin denies everything", what: "404 for existing icons: another server answers in its place", begin: answersBy(status(404)), cold: append(failed, 404), gone: true},
+		{name: "origin closes connections", what: "after each response, unannounced, at once or a moment later", begin: answersBy(closes), cold: failed, harmless: true},
+		{name: "origin flaps", what: "healthy and faulty in turn, each for 200 ms: drops, garbage, 500", begin: flapping, cold: append(failed, 500), harmless: true},
+		{name: "origin restarts", what: "connections are reset and refused for short times, repeatedly", begin: restarting, cold: failed, harmless: true},
 	}...)
 	return append(phases, crowdPhases()...)
 }
 
-// refuses closes the wire.
-func refuses(s *scene) func() {
+// cutWire closes the wire.
+func cutWire(s *scene) func() {
 	s.wire.cut()
 	return s.wire.listen
 }
 
-// isSlow delays the origin's responses, within the deadlines.
-func isSlow(s *scene) func() {
-	return answersBy(slow(time.Duration(inFull(2000, 400)) * time.Millisecond))(s)
+// slowOrigin delays the origin's responses, within the deadlines.
+func slowOrigin(s *scene) func() {
+	return answersBy(slow(time.Duration(byForm(2000, 400)) * time.Millisecond))(s)
 }
 
 func flapping(s *scene) func() {
-	drop := raw(func(_ *wire, c net.Conn, _ *whole) { reset(c) })
+	drop := onConn(func(_ *wire, c net.Conn, _ *response) { reset(c) })
 	return answersBy(flaps(200*time.Millisecond, drop, garbage, status(500)))(s)
 }
 

@@ -23,20 +23,20 @@ import (
 func processPhases() []*phase {
 	failed := []int{bad, busy, late}
 	return []*phase{
-		{name: "mirror full", what: "a release is published that is too large for the mirror's disk", setup: originOnFullDisk, bend: releaseTooLarge, also: onlyNew, mild: true, direct: true, only: true},
-		{name: "origin killed", what: "kill -9 of the origin under load, and a restart", setup: ownOrigin, bend: originKilled, cold: failed, direct: true, only: true},
-		{name: "origin stopped", what: "SIGSTOP: the kernel accepts its connections, the process does nothing; then SIGCONT", setup: ownOrigin, bend: originStopped, cold: failed, direct: true, only: true, hangs: true},
-		{name: "one of two origins dies", what: "the other answers for both", setup: twoOrigins, bend: refuses, mild: true, only: true},
-		{name: "edge killed", what: "kill -9 of the edge under load, and a restart with its disk tier", setup: edgeWithDisk, bend: edgeKilled, also: diskIsThere, loses: true, mild: true, only: true},
-		{name: "edge out of descriptors", what: "more idle connections than the edge may have open", setup: fewDescriptors, bend: descriptorsTaken, cold: failed, mild: true, only: true, loses: true},
-		{name: "damaged disk tier", what: "kill -9, damage to every file of the disk tier, and a restart", setup: edgeWithDisk, bend: diskDamaged, loses: true, mild: true, only: true},
-		{name: "disk tier full", what: "the file system of --cache-dir is full", setup: edgeOnFullDisk, bend: nothingMore, mild: true, only: true},
+		{name: "mirror full", what: "a release is published that is too large for the mirror's disk", setup: originOnFullDisk, begin: releaseTooLarge, after: checkNewRelease, harmless: true, direct: true, only: true},
+		{name: "origin killed", what: "kill -9 of the origin under load, and a restart", setup: ownOrigin, begin: originKilled, cold: failed, direct: true, only: true},
+		{name: "origin stopped", what: "SIGSTOP: the kernel accepts its connections, the process does nothing; then SIGCONT", setup: ownOrigin, begin: originStopped, cold: failed, direct: true, only: true, hangs: true},
+		{name: "one of two origins dies", what: "the other answers for both", setup: secondOrigin, begin: cutWire, harmless: true, only: true},
+		{name: "edge killed", what: "kill -9 of the edge under load, and a restart with its disk tier", setup: edgeWithDisk, begin: edgeKilled, after: checkDisk, loses: true, harmless: true, only: true},
+		{name: "edge out of descriptors", what: "more idle connections than the edge may have open", setup: fewDescriptors, begin: descriptorsTaken, cold: failed, harmless: true, only: true, loses: true},
+		{name: "damaged disk tier", what: "kill -9, damage to every file of the disk tier, and a restart", setup: edgeWithDisk, begin: diskDamaged, loses: true, harmless: true, only: true},
+		{name: "disk tier full", what: "the file system of --cache-dir is full", setup: edgeOnFullDisk, begin: fillDisk, harmless: true, only: true},
 		{name: "store gone", what: "the store's folder is removed under a running origin, which then restarts from its mirror",
-			setup: ownStore, bend: storeGone(folderGone), mild: true, direct: true, only: true, cold: failed},
+			setup: ownStore, begin: withoutStore(removeFolder), harmless: true, direct: true, only: true, cold: failed},
 		{name: "S3 store gone", what: "the same with an S3 service that refuses connections",
-			setup: s3Store, bend: storeGone(serviceGone), mild: true, direct: true, only: true, cold: failed},
-		{name: "damaged mirror", what: "kill -9 of the origin, a changed byte in each archive of its mirror, and a restart", setup: ownOrigin, bend: mirrorDamaged, cold: failed, mild: true, direct: true, only: true},
-		{name: "release switched", what: "a new release of every icon under load: the old or the new SVG, never a mixture, then only the new one", setup: ownStore, bend: releaseSwitched, also: onlyNew, mild: true, direct: true, only: true},
+			setup: s3Store, begin: withoutStore(cutService), harmless: true, direct: true, only: true, cold: failed},
+		{name: "damaged mirror", what: "kill -9 of the origin, a changed byte in each archive of its mirror, and a restart", setup: ownOrigin, begin: mirrorDamaged, cold: failed, harmless: true, direct: true, only: true},
+		{name: "release switched", what: "a new release of every icon under load: the old or the new SVG, never a mixture, then only the new one", setup: ownStore, begin: releaseSwitched, after: checkNewRelease, harmless: true, direct: true, only: true},
 	}
 }
 
@@ -51,8 +51,8 @@ type ownServer struct {
 	now  *harness.Server
 }
 
-// listensAgain starts a process on a port that it takes again after a restart.
-func listensAgain(s *scene, args ...string) *ownServer {
+// startOwn starts a process on a port that it takes again after a restart.
+func startOwn(s *scene, args ...string) *ownServer {
 	o := &ownServer{s: s, args: append(args, "--listen", harness.FreeAddress(s.t), "--admin-listen", "127.0.0.1:0")}
 	o.begin()
 	return o
@@ -81,7 +81,7 @@ func ownStore(s *scene) {
 
 func (s *scene) originOver(store, mirror string) {
 	s.mirror = mirror
-	s.own = listensAgain(s, "origin", "--store", store, "--mirror", mirror, "--cache-control", allStale)
+	s.own = startOwn(s, "origin", "--store", store, "--mirror", mirror, "--cache-control", allStale)
 	s.origin = s.own.address()
 }
 
@@ -95,8 +95,8 @@ func originStopped(s *scene) func() {
 	return func() { s.own.now.Cmd.Process.Signal(syscall.SIGCONT) }
 }
 
-// twoOrigins adds a second wire to an origin.
-func twoOrigins(s *scene) { s.origin += ",http://" + newWire(s.t, s.world.origin).address }
+// secondOrigin adds a second wire to an origin.
+func secondOrigin(s *scene) { s.origin += ",http://" + newWire(s.t, s.world.origin).address }
 
 // edgeWithDisk starts an edge that the phase kills, with little memory and a disk tier.
 func edgeWithDisk(s *scene) {
@@ -104,8 +104,8 @@ func edgeWithDisk(s *scene) {
 	s.args = []string{"--cache-dir", s.disk, "--cache-bytes", "1048576", "--listen", harness.FreeAddress(s.t)}
 }
 
-// edgeAgain kills the edge, calls between, and restarts the edge.
-func edgeAgain(s *scene, between func()) func() {
+// restartEdge kills the edge, calls between, and restarts the edge.
+func restartEdge(s *scene, between func()) func() {
 	s.edge.Cmd.Process.Kill()
 	<-s.edge.Done
 	between()
@@ -114,21 +114,21 @@ func edgeAgain(s *scene, between func()) func() {
 	return func() {}
 }
 
-func edgeKilled(s *scene) func() { return edgeAgain(s, func() {}) }
+func edgeKilled(s *scene) func() { return restartEdge(s, func() {}) }
 
-// diskIsThere checks that an edge that is killed once more answers from its disk without an origin.
-func diskIsThere(s *scene) {
+// checkDisk checks that an edge that is killed once more answers from its disk without an origin.
+func checkDisk(s *scene) {
 	l := newLoad(s)
-	defer l.end()
-	s.within("the disk tier has entries that memory has no room for", func() bool {
+	defer l.drain()
+	s.eventually("the disk tier has entries that memory has no room for", func() bool {
 		for i := range 600 {
 			l.ask(ofCold, pathOf("cold", i))
 		}
 		// a slow disk does not store every entry
 		return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_cache_disk_entries ") >= 200
 	})
-	s.wire.bend(status(500))
-	edgeAgain(s, func() {})
+	s.wire.setFault(status(500))
+	restartEdge(s, func() {})
 	found := 0
 	for i := range 600 {
 		a := l.ask(ofCold, pathOf("cold", i))
@@ -139,7 +139,7 @@ func diskIsThere(s *scene) {
 			s.load.tally.add(a)
 		}
 	}
-	s.wire.bend(nil)
+	s.wire.setFault(nil)
 	if found < 100 {
 		s.fault("a killed edge finds %d of 600 icons in its disk tier", found)
 	}
@@ -150,8 +150,8 @@ func diskDamaged(s *scene) func() {
 	for i := range 600 {
 		l.ask(ofCold, pathOf("cold", i))
 	}
-	l.end()
-	return edgeAgain(s, func() { damage(s, s.disk, 997) })
+	l.drain()
+	return restartEdge(s, func() { damage(s, s.disk, 997) })
 }
 
 // damage changes every so many bytes of each file below a folder.
@@ -176,8 +176,8 @@ func damage(s *scene, folder string, every int) {
 	}
 }
 
-// small mounts a file system of a number of KiB, and returns its folder.
-func (s *scene) small(kib int) string {
+// smallDisk mounts a file system of a number of KiB, and returns its folder.
+func (s *scene) smallDisk(kib int) string {
 	dir := filepath.Join(s.t.TempDir(), "small")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		s.t.Fatal(err)
@@ -190,13 +190,13 @@ func (s *scene) small(kib int) string {
 }
 
 func edgeOnFullDisk(s *scene) {
-	s.args = []string{"--cache-dir", filepath.Join(s.small(256), "cache"), "--cache-bytes", "1048576", "--listen", harness.FreeAddress(s.t)}
+	s.args = []string{"--cache-dir", filepath.Join(s.smallDisk(256), "cache"), "--cache-bytes", "1048576", "--listen", harness.FreeAddress(s.t)}
 }
 
-// nothingMore is the bend of a fault that begins with the setup.
-func nothingMore(s *scene) func() {
+// fillDisk overflows the disk tier of a fault that begins with the setup.
+func fillDisk(s *scene) func() {
 	l := newLoad(s)
-	defer l.end()
+	defer l.drain()
 	for i := range 600 { // memory overflows to the disk, which is full
 		if a := l.ask(ofCold, pathOf("cold", i)); !a.right {
 			s.load.tally.add(a)
@@ -231,13 +231,13 @@ func descriptorsTaken(s *scene) func() {
 	}
 }
 
-// storeGone takes the store away, and then its origin.
-func storeGone(away func(s *scene) (back func())) func(s *scene) func() {
+// withoutStore takes the store away, and then its origin.
+func withoutStore(away func(s *scene) (back func())) func(s *scene) func() {
 	return func(s *scene) func() {
 		back := away(s)
-		wait(s.lasts() / 2) // the origin polls
+		wait(s.minimumTime() / 2) // the origin polls
 		l := newLoad(s)
-		defer l.end()
+		defer l.drain()
 		for range 20 {
 			if a := l.ask(ofCold, s.coldPath()); !a.right {
 				s.fault("without the store an uncached path is %d %v", a.status, a.err)
@@ -249,7 +249,7 @@ func storeGone(away func(s *scene) (back func())) func(s *scene) func() {
 	}
 }
 
-func folderGone(s *scene) func() {
+func removeFolder(s *scene) func() {
 	if err := os.Rename(s.store, s.store+".away"); err != nil {
 		s.t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func s3Store(s *scene) {
 	s.originOver(strings.Replace(address, endpoint, s.toStore.address, 1), filepath.Join(s.t.TempDir(), "mirror"))
 }
 
-func serviceGone(s *scene) func() {
+func cutService(s *scene) func() {
 	s.toStore.cut()
 	return s.toStore.listen
 }
@@ -281,7 +281,7 @@ func mirrorDamaged(s *scene) func() {
 func originOnFullDisk(s *scene) {
 	ownStore(s)
 	s.own.kill()
-	mirror := s.small(4096)
+	mirror := s.smallDisk(4096)
 	s.originOver("dir:"+s.store, filepath.Join(mirror, "mirror"))
 }
 
@@ -296,7 +296,7 @@ func releaseTooLarge(s *scene) func() {
 		for range 20_000 {
 			fmt.Fprintf(&path, "h%dv%d", noise.IntN(1e6), noise.IntN(1e6))
 		}
-		writeDrawing(s.t, filepath.Join(dir, "cold"), fmt.Sprintf("noise%d", i), path.String())
+		writeSVG(s.t, filepath.Join(dir, "cold"), fmt.Sprintf("noise%d", i), path.String())
 	}
 	after := s.published(dir)
 	harness.Must(s.t, s.world.home, "publish", "--store", "dir:"+s.store, dir)
@@ -324,12 +324,12 @@ func (s *scene) published(sources string) *truth {
 	return newTruth(s.world.start(s.t, store, filepath.Join(s.t.TempDir(), "mirror")).Address("public"))
 }
 
-// onlyNew checks that after the time that the switch of a release may take, every response is of
-// the new release.
-func onlyNew(s *scene) {
+// checkNewRelease checks that after the time that the switch of a release may take, every response
+// is of the new release.
+func checkNewRelease(s *scene) {
 	both := *s.truths.Load()
 	l := newLoad(s)
-	defer l.end()
+	defer l.drain()
 	s.truths.Store(&[]*truth{both[1]})
 	for _, path := range s.warmPaths() {
 		harness.Eventually(s.t, "the new release is served", func() bool { return l.ask(ofWarm, path).right })

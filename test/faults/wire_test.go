@@ -23,15 +23,15 @@ import (
 // answers them.
 type wire struct {
 	t       *testing.T
-	origin  string // HOST:PORT; empty: the wire serves only the paths of madeUp
+	origin  string // HOST:PORT; empty: the wire serves only the paths of generated
 	address string
 	ended   chan struct{} // closed when the test ends, so that faults that hang can end
 
-	mu     sync.Mutex
-	server *http.Server
-	conns  map[net.Conn]struct{}
-	fault  fault
-	asked  map[string]int // by path, whatever the response
+	mu       sync.Mutex
+	server   *http.Server
+	conns    map[net.Conn]struct{}
+	fault    fault
+	requests map[string]int // by path, whatever the response
 }
 
 // A fault answers a request in its own way.
@@ -39,7 +39,7 @@ type fault func(w *wire, rw http.ResponseWriter, r *http.Request)
 
 func newWire(t *testing.T, origin string) *wire {
 	t.Helper()
-	w := &wire{t: t, origin: origin, address: harness.FreeAddress(t), ended: make(chan struct{}), conns: map[net.Conn]struct{}{}, asked: map[string]int{}}
+	w := &wire{t: t, origin: origin, address: harness.FreeAddress(t), ended: make(chan struct{}), conns: map[net.Conn]struct{}{}, requests: map[string]int{}}
 	w.listen()
 	t.Cleanup(func() { close(w.ended); w.cut() })
 	return w
@@ -60,16 +60,16 @@ func (w *wire) listen() {
 		<-time.After(10 * time.Millisecond)
 	}
 	w.address = ln.Addr().String()
-	server := &http.Server{Handler: w, ConnState: w.note, ErrorLog: quiet}
+	server := &http.Server{Handler: w, ConnState: w.track, ErrorLog: quiet}
 	w.mu.Lock()
 	w.server = server
 	w.mu.Unlock()
 	go server.Serve(ln)
 }
 
-// note tracks all open connections, including those that a fault has taken over. The fault or cut
+// track tracks all open connections, including those that a fault has taken over. The fault or cut
 // closes them.
-func (w *wire) note(c net.Conn, state http.ConnState) {
+func (w *wire) track(c net.Conn, state http.ConnState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch state {
@@ -102,8 +102,8 @@ func reset(c net.Conn) {
 	c.Close()
 }
 
-// bend makes a fault answer all further requests; nil ends it.
-func (w *wire) bend(f fault) {
+// setFault makes a fault answer all further requests; nil ends it.
+func (w *wire) setFault(f fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fault = f
@@ -113,12 +113,12 @@ func (w *wire) bend(f fault) {
 func (w *wire) count(path string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.asked[path]
+	return w.requests[path]
 }
 
 func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	w.asked[r.URL.Path]++
+	w.requests[r.URL.Path]++
 	f := w.fault
 	w.mu.Unlock()
 	if f == nil {
@@ -140,37 +140,38 @@ func (w *wire) pass(rw http.ResponseWriter, r *http.Request) {
 	rw.Write(a.body)
 }
 
-// A whole is a complete response of the origin.
-type whole struct {
+// A response is a complete response of the origin.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
 // fetch returns the origin's response to a request.
-func (w *wire) fetch(r *http.Request) (*whole, bool) {
-	if made := madeUp(r.URL.Path); made != nil {
-		return &whole{200, http.Header{"Content-Type": {"application/octet-stream"}, "Cache-Control": {"public, max-age=600"}}, made}, true
+func (w *wire) fetch(r *http.Request) (*response, bool) {
+	if made := generated(r.URL.Path); made != nil {
+		return &response{200, http.Header{"Content-Type": {"application/octet-stream"}, "Cache-Control": {"public, max-age=600"}}, made}, true
 	}
 	req := r.Clone(r.Context())
 	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", w.origin
-	resp, err := straight.RoundTrip(req)
+	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, false
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if life := lives[pack(r.URL.Path)]; life != "" && resp.StatusCode < 400 {
+	if life := cacheControls[pack(r.URL.Path)]; life != "" && resp.StatusCode < 400 {
 		resp.Header.Set("Cache-Control", life)
 	}
-	return &whole{resp.StatusCode, resp.Header, body}, err == nil
+	return &response{resp.StatusCode, resp.Header, body}, err == nil
 }
 
-// straight is a transport that does not change requests.
-var straight = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
+// transport is a transport that does not change requests.
+var transport = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
 
-// lives holds the Cache-Control of packs whose icons become stale. Other packs have the origin's.
-var lives = map[string]string{
+// cacheControls holds the Cache-Control of packs whose icons become stale. Other packs have the
+// origin's.
+var cacheControls = map[string]string{
 	"stale": "public, max-age=1, stale-while-revalidate=600, stale-if-error=600",
 	"spare": "public, max-age=1, stale-if-error=600",
 }
@@ -180,9 +181,9 @@ func pack(path string) string {
 	return name
 }
 
-// madeUp returns the body of a path that iconedge's origins do not have, and that a proxy therefore
-// forwards unchanged: a short body, or one that is too long to be held whole.
-func madeUp(path string) []byte {
+// generated returns the body of a path that iconedge's origins do not have, and that a proxy
+// therefore forwards unchanged: a short body, or one that is too long to be held whole.
+func generated(path string) []byte {
 	length := map[string]int{"file": 2 << 10, "big": 400 << 10}[pack(path)]
 	if length == 0 {
 		return nil
@@ -192,9 +193,9 @@ func madeUp(path string) []byte {
 	return body
 }
 
-// raw returns a fault that writes to the connection of a request itself, given the origin's
+// onConn returns a fault that writes to the connection of a request itself, given the origin's
 // response.
-func raw(do func(w *wire, c net.Conn, a *whole)) fault {
+func onConn(do func(w *wire, c net.Conn, a *response)) fault {
 	return func(w *wire, rw http.ResponseWriter, r *http.Request) {
 		a, ok := w.fetch(r)
 		if !ok {
@@ -209,7 +210,7 @@ func raw(do func(w *wire, c net.Conn, a *whole)) fault {
 }
 
 // head returns the head of a's message with another Content-Length.
-func (a *whole) head(length int) []byte {
+func (a *response) head(length int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", a.status, http.StatusText(a.status), length)
 	a.header.WriteSubset(&b, map[string]bool{"Content-Length": true, "Connection": true})
@@ -230,38 +231,38 @@ func status(code int, field ...string) fault {
 }
 
 var (
-	// saysNothing reads a request and never answers it, even after the fault has ended.
-	saysNothing = raw(func(*wire, net.Conn, *whole) {})
+	// neverAnswers reads a request and never answers it, even after the fault has ended.
+	neverAnswers = onConn(func(*wire, net.Conn, *response) {})
 	// drips sends a response byte by byte, dripsBody only the body.
-	drips = raw(func(w *wire, c net.Conn, a *whole) {
+	drips = onConn(func(w *wire, c net.Conn, a *response) {
 		w.drip(c, append(a.head(len(a.body)), a.body...))
 	})
-	dripsBody = raw(func(w *wire, c net.Conn, a *whole) {
+	dripsBody = onConn(func(w *wire, c net.Conn, a *response) {
 		c.Write(a.head(len(a.body)))
 		w.drip(c, a.body)
 	})
 	// halves sends half of a body and resets the connection.
-	halves = raw(func(_ *wire, c net.Conn, a *whole) {
+	halves = onConn(func(_ *wire, c net.Conn, a *response) {
 		c.Write(append(a.head(len(a.body)), a.body[:len(a.body)/2]...))
 		reset(c)
 	})
 	// tooLong declares more bytes than it sends, tooShort fewer.
-	tooLong = raw(func(_ *wire, c net.Conn, a *whole) {
+	tooLong = onConn(func(_ *wire, c net.Conn, a *response) {
 		c.Write(append(a.head(len(a.body)+100), a.body...))
 		c.Close()
 	})
-	tooShort = raw(func(_ *wire, c net.Conn, a *whole) {
+	tooShort = onConn(func(_ *wire, c net.Conn, a *response) {
 		c.Write(append(a.head(max(len(a.body)-10, 0)), a.body...))
 		c.Close()
 	})
 	// garbage answers with bytes that are not HTTP.
-	garbage = raw(func(_ *wire, c net.Conn, _ *whole) {
+	garbage = onConn(func(_ *wire, c net.Conn, _ *response) {
 		c.Write(bytes.Repeat([]byte{0x16, 3, 1, 0, '\n', 0xff}, 200))
 		c.Close()
 	})
 	// closes closes the connection after each response without announcing it: at once, or a moment
 	// later, when the next request may be on its way.
-	closes = raw(func(_ *wire, c net.Conn, a *whole) {
+	closes = onConn(func(_ *wire, c net.Conn, a *response) {
 		c.Write(append(a.head(len(a.body)), a.body...))
 		<-time.After(rand.N(4*time.Millisecond) * rand.N[time.Duration](2))
 		c.Close()

@@ -27,19 +27,19 @@ type expression struct {
 func expressions(t *testing.T) []expression {
 	t.Helper()
 	var all []expression
-	each(t, filepath.Join("..", "..", "deploy", "grafana", "dashboards", "*.json"), func(name string, text []byte) error {
+	eachFile(t, filepath.Join("..", "..", "deploy", "grafana", "dashboards", "*.json"), func(name string, text []byte) error {
 		var b boardFile
 		err := json.Unmarshal(text, &b)
 		all = append(all, b.expressions(name)...)
 		return err
 	})
-	each(t, filepath.Join(rulesFolder, "*.rules.yaml"), func(_ string, text []byte) error {
+	eachFile(t, filepath.Join(rulesFolder, "*.rules.yaml"), func(_ string, text []byte) error {
 		var f rulesFile
 		err := yaml.Unmarshal(text, &f)
 		all = append(all, f.expressions()...)
 		return err
 	})
-	each(t, filepath.Join("..", "..", "docs", "runbooks", "*.md"), func(name string, text []byte) error {
+	eachFile(t, filepath.Join("..", "..", "docs", "runbooks", "*.md"), func(name string, text []byte) error {
 		for i, m := range inRunbook.FindAllSubmatch(text, -1) {
 			all = append(all, expression{name: fmt.Sprintf("%s, query %d", name, i+1), expr: string(m[1])})
 		}
@@ -51,8 +51,8 @@ func expressions(t *testing.T) []expression {
 	return all
 }
 
-// each reads all files that match a pattern.
-func each(t *testing.T, pattern string, with func(name string, text []byte) error) {
+// eachFile reads all files that match a pattern.
+func eachFile(t *testing.T, pattern string, with func(name string, text []byte) error) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -78,8 +78,8 @@ var (
 	inPlace = strings.NewReplacer("$__rate_interval", "1m", "$region", ".*", "$instance", ".*")
 )
 
-// named returns the names that a pattern finds.
-func named(pattern *regexp.Regexp, text string) []string {
+// namesIn returns the names that a pattern finds.
+func namesIn(pattern *regexp.Regexp, text string) []string {
 	var all []string
 	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
 		all = append(all, m[1])
@@ -111,7 +111,7 @@ func (b boardFile) expressions(file string) []expression {
 	}
 	for _, p := range b.Panels {
 		for i, q := range p.Targets {
-			labels := named(inLegend, q.LegendFormat)
+			labels := namesIn(inLegend, q.LegendFormat)
 			// the columns of a table are labels of its first query, and values
 			for _, o := range p.FieldConfig.Overrides {
 				if column := o.Matcher.Options; i == 0 && !strings.HasPrefix(column, "Value") {
@@ -127,7 +127,7 @@ func (b boardFile) expressions(file string) []expression {
 		}
 	}
 	for _, a := range b.Annotations.List {
-		add("annotation "+a.Name, a.Expr, named(inLegend, a.TextFormat), false)
+		add("annotation "+a.Name, a.Expr, namesIn(inLegend, a.TextFormat), false)
 	}
 	return all
 }
@@ -146,7 +146,7 @@ func (f rulesFile) expressions() []expression {
 	var all []expression
 	for _, g := range f.Groups {
 		for _, r := range g.Rules {
-			all = append(all, expression{r.Record + r.Alert, r.Expr, named(inAlert, r.Annotations["summary"]+r.Annotations["description"]), r.Record != ""})
+			all = append(all, expression{r.Record + r.Alert, r.Expr, namesIn(inAlert, r.Annotations["summary"]+r.Annotations["description"]), r.Record != ""})
 		}
 	}
 	return all

@@ -32,15 +32,15 @@ type queryAnswer struct {
 func startPrometheus(t *testing.T, f *watchedFleet) *watcher {
 	t.Helper()
 	w := &watcher{harness.FreeAddress(t)}
-	harness.StartCommand(t, exec.Command(tool(t, "prometheus"), "--config.file="+f.configuration(), "--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+w.address, "--log.level=warn"))
+	harness.StartCommand(t, exec.Command(prometheusTool(t, "prometheus"), "--config.file="+f.configuration(), "--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+w.address, "--log.level=warn"))
 	w.eventually(t, `count(up == 1) == 4`)
 	return w
 }
 
-// goodAndBad plays a fleet's good and bad times under traffic, and waits for each part until
+// playEvents plays a fleet's good and bad times under traffic, and waits for each part until
 // Prometheus sees it: all outcomes of a good day; the origin fails, which pages an operator, and
 // recovers; a purge and a new release; Redis fails and loses its data.
-func goodAndBad(t *testing.T, f *watchedFleet, w *watcher) {
+func playEvents(t *testing.T, f *watchedFleet, w *watcher) {
 	t.Helper()
 	w.eventually(t, `count(count by (outcome) (iconedge_edge_requests_total{outcome=~"hit|stale|miss|collapsed|passed|refused|limited|denied"})) == 8`)
 	f.origin.Cmd.Process.Kill()
@@ -133,9 +133,9 @@ func (w *watcher) series(t *testing.T) exports {
 	return all
 }
 
-// ailing returns the rules that Prometheus could not evaluate against the fleet, or has not
+// failingRules returns the rules that Prometheus could not evaluate against the fleet, or has not
 // evaluated yet.
-func ailing(t *testing.T, w *watcher) (wrong []string) {
+func failingRules(t *testing.T, w *watcher) (wrong []string) {
 	t.Helper()
 	var a queryAnswer
 	if err := w.get("rules", nil, &a); err != nil || len(a.Data.Groups) < 8 {

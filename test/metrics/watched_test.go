@@ -15,8 +15,8 @@ import (
 
 var rulesFolder = filepath.Join("..", "..", "deploy", "prometheus", "rules")
 
-// tool returns the path of a program of Prometheus.
-func tool(t *testing.T, name string) string {
+// prometheusTool returns the path of a program of Prometheus.
+func prometheusTool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -28,7 +28,7 @@ func tool(t *testing.T, name string) string {
 // TestWatchedRules: promtool accepts the rules, and its tests see each alert fire when it should,
 // and only then.
 func TestWatchedRules(t *testing.T) {
-	promtool := tool(t, "promtool")
+	promtool := prometheusTool(t, "promtool")
 	for pattern, args := range map[string][]string{"*.rules.yaml": {"check", "rules"}, "*_test.yaml": {"test", "rules"}} {
 		files, err := filepath.Glob(filepath.Join(rulesFolder, pattern))
 		if err != nil || len(files) == 0 {
@@ -62,7 +62,7 @@ func TestWatched(t *testing.T) {
 	f := startWatchedFleet(t)
 	w := startPrometheus(t, f)
 	f.startTraffic()
-	goodAndBad(t, f, w)
+	playEvents(t, f, w)
 	all := expressions(t)
 	for name := range silentWhenWell {
 		if !slices.ContainsFunc(all, func(e expression) bool { return e.name == name }) {
@@ -73,7 +73,7 @@ func TestWatched(t *testing.T) {
 	// of an attempt: Prometheus may not have scraped everything yet, nor evaluated every rule
 	var wrong []string
 	harness.WaitFor(func() bool {
-		wrong = append(ailing(t, w), lacking(t, w, all, used)...)
+		wrong = append(failingRules(t, w), expressionFaults(t, w, all, used)...)
 		return len(wrong) == 0
 	})
 	for _, line := range wrong {
@@ -81,9 +81,9 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// lacking returns the faults of expressions: Prometheus can't evaluate them, they name a metric,
-// label or value that no node exports, or a panel would be empty.
-func lacking(t *testing.T, w *watcher, all []expression, used []usesAnswer) (wrong []string) {
+// expressionFaults returns the faults of expressions: Prometheus can't evaluate them, they name a
+// metric, label or value that no node exports, or a panel would be empty.
+func expressionFaults(t *testing.T, w *watcher, all []expression, used []usesAnswer) (wrong []string) {
 	t.Helper()
 	exported := w.series(t)
 	if len(exported) < 100 {
@@ -97,7 +97,7 @@ func lacking(t *testing.T, w *watcher, all []expression, used []usesAnswer) (wro
 		if a.Error != "" || len(a.Lost) > 0 {
 			say("error %q, labels that are aggregated away %v", a.Error, a.Lost)
 		}
-		for _, missing := range exported.without(a) {
+		for _, missing := range exported.unexported(a) {
 			say("nothing exports %s", missing)
 		}
 		answer := w.query(t, e.expr)
@@ -111,8 +111,8 @@ func lacking(t *testing.T, w *watcher, all []expression, used []usesAnswer) (wro
 	return wrong
 }
 
-// without returns the metrics, labels and values that an expression names and no node exports.
-func (x exports) without(a usesAnswer) []string {
+// unexported returns the metrics, labels and values that an expression names and no node exports.
+func (x exports) unexported(a usesAnswer) []string {
 	var missing []string
 	for metric, labels := range a.Uses {
 		if x[metric] == nil {
