@@ -19,8 +19,8 @@ type gallery struct {
 
 const (
 	pictureSide = 48  // pixels
-	column      = 12  // pictures in a row
-	wall        = 192 // pictures on a page
+	perRow      = 12  // pictures in a row
+	perPage     = 192 // pictures on a page
 )
 
 // calibration is an SVG whose two forms differ a little: a gallery that does not notice it notices
@@ -66,7 +66,7 @@ func (g *gallery) servePage(w http.ResponseWriter, r *http.Request) {
 	fmt.Sscan(r.FormValue("from"), &from)
 	w.Header().Set("Content-Type", "text/html")
 	fmt.Fprint(w, `<!doctype html><title>gallery</title><link rel="icon" href="data:,"><style>body{margin:0;background:#fff}iframe{position:absolute;border:0}</style>`)
-	for i := from; i < min(from+wall, len(g.list)); i++ {
+	for i := from; i < min(from+perPage, len(g.list)); i++ {
 		at := position(i - from)
 		fmt.Fprintf(w, `<iframe src="/%d/%s" width="%d" height="%d" style="left:%dpx;top:%dpx"></iframe>`, i, r.FormValue("set"), pictureSide, pictureSide, at.Min.X, at.Min.Y)
 	}
@@ -75,7 +75,7 @@ func (g *gallery) servePage(w http.ResponseWriter, r *http.Request) {
 // position returns the position of a picture on its page.
 func position(i int) image.Rectangle {
 	const step = pictureSide + 2
-	at := image.Pt(i%column*step, i/column*step)
+	at := image.Pt(i%perRow*step, i/perRow*step)
 	return image.Rectangle{at, at.Add(image.Pt(pictureSide, pictureSide))}
 }
 
@@ -93,22 +93,22 @@ func (g *gallery) compare(t *testing.T, browser string) {
 	}
 	var differ []int
 	blank := 0
-	for from := 0; from < len(g.list); from += wall {
-		hung := make([]int, min(wall, len(g.list)-from))
-		for i := range hung {
-			hung[i] = from + i
+	for from := 0; from < len(g.list); from += perPage {
+		pending := make([]int, min(perPage, len(g.list)-from))
+		for i := range pending {
+			pending[i] = from + i
 		}
 		// a busy browser paints an edge wrongly now and then
-		for looks := 0; looks < 3 && lookAgain(hung, looks); looks++ {
+		for attempts := 0; attempts < 3 && lookAgain(pending, attempts); attempts++ {
 			before, after := shot("raw", from), shot("clean", from)
-			hung = slices.DeleteFunc(hung, func(i int) bool {
-				if looks == 0 && differing(before, image.White, position(i-from)) == 0 {
+			pending = slices.DeleteFunc(pending, func(i int) bool {
+				if attempts == 0 && differing(before, image.White, position(i-from)) == 0 {
 					blank++
 				}
 				return differing(before, after, position(i-from)) == 0
 			})
 		}
-		differ = append(differ, hung...)
+		differ = append(differ, pending...)
 	}
 	if len(differ) == 0 || differ[0] != 0 {
 		t.Fatal("the gallery does not notice the difference of the calibration")
@@ -123,8 +123,8 @@ func (g *gallery) compare(t *testing.T, browser string) {
 
 // lookAgain reports whether to look at pictures again: the first time at all of them, later at
 // those that differed, unless only the calibration did, which must differ.
-func lookAgain(hung []int, looks int) bool {
-	return looks == 0 || len(hung) > 1 || len(hung) == 1 && hung[0] != 0
+func lookAgain(pending []int, attempts int) bool {
+	return attempts == 0 || len(pending) > 1 || len(pending) == 1 && pending[0] != 0
 }
 
 // smoothing is the allowed difference of a channel, of 255, because a browser does not always paint

@@ -199,7 +199,7 @@ func (s *stage) watch(t *testing.T, ctx context.Context) {
 	}
 }
 
-// sentRequest reports whether an SVG sent a request, and ran whether it ran a script.
+// sentRequest reports whether an SVG sent a request, and ranScript whether it ran a script.
 func sentRequest(did []string) bool {
 	return slices.ContainsFunc(did, func(s string) bool { return strings.HasPrefix(s, "requested ") })
 }

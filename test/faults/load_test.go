@@ -109,7 +109,7 @@ func (y *tally) statuses() string {
 type load struct {
 	s     *scene
 	tally *tally
-	// of new requests: the load waits for the responses to those that were sent
+	// ends new requests; the load waits for the responses to earlier ones
 	ctx    context.Context
 	stop   context.CancelFunc
 	all    sync.WaitGroup
@@ -233,9 +233,9 @@ func (l *load) pipeline() {
 		l.tally.add(l.s.judge(a, resp, body))
 	}
 	if rest, err := io.ReadAll(r); len(rest) > 0 {
-		l.tally.add(reply{kind: ofWarm, path: "(after the last answer)", status: 200})
+		l.tally.add(reply{kind: ofWarm, path: "(after the last response)", status: 200})
 	} else if err != nil && !errors.Is(err, net.ErrClosed) {
-		l.tally.add(reply{kind: ofWarm, path: "(after the last answer)", err: err})
+		l.tally.add(reply{kind: ofWarm, path: "(after the last response)", err: err})
 	}
 }
 

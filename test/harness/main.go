@@ -60,8 +60,11 @@ func executable(t *testing.T) string {
 
 // build builds the program into a temporary folder, unless ICONEDGE names one.
 func build() (path string, err error) {
-	if path := os.Getenv("ICONEDGE"); path != "" {
-		return exec.LookPath(path)
+	if named := os.Getenv("ICONEDGE"); named != "" {
+		if path, err = exec.LookPath(named); err != nil {
+			err = fmt.Errorf("ICONEDGE must be the path of the program: %w", err)
+		}
+		return path, err
 	}
 	if built.dir, err = os.MkdirTemp("", "iconedge"); err != nil {
 		return "", err
