@@ -13,63 +13,77 @@ import (
 
 const module = "github.com/iconedge/iconedge/"
 
-// rooms says what each room may import besides the standard library and what lies below it: rooms of ours by their path in this
-// module, and other modules. The longest entry that is a prefix of a package's path counts. docs/architecture.md gives the reasons.
+// rooms lists the imports that each room, a package with the packages below it, may have besides
+// the standard library and its own packages. A package of this module is named by its path. The
+// longest entry that is a prefix of a package's path counts. docs/architecture.md has the reasons.
 var rooms = map[string]string{
 	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
-	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " + // the one program: any room
-		"golang.org/x/term github.com/coreos/go-systemd " + // sockets that systemd keeps
-		"github.com/KimMachineGun/automemlimit", // the memory limit of control groups, versions 1 and 2
-	"icon":                  "",
-	"hostport":              "",              // the form of addresses
-	"admin":                 "files problem", // edge and origin keep their admin listeners for the operator by the same rules
-	"problem":               "",
-	"trace":                 "hostport go.opentelemetry.io",
-	"cachepolicy":           "github.com/dunglas/httpsfv", // anyone can use it alone
-	"certs":                 "files",                      // edge and origin show them, and ask for them
-	"files":                 "",
-	"tier":                  "files problem",                                                                                                                                                                                                                                                                   // the form of what edges and origins prove themselves by
-	"objectstore":           "github.com/minio/minio-go/v7",                                                                                                                                                                                                                                                    // in s3.go alone
-	"objectstore/storetest": "objectstore",                                                                                                                                                                                                                                                                     // the contract of every store
-	"edge":                  "admin hostport icon problem cachepolicy certs files tier trace github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme", // never origin: they meet over HTTP
-	"edge/cache":            "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
-	"edge/accesslog":        "",
-	"edge/fleet":            "edge/ratelimit github.com/redis/go-redis", // what edges share
-	"edge/bodies":           "",
-	"edge/h1":               "edge/bodies edge/plain",                        // it knows nothing of caches
-	"edge/h2":               "edge/bodies edge/plain golang.org/x/net/http2", // nor does this; names of frames, and HPACK's Huffman code
-	"edge/plain":            "",
-	"edge/ratelimit":        "",
-	"edge/upstream":         "problem tier golang.org/x/net/http/httpguts",
-	"origin":                "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":            "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
-	"origin/catalog":        "icon objectstore origin/release origin/search golang.org/x/sync",
-	"origin/search":         "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
-	"origin/svg":            "icon",
-	"origin/release":        "icon github.com/klauspost/compress",
-	"origin/publish":        "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
-	"origin/token":          "icon objectstore",
-	"tools/promql":          "github.com/prometheus/prometheus",                                                                                             // a module of its own, for the tests of dashboards and rules
-	"mcp":                   "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync", // HTTP to the public API: nothing of edge or origin
-	"mcp/react":             "",                                                                                                                             // anyone can use it alone
-	"test":                  "test/harness edge/fleet/fleettest",                                                                                            // tests of real processes: nothing of their inside
-	"test/harness":          "test/listening",
-	"logtest":               "",                                                                                                                                                             // what is logged, for tests to read
-	"loadtest":              "internal/cli icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp github.com/andybalholm/brotli golang.org/x/sys", // for those who build: HTTP to an edge, nothing of its inside
+	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
+	// of control groups, versions 1 and 2.
+	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
+		"golang.org/x/term github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
+	"icon":        "",
+	"hostport":    "",              // the form of addresses
+	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
+	"problem":     "",
+	"trace":       "hostport go.opentelemetry.io",
+	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
+	"certs":       "files",                      // certificates of edge and origin
+	"files":       "",
+	"tier":        "files problem",                // edges and origins authenticate each other
+	"objectstore": "github.com/minio/minio-go/v7", // in s3.go alone
+	// Every store passes the tests of storetest.
+	"objectstore/storetest": "objectstore",
+	// Never origin: edge and origin meet only over HTTP.
+	"edge": "admin hostport icon problem cachepolicy certs files tier trace " +
+		"github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model " +
+		"github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
+	"edge/cache":     "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
+	"edge/accesslog": "",
+	"edge/fleet":     "edge/ratelimit github.com/redis/go-redis", // the state that edges share
+	"edge/bodies":    "",
+	"edge/exchange":  "",                       // the request
+	"edge/h1":        "edge/bodies edge/plain", // knows nothing of caches
+	// Knows nothing of caches either. x/net has the names of frames and HPACK's Huffman code.
+	"edge/h2":        "edge/bodies edge/plain golang.org/x/net/http2",
+	"edge/plain":     "",
+	"edge/ratelimit": "",
+	"edge/upstream":  "problem tier golang.org/x/net/http/httpguts",
+	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":     "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
+	"origin/catalog": "icon objectstore origin/release origin/search golang.org/x/sync",
+	"origin/search":  "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
+	"origin/svg":     "icon",
+	"origin/release": "icon github.com/klauspost/compress",
+	"origin/publish": "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
+	"origin/token":   "icon objectstore",
+	// A module for the tests of dashboards and rules.
+	"tools/promql": "github.com/prometheus/prometheus",
+	// A client of the public API: it imports nothing of edge or origin.
+	"mcp":       "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync",
+	"mcp/react": "", // other projects can use it alone
+	"logtest":   "", // collects log messages for tests
+	// The tests of real processes import nothing of the program's inside.
+	"test":         "test/harness edge/fleet/fleettest",
+	"test/harness": "test/listening",
+	// A module for developers. It measures an edge over HTTP and imports nothing of it.
+	"loadtest": "internal/cli icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
+		"github.com/andybalholm/brotli golang.org/x/sys",
 }
 
-// helps are for the tests of any room.
-var helps = []string{"certs/certstest", "logtest", "objectstore/storetest"}
+// testPackages may be imported by the tests of any room.
+var testPackages = []string{"certs/certstest", "logtest", "objectstore/storetest"}
 
-// only holds imports that one file of a room alone may have.
-var only = map[string]string{
+// restricted lists modules that only some files of a room may import: by path, or by a prefix that
+// ends in / or _.
+var restricted = map[string]string{
 	"github.com/minio/minio-go/v7":        "objectstore/s3.go",
 	"github.com/prometheus/client_golang": "edge/metrics.go edge/metrics_ origin/metrics.go",
 	"github.com/prometheus/client_model":  "edge/metrics_",
 	"github.com/dgraph-io/ristretto/v2":   "edge/cache/",
 	"github.com/redis/go-redis":           "edge/fleet/",
 	"go.opentelemetry.io":                 "trace/",
-	"github.com/valyala/fasthttp":         "edge/ loadtest/", // its ceiling is bare fasthttp
+	"github.com/valyala/fasthttp":         "edge/ loadtest/", // bare fasthttp is its upper bound
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
@@ -99,8 +113,8 @@ func TestImports(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if why := forbidden(filepath.ToSlash(path), imported); why != "" {
-				t.Errorf("%s imports %s: %s", path, imported, why)
+			if reason := forbidden(filepath.ToSlash(path), imported); reason != "" {
+				t.Errorf("%s imports %s: %s", path, imported, reason)
 			}
 		}
 		return nil
@@ -109,33 +123,34 @@ func TestImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	if seen < 20 {
-		t.Fatalf("only %d files were looked at", seen)
+		t.Fatalf("only %d files were checked; is the folder of the test the root of the module?", seen)
 	}
 }
 
-// forbidden says why the file at path must not import what it does, or nothing. Tests may import any other module, but only
-// the rooms of ours that their row allows.
+// forbidden returns the reason reason the file at path must not import a package, or "". Tests may
+// import any other module, but only those packages of this module that their row allows.
 func forbidden(path, imported string) string {
 	dir := filepath.ToSlash(filepath.Dir(path))
-	test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(dir, "test") && dir != "loadtest" // that one is a program
+	// loadtest is a program, no package for tests.
+	test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(dir, "test") && dir != "loadtest"
 	ours, isOurs := strings.CutPrefix(imported, module)
 	switch first, _, _ := strings.Cut(imported, "/"); {
-	case isOurs && within(ours, dir), isOurs && test && slices.Contains(helps, ours):
+	case isOurs && within(ours, dir), isOurs && test && slices.Contains(testPackages, ours):
 		return ""
 	case !isOurs && (!strings.Contains(first, ".") || test):
-		return "" // the standard library, or a test's own tools
+		return "" // the standard library, or a library for tests
 	case !isOurs:
-		for restricted, where := range only {
-			if within(imported, restricted) && !slices.ContainsFunc(strings.Fields(where), func(w string) bool {
+		for name, where := range restricted {
+			if within(imported, name) && !slices.ContainsFunc(strings.Fields(where), func(w string) bool {
 				return path == w || strings.ContainsAny(w[len(w)-1:], "/_") && strings.HasPrefix(path, w)
 			}) {
-				return "only " + where + " may"
+				return "only " + where + " may import it"
 			}
 		}
 	}
 	room, row := roomOf(dir)
 	if room == "" {
-		return "the room " + dir + " has no row in imports_test.go"
+		return dir + " has no row in imports_test.go; add one"
 	}
 	name := imported
 	if isOurs {
@@ -149,7 +164,7 @@ func forbidden(path, imported string) string {
 	return "the row of " + room + " in imports_test.go does not allow it"
 }
 
-// roomOf finds the longest entry of rooms that dir is or lies below.
+// roomOf returns the longest entry of rooms that is dir or contains it.
 func roomOf(dir string) (room, row string) {
 	for name, allowed := range rooms {
 		if within(dir, name) && len(name) > len(room) {
@@ -159,7 +174,7 @@ func roomOf(dir string) (room, row string) {
 	return room, row
 }
 
-// within reports whether path is that of dir or of something below it.
+// within reports whether path is dir or lies below it.
 func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, dir+"/")
 }
@@ -189,8 +204,8 @@ func TestForbidden(t *testing.T) {
 		{"test/faults/faults_test.go", module + "edge", false},
 		{"nowhere/x.go", module + "icon", false},
 	} {
-		if why := forbidden(row.path, row.imported); (why == "") != row.allowed {
-			t.Errorf("forbidden(%q, %q) = %q, want allowed: %v", row.path, row.imported, why, row.allowed)
+		if reason := forbidden(row.path, row.imported); (reason == "") != row.allowed {
+			t.Errorf("forbidden(%q, %q) = %q, want allowed: %v", row.path, row.imported, reason, row.allowed)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-// Package admin keeps the admin listeners of edges and origins for their operator. It decides which requests they answer at all (guard.go, hosts.go): a browser
-// must not carry a page's request to them, neither from another site nor from a name that the page's owner has resolve to this machine. And it
-// reads the admin token and asks for it (token.go).
+// Package admin restricts the admin listeners of edges and origins to their operator. It refuses
+// requests that a page in the operator's browser could cause, from another site or through DNS
+// rebinding (guard.go, hosts.go). It reads the admin token and checks it (token.go).
 //
-// Edge and origin share it, because a rule that two listeners hold twice is soon two rules.
+// Edge and origin share the package, so that their listeners follow the same rules.
 package admin
 
 import (
@@ -14,24 +14,26 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// Config is what an operator can set about an admin listener.
+// Config holds the settings of an admin listener.
 type Config struct {
-	TokenFile      string // that holds the admin token; empty: none is asked for
-	Hosts          Hosts  // names that are answered for besides addresses and names without a dot
-	ProtectMetrics bool   // metrics require the token too
+	TokenFile      string // holds the admin token; empty: the listener requires no token
+	Hosts          Hosts  // accepted host names, besides IP addresses and names without a dot
+	ProtectMetrics bool   // GET /metrics requires the token too
 }
 
-// Flags defines the flags of an admin listener on fs. The help names the call that requires the token anyway; empty: there is none.
+// Flags defines the flags of an admin listener on fs. call is the request that requires the token
+// even without --admin-protect-metrics, for the help text; empty: no request does.
 func (c *Config) Flags(fs *flag.FlagSet, call string) {
 	if call != "" {
 		call = " " + call + " and"
 	}
-	fs.StringVar(&c.TokenFile, "admin-token-file", "", "`file` of the admin token that"+call+", with --admin-protect-metrics, GET /metrics must bear; read again when it changes (default none is asked for)")
-	fs.Var(&c.Hosts, "admin-host", "`NAME` that the admin listener answers for, or *.NAME for every name below it; may be repeated; addresses and names without a dot are answered for anyway (default none)")
+	fs.StringVar(&c.TokenFile, "admin-token-file", "", "`file` of the admin token that"+call+", with --admin-protect-metrics, GET /metrics must bear; read again when it changes (default none)")
+	fs.Var(&c.Hosts, "admin-host", "`NAME` that the Host of an admin request may have, or *.NAME for every name below it; may be repeated; IP addresses and names without a dot are always accepted (default none)")
 	fs.BoolVar(&c.ProtectMetrics, "admin-protect-metrics", false, "require the admin token for GET /metrics too")
 }
 
-// Validate reports what is wrong, a token file that can't be used among it. It keeps nothing of what it reads.
+// Validate returns an error that lists every invalid setting, including an unusable token file. It
+// discards the content of the file.
 func (c *Config) Validate() error {
 	_, err := c.Open()
 	return err
@@ -39,8 +41,8 @@ func (c *Config) Validate() error {
 
 var errProtect = errors.New("--admin-protect-metrics requires --admin-token-file")
 
-// Open reads the token, where a file of it is named. An error means that there is nothing to serve with: metrics that are to be protected
-// are not served without a token.
+// Open reads the token file, if there is one. After an error the listener must not start: it would
+// serve without the protection that the operator wants.
 func (c *Config) Open() (*Access, error) {
 	a := &Access{hosts: c.Hosts, protects: c.ProtectMetrics}
 	a.Add("--admin-token-file", c.TokenFile, func(path string) (k *files.Kept, err error) {
@@ -57,33 +59,35 @@ func (c *Config) Open() (*Access, error) {
 	return a, nil
 }
 
-// Access is which requests an admin listener answers. Its Run reads the token again when it changes. The zero value answers by the rules for Hosts
-// and browsers alone, and asks for no token.
+// Access decides which requests an admin listener answers. Its Run reads the token file again when
+// it changes. The zero value requires no token; it checks only Host, Origin and Sec-Fetch-Site.
 type Access struct {
 	files.Set
 	hosts    Hosts
 	protects bool
-	token    *token // nil: none is asked for
+	token    *token // nil: no request requires a token
 }
 
-// Asks reports whether there is a token to ask for.
+// Asks reports whether the listener has a token.
 func (a *Access) Asks() bool { return a.token != nil }
 
-// Bears reports whether the lines of Authorization that came with a request bear the token; where none is asked for, all do.
+// Bears reports whether the Authorization lines of a request hold the token. It is true for every
+// request when the listener has no token.
 func (a *Access) Bears(authorization ...string) bool {
-	return a.token == nil || a.token.proves(authorization)
+	return a.token == nil || a.token.matches(authorization)
 }
 
-// TokenInUse reports whether the token in use is that of its file: false while the file can't be used, and the token before it stays.
+// TokenInUse reports whether the token in use is the content of the token file. It is false while
+// the file can't be used, because the previous token stays valid meanwhile.
 func (a *Access) TokenInUse() bool { return a.token == nil || !a.token.failed.Load() }
 
-// Unauthorized is the answer to a call that must bear the token and does not.
+// Unauthorized returns the 401 for a missing or invalid token.
 func Unauthorized() *problem.Problem {
 	return problem.New(http.StatusUnauthorized, "this call requires Authorization: Bearer with the admin token").
 		With("WWW-Authenticate", "Bearer").With("Cache-Control", "no-store")
 }
 
-// Metrics asks for the token before next, where the operator wants metrics protected.
+// Metrics wraps next, the handler of GET /metrics. It requires the token if ProtectMetrics is set.
 func (a *Access) Metrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.protects && !a.Bears(r.Header["Authorization"]...) {

@@ -22,14 +22,16 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// serve answers by h over real HTTP: the server has a say in what a Host is.
+// serve serves h over real HTTP, because net/http's server checks and changes the Host too.
 func serve(t *testing.T, h http.Handler) (address string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true} // as edges and origins have it: else OPTIONS * would be answered before h
+	// Edges and origins set DisableGeneralOptionsHandler too; without it the server itself would
+	// answer OPTIONS *.
+	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true}
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(ln) }()
 	t.Cleanup(func() { s.Close(); <-done })
@@ -38,7 +40,8 @@ func serve(t *testing.T, h http.Handler) (address string) {
 
 var nothing = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 
-// send sends a request as it is written, lines by LF, and returns status, fields and body of the answer.
+// send sends the lines of request, which LF separates, and returns the status, the header fields
+// and the body of the response.
 func send(t *testing.T, address, request string) (int, http.Header, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -76,13 +79,13 @@ func TestGuard(t *testing.T) {
 		{"OPTIONS * HTTP/1.1\nHost: rebound.example", 403},
 		{"CONNECT rebound.example:80 HTTP/1.1\nHost: localhost", 403},
 
-		// The target names the host, where it does so at all (RFC 9112, section 3.2.2).
+		// An absolute target takes precedence over the Host field (RFC 9112, section 3.2.2).
 		{"GET http://rebound.example/metrics HTTP/1.1\nHost: localhost", 403},
 		{"GET http://localhost/metrics HTTP/1.1\nHost: rebound.example", 204},
 		{"GET //rebound.example/metrics HTTP/1.1\nHost: localhost", 204}, // a path
 		{"GET //localhost/metrics HTTP/1.1\nHost: rebound.example", 403},
 
-		{"GET /metrics HTTP/1.0", 204}, // a load balancer's check; no browser's
+		{"GET /metrics HTTP/1.0", 204}, // a load balancer's health check; browsers send a Host
 		{"GET /metrics HTTP/1.0\nHost: rebound.example", 403},
 		{"GET /metrics HTTP/1.0\nOrigin: null", 403},
 		{"GET /metrics HTTP/1.1", 400},
@@ -113,12 +116,13 @@ func TestGuard(t *testing.T) {
 			continue
 		}
 		if header.Get("Content-Type") != problem.ContentType || header.Get("Cache-Control") != "no-store" || header.Get("Access-Control-Allow-Origin") != "" || strings.Contains(body, "rebound") {
-			t.Errorf("%q: the answer is %v %s", row.request, header, body)
+			t.Errorf("%q: header %v, body %s; want an uncached problem without CORS or the host's name", row.request, header, body)
 		}
 	}
 }
 
-// open is an Access by flags, its token file with the text; "": no file.
+// open returns the Access for command-line arguments and a token file with the text, and the path
+// of that file. There is no file if the text is empty.
 func open(t *testing.T, text string, args ...string) (*Access, string, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "token")
@@ -136,11 +140,11 @@ func open(t *testing.T, text string, args ...string) (*Access, string, error) {
 	before := fmt.Sprint(cfg)
 	err := cfg.Validate()
 	if fmt.Sprint(cfg) != before {
-		t.Errorf("Validate made %s of %v", before, cfg)
+		t.Errorf("Validate changed the configuration from %s to %v", before, cfg)
 	}
 	a, opened := cfg.Open()
 	if fmt.Sprint(err) != fmt.Sprint(opened) || (a == nil) == (opened == nil) {
-		t.Errorf("Validate says %v, Open %v, %v", err, a, opened)
+		t.Errorf("Validate returns %v, Open %v and %v", err, a, opened)
 	}
 	return a, path, opened
 }
@@ -156,37 +160,37 @@ func TestOpen(t *testing.T) {
 	for _, row := range []struct {
 		name, text string
 		args       []string
-		bears      string // the line that does; empty: none is asked for
-		wrong      string
+		bears      string // a valid Authorization line; empty: no token is required
+		wrong      string // part of the error; empty: none
 	}{
 		{"nothing", "", nil, "", ""},
 		{"a token", "secret", nil, "Bearer secret", ""},
-		{"a token with its line's end", "secret\r\n", nil, "Bearer secret", ""},
+		{"a token with a line break at the end", "secret\r\n", nil, "Bearer secret", ""},
 		{"the scheme in lower case", "secret", nil, "bearer secret", ""}, // RFC 9110, section 11.1
 		{"protected metrics", "secret", []string{"--admin-protect-metrics"}, "Bearer secret", ""},
 		{"an empty file", " \n", nil, "", "there is no token in it"},
 		{"two lines", "secret\nother", nil, "", "one line"},
-		{"a file that is none of tokens", strings.Repeat("x", maxToken+1), nil, "", "at most 8192 bytes"},
+		{"a file that is too long", strings.Repeat("x", maxToken+1), nil, "", "at most 8192 bytes"},
 		{"no file", "", []string{"--admin-token-file=/nonexistent"}, "", "--admin-token-file: open /nonexistent"},
-		{"protected by nothing", "", []string{"--admin-protect-metrics"}, "", "--admin-protect-metrics requires --admin-token-file"},
+		{"protected metrics without a token file", "", []string{"--admin-protect-metrics"}, "", "--admin-protect-metrics requires --admin-token-file"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			a, _, err := open(t, row.text, row.args...)
 			if row.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), row.wrong) || strings.Contains(err.Error(), "secret") {
-					t.Errorf("error is %v, want one that says %q", err, row.wrong)
+					t.Errorf("error %v, want one with %q and without the token", err, row.wrong)
 				}
 				return
 			}
 			if err != nil || a.Asks() != (row.text != "") || !a.Bears(row.bears) || !a.TokenInUse() {
-				t.Fatalf("%v; asks %v, bears %v", err, a.Asks(), a.Bears(row.bears))
+				t.Fatalf("error %v, Asks %v, Bears %v", err, a.Asks(), a.Bears(row.bears))
 			}
 			if row.text == "" {
 				return
 			}
 			for _, lines := range [][]string{nil, {""}, {"secret"}, {"Bearer"}, {"Bearer "}, {"Bearer Secret"}, {"Bearer secret2"}, {"Bearer secre"}, {"Basic secret"}, {row.bears, row.bears}, {"Bearer secret", ""}} {
 				if a.Bears(lines...) {
-					t.Errorf("%q bears the token", lines)
+					t.Errorf("Bears(%q) is true", lines)
 				}
 			}
 		})
@@ -202,8 +206,8 @@ func TestMetrics(t *testing.T) {
 	}{
 		{"open", nil, "", 204},
 		{"protected, without the token", []string{"--admin-protect-metrics"}, "", 401},
-		{"protected, with another", []string{"--admin-protect-metrics"}, "Bearer other", 401},
-		{"protected, with it", []string{"--admin-protect-metrics"}, "Bearer secret", 204},
+		{"protected, with another token", []string{"--admin-protect-metrics"}, "Bearer other", 401},
+		{"protected, with the token", []string{"--admin-protect-metrics"}, "Bearer secret", 204},
 	} {
 		a, _, err := open(t, "secret", row.args...)
 		if err != nil {
@@ -217,7 +221,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A new token counts within 5 s of the change of its file, and at once when somebody says so; a file that can't be used changes nothing, and is told.
+// A new token is valid within 5 s of the change of its file, and at once after a signal. While the
+// file can't be used, the previous token stays valid, and the log reports the error.
 func TestTokenIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, path, err := open(t, "first")
@@ -226,43 +231,43 @@ func TestTokenIsReadAgain(t *testing.T) {
 		}
 		var log logtest.Log
 		ctx, stop := context.WithCancel(t.Context())
-		said := make(chan os.Signal, 1)
+		signals := make(chan os.Signal, 1)
 		var done sync.WaitGroup
-		done.Go(func() { a.Run(ctx, said, log.Logger()) })
+		done.Go(func() { a.Run(ctx, signals, log.Logger()) })
 		for _, step := range []struct {
 			name string
 			do   func()
 			in   time.Duration
 			want string
 			ok   bool
-			says string
+			logs string
 		}{
 			{"another token", func() { write(t, path, "second-one") }, 5 * time.Second, "second-one", true, "file read again"},
 			{"an empty file", func() { write(t, path, "") }, 5 * time.Second, "second-one", false, "there is no token in it"},
 			{"no file", func() { os.Remove(path) }, 5 * time.Second, "second-one", false, "no such file"},
 			{"two lines", func() { write(t, path, "third\nfourth\n") }, 5 * time.Second, "second-one", false, "one line"},
-			{"a good one again", func() { write(t, path, "fifth") }, 5 * time.Second, "fifth", true, "file read again"},
-			{"a signal", func() { write(t, path, "sixth"); said <- syscall.SIGHUP }, 0, "sixth", true, "file read again"},
-			{"a signal without a change", func() { said <- syscall.SIGHUP }, 0, "sixth", true, "file read again"},
+			{"a valid token again", func() { write(t, path, "fifth") }, 5 * time.Second, "fifth", true, "file read again"},
+			{"a signal", func() { write(t, path, "sixth"); signals <- syscall.SIGHUP }, 0, "sixth", true, "file read again"},
+			{"a signal without a change", func() { signals <- syscall.SIGHUP }, 0, "sixth", true, "file read again"},
 		} {
 			before := len(log.String())
 			step.do()
 			time.Sleep(step.in)
 			synctest.Wait()
 			if !a.Bears("Bearer "+step.want) || a.TokenInUse() != step.ok {
-				t.Errorf("%s: %q counts: %v; in use as its file says: %v, want %v", step.name, step.want, a.Bears("Bearer "+step.want), a.TokenInUse(), step.ok)
+				t.Errorf("%s: Bears(%q) is %v, want true; TokenInUse is %v, want %v", step.name, step.want, a.Bears("Bearer "+step.want), a.TokenInUse(), step.ok)
 			}
 			if a.Bears("Bearer first") || a.Bears("Bearer ") || a.Bears() {
-				t.Errorf("%s: what is no token counts", step.name)
+				t.Errorf("%s: the first token, an empty one or a missing one is accepted", step.name)
 			}
-			if told := log.String()[before:]; !strings.Contains(told, step.says) || !strings.Contains(told, "flag=--admin-token-file") || strings.Contains(told, step.want) {
-				t.Errorf("%s: the log says %s", step.name, told)
+			if logged := log.String()[before:]; !strings.Contains(logged, step.logs) || !strings.Contains(logged, "flag=--admin-token-file") || strings.Contains(logged, step.want) {
+				t.Errorf("%s: the log is %s; want %q with the flag and without the token", step.name, logged, step.logs)
 			}
 		}
 		stop()
 		done.Wait()
 	})
 	if files.Every > 2500*time.Millisecond {
-		t.Errorf("files are looked at every %v: two looks take more than 5 s", files.Every)
+		t.Errorf("files.Every is %v, so two checks of a file take more than 5 s", files.Every)
 	}
 }

@@ -8,11 +8,14 @@ import (
 	"strings"
 )
 
-// Hosts are names that an admin listener answers for: NAME, or *.NAME for every name below it, however deep. It is a flag.Value that may be repeated.
+// Hosts lists the host names that an admin listener answers for: NAME, or *.NAME for every name
+// below it, at any depth. It is a flag.Value for a flag that may be repeated.
 type Hosts []string
 
-// Accept reports whether the Host of a request, perhaps with a port, is an IP address, a name without a dot, or one of h. The owner of a page decides what
-// the names of a public domain resolve to, but neither what an address is nor, on the operator's own network, what `localhost` or `edge-1` is.
+// Accept reports whether host, which may have a port, is an IP address, a name without a dot, or a
+// name that h allows. In DNS rebinding, the owner of a page makes a name of its public domain
+// resolve to this machine. That owner has no influence on IP addresses, nor on names such as
+// localhost or edge-1, which the operator's own network resolves.
 func (h Hosts) Accept(host string) bool {
 	name, ok := withoutPort(host)
 	switch {
@@ -32,7 +35,8 @@ func (h Hosts) Accept(host string) bool {
 	})
 }
 
-// withoutPort cuts the port off a Host (RFC 9110, section 7.2). The brackets of an IPv6 address stay. ok is false where there is something that is no port.
+// withoutPort cuts the port off a Host (RFC 9110, section 7.2). The brackets of an IPv6 address
+// stay. ok is false if the port is invalid.
 func withoutPort(host string) (name string, ok bool) {
 	i := strings.LastIndexByte(host, ':')
 	if i < 0 || i < strings.LastIndexByte(host, ']') {
@@ -46,7 +50,8 @@ func withoutPort(host string) (name string, ok bool) {
 	return name, err == nil
 }
 
-// isAddress reports whether a name is an IPv4 address, or an IPv6 address in brackets (RFC 3986, section 3.2.2).
+// isAddress reports whether name is an IPv4 address, or an IPv6 address in brackets (RFC 3986,
+// section 3.2.2).
 func isAddress(name string) bool {
 	inner, opened := strings.CutPrefix(name, "[")
 	inner, closed := strings.CutSuffix(inner, "]")
@@ -57,10 +62,10 @@ func isAddress(name string) bool {
 	return err == nil && addr.Is6() == opened
 }
 
-const maxName = 254 // bytes of a name with the dot at its end (RFC 1035, section 2.3.4)
+const maxName = 254 // bytes of a name with its trailing dot (RFC 1035, section 2.3.4)
 
-// isName reports whether s is labels of ASCII letters, digits, hyphens and underscores, as containers have them, with dots between them and perhaps one
-// at the end.
+// isName reports whether s consists of labels with dots between them and perhaps one at the end. A
+// label has ASCII letters, digits, hyphens and underscores, which names of containers use.
 func isName(s string) bool {
 	if s == "" || len(s) > maxName {
 		return false
@@ -75,12 +80,13 @@ func isName(s string) bool {
 	return true
 }
 
-// canonical is a name in lower case, without the dot at its end: that one only says that the name is whole.
+// canonical returns name in lower case and without its trailing dot, which only marks the name as
+// fully qualified.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
 var errHost = errors.New("must be a name such as edge.example.org, or *.example.org for every name below it, without a port")
 
-// Set adds a name or a wildcard.
+// Set adds NAME or *.NAME.
 func (h *Hosts) Set(s string) error {
 	name, wild := strings.CutPrefix(s, "*.")
 	if !isName(name) {
@@ -101,5 +107,5 @@ func (h *Hosts) String() string {
 	return strings.Join(*h, " ")
 }
 
-// Repeatable says that in the environment several values are separated by spaces.
+// Repeatable reports true: the environment variable of the flag holds values separated by spaces.
 func (h *Hosts) Repeatable() bool { return true }

@@ -22,12 +22,12 @@ func TestHosts(t *testing.T) {
 	named := hosts(t, "Edge.Example.org", "*.svc.cluster.local", "eu.example.net.")
 	for _, row := range []struct {
 		host        string
-		plain, with bool // accepted without names, and with those above
+		plain, with bool // accepted without configured names, and with the names above
 	}{
 		{"127.0.0.1", true, true},
 		{"127.0.0.1:8082", true, true},
 		{"10.244.3.17:8082", true, true}, // a kubelet's probe, Prometheus by endpoints
-		{"203.0.113.7", true, true},      // a page can't have an address resolve to another
+		{"203.0.113.7", true, true},      // the owner of a page can't redirect an address
 		{"[::1]", true, true},
 		{"[::1]:8082", true, true},
 		{"[2001:DB8::1]:8082", true, true},
@@ -54,14 +54,14 @@ func TestHosts(t *testing.T) {
 		{"edge.example.org.evil.example", false, false},
 		{"x.edge.example.org", false, false},
 		{"xedge.example.org", false, false},
-		{"svc.cluster.local", false, false},  // not below itself
-		{".svc.cluster.local", false, false}, // nor is nothing
+		{"svc.cluster.local", false, false},  // a wildcard does not cover the name itself
+		{".svc.cluster.local", false, false}, // nor an empty label
 		{"a..svc.cluster.local", false, false},
 		{"xsvc.cluster.local", false, false},
 		{"*.svc.cluster.local", false, false},
-		{"localhost.", false, false}, // its dot says that the name is one of the public root
+		{"localhost.", false, false}, // its dot makes it a name of the public DNS
 		{"127.0.0.1.", false, false},
-		{"127.1", false, false}, // browsers write addresses in full
+		{"127.1", false, false}, // browsers send addresses in full
 		{"0x7f.0.0.1", false, false},
 		{"0177.0.0.1", false, false},
 		{"256.0.0.1", false, false},
@@ -87,9 +87,9 @@ func TestHosts(t *testing.T) {
 		{"local host", false, false},
 		{"localhost\x00", false, false},
 		{"evil%2eexample", false, false},
-		{"evil。example", false, false}, // browsers take this dot for one
+		{"evil。example", false, false}, // browsers replace this character by a dot
 		{"loc\u212alhost", false, false},
-		{"lo\u212a", false, false}, // a sign that becomes k in lower case
+		{"lo\u212a", false, false}, // the Kelvin sign, which becomes k in lower case
 		{strings.Repeat("a", 255), false, false},
 	} {
 		if got := Hosts(nil).Accept(row.host); got != row.plain {
@@ -108,16 +108,16 @@ func TestSetHosts(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "*", "*.", "*.*", "*.*.org", "a.*", "*a.org", "edge:8082", "http://edge", "a b", ".", "edge..org", "[::1]", "ed\u212ae"} {
 		if err := h.Set(wrong); err == nil {
-			t.Errorf("Set(%q) took it", wrong)
+			t.Errorf("Set(%q) returns no error", wrong)
 		}
 	}
 	if (*Hosts)(nil).String() != "" {
-		t.Error("the flag package asks a nil one for its words")
+		t.Error("String of a nil *Hosts is not empty; the flag package calls it")
 	}
 }
 
-// Whatever is accepted is, for whoever reads addresses otherwise, an address, a name without a dot, or below a name that was given; neither case nor a port
-// matter.
+// For each host that Accept accepts, net/url too finds an IP address, a name without a dot, or a
+// name below a configured one. Neither the case of letters nor a port changes the result.
 func FuzzHosts(f *testing.F) {
 	for _, seed := range []string{"localhost:8082", "[::1]:8082", "10.0.0.1", "evil.example", "a.b.example.org.", "edge.example.org", "::1", "localhost.", "a:b@c", "EXAMPLE.org:80"} {
 		f.Add(seed)
@@ -126,28 +126,28 @@ func FuzzHosts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, host string) {
 		plain, with := Hosts(nil).Accept(host), named.Accept(host)
 		if plain && !with {
-			t.Fatalf("%q is accepted without names, and not with one", host)
+			t.Fatalf("%q is accepted without configured names, but not with one", host)
 		}
 		if !with {
 			return
 		}
 		u, err := url.Parse("http://" + strings.ReplaceAll(host, "%", "%25") + "/metrics")
 		if err != nil || u.User != nil || u.Path != "/metrics" {
-			t.Fatalf("%q is accepted, and no host of an address: %v", host, err)
+			t.Fatalf("%q is accepted, but is no host of a URL: %v", host, err)
 		}
 		name := u.Hostname()
 		_, err = netip.ParseAddr(name)
 		if dotless := err == nil || !strings.Contains(name, "."); plain != dotless {
-			t.Fatalf("%q without names: %v, and its name is %q", host, plain, name)
+			t.Fatalf("%q is accepted without configured names: %v; net/url finds the name %q", host, plain, name)
 		}
 		if !plain && !strings.HasSuffix(strings.ToLower(strings.TrimSuffix(name, ".")), ".example.org") {
-			t.Fatalf("%q is accepted as a name below example.org", host)
+			t.Fatalf("%q is accepted, but is not below example.org", host)
 		}
 		if other := strings.ToUpper(host); named.Accept(other) != with && !strings.Contains(host, "%") {
-			t.Fatalf("%q is accepted, and %q is not", host, other)
+			t.Fatalf("%q is accepted, but %q is not", host, other)
 		}
 		if u.Port() == "" && !strings.HasSuffix(host, ":") && !named.Accept(host+":8082") {
-			t.Fatalf("%q is accepted, and not with a port", host)
+			t.Fatalf("%q is accepted, but not with a port", host)
 		}
 	})
 }

@@ -14,24 +14,25 @@ import (
 	"github.com/iconedge/iconedge/files"
 )
 
-const maxToken = 8 << 10 // bytes of its file
+const maxToken = 8 << 10 // bytes of a token
 
-// A token is that of a file, as it was when the file was last read and could be used.
+// A token is the admin token, from the last time that its file was read and could be used.
 type token struct {
 	*files.Kept
 	path   string
-	sum    atomic.Pointer[[sha256.Size]byte]
-	failed atomic.Bool // the file could not be used when it was last read
+	sum    atomic.Pointer[[sha256.Size]byte] // of the token, which is not stored itself
+	failed atomic.Bool                       // the last reading of the file failed
 }
 
-// openToken reads the token of a file. Its errors name the file, and nothing of what is in it.
+// openToken reads the token from a file. Its errors name the file, but quote none of its content.
 func openToken(path string) (*token, error) {
 	t := &token{path: path}
 	t.Kept = files.NewKept(t.read, path)
 	return t, t.Reload(time.Now())
 }
 
-// read puts the token of the file in place of the one before. What can't be used changes nothing.
+// read replaces the token by the content of the file. If the file can't be used, the previous token
+// stays.
 func (t *token) read(time.Time) error {
 	sum, err := readToken(t.path)
 	if t.failed.Store(err != nil); err != nil {
@@ -59,7 +60,7 @@ func readToken(path string) (sum [sha256.Size]byte, err error) {
 	return sha256.Sum256([]byte(token)), nil
 }
 
-// parseToken takes the token out of a file, without the white space around it.
+// parseToken returns the token in the text of a file, without the white space around it.
 func parseToken(text []byte) (string, error) {
 	token := strings.TrimSpace(string(text))
 	switch {
@@ -73,8 +74,9 @@ func parseToken(text []byte) (string, error) {
 	return token, nil
 }
 
-// proves reports whether lines are one line that bears the token (RFC 6750, section 2.1), in a time that tells nothing of the token.
-func (t *token) proves(lines []string) bool {
+// matches reports whether there is exactly one Authorization line and it holds the token (RFC 6750,
+// section 2.1). It compares checksums in constant time, so that its duration reveals nothing.
+func (t *token) matches(lines []string) bool {
 	if len(lines) != 1 {
 		return false
 	}

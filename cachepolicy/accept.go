@@ -9,12 +9,15 @@ import (
 
 // A preference is a member of Accept, Accept-Encoding or Accept-Language (RFC 9110, section 12.5).
 type preference struct {
-	value  string // media range, coding or language in lower case, and its parameters as they came
-	weight int    // in thousandths
+	// value is a media range, coding or language in lower case, with its parameters as the client
+	// sent them.
+	value  string
+	weight int // in thousandths
 }
 
-// readPreferences reads a list, the best first; ok is false where one of its members can't be read. Members that are liked
-// alike have no order among them (RFC 9110, section 12.4.2): they are sorted by name.
+// readPreferences parses a list and sorts it by weight, the greatest first. Members of equal weight
+// have no order of preference (RFC 9110, section 12.4.2), so they are sorted by name. ok is false
+// if a member is malformed.
 func readPreferences(list string) (prefs []preference, ok bool) {
 	members, closed := splitUnquoted(list, ',')
 	for _, member := range members {
@@ -33,7 +36,8 @@ func readPreferences(list string) (prefs []preference, ok bool) {
 	return prefs, closed
 }
 
-// readPreference takes a parameter called q for the weight wherever it stands (RFC 9110, section 12.5.1), once.
+// readPreference parses one member of a list. A parameter named q is its weight, in whatever
+// position (RFC 9110, section 12.5.1); a second q is malformed.
 func readPreference(member string) (p preference, ok bool) {
 	parts, _ := splitUnquoted(member, ';')
 	p = preference{value: lower(parts[0]), weight: 1000}
@@ -51,7 +55,7 @@ func readPreference(member string) (p preference, ok bool) {
 	return p, ok
 }
 
-// joinPreferences writes a list that readPreferences would read again.
+// joinPreferences writes a list that readPreferences parses into the same preferences.
 func joinPreferences(prefs []preference) string {
 	var b strings.Builder
 	for i, p := range prefs {

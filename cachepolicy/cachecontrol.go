@@ -6,33 +6,38 @@ import (
 	"time"
 )
 
-// Directives are what the Cache-Control lines of one request or one answer say (RFC 9111, section 5.2). A duration counts
-// only where its Has field is set; one that was given but can't be read is zero, and set: stale, not unlimited.
+// Directives are the directives in the Cache-Control lines of one request or one response (RFC
+// 9111, section 5.2). A duration is meaningful only if its Has field is set. A duration whose
+// argument is malformed is zero with its Has field set, so the response is stale and not fresh
+// without limit.
 type Directives struct {
 	MaxAge, SMaxage                    time.Duration
 	StaleWhileRevalidate, StaleIfError time.Duration // RFC 5861
-	MaxStale, MinFresh                 time.Duration // of requests; a max-stale without a value is MaxDelta
+	// MaxStale and MinFresh are directives of requests. max-stale without a value is MaxDelta.
+	MaxStale, MinFresh time.Duration
 
 	HasMaxAge, HasSMaxage                    bool
 	HasStaleWhileRevalidate, HasStaleIfError bool
 	HasMaxStale, HasMinFresh                 bool
 
-	NoStore, NoCache, Private, Public bool // NoCache and Private: for the whole answer, not for the fields below alone
+	// NoCache and Private apply to the whole response, not only to the fields below.
+	NoStore, NoCache, Private, Public bool
 	MustRevalidate, ProxyRevalidate   bool
 	MustUnderstand, NoTransform       bool
 	Immutable                         bool // RFC 8246
 	OnlyIfCached                      bool // of requests
 
-	NoCacheFields, PrivateFields []string // of no-cache="field" and private="field", as http.CanonicalHeaderKey spells them
+	// The fields of no-cache="field" and private="field" have the form of http.CanonicalHeaderKey.
+	NoCacheFields, PrivateFields []string
 }
 
-// MaxDelta is the longest time that a directive or an Age can name: a number that is larger counts as 2^31 seconds
-// (RFC 9111, section 1.2.2).
+// MaxDelta is the longest time that a directive or an Age can express: a larger number is read as
+// 2^31 seconds (RFC 9111, section 1.2.2).
 const MaxDelta = (1 << 31) * time.Second
 
-// ParseCacheControl reads the lines of one message's Cache-Control. Unknown directives are ignored. What is given twice or
-// can't be read takes the safe side: the shorter life, and no storing at all where a quoted string has no end, since any
-// directive may be hidden in it.
+// ParseCacheControl parses the Cache-Control lines of one message. It ignores unknown directives.
+// Where a directive is repeated or malformed, the result is the safer one: the shorter freshness
+// lifetime, and NoStore if a quoted string has no end, because it may hide any directive.
 func ParseCacheControl(values ...string) (d Directives) {
 	for _, rest := range values {
 		for rest != "" {
@@ -49,30 +54,31 @@ func ParseCacheControl(values ...string) (d Directives) {
 	return d
 }
 
-// set takes in one directive; its name is compared without case (RFC 9111, section 5.2).
+// set adds one directive. Its name is compared without regard to case (RFC 9111, section 5.2).
 func (d *Directives) set(name, arg string, has bool) {
 	switch name = lower(name); name {
 	case "no-cache":
-		limited(&d.NoCache, &d.NoCacheFields, arg, has)
+		setQualified(&d.NoCache, &d.NoCacheFields, arg, has)
 	case "private":
-		limited(&d.Private, &d.PrivateFields, arg, has)
+		setQualified(&d.Private, &d.PrivateFields, arg, has)
 	case "max-age":
-		shorter(&d.MaxAge, &d.HasMaxAge, arg)
+		setShorter(&d.MaxAge, &d.HasMaxAge, arg)
 	case "s-maxage":
-		shorter(&d.SMaxage, &d.HasSMaxage, arg)
+		setShorter(&d.SMaxage, &d.HasSMaxage, arg)
 	case "stale-while-revalidate":
-		shorter(&d.StaleWhileRevalidate, &d.HasStaleWhileRevalidate, arg)
+		setShorter(&d.StaleWhileRevalidate, &d.HasStaleWhileRevalidate, arg)
 	case "stale-if-error":
-		shorter(&d.StaleIfError, &d.HasStaleIfError, arg)
+		setShorter(&d.StaleIfError, &d.HasStaleIfError, arg)
 	case "max-stale":
 		if !has {
-			arg = "2147483648" // any staleness will do (RFC 9111, section 5.2.1.2)
+			// Without a value, max-stale accepts any staleness (RFC 9111, section 5.2.1.2).
+			arg = "2147483648"
 		}
-		shorter(&d.MaxStale, &d.HasMaxStale, arg)
+		setShorter(&d.MaxStale, &d.HasMaxStale, arg)
 	case "min-fresh":
-		n, ok := delta(arg)
+		n, ok := deltaSeconds(arg)
 		if !ok {
-			n = MaxDelta // the safe side of a demand is the larger one
+			n = MaxDelta // the longer one is the safer one
 		}
 		d.MinFresh, d.HasMinFresh = max(d.MinFresh, n), true
 	default:
@@ -82,7 +88,8 @@ func (d *Directives) set(name, arg string, has bool) {
 	}
 }
 
-// flag is the field of a directive without an argument, nil where there is none of that name. An argument is ignored.
+// flag returns the field of a directive without an argument, or nil if name is not such a
+// directive. Arguments are ignored.
 func (d *Directives) flag(name string) *bool {
 	switch name {
 	case "no-store":
@@ -105,9 +112,11 @@ func (d *Directives) flag(name string) *bool {
 	return nil
 }
 
-// shorter keeps the shorter of what was there and what arg says (RFC 9111, section 4.2.1: of two values, the first or none).
-func shorter(d *time.Duration, has *bool, arg string) {
-	n, ok := delta(arg)
+// setShorter sets d to the duration in arg, or to 0 if arg is malformed, unless d has a shorter one
+// already. RFC 9111, section 4.2.1, lets a cache use the first of two values or treat the response
+// as stale.
+func setShorter(d *time.Duration, has *bool, arg string) {
+	n, ok := deltaSeconds(arg)
 	if !ok {
 		n = 0
 	}
@@ -117,8 +126,8 @@ func shorter(d *time.Duration, has *bool, arg string) {
 	*has = true
 }
 
-// delta reads delta-seconds: digits and nothing else (RFC 9111, section 1.2.2).
-func delta(s string) (time.Duration, bool) {
+// deltaSeconds parses delta-seconds, which are digits only (RFC 9111, section 1.2.2).
+func deltaSeconds(s string) (time.Duration, bool) {
 	if s == "" {
 		return 0, false
 	}
@@ -135,9 +144,10 @@ func delta(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// limited takes in a no-cache or private that may name the fields it is about (RFC 9111, sections 5.2.2.4 and 5.2.2.7). Where
-// it names none, or they can't be read, it is about the whole answer.
-func limited(whole *bool, names *[]string, arg string, has bool) {
+// setQualified adds a no-cache or private directive, whose argument may name fields (RFC 9111,
+// sections 5.2.2.4 and 5.2.2.7). A directive without an argument, or with a malformed one, applies
+// to the whole response.
+func setQualified(whole *bool, names *[]string, arg string, has bool) {
 	list, ok := fieldNames(arg)
 	if !has || !ok {
 		*whole = true
@@ -146,8 +156,8 @@ func limited(whole *bool, names *[]string, arg string, has bool) {
 	*names = append(*names, list...)
 }
 
-// fieldNames reads a list of field names; ok is false where there is none, one is no name, or a stored answer would be
-// another without it.
+// fieldNames parses a list of field names. ok is false if the list is empty, if a member is not a
+// field name, or if a stored response without that field would mean something else.
 func fieldNames(list string) (names []string, ok bool) {
 	for name := range strings.SplitSeq(list, ",") {
 		if name = trim(name); name == "" {
@@ -162,7 +172,8 @@ func fieldNames(list string) (names []string, ok bool) {
 	return names, len(names) > 0
 }
 
-// indispensable fields say what the content is, for which requests and for how long: a copy without one is not to be kept.
+// indispensable reports whether a field describes the content, the requests it is for, or its
+// freshness. A cache must not store a response without such a field.
 func indispensable(name string) bool {
 	switch name {
 	case "Age", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type", "Date", "Expires", "Vary":
@@ -171,11 +182,12 @@ func indispensable(name string) bool {
 	return false
 }
 
-// unreadable stands for an argument that no directive takes.
+// unreadable stands for a malformed argument: no directive accepts it.
 const unreadable = "="
 
-// nextDirective cuts the first directive off a list: token [ "=" ( token / quoted-string ) ]. An element of another shape is
-// returned with what stands before its "=" as a name and an unreadable argument; ok is false where a quoted string has no end.
+// nextDirective cuts the first directive off a list: token [ "=" ( token / quoted-string ) ]. For
+// an element of another form it returns the text before its "=" as the name, and an unreadable
+// argument. ok is false if a quoted string has no end.
 func nextDirective(s string) (name, arg string, has bool, rest string, ok bool) {
 	i := strings.IndexAny(s, `,=`)
 	if i < 0 {
@@ -185,7 +197,7 @@ func nextDirective(s string) (name, arg string, has bool, rest string, ok bool) 
 	if s[i] == ',' {
 		return name, "", false, s[i+1:], true
 	}
-	spaced := name != trimLeft(s[:i]) // "max-age =1" is no max-age, but a wish for one
+	spaced := name != trimLeft(s[:i]) // "max-age =1" is malformed, but the origin meant max-age
 	arg, rest, ok = argument(s[i+1:])
 	if spaced {
 		arg = unreadable
@@ -193,7 +205,7 @@ func nextDirective(s string) (name, arg string, has bool, rest string, ok bool) 
 	return name, arg, true, rest, ok
 }
 
-// argument reads what stands behind a directive's "=", and the comma after it.
+// argument reads the argument after a directive's "=", and the comma after it.
 func argument(s string) (arg, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		arg, rest, _ = strings.Cut(s, ",")

@@ -14,10 +14,10 @@ func TestParseCacheControl(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		in   string // lines parted by "\n"
+		in   string // lines separated by "\n"
 		want Directives
 	}{
-		{"nothing", "", Directives{}},
+		{"an empty field", "", Directives{}},
 		{"every flag", "no-store, no-cache, private, public, must-revalidate, proxy-revalidate, must-understand, no-transform, immutable, only-if-cached",
 			Directives{NoStore: true, NoCache: true, Private: true, Public: true, MustRevalidate: true, ProxyRevalidate: true,
 				MustUnderstand: true, NoTransform: true, Immutable: true, OnlyIfCached: true}},
@@ -26,10 +26,10 @@ func TestParseCacheControl(t *testing.T) {
 				StaleIfError: 4 * time.Second, MaxStale: 5 * time.Second, MinFresh: 6 * time.Second, HasMaxAge: true, HasSMaxage: true,
 				HasStaleWhileRevalidate: true, HasStaleIfError: true, HasMaxStale: true, HasMinFresh: true}},
 		{"names without case, section 5.2", "Max-AGE=1", maxAge(1)},
-		{"a quoted number is one too, section 5.2", `max-age="10"`, maxAge(10)},
+		{"a quoted number, section 5.2", `max-age="10"`, maxAge(10)},
 		{"escapes in it, RFC 9110 section 5.6.4", `max-age="1\0"`, maxAge(10)},
-		{"single quotes are no quotes", "max-age='10'", maxAge(0)},
-		{"what is quoted is no directive", `x="max-age=100, no-store", max-age=1`, maxAge(1)},
+		{"single quotes do not quote", "max-age='10'", maxAge(0)},
+		{"quoted text is not a directive", `x="max-age=100, no-store", max-age=1`, maxAge(1)},
 		{"a quote in quotes", `x="\", no-store", max-age=1`, maxAge(1)},
 		{"overflow, section 1.2.2", "max-age=99999999999999999999999", maxAge(1 << 31)},
 		{"just too large", "max-age=2147483649", maxAge(1 << 31)},
@@ -41,7 +41,7 @@ func TestParseCacheControl(t *testing.T) {
 		{"a sign is not digits", "max-age=+1", maxAge(0)},
 		{"a fraction", "max-age=1.5", maxAge(0)},
 		{"letters after it", "max-age=100a", maxAge(0)},
-		{"nothing after =", "max-age=", maxAge(0)},
+		{"no number after =", "max-age=", maxAge(0)},
 		{"no =", "max-age", maxAge(0)},
 		{"space before =", "max-age =100", maxAge(0)},
 		{"space after =", "max-age= 100", maxAge(0)},
@@ -51,18 +51,19 @@ func TestParseCacheControl(t *testing.T) {
 		{"fields of private, section 5.2.2.7", `private="x"`, Directives{PrivateFields: []string{"X"}}},
 		{"a field without quotes, section 5.2", "no-cache=x-y", Directives{NoCacheFields: []string{"X-Y"}}},
 		{"fields of two", `no-cache="a, ,", no-cache="b"`, Directives{NoCacheFields: []string{"A", "B"}}},
-		{"fields, and the whole answer", `no-cache="a", no-cache`, Directives{NoCache: true, NoCacheFields: []string{"A"}}},
-		{"no fields: the whole answer", `no-cache="", private=`, Directives{NoCache: true, Private: true}},
-		{"what is no field: the whole answer", `no-cache="a b", private="a;b"`, Directives{NoCache: true, Private: true}},
+		{"fields, and the whole response", `no-cache="a", no-cache`, Directives{NoCache: true, NoCacheFields: []string{"A"}}},
+		{"no fields: the whole response", `no-cache="", private=`, Directives{NoCache: true, Private: true}},
+		{"invalid field names: the whole response", `no-cache="a b", private="a;b"`, Directives{NoCache: true, Private: true}},
 		{"junk after the fields", `no-cache="a"b, private= a`, Directives{NoCache: true, Private: true}},
-		{"what a copy can't be without", `no-cache="x, content-encoding"`, Directives{NoCache: true}},
-		{"a quote without an end hides anything", `private="x, max-age=1`, Directives{NoStore: true}},
-		{"also behind a backslash", `max-age=1, x="\`, func() Directives { d := maxAge(1); d.NoStore = true; return d }()},
-		{"max-stale alone, section 5.2.1.2", "max-stale", Directives{HasMaxStale: true, MaxStale: MaxDelta}},
+		{"an indispensable field", `no-cache="x, content-encoding"`, Directives{NoCache: true}},
+		{"a quote without an end may hide any directive", `private="x, max-age=1`, Directives{NoStore: true}},
+		{"a quote without an end, after a backslash", `max-age=1, x="\`, func() Directives { d := maxAge(1); d.NoStore = true; return d }()},
+		{"max-stale without a value, section 5.2.1.2", "max-stale", Directives{HasMaxStale: true, MaxStale: MaxDelta}},
 		{"max-stale that can't be read", "max-stale=x", Directives{HasMaxStale: true}},
 		{"min-fresh that can't be read", "min-fresh=x", Directives{HasMinFresh: true, MinFresh: MaxDelta}},
 		{"two min-fresh: the longer", "min-fresh=5, min-fresh=2", Directives{HasMinFresh: true, MinFresh: 5 * time.Second}},
-		{"no ASCII letter", "no-\u017ftore", Directives{}}, // ſ, which Unicode folds to s
+		// ſ, which Unicode folds to s
+		{"a letter that is not ASCII", "no-\u017ftore", Directives{}},
 	} {
 		if got := ParseCacheControl(strings.Split(c.in, "\n")...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: ParseCacheControl(%q) = %+v, want %+v", c.name, c.in, got, c.want)
@@ -70,8 +71,8 @@ func TestParseCacheControl(t *testing.T) {
 	}
 }
 
-// Whatever stands before or after a directive, it is not made weaker: no-store stays, and a life does not grow. What is named
-// as a field can be looked up as one.
+// Text before or after a directive does not weaken it: no-store stays, and a freshness lifetime
+// does not grow. Each field name in the result is canonical.
 func FuzzParseCacheControl(f *testing.F) {
 	for _, s := range []string{"", "max-age=1", `x="a, b"`, `x="`, "max-age=99999999999", "no-cache=\"a\", ,", "a=b=c", `"`, "=", `max-age="\1"`} {
 		f.Add(s)
@@ -80,7 +81,7 @@ func FuzzParseCacheControl(f *testing.F) {
 		alone := ParseCacheControl(s)
 		for _, d := range []time.Duration{alone.MaxAge, alone.SMaxage, alone.StaleIfError, alone.StaleWhileRevalidate, alone.MaxStale, alone.MinFresh} {
 			if d < 0 || d > MaxDelta {
-				t.Fatalf("ParseCacheControl(%q): %v is no delta", s, d)
+				t.Fatalf("ParseCacheControl(%q): %v is not a delta-seconds value", s, d)
 			}
 		}
 		if d := ParseCacheControl("no-store, no-cache, private, " + s); !d.NoStore || !d.NoCache || !d.Private {

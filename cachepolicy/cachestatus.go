@@ -8,7 +8,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// A Forward says why a request went to the origin (RFC 9211, section 2.2).
+// A Forward is the reason why a request was forwarded to the origin (RFC 9211, section 2.2).
 type Forward string
 
 const (
@@ -26,13 +26,13 @@ const (
 type CacheStatus struct {
 	Cache     string        // its name, a token; empty: iconedge
 	Hit       bool          // answered without the origin
-	Forward   Forward       // else, why it was asked
-	FwdStatus int           // what the origin said; 0: left out
-	Stored    bool          // its answer was stored
-	Collapsed bool          // the answer to another request under way was shared
+	Forward   Forward       // otherwise, why the request was forwarded
+	FwdStatus int           // the origin's status; 0: left out
+	Stored    bool          // the origin's response was stored
+	Collapsed bool          // the request shared a collapsed fetch
 	HasTTL    bool          // TTL is known
-	TTL       time.Duration // how long the answer stays fresh; negative when stale
-	Detail    string        // one of our own words; anything but visible ASCII and spaces is left out
+	TTL       time.Duration // remaining freshness lifetime; negative when stale
+	Detail    string        // free text; all but visible ASCII and spaces is removed
 }
 
 // AppendCacheStatus appends the member, such as "iconedge; hit; ttl=30", to dst.
@@ -43,7 +43,7 @@ func AppendCacheStatus(dst []byte, s CacheStatus) []byte {
 	dst = append(dst, s.Cache...)
 	if s.Hit {
 		dst = append(dst, "; hit"...)
-	} else if s.Forward != "" { // a hit has no fwd (section 2.2)
+	} else if s.Forward != "" { // section 2.2: hit and fwd exclude each other
 		dst = append(append(dst, "; fwd="...), s.Forward...)
 		if s.FwdStatus != 0 {
 			dst = strconv.AppendInt(append(dst, "; fwd-status="...), int64(s.FwdStatus), 10)
@@ -64,7 +64,7 @@ func AppendCacheStatus(dst []byte, s CacheStatus) []byte {
 	return dst
 }
 
-// floorSeconds rounds down, so that what has been stale for half a second has a ttl of -1.
+// floorSeconds rounds down, so a response that has been stale for half a second has a ttl of -1.
 func floorSeconds(d time.Duration) time.Duration {
 	n := d / time.Second
 	if d%time.Second < 0 {
@@ -73,7 +73,7 @@ func floorSeconds(d time.Duration) time.Duration {
 	return n
 }
 
-// appendString writes a structured field's String (RFC 9651, section 4.1.6).
+// appendString appends a String of Structured Fields (RFC 9651, section 4.1.6).
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
@@ -88,13 +88,15 @@ func appendString(dst []byte, s string) []byte {
 }
 
 const (
-	mostBefore = 4   // members of other caches that are kept: those of the caches nearest to this one
-	maxBefore  = 512 // bytes of them
+	// maxUpstreamMembers is how many members of other caches are passed on, those nearest to this
+	// cache.
+	maxUpstreamMembers = 4
+	maxUpstreamBytes   = 512 // length of these members in bytes
 )
 
-// CacheStatusBefore is the value of the lines of Cache-Status that came with an answer, to stand before this cache's own member: the cache
-// nearest to the origin comes first (RFC 9211, section 2). Lines that are no such list are nothing, as is what is too long to be
-// carried about with every answer.
+// CacheStatusBefore normalises the Cache-Status of an upstream response. The result goes before
+// this cache's own member, because the cache nearest to the origin comes first (RFC 9211, section
+// 2). It is empty if the field is malformed or too long to repeat with every response.
 func CacheStatusBefore(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -104,18 +106,19 @@ func CacheStatusBefore(lines []string) string {
 		return ""
 	}
 	var b strings.Builder
-	for i, member := range list[max(0, len(list)-mostBefore):] {
+	for i, member := range list[max(0, len(list)-maxUpstreamMembers):] {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		if !appendMember(&b, member) || b.Len() > maxBefore {
+		if !appendMember(&b, member) || b.Len() > maxUpstreamBytes {
 			return ""
 		}
 	}
 	return b.String()
 }
 
-// appendMember writes a cache's name, a token or a string, and what is said of it. It is false where the member is anything else.
+// appendMember writes a member: the name of a cache, which is a token or a string, and its
+// parameters. It returns false if the member has another type.
 func appendMember(b *strings.Builder, member httpsfv.Member) bool {
 	item, ok := member.(httpsfv.Item)
 	if !ok {

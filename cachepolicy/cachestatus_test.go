@@ -14,7 +14,8 @@ func TestAppendCacheStatus(t *testing.T) {
 		want string
 	}{
 		{CacheStatus{Hit: true, HasTTL: true, TTL: 30 * time.Second}, "iconedge; hit; ttl=30"},
-		{CacheStatus{Hit: true, HasTTL: true, TTL: -time.Millisecond}, "iconedge; hit; ttl=-1"}, // RFC 9211, section 2.5: stale
+		// RFC 9211, section 2.5: stale
+		{CacheStatus{Hit: true, HasTTL: true, TTL: -time.Millisecond}, "iconedge; hit; ttl=-1"},
 		{CacheStatus{Hit: true, HasTTL: true, TTL: 999 * time.Millisecond}, "iconedge; hit; ttl=0"},
 		{CacheStatus{Forward: ForwardURIMiss, Stored: true}, "iconedge; fwd=uri-miss; stored"},
 		{CacheStatus{Forward: ForwardURIMiss, FwdStatus: 404, Stored: true, HasTTL: true, TTL: 5 * time.Second}, "iconedge; fwd=uri-miss; fwd-status=404; stored; ttl=5"},
@@ -29,7 +30,7 @@ func TestAppendCacheStatus(t *testing.T) {
 			t.Errorf("AppendCacheStatus(%+v) = %s, want %s", c.s, got, c.want)
 		}
 		if _, err := httpsfv.UnmarshalList([]string{got}); err != nil {
-			t.Errorf("%s is no structured field: %v", got, err)
+			t.Errorf("%s is not a structured field: %v", got, err)
 		}
 	}
 	buf := make([]byte, 0, 128)
@@ -47,11 +48,12 @@ func TestCacheStatusBefore(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]string{"iconedge; hit; ttl=30"}, "iconedge; hit; ttl=30"},
-		{[]string{`OriginCache;hit;ttl=1100,"CDN Company Here";   hit;ttl=-545`}, `OriginCache; hit; ttl=1100, "CDN Company Here"; hit; ttl=-545`}, // the RFC's example, section 3
+		// The example of RFC 9211, section 3.
+		{[]string{`OriginCache;hit;ttl=1100,"CDN Company Here";   hit;ttl=-545`}, `OriginCache; hit; ttl=1100, "CDN Company Here"; hit; ttl=-545`},
 		{[]string{"a; fwd=uri-miss", "b; hit"}, "a; fwd=uri-miss, b; hit"},
 		{[]string{`a; hit=?0; detail="say \"no\""; x=1.5`}, `a; hit=?0; detail="say \"no\""; x=1.5`},
-		{[]string{"a, b, c, d, e, f"}, "c, d, e, f"}, // those nearest to this cache
-		{[]string{"HIT from cache.example"}, ""},     // as some wrote it before there was an RFC
+		{[]string{"a, b, c, d, e, f"}, "c, d, e, f"}, // the members nearest to this cache
+		{[]string{"HIT from cache.example"}, ""},     // a form from before the RFC
 		{[]string{"a; hit", "b; ="}, ""},
 		{[]string{"(a b); hit"}, ""},
 		{[]string{"42; hit"}, ""},
@@ -64,17 +66,17 @@ func TestCacheStatusBefore(t *testing.T) {
 	}
 }
 
-// What goes on is a list of a few members that says the same when it comes by once more.
+// The result is a list of a few members, and CacheStatusBefore does not change it further.
 func FuzzCacheStatusBefore(f *testing.F) {
 	for _, seed := range []string{"", "iconedge; hit; ttl=30", `"a b"; detail="c;d,e", f`, "a;b=:aGk=:", "a\x00", "((a))", "a;b=@1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		got := CacheStatusBefore([]string{line})
-		if len(got) > maxBefore || CacheStatusBefore([]string{got}) != got {
+		if len(got) > maxUpstreamBytes || CacheStatusBefore([]string{got}) != got {
 			t.Errorf("%q became %q, then %q", line, got, CacheStatusBefore([]string{got}))
 		}
-		if list, err := httpsfv.UnmarshalList([]string{got}); err != nil || len(list) > mostBefore {
+		if list, err := httpsfv.UnmarshalList([]string{got}); err != nil || len(list) > maxUpstreamMembers {
 			t.Errorf("%q became %q: %v", line, got, err)
 		}
 	})

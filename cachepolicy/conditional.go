@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// Conditions are the precondition fields of a request (RFC 9110, section 13.1), several lines of one joined by commas; one
-// that was not sent is empty.
+// Conditions are the precondition fields of a request (RFC 9110, section 13.1). Several lines of
+// one field are joined by commas; an absent field is empty.
 type Conditions struct {
 	IfMatch, IfNoneMatch               string
 	IfModifiedSince, IfUnmodifiedSince string
 }
 
-// Precondition is 200 (go on), 304 or 412, in the order of RFC 9110, section 13.2.2. The etag and lastModified are those of
-// the representation that would be sent; empty and zero if it has none. A cache that stands before somebody else's origin
-// has no say about If-Match and If-Unmodified-Since and leaves them empty (RFC 9111, section 4.3.2).
+// Precondition evaluates the conditions in the order of RFC 9110, section 13.2.2, and returns 200
+// (perform the request), 304 or 412. etag and lastModified describe the representation that would
+// be sent; they are empty and zero if it has none. A cache does not evaluate If-Match and
+// If-Unmodified-Since for another origin, so it leaves them empty (RFC 9111, section 4.3.2).
 func Precondition(method, etag string, lastModified time.Time, c Conditions) int {
 	switch {
 	case c.IfMatch != "":
 		if found, ok := matches(c.IfMatch, etag, strong); !found || !ok {
-			return http.StatusPreconditionFailed // a list that can't be read is no permission to go on
+			return http.StatusPreconditionFailed // a malformed list never matches
 		}
 	case c.IfUnmodifiedSince != "" && !lastModified.IsZero():
 		if t, err := http.ParseTime(c.IfUnmodifiedSince); err == nil && lastModified.Truncate(time.Second).After(t) {
@@ -39,10 +40,11 @@ func Precondition(method, etag string, lastModified time.Time, c Conditions) int
 	return http.StatusOK
 }
 
-// NotModified reports whether a GET or HEAD is to be answered 304 (RFC 9110, sections 13.1.2 and 13.1.3): etag is the one of
-// the coding that would be sent. An ifNoneMatch that is no list of entity tags makes no condition; where there is one,
-// ifModifiedSince is not looked at. A cache passes the Date of a stored answer that has no Last-Modified as lastModified, or
-// the time at which it came (RFC 9111, section 4.3.2).
+// NotModified reports whether a GET or HEAD is answered with 304 (RFC 9110, sections 13.1.2 and
+// 13.1.3). etag belongs to the content coding that would be sent. A malformed ifNoneMatch never
+// matches; ifModifiedSince is ignored if ifNoneMatch is present. For a stored response without
+// Last-Modified, a cache passes its Date as lastModified, or the time at which it arrived (RFC
+// 9111, section 4.3.2).
 func NotModified(etag string, lastModified time.Time, ifNoneMatch, ifModifiedSince string) bool {
 	if ifNoneMatch != "" {
 		found, ok := matches(ifNoneMatch, etag, weak)
@@ -51,19 +53,19 @@ func NotModified(etag string, lastModified time.Time, ifNoneMatch, ifModifiedSin
 	if ifModifiedSince == "" || lastModified.IsZero() {
 		return false
 	}
-	t, err := http.ParseTime(ifModifiedSince) // one that is no date is ignored (section 13.1.3)
+	t, err := http.ParseTime(ifModifiedSince) // an invalid date is ignored (section 13.1.3)
 	return err == nil && !lastModified.Truncate(time.Second).After(t)
 }
 
-// weak and strong are the comparisons of RFC 9110, section 8.8.3.2.
+// weak and strong are the two comparisons of RFC 9110, section 8.8.3.2.
 func weak(a, b string) bool {
 	return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/")
 }
 
 func strong(a, b string) bool { return a == b && strings.HasPrefix(a, `"`) }
 
-// matches reports whether etag is in a list of entity tags, or the list is "*"; ok is false where it is no such list. The
-// list is read to its end before it counts.
+// matches reports whether etag is in a list of entity tags, or the list is "*". ok is false if the
+// list is malformed; the whole list is parsed before a match counts.
 func matches(list, etag string, equal func(a, b string) bool) (found, ok bool) {
 	if trim(list) == "*" {
 		return true, true
@@ -88,7 +90,8 @@ func matches(list, etag string, equal func(a, b string) bool) (found, ok bool) {
 	}
 }
 
-// scanETag cuts the entity tag off that s begins with (RFC 9110, section 8.8.3); the tag is empty where there is none.
+// scanETag cuts an entity tag off the start of s (RFC 9110, section 8.8.3). The tag is empty if s
+// does not start with one.
 func scanETag(s string) (tag, rest string) {
 	i := 0
 	if strings.HasPrefix(s, "W/") {

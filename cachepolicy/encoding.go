@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// The content codings that are chosen between (RFC 9110, section 8.4.1; RFC 7932).
+// The content codings that the edge serves (RFC 9110, section 8.4.1; RFC 7932).
 const (
 	Brotli   = "br"
 	Gzip     = "gzip"
 	Identity = "identity"
 )
 
-// Encoding chooses the coding of an answer from Accept-Encoding (RFC 9110, section 12.5.3): of identity and the codings in
-// have the one with the highest q value, on a tie the first in the order br, gzip, identity. Without the field, and where nothing
-// that is there will do, it is Identity. A weight that can't be read, and the lower of two, counts against its coding.
+// Encoding selects a content coding by Accept-Encoding (RFC 9110, section 12.5.3). Of identity and
+// the codings in have, it returns the one with the highest weight; on a tie the order is br, gzip,
+// identity. Without the field, or if no available coding is acceptable, it returns Identity. A
+// malformed weight counts as zero, and the lower of two weights for one coding applies.
 func Encoding(acceptEncoding string, have ...string) string {
 	q := readWeights(acceptEncoding)
 	best, bestQ := Identity, q.of(q.identity)
 	if q.identity == unlisted && q.any == unlisted {
-		bestQ = 0 // acceptable, yet what the client lists it likes better
+		bestQ = 0 // acceptable, but the client prefers each coding that it lists
 	}
 	if q := q.of(q.gzip); q > 0 && q >= bestQ && slices.Contains(have, Gzip) {
 		best, bestQ = Gzip, q
@@ -30,12 +31,13 @@ func Encoding(acceptEncoding string, have ...string) string {
 	return best
 }
 
-// weights are q values in thousandths, or unlisted.
+// weights are the weights of the codings in thousandths, or unlisted.
 type weights struct{ br, gzip, identity, any int }
 
 const unlisted = -1
 
-// of is the weight of a coding: what is not listed has that of "*", and without it is not acceptable.
+// of returns the weight of a coding. A coding that is not listed has the weight of "*"; without "*"
+// it is not acceptable.
 func (w weights) of(q int) int {
 	if q == unlisted {
 		q = w.any
@@ -57,7 +59,8 @@ func readWeights(list string) weights {
 		switch coding = trim(coding); {
 		case strings.EqualFold(coding, "br"):
 			at = &w.br
-		case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"): // the same (section 8.4.1.3)
+		// x-gzip is the same coding (section 8.4.1.3).
+		case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"):
 			at = &w.gzip
 		case strings.EqualFold(coding, "identity"):
 			at = &w.identity
@@ -73,7 +76,8 @@ func readWeights(list string) weights {
 	return w
 }
 
-// weight reads "q=0.5" in thousandths (RFC 9110, section 12.4.2); anything else is zero, and not ok.
+// weight parses a weight such as "q=0.5" in thousandths (RFC 9110, section 12.4.2). A malformed
+// weight is zero, with ok false.
 func weight(s string) (q int, ok bool) {
 	if len(s) < 3 || len(s) > 7 || s[0]|0x20 != 'q' || s[1] != '=' || s[2] != '0' && s[2] != '1' {
 		return 0, false

@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// maxHeuristic is the longest life that is guessed: an answer whose maker named none is looked at again within a day.
+// maxHeuristic is the longest heuristic freshness lifetime: a response without an explicit lifetime
+// is revalidated within a day.
 const maxHeuristic = 24 * time.Hour
 
-// Lifetime is how long an answer is fresh from the moment its origin made it (RFC 9111, section 4.2.1); now stands in for a
-// Date that is missing. It is false where nothing says how long and nothing may be guessed.
+// Lifetime returns the freshness lifetime of a response, which begins when the origin generates it
+// (RFC 9111, section 4.2.1). now replaces a missing Date. It returns false if the response has no
+// explicit lifetime and a heuristic is not allowed.
 func Lifetime(status int, h http.Header, now time.Time) (time.Duration, bool) {
 	d, targeted := AnswerDirectives(h)
 	return lifetime(d, targeted, status, h, now)
@@ -21,7 +23,8 @@ func lifetime(d Directives, targeted bool, status int, h http.Header, now time.T
 		return d.SMaxage, true
 	case d.HasMaxAge:
 		return d.MaxAge, true
-	case !targeted && len(h["Expires"]) > 0: // RFC 9213, section 2.2: a targeted field leaves it no say
+	// RFC 9213, section 2.2: a targeted field overrides Expires
+	case !targeted && len(h["Expires"]) > 0:
 		return untilExpires(h["Expires"], date(h, now), now), true
 	}
 	if !heuristicallyCacheable(status) && !d.Public {
@@ -35,8 +38,8 @@ func lifetime(d Directives, targeted bool, status int, h http.Header, now time.T
 	return min(max(tenth, 0), maxHeuristic), true
 }
 
-// untilExpires is Expires minus Date. An invalid date, "0" above all, is a time in the past (RFC 9111, section 5.3), and so
-// are two that differ.
+// untilExpires returns Expires minus Date. An invalid date, above all "0", is a time in the past
+// (RFC 9111, section 5.3), and so are two lines that differ.
 func untilExpires(expires []string, date, now time.Time) time.Duration {
 	for _, other := range expires[1:] {
 		if other != expires[0] {
@@ -50,7 +53,8 @@ func untilExpires(expires []string, date, now time.Time) time.Duration {
 	return min(max(t.Sub(date), 0), MaxDelta)
 }
 
-// date is when the origin made the answer; one without a readable Date was made when it came (RFC 9110, section 6.6.1).
+// date returns the time at which the origin generated the response: its Date, or now, when it
+// arrived, if it has no valid Date (RFC 9110, section 6.6.1).
 func date(h http.Header, now time.Time) time.Time {
 	if t, ok := ParseDate(h.Get("Date"), now); ok {
 		return t
@@ -58,7 +62,8 @@ func date(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-// heuristicallyCacheable statuses are those of RFC 9110, section 15.1. 206 is one of them, but is never stored here.
+// heuristicallyCacheable reports whether RFC 9110, section 15.1, allows a heuristic freshness
+// lifetime for a status. It allows one for 206 too, which this cache never stores.
 func heuristicallyCacheable(status int) bool {
 	switch status {
 	case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501:
@@ -67,25 +72,26 @@ func heuristicallyCacheable(status int) bool {
 	return false
 }
 
-// Age is the current age of an answer (RFC 9111, section 4.2.3): requestTime is when it was asked for, responseTime when it
-// came, and now when it is reused.
+// Age returns the current age of a response (RFC 9111, section 4.2.3). The request was sent at
+// requestTime, the response arrived at responseTime, and it is reused at now.
 func Age(h http.Header, requestTime, responseTime, now time.Time) time.Duration {
 	return initialAge(h, requestTime, responseTime) + max(now.Sub(responseTime), 0)
 }
 
-// initialAge is corrected_initial_age.
+// initialAge returns the corrected_initial_age of RFC 9111, section 4.2.3.
 func initialAge(h http.Header, requestTime, responseTime time.Time) time.Duration {
 	apparent := max(responseTime.Sub(date(h, responseTime)), 0)
-	return min(max(apparent, statedAge(h["Age"])+max(responseTime.Sub(requestTime), 0)), MaxDelta)
+	return min(max(apparent, ageField(h["Age"])+max(responseTime.Sub(requestTime), 0)), MaxDelta)
 }
 
-// statedAge reads Age. RFC 9111, section 5.1, lets a cache take the first of several and ignore what is no number; but an answer
-// with such an Age has been in a cache for nobody knows how long, and so counts as older than any life.
-func statedAge(lines []string) time.Duration {
+// ageField parses Age. RFC 9111, section 5.1, lets a cache use the first of several values and
+// ignore an invalid one. But a response with such an Age has been in a cache for an unknown time,
+// so its age is taken to exceed every freshness lifetime.
+func ageField(lines []string) time.Duration {
 	if len(lines) == 0 {
 		return 0
 	}
-	if age, ok := delta(trim(lines[0])); ok && len(lines) == 1 {
+	if age, ok := deltaSeconds(trim(lines[0])); ok && len(lines) == 1 {
 		return age
 	}
 	return MaxDelta

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Invalidated are the targets (path and query) that an answer makes invalid (RFC 9111, section 4.4): none if the method is safe
-// or the answer an error; else the request's own, and what Location and Content-Location name on the same origin, so that
-// nobody can empty the cache of another's answers.
+// Invalidated returns the targets (path and query) that a response invalidates (RFC 9111, section
+// 4.4). If the method is safe or the response is an error, there are none. Otherwise they are the
+// request's own target and those in Location and Content-Location. These must have the same origin,
+// so that one origin cannot invalidate the stored responses of another.
 func Invalidated(r Request, status int, h http.Header) []string {
 	if safe(r.Method) || status < 200 || status >= 400 {
 		return nil
@@ -23,7 +24,7 @@ func Invalidated(r Request, status int, h http.Header) []string {
 	return targets
 }
 
-// safe methods change nothing (RFC 9110, section 9.2.1). Any that is not known may.
+// safe reports whether a method is safe (RFC 9110, section 9.2.1). An unknown method is not.
 func safe(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -32,8 +33,9 @@ func safe(method string) bool {
 	return false
 }
 
-// sameOrigin resolves a URI reference in the answer to r (RFC 3986, section 5.2); ok is false where it can't be read or leads
-// to another host. Which scheme the client used is not known here: both are taken for it.
+// sameOrigin resolves a URI reference in the response to r (RFC 3986, section 5.2). ok is false if
+// the reference is invalid or has another host. The scheme that the client used is unknown here, so
+// http and https are both accepted.
 func sameOrigin(r Request, reference string) (target string, ok bool) {
 	base, err := url.ParseRequestURI(r.Target)
 	if err != nil {
@@ -51,7 +53,8 @@ func sameOrigin(r Request, reference string) (target string, ok bool) {
 	return u.RequestURI(), relative || same
 }
 
-// authority is host and port in lower case, without a port that is the scheme's own (RFC 9110, section 4.2.3).
+// authority returns host and port in lower case, without the default port of the scheme (RFC 9110,
+// section 4.2.3).
 func authority(host, scheme string) string {
 	host = lower(host)
 	switch scheme {

@@ -15,7 +15,7 @@ type Policy struct {
 	IgnoreRevalidation bool
 }
 
-// Obeyed returns those of a request's directives that count.
+// Obeyed returns those of a request's directives that the policy obeys.
 func (p Policy) Obeyed(d Directives) Directives {
 	if p.IgnoreRevalidation {
 		return Directives{NoStore: d.NoStore, OnlyIfCached: d.OnlyIfCached}
@@ -23,10 +23,10 @@ func (p Policy) Obeyed(d Directives) Directives {
 	return d
 }
 
-// Selectable reports whether a stored response may answer the request at all, fresh, stale or
-// confirmed by the origin. A cache treats one that is not selectable as if it were not stored: it
-// does not even send its validator, because the origin may confirm by Last-Modified alone what it
-// would have made differently for this user.
+// Selectable reports whether a stored response may answer the request at all: fresh, stale or
+// confirmed by the origin. A cache treats a response that is not selectable as if it were not
+// stored. It does not even send its validator, because an origin that compares only Last-Modified
+// may confirm a response that it would generate differently for this user.
 func Selectable(e Entry, r Request) bool {
 	return !r.Policy.SafeCookies || !e.SetsCookie && !(r.Cookie && e.Heuristic)
 }

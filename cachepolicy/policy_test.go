@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// With SafeCookies a response that may belong to one user is not stored, and does not answer
-// anybody; without it RFC 9111 decides.
+// SafeCookies keeps responses that may belong to one user out of the cache, and does not reuse
+// stored ones for other users. Without it RFC 9111 decides.
 func TestSafeCookies(t *testing.T) {
 	anonymous, cookie := Request{Method: "GET"}, Request{Method: "GET", Cookie: true}
 	for _, c := range []struct {
-		name                string
-		r                   Request
-		status              int
-		h                   http.Header
-		storable, byTheRFC  bool // the response to r
-		anonymous, personal bool // its use for a request without Cookie, and for one with it, once it is stored
+		name               string
+		r                  Request
+		status             int
+		h                  http.Header
+		storable, byTheRFC bool // the response to r
+		// Whether a request without Cookie, and a request with Cookie, may use the stored response.
+		anonymous, personal bool
 	}{
 		{"max-age", anonymous, 200, fields("Cache-Control: max-age=60"), true, true, true, true},
 		{"max-age, to a request with Cookie", cookie, 200, fields("Cache-Control: max-age=60"), true, true, true, true},
@@ -29,14 +30,15 @@ func TestSafeCookies(t *testing.T) {
 		{"Last-Modified alone", anonymous, 200, fields("Date: @0s", "Last-Modified: @-10h"), true, true, true, false},
 		{"Last-Modified alone, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h"), false, true, true, false},
 		{"public names no time, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: public"), false, true, true, false},
-		{"an Expires that has no say, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Expires: @1h", "CDN-Cache-Control: public"), false, true, true, false},
+		{"an overridden Expires, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Expires: @1h", "CDN-Cache-Control: public"), false, true, true, false},
 		{"ETag alone, to a request with Cookie", cookie, 200, fields(`ETag: "x"`), false, true, false, false},
 		{"stale-while-revalidate names no lifetime", cookie, 200, fields(`ETag: "x"`, "Cache-Control: stale-while-revalidate=60"), false, true, false, false},
 		{"a 404 without a lifetime, to a request with Cookie", cookie, 404, fields("Date: @0s", "Last-Modified: @-10h"), false, true, true, false},
 		{"Set-Cookie and max-age", anonymous, 200, fields("Cache-Control: max-age=60", "Set-Cookie: a=b"), false, true, false, false},
 		{"Set-Cookie and s-maxage, public", anonymous, 200, fields("Cache-Control: public, s-maxage=60", "Set-Cookie: a=b"), false, true, false, false},
 		{"Set-Cookie that no-cache names", anonymous, 200, fields(`Cache-Control: max-age=60, no-cache="Set-Cookie"`, "Set-Cookie: a=b"), false, true, false, false},
-		{"Set-Cookie and a validator", anonymous, 200, fields("Cache-Control: no-cache", `ETag: "x"`, "Set-Cookie: a=b"), false, false, false, false}, // no explicit lifetime: never stored
+		// Without an explicit lifetime it is never stored.
+		{"Set-Cookie and a validator", anonymous, 200, fields("Cache-Control: no-cache", `ETag: "x"`, "Set-Cookie: a=b"), false, false, false, false},
 	} {
 		safe := c.r
 		safe.Policy.SafeCookies = true
@@ -60,13 +62,13 @@ func TestSafeCookies(t *testing.T) {
 			}
 			use.r.Policy.SafeCookies = false
 			if !Selectable(e, use.r) {
-				t.Errorf("%s: RFC 9111 forbids nothing to a request with Cookie %v", c.name, use.r.Cookie)
+				t.Errorf("%s: not selectable under RFC 9111 for a request with Cookie %v", c.name, use.r.Cookie)
 			}
 		}
 	}
 }
 
-// What Decide or MayServeStale lets a request have can be selected for it, whatever the fields.
+// Decide and MayServeStale allow no response to a request that is not selectable for it.
 func FuzzSafeCookies(f *testing.F) {
 	f.Add("max-age=60", "", "", true, int64(5))
 	f.Add("", "Tue, 15 Nov 2022 08:12:31 GMT", "", true, int64(100))
@@ -83,10 +85,10 @@ func FuzzSafeCookies(f *testing.F) {
 		e, now := NewEntry(200, h, t0, t0), t0.Add(time.Duration(at)*time.Second)
 		used := Decide(e, r, now) != Revalidate || MayServeStale(e, r, FailureStatus, now) || MayServeStale(e, r, FailureLost, now)
 		if used && !Selectable(e, r) {
-			t.Fatalf("%v is used for a request with Cookie %v", h, has)
+			t.Fatalf("a request with Cookie %[2]v may use %[1]v, which is not selectable for it", h, has)
 		}
 		if Storable(r, 200, h, t0) && !Selectable(e, r) {
-			t.Fatalf("%v is stored, but its own request could not have it", h)
+			t.Fatalf("%v is stored, but is not selectable for its own request", h)
 		}
 	})
 }

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// A RangeOutcome says how a request with a Range is answered.
+// A RangeOutcome says how to answer a request with a Range.
 type RangeOutcome uint8
 
 const (
-	RangeWhole         RangeOutcome = iota // 200: no range, several, or one that can't be read
-	RangePart                              // 206, with the n bytes from off
+	RangeWhole         RangeOutcome = iota // 200: no range, several ranges, or a malformed one
+	RangePart                              // 206, with n bytes from off
 	RangeUnsatisfiable                     // 416, with Content-Range: bytes */size
 )
 
-// ParseRange reads the Range of a GET for a representation of size bytes (RFC 9110, sections 14.1.2 and 14.2). One range is
-// honoured; a server may ignore any other, and so the whole is sent. Where the outcome is RangePart, off and n lie inside
-// of the representation and n is at least 1.
+// ParseRange parses the Range of a GET for a representation of size bytes (RFC 9110, sections
+// 14.1.2 and 14.2). It honours a single range. A server may ignore other requests for ranges, so
+// the whole representation is sent for them. If the outcome is RangePart, off and n lie inside the
+// representation and n is at least 1.
 func ParseRange(header string, size int64) (off, n int64, outcome RangeOutcome) {
 	unit, spec, ok := strings.Cut(header, "=")
 	if !ok || lower(unit) != "bytes" {
@@ -27,7 +28,7 @@ func ParseRange(header string, size int64) (off, n int64, outcome RangeOutcome) 
 	case !ok, first == "" && last == "", !digits(first), !digits(last):
 		return 0, size, RangeWhole
 	case first == "":
-		return suffix(position(last), size)
+		return suffixRange(position(last), size)
 	}
 	from, to := position(first), int64(1<<62)
 	if last != "" {
@@ -42,8 +43,9 @@ func ParseRange(header string, size int64) (off, n int64, outcome RangeOutcome) 
 	return from, min(to, size-1) - from + 1, RangePart
 }
 
-// suffix is the last n bytes, or all where there are fewer. Of nothing there is no part that Content-Range could name.
-func suffix(n, size int64) (int64, int64, RangeOutcome) {
+// suffixRange returns the last n bytes, or all if there are fewer. An empty representation has no
+// part that Content-Range could express.
+func suffixRange(n, size int64) (int64, int64, RangeOutcome) {
 	switch {
 	case n == 0:
 		return 0, 0, RangeUnsatisfiable
@@ -63,7 +65,8 @@ func digits(s string) bool {
 	return true
 }
 
-// position reads digits; what is too large for any representation stays at 2^62.
+// position parses digits. It limits the result to 2^62, which is beyond the end of every
+// representation.
 func position(s string) int64 {
 	var n int64
 	for i := 0; i < len(s); i++ {
@@ -74,9 +77,10 @@ func position(s string) int64 {
 	return n
 }
 
-// IfRange reports whether a Range counts under this If-Range (RFC 9110, section 13.1.5): none was sent, the strong entity tag
-// is the same, or the date is exactly that of Last-Modified and a strong validator: date, the answer's Date, is at least
-// a second later (section 8.8.2.2).
+// IfRange reports whether a Range applies under this If-Range (RFC 9110, section 13.1.5). It does
+// if the field is absent, if it is the same strong entity tag, or if it equals Last-Modified and
+// that is a strong validator: date, the Date of the response, is at least a second later (section
+// 8.8.2.2).
 func IfRange(ifRange, etag string, lastModified, date time.Time) bool {
 	if ifRange == "" {
 		return true

@@ -19,18 +19,18 @@ func TestParseRange(t *testing.T) {
 		{"the first five", "bytes=0-4", 10, 0, 5, RangePart},
 		{"from the fifth", "bytes=5-", 10, 5, 5, RangePart},
 		{"the last three, RFC 9110 section 14.1.2", "bytes=-3", 10, 7, 3, RangePart},
-		{"more than there is", "bytes=5-99", 10, 5, 5, RangePart},
-		{"the last of more than there is", "bytes=-99", 10, 0, 10, RangePart},
+		{"beyond the end", "bytes=5-99", 10, 5, 5, RangePart},
+		{"a suffix longer than the representation", "bytes=-99", 10, 0, 10, RangePart},
 		{"all", "bytes=0-", 10, 0, 10, RangePart},
 		{"one byte", "bytes=9-9", 10, 9, 1, RangePart},
 		{"the unit without case", "Bytes=0-0", 10, 0, 1, RangePart},
 		{"past the end", "bytes=10-", 10, 0, 0, RangeUnsatisfiable},
 		{"far past the end", "bytes=99999999999999999999-", 10, 0, 0, RangeUnsatisfiable},
-		{"far past the end to further", "bytes=99999999999999999999-999999999999999999999", 10, 0, 0, RangeUnsatisfiable},
+		{"far past the end, with a farther end", "bytes=99999999999999999999-999999999999999999999", 10, 0, 0, RangeUnsatisfiable},
 		{"to far past the end", "bytes=1-99999999999999999999", 10, 1, 9, RangePart},
-		{"the last none", "bytes=-0", 10, 0, 0, RangeUnsatisfiable},
-		{"of nothing", "bytes=0-", 0, 0, 0, RangeUnsatisfiable},
-		{"the last of nothing", "bytes=-5", 0, 0, 0, RangeWhole},
+		{"an empty suffix", "bytes=-0", 10, 0, 0, RangeUnsatisfiable},
+		{"of an empty representation", "bytes=0-", 0, 0, 0, RangeUnsatisfiable},
+		{"a suffix of an empty representation", "bytes=-5", 0, 0, 0, RangeWhole},
 		{"backwards is ignored, section 14.1.1", "bytes=5-4", 10, 0, 10, RangeWhole},
 		{"several", "bytes=0-1,3-4", 10, 0, 10, RangeWhole},
 		{"another unit", "items=0-1", 10, 0, 10, RangeWhole},
@@ -73,11 +73,12 @@ func TestIfRange(t *testing.T) {
 		}
 	}
 	if IfRange(t0.Format(http.TimeFormat), "", time.Time{}, later) {
-		t.Error("IfRange with a date is true of what has none")
+		t.Error("IfRange with a date is true without Last-Modified")
 	}
 }
 
-// A part lies inside of the whole, and what Content-Range would say of it is the same part again.
+// A part lies inside the representation, and the range that Content-Range would express is the same
+// part again.
 func FuzzParseRange(f *testing.F) {
 	for _, s := range []string{"bytes=0-4", "bytes=-3", "bytes=5-", "bytes=9223372036854775807-", "bytes=0-0,1-1", "bytes=-"} {
 		f.Add(s, int64(10))
@@ -98,7 +99,7 @@ func FuzzParseRange(f *testing.F) {
 			}
 			o, m, again := ParseRange(fmt.Sprintf("bytes=%d-%d", off, off+n-1), size)
 			if o != off || m != n || again != RangePart {
-				t.Fatalf("ParseRange(%q, %d) = %d, %d, but written out it is %d, %d", header, size, off, n, o, m)
+				t.Fatalf("ParseRange(%q, %d) = %d, %d, but the range of these bytes gives %d, %d", header, size, off, n, o, m)
 			}
 		}
 	})

@@ -1,18 +1,20 @@
 package cachepolicy
 
-// A Request is what of a request counts for storing its answer, and for what its answer makes invalid.
+// A Request has the parts of a request that decide whether its response is stored, reused or
+// shared, and which targets its response invalidates.
 type Request struct {
 	Method     string
 	Target     string     // path and query
-	Host       string     // the authority that the client asked; may be empty
-	Directives Directives // ParseRequest's; zero on routes where a client's have no say
-	Authorized bool       // it had Authorization
-	Cookie     bool       // it had Cookie
-	Policy     Policy     // that its route follows
+	Host       string     // the authority that the client requested; may be empty
+	Directives Directives // of ParseRequest; zero on routes that ignore the client's directives
+	Authorized bool       // the request has Authorization
+	Cookie     bool       // the request has Cookie
+	Policy     Policy     // the policy of the request's route
 }
 
-// ParseRequest reads what a request says to caches: Cache-Control, or Pragma: no-cache where it has no Cache-Control at all
-// (RFC 9111, section 5.4). In a request no-cache takes no fields: it is about the whole answer, whatever its argument.
+// ParseRequest returns the cache directives of a request: those of Cache-Control, or no-cache from
+// Pragma if it has no Cache-Control at all (RFC 9111, section 5.4). In a request no-cache applies
+// to the whole response, whatever its argument.
 func ParseRequest(cacheControl, pragma []string) Directives {
 	if len(cacheControl) == 0 {
 		d := ParseCacheControl(pragma...)

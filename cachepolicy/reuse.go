@@ -5,33 +5,39 @@ import (
 	"time"
 )
 
-// MaxStaleWhenLost is how long after its life an answer may be served that says nothing of stale-if-error, while its origin
-// gives no answer at all.
+// MaxStaleWhenLost is how long after its freshness lifetime a response without stale-if-error may
+// be served while its origin does not respond.
 const MaxStaleWhenLost = 24 * time.Hour
 
-// An Entry is what is kept of a stored answer to judge later whether it may be used again: small, and free of header fields.
+// An Entry has the parts of a stored response that decide whether it may be reused. It is small and
+// holds no header fields.
 type Entry struct {
-	Stored               time.Time     // when the answer came, or was last confirmed
-	Age                  time.Duration // at that time: corrected_initial_age (RFC 9111, section 4.2.3)
-	Lifetime             time.Duration // how long it is fresh, from an age of zero
+	Stored time.Time // when the response arrived, or was last confirmed
+	// Age is the corrected_initial_age at that time (RFC 9111, section 4.2.3).
+	Age                  time.Duration
+	Lifetime             time.Duration // freshness lifetime, from an age of zero
 	StaleWhileRevalidate time.Duration // RFC 5861, section 3, from the end of Lifetime
 	StaleIfError         time.Duration // RFC 5861, section 4, from the end of Lifetime
-	StaleWhenLost        time.Duration // while the origin is disconnected (RFC 9111, section 4.2.4), from the end of Lifetime
-	MustRevalidate       bool          // never stale: must-revalidate, proxy-revalidate, s-maxage
-	NoCache              bool          // never without asking the origin
-	Heuristic            bool          // the response names no freshness lifetime (RFC 9111, section 4.2.2)
-	SetsCookie           bool          // the response has Set-Cookie
-	Ended                bool          // by Expired, not by what its fields say: AgeTold tells the caches below
+	// StaleWhenLost applies while the origin is disconnected (RFC 9111, section 4.2.4), from the
+	// end of Lifetime.
+	StaleWhenLost time.Duration
+	// MustRevalidate forbids stale use: must-revalidate, proxy-revalidate or s-maxage.
+	MustRevalidate bool
+	NoCache        bool // never serve without revalidation
+	Heuristic      bool // no explicit freshness lifetime (RFC 9111, section 4.2.2)
+	SetsCookie     bool // the response has Set-Cookie
+	Ended          bool // set by Expired: see AgeTold
 }
 
-// NewEntry takes from an answer what Decide needs; requestTime and responseTime are when it was asked for and when it came.
+// NewEntry returns the Entry of a response to a request that was sent at requestTime; the response
+// arrived at responseTime.
 func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
 	d, targeted := AnswerDirectives(h)
-	life, _ := lifetime(d, targeted, status, h, responseTime)
+	freshFor, _ := lifetime(d, targeted, status, h, responseTime)
 	e := Entry{
 		Stored:               responseTime,
 		Age:                  initialAge(h, requestTime, responseTime),
-		Lifetime:             life,
+		Lifetime:             freshFor,
 		StaleWhileRevalidate: d.StaleWhileRevalidate,
 		StaleIfError:         d.StaleIfError,
 		StaleWhenLost:        MaxStaleWhenLost,
@@ -41,59 +47,64 @@ func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) En
 		SetsCookie:           setsCookie(h),
 	}
 	if d.HasStaleIfError {
-		e.StaleWhenLost = d.StaleIfError // RFC 5861, section 4: more stale than that it should not be used
+		// RFC 5861, section 4: after that time a cache should not use the stale response.
+		e.StaleWhenLost = d.StaleIfError
 	}
 	return e
 }
 
-// neverStale reports whether the answer forbids its use when stale: s-maxage has the meaning of proxy-revalidate in it
-// (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10).
+// neverStale reports whether the response forbids its use when stale. s-maxage implies
+// proxy-revalidate (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10).
 func neverStale(d Directives) bool { return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage }
 
-// AgeAt is the entry's current age: the value of the Age field, but for the fraction.
+// AgeAt returns the entry's current age: the value of the Age field, with its fraction of a second.
 func (e Entry) AgeAt(now time.Time) time.Duration { return e.Age + max(now.Sub(e.Stored), 0) }
 
-// TTL is how long the entry stays fresh; negative, how long it has been stale.
+// TTL returns the remaining freshness lifetime; if negative, for how long the entry has been stale.
 func (e Entry) TTL(now time.Time) time.Duration { return e.Lifetime - e.AgeAt(now) }
 
-// Fresh reports whether the entry may be used as it is for any request without directives of its own: Decide, in short.
+// Fresh reports whether Decide returns Fresh for a request without directives and with the zero
+// Policy.
 func (e Entry) Fresh(now time.Time) bool { return !e.NoCache && e.TTL(now) > 0 }
 
-// Expired is the entry as a soft purge leaves it: its life ends now if it has not ended yet, and so the periods in which it may
-// be served stale begin now. It never becomes usable for longer than it was.
+// Expired returns the entry as a soft purge leaves it. Its freshness lifetime ends now at the
+// latest, and the periods in which it may be served stale begin then. An expired entry is never
+// usable for longer than the original.
 func (e Entry) Expired(now time.Time) Entry {
 	e.Lifetime, e.Ended = min(e.Lifetime, e.AgeAt(now)), true
 	return e
 }
 
-// A Verdict says what may be done with a stored answer.
+// A Verdict says how a cache may use a stored response.
 type Verdict uint8
 
 const (
-	Revalidate           Verdict = iota // ask the origin first; if it fails, MayServeStale says whether this copy will do
-	StaleWhileRevalidate                // serve it, and ask the origin behind the client's back
-	Fresh                               // serve it
+	// Revalidate means to contact the origin first, and if that fails, to see MayServeStale.
+	Revalidate           Verdict = iota
+	StaleWhileRevalidate         // serve it, and revalidate it in the background
+	Fresh                        // serve it
 )
 
 var verdicts = [...]string{"revalidate", "stale while revalidate", "fresh"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
-// Decide judges an entry for a request by its directives and its policy; zero ones are none (RFC 9111, sections 4 and 5.2.1; RFC 5861).
-// Fresh means that its lifetime is greater than its age (section 4.2), or that the client takes it stale and the answer does
-// not forbid it. RFC 5861's periods are used up to their last second, and a client's wishes only make them shorter.
+// Decide returns the Verdict on an entry for the directives and the policy of a request (RFC 9111,
+// sections 4 and 5.2.1; RFC 5861). The verdict is Fresh if the freshness lifetime exceeds the age
+// (section 4.2), or if the client accepts a stale response and the response does not forbid that. A
+// request can shorten the periods of RFC 5861, but not extend them.
 func Decide(e Entry, r Request, now time.Time) Verdict {
 	req, late := &r.Directives, -e.TTL(now)
 	switch {
-	case !Selectable(e, r), e.NoCache, refused(e, req, now):
+	case !Selectable(e, r), e.NoCache, rejects(e, req, now):
 		return Revalidate
 	case late < 0:
 		return Fresh
 	case e.MustRevalidate:
-		return Revalidate // section 4.2.4: no stale answer against an explicit directive
+		return Revalidate // section 4.2.4: an explicit directive forbids stale responses
 	case req.HasMaxStale && late <= req.MaxStale:
 		return Fresh
-	case wantsFresh(req):
+	case limitsStaleness(req):
 		return Revalidate
 	case late < e.StaleWhileRevalidate:
 		return StaleWhileRevalidate
@@ -101,37 +112,38 @@ func Decide(e Entry, r Request, now time.Time) Verdict {
 	return Revalidate
 }
 
-// refused reports whether the request wants no stored answer of that age, or with so little of its life left
-// (RFC 9111, sections 5.2.1.1, 5.2.1.3 and 5.2.1.4).
-func refused(e Entry, req *Directives, now time.Time) bool {
+// rejects reports whether the request rejects a stored response of that age or remaining freshness
+// lifetime (RFC 9111, sections 5.2.1.1, 5.2.1.3 and 5.2.1.4).
+func rejects(e Entry, req *Directives, now time.Time) bool {
 	return req.NoCache ||
 		req.HasMaxAge && e.AgeAt(now) > req.MaxAge ||
 		req.HasMinFresh && e.TTL(now) < req.MinFresh
 }
 
-// wantsFresh reports whether the client says itself how stale an answer may be: not at all with a max-age alone, and no more
-// than max-stale (RFC 9111, sections 5.2.1.1 and 5.2.1.2).
-func wantsFresh(req *Directives) bool { return req.HasMaxAge || req.HasMaxStale }
+// limitsStaleness reports whether the request itself limits staleness: max-age without max-stale
+// accepts no stale response, and max-stale no staler one (RFC 9111, sections 5.2.1.1 and 5.2.1.2).
+func limitsStaleness(req *Directives) bool { return req.HasMaxAge || req.HasMaxStale }
 
-// A Failure is how the origin failed.
+// A Failure is the way in which the origin failed.
 type Failure uint8
 
 const (
-	FailureStatus Failure = iota // it answered 500, 502, 503 or 504 (RFC 5861, section 4)
-	FailureLost                  // no whole answer came
+	FailureStatus Failure = iota // the origin answered 500, 502, 503 or 504 (RFC 5861, section 4)
+	FailureLost                  // no complete response arrived
 )
 
-// MayServeStale reports whether the entry may answer a request although its origin, when asked, failed: the stale-if-error of
-// the answer or of the request allows it (RFC 5861, section 4), or the origin is disconnected and nothing forbids it
-// (RFC 9111, section 4.2.4). What the request refused, fresh or not, it does not get.
+// MayServeStale reports whether the entry may answer a request after its origin failed. It may if
+// stale-if-error of the response or of the request allows it (RFC 5861, section 4), or if the
+// origin is disconnected and no directive forbids it (RFC 9111, section 4.2.4). A request never
+// gets an entry that its directives reject, be it fresh or stale.
 func MayServeStale(e Entry, r Request, f Failure, now time.Time) bool {
 	req, late := &r.Directives, -e.TTL(now)
 	switch {
-	case !Selectable(e, r), e.NoCache, e.MustRevalidate && late >= 0, refused(e, req, now):
+	case !Selectable(e, r), e.NoCache, e.MustRevalidate && late >= 0, rejects(e, req, now):
 		return false
 	case late < req.StaleIfError, req.HasMaxStale && late <= req.MaxStale:
-		return true // the client's own word
-	case late >= 0 && wantsFresh(req):
+		return true // the client accepts it
+	case late >= 0 && limitsStaleness(req):
 		return false
 	case f == FailureLost && late < e.StaleWhenLost:
 		return true

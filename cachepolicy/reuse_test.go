@@ -12,51 +12,51 @@ func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		h       http.Header
-		request string        // its Cache-Control
-		at      time.Duration // since it came
+		request string        // Cache-Control of the request
+		at      time.Duration // since the response arrived
 		want    Verdict
 	}{
 		{"just stored", fields(cdn), "", 0, Fresh},
-		{"its last moment", fields(cdn), "", 60*time.Second - 1, Fresh},
+		{"the last nanosecond of its lifetime", fields(cdn), "", 60*time.Second - 1, Fresh},
 		{"lifetime must exceed age, section 4.2", fields(cdn), "", 60 * time.Second, StaleWhileRevalidate},
 		{"RFC 5861, section 3", fields(cdn), "", 90*time.Second - 1, StaleWhileRevalidate},
-		{"no longer", fields(cdn), "", 90 * time.Second, Revalidate},
+		{"after stale-while-revalidate", fields(cdn), "", 90 * time.Second, Revalidate},
 		{"Age counts", fields(cdn, "Age: 50"), "", 20 * time.Second, StaleWhileRevalidate},
 		{"Date counts", fields(cdn, "Date: @-50s"), "", 20 * time.Second, StaleWhileRevalidate},
 		{"an Age that is no number", fields(cdn, "Age: old"), "", 0, Revalidate},
-		{"even for the longest life", fields("Cache-Control: max-age=99999999999", "Age: 0, 0"), "", 0, Revalidate},
+		{"an invalid Age, with the longest lifetime", fields("Cache-Control: max-age=99999999999", "Age: 0, 0"), "", 0, Revalidate},
 		{"must-revalidate while fresh", fields(cdn + ", must-revalidate"), "", 0, Fresh},
 		{"must-revalidate, section 4.2.4", fields(cdn + ", must-revalidate"), "", 60 * time.Second, Revalidate},
 		{"proxy-revalidate", fields(cdn + ", proxy-revalidate"), "", 60 * time.Second, Revalidate},
 		{"s-maxage, section 5.2.2.10", fields(cdn + ", s-maxage=10"), "", 10 * time.Second, Revalidate},
 		{"no-cache, section 5.2.2.4", fields(cdn + ", no-cache"), "", 0, Revalidate},
-		{"no-cache of a field is not about the rest", fields(cdn + `, no-cache="a"`), "", 0, Fresh},
-		{"nothing said", fields(`ETag: "x"`), "", 0, Revalidate},
+		{"no-cache of a field", fields(cdn + `, no-cache="a"`), "", 0, Fresh},
+		{"no freshness lifetime", fields(`ETag: "x"`), "", 0, Revalidate},
 		{"targeted, RFC 9213", fields("Cache-Control: no-cache", "CDN-Cache-Control: max-age=60"), "", 59 * time.Second, Fresh},
 
 		{"the client's no-cache, section 5.2.1.4", fields(cdn), "no-cache", 0, Revalidate},
-		{"its max-age, section 5.2.1.1", fields(cdn), "max-age=10", 10 * time.Second, Fresh},
-		{"exceeded", fields(cdn), "max-age=10", 10*time.Second + 1, Revalidate},
+		{"the client's max-age, section 5.2.1.1", fields(cdn), "max-age=10", 10 * time.Second, Fresh},
+		{"the client's max-age exceeded", fields(cdn), "max-age=10", 10*time.Second + 1, Revalidate},
 		{"a reload", fields(cdn), "max-age=0", 1, Revalidate},
-		{"exceeded by Age", fields(cdn, "Age: 20"), "max-age=10", 0, Revalidate},
+		{"the client's max-age exceeded by Age", fields(cdn, "Age: 20"), "max-age=10", 0, Revalidate},
 		{"min-fresh, section 5.2.1.3", fields(cdn), "min-fresh=20", 40 * time.Second, Fresh},
-		{"not fresh for so long", fields(cdn), "min-fresh=20", 40*time.Second + 1, Revalidate},
+		{"min-fresh not met", fields(cdn), "min-fresh=20", 40*time.Second + 1, Revalidate},
 		{"a min-fresh that can't be read", fields(cdn), "min-fresh=x", 0, Revalidate},
 		{"max-stale, section 5.2.1.2", fields(cdn), "max-stale=1000", 1060 * time.Second, Fresh},
-		{"exceeded", fields(cdn), "max-stale=1000", 1060*time.Second + 1, Revalidate},
+		{"max-stale exceeded", fields(cdn), "max-stale=1000", 1060*time.Second + 1, Revalidate},
 		{"max-stale of any length", fields(cdn), "max-stale", 1e6 * time.Second, Fresh},
 		{"max-stale while fresh", fields(cdn), "max-stale=0", 0, Fresh},
 		{"a max-stale that can't be read", fields(cdn), "max-stale=x", 61 * time.Second, Revalidate},
 		{"max-stale against must-revalidate", fields(cdn + ", must-revalidate"), "max-stale", 60 * time.Second, Revalidate},
-		{"against proxy-revalidate", fields(cdn + ", proxy-revalidate"), "max-stale", 60 * time.Second, Revalidate},
-		{"against s-maxage", fields(cdn + ", s-maxage=60"), "max-stale", 60 * time.Second, Revalidate},
-		{"against no-cache", fields(cdn + ", no-cache"), "max-stale", 0, Revalidate},
-		{"max-stale and a max-age that it meets", fields(cdn), "max-stale, max-age=100", 100 * time.Second, Fresh},
-		{"and one that it does not", fields(cdn), "max-stale, max-age=100", 101 * time.Second, Revalidate},
-		{"less stale than the answer allows", fields(cdn), "max-stale=10", 80 * time.Second, Revalidate},
-		{"max-age alone wants nothing stale", fields(cdn), "max-age=1000", 61 * time.Second, Revalidate},
-		{"its stale-if-error is not for now", fields(cdn), "stale-if-error=1000", 100 * time.Second, Revalidate},
-		{"its stale-while-revalidate is no directive", fields("Cache-Control: max-age=60"), "stale-while-revalidate=60", 61 * time.Second, Revalidate},
+		{"max-stale against proxy-revalidate", fields(cdn + ", proxy-revalidate"), "max-stale", 60 * time.Second, Revalidate},
+		{"max-stale against s-maxage", fields(cdn + ", s-maxage=60"), "max-stale", 60 * time.Second, Revalidate},
+		{"max-stale against no-cache", fields(cdn + ", no-cache"), "max-stale", 0, Revalidate},
+		{"max-stale, max-age met", fields(cdn), "max-stale, max-age=100", 100 * time.Second, Fresh},
+		{"max-stale, max-age exceeded", fields(cdn), "max-stale, max-age=100", 101 * time.Second, Revalidate},
+		{"a shorter max-stale than the response allows", fields(cdn), "max-stale=10", 80 * time.Second, Revalidate},
+		{"max-age without max-stale accepts no stale response", fields(cdn), "max-age=1000", 61 * time.Second, Revalidate},
+		{"stale-if-error of the client does not apply before a failure", fields(cdn), "stale-if-error=1000", 100 * time.Second, Revalidate},
+		{"stale-while-revalidate is not a request directive", fields("Cache-Control: max-age=60"), "stale-while-revalidate=60", 61 * time.Second, Revalidate},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
 		if got := Decide(e, Request{Directives: ParseCacheControl(c.request)}, t0.Add(c.at)); got != c.want {
@@ -76,14 +76,14 @@ func TestMayServeStale(t *testing.T) {
 		want    bool
 	}{
 		{"stale-if-error, RFC 5861 section 4", fields(cdn), "", FailureStatus, 160*time.Second - 1, true},
-		{"no longer", fields(cdn), "", FailureStatus, 160 * time.Second, false},
-		{"for a lost origin too", fields(cdn), "", FailureLost, 160*time.Second - 1, true},
-		{"and no longer", fields(cdn), "", FailureLost, 160 * time.Second, false},
-		{"nothing said, and an answer", fields(plain), "", FailureStatus, 60 * time.Second, false},
-		{"nothing said, and no answer, RFC 9111 section 4.2.4", fields(plain), "", FailureLost, 60*time.Second + day - 1, true},
-		{"for a day", fields(plain), "", FailureLost, 60*time.Second + day, false},
-		{"for longer if it says so", fields(plain + ", stale-if-error=604800"), "", FailureLost, 6 * day, true},
-		{"stale when it came", fields("Expires: @-1h", "Date: @0s"), "", FailureLost, time.Second, true},
+		{"after stale-if-error", fields(cdn), "", FailureStatus, 160 * time.Second, false},
+		{"stale-if-error, origin lost", fields(cdn), "", FailureLost, 160*time.Second - 1, true},
+		{"after stale-if-error, origin lost", fields(cdn), "", FailureLost, 160 * time.Second, false},
+		{"no stale-if-error, an error response", fields(plain), "", FailureStatus, 60 * time.Second, false},
+		{"no stale-if-error, origin lost, RFC 9111 section 4.2.4", fields(plain), "", FailureLost, 60*time.Second + day - 1, true},
+		{"no stale-if-error, origin lost for a day", fields(plain), "", FailureLost, 60*time.Second + day, false},
+		{"a stale-if-error longer than a day", fields(plain + ", stale-if-error=604800"), "", FailureLost, 6 * day, true},
+		{"stale on arrival", fields("Expires: @-1h", "Date: @0s"), "", FailureLost, time.Second, true},
 		{"must-revalidate", fields(cdn + ", must-revalidate"), "", FailureLost, 60 * time.Second, false},
 		{"proxy-revalidate", fields(cdn + ", proxy-revalidate"), "", FailureLost, 60 * time.Second, false},
 		{"s-maxage", fields(cdn + ", s-maxage=2"), "", FailureLost, 60 * time.Second, false},
@@ -92,16 +92,16 @@ func TestMayServeStale(t *testing.T) {
 		{"still fresh", fields(plain + ", must-revalidate"), "", FailureStatus, 0, true},
 
 		{"the client's no-cache", fields(cdn), "no-cache", FailureLost, 0, false},
-		{"its no-cache, of what is stale", fields(cdn), "no-cache", FailureLost, 60 * time.Second, false},
+		{"the client's no-cache, stale", fields(cdn), "no-cache", FailureLost, 60 * time.Second, false},
 		{"a reload", fields(cdn), "max-age=0", FailureLost, 10 * time.Second, false},
-		{"its min-fresh", fields(cdn), "min-fresh=30", FailureLost, 40 * time.Second, false},
-		{"max-age alone wants nothing stale", fields(cdn), "max-age=100", FailureLost, 61 * time.Second, false},
-		{"with max-stale it takes it", fields(cdn), "max-age=100, max-stale=5", FailureStatus, 61 * time.Second, true},
-		{"but not more stale than that", fields(cdn), "max-stale=5", FailureLost, 66 * time.Second, false},
-		{"its stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160*time.Second - 1, true},
-		{"which ends", fields(plain), "stale-if-error=100", FailureStatus, 160 * time.Second, false},
-		{"and may be longer than the answer's", fields(cdn), "stale-if-error=1000", FailureStatus, 1000 * time.Second, true},
-		{"but not against must-revalidate", fields(plain + ", must-revalidate"), "stale-if-error=100", FailureStatus, 61 * time.Second, false},
+		{"the client's min-fresh", fields(cdn), "min-fresh=30", FailureLost, 40 * time.Second, false},
+		{"max-age without max-stale accepts no stale response", fields(cdn), "max-age=100", FailureLost, 61 * time.Second, false},
+		{"max-age with max-stale", fields(cdn), "max-age=100, max-stale=5", FailureStatus, 61 * time.Second, true},
+		{"max-stale exceeded", fields(cdn), "max-stale=5", FailureLost, 66 * time.Second, false},
+		{"the client's stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160*time.Second - 1, true},
+		{"the end of the client's stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160 * time.Second, false},
+		{"the client's stale-if-error, longer than that of the response", fields(cdn), "stale-if-error=1000", FailureStatus, 1000 * time.Second, true},
+		{"the client's stale-if-error against must-revalidate", fields(plain + ", must-revalidate"), "stale-if-error=100", FailureStatus, 61 * time.Second, false},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
 		if got := MayServeStale(e, Request{Directives: ParseCacheControl(c.request)}, c.f, t0.Add(c.at)); got != c.want {
@@ -119,8 +119,8 @@ func TestExpired(t *testing.T) {
 		want Verdict
 	}{
 		{"stale at once", 0, StaleWhileRevalidate},
-		{"its periods begin then", 30*time.Second - 1, StaleWhileRevalidate},
-		{"and end then", 30 * time.Second, Revalidate},
+		{"stale-while-revalidate begins with the purge", 30*time.Second - 1, StaleWhileRevalidate},
+		{"the end of stale-while-revalidate", 30 * time.Second, Revalidate},
 	} {
 		if got := Decide(e.Expired(purged), Request{}, purged.Add(c.at)); got != c.want {
 			t.Errorf("%s: Decide = %v, want %v", c.name, got, c.want)
@@ -128,7 +128,7 @@ func TestExpired(t *testing.T) {
 	}
 	late, ended := t0.Add(70*time.Second), e
 	if ended.Ended = true; e.Expired(late) != ended {
-		t.Errorf("Expired of what is stale = %+v, want %+v", e.Expired(late), ended)
+		t.Errorf("Expired of a stale entry = %+v, want %+v", e.Expired(late), ended)
 	}
 	if again := e.Expired(purged).Expired(purged.Add(time.Second)); again != e.Expired(purged) {
 		t.Errorf("Expired twice = %+v, want %+v", again, e.Expired(purged))
@@ -148,7 +148,7 @@ func TestEntry(t *testing.T) {
 		t.Errorf("TTL = %v, want %v", got, want)
 	}
 	if got, want := e.AgeAt(t0.Add(-time.Hour)), 11*time.Second; got != want {
-		t.Errorf("AgeAt with a clock that went back = %v, want %v", got, want)
+		t.Errorf("AgeAt after the clock was set back = %v, want %v", got, want)
 	}
 	req := Request{Directives: ParseCacheControl("max-age=10, max-stale=5"), Cookie: true, Policy: Policy{SafeCookies: true}}
 	if n := testing.AllocsPerRun(100, func() { Decide(e, req, now); MayServeStale(e, req, FailureLost, now) }); n != 0 {
@@ -156,7 +156,8 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// A client's wishes make nothing usable that the answer forbids, and a soft purge makes nothing usable for longer.
+// A request's directives make no response usable that the response itself forbids, and a soft purge
+// makes no response usable for longer.
 func FuzzDecide(f *testing.F) {
 	f.Add("max-age=60, stale-while-revalidate=30", "max-stale", int64(70), int64(10))
 	f.Add("max-age=60, must-revalidate", "max-stale=9, max-age=100", int64(65), int64(0))
@@ -172,7 +173,7 @@ func FuzzDecide(f *testing.F) {
 			t.Fatalf("Decide(%q) is %v, but for %q %v", answer, without, request, with)
 		}
 		if with == Revalidate && without == Fresh && MayServeStale(e, req, FailureLost, now) {
-			t.Fatalf("%q after %d s was refused by %q, and is served all the same", answer, at, request)
+			t.Fatalf("%q after %d s: served although the request rejects it with %q", answer, at, request)
 		}
 		if late := -e.TTL(now); late >= 0 && (neverStale(d) || d.NoCache) && MayServeStale(e, req, FailureLost, now) {
 			t.Fatalf("%q is served stale to %q", answer, request)

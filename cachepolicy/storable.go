@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Storable reports whether a shared cache may store, and can ever reuse, the answer to a request (RFC 9111, section 3). An
-// answer without Date counts as made now (RFC 9110, section 6.6.1).
+// Storable reports whether a shared cache may store the response to a request, and could ever reuse
+// it (RFC 9111, section 3). A response without Date is taken to be generated now (RFC 9110, section
+// 6.6.1).
 func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	d, targeted := AnswerDirectives(h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
 	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified:
-		return false // not final, or not whole
+		return false // not final, or not complete
 	case r.Method != http.MethodGet && !(explicit && representsTarget(r, status, h)):
-		return false // a HEAD has no body to reuse, and no other method is answered from a cache
-	case r.Directives.NoStore, forbidden(d, status), d.Private:
+		return false // a HEAD has no content to reuse, and a cache answers no other method
+	case r.Directives.NoStore, forbidsStoring(d, status), d.Private:
 		return false
 	case r.Authorized && !d.Public && !d.HasSMaxage && !d.MustRevalidate:
 		return false // RFC 9111, section 3.5
@@ -25,18 +26,20 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	case personal(r, d, targeted, h):
 		return false
 	case !explicit && len(h["Set-Cookie"]) > 0:
-		return false // a guess will not do for cookies: their maker did not think of caches
+		// With a heuristic lifetime, the origin did not consider caches when it set the cookie.
+		return false
 	}
 	return reusable(d, targeted, status, h, now)
 }
 
-// explicitlyFresh reports whether the answer says how long it lives, be it for no time at all.
+// explicitlyFresh reports whether the response has an explicit freshness lifetime, which may be
+// zero.
 func explicitlyFresh(d Directives, targeted bool, h http.Header) bool {
 	return d.HasSMaxage || d.HasMaxAge || !targeted && len(h["Expires"]) > 0
 }
 
-// representsTarget reports whether a POST's answer is what a GET would bring: its Content-Location is the request's own URI
-// (RFC 9110, sections 8.7 and 9.3.3).
+// representsTarget reports whether the response to a POST is what a GET would return: its
+// Content-Location is the request's own URI (RFC 9110, sections 8.7 and 9.3.3).
 func representsTarget(r Request, status int, h http.Header) bool {
 	location := h["Content-Location"]
 	if r.Method != http.MethodPost || status != http.StatusOK || len(location) != 1 {
@@ -46,40 +49,42 @@ func representsTarget(r Request, status int, h http.Header) bool {
 	return ok && target == r.Target
 }
 
-// forbidden is no-store, which must-understand overrides for a status whose meaning is known (RFC 9111, section 5.2.2.3).
-func forbidden(d Directives, status int) bool {
+// forbidsStoring reports whether no-store applies. must-understand overrides it for a status that
+// this cache understands (RFC 9111, section 5.2.2.3).
+func forbidsStoring(d Directives, status int) bool {
 	if d.MustUnderstand {
 		return http.StatusText(status) == ""
 	}
 	return d.NoStore
 }
 
-// reusable reports whether a stored copy could ever answer anything: while fresh, stale by RFC 5861, or confirmed by a
-// validator.
+// reusable reports whether a stored response could ever answer a request: while fresh, stale under
+// RFC 5861, or confirmed by means of its validator.
 func reusable(d Directives, targeted bool, status int, h http.Header, now time.Time) bool {
-	life, known := lifetime(d, targeted, status, h, now)
+	freshFor, known := lifetime(d, targeted, status, h, now)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
-	case d.NoCache: // not without asking
-		return validated(h)
-	case known && life > 0:
+	case d.NoCache: // never without revalidation
+		return hasValidator(h)
+	case known && freshFor > 0:
 		return true
 	case explicit && !neverStale(d) && (d.StaleWhileRevalidate > 0 || d.StaleIfError > 0):
 		return true
 	}
-	return validated(h) && (explicit || d.Public || heuristicallyCacheable(status))
+	return hasValidator(h) && (explicit || d.Public || heuristicallyCacheable(status))
 }
 
-func validated(h http.Header) bool { return h.Get("ETag") != "" || h.Get("Last-Modified") != "" }
+func hasValidator(h http.Header) bool { return h.Get("ETag") != "" || h.Get("Last-Modified") != "" }
 
 func variesOnEverything(h http.Header) bool {
 	_, any := VaryNames(h)
 	return any
 }
 
-// StoredHeader is what is kept of an answer's fields: without those of its connection (RFC 9111, section 3.1) and those that
-// no-cache="..." and private="..." name (sections 5.2.2.4 and 5.2.2.7). It is h itself where nothing is to be taken out; h is
-// never changed.
+// StoredHeader returns the fields of a response that a cache stores. It leaves out the fields of
+// the connection (RFC 9111, section 3.1) and those that no-cache="..." and private="..." name
+// (sections 5.2.2.4 and 5.2.2.7). It never modifies h, and returns h itself if no field has to be
+// left out.
 func StoredHeader(h http.Header) http.Header {
 	d, _ := AnswerDirectives(h)
 	names := slices.Concat(d.NoCacheFields, d.PrivateFields, connectionFields(h))

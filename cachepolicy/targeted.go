@@ -8,17 +8,19 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// SurrogateCapability is what an edge says of itself in Surrogate-Capability (W3C Note "Edge Architecture", section 2.1).
+// SurrogateCapability is the value of Surrogate-Capability with which an edge announces itself (W3C
+// Note "Edge Architecture", section 2.1).
 const SurrogateCapability = surrogate + `="Surrogate/1.0"`
 
-const surrogate = "iconedge" // the name by which Surrogate-Control can target us
+const surrogate = "iconedge" // the device token by which Surrogate-Control targets this cache
 
-// targets is our target list (RFC 9213, section 2.2): the first field that can be read counts, and no other.
+// targets is the target list of this cache (RFC 9213, section 2.2). Only the first field that is
+// present and valid applies.
 var targets = [...]string{"Iconedge-Cache-Control", "Cdn-Cache-Control"}
 
-// AnswerDirectives are those of an answer that count for this cache: of Iconedge-Cache-Control, else CDN-Cache-Control
-// (RFC 9213), else Surrogate-Control, else Cache-Control. Where targeted is true, Cache-Control (its no-store included) and
-// Expires have no say.
+// AnswerDirectives returns the directives of a response that apply to this cache: those of
+// Iconedge-Cache-Control, else of CDN-Cache-Control (RFC 9213), else of Surrogate-Control, else of
+// Cache-Control. If targeted is true, Cache-Control (with its no-store) and Expires do not apply.
 func AnswerDirectives(h http.Header) (d Directives, targeted bool) {
 	for _, name := range targets {
 		if d, ok := dictionary(h[name]); ok {
@@ -31,8 +33,8 @@ func AnswerDirectives(h http.Header) (d Directives, targeted bool) {
 	return ParseCacheControl(h["Cache-Control"]...), false
 }
 
-// dictionary reads a targeted field, a Dictionary; ok is false where it is missing, empty or can't be read, and then it is
-// to be ignored as a whole (RFC 9213, section 2.1).
+// dictionary parses a targeted field, which is a Dictionary. ok is false if the field is missing,
+// empty or malformed; the whole field is then ignored (RFC 9213, section 2.1).
 func dictionary(lines []string) (d Directives, ok bool) {
 	members, err := httpsfv.UnmarshalDictionary(lines)
 	if err != nil {
@@ -40,16 +42,17 @@ func dictionary(lines []string) (d Directives, ok bool) {
 	}
 	for _, name := range members.Names() {
 		member, _ := members.Get(name)
-		if arg, has, said := memberArgument(name, member); said {
+		if arg, has, present := memberArgument(name, member); present {
 			d.set(name, arg, has)
 		}
 	}
 	return d, len(members.Names()) > 0
 }
 
-// memberArgument is the argument that a directive would have in Cache-Control; said is false where the member is false. A value
-// of another type than the directive has (RFC 9213, section 2.1) can't be read; parameters are ignored.
-func memberArgument(name string, member httpsfv.Member) (arg string, has, said bool) {
+// memberArgument returns the argument that a member would have as a directive of Cache-Control.
+// present is false if the value of the member is false. The argument is unreadable if the value
+// does not have the type of the directive (RFC 9213, section 2.1). Parameters are ignored.
+func memberArgument(name string, member httpsfv.Member) (arg string, has, present bool) {
 	item, _ := member.(httpsfv.Item) // an inner list leaves no value
 	fields := name == "no-cache" || name == "private"
 	switch value := item.Value.(type) {
@@ -69,9 +72,10 @@ func memberArgument(name string, member httpsfv.Member) (arg string, has, said b
 	return unreadable, true, true
 }
 
-// surrogateControl reads the two directives of Surrogate-Control that are about storing, no-store and max-age=N[+M]; M, how
-// long it may be served stale, is not used (W3C Note "Edge Architecture", section 2.2). What is targeted at others is ignored,
-// and a max-age targeted at us comes before one for all. Where neither is for us, ok is false.
+// surrogateControl parses the two directives of Surrogate-Control that concern storing, no-store
+// and max-age=N[+M]. M, the time in which the response may be served stale, is not used (W3C Note
+// "Edge Architecture", section 2.2). Directives for other caches are ignored, and a max-age for
+// this cache overrides one for all. ok is false if no directive applies to this cache.
 func surrogateControl(lines []string) (d Directives, ok bool) {
 	var own Directives
 	for _, rest := range lines {
@@ -95,7 +99,7 @@ func surrogateControl(lines []string) (d Directives, ok bool) {
 	return d, d.NoStore || d.HasMaxAge
 }
 
-// surrogateDirective parts a directive from the device token that may stand behind it and a semicolon.
+// surrogateDirective splits a directive from the device token that may follow it after a semicolon.
 func surrogateDirective(name, arg string) (string, string, string) {
 	if name, target, ok := strings.Cut(name, ";"); ok {
 		return lower(trim(name)), unreadable, trim(target)
@@ -109,7 +113,7 @@ func (d *Directives) setSurrogate(name, arg string) {
 	case "no-store":
 		d.NoStore = true
 	case "max-age":
-		life, _, _ := strings.Cut(arg, "+")
-		shorter(&d.MaxAge, &d.HasMaxAge, life)
+		freshFor, _, _ := strings.Cut(arg, "+")
+		setShorter(&d.MaxAge, &d.HasMaxAge, freshFor)
 	}
 }

@@ -2,12 +2,13 @@ package cachepolicy
 
 import "strings"
 
-// trim takes optional whitespace off both ends (RFC 9110, section 5.6.3: SP and HTAB, nothing else).
+// trim removes optional whitespace at both ends (RFC 9110, section 5.6.3: SP and HTAB only).
 func trim(s string) string { return strings.Trim(s, " \t") }
 
 func trimLeft(s string) string { return strings.TrimLeft(s, " \t") }
 
-// lower is strings.ToLower for ASCII alone: "ſ" and "K" (the Kelvin sign) are no letters of a token.
+// lower is strings.ToLower for ASCII letters only. Unicode would fold "ſ" and "K" (the Kelvin
+// sign), which no token contains, to ASCII letters.
 func lower(s string) string {
 	for i := 0; i < len(s); i++ {
 		if 'A' <= s[i] && s[i] <= 'Z' {
@@ -25,10 +26,10 @@ func lower(s string) string {
 
 const tchars = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// isToken reports whether s is a token, as the name of a field is (RFC 9110, section 5.6.2).
+// isToken reports whether s is a token, as field names are (RFC 9110, section 5.6.2).
 func isToken(s string) bool { return s != "" && strings.Trim(s, tchars) == "" }
 
-// unquote reads the quoted-string that s begins with (RFC 9110, section 5.6.4).
+// unquote parses the quoted-string at the start of s (RFC 9110, section 5.6.4).
 func unquote(s string) (value, rest string, ok bool) {
 	plain := true
 	for i := 1; i < len(s); i++ {
@@ -58,8 +59,8 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// splitUnquoted parts s at every sep that stands in no quoted-string, and takes the whitespace off the parts' ends. What
-// follows a quote without an end stays in one part, and closed is false.
+// splitUnquoted splits s at every sep outside of a quoted-string, and removes whitespace at the
+// ends of the parts. After a quote without an end it does not split, and closed is false.
 func splitUnquoted(s string, sep byte) (parts []string, closed bool) {
 	quoted, start := false, 0
 	for i := 0; i < len(s); i++ {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// perConnection are the fields that belong to one connection or one proxy, and so are never stored (RFC 9111, section 3.1;
-// RFC 9110, section 7.6.1).
-var perConnection = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+// hopByHopFields belong to one connection or one proxy, so a cache never stores them (RFC 9111,
+// section 3.1; RFC 9110, section 7.6.1).
+var hopByHopFields = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// connectionFields are those, and what Connection names besides.
+// connectionFields returns hopByHopFields and the fields that Connection names.
 func connectionFields(h http.Header) []string {
-	names := slices.Clone(perConnection)
+	names := slices.Clone(hopByHopFields)
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
 			names = append(names, http.CanonicalHeaderKey(trim(name)))
@@ -23,12 +23,14 @@ func connectionFields(h http.Header) []string {
 	return names
 }
 
-// ofContent are the fields that tell of the bytes that are stored, which an update does not bring (RFC 9111, section 3.2).
-var ofContent = []string{"Content-Encoding", "Content-Length", "Content-Md5", "Content-Range", "Etag"}
+// contentFields describe the stored content, so an update does not replace them (RFC 9111, section
+// 3.2).
+var contentFields = []string{"Content-Encoding", "Content-Length", "Content-Md5", "Content-Range", "Etag"}
 
-// Freshened are the fields of a stored answer after a 304, or after the 200 of a HEAD (RFC 9111, sections 3.2, 4.3.4 and
-// 4.3.5): those of the update replace, but for the ones of its connection and of the stored content. Age and Date tell of a
-// message, not of what it carries: the old ones do not outlive the update. Neither map is changed.
+// Freshened returns the fields of a stored response after a 304, or after a 200 to a HEAD (RFC
+// 9111, sections 3.2, 4.3.4 and 4.3.5). The fields of the update replace the stored ones, except
+// those of its connection and of the stored content. Stored Age and Date are dropped, because they
+// describe a message that the update supersedes. Neither map is modified.
 func Freshened(stored, update http.Header) http.Header {
 	h := make(http.Header, len(stored)+len(update))
 	for name, lines := range stored {
@@ -38,15 +40,16 @@ func Freshened(stored, update http.Header) http.Header {
 	}
 	hop := connectionFields(update)
 	for name, lines := range update {
-		if !slices.Contains(ofContent, name) && !slices.Contains(hop, name) {
+		if !slices.Contains(contentFields, name) && !slices.Contains(hop, name) {
 			h[name] = slices.Clone(lines)
 		}
 	}
 	return h
 }
 
-// Confirms reports whether a 304 with these fields is about the stored answer that has this entity tag (RFC 9111, section 4.3.4): one
-// that brings a tag of its own is about the answer with that tag, and a strong tag is the same as no weak one.
+// Confirms reports whether a 304 with these fields is about the stored response with this entity
+// tag (RFC 9111, section 4.3.4). A 304 with an entity tag is about the response with that tag; a
+// strong tag does not match a weak one.
 func Confirms(stored string, update http.Header) bool {
 	tag := update.Get("Etag")
 	if weak, ok := strings.CutPrefix(tag, "W/"); ok {
@@ -55,18 +58,18 @@ func Confirms(stored string, update http.Header) bool {
 	return tag == "" || tag == stored
 }
 
-// A HeadEffect is what the answer to a HEAD does to a stored answer to GET.
+// A HeadEffect says how a response to HEAD affects a stored response to GET.
 type HeadEffect uint8
 
 const (
 	Nothing    HeadEffect = iota
-	Update                // its fields are fresh: Freshened
-	Invalidate            // what is stored is no longer what a GET would bring
+	Update                // replace its fields: see Freshened
+	Invalidate            // a GET would no longer return the stored response
 )
 
-// HeadUpdate says what the answer to a HEAD does to the stored 200 that a GET for the same would have got, of storedLength
-// bytes (RFC 9111, section 4.3.5): a 200 updates it if entity tag, Last-Modified and length are the same where both have them,
-// and makes it invalid otherwise.
+// HeadUpdate returns the effect of the response to a HEAD on the stored 200 that a GET would have
+// selected, of storedLength bytes (RFC 9111, section 4.3.5). A 200 updates it if entity tag,
+// Last-Modified and length are equal wherever both have them, and invalidates it otherwise.
 func HeadUpdate(storedStatus int, stored http.Header, storedLength int64, headStatus int, head http.Header) HeadEffect {
 	if storedStatus != http.StatusOK || headStatus != http.StatusOK {
 		return Nothing
@@ -82,5 +85,5 @@ func HeadUpdate(storedStatus int, stored http.Header, storedLength int64, headSt
 	return Update
 }
 
-// differ reports whether two messages have the field, and not the same in it.
+// differ reports whether two messages have different lines of a field that is in both.
 func differ(a, b []string) bool { return len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) }

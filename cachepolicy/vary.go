@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// VaryNames are the fields that Vary names, as http.CanonicalHeaderKey spells them, sorted, each once; any means that "*", or
-// something that is no name, is among them: no request is known to match (RFC 9111, section 4.1).
+// VaryNames returns the fields that Vary names, in the form of http.CanonicalHeaderKey, sorted and
+// without repetitions. any is true if "*" or an invalid name is among them; then no request matches
+// (RFC 9111, section 4.1).
 func VaryNames(h http.Header) (names []string, any bool) {
 	for _, line := range h["Vary"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -23,49 +24,53 @@ func VaryNames(h http.Header) (names []string, any bool) {
 	return slices.Compact(names), any
 }
 
-// VaryKey is the secondary key of a request for an answer whose Vary has these names: requests with equal keys may have the same
-// answer (RFC 9111, section 4.1). The function lines returns all lines of a field of the request, none where it is absent, which
-// is not the same as empty. What is known to mean the same gives the same key: lines that could be one, whitespace around
-// commas, and in Accept, Accept-Encoding and Accept-Language order, case, and ways to write a weight.
+// VaryKey returns the secondary key of a request for responses whose Vary has these names. Requests
+// with equal keys select the same response (RFC 9111, section 4.1). lines returns all lines of a
+// request field: none if the field is absent, which differs from an empty field.
+//
+// Values that are known to be equivalent give the same key. They may differ in the division into
+// lines and in whitespace around commas. Accept, Accept-Encoding and Accept-Language may differ
+// also in order, in case and in the notation of weights.
 func VaryKey(names []string, lines func(name string) []string) string {
 	var key []byte
 	for _, name := range names {
-		key = appendSelecting(key, name, '=', lines(name))
+		key = appendNormalised(key, name, '=', lines(name))
 	}
 	return string(key)
 }
 
-// VaryLanguageKey is the key under which an answer that varies with Accept-Language, and is in exactly one language, is found by
-// requests that like that language best (RFC 9110, section 12.5.4): that of VaryKey with the language in the place of
-// Accept-Language. It is never one of VaryKey's, if Accept-Language is among the names.
+// VaryLanguageKey returns the key of a response in exactly one language that varies by
+// Accept-Language. Requests that prefer that language most find it (RFC 9110, section 12.5.4). The
+// key is that of VaryKey with the language in place of Accept-Language. If Accept-Language is among
+// the names, VaryKey never returns it.
 func VaryLanguageKey(names []string, lines func(name string) []string, language string) string {
 	var key []byte
 	for _, name := range names {
 		if name == acceptLanguage {
-			key = appendSelecting(key, name, '@', []string{lower(language)})
+			key = appendNormalised(key, name, '@', []string{lower(language)})
 			continue
 		}
-		key = appendSelecting(key, name, '=', lines(name))
+		key = appendNormalised(key, name, '=', lines(name))
 	}
 	return string(key)
 }
 
 const acceptLanguage = "Accept-Language"
 
-// appendSelecting writes a field so that it can't be taken for another: its value stands behind its length. The name is a
-// token, and so has none of the marks in it.
-func appendSelecting(key []byte, name string, mark byte, lines []string) []byte {
+// appendNormalised appends a field unambiguously: its value follows its length. The name is a
+// token, so it contains none of the separators.
+func appendNormalised(key []byte, name string, mark byte, lines []string) []byte {
 	key = append(key, name...)
 	if len(lines) == 0 {
 		return append(key, ';')
 	}
-	value := selecting(name, lines)
+	value := normalised(name, lines)
 	key = strconv.AppendInt(append(key, mark), int64(len(value)), 10)
 	return append(append(append(key, ':'), value...), ';')
 }
 
-// selecting is the value of a field, normalised.
-func selecting(name string, lines []string) string {
+// normalised returns the normalised value of a request field.
+func normalised(name string, lines []string) string {
 	list := strings.Join(lines, ",") // RFC 9110, section 5.3
 	switch name {
 	case "Accept", "Accept-Encoding", acceptLanguage:
@@ -77,8 +82,9 @@ func selecting(name string, lines []string) string {
 	return strings.Join(parts, ",")
 }
 
-// PreferredLanguage is the one language that the lines of an Accept-Language like best, in lower case; empty where there is
-// none: a tie, "*", a weight of zero, or a list that can't be read or contradicts itself.
+// PreferredLanguage returns the one language, in lower case, that the lines of an Accept-Language
+// prefer. It is empty if there is none: on a tie, for "*", for a weight of zero, and if the list is
+// malformed or contradictory.
 func PreferredLanguage(lines []string) string {
 	prefs, ok := readPreferences(strings.Join(lines, ","))
 	if !ok || len(prefs) == 0 {

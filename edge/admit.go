@@ -44,10 +44,10 @@ func (h *handler) admit(r *request) (outcome, error) {
 	if h.limits[r.route.class()] == nil && h.tokens == nil {
 		return outcomeOwn, nil
 	}
-	if fromTier(r.ctx) {
+	if r.Tier {
 		return outcomeOwn, nil // whom it asks for it has counted itself
 	}
-	client := h.clients.of(r.ctx)
+	client := r.Client
 	exempt := h.lists.of(client) == allowed
 	l, o, err := h.licensed(r, client, exempt)
 	if o == outcomeLimited || exempt {

@@ -15,8 +15,8 @@ type clients struct{ trusted []netip.Prefix }
 
 // of is the address of the client of a request: the connection's, or, behind trusted proxies, the rightmost one named that is
 // not itself trusted. Where Forwarded and X-Forwarded-For name different clients, it is the proxy; no other field counts.
-func (c clients) of(ctx *fasthttp.RequestCtx) netip.Addr {
-	return c.named(addressOf(ctx.RemoteAddr()), ctx.Request.Header.PeekAll)
+func (c clients) of(peer netip.Addr, fields *fasthttp.RequestHeader) netip.Addr {
+	return c.named(peer, fields.PeekAll)
 }
 
 // ofPlain is of, for a request on the short way.

@@ -51,7 +51,7 @@ func TestClient(t *testing.T) {
 		for _, f := range tt.fields {
 			ctx.Request.Header.Add(f[0], f[1])
 		}
-		if got := (clients{trusted}).of(&ctx); got.String() != tt.want {
+		if got := (clients{trusted}).of(addressOf(ctx.RemoteAddr()), &ctx.Request.Header); got.String() != tt.want {
 			t.Errorf("%s: %v from %s is %s, want %s", tt.name, tt.fields, tt.peer, got, tt.want)
 		}
 	}

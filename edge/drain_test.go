@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"io"
 	"net"
 	"net/http"
@@ -27,7 +28,7 @@ func (s *securedTest) clients(t testing.TB, reference bool) map[string]*securedT
 	t.Helper()
 	all := map[string]*securedTest{}
 	for name, w := range wayOf {
-		if w.reference == (reference && w.protocol == protocolH2) {
+		if w.reference == (reference && w.protocol == exchange.H2) {
 			all[name] = s.by(t, name)
 		}
 	}
@@ -194,7 +195,7 @@ func TestIdleTimeout(t *testing.T) {
 			}
 			return err == nil
 		})
-		if of.protocol == protocolH3 {
+		if of.protocol == exchange.H3 {
 			settled(t, "an idle connection of QUIC ends", func() bool { return s.conns.overQUIC.Load() == 0 })
 			continue
 		}

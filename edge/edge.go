@@ -164,7 +164,7 @@ func maxRequestBody(proxyAll bool) int {
 // themselves (conns.go). A slow client holds a connection, and nothing else, and not for ever.
 func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:                      h.ServeRequest,
+		Handler:                      h.serveH1,
 		ErrorHandler:                 h.unreadable,
 		HeaderReceived:               received,
 		ReadBufferSize:               maxHead,
@@ -225,13 +225,18 @@ func (h *handler) limiters() iter.Seq[*ratelimit.Limiter] {
 
 // unreadable answers what could not be read as a request. Its connection is closed.
 func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
-	closeAfter(ctx)
+	r := newRequest(ctx, h.exchangeH1(ctx))
+	closeAfter(r)
 	p := unreadable(err)
-	if c := plainConn(ctx); c != nil && c.LongLine() && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
+	if r.LongLine && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
 		p = longTarget()
 	}
-	h.end(&request{ctx: ctx, unread: p.Status != fasthttp.StatusRequestEntityTooLarge, now: time.Now()}, outcomeRefused, p)
-	if c, ok := ctx.Conn().(*lingeringConn); ok && c.bare() {
+	r.now = time.Now()
+	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
+		r.Client = h.clients.of(r.Peer, &ctx.Request.Header)
+	}
+	h.end(r, outcomeRefused, p)
+	if r.Bodyless {
 		ctx.Response.SkipBody = true
 	}
 }

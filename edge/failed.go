@@ -41,7 +41,7 @@ func (h *handler) heard(a *upstream.Answer) {
 
 // tellUnready tells an edge behind this one what the origin would: that it has no release yet.
 func tellUnready(r *request, p *problem.Problem) {
-	if errors.Is(p, errUnready) && fromTier(r.ctx) {
+	if errors.Is(p, errUnready) && r.Tier {
 		r.ctx.Response.Header.Set(icon.FieldReady, "?0")
 	}
 }

@@ -121,7 +121,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 		}
 	}
 	tellUnready(r, p)
-	send(r.ctx, p.JSON())
+	send(r, p.JSON())
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
 		h.log.Debug("answered a problem", "status", p.Status, "err", p.Err)
 	}

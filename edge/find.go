@@ -3,13 +3,16 @@ package edge
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/accesslog"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -74,7 +77,7 @@ func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask aske
 		f, err = r.own(q, s.entry, l)
 		return f, true, err
 	}
-	slot, err := h.waiting.enter(plainConn(r.ctx), r.now)
+	slot, err := h.waiting.enter(r.Conn, r.now)
 	if err != nil {
 		f, err = r.without(q, s.entry, err)
 		return f, true, err
@@ -184,11 +187,21 @@ func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time
 		},
 		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.asks, now) },
 		Fetch: func() cache.Result {
+			defer h.logPanic(q)
 			l := ask(q, stale)
 			h.markHitForPass(q, key, stale, &l)
 			return l
 		},
 	})
+}
+
+// logPanic logs a panic of a collapsed fetch with its stack, and panics on: the cache makes it the error of the fetch, of which
+// its callers log no more than that.
+func (h *handler) logPanic(q *inquiry) {
+	if p := recover(); p != nil {
+		h.log.Error("panic while fetching", "method", q.asks.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		panic(p)
+	}
 }
 
 // markHitForPass marks a key whose response no other client may have, so that requests do not wait in vain for each other's, and

@@ -77,7 +77,7 @@ func (h *handler) finish(r *request, f found) {
 		case f.stream != nil:
 			stream(r, f)
 		case f.relayed:
-			send(r.ctx, p.body)
+			send(r, p.body)
 		default:
 			h.body(r, e, p)
 		}
@@ -156,7 +156,7 @@ func (h *handler) body(r *request, e *cache.Entry, p representation) {
 			return
 		}
 	}
-	send(r.ctx, body)
+	send(r, body)
 }
 
 // close gives up what is left of a body.
@@ -189,9 +189,10 @@ func conditional(r *request, etag string, e *cache.Entry) int {
 var nameETag, nameAge = []byte("ETag"), []byte("Age")
 
 // send gives an answer its body, which is not copied: entries are never changed.
-func send(ctx *fasthttp.RequestCtx, body []byte) {
+func send(r *request, body []byte) {
+	ctx := r.ctx
 	ctx.Response.SetBodyRaw(body)
-	tellLength(ctx, int64(len(body)))
+	r.Conn.ResponseLength(int64(len(body)))
 	if len(body) == 0 {
 		ctx.Response.Header.SetContentLength(0) // or a HEAD would not have it
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/edge/accesslog"
 	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -20,37 +18,27 @@ type followed struct {
 	edge   *trace.Span  // nil: it does not
 }
 
-type followedMark struct{}
-
 // follow reads what a request says of its trace, and begins its span, if it is to be followed here. Where this edge has traces, the flag of who
 // is not trusted to decide decides nothing here or behind it.
-func (h *handler) follow(ctx *fasthttp.RequestCtx, now time.Time) {
-	said := ctx.Request.Header.PeekAll(trace.FieldParent)
+func (h *handler) follow(r *request) {
+	fields := &r.ctx.Request.Header
+	said := fields.PeekAll(trace.FieldParent)
 	t := h.reports.tracer
 	if len(said) == 0 && t == nil {
 		return
 	}
-	f := &followed{parent: trace.Read(texts(said), texts(ctx.Request.Header.PeekAll(trace.FieldState)))}
+	f := &followed{parent: trace.Read(texts(said), texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
 		switch {
-		case chosen(ctx), t.Decides(f.parent, fromTier(ctx) || h.clients.trusts(addressOf(ctx.RemoteAddr()))):
-			f.edge = t.Serve(f.parent, now)
+		case r.Sampled, t.Decides(f.parent, r.Tier || h.clients.trusts(r.Peer)):
+			f.edge = t.Serve(f.parent, r.now)
 		default:
 			f.parent = f.parent.Unsampled()
 		}
 	}
 	if f.edge != nil || f.parent.Told() {
-		ctx.SetUserValue(followedMark{}, f)
+		r.followed = f
 	}
-}
-
-// chosen reports whether the short way has left a request to be followed.
-func chosen(ctx *fasthttp.RequestCtx) bool {
-	if c, ok := ctx.Conn().(*streamConn); ok {
-		return c.request.Chosen
-	}
-	c := plainConn(ctx)
-	return c != nil && c.Chosen()
 }
 
 // chooses decides whether a request that could be answered on the short way is to be followed: then it takes the long one.
@@ -72,11 +60,6 @@ func lines(q *plain.Request, name string) (all [][]byte) {
 		}
 		all = append(all, line)
 	}
-}
-
-func followedOf(ctx *fasthttp.RequestCtx) *followed {
-	f, _ := ctx.UserValue(followedMark{}).(*followed)
-	return f
 }
 
 // span is that of the request at this edge.
@@ -123,12 +106,10 @@ func asked(r upstream.Request, a *upstream.Answer, err error) trace.Exchange {
 	return e
 }
 
-var versions = [protocols]string{"1.1", "2", "3"}
-
 // exchangeOf is what the span of a request tells: what its line does.
 func exchangeOf(l *accesslog.Line, r *request, err error) trace.Exchange {
-	return trace.Exchange{Method: string(l.Method), Scheme: schemeOf(r.ctx), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
-		Protocol: versions[protocolOf(r.ctx)], Status: l.Status, Cache: l.Cache, Err: err}
+	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
+		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Err: err}
 }
 
 // urlPath is the path of a target. One that names its host is not told: nobody sends such a one but to a proxy.

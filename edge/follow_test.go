@@ -123,7 +123,7 @@ func TestSpans(t *testing.T) {
 				t.Errorf("%+v\n%+v\nthe origin is told %s", server, client, told)
 			}
 			want := map[string]string{"http.request.method": "GET", "http.response.status_code": "200", "http.route": "/{pack}/{file}", "url.path": "/mdi/home.svg",
-				"network.protocol.version": versions[of.protocol], "server.address": "edge.test", "iconedge.cache": "miss", "url.scheme": map[bool]string{true: "https", false: "http"}[of.secure]}
+				"network.protocol.version": of.protocol.Version(), "server.address": "edge.test", "iconedge.cache": "miss", "url.scheme": map[bool]string{true: "https", false: "http"}[of.secure]}
 			if got := server.Attributes; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%v\nwant %v", got, want)
 			}

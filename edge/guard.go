@@ -26,21 +26,19 @@ const (
 
 // refuse says what is wrong with a message as HTTP, before anybody looks at what it asks for; nil, if nothing is. After some
 // messages nothing more may be read from their connection: it is closed with the answer.
-func refuse(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
-	h := &ctx.Request.Header
+func refuse(r *request, hosts []string) *problem.Problem {
+	ctx, h := r.ctx, &r.ctx.Request.Header
 	m := framing(h.RawHeaders())
-	if c, ok := ctx.Conn().(*lingeringConn); ok {
-		m.sound = m.sound && c.sound()
-	}
+	m.sound = m.sound && !r.Malformed
 	p := misread(ctx, m)
 	if p == nil {
-		p = refuseHost(ctx, hosts)
+		p = refuseHost(r, hosts)
 	}
 	// A body where none belongs, one whose length others may read differently, or bytes that may be of another protocol: what
 	// comes after them is not trusted.
 	doubtful := m.coded || m.upgrading || h.IsConnect() || h.ContentLength() > 0 && (h.IsGet() || h.IsHead())
 	if doubtful || m.closing || p != nil && (p.Status == fasthttp.StatusBadRequest || p.Status == fasthttp.StatusHTTPVersionNotSupported) {
-		closeAfter(ctx)
+		closeAfter(r)
 	}
 	if p == nil && m.coded {
 		p = withoutTrailers(h)
@@ -96,8 +94,9 @@ func malformed() *problem.Problem {
 
 // refuseHost says what is wrong with the host that a request is for: the field is one, and a target that names a host as well
 // names the same (RFC 9112, sections 3.2 and 3.2.2).
-func refuseHost(ctx *fasthttp.RequestCtx, hosts []string) *problem.Problem {
-	if c, ok := ctx.Conn().(*streamConn); ok && !oneHost(c.request) {
+func refuseHost(r *request, hosts []string) *problem.Problem {
+	ctx := r.ctx
+	if r.Ambiguous {
 		return illFormed("the request names its host twice, or in two ways")
 	}
 	host, absolute := string(ctx.Request.Header.Host()), false

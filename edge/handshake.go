@@ -70,7 +70,7 @@ func (l *secureListener) shake(c *lingeringConn) {
 // a browser asks before a request of another site: to that a redirect is no answer, while the request itself may follow one (Fetch
 // standard, CORS-preflight fetch).
 func (h *handler) toSecure(r *request) bool {
-	if h.redirect == "" || secure(r.ctx) || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
+	if h.redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
 		return false
 	}
 	host, _ := splitHost(string(r.ctx.Host()))

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -121,8 +122,8 @@ func TestHostsOfHTTP3(t *testing.T) {
 			q.Fields[0].Value = []byte("edge.test:80")
 		}
 		t.Run(row.name, func(t *testing.T) {
-			ctx := newContext(q, protocolH3)
-			e.ServeStream(ctx, 0)
+			ctx := newContext(q)
+			e.ServeStream(ctx, exchangeStream(q, exchange.H3), 0)
 			if got := ctx.Response.StatusCode(); got != row.status {
 				t.Errorf("%d, want %d", got, row.status)
 			}

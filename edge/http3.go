@@ -16,6 +16,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -42,7 +43,7 @@ func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) 
 	if err != nil {
 		return nil, err
 	}
-	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, idle: cfg.IdleTimeout, open: map[*quic.Conn]*quicConn{}, of: perClient{}}, busy: &busy{Handler: newStreams(h, cfg, protocolH3)}}
+	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, idle: cfg.IdleTimeout, open: map[*quic.Conn]*quicConn{}, of: perClient{}}, busy: &busy{Handler: newStreams(h, cfg, exchange.H3)}}
 	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: maxHead, ConnContext: s.listener.know}
 	return s, nil
 }
@@ -74,7 +75,7 @@ func (s *quicServer) Close() error {
 // streams answers requests that net/http's interfaces bring, by the same steps as all others.
 type streams struct {
 	h        *handler
-	protocol protocol
+	protocol exchange.Protocol
 	maxBody  int
 	room     *bodies.Room
 	costs    int64         // bytes that a request takes besides its fields and body, and that its connection was not counted for
@@ -82,9 +83,9 @@ type streams struct {
 	send     time.Duration // an answer's
 }
 
-func newStreams(h *handler, cfg Config, p protocol) streams {
+func newStreams(h *handler, cfg Config, p exchange.Protocol) streams {
 	s := streams{h: h, protocol: p, maxBody: maxRequestBody(cfg.ProxyAll), room: h.conns.limits.Bodies, receive: cfg.RequestTimeout, send: cfg.AnswerTimeout}
-	if p != protocolH3 {
+	if p != exchange.H3 {
 		s.costs = h2.HandlerCosts
 	}
 	return s
@@ -117,8 +118,8 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(body) > s.maxBody:
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
-	ctx := newContext(q, s.protocol)
-	s.h.ServeStream(ctx, q.Refuse)
+	ctx := newContext(q)
+	s.h.ServeStream(ctx, exchangeStream(q, s.protocol), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	w.Header()["Content-Type"] = nil // else the server would guess one

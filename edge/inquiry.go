@@ -35,7 +35,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 // ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
 // origin at will.
 func (h *handler) ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, proves: h.amongTiers(!h.proxyAll), name: r.target.name, header: h.through(r.ctx, uncoded), followed: followedOf(r.ctx), asks: cachepolicy.Request{
+	return &inquiry{key: key, own: true, proves: h.amongTiers(!h.proxyAll), name: r.target.name, header: h.through(r.ctx, uncoded), followed: r.followed, asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -181,25 +179,8 @@ func (c *lingeringConn) end() error {
 	return c.Conn.Close()
 }
 
-// closeAfter closes a request's connection with its answer.
-func closeAfter(ctx *fasthttp.RequestCtx) {
-	ctx.SetConnectionClose()
-	if c, ok := ctx.Conn().(*lingeringConn); ok {
-		c.refuse()
-	}
-}
-
-// plainConn is the connection of a request, where it is one of our listener's.
-func plainConn(ctx *fasthttp.RequestCtx) *h1.Conn {
-	if c, ok := ctx.Conn().(*lingeringConn); ok {
-		return c.plainly()
-	}
-	return nil
-}
-
-// tellLength tells the connection how long an answer's body is: a long one has more time.
-func tellLength(ctx *fasthttp.RequestCtx, length int64) {
-	if c := plainConn(ctx); c != nil {
-		c.Answer(length)
-	}
+// closeAfter closes the connection of a request with its response.
+func closeAfter(r *request) {
+	r.ctx.SetConnectionClose()
+	r.Conn.CloseAfter()
 }

@@ -142,8 +142,8 @@ func readAddresses(file string) (addresses, error) {
 
 // barred is the answer to a client on the deny list; nil, if it is not there, or proves to be an edge of this service. Whether the process lives is told to everybody:
 // health checks come from addresses that nobody thinks of.
-func (h *handler) barred(ctx *fasthttp.RequestCtx) *problem.Problem {
-	if h.lists == nil || fromTier(ctx) || h.lists.of(h.clients.of(ctx)) != denied || string(ctx.URI().PathOriginal()) == healthPath {
+func (h *handler) barred(r *request) *problem.Problem {
+	if h.lists == nil || r.Tier || h.lists.of(r.Client) != denied || string(r.ctx.URI().PathOriginal()) == healthPath {
 		return nil
 	}
 	return problem.New(http.StatusForbidden, "calls from this address are not answered here").With(fasthttp.HeaderCacheControl, "no-store")

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"github.com/iconedge/iconedge/edge/exchange"
 	"net/http"
 	"runtime"
 	"time"
@@ -195,14 +196,14 @@ func (m *metrics) handler() http.Handler {
 }
 
 // answered counts a request. What was sent of its body is for the caller to add.
-func (m *metrics) answered(p protocol, r route, o outcome, status int, took time.Duration) *tally {
+func (m *metrics) answered(p exchange.Protocol, r route, o outcome, status int, took time.Duration) *tally {
 	t := m.answers.of(p, r, o, status)
 	t.answered(took)
 	return t
 }
 
 // hit counts a request that came at a time, and was answered on the short way.
-func (m *metrics) hit(p protocol, meeting *meeting, now time.Time, bytes int) {
+func (m *metrics) hit(p exchange.Protocol, meeting *meeting, now time.Time, bytes int) {
 	m.answers.of(p, meeting.target.route, outcomeHit, meeting.status).hit(now, bytes)
 }
 

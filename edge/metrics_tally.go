@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"github.com/iconedge/iconedge/edge/exchange"
 	"iter"
 	"net/http"
 	"strconv"
@@ -82,7 +83,7 @@ func (t *tally) sums() (requests, bytes uint64) {
 // of a series is no increase, and an alert would miss what failed before it was first seen.
 type tallies struct {
 	began time.Time
-	at    [protocols][routes][outcomes][statusClasses]atomic.Pointer[tally]
+	at    [exchange.Protocols][routes][outcomes][statusClasses]atomic.Pointer[tally]
 
 	requests, bytes, seconds *prometheus.Desc
 }
@@ -95,7 +96,7 @@ func newTallies(began time.Time) *tallies {
 		bytes:   desc("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
 		seconds: desc("request_duration_seconds", "Time from a request's last byte to its answer, by route. Of fresh answers from memory one of every few is timed, and stands for those before it.", "route"),
 	}
-	for p := range protocols {
+	for p := range exchange.Protocols {
 		for _, r := range []route{routeCDN, routeIcon, routeSearch, routeSuggest, routePacks, routePack, routeVerify, routeForwarded} {
 			all.of(p, r, outcomeError, http.StatusBadGateway)
 		}
@@ -104,7 +105,7 @@ func newTallies(began time.Time) *tallies {
 }
 
 // of is the tally of an answer.
-func (all *tallies) of(p protocol, r route, o outcome, status int) *tally {
+func (all *tallies) of(p exchange.Protocol, r route, o outcome, status int) *tally {
 	class := status / 100
 	if class < 0 || class >= statusClasses {
 		class = 0
@@ -150,11 +151,11 @@ func (all *tallies) Collect(to chan<- prometheus.Metric) {
 // used are the tallies of a route that there are, by the labels of their requests.
 func (all *tallies) used(r route) iter.Seq2[[]string, *tally] {
 	return func(yield func([]string, *tally) bool) {
-		for p := range protocols {
+		for p := range exchange.Protocols {
 			for o := range outcomes {
 				for class := range statusClasses {
 					t := all.at[p][r][o][class].Load()
-					if t != nil && !yield([]string{r.String(), outcomeNames[o], strconv.Itoa(class) + "xx", protocolNames[p]}, t) {
+					if t != nil && !yield([]string{r.String(), outcomeNames[o], strconv.Itoa(class) + "xx", p.String()}, t) {
 						return
 					}
 				}

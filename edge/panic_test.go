@@ -50,7 +50,7 @@ func TestPanics(t *testing.T) {
 				if resp.StatusCode != 500 {
 					t.Errorf("the answer is %d, want 500", resp.StatusCode)
 				}
-				protocol := protocolNames[of.protocol]
+				protocol := of.protocol.String()
 				want := fmt.Sprintf(`iconedge_edge_requests_total{code="5xx",outcome="error",protocol=%q,route=%q} 1`, protocol, row.route)
 				counted := 0
 				for line := range strings.Lines(exported(t, s.handler)) {
@@ -83,6 +83,29 @@ func TestPanics(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A panic of a collapsed fetch is logged once, with the path as the access log would have it; every client that waits for the
+// fetch gets a 500.
+func TestPanicWhileFetching(t *testing.T) {
+	var log logtest.Log
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	e.origin = nil
+	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
+	must(t, err)
+	resp, err := e.send(r) // the API's description has no 500
+	must(t, err)
+	if resp.Body.Close(); resp.StatusCode != http.StatusInternalServerError {
+		t.Errorf("the response is %d, want 500", resp.StatusCode)
+	}
+	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `ask.go`} {
+		if strings.Count(log.String(), want) == 0 {
+			t.Errorf("the log has no %s: %s", want, log.String())
+		}
+	}
+	if n := strings.Count(log.String(), `"level":"ERROR"`); n != 1 {
+		t.Errorf("%d lines of errors, want one: %s", n, log.String())
 	}
 }
 

@@ -50,13 +50,13 @@ var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
 // forwardedInquiry is a client's own request, as the origin will see it.
 func (h *handler) forwardedInquiry(r *request) *inquiry {
 	head := make(http.Header, 16)
-	for name, value := range linesOf(r.ctx) {
+	for name, value := range r.Fields {
 		key := http.CanonicalHeaderKey(string(name))
 		head[key] = append(head[key], string(value))
 	}
-	f := followedOf(r.ctx)
+	f := r.followed
 	f.passed().Put(head) // or nothing, where the client's is malformed
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: h.clients.of(r.ctx), Proto: schemeOf(r.ctx), Passed: h.passed}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), Passed: h.passed}
 	q := &inquiry{
 		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.Passed, followed: f,
 		asks: cachepolicy.Request{
@@ -66,7 +66,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.asks.Target = q.key
-	q.body = takeBody(r.ctx)
+	q.body = r.Body()
 	return q
 }
 
@@ -224,7 +224,7 @@ func stream(r *request, f found) {
 		}
 		return
 	}
-	tellLength(r.ctx, f.length)
+	r.Conn.ResponseLength(f.length)
 	r.ctx.Response.ImmediateHeaderFlush = true
 	r.stream = &countedStream{ReadCloser: f.stream}
 	r.ctx.SetBodyStream(r.stream, int(f.length))
@@ -258,8 +258,9 @@ func (s *countedStream) Close() error {
 }
 
 // bodyLength is how long the body is that will be sent, where it lies ready.
-func bodyLength(ctx *fasthttp.RequestCtx) int {
-	if c, ok := ctx.Conn().(*lingeringConn); ok && c.bare() || ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
+func bodyLength(r *request) int {
+	ctx := r.ctx
+	if r.Bodyless || ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
 		return 0
 	}
 	return len(ctx.Response.Body())
@@ -274,7 +275,7 @@ func gather(r *request, f found) error {
 		err = problem.New(http.StatusHTTPVersionNotSupported, "the answer is too long for HTTP/1.0")
 	}
 	if err == nil {
-		send(r.ctx, body)
+		send(r, body)
 	}
 	return err
 }

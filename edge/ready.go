@@ -14,6 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/icon"
@@ -112,9 +113,9 @@ func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 	}
 	defer m.view.Release()
 	dst, body := h.appendAnswer(dst, &m, q)
-	h.metrics.hit(protocolH1, &m, q.Now, body)
+	h.metrics.hit(exchange.H1, &m, q.Now, body)
 	if h.reports.lines != nil {
-		h.reports.ready(h.clients, protocolH1, &m, q, body)
+		h.reports.ready(h.clients, exchange.H1, &m, q, body)
 	}
 	return dst, true
 }

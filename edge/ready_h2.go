@@ -9,6 +9,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/plain"
 )
@@ -51,9 +52,9 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 	}
 	body := len(dst)
 	dst = m.appendBody(dst)
-	h.metrics.hit(protocolH2, &m, q.Now, len(dst)-body)
+	h.metrics.hit(exchange.H2, &m, q.Now, len(dst)-body)
 	if h.reports.lines != nil {
-		h.reports.ready(h.clients, protocolH2, &m, q, len(dst)-body)
+		h.reports.ready(h.clients, exchange.H2, &m, q, len(dst)-body)
 	}
 	return dst, block, true
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -30,7 +31,7 @@ func newReference(h *handler, cfg Config) *reference {
 	speaks.SetUnencryptedHTTP2(true)
 	r := &reference{conns: make(chan net.Conn), done: make(chan struct{})}
 	r.http = &http.Server{
-		Handler: newStreams(h, cfg, protocolH2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: h2.MaxStreams},
+		Handler: newStreams(h, cfg, exchange.H2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: h2.MaxStreams},
 		MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout, ConnState: r.state, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
 	go r.http.Serve(r)

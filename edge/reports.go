@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/accesslog"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/trace"
 )
@@ -55,13 +56,13 @@ func (r reports) close() {
 }
 
 // ready tells of an answer of the short way, whose body has so many bytes.
-func (r reports) ready(c clients, p protocol, m *meeting, q *plain.Request, body int) {
+func (r reports) ready(c clients, p exchange.Protocol, m *meeting, q *plain.Request, body int) {
 	if !r.lines.Wants(m.status) {
 		return
 	}
 	r.lines.Write(&accesslog.Line{
 		Time: q.Now, Client: c.ofPlain(q), Method: methodGet, Target: q.Target, Host: q.Host, Status: m.status, Bytes: int64(body),
-		Duration: time.Since(q.Now), Route: m.target.route.String(), Cache: outcomeNames[outcomeHit], Protocol: protocolNames[p], TLS: q.Secure,
+		Duration: time.Since(q.Now), Route: m.target.route.String(), Cache: outcomeNames[outcomeHit], Protocol: p.String(), TLS: q.Secure,
 		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0),
 	})
 }
@@ -70,7 +71,7 @@ var methodGet = []byte("GET")
 
 // report tells of an answer of the long way; of one whose body streams, when that has gone.
 func (h *handler) report(r *request, o outcome, err error) {
-	span := followedOf(r.ctx).span()
+	span := r.followed.span()
 	wanted := h.reports.lines.Wants(r.ctx.Response.StatusCode())
 	if !wanted && span == nil {
 		return
@@ -89,17 +90,16 @@ func (h *handler) report(r *request, o outcome, err error) {
 		r.stream.tell = tell
 		return
 	}
-	tell(bodyLength(r.ctx))
+	tell(bodyLength(r))
 }
 
 // line is what is known of a request and its answer, but for the body. Of one that could not be read nothing is told that it may have said.
 func (h *handler) line(r *request, o outcome) *accesslog.Line {
-	p := protocolOf(r.ctx)
-	l := &accesslog.Line{Time: arrived(r.ctx), Client: addressOf(r.ctx.RemoteAddr()), Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: outcomeNames[o],
-		Protocol: protocolNames[p], TLS: secure(r.ctx)}
+	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: outcomeNames[o],
+		Protocol: r.Protocol.String(), TLS: r.Secure}
 	if !r.unread {
 		fields := &r.ctx.Request.Header
-		l.Client, l.Method, l.Target, l.Host = h.clients.of(r.ctx), r.ctx.Method(), fields.RequestURI(), r.ctx.Host()
+		l.Client, l.Method, l.Target, l.Host = r.Client, r.ctx.Method(), fields.RequestURI(), r.ctx.Host()
 		l.UserAgent, l.Referer = fields.Peek("User-Agent"), fields.Peek("Referer")
 	}
 	return l

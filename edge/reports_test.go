@@ -136,7 +136,7 @@ func TestAnswersHaveALine(t *testing.T) {
 					t.Errorf("%s %.100s %s: %d, want %d", a.method, a.target, a.fields, resp.StatusCode, a.status)
 				}
 				line := loggedLine{Client: "127.0.0.1", Method: a.method, Path: strings.Replace(a.target, secretToken, "REDACTED", 1), Host: "edge.test", Status: a.status,
-					Bytes: len(body), Route: a.route, Cache: a.cache, Protocol: protocolNames[of.protocol], TLS: of.secure, UserAgent: `test "1"`, Referer: "https://site.test/page"}
+					Bytes: len(body), Route: a.route, Cache: a.cache, Protocol: of.protocol.String(), TLS: of.secure, UserAgent: `test "1"`, Referer: "https://site.test/page"}
 				for _, client := range []string{"203.0.113.9", "2001:db8::9"} {
 					if strings.Contains(value, client) {
 						line.Client = client

@@ -3,11 +3,11 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,20 +28,20 @@ type securedTest struct {
 
 // A wayIn is how a client may speak to an edge.
 type wayIn struct {
-	protocol  protocol
+	protocol  exchange.Protocol
 	secure    bool
 	speak     func(*http.Protocols, bool) // nil: QUIC
 	reference bool                        // the edge serves it by another server
 }
 
 var wayOf = map[string]wayIn{
-	"h1":               {protocolH1, false, (*http.Protocols).SetHTTP1, false},
-	"h1 over TLS":      {protocolH1, true, (*http.Protocols).SetHTTP1, false},
-	"h2":               {protocolH2, true, (*http.Protocols).SetHTTP2, false},
-	"h2c":              {protocolH2, false, (*http.Protocols).SetUnencryptedHTTP2, false},
-	"h3":               {protocolH3, true, nil, false},
-	"reference of h2":  {protocolH2, true, (*http.Protocols).SetHTTP2, true},
-	"reference of h2c": {protocolH2, false, (*http.Protocols).SetUnencryptedHTTP2, true},
+	"h1":               {exchange.H1, false, (*http.Protocols).SetHTTP1, false},
+	"h1 over TLS":      {exchange.H1, true, (*http.Protocols).SetHTTP1, false},
+	"h2":               {exchange.H2, true, (*http.Protocols).SetHTTP2, false},
+	"h2c":              {exchange.H2, false, (*http.Protocols).SetUnencryptedHTTP2, false},
+	"h3":               {exchange.H3, true, nil, false},
+	"reference of h2":  {exchange.H2, true, (*http.Protocols).SetHTTP2, true},
+	"reference of h2c": {exchange.H2, false, (*http.Protocols).SetUnencryptedHTTP2, true},
 }
 
 // changes make an edge that can be spoken to so.
@@ -155,7 +155,7 @@ func (s *securedTest) overQUIC() http.RoundTripper {
 }
 
 // counted are the requests that the edge has counted, by protocol.
-func (s *securedTest) counted(t testing.TB) (n [protocols]int) {
+func (s *securedTest) counted(t testing.TB) (n [exchange.Protocols]int) {
 	t.Helper()
 	families, err := s.metrics.registry.Gather()
 	must(t, err)
@@ -165,8 +165,10 @@ func (s *securedTest) counted(t testing.TB) (n [protocols]int) {
 		}
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if p := slices.Index(protocolNames[:], l.GetValue()); l.GetName() == "protocol" {
-					n[p] += int(m.GetCounter().GetValue())
+				for p := range exchange.Protocols {
+					if l.GetName() == "protocol" && l.GetValue() == p.String() {
+						n[p] += int(m.GetCounter().GetValue())
+					}
 				}
 			}
 		}
@@ -175,11 +177,11 @@ func (s *securedTest) counted(t testing.TB) (n [protocols]int) {
 }
 
 // onlyBy holds that requests came by one protocol alone.
-func (s *securedTest) onlyBy(t testing.TB, p protocol) {
+func (s *securedTest) onlyBy(t testing.TB, p exchange.Protocol) {
 	t.Helper()
 	for q, n := range s.counted(t) {
-		if (n > 0) != (protocol(q) == p) {
-			t.Errorf("%d requests were counted by %s", n, protocolNames[q])
+		if (n > 0) != (exchange.Protocol(q) == p) {
+			t.Errorf("%d requests were counted by %s", n, exchange.Protocol(q))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -99,9 +100,11 @@ const (
 	maxObject  = 64 << 20 // bytes
 )
 
-// A request is one call on its way through the edge.
+// A request is the record of one request on its way through the edge: the exchange that its adapter made, and the results of
+// each step.
 type request struct {
-	ctx    *fasthttp.RequestCtx
+	*exchange.Request
+	ctx    *fasthttp.RequestCtx // of the router, which holds the response, too
 	route  route
 	unread bool      // it is no request that could be read
 	now    time.Time // the one time that every decision about it rests on: when it came, or when it had waited for another's response
@@ -117,21 +120,29 @@ type request struct {
 	counted  class           // as what
 	limit    ratelimit.Limit // that it was counted against; off: none
 	decision ratelimit.Decision
+
+	followed *followed // its trace; nil: it has none
+}
+
+// newRequest returns the record of a request that has just arrived. Its client is the peer until the fields have been checked.
+func newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *request {
+	x.Client = x.Peer
+	return &request{Request: x, ctx: ctx, now: x.Arrived}
 }
 
 // ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
-func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
-	r := &request{ctx: ctx, now: arrived(ctx)}
+func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
+	r := newRequest(ctx, x)
 	ctx.SetUserValue(recordMark{}, r)
 	defer func() {
 		if p := recover(); p != nil {
 			h.panicked(r, p)
 		}
 	}()
-	if c := plainConn(ctx); c != nil {
-		c.Serve(r.now)
-	}
-	if p := refuse(ctx, h.hosts); p != nil {
+	x.Conn.Serve(r.now)
+	p := refuse(r, h.hosts)
+	x.Client = h.clients.of(x.Peer, &ctx.Request.Header) // not before: refuse takes out fields that came as trailers
+	if p != nil {
 		h.end(r, outcomeRefused, p)
 		return
 	}
@@ -139,13 +150,11 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx) {
 		h.end(r, outcomeOwn, nil)
 		return
 	}
-	if h.tiers.meet(ctx); fromTier(ctx) {
-		if c, ok := ctx.Conn().(*lingeringConn); ok {
-			h.conns.exempt(c)
-		}
+	if x.Tier = h.tiers.proven(r); x.Tier {
+		x.Conn.Exempt()
 	}
-	h.follow(ctx, r.now)
-	if p := h.barred(ctx); p != nil {
+	h.follow(r)
+	if p := h.barred(r); p != nil {
 		h.end(r, outcomeDenied, p)
 		return
 	}
@@ -178,7 +187,7 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 	}
 	r := recordOf(ctx)
 	r.route, r.pattern = ep.route, ep.pattern
-	if fromTier(ctx) {
+	if r.Tier {
 		r.known = h.watch.known() // before anything is looked up
 	}
 	o, err := h.steps(r, ep)
@@ -209,17 +218,17 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}
-	if h.altSvc != "" && secure(r.ctx) {
+	if h.altSvc != "" && r.Secure {
 		r.ctx.Response.Header.Set("Alt-Svc", h.altSvc)
 	}
 	if h.draining.Load() {
-		closeAfter(r.ctx)
+		closeAfter(r)
 	}
-	t := h.metrics.answered(protocolOf(r.ctx), r.route, o, r.ctx.Response.StatusCode(), time.Since(arrived(r.ctx)))
+	t := h.metrics.answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
 	if r.stream != nil {
 		r.stream.to = t // when it ends
 	}
-	t.send(bodyLength(r.ctx))
+	t.send(bodyLength(r))
 	h.report(r, o, err)
 }
 

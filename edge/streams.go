@@ -11,13 +11,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
 // Handle answers a request of an HTTP/2 stream that is not ready, by the same steps as all others.
 func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
-	ctx := newContext(q, protocolH2)
-	h.ServeStream(ctx, q.Refuse)
+	ctx := newContext(q)
+	h.ServeStream(ctx, exchangeStream(q, exchange.H2), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	head := h2.AppendStatus(nil, a.status)
@@ -34,76 +35,36 @@ func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 }
 
 // ServeStream is ServeRequest for a stream whose request must be refused with a status; 0: it need not.
-func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, refuse int) {
+func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, refuse int) {
 	if refuse == 0 {
-		h.ServeRequest(ctx)
+		h.ServeRequest(ctx, x)
 		return
 	}
-	h.end(&request{ctx: ctx, now: arrived(ctx)}, outcomeRefused, refusedAs(refuse))
+	x.Client = h.clients.of(x.Peer, &ctx.Request.Header)
+	h.end(newRequest(ctx, x), outcomeRefused, refusedAs(refuse))
 }
 
-// arrived is when a request was here. Of one that came by a stream it is when its context was made.
-func arrived(ctx *fasthttp.RequestCtx) time.Time {
-	if now := ctx.Time(); !now.IsZero() {
-		return now
-	}
-	return ctx.ConnTime()
-}
-
-// A protocol is what a request came by.
-type protocol uint8
-
-const (
-	protocolH1 protocol = iota
-	protocolH2
-	protocolH3
-	protocols // how many there are
-)
-
-var protocolNames = [protocols]string{"h1", "h2", "h3"}
-
-// protocolOf is what a request came by.
-func protocolOf(ctx *fasthttp.RequestCtx) protocol {
-	if c, ok := ctx.Conn().(*streamConn); ok {
-		return c.protocol
-	}
-	return protocolH1
-}
-
-// secure reports whether a request came by TLS.
-func secure(ctx *fasthttp.RequestCtx) bool {
-	switch c := ctx.Conn().(type) {
-	case *streamConn:
-		return c.request.Secure
-	case *lingeringConn:
-		return c.link != nil
-	}
-	return false
-}
-
-// schemeOf is the scheme of the address that a request is for.
-func schemeOf(ctx *fasthttp.RequestCtx) string {
-	if secure(ctx) {
-		return "https"
-	}
-	return "http"
-}
-
-// A streamConn stands for the connection of a stream: it says who asks, and by which protocol.
+// A streamConn stands for the connection of a stream in fasthttp's context, which wants one.
 type streamConn struct {
 	net.Conn // nil: nobody reads or writes here
-	request  *h2.Request
 	client   net.TCPAddr
-	protocol protocol
 }
 
 func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
 func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
+// exchangeStream returns a request of a stream. It has arrived now.
+func exchangeStream(q *h2.Request, p exchange.Protocol) *exchange.Request {
+	return &exchange.Request{
+		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Chosen, Ambiguous: !oneHost(q),
+		Fields: fieldsOf(q), Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
+	}
+}
+
 // newContext is a request as the server of HTTP/1.1 would have read it.
-func newContext(q *h2.Request, p protocol) *fasthttp.RequestCtx {
+func newContext(q *h2.Request) *fasthttp.RequestCtx {
 	ctx := &fasthttp.RequestCtx{}
-	ctx.Init2(&streamConn{request: q, client: net.TCPAddr{IP: q.Client.AsSlice()}, protocol: p}, nil, true)
+	ctx.Init2(&streamConn{client: net.TCPAddr{IP: q.Client.AsSlice()}}, nil, true)
 	r := &ctx.Request
 	r.Header.SetMethod(q.Method)
 	r.SetRequestURI(q.Path)
@@ -162,25 +123,6 @@ func sameHost(a, b string, secure bool) bool {
 		port = ":443"
 	}
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
-}
-
-// linesOf are the fields of a request as they came.
-func linesOf(ctx *fasthttp.RequestCtx) iter.Seq2[[]byte, []byte] {
-	if c, ok := ctx.Conn().(*streamConn); ok {
-		return fieldsOf(c.request)
-	}
-	return ctx.Request.Header.AllInOrder()
-}
-
-// takeBody is the body of a request, which nobody else has or keeps: the connection of a long one would keep its memory while it is idle.
-func takeBody(ctx *fasthttp.RequestCtx) []byte {
-	if c, ok := ctx.Conn().(*streamConn); ok {
-		return c.request.Body
-	}
-	if body := ctx.PostBody(); len(body) <= maxBody {
-		return bytes.Clone(body)
-	}
-	return ctx.Request.SwapBody(nil)
 }
 
 // A reply is what a context holds, for a protocol that frames bodies itself.

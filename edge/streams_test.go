@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/logtest"
@@ -141,8 +142,8 @@ func TestBehindHAProxy(t *testing.T) {
 		if got := s.used(client); got != 3 {
 			t.Errorf("through HAProxy, %d: %d calls of the client are counted, want 3", i, got)
 		}
-		if now, p := s.counted(t), []protocol{protocolH1, protocolH2, protocolH2}[i]; now[p]-before[p] != 3 {
-			t.Errorf("through HAProxy, %d: %v, then %v; want 3 by %s", i, before, now, protocolNames[p])
+		if now, p := s.counted(t), []exchange.Protocol{exchange.H1, exchange.H2, exchange.H2}[i]; now[p]-before[p] != 3 {
+			t.Errorf("through HAProxy, %d: %v, then %v; want 3 by %s", i, before, now, p.String())
 		}
 	}
 }
@@ -243,7 +244,7 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 			<-more
 			w.Write(body[held+100:])
 		}}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
-		if small, ok := s.via.(*http.Transport); ok && of.protocol == protocolH2 {
+		if small, ok := s.via.(*http.Transport); ok && of.protocol == exchange.H2 {
 			small.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10}
 		}
 		r, _ := http.NewRequest("GET", "http://edge.test/file", nil)

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/icon"
@@ -117,34 +115,19 @@ func (t *tiers) ask(config *tls.Config) {
 // supposed says that it will. Of a stranger's, which --proxy-all allows, a page that shows what it was asked with would tell the secret to anybody.
 func (h *handler) amongTiers(supposed bool) bool { return supposed || h.release.Load() != nil }
 
-// A tierMark marks requests of edges behind this one.
-type tierMark struct{}
-
-// meet finds out whether a request is of an edge behind this one, and marks it so.
-func (t *tiers) meet(ctx *fasthttp.RequestCtx) {
-	if !t.exclusive() {
-		return
+// proven reports whether a request is of an edge behind this one: by the certificate of its connection, or by the secret.
+func (t *tiers) proven(r *request) bool {
+	if !t.exclusive() || !r.Tier && !t.secrets.Prove(texts(r.ctx.Request.Header.PeekAll(tier.Field))...) {
+		return false
 	}
-	proven := false
-	switch c := ctx.Conn().(type) {
-	case *streamConn:
-		proven = c.request.Tier
-	case *lingeringConn:
-		proven = c.tier
-	}
-	if proven || t.secrets.Prove(texts(ctx.Request.Header.PeekAll(tier.Field))...) {
-		ctx.SetUserValue(tierMark{}, true)
-		t.requests.Add(1)
-	}
+	t.requests.Add(1)
+	return true
 }
-
-// fromTier reports whether a request is of an edge behind this one.
-func fromTier(ctx *fasthttp.RequestCtx) bool { return ctx.UserValue(tierMark{}) != nil }
 
 // tiersOnly is the answer to who is no edge behind this one, where only those may ask; nil: it may.
 func (h *handler) tiersOnly(r *request) error {
 	asksForTiers := r.route == routeRelease || r.route == routeNames
-	if !asksForTiers || !h.tiers.exclusive() || fromTier(r.ctx) {
+	if !asksForTiers || !h.tiers.exclusive() || r.Tier {
 		return nil
 	}
 	return tier.Refused()
@@ -161,7 +144,7 @@ func (h *handler) looped() *problem.Problem {
 // tellTier tells an edge behind this one what an origin would: by it that edge colours by itself, and knows which of its answers a new
 // release may have changed.
 func (h *handler) tellTier(r *request, f found) {
-	if r.forwarded || !fromTier(r.ctx) {
+	if r.forwarded || !r.Tier {
 		return
 	}
 	for name, value := range map[string]string{icon.FieldMonochrome: f.entry.Monochrome, icon.FieldRelease: r.releaseOf(f)} {

@@ -22,7 +22,7 @@ func (h *handler) verify(r *request) (outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.fetchOwn(followedOf(r.ctx), upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), Proof: h.amongTiers(!h.proxyAll), Exact: true})
+	a, err := h.fetchOwn(r.followed, upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), Proof: h.amongTiers(!h.proxyAll), Exact: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
 		err = failed(a.Answer)
 	}
@@ -42,6 +42,6 @@ func (h *handler) verify(r *request) (outcome, error) {
 	}
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	writeLimit(r)
-	send(r.ctx, a.body)
+	send(r, a.body)
 	return outcomePassed, nil
 }

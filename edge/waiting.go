@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -31,7 +30,7 @@ type waitingRoom struct {
 
 // A seat is one place, taken by a request.
 type seat struct {
-	conn *h1.Conn      // nil: unknown
+	conn interface{ Left() bool }
 	left chan struct{} // closed when the place was given to another, because the client has gone
 }
 
@@ -40,7 +39,7 @@ func newWaitingRoom(places int) *waitingRoom {
 }
 
 // enter takes a place. Who takes one gives it back with leave.
-func (w *waitingRoom) enter(conn *h1.Conn, now time.Time) (*seat, error) {
+func (w *waitingRoom) enter(conn interface{ Left() bool }, now time.Time) (*seat, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.taken) >= w.max && now.Sub(w.last) >= searchPause {
@@ -63,7 +62,7 @@ func (w *waitingRoom) clear() {
 		if looked++; looked > searched {
 			return
 		}
-		if p.conn != nil && p.conn.Left() {
+		if p.conn.Left() {
 			delete(w.taken, p)
 			close(p.left)
 		}

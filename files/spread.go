@@ -5,8 +5,9 @@ import (
 	"os"
 )
 
-// Spread gives each of n receivers every signal of said, until ctx ends. A receiver that has one to look at already gets no second one.
-func Spread(ctx context.Context, said <-chan os.Signal, n int) []chan os.Signal {
+// Spread copies each signal to n channels, until ctx ends. It drops a copy if its receiver has not
+// taken the previous one yet.
+func Spread(ctx context.Context, signals <-chan os.Signal, n int) []chan os.Signal {
 	all := make([]chan os.Signal, n)
 	for i := range all {
 		all[i] = make(chan os.Signal, 1)
@@ -16,7 +17,7 @@ func Spread(ctx context.Context, said <-chan os.Signal, n int) []chan os.Signal 
 			select {
 			case <-ctx.Done():
 				return
-			case s := <-said:
+			case s := <-signals:
 				for _, c := range all {
 					select {
 					case c <- s:

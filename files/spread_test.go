@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 )
 
-// Each receiver gets a signal, also where another does not look at its own.
+// Each receiver gets a signal, even if another receiver has not taken its own.
 func TestSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		said := make(chan os.Signal)
-		all := Spread(ctx, said, 3)
-		said <- syscall.SIGHUP
-		said <- syscall.SIGHUP
+		signals := make(chan os.Signal)
+		all := Spread(ctx, signals, 3)
+		signals <- syscall.SIGHUP
+		signals <- syscall.SIGHUP
 		synctest.Wait()
 		for i, c := range all {
 			if len(c) != 1 {
@@ -23,10 +23,10 @@ func TestSpread(t *testing.T) {
 			}
 		}
 		<-all[1]
-		said <- syscall.SIGHUP
+		signals <- syscall.SIGHUP
 		synctest.Wait()
 		if len(all[1]) != 1 {
-			t.Error("a receiver that has looked gets no further signal")
+			t.Error("a receiver that has taken its signal gets no further one")
 		}
 		stop()
 		synctest.Wait()

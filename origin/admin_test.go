@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/admin"
 )
 
-// call calls the admin listener under a name, with fields, and returns the status.
+// call sends a request with a Host and header fields to the admin listener. It returns the status.
 func (p *process) call(path, host string, fields ...string) int {
 	p.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://"+p.admin+path, nil)
@@ -31,7 +31,8 @@ func (p *process) call(path, host string, fields ...string) int {
 	return resp.StatusCode
 }
 
-// The admin listener answers the operator and no browser's page (package admin has the cases), and reads the token again when a signal comes.
+// The admin listener refuses requests that pages in browsers cause, and reads the token again after
+// a signal. Package admin tests the individual cases.
 func TestAdmin(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admin-token")
 	token := func(text string) {
@@ -60,18 +61,18 @@ func TestAdmin(t *testing.T) {
 			{p.admin, []string{"Sec-Fetch-Site", "same-site"}, false},
 		} {
 			if got := p.call(path, row.host, append(row.fields, "Authorization", "Bearer first")...); (got != 403) != row.passes {
-				t.Errorf("%s of %s with %v: %d", path, row.host, row.fields, got)
+				t.Errorf("%s, Host %s, fields %v: status %d, want 403: %v", path, row.host, row.fields, got, !row.passes)
 			}
 		}
 	}
 	if health, metrics := p.call("/healthz", p.admin), p.call("/metrics", p.admin); health != 200 || metrics != 401 {
-		t.Errorf("without the token: /healthz %d, /metrics %d", health, metrics)
+		t.Errorf("without the token: /healthz %d, /metrics %d; want 200 and 401", health, metrics)
 	}
 	token("second")
 	signals <- syscall.SIGHUP
 	for deadline := time.Now().Add(2 * time.Minute); p.call("/metrics", p.admin, "Authorization", "Bearer second") != 200; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the second token never counts")
+			t.Fatal("the second token is still refused")
 		}
 	}
 	if got := p.call("/metrics", p.admin, "Authorization", "Bearer first"); got != 401 {
@@ -79,7 +80,8 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// An origin whose admin token can't be read, or whose metrics are to be protected by none, does not serve.
+// An origin does not start if its admin token can't be read, or if --admin-protect-metrics is set
+// without a token.
 func TestAdminAtStart(t *testing.T) {
 	for _, wrong := range []admin.Config{{TokenFile: filepath.Join(t.TempDir(), "none")}, {ProtectMetrics: true}} {
 		p := prepare(t)

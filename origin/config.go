@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -17,24 +16,24 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// Config is everything an operator can set on an origin. Flags gives the defaults; Run fills in those of fields that are
-// zero.
+// Config holds the settings of an origin. Flags sets the defaults; Run also sets them for fields
+// that are zero.
 type Config struct {
-	Listen       string        // public address, HOST:PORT
-	AdminListen  string        // of health, readiness and metrics; "none": no such listener
+	Listen       string        // address of the listener for edges, HOST:PORT
+	AdminListen  string        // address for health, readiness and metrics; "none": no listener
 	Store        string        // address of the object store
 	Mirror       string        // folder in which the release is mirrored
-	CacheControl string        // of the CDN path
-	CDNURL       string        // what answers name as the CDN's address
-	Poll         time.Duration // how often the store is asked for a new release
-	Drain        time.Duration // how long requests under way may take at the end
-	Trace        trace.Options // where traces go, and how many of them
-	Admin        admin.Config  // which requests the admin listener answers
+	CacheControl string        // of icons
+	CDNURL       string        // URL of the CDN in responses
+	Poll         time.Duration // time between two checks of the store for a new release
+	Drain        time.Duration // time for in-flight requests to finish when the origin stops
+	Trace        trace.Options // tracing of requests
+	Admin        admin.Config  // access to the admin listener
 	Tiers
 
-	Listener, AdminListener net.Listener       // instead of Listen and AdminListen
-	Bucket                  objectstore.Reader // instead of Store
-	Reload                  <-chan os.Signal   // has certificates and secrets read at once
+	Listener, AdminListener net.Listener       // override Listen and AdminListen
+	Bucket                  objectstore.Reader // overrides Store
+	Reload                  <-chan os.Signal   // on a signal, Run reads all files again
 	Log                     *slog.Logger
 	Version                 string // of the program
 }
@@ -51,21 +50,21 @@ const (
 
 // Flags adds the flags of `iconedge origin` to fs.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.Listen, "listen", defaultListen, "`address` to answer on, HOST:PORT; port 0 takes a free one")
-	fs.StringVar(&c.AdminListen, "admin-listen", defaultAdmin, "`address` for /healthz, /readyz and /metrics; none for no such listener")
+	fs.StringVar(&c.Listen, "listen", defaultListen, "`address` of the listener for edges, HOST:PORT; port 0 takes a free one")
+	fs.StringVar(&c.AdminListen, "admin-listen", defaultAdmin, "`address` of the listener for /healthz, /readyz and /metrics, HOST:PORT; none disables it")
 	fs.StringVar(&c.Store, "store", "", "`address` of the object store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=REGION")
 	fs.StringVar(&c.Mirror, "mirror", "", "`folder` to mirror the release in; each origin needs its own")
 	fs.StringVar(&c.CacheControl, "cache-control", defaultCache, "Cache-Control `value` of icons")
-	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN that answers name")
-	fs.DurationVar(&c.Poll, "poll", defaultPoll, "how often the store is asked for a new release, a `duration`")
+	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN, which responses contain")
+	fs.DurationVar(&c.Poll, "poll", defaultPoll, "`duration` between two checks of the store for a new release")
 	c.Admin.Flags(fs, "")
 	c.Tiers.flags(fs)
 	c.Trace.Flags(fs)
-	fs.DurationVar(&c.Drain, "drain", defaultDrain, "how long requests under way may take when the origin is stopped, a `duration`")
+	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`duration` that in-flight requests have to finish when the origin stops")
 }
 
-// filled is c with the defaults where it is empty.
-func (c Config) filled() Config {
+// withDefaults returns c with the defaults in place of zero values.
+func (c Config) withDefaults() Config {
 	for _, f := range []struct {
 		field *string
 		def   string
@@ -88,9 +87,9 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Validate says all that is wrong at once.
+// Validate returns an error that lists all invalid settings.
 func (c *Config) Validate() error {
-	f := c.filled()
+	f := c.withDefaults()
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -106,18 +105,17 @@ func (c *Config) Validate() error {
 		}
 	}
 	check(f.Mirror != "", "--mirror is required, such as /var/lib/iconedge/mirror")
-	check(isFieldValue(f.CacheControl), "--cache-control must be a header field's value")
+	check(isFieldValue(f.CacheControl), "--cache-control must be a valid value of a header field")
 	_, err := hostport.ParseURL(f.CDNURL)
 	check(err == nil, "--cdn-url must be an http or https URL without a query")
-	check(f.Poll >= 10*time.Millisecond, "--poll must be 10ms at least")
+	check(f.Poll >= 10*time.Millisecond, "--poll must be at least 10ms")
 	check(f.Drain >= 0, "--drain must not be negative")
 	errs = append(errs, f.Trace.Validate(), f.Admin.Validate())
 	return errors.Join(append(errs, c.Tiers.validate(time.Now()))...)
 }
 
-// isFieldValue reports whether s can stand in a header (RFC 9110, section 5.5), and says something.
+// isFieldValue reports whether s is a valid value of a header field (RFC 9110, section 5.5) and not
+// empty.
 func isFieldValue(s string) bool {
-	h := http.Header{}
-	h.Set("Cache-Control", s)
 	return s == strings.TrimSpace(s) && s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -8,43 +8,45 @@ import (
 	"time"
 )
 
-// idleGrace is how long a connection is kept, when the origin stops, on which nothing is under way: an edge may have sent a request before it could know.
-// It is more than most are away, there and back.
+// idleGrace is the time that idle connections stay open when the origin stops, because an edge may
+// have sent a request that has not arrived yet. It is longer than most round trips.
 const idleGrace = time.Second
 
-// A parting server tells each client when it has had its last answer (RFC 9112, section 9.6), before it closes anything.
-type parting struct {
+// A drainer closes connections gracefully: once the origin stops, it adds Connection: close to each
+// response (RFC 9112, section 9.6) before it closes anything.
+type drainer struct {
 	http.Handler
 	stopping *atomic.Bool
 	open     atomic.Int64 // connections
 }
 
-func (p *parting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p.stopping.Load() {
+func (d *drainer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.stopping.Load() {
 		w.Header().Set("Connection", "close")
 	}
-	p.Handler.ServeHTTP(w, r)
+	d.Handler.ServeHTTP(w, r)
 }
 
-// state counts the connections.
-func (p *parting) state(_ net.Conn, s http.ConnState) {
+// state counts the open connections. It is the ConnState function of the public server.
+func (d *drainer) state(_ net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
-		p.open.Add(1)
+		d.open.Add(1)
 	case http.StateClosed, http.StateHijacked:
-		p.open.Add(-1)
+		d.open.Add(-1)
 	}
 }
 
-// part takes no more connections, and gives those that there are a moment for a last request. Who waits in the queue of a socket that outlives the
-// process is answered by the next one.
-func (p *parting) part(ctx context.Context, ln net.Listener) {
+// drain closes the listener, and waits up to idleGrace for clients to close their connections or
+// send a last request. If the socket outlives this process, the next process answers the
+// connections in its queue.
+func (d *drainer) drain(ctx context.Context, ln net.Listener) {
 	ln.Close()
 	ctx, cancel := context.WithTimeout(ctx, idleGrace)
 	defer cancel()
 	tick := time.NewTicker(idleGrace / 20)
 	defer tick.Stop()
-	for p.open.Load() > 0 {
+	for d.open.Load() > 0 {
 		select {
 		case <-ctx.Done():
 			return

@@ -10,54 +10,55 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// A metered store tells how long its answers take to begin, and what goes wrong with them.
+// A metered store reports how long each object takes to open, and its failures.
 type metered struct {
-	store objectstore.Reader
-	tell  func(operation string, took time.Duration)
-	fault func(operation string)
+	store  objectstore.Reader
+	opened func(operation string, took time.Duration) // after each call, also a failed one
+	failed func(operation string)
 }
 
-const operationOpen = "open" // all that an origin does with a store
+const operationOpen = "open" // the only operation that an origin uses
 
-// Open is objectstore.Reader's.
+// Open implements objectstore.Reader.
 func (m metered) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	began := time.Now()
 	step := trace.From(ctx).Do("store " + operationOpen)
 	f, err := m.store.Open(ctx, key)
-	m.tell(operationOpen, time.Since(began))
-	step.Done(fault(err))
+	m.opened(operationOpen, time.Since(began))
+	step.Done(failure(err))
 	if err != nil {
-		m.judge(err)
+		m.count(err)
 		return nil, err
 	}
 	return meteredObject{f, m}, nil
 }
 
-// judge counts an error, if it is the store's.
-func (m metered) judge(err error) {
-	if fault(err) != nil {
-		m.fault(operationOpen)
+// count reports an error if it is a failure of the store.
+func (m metered) count(err error) {
+	if failure(err) != nil {
+		m.failed(operationOpen)
 	}
 }
 
-// fault is an error that is the store's: not one that tells that there is no such object, or that nobody waits any more.
-func fault(err error) error {
+// failure returns err if it is a failure of the store, otherwise nil. An absent object is not a
+// failure, nor is a call that its caller has cancelled.
+func failure(err error) error {
 	if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
-// A meteredObject is an object that is being read.
+// A meteredObject reports failures while an object is read.
 type meteredObject struct {
 	io.ReadCloser
-	of metered
+	store metered
 }
 
 func (o meteredObject) Read(p []byte) (int, error) {
 	n, err := o.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		o.of.judge(err)
+		o.store.count(err)
 	}
 	return n, err
 }

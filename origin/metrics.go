@@ -17,29 +17,29 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// metrics is every metric of an origin. Labels take only values of our own: routes, statuses that the api answers, and the one
-// current release. Series are made when they are first used.
+// metrics holds all metrics of an origin. Labels have only values of our own: routes, statuses that
+// package api returns, and the one current release. A series starts with its first value.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	bytes    *prometheus.CounterVec
 	took     *prometheus.HistogramVec
 	store    *prometheus.HistogramVec
-	faults   *prometheus.CounterVec
+	failures *prometheus.CounterVec // of the store
 }
 
 func newMetrics(version string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: counters("requests_total", "Requests answered, by route and status.", "route", "status"),
-		bytes:    counters("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
+		bytes:    counters("response_bytes_total", "Bytes of response bodies, by route.", "route"),
 		took:     histograms("request_duration_seconds", "Time to answer a request, by route.", "route"),
-		store:    histograms("store_request_duration_seconds", "Time that the object store took to begin its answer, by operation.", "operation"),
-		faults:   counters("store_request_errors_total", "Requests to the object store that failed, also after the answer had begun, by operation. That there is no such object is no failure.", "operation"),
+		store:    histograms("store_request_duration_seconds", "Time until the object store begins its response, by operation.", "operation"),
+		failures: counters("store_request_errors_total", "Failed requests to the object store, including responses that broke off, by operation. A request for an absent object does not count.", "operation"),
 	}
 	m.store.WithLabelValues(operationOpen)
-	m.faults.WithLabelValues(operationOpen)
-	m.registry.MustRegister(m.requests, m.bytes, m.took, m.store, m.faults, buildInfo(version),
+	m.failures.WithLabelValues(operationOpen)
+	m.registry.MustRegister(m.requests, m.bytes, m.took, m.store, m.failures, buildInfo(version),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -48,7 +48,8 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_origin_" + name, Help: help}, labels)
 }
 
-// histograms have classic buckets and native ones, which Prometheus asks for in a format of its own.
+// histograms have classic buckets, and native ones for a Prometheus that accepts the protobuf
+// format.
 func histograms(name, help string, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "iconedge_origin_" + name, Help: help,
@@ -57,21 +58,21 @@ func histograms(name, help string, labels ...string) *prometheus.HistogramVec {
 	}, labels)
 }
 
-// watches adds what the catalog counts itself.
-func (m *metrics) watches(cat *catalog.Catalog) { m.registry.MustRegister(releases{cat}) }
+// addCatalog adds the metrics of the catalog.
+func (m *metrics) addCatalog(cat *catalog.Catalog) { m.registry.MustRegister(releases{cat}) }
 
-// meter counts what is asked of a store.
+// meter returns store with metrics for its requests.
 func (m *metrics) meter(store objectstore.Reader) metered {
 	return metered{store,
 		func(operation string, took time.Duration) { m.store.WithLabelValues(operation).Observe(took.Seconds()) },
-		func(operation string) { m.faults.WithLabelValues(operation).Inc() }}
+		func(operation string) { m.failures.WithLabelValues(operation).Inc() }}
 }
 
-// watchesAdmin adds whether the admin token in use is that of its file.
-func (m *metrics) watchesAdmin(a *admin.Access) {
+// addAdmin adds the metric of the admin token.
+func (m *metrics) addAdmin(a *admin.Access) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "iconedge_origin_admin_token_last_reload_successful",
-		Help: "1 while the admin token in use is what its file says, or there is none; 0 while the file can't be used and the token before it stays.",
+		Help: "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be used and the previous token stays valid.",
 	}, func() float64 {
 		if a.TokenInUse() {
 			return 1
@@ -80,15 +81,15 @@ func (m *metrics) watchesAdmin(a *admin.Access) {
 	}))
 }
 
-// watchesTraces adds what became of spans.
-func (m *metrics) watchesTraces(t *trace.Tracer) {
+// addTracer adds the counts of spans by their result.
+func (m *metrics) addTracer(t *trace.Tracer) {
 	for result, count := range map[string]func(trace.Stats) int64{
 		"exported": func(s trace.Stats) int64 { return s.Exported },
 		"dropped":  func(s trace.Stats) int64 { return s.Dropped },
 	} {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "iconedge_origin_trace_spans_total", ConstLabels: prometheus.Labels{"result": result},
-			Help: "Spans of requests that were traced, by whether the collector took them, or they were dropped.",
+			Help: "Spans of traced requests, by result: exported to the collector, or dropped.",
 		}, func() float64 { return float64(count(t.Stats())) }))
 	}
 }
@@ -109,7 +110,8 @@ func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		route := api.Route(r)
-		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError} // that of a handler that panics
+		// The status stays 500 if next panics.
+		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError}
 		defer func() {
 			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
 			m.requests.WithLabelValues(route, strconv.Itoa(s.status)).Inc()
@@ -119,7 +121,7 @@ func (m *metrics) count(next http.Handler) http.Handler {
 	})
 }
 
-// A countedWriter knows what was answered.
+// A countedWriter records the status and the number of bytes of a response.
 type countedWriter struct {
 	http.ResponseWriter
 	status int
@@ -140,18 +142,19 @@ func (s *countedWriter) WriteHeader(status int) {
 // Unwrap lets http.MaxBytesReader and http.ResponseController reach the connection.
 func (s *countedWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// releases turns what the catalog has counted into metrics. Only the current release is a label's value: earlier ones go.
+// releases collects the metrics of a catalog. Only the current release is the value of a label;
+// series of earlier releases end.
 type releases struct{ catalog *catalog.Catalog }
 
 var (
-	descReady    = desc("ready", "1 when there is a release to answer from, else 0.")
-	descFollows  = desc("store_followed", "1 when the last look at the store went well, else 0.")
+	descReady    = desc("ready", "1 while the origin has a release, else 0.")
+	descFollows  = desc("store_followed", "1 if the last check of the store for a new release succeeded, else 0.")
 	descRelease  = desc("release_info", "Always 1, by id of the current release.", "release")
 	descCreated  = desc("release_created_timestamp_seconds", "When the current release was made.")
-	descPacks    = desc("release_packs", "Packs of the current release, hidden ones included.")
-	descSwitches = desc("release_switches_total", "Releases made current since the start.")
-	descRefused  = desc("release_refused_total", "Tries to switch to a release that was refused: an object of it is damaged, missing or out of reach.")
-	descErrors   = desc("store_errors_total", "Looks at the store that failed.")
+	descPacks    = desc("release_packs", "Packs of the current release, including hidden ones.")
+	descSwitches = desc("release_switches_total", "Releases that became current since the start, including the first.")
+	descRefused  = desc("release_refused_total", "Failed switches to a release, because one of its objects is damaged, missing or unreachable.")
+	descErrors   = desc("store_errors_total", "Failed checks of the store for a new release.")
 	descFetched  = desc("mirror_fetched_bytes_total", "Bytes copied from the store into the mirror.")
 )
 
@@ -159,14 +162,14 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("iconedge_origin_"+name, help, labels, nil)
 }
 
-// Describe is prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (r releases) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descFollows, descRelease, descCreated, descPacks, descSwitches, descRefused, descErrors, descFetched} {
 		ch <- d
 	}
 }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (r releases) Collect(ch chan<- prometheus.Metric) {
 	s := r.catalog.Stats()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {

@@ -16,12 +16,13 @@ import (
 	"github.com/iconedge/iconedge/origin/api"
 )
 
-// A storeOf opens objects that are what their key says.
+// A storeOf calls a function for each key.
 type storeOf map[string]func() (io.ReadCloser, error)
 
 func (s storeOf) Open(_ context.Context, key string) (io.ReadCloser, error) { return s[key]() }
 
-// What a store did wrong is counted, whether it opened the object or not; what it need not do is not.
+// A failure of the store is counted, before or after it has opened the object. Absent objects and
+// cancelled calls are not failures.
 func TestStoreIsMetered(t *testing.T) {
 	fails := func(err error) func() (io.ReadCloser, error) {
 		return func() (io.ReadCloser, error) { return nil, err }
@@ -30,15 +31,15 @@ func TestStoreIsMetered(t *testing.T) {
 		return func() (io.ReadCloser, error) { return io.NopCloser(r), nil }
 	}
 	store := storeOf{
-		"good":        reads(strings.NewReader("good")),
-		"absent":      fails(fmt.Errorf("opening: %w", objectstore.ErrNotExist)),
-		"unreachable": fails(objectstore.ErrUnreachable),
-		"cut":         reads(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("cut")))),
-		"unwanted":    fails(fmt.Errorf("opening: %w", context.Canceled)),
-		"given up":    reads(iotest.ErrReader(context.Canceled)),
-		"too slow":    fails(context.DeadlineExceeded),
+		"good":           reads(strings.NewReader("good")),
+		"absent":         fails(fmt.Errorf("opening: %w", objectstore.ErrNotExist)),
+		"unreachable":    fails(objectstore.ErrUnreachable),
+		"cut":            reads(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("cut")))),
+		"cancelled":      fails(fmt.Errorf("opening: %w", context.Canceled)),
+		"cancelled read": reads(iotest.ErrReader(context.Canceled)),
+		"too slow":       fails(context.DeadlineExceeded),
 	}
-	for key, fault := range map[string]float64{"good": 0, "absent": 0, "unreachable": 1, "cut": 1, "unwanted": 0, "given up": 0, "too slow": 1} {
+	for key, fault := range map[string]float64{"good": 0, "absent": 0, "unreachable": 1, "cut": 1, "cancelled": 0, "cancelled read": 0, "too slow": 1} {
 		m := newMetrics("test")
 		_, err := objectstore.ReadAll(t.Context(), m.meter(store), key, 100)
 		if _, open := store[key](); open != nil && !errors.Is(err, open) {
@@ -50,13 +51,13 @@ func TestStoreIsMetered(t *testing.T) {
 			fmt.Sprintf(`iconedge_origin_store_request_errors_total{operation="open"} %v`, fault),
 		} {
 			if !strings.Contains(text, want+"\n") {
-				t.Errorf("%s: there is no line %s", key, want)
+				t.Errorf("%s: the metrics lack the line %s", key, want)
 			}
 		}
 	}
 }
 
-// exported is the page of metrics.
+// exported returns the metrics in the text format.
 func exported(t *testing.T, m *metrics) string {
 	t.Helper()
 	families, err := m.registry.Gather()
@@ -70,7 +71,7 @@ func exported(t *testing.T, m *metrics) string {
 	return b.String()
 }
 
-// Requests are counted by route and status, and the bytes of the bodies that were sent.
+// Requests are counted by route and status, and the bytes of response bodies by route.
 func TestRequestsAreCounted(t *testing.T) {
 	p := prepare(t)
 	p.publish("M0 0h1z")
@@ -99,14 +100,14 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// length is that of the body that comes, as it is sent.
+// length sends a request and returns the length of the response body as sent, before decoding.
 func (p *process) length(method, path string) int {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), method, "http://"+p.public+path, nil)
 	if err != nil {
 		p.Fatal(err)
 	}
-	r.Header.Set("Accept-Encoding", "gzip") // else the client would decode it
+	r.Header.Set("Accept-Encoding", "gzip") // otherwise the client would decode the body
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		p.Fatal(err)

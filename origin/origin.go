@@ -1,10 +1,12 @@
-// Package origin is the service that answers from a release in the object store: the CDN path, search, icons, packs and licence
-// tokens (package api), over a mirror on local disk (package catalog). Edges talk to it; it limits nobody and caches nothing,
-// and keeps answering when the store is gone.
+// Package origin is the service behind the edges. It serves a release of the object store: the CDN
+// path, search, icons, packs and licence tokens (package api), from a mirror on local disk (package
+// catalog). It has no rate limits and no response cache, which edges have, and it keeps answering
+// while the store is out of reach.
 //
-// Its public listener has /healthz besides; the admin listener has /healthz, /readyz (200 once it can answer, 503 with the reason until
-// then and while it is stopping) and /metrics. It logs to Config.Log: addresses, releases, what goes wrong with the store, and
-// answers that failed; no tokens.
+// The public listener also has /healthz. The admin listener has /healthz, /metrics, and /readyz,
+// which is 200 once the origin has a release; before that and while the origin stops, it is 503
+// with the reason. The package logs addresses, releases, failures of the store and failed responses
+// to Config.Log, but never tokens.
 package origin
 
 import (
@@ -19,10 +21,11 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// Run answers until ctx ends, and returns when the requests under way then are done, or have had Config.Drain. It listens at
-// once: until there is a release it answers 503. A damaged object of the only release that there is, is an error.
+// Run serves requests until ctx ends. It returns once the in-flight requests are done, at the
+// latest after Config.Drain. It listens at once, and answers 503 until the store has a release. If
+// the current release is damaged and the mirror has no other one, Run returns an error.
 func Run(ctx context.Context, cfg Config) error {
-	cfg = cfg.filled()
+	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
@@ -41,7 +44,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer cat.Close()
-	m.watches(cat)
+	m.addCatalog(cat)
 	handler := api.New(api.Options{
 		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, CacheControl: cfg.CacheControl, Log: cfg.Log,
 	})
@@ -53,14 +56,15 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	m.watchesAdmin(access)
+	m.addAdmin(access)
 	tracer, err := trace.New(cfg.Trace, "iconedge-origin", cfg.Version, cfg.Log)
 	if err != nil {
 		return err
 	}
 	defer tracer.Close()
-	m.watchesTraces(tracer)
-	return serve(ctx, cfg, tiers, access, m.count(traced(tracer, tiers.admit(handler))), newAdmin(cat, access, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
+	m.addTracer(tracer)
+	public := m.count(traced(tracer, tiers.admit(handler)))
+	return serve(ctx, cfg, tiers, access, public, newAdmin(cat, access, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
 }
 
 // load starts the catalog and watches the store until ctx ends.
@@ -75,7 +79,7 @@ func load(ctx context.Context, cfg Config, cat *catalog.Catalog) error {
 	return nil
 }
 
-// listeners opens the two listeners, of which the second may be nil.
+// listeners opens the two listeners. private is nil if the operator wants no admin listener.
 func listeners(cfg Config) (public, private net.Listener, err error) {
 	if public = cfg.Listener; public == nil {
 		if public, err = net.Listen("tcp", cfg.Listen); err != nil {

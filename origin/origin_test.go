@@ -24,7 +24,7 @@ import (
 
 var t0 = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// A process is an origin that runs.
+// A process is a running origin with its store.
 type process struct {
 	*testing.T
 	*catalogtest.Publisher
@@ -87,7 +87,7 @@ func (p *process) publish(path string) *release.Manifest {
 	return m
 }
 
-// get asks once; the body is "" and the status 0 where nobody answers.
+// get sends one request. It returns the status 0 and no body if there is no response.
 func (p *process) get(address, path string) (int, string) {
 	resp, err := http.Get("http://" + address + path)
 	if err != nil {
@@ -101,31 +101,31 @@ func (p *process) get(address, path string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// until asks again and again, as those who wait for readiness do, until the answer has that status and those words.
-func (p *process) until(address, path string, status int, words string) {
+// until repeats a request until the response has a status and contains a text.
+func (p *process) until(address, path string, status int, text string) {
 	p.Helper()
 	var got int
 	var body string
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		if got, body = p.get(address, path); got == status && strings.Contains(body, words) {
+		if got, body = p.get(address, path); got == status && strings.Contains(body, text) {
 			return
 		}
 		select {
 		case err := <-p.ended:
-			p.Fatalf("it ended: %v", err)
+			p.Fatalf("Run returned %v", err)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	p.Fatalf("GET %s = %d %s, want %d and %q", path, got, body, status, words)
+	p.Fatalf("GET %s = %d %s, want %d and %q", path, got, body, status, text)
 }
 
-// says waits until all words are in the log.
-func (p *process) says(words ...string) {
+// logs waits until the log contains all texts.
+func (p *process) logs(texts ...string) {
 	p.Helper()
-	without := func(word string) bool { return !strings.Contains(p.log.String(), word) }
-	for late := time.Now().Add(2 * time.Minute); slices.ContainsFunc(words, without); <-time.After(5 * time.Millisecond) {
+	missing := func(text string) bool { return !strings.Contains(p.log.String(), text) }
+	for late := time.Now().Add(2 * time.Minute); slices.ContainsFunc(texts, missing); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(late) {
-			p.Fatalf("the log has not all of %q:\n%s", words, p.log.String())
+			p.Fatalf("the log does not contain all of %q:\n%s", texts, p.log.String())
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestEmptyThenPublished(t *testing.T) {
 	p.until(p.admin, "/metrics", 200, `iconedge_origin_build_info{go="go`)
 }
 
-// Requests run on while the library is published again and again: none fails.
+// No request fails while new releases are published.
 func TestSwitchWhileServing(t *testing.T) {
 	p := prepare(t)
 	p.publish("M0 0h1z")
@@ -175,17 +175,17 @@ func TestSwitchWhileServing(t *testing.T) {
 }
 
 func TestDamagedAtStart(t *testing.T) {
-	for _, what := range []string{"archive", "index"} {
+	for _, damaged := range []string{"archive", "index"} {
 		p := prepare(t)
 		m := p.publish("M0 0h1z")
 		key := release.IndexKey(m.Index.Hash)
-		if what == "archive" {
+		if damaged == "archive" {
 			key = release.ArchiveKey(m.Packs[0].Archive.Hash)
 		}
 		cut(t, filepath.Join(p.folder, key))
 		p.run()
 		if err := <-p.ended; err == nil || !strings.Contains(err.Error(), key) {
-			t.Errorf("with a damaged %s Run gives %v, want an error that names %s", what, err, key)
+			t.Errorf("with a damaged %s, Run returns %v, want an error that names %s", damaged, err, key)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestDamagedAtSwitch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The manifest is there, the archive it names is not what it should be.
+	// The manifest is intact, but the archive is damaged.
 	put := func(key string, data []byte) {
 		t.Helper()
 		if err := p.Store.Put(t.Context(), key, bytes.NewReader(data), int64(len(data))); err != nil {
@@ -227,12 +227,12 @@ func TestDamagedAtSwitch(t *testing.T) {
 	if status, body := p.get(p.public, "/one/home.svg"); status != 200 || !strings.Contains(body, "M0 0h1z") {
 		t.Errorf("after a refused switch: %d %s", status, body)
 	}
-	p.says(key, "release="+old.ID) // the archive, and the release that is served on
+	p.logs(key, "release="+old.ID) // the damaged archive, and the release that stays current
 	if status, body := p.get(p.admin, "/metrics"); status != 200 || strings.Contains(body, "iconedge_origin_release_refused_total 0\n") {
-		t.Errorf("the refusal is not counted")
+		t.Errorf("iconedge_origin_release_refused_total is 0 after a refused release")
 	}
 	if status, _ := p.get(p.admin, "/readyz"); status != 200 {
-		t.Errorf("/readyz = %d: it can answer", status)
+		t.Errorf("/readyz = %d, want 200, because the earlier release is still current", status)
 	}
 }
 
@@ -252,23 +252,23 @@ func TestStoreGone(t *testing.T) {
 	p.until(p.public, "/one/home.svg", 200, "M0 0h1z")
 }
 
-// A store that answers Open when it is let go: requests that wait for it are under way.
+// A slowStore delays the look-up of tokens, so that requests that need one stay in flight.
 type slowStore struct {
 	objectstore.Reader
-	asked chan struct{} // one for each token that is looked up
-	let   chan struct{} // closed: answer
+	opened  chan struct{} // receives a value for each look-up
+	proceed chan struct{} // closed: look-ups continue
 }
 
 func (s *slowStore) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	if strings.HasPrefix(key, "licenses/") {
-		s.asked <- struct{}{}
-		<-s.let
+		s.opened <- struct{}{}
+		<-s.proceed
 	}
 	return s.Reader.Open(ctx, key)
 }
 
-// tokenOf issues a token that is in no other store than this one.
-func (p *process) tokenOf() string {
+// newToken issues a token in the store of the origin.
+func (p *process) newToken() string {
 	p.Helper()
 	tok, err := token.Issue(p.Context(), p.Store, "lifetime", nil, t0)
 	if err != nil {
@@ -277,11 +277,11 @@ func (p *process) tokenOf() string {
 	return tok
 }
 
-// A request under way when the origin is stopped is answered, and no new one is taken.
+// A stopping origin answers in-flight requests, and accepts no new ones once it has ended.
 func TestDrain(t *testing.T) {
 	p := prepare(t)
 	p.publish("M0 0h1z")
-	body := `{"token":"` + p.tokenOf() + `"}`
+	body := `{"token":"` + p.newToken() + `"}`
 	slow := &slowStore{p.Store, make(chan struct{}, 1), make(chan struct{})}
 	p.run(func(c *Config) { c.Bucket = slow })
 	p.until(p.admin, "/readyz", 200, "ok")
@@ -295,32 +295,32 @@ func TestDrain(t *testing.T) {
 		resp.Body.Close()
 		status <- resp.StatusCode
 	}()
-	<-slow.asked
+	<-slow.opened
 	p.stop()
 	p.until(p.admin, "/readyz", 503, "stopping")
-	close(slow.let)
+	close(slow.proceed)
 	if got := <-status; got != 200 {
-		t.Errorf("the request under way got %d", got)
+		t.Errorf("the in-flight request got %d, want 200", got)
 	}
 	if err := <-p.ended; err != nil {
 		t.Errorf("Run: %v", err)
 	}
 	if got, _ := p.get(p.public, "/healthz"); got != 0 {
-		t.Errorf("after the end somebody answers %d", got)
+		t.Errorf("status %d after the end, want no response", got)
 	}
 }
 
-// A client that never ends does not hold the origin for longer than the drain.
+// A request that does not end delays the end of the origin by at most Config.Drain.
 func TestDrainEnds(t *testing.T) {
 	p := prepare(t)
 	p.publish("M0 0h1z")
-	body := `{"token":"` + p.tokenOf() + `"}`
+	body := `{"token":"` + p.newToken() + `"}`
 	slow := &slowStore{p.Store, make(chan struct{}, 1), make(chan struct{})}
-	defer close(slow.let)
+	defer close(slow.proceed)
 	p.run(func(c *Config) { c.Bucket, c.Drain = slow, 20*time.Millisecond })
 	p.until(p.admin, "/readyz", 200, "ok")
 	go http.Post("http://"+p.public+"/api/v1/auth/verify", "application/json", strings.NewReader(body))
-	<-slow.asked
+	<-slow.opened
 	p.stop()
 	if err := <-p.ended; err != nil {
 		t.Errorf("Run: %v", err)
@@ -332,7 +332,7 @@ func TestListenFails(t *testing.T) {
 	defer ln.Close()
 	err := Run(t.Context(), Config{Listen: ln.Addr().String(), AdminListen: "none", Store: "dir:" + t.TempDir(), Mirror: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), ln.Addr().String()) {
-		t.Errorf("Run on an address in use: %v", err)
+		t.Errorf("Run on an address in use returns %v, want an error that names the address", err)
 	}
 }
 
@@ -346,15 +346,15 @@ func TestConfig(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		change func(*Config)
-		want   string // in the error; "": it is right
+		want   string // part of the error; "": no error
 	}{
 		{"defaults with a store and a mirror", func(*Config) {}, ""},
 		{"no store", func(c *Config) { c.Store = "" }, "--store"},
-		{"a store of no kind", func(c *Config) { c.Store = "ftp://x" }, "--store"},
+		{"a store of an unknown kind", func(c *Config) { c.Store = "ftp://x" }, "--store"},
 		{"no mirror", func(c *Config) { c.Mirror = "" }, "--mirror"},
 		{"no port", func(c *Config) { c.Listen = "127.0.0.1" }, "--listen"},
 		{"no admin listener", func(c *Config) { c.AdminListen = "none" }, ""},
-		{"no such port", func(c *Config) { c.AdminListen = "127.0.0.1:http8" }, "--admin-listen"},
+		{"an unknown port", func(c *Config) { c.AdminListen = "127.0.0.1:http8" }, "--admin-listen"},
 		{"a slash at the end", func(c *Config) { c.CDNURL = "https://cdn.example.org/icons/" }, ""},
 		{"a CDN without a scheme", func(c *Config) { c.CDNURL = "cdn.example.org" }, "--cdn-url"},
 		{"two lines", func(c *Config) { c.CacheControl = "public\r\nX: y" }, "--cache-control"},

@@ -15,42 +15,43 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// Bounds of a connection. Idle ones are kept longer than an edge keeps them, so that it is the edge that closes: a request sent
-// into a closing connection is lost.
+// Limits of a connection. idleTime is longer than the idle time of an edge, so that the edge closes
+// idle connections. If the origin closed one, a request that arrives just then would be lost.
 const (
 	headTime  = 10 * time.Second
 	readTime  = 30 * time.Second
 	writeTime = 60 * time.Second
 	idleTime  = 3 * time.Minute
-	maxHead   = 32 << 10 // bytes; net/http adds 4096 to it
+	maxHead   = 32 << 10 // bytes of a header section; net/http adds 4096
 )
 
-// serve answers on both listeners while work goes on, and returns work's error or, when ctx has ended, nil after the drain.
+// serve answers on both listeners while work runs. It drains the connections and returns as soon as
+// ctx ends, with nil, or work or a listener fails, with that error.
 func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, public http.Handler, private *adminHandler, work func(context.Context) error) error {
 	publicLn, privateLn, err := listeners(cfg)
 	if err != nil {
 		return err
 	}
 	if tiers.exposed(publicLn.Addr()) {
-		cfg.Log.Warn("whoever reaches the origin can ask it, and nothing limits him: keep it private, or set --tier-secret-file or --tls-client-ca", "address", publicLn.Addr().String())
+		cfg.Log.Warn("origin reachable from other machines without authentication or limits; keep it private, or set --tier-secret-file or --tls-client-ca", "address", publicLn.Addr().String())
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	told := files.Spread(ctx, cfg.Reload, 2)
-	go tiers.Run(ctx, told[0], cfg.Log)
-	go access.Run(ctx, told[1], cfg.Log)
-	parts := &parting{Handler: public, stopping: &private.stopping}
+	reload := files.Spread(ctx, cfg.Reload, 2)
+	go tiers.Run(ctx, reload[0], cfg.Log)
+	go access.Run(ctx, reload[1], cfg.Log)
+	drainer := &drainer{Handler: public, stopping: &private.stopping}
 	ended := make(chan error, 3)
-	start := func(ln net.Listener, h http.Handler, what string, state func(net.Conn, http.ConnState)) *http.Server {
+	start := func(ln net.Listener, h http.Handler, name string, state func(net.Conn, http.ConnState)) *http.Server {
 		s := &http.Server{
 			Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 			ConnState: state, MaxHeaderBytes: maxHead, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
 		}
-		cfg.Log.Info("listening", "address", ln.Addr().String(), "for", what)
+		cfg.Log.Info("listening", "address", ln.Addr().String(), "for", name)
 		go func() { ended <- s.Serve(ln) }()
 		return s
 	}
-	servers := []*http.Server{start(tiers.secure(publicLn), parts, "public", parts.state)}
+	servers := []*http.Server{start(tiers.secure(publicLn), drainer, "public", drainer.state)}
 	if privateLn != nil {
 		servers = append(servers, start(privateLn, private, "admin", nil))
 	}
@@ -68,10 +69,10 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 	cfg.Log.Info("stopping", "drain", cfg.Drain)
 	drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain)
 	defer cancel()
-	parts.part(drainCtx, publicLn)
-	for _, s := range servers { // the admin listener last: it tells that the other is stopping
+	drainer.drain(drainCtx, publicLn)
+	for _, s := range servers { // the admin listener last, because /readyz reports the drain
 		if s.Shutdown(drainCtx) != nil {
-			s.Close() // their time is over
+			s.Close() // Config.Drain is over, and requests are still in flight
 		}
 	}
 	stop()
@@ -82,7 +83,7 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 	return err
 }
 
-// adminHandler answers on the admin listener.
+// adminHandler answers the requests to the admin listener.
 type adminHandler struct {
 	http.Handler
 	catalog  *catalog.Catalog
@@ -92,31 +93,31 @@ type adminHandler struct {
 func newAdmin(cat *catalog.Catalog, access *admin.Access, m *metrics) *adminHandler {
 	mux := http.NewServeMux()
 	h := &adminHandler{Handler: access.Guard(problem.Mux(mux)), catalog: cat}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", h.ready)
 	mux.Handle("GET /metrics", access.Metrics(m.handler()))
 	return h
 }
 
-// ready answers whether the public listener can.
+// ready answers /readyz.
 func (h *adminHandler) ready(w http.ResponseWriter, _ *http.Request) {
 	s := h.catalog.Stats()
 	switch {
 	case h.stopping.Load():
-		say(w, http.StatusServiceUnavailable, "stopping")
+		writeText(w, http.StatusServiceUnavailable, "stopping")
 	case s.Release != "":
-		say(w, http.StatusOK, "ok")
+		writeText(w, http.StatusOK, "ok")
 	case s.Err != "":
-		say(w, http.StatusServiceUnavailable, "not ready: "+s.Err)
+		writeText(w, http.StatusServiceUnavailable, "not ready: "+s.Err)
 	default:
-		say(w, http.StatusServiceUnavailable, "not ready: the release is being opened")
+		writeText(w, http.StatusServiceUnavailable, "not ready: opening the release")
 	}
 }
 
-func say(w http.ResponseWriter, status int, words string) {
+func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	w.Write([]byte(words + "\n"))
+	w.Write([]byte(text + "\n"))
 }

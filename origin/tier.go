@@ -14,23 +14,23 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// Tiers is what an operator can set about the edges before an origin: by what they prove that they are its own. All are files, and read
-// again when they change. Where both proofs are wanted an edge gives both.
+// Tiers holds the settings for the authentication of edges, by a shared secret, by client
+// certificates, or by both. All are names of files, which the origin reads again when they change.
 type Tiers struct {
-	TierSecretFile string // of the secret between tiers
-	TLSCert        string // PEM, of the certificate that is shown; empty: no TLS
-	TLSKey         string // and its key
-	TLSClientCA    string // PEM, of the authorities by which edges are believed; empty: they need no certificate
+	TierSecretFile string // the secret that edges and origin share; empty: edges need none
+	TLSCert        string // the certificate of the origin, in PEM; empty: no TLS
+	TLSKey         string // its private key, in PEM
+	TLSClientCA    string // authorities that sign certificates of edges; empty: edges need none
 }
 
 func (c *Tiers) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret that edges must send; a second line is another that is taken as well; read again when it changes (default none)")
-	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of a certificate (PEM) with which to speak TLS; read again when it changes (default none: plain HTTP)")
-	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of its key (PEM)")
-	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of the authorities (PEM) one of which must have signed the certificate of an edge, also for /healthz; read again when it changes (default none)")
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret that edges must send; a second line is another valid secret; read again when it changes (default none)")
+	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of the certificate (PEM) for TLS; read again when it changes (default none: plain HTTP)")
+	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of the private key (PEM) for --tls-cert")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of certificate authorities (PEM); an edge must present a certificate that one of them signed, also for /healthz; read again when it changes (default none)")
 }
 
-// validate reports what is wrong, files that can't be used among it.
+// validate returns an error that lists all invalid settings, including unusable files.
 func (c *Tiers) validate(now time.Time) error {
 	_, err := c.open(now)
 	errs := []error{err}
@@ -38,20 +38,21 @@ func (c *Tiers) validate(now time.Time) error {
 		errs = append(errs, errors.New("--tls-cert and --tls-key come as a pair"))
 	}
 	if c.TLSClientCA != "" && c.TLSCert == "" {
-		errs = append(errs, errors.New("--tls-client-ca wants --tls-cert and --tls-key"))
+		errs = append(errs, errors.New("--tls-client-ca requires --tls-cert and --tls-key"))
 	}
 	return errors.Join(errs...)
 }
 
-// tiers are what edges and this origin prove themselves by. What the operator does not want is nil.
+// tiers authenticates edges and this origin to each other. Fields that the operator has not
+// configured are nil.
 type tiers struct {
 	files.Set
 	secrets *tier.Secrets
-	shown   *certs.Store
-	edges   *certs.Authorities
+	cert    *certs.Store       // of the origin
+	edgeCAs *certs.Authorities // of the certificates of edges
 }
 
-// open reads the files that are named. The error names every one that can't be used.
+// open reads the configured files. The error names every file that can't be used.
 func (c *Tiers) open(now time.Time) (*tiers, error) {
 	t := &tiers{}
 	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Kept, err error) {
@@ -60,30 +61,32 @@ func (c *Tiers) open(now time.Time) (*tiers, error) {
 	})
 	if c.TLSKey != "" {
 		t.Add("--tls-cert", c.TLSCert, func(path string) (k *files.Kept, err error) {
-			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.TLSKey}}, x509.ExtKeyUsageServerAuth, now)
-			return t.shown.Kept, err
+			t.cert, err = certs.Open([]certs.Pair{{Cert: path, Key: c.TLSKey}}, x509.ExtKeyUsageServerAuth, now)
+			return t.cert.Kept, err
 		})
 	}
 	t.Add("--tls-client-ca", c.TLSClientCA, func(path string) (k *files.Kept, err error) {
-		t.edges, err = certs.OpenAuthorities(path, now)
-		return t.edges.Kept, err
+		t.edgeCAs, err = certs.OpenAuthorities(path, now)
+		return t.edgeCAs.Kept, err
 	})
 	return t, t.Err()
 }
 
-// secure speaks TLS on a listener, where that is wanted. Only edges talk to an origin: 1.3 it is.
+// secure adds TLS to a listener if the operator has configured a certificate. It requires TLS 1.3,
+// because all clients of an origin are edges, which have it.
 func (t *tiers) secure(ln net.Listener) net.Listener {
-	if t.shown == nil {
+	if t.cert == nil {
 		return ln
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: t.shown.Certificate, NextProtos: []string{"http/1.1"}}
-	if t.edges != nil {
-		t.edges.Ask(config, tls.RequireAndVerifyClientCert)
+	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: t.cert.Certificate, NextProtos: []string{"http/1.1"}}
+	if t.edgeCAs != nil {
+		t.edgeCAs.Ask(config, tls.RequireAndVerifyClientCert)
 	}
 	return tls.NewListener(ln, config)
 }
 
-// admit lets those through who prove to be edges of this service, where they must, and whoever asks whether the process lives.
+// admit wraps next. If the operator has configured a secret, it refuses requests without it, except
+// health checks.
 func (t *tiers) admit(next http.Handler) http.Handler {
 	if t.secrets == nil {
 		return next
@@ -97,8 +100,8 @@ func (t *tiers) admit(next http.Handler) http.Handler {
 	})
 }
 
-// exposed reports whether others than this machine can ask, and nothing keeps them from it.
+// exposed reports whether clients on other machines can use the origin without authentication.
 func (t *tiers) exposed(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
-	return ok && !tcp.IP.IsLoopback() && t.secrets == nil && t.edges == nil
+	return ok && !tcp.IP.IsLoopback() && t.secrets == nil && t.edgeCAs == nil
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// traced wraps the public handler. Who reaches an origin is an edge, and is trusted to say which requests are followed.
+// traced wraps the public handler. The clients of an origin are edges, so it trusts the decision of
+// the client whether to trace a request.
 func traced(t *trace.Tracer, next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -21,13 +22,15 @@ func traced(t *trace.Tracer, next http.Handler) http.Handler {
 			return
 		}
 		span := t.Serve(parent, time.Now())
-		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError} // that of a handler that panics
+		// The status stays 500 if next panics.
+		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError}
 		defer func() { span.End(time.Now(), exchange(r, s.status)) }()
 		next.ServeHTTP(s, r.WithContext(trace.With(r.Context(), span)))
 	})
 }
 
-// exchange is what is told of a request: no query, and nothing of its fields.
+// exchange describes a request for its span, without the query and the header fields, which may
+// have secrets.
 func exchange(r *http.Request, status int) trace.Exchange {
 	scheme := "http"
 	if r.TLS != nil {

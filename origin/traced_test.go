@@ -8,17 +8,17 @@ import (
 	"github.com/iconedge/iconedge/trace/tracetest"
 )
 
-// TestTraced: an origin follows what the edge before it follows, and the store's part in it; what that does not follow it does not either, and
-// where nobody has decided it draws.
+// An origin traces a request, with its calls to the store, exactly if the edge has decided to. If
+// the edge has not decided, the origin samples.
 func TestTraced(t *testing.T) {
-	t.Parallel() // it waits for the spans to be sent
+	t.Parallel() // waits until the spans are sent
 	c := tracetest.New(t)
 	p := prepare(t)
 	p.publish("M1 1h1z")
 	p.run(func(cfg *Config) { cfg.Trace.Endpoint, cfg.Trace.Sample = c.URL, 0 })
 	p.until(p.admin, "/readyz", 200, "ok")
-	token := p.tokenOf()
-	ask := func(flags string) {
+	token := p.newToken()
+	verify := func(flags string) {
 		r, err := http.NewRequest(http.MethodPost, "http://"+p.public+"/api/v1/auth/verify", strings.NewReader(`{"token":"`+token+`"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -33,20 +33,20 @@ func TestTraced(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	ask("00")
-	ask("")
-	token = p.tokenOf() // the one before is known without the store
-	ask("01")
+	verify("00")
+	verify("")
+	token = p.newToken() // the origin still remembers the first one, and would not use the store
+	verify("01")
 	s := c.Find(t, "iconedge-origin", "server", "/api/v1/auth/verify")
 	if s.Name != "POST /api/v1/auth/verify" || s.Parent != "00f067aa0ba902b7" || s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Attributes["http.response.status_code"] != "200" || s.Attributes["network.protocol.version"] != "1.1" {
-		t.Errorf("%+v", s)
+		t.Errorf("span of the request: %+v", s)
 	}
 	if store := c.Find(t, "iconedge-origin", "internal", ""); store.Name != "store open" || store.Parent != s.ID || store.Failed {
-		t.Errorf("%+v", store)
+		t.Errorf("span of the store: %+v", store)
 	}
 	p.stop()
 	<-p.ended
 	if strings.Contains(strings.ToLower(p.log.String()), "trac") {
-		t.Errorf("the log: %s", p.log.String())
+		t.Errorf("the log mentions tracing: %s", p.log.String())
 	}
 }

@@ -169,8 +169,8 @@ func TestStopped(t *testing.T) {
 func TestPublishStopped(t *testing.T) {
 	library := bigLibrary(t, 4, 12_000)
 	for _, tt := range []struct{ step, before string }{
-		{"cleaning drawings", `looking for what has changed: .* in `},
-		{"building the search index", `cleaning drawings: .* in `},
+		{"cleaning icons", `comparing with the current release: .* in `},
+		{"building the search index", `cleaning icons: .* in `},
 	} {
 		t.Run(tt.step, func(t *testing.T) {
 			home := t.TempDir()

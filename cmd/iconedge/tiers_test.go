@@ -172,7 +172,7 @@ func TestExposedOrigin(t *testing.T) {
 	} {
 		s := harness.Start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen", "127.0.0.1:0"}, row.flags...)...)
 		s.Address("admin") // logged after the warning
-		if got := strings.Contains(s.Log.String(), "whoever reaches the origin can ask it"); got != row.warns {
+		if got := strings.Contains(s.Log.String(), "origin reachable from other machines without authentication"); got != row.warns {
 			t.Errorf("%s %v: warning logged: %v", row.listen, row.flags, got)
 		}
 		s.Stop()

@@ -1,8 +1,10 @@
-// Package accesslog writes one line of JSON for each answer to a file, and keeps out of the way of whoever answers: lines are put into a
-// queue of bounded size, and one goroutine writes them. What does not fit, because the disk is slow or full, is dropped and counted.
-// Whatever bytes a client sends, a line is one line, of JSON, without control characters and without tokens (escape.go, redact.go).
+// Package accesslog writes one line of JSON for each response to a file, without delaying the
+// response: Write copies the line into a queue of bounded size, and one goroutine writes the queue
+// to the file. A line that does not fit into the queue, because the disk is slow or full, is
+// dropped and counted. Whatever bytes a client sends, its line is a single line of JSON without
+// control characters and without tokens (escape.go, redact.go).
 //
-// It decides how a line looks, and which are kept where only a part of them is; what happened, and to whom, it is told. It imports the
+// The package formats lines and samples them; the caller fills in the fields. It imports the
 // standard library alone.
 package accesslog
 
@@ -17,47 +19,47 @@ import (
 	"time"
 )
 
-// Stdout is the name of a File that stands for the standard output.
+// Stdout as Config.File selects the standard output.
 const Stdout = "-"
 
-// Config says where lines go, and how many of them.
+// Config configures a Log.
 type Config struct {
-	File   string           // it is appended to, and made where it is not there; Stdout: the standard output
-	Sample float64          // the part of answers that are written, 0 to 1; answers of 500 and above always are
-	Reopen <-chan os.Signal // has File opened anew, when it has been renamed; nil: nothing does
-	Log    *slog.Logger     // that the file can't be written, and that it can again
+	File   string           // appended to, and created if missing; Stdout selects standard output
+	Sample float64          // share of responses logged, 0 to 1; a 5xx is always logged
+	Reopen <-chan os.Signal // reopens File after log rotation renamed it; nil: never
+	Log    *slog.Logger     // gets a message when writing fails, and when it works again
 }
 
 const (
-	gather     = 100 * time.Millisecond // from a line to its writing: many are written together
-	again      = time.Second            // from a failure to the next try
-	lastWrite  = 2 * time.Second        // that Close waits for a file that blocks
-	maxWaiting = 4 << 20                // bytes of lines that wait
-	much       = 64 << 10               // bytes that are written without waiting for more
-	fileMode   = 0o640                  // addresses of clients are nobody else's business
+	gatherDelay  = 100 * time.Millisecond // lines are gathered for so long and written together
+	retryDelay   = time.Second            // from a failure to the next try
+	closeTimeout = 2 * time.Second        // Close waits no longer for a file that blocks
+	maxQueue     = 4 << 20                // bytes of queued lines
+	flushSize    = 64 << 10               // queued bytes that are written at once
+	fileMode     = 0o640                  // lines hold the addresses of clients
 )
 
-// A Log takes lines. A nil one wants none.
+// A Log writes lines to a file. A nil Log wants no lines.
 type Log struct {
-	config Config
-	some   chan struct{}
-	plenty chan struct{}
-	ending chan struct{}
-	ended  chan struct{}
+	config  Config
+	queued  chan struct{} // the queue is no longer empty
+	large   chan struct{} // the queue has reached flushSize
+	closing chan struct{} // Close was called
+	closed  chan struct{}
 
-	mu      sync.Mutex // held for as long as it takes to copy a line
-	waiting []byte     // whole lines
+	mu    sync.Mutex // held only while a line is copied or the buffers are swapped
+	queue []byte     // whole lines
 
 	written, dropped atomic.Int64
 
-	out     io.WriteCloser // the goroutine's alone, as all that follows
-	rest    []byte         // taken, and not written yet
-	spare   []byte         // the buffer that comes next
-	torn    bool           // the last byte that was written is in the middle of a line
-	failing bool
+	out       io.WriteCloser // this field and the following belong to the goroutine of run
+	unwritten []byte         // taken from the queue and not written yet
+	spare     []byte         // the buffer that becomes the queue next
+	midLine   bool           // the last byte written is in the middle of a line
+	failing   bool
 }
 
-// Open opens the file, and writes to it until Close.
+// Open opens the file and starts the goroutine that writes to it until Close.
 func Open(cfg Config) (*Log, error) {
 	out, err := open(cfg.File)
 	if err != nil {
@@ -73,56 +75,56 @@ func open(file string) (io.WriteCloser, error) {
 	return os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, fileMode)
 }
 
-// stdout is not ours to close.
+// stdout is the standard output. Its Close does nothing, because the process goes on using it.
 type stdout struct{ io.Writer }
 
 func (stdout) Close() error { return nil }
 
 func start(cfg Config, out io.WriteCloser) *Log {
-	l := &Log{config: cfg, out: out, some: make(chan struct{}, 1), plenty: make(chan struct{}, 1),
-		ending: make(chan struct{}), ended: make(chan struct{})}
+	l := &Log{config: cfg, out: out, queued: make(chan struct{}, 1), large: make(chan struct{}, 1),
+		closing: make(chan struct{}), closed: make(chan struct{})}
 	go l.run()
 	return l
 }
 
-// Wants reports whether an answer with that status is to have a line.
+// Wants reports whether a response with this status gets a line.
 func (l *Log) Wants(status int) bool {
 	return l != nil && (l.config.Sample >= 1 || status >= 500 || rand.Float64() < l.config.Sample)
 }
 
-// Write has a line written soon, or drops it where too many wait. It keeps nothing of line.
+// Write queues a line, or drops it when the queue is full. It keeps no reference to line.
 func (l *Log) Write(line *Line) {
-	var room [1 << 10]byte
-	b := append(line.append(room[:0]), '\n')
+	var buf [1 << 10]byte
+	b := append(line.append(buf[:0]), '\n')
 	l.mu.Lock()
-	before := len(l.waiting)
-	fits := before+len(b) <= maxWaiting
+	before := len(l.queue)
+	fits := before+len(b) <= maxQueue
 	if fits {
-		l.waiting = append(l.waiting, b...)
+		l.queue = append(l.queue, b...)
 	}
 	l.mu.Unlock()
 	switch {
 	case !fits:
 		l.dropped.Add(1)
 	case before == 0:
-		tell(l.some)
-	case before < much && before+len(b) >= much:
-		tell(l.plenty)
+		notify(l.queued)
+	case before < flushSize && before+len(b) >= flushSize:
+		notify(l.large)
 	}
 }
 
-// tell wakes whoever waits for c; one who is not waiting finds it later.
-func tell(c chan<- struct{}) {
+// notify signals c without blocking. A signal sent while the receiver is busy stays in the channel.
+func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// Stats are plain counts, for metrics.
+// Stats holds counts for metrics.
 type Stats struct{ Written, Dropped int64 }
 
-// Stats counts lines. Those of a nil Log are none.
+// Stats returns the counts of lines written and dropped.
 func (l *Log) Stats() Stats {
 	if l == nil {
 		return Stats{}

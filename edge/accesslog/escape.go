@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// literal holds the bytes that stand in a string of JSON as they are.
+// literal marks the bytes that need no escape in a JSON string.
 var literal = func() (t [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -15,9 +15,10 @@ var literal = func() (t [256]bool) {
 	return t
 }()
 
-// appendText writes bytes as a string of JSON (RFC 8259, section 7), the first most of them; "…" says that there were more. Whatever does not
-// print is escaped, more than JSON asks for: a line that is shown must neither end before its end, as U+2028 has it for some readers, nor move
-// the cursor of a terminal, nor turn the order of letters around. Bytes that are not UTF-8 become U+FFFD.
+// appendText appends at most the first most bytes of s as a JSON string (RFC 8259, section 7), and
+// "…" if it cut some off. It escapes every character that does not print, which is more than JSON
+// requires: a displayed line must not break early (some readers end a line at U+2028), move the
+// cursor of a terminal or reverse the order of letters. Bytes that are not UTF-8 become U+FFFD.
 func appendText(dst, s []byte, most int) []byte {
 	more := len(s) > most
 	if more {
@@ -42,8 +43,9 @@ func appendText(dst, s []byte, most int) []byte {
 	return append(dst, '"')
 }
 
-// printed is the first most bytes of s for those who escape it themselves, with U+FFFD in place of what does not print; "…" says that there were more.
-func printed(s []byte, most int) string {
+// printable returns at most the first most bytes of s, and "…" if it cut some off, with U+FFFD in
+// place of each character that does not print. Its callers do their own escaping.
+func printable(s []byte, most int) string {
 	end := ""
 	if len(s) > most {
 		s, end = s[:boundary(s, most)], "…"
@@ -56,7 +58,7 @@ func printed(s []byte, most int) string {
 	}, string(s)) + end
 }
 
-// boundary is where s can be cut so that no more than most bytes are before it, and no character is halved.
+// boundary returns the index of at most most at which s can be cut without splitting a character.
 func boundary(s []byte, most int) int {
 	for i := most; i > most-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {
@@ -66,7 +68,7 @@ func boundary(s []byte, most int) int {
 	return most
 }
 
-// appendRune writes a character that is not literal.
+// appendRune appends a character that literal does not mark.
 func appendRune(dst []byte, r rune) []byte {
 	switch {
 	case r == '"', r == '\\':

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// A Line is what is told of one answer. What is empty is left out.
+// A Line describes one response. Empty fields are left out of the output.
 type Line struct {
-	Time      time.Time // when the request was here
+	Time      time.Time // when the request had arrived
 	Client    netip.Addr
 	Method    []byte
-	Target    []byte // path and query, as they came
+	Target    []byte // path and query as the client sent them
 	Host      []byte
 	Status    int
 	Bytes     int64 // of the body
 	Duration  time.Duration
-	Route     string // this, and the next two, are words of our own
+	Route     string // Route, Cache and Protocol are constants of our own, not text of the client
 	Cache     string
 	Protocol  string
 	TLS       bool
 	UserAgent []byte
 	Referer   []byte
-	Trace     string // id of the trace, where it is one that was sampled
+	Trace     string // ID of the trace, if it was sampled
 }
 
-// Clone is l for when what it was made from is there no more.
+// Clone returns a copy that stays valid after the request's buffers are reused.
 func (l Line) Clone() *Line {
 	for _, text := range []*[]byte{&l.Method, &l.Target, &l.Host, &l.UserAgent, &l.Referer} {
 		*text = bytes.Clone(*text)
@@ -34,13 +34,14 @@ func (l Line) Clone() *Line {
 	return &l
 }
 
-// Told is who asked for what, as keys and values for a log of another kind: of the same length as in a line, and without tokens as there. Who writes
-// that log escapes it.
+// Told returns the request as keys and values for another log. It cuts and redacts the texts as a
+// line does; the other log does the escaping.
 func (l *Line) Told() []any {
-	return []any{"method", printed(l.Method, maxMethod), "path", printed(Redacted(l.Target), maxTarget), "client", l.Client.WithZone("").String(), "protocol", l.Protocol, "route", l.Route}
+	return []any{"method", printable(l.Method, maxMethod), "path", printable(Redacted(l.Target), maxTarget),
+		"client", l.Client.WithZone("").String(), "protocol", l.Protocol, "route", l.Route}
 }
 
-// How much of what a client says is told, in bytes: what a line costs is not his to say.
+// Bounds of the texts that a client sends, in bytes, so that a client cannot make its lines large.
 const (
 	maxMethod  = 32
 	maxTarget  = 1024
@@ -49,7 +50,7 @@ const (
 	maxReferer = 256
 )
 
-// append writes the line. Numbers are written as JSON has them; the only text that is not ours goes through appendText.
+// append appends the line. Texts of the client go through appendText.
 func (l *Line) append(dst []byte) []byte {
 	dst = append(appendTime(append(dst, `{"time":"`...), l.Time), '"')
 	if l.Client.IsValid() {
@@ -66,12 +67,12 @@ func (l *Line) append(dst []byte) []byte {
 	dst = appendWord(dst, `,"protocol":"`, l.Protocol)
 	dst = strconv.AppendBool(append(dst, `,"tls":`...), l.TLS)
 	dst = appendMember(dst, `,"user_agent":`, masked(l.UserAgent), maxAgent)
-	dst = appendMember(dst, `,"referer":`, masked(page(l.Referer)), maxReferer)
+	dst = appendMember(dst, `,"referer":`, masked(withoutQuery(l.Referer)), maxReferer)
 	dst = appendWord(dst, `,"trace_id":"`, l.Trace)
 	return append(dst, '}')
 }
 
-// appendWord writes a word of our own, which is nothing that JSON escapes.
+// appendWord appends one of our own constants, which contains no character that JSON escapes.
 func appendWord(dst []byte, name, value string) []byte {
 	if value == "" {
 		return dst
@@ -79,7 +80,7 @@ func appendWord(dst []byte, name, value string) []byte {
 	return append(append(append(dst, name...), value...), '"')
 }
 
-// appendMember writes what a client says.
+// appendMember appends a text of the client.
 func appendMember(dst []byte, name string, value []byte, most int) []byte {
 	if len(value) == 0 {
 		return dst
@@ -87,7 +88,7 @@ func appendMember(dst []byte, name string, value []byte, most int) []byte {
 	return appendText(append(dst, name...), value, most)
 }
 
-// appendTime writes a time in UTC with six digits behind the point, so that lines sort as text (RFC 3339).
+// appendTime appends a time in UTC with six decimal places, so that lines sort as text (RFC 3339).
 func appendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	dst = t.AppendFormat(dst, time.RFC3339)
@@ -95,14 +96,14 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return append(appendDigits(dst, t.Nanosecond()/1000, 6), 'Z')
 }
 
-// appendSeconds writes a duration in seconds, to the nanosecond.
+// appendSeconds appends a duration in seconds with nine decimal places.
 func appendSeconds(dst []byte, d time.Duration) []byte {
 	d = max(d, 0)
 	dst = strconv.AppendInt(dst, int64(d/time.Second), 10)
 	return appendDigits(append(dst, '.'), int(d%time.Second), 9)
 }
 
-// appendDigits writes n with that many digits.
+// appendDigits appends n with leading zeros to the given number of digits.
 func appendDigits(dst []byte, n, digits int) []byte {
 	for range digits {
 		dst = append(dst, '0')

@@ -21,12 +21,12 @@ func TestLine(t *testing.T) {
 		name, want string
 		line       Line
 	}{
-		{"all of it", `{"time":"2026-11-21T07:09:10.001234Z","client":"2001:db8::1","method":"GET","path":"/mdi/home.svg?color=%23f00","host":"cdn.example.org",` +
+		{"all fields", `{"time":"2026-11-21T07:09:10.001234Z","client":"2001:db8::1","method":"GET","path":"/mdi/home.svg?color=%23f00","host":"cdn.example.org",` +
 			`"status":200,"bytes":512,"duration_seconds":1.000000412,"route":"cdn","cache":"hit","protocol":"h2","tls":true,"user_agent":"curl/8 \"x\"",` +
 			`"referer":"https://example.org/page","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`, full},
-		{"what is not known is left out", `{"time":"2026-11-21T00:00:00.000000Z","status":400,"bytes":0,"duration_seconds":0.000000000,"tls":false}`,
+		{"empty fields are left out", `{"time":"2026-11-21T00:00:00.000000Z","status":400,"bytes":0,"duration_seconds":0.000000000,"tls":false}`,
 			Line{Time: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Status: 400}},
-		{"a clock that goes back", `{"time":"0001-01-01T00:00:00.000000Z","status":0,"bytes":0,"duration_seconds":0.000000000,"tls":false}`, Line{Duration: -5}},
+		{"a clock that goes backwards", `{"time":"0001-01-01T00:00:00.000000Z","status":0,"bytes":0,"duration_seconds":0.000000000,"tls":false}`, Line{Duration: -5}},
 	} {
 		if got := string(row.line.append(nil)); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.name, got, row.want)
@@ -36,15 +36,15 @@ func TestLine(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for _, row := range []struct{ name, text, want string }{
-		{"a line that looks like another", "x\"}\n{\"status\":200", `"x\"}\u000a{\"status\":200"`},
-		{"a terminal's commands", "\x1b[2J\x7f\u009b", `"\u001b[2J\u007f\u009b"`},
-		{"ends of lines for some readers", "a\u2028b\u0085c", `"a\u2028b\u0085c"`},
-		{"letters turned around", "a\u202eb", `"a\u202eb"`},
-		{"what does not print, in two halves", "\U000e0041", `"\udb40\udc41"`},
+		{"text that imitates the end of a line", "x\"}\n{\"status\":200", `"x\"}\u000a{\"status\":200"`},
+		{"terminal escape sequences", "\x1b[2J\x7f\u009b", `"\u001b[2J\u007f\u009b"`},
+		{"line ends for some readers", "a\u2028b\u0085c", `"a\u2028b\u0085c"`},
+		{"right-to-left override", "a\u202eb", `"a\u202eb"`},
+		{"a non-printing character outside the BMP", "\U000e0041", `"\udb40\udc41"`},
 		{"letters", "größer 家 😀", `"größer 家 😀"`},
-		{"no UTF-8", "a\xff\xfeb", `"a` + "\ufffd\ufffd" + `b"`},
+		{"invalid UTF-8", "a\xff\xfeb", `"a` + "\ufffd\ufffd" + `b"`},
 		{"too long", strings.Repeat("x", 30) + "😀", `"` + strings.Repeat("x", 30) + `…"`},
-		{"too long, and no UTF-8", strings.Repeat("\x80", 40), `"` + strings.Repeat("\ufffd", maxMethod) + `…"`},
+		{"too long, and invalid UTF-8", strings.Repeat("\x80", 40), `"` + strings.Repeat("\ufffd", maxMethod) + `…"`},
 	} {
 		if got := string(appendText(nil, []byte(row.text), maxMethod)); got != row.want {
 			t.Errorf("%s: %s, want %s", row.name, got, row.want)
@@ -52,7 +52,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzLine writes a line and reads it: whatever a client says is in it as it was said, as far as it is told, and nothing else is.
+// FuzzLine writes a line and decodes it again. Each text comes back as the client sent it, cut and
+// redacted, and the line has no other member.
 func FuzzLine(f *testing.F) {
 	f.Add("GET", "/a?b", "h", "agent", "https://x/")
 	f.Add("G\"\n}", "/\\\x00\u2028?token=x", "\xff", strings.Repeat("😀", 65), "a?b")
@@ -71,25 +72,26 @@ func FuzzLine(f *testing.F) {
 			t.Fatalf("%s: %v, %+v", text, err, got)
 		}
 		if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-			t.Fatalf("%q does not print at %d", text, i)
+			t.Fatalf("%q has a non-printing character at byte %d", text, i)
 		}
 		for _, c := range []struct {
 			got, given string
 			most       int
 		}{
 			{got.Method, method, maxMethod}, {got.Path, string(Redacted([]byte(target))), maxTarget}, {got.Host, host, maxHost},
-			{got.UserAgent, string(masked([]byte(agent))), maxAgent}, {got.Referer, string(masked(page([]byte(referer)))), maxReferer},
+			{got.UserAgent, string(masked([]byte(agent))), maxAgent}, {got.Referer, string(masked(withoutQuery([]byte(referer)))), maxReferer},
 		} {
-			valid := string([]rune(c.given)) // every byte that is no UTF-8 is U+FFFD
+			valid := string([]rune(c.given)) // each byte that is not UTF-8 becomes U+FFFD
 			cut, more := strings.CutSuffix(c.got, "…")
 			if len(c.given) <= c.most && c.got != valid || len(c.given) > c.most && (!more || !strings.HasPrefix(valid, cut)) {
-				t.Fatalf("%q is told as %q", c.given, c.got)
+				t.Fatalf("%q is written as %q", c.given, c.got)
 			}
 		}
 	})
 }
 
-// TestTold: what another kind of log is told has the bounds of a line, no token, and nothing that does not print.
+// Told gives another log texts with the bounds of a line, without tokens and without characters
+// that do not print.
 func TestTold(t *testing.T) {
 	l := full
 	l.Method, l.Target = []byte("GET\u2028\x00"), []byte("/a\xff\u202e?token=hidden&q=iel_0123456789&x="+strings.Repeat("y", 2000))

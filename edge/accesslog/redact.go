@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// hidden stands for what was left out, as OpenTelemetry's conventions for url.query have it.
-const hidden = "REDACTED"
+// redacted replaces a secret, as in OpenTelemetry's conventions for url.query.
+const redacted = "REDACTED"
 
-// secrets are parameters whose values open doors: tokens (RFC 6750, section 2.3), and the signed addresses of object stores that
-// OpenTelemetry's conventions for url.query name.
-var secrets = []string{"access_token", "token", "api_key", "apikey", "password", "secret", "sig", "signature", "awsaccesskeyid",
+// secretParams lists parameters whose values grant access: tokens (RFC 6750, section 2.3), and the
+// signatures of object stores that OpenTelemetry's conventions for url.query name.
+var secretParams = []string{"access_token", "token", "api_key", "apikey", "password", "secret", "sig", "signature", "awsaccesskeyid",
 	"x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential"}
 
-// Redacted is a target without the values of such parameters, and without tokens. It is target itself where it has none.
+// Redacted returns target without the values of these parameters and without licence tokens. It
+// returns target itself if there is nothing to redact.
 func Redacted(target []byte) []byte {
 	path, query, _ := bytes.Cut(target, []byte("?"))
 	if !hasSecret(query) {
@@ -24,7 +25,7 @@ func Redacted(target []byte) []byte {
 	for pair := range bytes.SplitSeq(query, []byte("&")) {
 		if isSecret(pair) {
 			name, _, _ := bytes.Cut(pair, []byte("="))
-			pair = append(bytes.Clone(name), "="+hidden...)
+			pair = append(bytes.Clone(name), "="+redacted...)
 		}
 		out = append(append(out, pair...), '&')
 	}
@@ -40,16 +41,16 @@ func hasSecret(query []byte) bool {
 	return false
 }
 
-// isSecret reports whether a parameter has a value that is not to be told.
+// isSecret reports whether a parameter has a value that must not be logged.
 func isSecret(pair []byte) bool {
 	name, _, has := bytes.Cut(pair, []byte("="))
-	return has && slices.ContainsFunc(secrets, func(s string) bool { return len(s) == len(name) && strings.EqualFold(s, string(name)) })
+	return has && slices.ContainsFunc(secretParams, func(s string) bool { return len(s) == len(name) && strings.EqualFold(s, string(name)) })
 }
 
-// tokens are how a licence token begins, as it is and as it may stand in an address.
+// tokens lists the prefixes of a licence token, plain and percent-encoded.
 var tokens = [][]byte{[]byte("iel_"), []byte("iel%5F"), []byte("iel%5f")}
 
-// masked is text without licence tokens, wherever they stand in it. It is text itself where there are none.
+// masked returns text without licence tokens. It returns text itself if it contains none.
 func masked(text []byte) []byte {
 	if !bytes.Contains(text, tokens[0][:3]) {
 		return text
@@ -60,7 +61,7 @@ func masked(text []byte) []byte {
 	return text
 }
 
-// maskedBehind leaves out the letters and digits behind each prefix.
+// maskedBehind replaces the letters and digits after each prefix.
 func maskedBehind(text, prefix []byte) []byte {
 	var out []byte
 	for {
@@ -71,7 +72,7 @@ func maskedBehind(text, prefix []byte) []byte {
 		if out = append(out, before...); !found {
 			return out
 		}
-		out = append(append(out, prefix...), hidden...)
+		out = append(append(out, prefix...), redacted...)
 		text = bytes.TrimLeftFunc(after, isBase62)
 	}
 }
@@ -80,8 +81,9 @@ func isBase62(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// page is a Referer without its query and fragment: those are another site's, and may say what that keeps to itself.
-func page(referer []byte) []byte {
+// withoutQuery returns a Referer without its query and fragment, because those may hold secrets of
+// another site.
+func withoutQuery(referer []byte) []byte {
 	referer, _, _ = bytes.Cut(referer, []byte("?"))
 	referer, _, _ = bytes.Cut(referer, []byte("#"))
 	return referer

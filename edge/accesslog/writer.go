@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// run writes what waits: some time after the first line, or at once where there is plenty. After a failure the next try has its time.
+// run writes the queue to the file: gatherDelay after the first line, or at once when the queue is
+// large. After a failure it waits for retryDelay.
 func (l *Log) run() {
-	defer close(l.ended)
-	due := time.NewTimer(gather)
+	defer close(l.closed)
+	due := time.NewTimer(gatherDelay)
 	due.Stop()
 	for {
 		select {
-		case <-l.some:
+		case <-l.queued:
 			if !l.failing {
-				due.Reset(gather)
+				due.Reset(gatherDelay)
 			}
 			continue
-		case <-l.plenty:
+		case <-l.large:
 			if l.failing {
 				continue
 			}
@@ -25,94 +26,96 @@ func (l *Log) run() {
 		case <-l.config.Reopen:
 			l.flush()
 			l.reopen()
-		case <-l.ending:
+		case <-l.closing:
 			l.flush()
 			l.out.Close()
 			return
 		}
 		if l.flush(); l.failing {
-			due.Reset(again)
+			due.Reset(retryDelay)
 		}
 	}
 }
 
-// flush writes the rest of what was taken before, then what has come since.
+// flush writes the rest of the lines that it took earlier, then the lines queued since.
 func (l *Log) flush() {
 	for range 2 {
-		if len(l.rest) == 0 {
-			l.rest = l.take()
+		if len(l.unwritten) == 0 {
+			l.unwritten = l.take()
 		}
-		if len(l.rest) == 0 {
+		if len(l.unwritten) == 0 {
 			return
 		}
-		n, err := l.out.Write(l.rest)
+		n, err := l.out.Write(l.unwritten)
 		if n > 0 {
-			l.written.Add(int64(bytes.Count(l.rest[:n], newline)))
-			l.torn = l.rest[n-1] != '\n'
+			l.written.Add(int64(bytes.Count(l.unwritten[:n], newline)))
+			l.midLine = l.unwritten[n-1] != '\n'
 		}
-		if l.rest = l.rest[n:]; err != nil {
+		if l.unwritten = l.unwritten[n:]; err != nil {
 			l.failed(err)
 			return
 		}
-		l.well()
+		l.recovered()
 	}
 }
 
 var newline = []byte{'\n'}
 
-// take is what waits. Whoever writes lines goes on in another buffer.
+// take returns the queued lines and gives Write another buffer.
 func (l *Log) take() []byte {
 	l.mu.Lock()
-	taken := l.waiting
-	l.waiting = l.spare[:0]
+	taken := l.queue
+	l.queue = l.spare[:0]
 	l.mu.Unlock()
 	l.spare = taken
 	return taken
 }
 
-// failed tells the operator, the first time. What could not be written stays and is tried again; what comes meanwhile waits, as much as
-// may, so that the file has whole lines however the disk was filled.
+// failed logs the first of several failures. The unwritten lines are tried again and later lines
+// are queued up to maxQueue, so that the file has whole lines even if the disk filled up in the
+// middle of one.
 func (l *Log) failed(err error) {
 	if !l.failing {
-		l.config.Log.Warn("the access log can't be written: lines wait, and those that do not fit are dropped", "file", l.config.File, "err", err)
+		l.config.Log.Warn("access log write failed; lines are queued, and dropped when the queue is full", "file", l.config.File, "err", err)
 	}
 	l.failing = true
 }
 
-func (l *Log) well() {
+func (l *Log) recovered() {
 	if l.failing {
-		l.config.Log.Info("the access log is written again", "file", l.config.File, "dropped", l.dropped.Load())
+		l.config.Log.Info("access log written again", "file", l.config.File, "dropped", l.dropped.Load())
 	}
 	l.failing = false
 }
 
-// reopen goes on in the file of that name: the one before has been renamed. Where there is none to be had the one before is good enough.
+// reopen opens the file of the configured name, because log rotation has renamed the current one.
+// If that fails it goes on with the current file.
 func (l *Log) reopen() {
 	if l.config.File == Stdout {
 		return
 	}
 	out, err := open(l.config.File)
 	if err != nil {
-		l.config.Log.Warn("the access log can't be opened anew: it goes on where it was", "file", l.config.File, "err", err)
+		l.config.Log.Warn("access log reopen failed; writing on to the current file", "file", l.config.File, "err", err)
 		return
 	}
 	l.out.Close()
 	l.out = out
-	if l.torn { // its beginning is in the file before
-		_, l.rest, _ = bytes.Cut(l.rest, newline)
+	if l.midLine { // the line's beginning is in the previous file
+		_, l.unwritten, _ = bytes.Cut(l.unwritten, newline)
 		l.dropped.Add(1)
-		l.torn = false
+		l.midLine = false
 	}
 }
 
-// Close writes what waits and closes the file. It waits no longer than a moment for one that can't be written.
+// Close writes the queue and closes the file. It gives up after closeTimeout if the file blocks.
 func (l *Log) Close() {
 	if l == nil {
 		return
 	}
-	close(l.ending)
+	close(l.closing)
 	select {
-	case <-l.ended:
-	case <-time.After(lastWrite):
+	case <-l.closed:
+	case <-time.After(closeTimeout):
 	}
 }

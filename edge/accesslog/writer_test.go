@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// A disk takes as many bytes as it has room for.
+// A disk accepts bytes until it is full.
 type disk struct {
 	mu     sync.Mutex
 	file   bytes.Buffer
-	room   int
+	buf    int
 	writes int
 }
 
@@ -27,11 +27,11 @@ func (d *disk) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writes++
-	n, err := min(len(p), d.room), error(nil)
+	n, err := min(len(p), d.buf), error(nil)
 	if n < len(p) {
 		err = syscall.ENOSPC
 	}
-	d.room -= n
+	d.buf -= n
 	d.file.Write(p[:n])
 	return n, err
 }
@@ -39,19 +39,19 @@ func (d *disk) Write(p []byte) (int, error) {
 func (d *disk) grow(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.room += n
+	d.buf += n
 }
 
 func (d *disk) Close() error { return nil }
 
-// state is how often was written, and what.
+// state returns the number of writes and the content.
 func (d *disk) state() (writes int, file string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.writes, d.file.String()
 }
 
-// lines are those of a file. Each must be whole.
+// lines counts the lines of a file, each of which must be whole.
 func lines(t *testing.T, file string) int {
 	t.Helper()
 	n := 0
@@ -67,56 +67,56 @@ func logger(to *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler
 
 func TestGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &disk{room: 1 << 20}
+		d := &disk{buf: 1 << 20}
 		l := start(Config{Sample: 1}, d)
 		for range 10 {
 			l.Write(&full)
 		}
 		synctest.Wait()
 		if writes, _ := d.state(); writes != 0 {
-			t.Error("written before others could come")
+			t.Error("a line was written before others could join it")
 		}
-		time.Sleep(gather)
+		time.Sleep(gatherDelay)
 		synctest.Wait()
 		if writes, file := d.state(); writes != 1 || lines(t, file) != 10 || l.Stats() != (Stats{10, 0}) {
 			t.Errorf("%d writes, %+v, want one of 10 lines", writes, l.Stats())
 		}
-		for range much / 100 {
+		for range flushSize / 100 {
 			l.Write(&full)
 		}
 		synctest.Wait() // no time passes
-		if n := l.Stats().Written; n < much/500 {
-			t.Errorf("plenty of lines wait: %d written", n)
+		if n := l.Stats().Written; n < flushSize/500 {
+			t.Errorf("%d lines written at once from a large queue", n)
 		}
 		l.Write(&full)
 		l.Close()
-		if n := lines(t, d.file.String()); n != 10+much/100+1 {
-			t.Errorf("%d lines when closed", n)
+		if n := lines(t, d.file.String()); n != 10+flushSize/100+1 {
+			t.Errorf("%d lines after Close", n)
 		}
 	})
 }
 
-// TestFullDisk: whoever answers goes on, what does not fit is counted, the operator is told once, and when there is room again the file goes on
-// with whole lines, those first that waited.
+// While the disk is full, Write does not block, lines that do not fit are counted and one warning
+// is logged. When there is space again, whole lines are written in order, the queued ones first.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said bytes.Buffer
-		d := &disk{room: 1000} // two lines and a half
-		l := start(Config{Sample: 1, File: "x", Log: logger(&said)}, d)
-		written := int64(2 * maxWaiting / 300)
+		var logged bytes.Buffer
+		d := &disk{buf: 1000} // two and a half lines
+		l := start(Config{Sample: 1, File: "x", Log: logger(&logged)}, d)
+		written := int64(2 * maxQueue / 300)
 		for range written {
 			l.Write(&full)
 			time.Sleep(time.Millisecond)
 		}
 		synctest.Wait()
-		if s := l.Stats(); s.Written != 2 || s.Dropped == 0 || strings.Count(said.String(), "level=WARN") != 1 {
-			t.Fatalf("%+v, want two lines written and some dropped; said %s", s, said.String())
+		if s := l.Stats(); s.Written != 2 || s.Dropped == 0 || strings.Count(logged.String(), "level=WARN") != 1 {
+			t.Fatalf("%+v, want two lines written and some dropped; logged %s", s, logged.String())
 		}
 		d.grow(1 << 30)
-		time.Sleep(again)
+		time.Sleep(retryDelay)
 		synctest.Wait()
-		if s := l.Stats(); s.Written+s.Dropped != written || strings.Count(said.String(), "written again") != 1 {
-			t.Errorf("%+v, want all of %d counted; said %s", s, written, said.String())
+		if s := l.Stats(); s.Written+s.Dropped != written || strings.Count(logged.String(), "written again") != 1 {
+			t.Errorf("%+v, want all of %d counted; logged %s", s, written, logged.String())
 		}
 		l.Write(&full)
 		l.Close()
@@ -126,22 +126,22 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestStuck: a file that blocks holds up neither those who answer nor the end.
+// A file that blocks delays neither Write nor Close for longer than closeTimeout.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := stuck(make(chan struct{}))
 		defer close(out)
 		l := start(Config{Sample: 1, Log: slog.New(slog.DiscardHandler)}, out)
-		for range 2 * maxWaiting / 300 {
+		for range 2 * maxQueue / 300 {
 			l.Write(&full)
 		}
 		time.Sleep(time.Second)
 		l.Write(&full)
 		if l.Stats().Dropped == 0 {
-			t.Error("everything fits")
+			t.Error("no line was dropped")
 		}
 		began := time.Now()
-		if l.Close(); time.Since(began) != lastWrite {
+		if l.Close(); time.Since(began) != closeTimeout {
 			t.Errorf("closed after %v", time.Since(began))
 		}
 	})
@@ -155,15 +155,15 @@ func (s stuck) Close() error                { return nil }
 func TestReopened(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "access.log")
 	hangup := make(chan os.Signal)
-	var said bytes.Buffer
-	l, err := Open(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&said)})
+	var logged bytes.Buffer
+	l, err := Open(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&logged)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Write(&full)
 	os.Rename(file, file+".1")
 	hangup <- syscall.SIGHUP
-	hangup <- syscall.SIGHUP // the first has been seen to
+	hangup <- syscall.SIGHUP // accepted once the first signal has been handled
 	l.Write(&full)
 	l.Write(&full)
 	l.Close()
@@ -174,16 +174,16 @@ func TestReopened(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o007 != 0 {
-		t.Errorf("anybody may read it: %v, %v", info.Mode(), err)
+		t.Errorf("the file is readable for others: %v, %v", info.Mode(), err)
 	}
 }
 
-// TestReopenedHalfway: the new file begins with a whole line, where the one before ends in the middle of one.
+// The new file begins with a whole line if the previous file ends in the middle of one.
 func TestReopenedHalfway(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "access.log")
 	hangup := make(chan os.Signal)
-	var said bytes.Buffer
-	l := start(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&said)}, &disk{room: 100})
+	var logged bytes.Buffer
+	l := start(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&logged)}, &disk{buf: 100})
 	l.Write(&full)
 	l.Write(&full)
 	hangup <- syscall.SIGHUP
@@ -199,8 +199,8 @@ func TestReopenedNowhere(t *testing.T) {
 	file := filepath.Join(dir, "logs", "access.log")
 	os.Mkdir(filepath.Dir(file), 0o755)
 	hangup := make(chan os.Signal)
-	var said bytes.Buffer
-	l, err := Open(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&said)})
+	var logged bytes.Buffer
+	l, err := Open(Config{File: file, Sample: 1, Reopen: hangup, Log: logger(&logged)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +209,8 @@ func TestReopenedNowhere(t *testing.T) {
 	l.Write(&full)
 	l.Close()
 	b, _ := os.ReadFile(filepath.Join(dir, "old", "access.log"))
-	if n := lines(t, string(b)); n != 1 || strings.Count(said.String(), "level=WARN") != 1 {
-		t.Errorf("%d lines where they were, said %s", n, said.String())
+	if n := lines(t, string(b)); n != 1 || strings.Count(logged.String(), "level=WARN") != 1 {
+		t.Errorf("%d lines in the renamed file, logged %s", n, logged.String())
 	}
 }
 
@@ -228,24 +228,24 @@ func TestWants(t *testing.T) {
 		least, top int
 	}{{0, 200, 0, 0}, {0, 503, n, n}, {0.01, 503, n, n}, {1, 200, n, n}, {0.01, 404, n / 200, n / 50}} {
 		l := &Log{config: Config{Sample: row.sample}}
-		wanted := 0
+		logs := 0
 		for range n {
 			if l.Wants(row.status) {
-				wanted++
+				logs++
 			}
 		}
-		if wanted < row.least || wanted > row.top {
-			t.Errorf("of %d answers %d with a sample of %v %d have a line", n, row.status, row.sample, wanted)
+		if logs < row.least || logs > row.top {
+			t.Errorf("%d responses of %d with status %d get a line at a sample of %v, want %d to %d", logs, n, row.status, row.sample, row.least, row.top)
 		}
 	}
 	var none *Log
 	if none.Close(); none.Wants(503) || none.Stats() != (Stats{}) {
-		t.Error("no log wants something")
+		t.Error("a nil Log wants lines")
 	}
 }
 
 func BenchmarkWrite(b *testing.B) {
-	l := start(Config{Sample: 1}, &disk{room: 1 << 60})
+	l := start(Config{Sample: 1}, &disk{buf: 1 << 60})
 	defer l.Close()
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
@@ -256,9 +256,9 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	var room [1 << 10]byte
+	var buf [1 << 10]byte
 	b.ReportAllocs()
 	for b.Loop() {
-		full.append(room[:0])
+		full.append(buf[:0])
 	}
 }

@@ -1,5 +1,5 @@
-// Package bodies bounds the memory that clients take of the edge before they have an answer: the bodies and header fields of requests under
-// way, and what a connection costs, whatever protocol they come by.
+// Package bodies bounds the memory that clients occupy before they have a response: the bodies and
+// header fields of requests under way, and the buffers of connections, whatever the protocol.
 package bodies
 
 import (
@@ -9,44 +9,45 @@ import (
 	"sync/atomic"
 )
 
-// Free is how long a body may be that does not count against Max, in bytes.
+// Free is the longest body, in bytes, that does not count against Max.
 const Free = 64 << 10
 
-// ErrCrowded says that the memory for requests, or the client's share of it, is used up.
+// ErrCrowded means that the memory for requests, or the client's share of it, is used up.
 var ErrCrowded = errors.New("too many bytes of requests are being read")
 
-// A Room is that memory. It is safe for concurrent use; nil has no bound.
+// A Room accounts for that memory. It is safe for concurrent use; a nil Room has no bound.
 type Room struct {
-	Max  int64 // bytes of requests that their clients have not sent whole, of all clients together
-	Each int64 // bytes that one client may hold of anything that counts; 0: no bound
+	Max  int64 // bytes of requests that have not arrived completely, of all clients together
+	Each int64 // bytes of all kinds that one client may hold; 0: no bound
 
 	used    atomic.Int64
 	mu      sync.Mutex
 	clients map[netip.Prefix]int64
 	held    int64 // by all clients
-	most    int64 // that held has been since Fallen last reported it
+	peak    int64 // the maximum of held since Fallen last returned true
 }
 
-// A Share is what a request, a stream or a connection holds of a Room. Its zero value belongs to no client in particular: Each does
-// not bound it. Only one goroutine at a time may take for a Share; any may give it back.
+// A Share records how many bytes a request, a stream or a connection holds in a Room. Its zero
+// value belongs to no particular client, so Each does not bound it. Only one goroutine at a time
+// may call Take and Keep for a Share; any goroutine may call Give.
 type Share struct {
 	Client netip.Prefix
 	all    atomic.Int64 // counts against Max and Each
 	own    atomic.Int64 // counts against Each alone
 }
 
-// Used is how many bytes count against Max.
+// Used returns the number of bytes that count against Max.
 func (r *Room) Used() int64 { return r.used.Load() }
 
-// Held is how many bytes a client holds.
+// Held returns the number of bytes that a client holds.
 func (r *Room) Held(client netip.Prefix) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.clients[client]
 }
 
-// Body makes a Share as large as a body of length bytes needs. A short body counts against its client's share alone, so that short
-// requests pass while long ones fill the room.
+// Body makes a Share as large as a body of length bytes needs. A short body counts against its
+// client's share alone, so that short requests pass while long ones fill the Room.
 func (r *Room) Body(s *Share, length int64) error {
 	if length <= Free {
 		return r.Keep(s, length)
@@ -54,8 +55,8 @@ func (r *Room) Body(s *Share, length int64) error {
 	return r.Take(s, length)
 }
 
-// Take makes a Share hold at least n bytes of a request that the client has not sent whole. Where there is no room it changes
-// nothing and returns ErrCrowded.
+// Take makes a Share hold at least n bytes of a request that has not arrived completely. If the
+// Room or the client's share is too small it changes nothing and returns ErrCrowded.
 func (r *Room) Take(s *Share, n int64) error {
 	if r == nil {
 		return nil
@@ -72,8 +73,8 @@ func (r *Room) Take(s *Share, n int64) error {
 	return nil
 }
 
-// Keep makes a Share hold at least n bytes that count against the client's share alone, because something other than Max bounds
-// how many bytes of this kind all clients hold together.
+// Keep makes a Share hold at least n bytes that count against the client's share alone, because
+// something other than Max bounds the number of bytes of this kind for all clients together.
 func (r *Room) Keep(s *Share, n int64) error {
 	if r == nil {
 		return nil
@@ -89,7 +90,7 @@ func (r *Room) Keep(s *Share, n int64) error {
 	return nil
 }
 
-// Give gives back all that a Share holds.
+// Give releases all that a Share holds.
 func (r *Room) Give(s *Share) {
 	all, own := s.all.Swap(0), s.own.Swap(0)
 	if r == nil || all+own == 0 {
@@ -99,7 +100,7 @@ func (r *Room) Give(s *Share) {
 	r.discharge(s.Client, all+own)
 }
 
-// charge adds n bytes to what a client holds, where its share allows that.
+// charge adds n bytes to those that a client holds, unless that exceeds its share.
 func (r *Room) charge(client netip.Prefix, n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +114,7 @@ func (r *Room) charge(client netip.Prefix, n int64) bool {
 		r.clients[client] += n
 	}
 	r.held += n
-	r.most = max(r.most, r.held)
+	r.peak = max(r.peak, r.held)
 	return true
 }
 
@@ -128,14 +129,14 @@ func (r *Room) discharge(client netip.Prefix, n int64) {
 	}
 }
 
-// Fallen reports whether clients hold at least n bytes less than they once held, since it last reported so. That memory is
-// garbage, which the runtime collects at leisure.
+// Fallen reports whether clients hold at least n bytes less than their maximum since it last
+// returned true. That memory is garbage, which the runtime is in no hurry to collect.
 func (r *Room) Fallen(n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.most-r.held < n {
+	if r.peak-r.held < n {
 		return false
 	}
-	r.most = r.held
+	r.peak = r.held
 	return true
 }

@@ -18,34 +18,34 @@ func TestRoom(t *testing.T) {
 		err    error
 		used   int64
 	}{
-		{"a short one", &one, Free, nil, 0},
-		{"it grows", &one, 100 << 10, nil, 100 << 10},
-		{"what it has it need not take", &one, 80 << 10, nil, 100 << 10},
-		{"another", &two, 200 << 10, nil, 300 << 10},
-		{"there is no more", &one, 101 << 10, ErrCrowded, 300 << 10},
-		{"but for short ones", new(Share), Free, nil, 300 << 10},
+		{"a short body", &one, Free, nil, 0},
+		{"the same share grows", &one, 100 << 10, nil, 100 << 10},
+		{"a smaller need takes nothing more", &one, 80 << 10, nil, 100 << 10},
+		{"a second share", &two, 200 << 10, nil, 300 << 10},
+		{"the room is full", &one, 101 << 10, ErrCrowded, 300 << 10},
+		{"a short body still fits", new(Share), Free, nil, 300 << 10},
 	} {
 		if err := r.Body(row.share, row.length); !errors.Is(err, row.err) || r.Used() != row.used {
-			t.Errorf("%s: %v, %d bytes are taken; want %v, %d", row.name, err, r.Used(), row.err, row.used)
+			t.Errorf("%s: %v, %d bytes used; want %v, %d", row.name, err, r.Used(), row.err, row.used)
 		}
 	}
 	for _, share := range []*Share{&one, &one, &two} {
 		r.Give(share)
 	}
 	if r.Used() != 0 {
-		t.Errorf("%d bytes are taken when all is given back", r.Used())
+		t.Errorf("%d bytes used after all shares were given back", r.Used())
 	}
 	var none *Room
 	if none.Body(&one, 1<<40) != nil || none.Take(&one, 1<<40) != nil || none.Keep(&one, 1<<40) != nil {
-		t.Error("a room without a bound refuses")
+		t.Error("a nil Room refuses")
 	}
 	none.Give(&one)
 }
 
 var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")
 
-// A client that has used up its share is refused, whatever it takes for. The room that is left is another's, and a client that nobody
-// knows has no share.
+// A client that has used up its share is refused by Take and by Keep. Another client still gets the
+// rest of the room, and a share without a client has no bound of its own.
 func TestShareOfClient(t *testing.T) {
 	r := &Room{Max: 1000, Each: 400}
 	body, connection, third := Share{Client: hog}, Share{Client: hog}, Share{Client: hog}
@@ -60,7 +60,7 @@ func TestShareOfClient(t *testing.T) {
 		{r.Keep(&third, 1), ErrCrowded},
 		{r.Keep(&another, 400), nil},
 		{r.Take(&nobody, 700), nil},
-		{r.Take(&nobody, 701), ErrCrowded}, // of all
+		{r.Take(&nobody, 701), ErrCrowded}, // Max
 		{r.Keep(&nobody, 1<<40), nil},
 	} {
 		if !errors.Is(row.err, row.want) {
@@ -72,13 +72,13 @@ func TestShareOfClient(t *testing.T) {
 	}
 	r.Give(&connection)
 	if err := r.Take(&body, 400); !errors.Is(err, ErrCrowded) { // Max is reached
-		t.Errorf("beyond the bound of all: %v", err)
+		t.Errorf("Take beyond Max: %v", err)
 	}
 	for _, s := range []*Share{&body, &connection, &third, &another, &nobody} {
 		r.Give(s)
 	}
 	if r.Used() != 0 || r.Held(hog) != 0 || len(r.clients) != 0 {
-		t.Errorf("%d bytes are used, %d clients are known, when all is given back", r.Used(), len(r.clients))
+		t.Errorf("%d bytes used, %d clients known after all shares were given back", r.Used(), len(r.clients))
 	}
 }
 
@@ -103,7 +103,7 @@ func TestFallen(t *testing.T) {
 	must(false)
 }
 
-// However many come at once, no more is taken than there is, and all comes back.
+// Concurrent clients never hold more than Max or Each, and Give releases everything.
 func TestRoomOfMany(t *testing.T) {
 	r := &Room{Max: 10 << 20, Each: 5 << 20}
 	var all sync.WaitGroup
@@ -114,7 +114,7 @@ func TestRoomOfMany(t *testing.T) {
 				s := Share{Client: []netip.Prefix{hog, other, {}}[i%3]}
 				if r.Take(&s, 1<<20) == nil {
 					if n := now.Add(1); n > 10 {
-						t.Errorf("%d have room for one MiB each", n)
+						t.Errorf("%d shares of one MiB at a time, want at most 10", n)
 					}
 					now.Add(-1)
 				}
@@ -124,6 +124,6 @@ func TestRoomOfMany(t *testing.T) {
 	}
 	all.Wait()
 	if r.Used() != 0 || r.Held(hog) != 0 || r.held != 0 {
-		t.Errorf("%d bytes are taken when all is given back", r.Used())
+		t.Errorf("%d bytes used after all shares were given back", r.Used())
 	}
 }

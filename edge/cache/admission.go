@@ -1,33 +1,35 @@
 package cache
 
-// Ristretto decides which entries stay. It takes them in by a goroutine of its own, from a queue, and may refuse them; what it
-// is told about one hash is told in order, because whoever tells it holds the turn of the shelf. Its callbacks run on that
-// goroutine, and so take a shelf's lock, which nobody holds while waiting for the queue, but never its turn.
+// Ristretto decides which entries stay. A goroutine of its own takes them from a queue, and may
+// reject them. Calls about one hash reach it in order, because each caller holds the update lock of
+// the shard. Its callbacks run on that goroutine. They take the lock of a shard, which no caller
+// holds while it waits for the queue, but never the update lock.
 
-// A ticket is what ristretto keeps of an entry: its number, by which it is known from one that had the same hash before, and its
-// cost in units. It is never 0.
-type ticket uint64
+// An lruItem is ristretto's value for an entry: the entry's number, which distinguishes it from an
+// earlier entry with the same hash, and its cost in units. It is never 0.
+type lruItem uint64
 
 const costBits = 28 // 4 GiB
 
-func ticketOf(id uint64, cost uint32) ticket {
-	return ticket(id<<costBits) | ticket(min(cost, 1<<costBits-1))
+func lruItemOf(id uint64, cost uint32) lruItem {
+	return lruItem(id<<costBits) | lruItem(min(cost, 1<<costBits-1))
 }
 
-func (t ticket) bytes() int64 { return int64(t&(1<<costBits-1)) * costUnit }
+func (t lruItem) bytes() int64 { return int64(t&(1<<costBits-1)) * costUnit }
 
-func (t ticket) is(l *cell) bool { return l != nil && t == ticketOf(l.id, l.cost) }
+func (t lruItem) is(l *slot) bool { return l != nil && t == lruItemOf(l.id, l.cost) }
 
-// hand gives ristretto an entry in the place of others. Whatever it has under the same hash goes first: an update in place would
-// not make room. Where too much waits to be taken in, or the entry is not in front, it waits, so that the ceiling holds. Without
-// a ticket the others go, and that is all.
-func (c *Cache) hand(hash uint64, t ticket, instead []uint64) {
+// admit passes an entry to ristretto and removes the entries that it replaces. It removes an older
+// value of the same hash too, because an update in place would not evict others. If too many bytes
+// are pending, it waits until ristretto has processed its queue, so that the ceiling holds. With a
+// zero item it only removes.
+func (c *Cache) admit(hash uint64, t lruItem, replaced []uint64) {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.closed {
 		return
 	}
-	for _, old := range instead {
+	for _, old := range replaced {
 		if old != hash {
 			c.lru.Del(old)
 		}
@@ -36,73 +38,77 @@ func (c *Cache) hand(hash uint64, t ticket, instead []uint64) {
 	if t == 0 {
 		return
 	}
-	c.lru.UpdateMaxCost(c.room())
-	waiting := c.waiting.Add(t.bytes())
+	c.lru.UpdateMaxCost(c.capacity())
+	pendingBytes := c.pendingBytes.Add(t.bytes())
 	for !c.lru.Set(hash, t, 0) {
 		c.lru.Wait() // the queue is full
 	}
-	if waiting > c.front.max {
+	if pendingBytes > c.window.max {
 		c.lru.Wait()
 	}
 }
 
-// room is how many bytes ristretto may keep: what is lost to holes, and to what entries have in common, is not there for them.
-func (c *Cache) room() int64 { return max(1, c.most-c.arena.waste.Load()-c.commons.bytes.Load()) }
+// capacity returns the bytes that ristretto may use: free slots in the arena and interned headers
+// reduce them.
+func (c *Cache) capacity() int64 { return max(1, c.most-c.arena.waste.Load()-c.interned.bytes.Load()) }
 
-// takenIn is called when ristretto comes to an entry in its queue, and is what the entry counts.
-func (c *Cache) takenIn(t ticket) int64 {
-	c.waiting.Add(-t.bytes())
+// admissionCost is called when ristretto takes an entry from its queue, and returns the entry's
+// cost.
+func (c *Cache) admissionCost(t lruItem) int64 {
+	c.pendingBytes.Add(-t.bytes())
 	return t.bytes()
 }
 
-// refused is called when ristretto does not, or no longer, keep an entry; t is 0 if that was taken from it meanwhile.
-func (c *Cache) refused(hash uint64, t ticket) {
+// onEvicted is called when ristretto rejects or evicts an entry. t is 0 if the entry was removed
+// from ristretto in the meantime.
+func (c *Cache) onEvicted(hash uint64, t lruItem) {
 	if t == 0 {
 		return
 	}
-	s := c.shelf(hash)
+	s := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.at(hash); !s.closed && t.is(l) {
-		l.state &^= kept
-		c.drop(s, hash)
+		l.state &^= stateAdmitted
+		c.evictUnreferenced(s, hash)
 	}
 }
 
-// forget takes from ristretto what is no longer on a shelf, a few at a time, because a store needs room in its queue.
-func (c *Cache) forget(gone []uint64) {
+// removeFromLRU removes entries that are in no shard from ristretto, in batches, because stores
+// need room in its queue.
+func (c *Cache) removeFromLRU(gone []uint64) {
 	for n, hash := range gone {
-		if !c.forgetOne(hash) {
+		if !c.removeOneFromLRU(hash) {
 			return
 		}
 		if (n+1)%batch == 0 {
-			c.settle()
-			breathe((n + 1) / batch)
+			c.waitForLRU()
+			pause((n + 1) / batch)
 		}
 	}
 }
 
-// forgetOne is false when the cache is closed.
-func (c *Cache) forgetOne(hash uint64) bool {
+// removeOneFromLRU returns false if the cache is closed.
+func (c *Cache) removeOneFromLRU(hash uint64) bool {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.closed {
 		return false
 	}
-	s := c.shelf(hash)
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s := c.shard(hash)
+	s.update.Lock()
+	defer s.update.Unlock()
 	s.mu.RLock()
 	newer := s.at(hash)
 	s.mu.RUnlock()
-	if newer == nil { // else it went before that one came
+	if newer == nil { // otherwise admit has removed it before it added the newer entry
 		c.lru.Del(hash)
 	}
 	return true
 }
 
-// settle waits until ristretto has taken in what it was handed.
-func (c *Cache) settle() {
+// waitForLRU waits until ristretto has processed its queue.
+func (c *Cache) waitForLRU() {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if !c.closed {

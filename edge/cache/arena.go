@@ -8,46 +8,53 @@ import (
 )
 
 const (
-	maxCell    = 32 << 10 // bytes of what the arena takes; larger entries are few, and stay on the heap
-	minSlab    = 32 << 10
-	maxSlab    = 1 << 20
-	slabsInAll = 1 << 10 // so many slabs make up the ceiling, where these bounds allow it
-	finer      = 32      // sizes of cells between two powers of two; up to 1,024 bytes all multiples of 16
-	classes    = finer*7 + 1
+	// A slot has at most 32 KiB. Larger entries are few, and stay on the heap.
+	maxSlot = 32 << 10
+	minSlab = 32 << 10
+	maxSlab = 1 << 20
+	// The slab size is the ceiling divided by targetSlabs, within the bounds above.
+	targetSlabs = 1 << 10
+	// There are 32 slot sizes between two powers of two; up to 1,024 bytes they are all multiples
+	// of 16.
+	sizesPerDoubling = 32
+	classes          = sizesPerDoubling*7 + 1
 )
 
-// An arena holds pieces of memory where the garbage collector does not look. Its slabs are divided into cells of one size each:
-// thirty-two sizes up to each power of two, so that little is lost by rounding. A slab whose cells are all free is given back.
+// An arena holds memory that the garbage collector does not scan. Its slabs are divided into slots
+// of one size each. There are 32 sizes up to each power of two, so that rounding wastes little. The
+// arena releases a slab when all of its slots are free.
 //
-// Who uses a cell sees to it that nobody else frees it meanwhile: here that is the lock of a shelf.
+// A user of a slot must prevent others from freeing it meanwhile; in this package the lock of a
+// shard does.
 type arena struct {
 	slabSize int
-	bases    atomic.Pointer[[]unsafe.Pointer] // of the slabs, by their number
+	bases    atomic.Pointer[[]unsafe.Pointer] // of the slabs, by number
 
 	mu    sync.Mutex
-	slabs []*slab // by their number; nil: given back. There is none of number 0
+	slabs []*slab // by number; nil: released. No slab has number 0
 	spare []uint32
-	open  [classes]*slab // a list of those with room, by class
-	holes [classes]int   // free cells among those that were in use once
+	open  [classes]*slab // lists of slabs with free slots, by class
+	holes [classes]int   // free slots that were in use before, by class
 
-	taken     atomic.Int64 // bytes of slabs that have been in use: these are resident
-	waste     atomic.Int64 // those of them that are free
-	emptiable atomic.Int64 // bytes of the slabs that would be given back if cells were moved together
+	taken       atomic.Int64 // bytes of slots that have been in use: these are resident
+	waste       atomic.Int64 // free bytes among them
+	compactable atomic.Int64 // bytes of slabs that compaction would release
 }
 
-// A slab is a region of memory that is divided into cells from its beginning, as they are needed.
+// A slab is a region of memory that is divided into slots from its start, as they are needed.
 type slab struct {
-	memory          []byte
-	number          uint32
-	class           int
-	size, room      int    // of a cell, and cells in all
-	carved, live    int    // cells that were in use, and that are
-	free            uint32 // one more than the offset of the first free cell among those carved; 0: none
-	listed, leaving bool
-	next, before    *slab
+	memory       []byte
+	number       uint32
+	class        int
+	size, room   int // of a slot, and number of slots
+	carved, live int // slots that have been in use, and that are in use
+	// One more than the offset of the first free slot among those carved; 0 means none.
+	free               uint32
+	listed, evacuating bool
+	next, before       *slab
 }
 
-// A ref says where in the arena a cell lies.
+// A ref is the position of a slot in the arena.
 type ref uint64
 
 func refTo(slab uint32, off int) ref { return ref(slab)<<32 | ref(off) }
@@ -56,33 +63,34 @@ func (r ref) slab() uint32 { return uint32(r >> 32) }
 
 func (r ref) off() int { return int(uint32(r)) }
 
-// A hole is what a free cell begins with: a cell in use begins with a number that is not zero.
+// A hole is the start of a free slot. A slot in use starts with a number that is not zero.
 type hole struct {
 	zero uint64
 	next uint64
 }
 
-// init makes an arena for about so many bytes.
+// init prepares an arena for a ceiling of most bytes.
 func (a *arena) init(most int64) {
 	a.slabSize = minSlab
-	for a.slabSize < maxSlab && int64(a.slabSize) < most/slabsInAll {
+	for a.slabSize < maxSlab && int64(a.slabSize) < most/targetSlabs {
 		a.slabSize *= 2
 	}
 	a.slabs = make([]*slab, 1)
 	a.bases.Store(&[]unsafe.Pointer{nil})
 }
 
-// largest is how long a cell may be: some of them must fit into a slab.
-func (a *arena) largest() int { return min(maxCell, a.slabSize/4) }
+// largest returns the maximum size of a slot: a slab holds at least four.
+func (a *arena) largest() int { return min(maxSlot, a.slabSize/4) }
 
-// classOf is the class of cells that have room for n bytes, and their size.
+// classOf returns the class of slots that hold n bytes, and their size.
 func classOf(n int) (class, size int) {
 	shift := max(4, bits.Len(uint(n-1))-6)
 	units := (n + 1<<shift - 1) >> shift
-	return (shift-4)*finer + units, units << shift
+	return (shift-4)*sizesPerDoubling + units, units << shift
 }
 
-// alloc finds room for n bytes, whose content is what was there before. It is not ok where the system gives no memory.
+// alloc allocates a slot of at least n bytes, whose content is arbitrary. ok is false if the system
+// has no memory.
 func (a *arena) alloc(n int) (r ref, ok bool) {
 	class, size := classOf(n)
 	a.mu.Lock()
@@ -100,7 +108,7 @@ func (a *arena) alloc(n int) (r ref, ok bool) {
 	return r, true
 }
 
-// take uses a cell of a slab that has one.
+// take allocates a slot of a slab that has a free one.
 func (a *arena) take(s *slab) ref {
 	s.live++
 	if s.free == 0 {
@@ -112,7 +120,7 @@ func (a *arena) take(s *slab) ref {
 	off := int(s.free - 1)
 	s.free = uint32((*hole)(unsafe.Pointer(&s.memory[off])).next)
 	a.waste.Add(-int64(s.size))
-	a.leave(s.class, 1)
+	a.removeHoles(s.class, 1)
 	return refTo(s.number, off)
 }
 
@@ -137,17 +145,17 @@ func (a *arena) grow(class, size int) *slab {
 	return s
 }
 
-// at is where a cell lies, for as long as it is in use.
+// at returns the address of a slot, which is valid while the slot is in use.
 func (a *arena) at(r ref) unsafe.Pointer { return unsafe.Add((*a.bases.Load())[r.slab()], r.off()) }
 
-// size is how long the cell is.
+// size returns the size of the slot.
 func (a *arena) size(r ref) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.slabs[r.slab()].size
 }
 
-// free gives a cell back.
+// free releases a slot.
 func (a *arena) free(r ref) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -156,39 +164,39 @@ func (a *arena) free(r ref) {
 	s.free = uint32(r.off()) + 1
 	s.live--
 	a.waste.Add(int64(s.size))
-	a.leave(s.class, -1)
+	a.removeHoles(s.class, -1)
 	switch {
 	case s.live == 0:
 		a.remove(s)
-	case !s.listed && !s.leaving:
+	case !s.listed && !s.evacuating:
 		a.list(s)
 	}
 }
 
-// leave counts holes of a class, less n, and what could be won by moving its cells together.
-func (a *arena) leave(class, n int) {
-	before := a.winnings(class)
+// removeHoles subtracts n from the holes of a class, and updates compactable.
+func (a *arena) removeHoles(class, n int) {
+	before := a.reclaimable(class)
 	a.holes[class] -= n
-	a.emptiable.Add(a.winnings(class) - before)
+	a.compactable.Add(a.reclaimable(class) - before)
 }
 
-func (a *arena) winnings(class int) int64 {
+func (a *arena) reclaimable(class int) int64 {
 	room := a.slabSize / classSize(class)
 	return int64(a.holes[class]/room) * int64(a.slabSize)
 }
 
-// classSize is the size of the cells of a class.
+// classSize returns the size of the slots of a class.
 func classSize(class int) int {
-	shift := max(0, (class-1)/finer-1)
-	return (class - shift*finer) << (shift + 4)
+	shift := max(0, (class-1)/sizesPerDoubling-1)
+	return (class - shift*sizesPerDoubling) << (shift + 4)
 }
 
-// remove gives an empty slab back to the system.
+// remove releases an empty slab to the system.
 func (a *arena) remove(s *slab) {
 	if s.listed {
 		a.unlist(s)
 	}
-	a.leave(s.class, s.carved)
+	a.removeHoles(s.class, s.carved)
 	a.waste.Add(-int64(s.carved * s.size))
 	a.taken.Add(-int64(s.carved * s.size))
 	a.slabs[s.number] = nil
@@ -197,7 +205,7 @@ func (a *arena) remove(s *slab) {
 	unmapSlab(s.memory)
 }
 
-// close gives everything back. Nobody may use a cell any more.
+// close releases all slabs. No slot may be used afterwards.
 func (a *arena) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// A purge looks at everything that is stored. Requests need the same locks and processors meanwhile, and are not to notice: a lock
-// is held for a batch, some tens of microseconds, and after some batches there is a rest, in which even a single processor looks for
-// what has come in over the network.
+// A purge may have to check all stored entries, while requests need the same locks and processors.
+// It holds a lock only for one batch, some tens of microseconds. After some batches it sleeps, so
+// that the scheduler polls the network even on a single processor.
 const (
 	batch     = 32
 	restAfter = 32 // batches
 	rest      = 50 * time.Microsecond
 )
 
-// inBatches calls do for each of a sequence, with the lock held. Of a map that others change in between, those that were there at
-// the beginning and still are when their turn comes are among them.
+// inBatches calls do for each value of seq, with the lock held. If seq iterates over a map that
+// others change between batches, it yields every key that stays in the map throughout.
 func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 	n := 0
 	l.Lock()
@@ -26,7 +26,7 @@ func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 	for x := range seq {
 		if n > 0 && n%batch == 0 {
 			l.Unlock()
-			breathe(n / batch)
+			pause(n / batch)
 			l.Lock()
 		}
 		do(x)
@@ -34,8 +34,8 @@ func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 	}
 }
 
-// breathe lets others have the processor after a number of batches.
-func breathe(batches int) {
+// pause yields the processor after a number of batches.
+func pause(batches int) {
 	if batches%restAfter == 0 {
 		time.Sleep(rest)
 	} else {

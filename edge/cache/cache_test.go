@@ -27,7 +27,7 @@ func entry(key, body string, tags ...string) *Entry {
 	return e
 }
 
-func TestStoredIsThereAtOnce(t *testing.T) {
+func TestPutIsVisibleAtOnce(t *testing.T) {
 	c := newTest(t, 64<<20)
 	for i := range 5000 {
 		key := fmt.Sprint("/mdi/icon-", i, ".svg")
@@ -39,13 +39,13 @@ func TestStoredIsThereAtOnce(t *testing.T) {
 			t.Fatalf("Get(%s) right after Put = %v, want the entry", key, got)
 		}
 	}
-	e := entry("/large", strings.Repeat("y", 8<<20)) // larger than the whole front
+	e := entry("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
 	c.Put(e, c.Now())
 	if !c.Get("/large").Same(e) {
-		t.Error("an entry larger than the front is not there right after Put")
+		t.Error("an entry larger than the recency window is not stored right after Put")
 	}
 	if c.Get("/mdi/none.svg") != nil {
-		t.Error("Get of a key that was never stored found something")
+		t.Error("Get found a key that was never stored")
 	}
 }
 
@@ -55,7 +55,7 @@ func TestNewerReplacesOlder(t *testing.T) {
 		e := entry("/a", fmt.Sprint(i))
 		c.Put(e, c.Now())
 		if got := c.Get("/a"); !got.Same(e) {
-			t.Fatalf("after %d stores Get gives %s", i+1, got.Identity().Body)
+			t.Fatalf("after %d stores Get returns %s", i+1, got.Identity().Body)
 		}
 	}
 }
@@ -69,73 +69,74 @@ func TestCeilingHolds(t *testing.T) {
 		e.AddCodings()
 		c.Put(e, c.Now())
 		if s := c.Stats(); s.Bytes > ceiling {
-			t.Fatalf("after %d stores the cache has %d bytes, its ceiling is %d", i+1, s.Bytes, ceiling)
+			t.Fatalf("after %d stores the cache has %d bytes, above its ceiling of %d", i+1, s.Bytes, ceiling)
 		}
 	}
 	consistent(t, c)
 	if s := c.Stats(); s.Bytes < ceiling/2 || s.Entries == 0 || s.Evicted != 3000-uint64(s.Entries) {
-		t.Errorf("Stats() = %+v: entries are kept, and the others were evicted", s)
+		t.Errorf("Stats() = %+v, want a cache at least half full, and every other entry evicted", s)
 	}
 }
 
-// consistent checks that counts are true, and that shelves, front and ristretto agree about what is there.
+// consistent checks that the counts are correct, and that shards, recency window and ristretto
+// refer to the same entries.
 func consistent(t *testing.T, c *Cache) {
 	t.Helper()
 	c.janitor.end()
 	defer c.janitor.start(c)
 	c.tidy()
-	c.settle()
-	var entries, bytes, front, cells int64
-	tickets := map[ticket]uint64{}
-	for i := range c.shelves {
-		s := &c.shelves[i]
+	c.waitForLRU()
+	var entries, bytes, window, slots int64
+	items := map[lruItem]uint64{}
+	for i := range c.shards {
+		s := &c.shards[i]
 		s.mu.Lock()
-		for hash, at := range s.books {
+		for hash, at := range s.index {
 			l := s.at(hash)
 			entries++
 			bytes += l.bytesTaken()
 			if at != onHeap {
-				cells += int64(c.arena.size(at))
+				slots += int64(c.arena.size(at))
 			}
-			if l.is(kept) {
-				tickets[ticketOf(l.id, l.cost)] = hash
+			if l.is(stateAdmitted) {
+				items[lruItemOf(l.id, l.cost)] = hash
 			}
-			if l.is(inFront) {
-				front += l.bytesTaken()
+			if l.is(stateRecent) {
+				window += l.bytesTaken()
 			}
-			if other, _ := s.find(c, l.keyText(), l.label, l.secondaryText()); !l.is(onShelf) || l.state&(inFront|kept) == 0 || other != l {
-				t.Errorf("%s %q stands wrongly on its shelf: %+v", l.keyText(), l.secondaryText(), l.state)
+			if other, _ := s.find(c, l.keyText(), l.label, l.secondaryText()); !l.is(stateLive) || l.state&(stateRecent|stateAdmitted) == 0 || other != l {
+				t.Errorf("%s %q has the state %+v in its shard", l.keyText(), l.secondaryText(), l.state)
 			}
 		}
 		s.consistent(t)
 		s.mu.Unlock()
 	}
-	c.lru.IterValues(func(is ticket) bool {
-		if _, ok := tickets[is]; !ok {
-			t.Errorf("ristretto has an entry with the ticket %x, which is on no shelf", is)
+	c.lru.IterValues(func(is lruItem) bool {
+		if _, ok := items[is]; !ok {
+			t.Errorf("ristretto has the item %x, which is in no shard", is)
 		}
-		delete(tickets, is)
+		delete(items, is)
 		return false
 	})
-	for is, hash := range tickets {
-		t.Errorf("ristretto has lost what has the ticket %x and the hash %x", is, hash)
+	for is, hash := range items {
+		t.Errorf("ristretto lacks the item %x with the hash %x", is, hash)
 	}
-	if used := c.arena.taken.Load() - c.arena.waste.Load(); used != cells {
-		t.Errorf("%d bytes of the arena are in use, the cells of all entries have %d", used, cells)
+	if used := c.arena.taken.Load() - c.arena.waste.Load(); used != slots {
+		t.Errorf("%d bytes of the arena are in use, but the slots of all entries have %d", used, slots)
 	}
 	if c.disk != nil {
-		placesConsistent(t, c.disk)
+		locationsConsistent(t, c.disk)
 	}
-	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.waste.Load()+c.commons.bytes.Load() || c.front.used.Load() != front || c.waiting.Load() != 0 {
-		t.Errorf("%d entries with %d bytes are there, %d in front, none waiting; counted are %+v, %d, %d",
-			entries, bytes, front, s, c.front.used.Load(), c.waiting.Load())
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.waste.Load()+c.interned.bytes.Load() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
+		t.Errorf("%d entries with %d bytes are stored, %d bytes in the recency window, none pending; the counts are %+v, %d, %d",
+			entries, bytes, window, s, c.window.used.Load(), c.pendingBytes.Load())
 	}
 }
 
-// consistent checks that what a shelf knows besides its books is about what they hold.
-func (s *shelf) consistent(t *testing.T) {
+// consistent checks that the fields of a shard agree with its index.
+func (s *shard) consistent(t *testing.T) {
 	t.Helper()
-	for label, v := range s.varied {
+	for label, v := range s.variants {
 		if len(v.members) > maxVariants {
 			t.Errorf("%s has %d variants", v.key, len(v.members))
 		}
@@ -143,27 +144,27 @@ func (s *shelf) consistent(t *testing.T) {
 		for _, m := range v.members {
 			hashes = append(hashes, m.hash)
 			if l := s.at(m.hash); l == nil || l.label != label || l.secondaryText() == "" {
-				t.Errorf("%s has a variant that is not there", v.key)
+				t.Errorf("%s has a variant that is not stored", v.key)
 			}
 		}
 		for a, hash := range v.aliases {
 			if !slices.Contains(hashes, hash) {
-				t.Errorf("the alias %q of %s leads nowhere", a, v.key)
+				t.Errorf("the alias %q of %s has no entry", a, v.key)
 			}
 		}
 	}
-	if len(s.varied) > len(s.books) || len(s.origins) > len(s.books) || len(s.large) > len(s.books) {
-		t.Errorf("of %d entries there are %d records of a Vary, %d origins, %d on the heap", len(s.books), len(s.varied), len(s.origins), len(s.large))
+	if len(s.variants) > len(s.index) || len(s.origins) > len(s.index) || len(s.large) > len(s.index) {
+		t.Errorf("%d entries have %d variant sets, %d locations on disk, %d heap slots", len(s.index), len(s.variants), len(s.origins), len(s.large))
 	}
 }
 
-// Whatever happens at once, the counts stay true, and nothing is found under a key that is another's.
-func TestEverythingAtOnce(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { everythingAtOnce(t, newTest(t, 1<<20)) })
+// Under concurrent use counts stay correct, and no lookup returns an entry of another key.
+func TestConcurrentUse(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { concurrentUse(t, newTest(t, 1<<20)) })
 	t.Run("disk", func(t *testing.T) {
 		c := openTest(t, t.TempDir(), Options{DiskBytes: 4 << 20})
-		everythingAtOnce(t, c)
-		c = stopped(t, c)
+		concurrentUse(t, c)
+		c = reopened(t, c)
 		for i := range 300 {
 			lookUp(t, c, fmt.Sprint("/", i), "0", "1", "2")
 		}
@@ -171,7 +172,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	})
 }
 
-func everythingAtOnce(t *testing.T, c *Cache) {
+func concurrentUse(t *testing.T, c *Cache) {
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -212,9 +213,9 @@ func lookUp(t *testing.T, c *Cache, key string, secondary ...string) {
 	switch {
 	case e == nil:
 	case e.Key != key, varies != (e.Secondary != ""):
-		t.Errorf("under %s is found %s %q, varying: %v", key, e.Key, e.Secondary, varies)
+		t.Errorf("lookup of %s returns %s %q, varies %v", key, e.Key, e.Secondary, varies)
 	case len(secondary) == 1 && e.Secondary != "" && e.Secondary != secondary[0]:
-		t.Errorf("under %s %q is found %q", key, secondary, e.Secondary)
+		t.Errorf("lookup of %s %q returns %q", key, secondary, e.Secondary)
 	}
 }
 
@@ -254,26 +255,26 @@ func TestVariants(t *testing.T) {
 		{"a variant", func() { put(variant("/a", "en", "english")) }, []string{"en"}, "english"},
 		{"a request of another kind", func() {}, []string{"de"}, "varies"},
 		{"a second variant", func() { put(variant("/a", "de", "german")) }, []string{"de"}, "german"},
-		{"the first is still there", func() {}, []string{"en"}, "english"},
+		{"the first is still stored", func() {}, []string{"en"}, "english"},
 		{"keys are tried in their order", func() {}, []string{"fr", "de", "en"}, "german"},
 		{"a newer one with the same keys", func() { put(variant("/a", "en", "british")) }, []string{"en"}, "british"},
 		{"an alias", func() { c.Alias(put(variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
-		{"an alias takes no entry's own key", func() { c.Alias(put(variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
-		{"an entry takes an alias's key", func() { put(variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
-		{"the record is told to the one who asks", func() { put(variant("/a", "Accept-Language", "named")) }, nil, "named"},
+		{"an alias does not replace an entry's own key", func() { c.Alias(put(variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
+		{"an entry replaces an alias", func() { put(variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
+		{"Find passes the names in Vary", func() { put(variant("/a", "Accept-Language", "named")) }, nil, "named"},
 		{"a Vary with other names", func() { put(other("example")) }, []string{"en"}, "varies"},
-		{"what has the new names", func() {}, []string{"example"}, "example"},
-		{"a plain answer replaces all", func() { put(entry("/a", "answer")) }, []string{"example"}, "plain answer"},
-		{"a variant replaces a plain answer", func() { put(variant("/a", "en", "english")) }, []string{"example"}, "varies"},
+		{"the variant with the new names", func() {}, []string{"example"}, "example"},
+		{"an entry without Vary replaces all variants", func() { put(entry("/a", "answer")) }, []string{"example"}, "plain answer"},
+		{"a variant replaces an entry without Vary", func() { put(variant("/a", "en", "english")) }, []string{"example"}, "varies"},
 	}
 	for _, step := range steps {
 		step.do()
 		if got := find(step.keys...); got != step.want {
-			t.Errorf("%s: Find(/a, %q) gives %s, want %s", step.what, step.keys, got, step.want)
+			t.Errorf("%s: Find(/a, %q) returns %s, want %s", step.what, step.keys, got, step.want)
 		}
 	}
 	if e := c.Get("/a"); e != nil {
-		t.Errorf("Get gives %q, which is for some requests alone", e.Secondary)
+		t.Errorf("Get returns %q, which is a variant", e.Secondary)
 	}
 	consistent(t, c)
 }
@@ -285,8 +286,8 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 	for i := range 2 * maxAliases {
 		c.Alias(e, fmt.Sprint(i))
 	}
-	if n := len(c.shelf(e.hash).varied[e.labels[0]].aliases); n != maxAliases {
-		t.Errorf("the entry has %d aliases, at most %d may be", n, maxAliases)
+	if n := len(c.shard(e.hash).variants[e.labels[0]].aliases); n != maxAliases {
+		t.Errorf("the entry has %d aliases, more than %d", n, maxAliases)
 	}
 	c.Put(variant("/a", "en", "newer"), c.Now())
 	c.Alias(e, "late")
@@ -303,15 +304,15 @@ func TestReplace(t *testing.T) {
 	old, newer := entry("/a", "old"), entry("/a", "newer")
 	c.Put(old, c.Now())
 	if c.Replace(newer, entry("/a", "wrong"), c.Now()) || !c.Get("/a").Same(old) {
-		t.Error("what was not stored was replaced")
+		t.Error("Replace of an entry that is not stored succeeded")
 	}
 	if !c.Replace(old, newer, c.Now()) || !c.Get("/a").Same(newer) {
-		t.Error("what was stored was not replaced")
+		t.Error("Replace of a stored entry failed")
 	}
-	asked := c.Now()
+	before := c.Now()
 	c.Purge(Purge{Keys: []string{"/a"}}, time.Now())
-	if c.Replace(newer, entry("/a", "late"), asked) || c.Get("/a") != nil {
-		t.Error("what was purged was replaced")
+	if c.Replace(newer, entry("/a", "late"), before) || c.Get("/a") != nil {
+		t.Error("Replace of a purged entry succeeded")
 	}
 }
 
@@ -328,7 +329,7 @@ func TestConfirmed(t *testing.T) {
 		t.Errorf("Hit() of the copy = %d, want 2", hits)
 	}
 	if n.Freshness() != e.Policy {
-		t.Error("a confirmed entry is stale by the purge of the old one")
+		t.Error("the purge of the old entry made the confirmed one stale")
 	}
 	exported := reflect.ValueOf(e).Elem()
 	for i := range exported.NumField() {
@@ -371,7 +372,7 @@ func TestClosed(t *testing.T) {
 	c.Drop("tag")
 	c.Purge(Purge{All: true}, time.Now())
 	if c.Put(entry("/b", "body"), c.Now()) {
-		t.Error("something was stored after Close")
+		t.Error("Put succeeded after Close")
 	}
 }
 
@@ -386,7 +387,7 @@ func BenchmarkGet(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if c.Get("/mdi/home.svg") == nil {
-				b.Error("not there")
+				b.Error("the entry is not found")
 			}
 		}
 	})

@@ -16,7 +16,8 @@ const (
 	brotliLevel = 5   // about as fast as gzip 6, and smaller
 )
 
-// compressible reports whether bodies of a media type get smaller: text in all its forms; what is coded inside does not.
+// compressible reports whether bodies of a media type get smaller: those that are text. Formats
+// with compression of their own do not.
 func compressible(contentType []byte) bool {
 	name, _, _ := strings.Cut(string(contentType), ";")
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -24,8 +25,9 @@ func compressible(contentType []byte) bool {
 		name == "application/json" || name == "application/xml" || name == "application/javascript"
 }
 
-// AddCodings makes, of an entry that is not yet stored, the codings that are smaller than its identity body: where that is worth
-// while, its media type gets smaller, it has none yet, and nobody forbids it. Each has a tag of its own (RFC 9110,
+// AddCodings adds to a new entry the content codings that are smaller than its identity body. It
+// adds none if the body is small, if its media type does not compress, if the body has a content
+// coding already, or if AsItIs was called. Each coding has an entity tag of its own (RFC 9110,
 // section 8.8.3.3).
 func (e *Entry) AddCodings() {
 	id := e.Identity()
@@ -42,11 +44,11 @@ func (e *Entry) AddCodings() {
 	}
 }
 
-// coders make codings of a body.
-var coders = [...]func([]byte) []byte{Gzip: gzipped, Brotli: brotlied}
+// coders encode a body.
+var coders = [...]func([]byte) []byte{Gzip: gzipEncode, Brotli: brotliEncode}
 
-// Suffixed is the entity tag of a representation made from another: "abc" with br is "abc-br". Where that has none, neither has
-// this one.
+// Suffixed returns the entity tag of a representation made from another one: "abc" becomes
+// "abc-br". An empty tag stays empty.
 func Suffixed(etag, suffix string) string {
 	if etag == "" {
 		return ""
@@ -56,28 +58,28 @@ func Suffixed(etag, suffix string) string {
 
 var brotliWriters = sync.Pool{New: func() any { return brotli.NewWriterLevel(io.Discard, brotliLevel) }}
 
-func brotlied(body []byte) []byte {
+func brotliEncode(body []byte) []byte {
 	w := brotliWriters.Get().(*brotli.Writer)
 	defer brotliWriters.Put(w)
-	return coded(w, body)
+	return encodeWith(w, body)
 }
 
 var gzipWriters = sync.Pool{New: func() any {
 	w, err := kgzip.NewWriterLevel(io.Discard, gzip.DefaultCompression)
 	if err != nil {
-		panic(err) // a level that is not one
+		panic(err) // an invalid level
 	}
 	return w
 }}
 
-func gzipped(body []byte) []byte {
+func gzipEncode(body []byte) []byte {
 	w := gzipWriters.Get().(*kgzip.Writer)
 	defer gzipWriters.Put(w)
-	return coded(w, body)
+	return encodeWith(w, body)
 }
 
-// coded writes to memory, which does not fail.
-func coded(w interface {
+// encodeWith writes to memory, which cannot fail.
+func encodeWith(w interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }, body []byte) []byte {

@@ -11,17 +11,17 @@ import (
 )
 
 func TestCodings(t *testing.T) {
-	drawing := strings.Repeat(`<path d="M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z"/>`, 20)
+	icon := strings.Repeat(`<path d="M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z"/>`, 20)
 	tests := []struct {
 		name, media, body, accept string
 		want                      Coding
 	}{
-		{"br is preferred", "image/svg+xml", drawing, "gzip, br", Brotli},
-		{"gzip alone", "application/json; charset=utf-8", drawing, "gzip", Gzip},
-		{"nothing asked for", "image/svg+xml", drawing, "", Identity},
-		{"refused", "image/svg+xml", drawing, "br;q=0, gzip;q=0", Identity},
-		{"too small", "image/svg+xml", drawing[:100], "br, gzip", Identity},
-		{"what does not shrink", "image/png", drawing, "br, gzip", Identity},
+		{"br is preferred", "image/svg+xml", icon, "gzip, br", Brotli},
+		{"only gzip accepted", "application/json; charset=utf-8", icon, "gzip", Gzip},
+		{"no Accept-Encoding", "image/svg+xml", icon, "", Identity},
+		{"refused", "image/svg+xml", icon, "br;q=0, gzip;q=0", Identity},
+		{"too small", "image/svg+xml", icon[:100], "br, gzip", Identity},
+		{"a media type that does not compress", "image/png", icon, "br, gzip", Identity},
 	}
 	for _, tt := range tests {
 		e := entry("/"+tt.name, tt.body)
@@ -42,22 +42,23 @@ func TestCodings(t *testing.T) {
 	}
 }
 
-func TestConfirmedKeepsCodingsAndWishes(t *testing.T) {
+func TestConfirmedKeepsCodings(t *testing.T) {
 	e := entry("/a", strings.Repeat("abc ", 200))
 	e.AddCodings()
 	n := e.Confirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != e.Variant(Brotli) || n.Variant(Brotli) == nil || n.Variant(Gzip) != e.Variant(Gzip) {
-		t.Error("a confirmed entry has not the codings of the old one")
+		t.Error("a confirmed entry lacks the codings of the old one")
 	}
 	plain := entry("/b", strings.Repeat("abc ", 200))
 	plain.AsItIs()
 	n = plain.Confirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != nil {
-		t.Error("an entry that is to stay as it is was coded when it was confirmed")
+		t.Error("AddCodings added codings to the confirmed copy of an entry with AsItIs")
 	}
-	(&Entry{ContentType: []byte("text/plain")}).AddCodings() // its body still comes
+	// AddCodings ignores an entry whose body is still arriving.
+	(&Entry{ContentType: []byte("text/plain")}).AddCodings()
 }
 
 func TestSuffixed(t *testing.T) {

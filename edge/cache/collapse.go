@@ -12,42 +12,46 @@ import (
 
 const (
 	fetchShards = 64
-	// Failure is how long the failure of a key is remembered, and answered without asking again.
+	// Failure is how long the failure of a key is recorded. Until then it answers requests without
+	// another fetch.
 	Failure = time.Second
-	// maxFailures bounds what is remembered in one shard, when every name fails.
+	// maxFailures is the maximum number of failures in one shard.
 	maxFailures = 1 << 10
 	// HitForPass is how long a hit-for-pass marker lasts.
 	HitForPass = 10 * time.Second
-	// maxHitForPass bounds the markers in one shard.
+	// maxHitForPass is the maximum number of markers in one shard.
 	maxHitForPass = 1 << 10
 )
 
 var (
-	// ErrLate says that a collapsed fetch did not end within the time that the caller had.
-	ErrLate = errors.New("the answer to this key did not come in time")
-	// ErrLeft says that a caller no longer waits.
-	ErrLeft = errors.New("whoever asked for this key has left")
+	// ErrLate means that a collapsed fetch did not end within the caller's time limit.
+	ErrLate = errors.New("the response for this key did not arrive in time")
+	// ErrLeft means that the caller stopped waiting.
+	ErrLeft = errors.New("the client that requested this key has left")
 )
 
-// A Result is what a collapsed fetch brought.
+// A Result is the result of a collapsed fetch.
 type Result struct {
-	Entry    *Entry              // for the client whose request was sent; nil with Err
-	Common   *Entry              // for other clients, as it was or would be stored; nil: Entry
-	Stream   *Spool              // the body, where it still comes: the entries have none; nil: the entries have it
-	Sharing  cachepolicy.Sharing // which of the callers that waited may have it
-	Variants []string            // besides Common.Secondary, secondary keys under which the cache finds it
-	Stored   bool                // it is in the cache
-	Found    bool                // no request was sent: the entry had been stored by then
-	Err      error               // nothing came
+	Entry  *Entry // for the client whose request was sent; nil with Err
+	Common *Entry // for other clients, as it was or would be stored; nil: Entry
+	// Stream is the body while it arrives, which the entries then lack. nil means that the entries
+	// have it.
+	Stream  *Spool
+	Sharing cachepolicy.Sharing // which of the waiting callers may have the result
+	// Variants are the secondary keys under which the cache finds it, besides Common.Secondary.
+	Variants []string
+	Stored   bool  // it is in the cache
+	Found    bool  // no request was sent: the entry had been stored by then
+	Err      error // why there is no response
 }
 
-// Collapsed is the result as package cachepolicy judges it.
+// Collapsed returns the result in the form that package cachepolicy needs.
 func (r *Result) Collapsed() cachepolicy.Collapsed {
 	e := r.ForOthers()
 	return cachepolicy.Collapsed{Sharing: r.Sharing, Entry: e.Freshness(), Variants: append([]string{e.Secondary}, r.Variants...)}
 }
 
-// ForOthers is the entry for clients other than the one whose request was sent.
+// ForOthers returns the entry for clients whose request joined the fetch.
 func (r *Result) ForOthers() *Entry {
 	if r.Common != nil {
 		return r.Common
@@ -55,18 +59,18 @@ func (r *Result) ForOthers() *Entry {
 	return r.Entry
 }
 
-// A Fetch is one collapsed fetch: a request to the origin that all callers of a key wait for. It does not end when a caller
-// goes away.
+// A Fetch is one collapsed fetch: a request to the origin for which all callers of a key wait. It
+// does not end when a caller leaves.
 type Fetch struct {
-	callers int // guarded by the lock of the shard
-	began   time.Time
-	mark    Mark // when it began
-	done    chan struct{}
-	result  Result
+	callers    int // guarded by the lock of the shard
+	began      time.Time
+	generation Mark // at which it began
+	done       chan struct{}
+	result     Result
 }
 
-// Wait waits for the result, at most so long, and until left is closed, if that is not nil. The error of a result that is not
-// there in time is ErrLate or ErrLeft.
+// Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
+// Otherwise the error of the result is ErrLate or ErrLeft.
 func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	select {
 	case <-f.done:
@@ -85,18 +89,19 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	}
 }
 
-// Outdates reports whether a drop or a purge removed what a fetch brought while the fetch was under way, and a caller that came
-// at a mark may have waited for that purge: the caller must not get the response of before.
+// Outdates reports whether a drop or a hard purge invalidated the result of a fetch while the fetch
+// was in flight, and a caller that arrived at generation came may have arrived after it. Such a
+// caller must not get the older response.
 func (c *Cache) Outdates(f *Fetch, e *Entry, came Mark) bool {
-	if e == nil || f.mark >= came {
+	if e == nil || f.generation >= came {
 		return false
 	}
-	c.marks.mu.RLock()
-	defer c.marks.mu.RUnlock()
-	return c.marks.about(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.mark
+	c.invalidations.mu.RLock()
+	defer c.invalidations.mu.RUnlock()
+	return c.invalidations.newest(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.generation
 }
 
-// Age is how long ago the fetch began.
+// Age returns how long ago the fetch began.
 func (f *Fetch) Age(now time.Time) time.Duration { return now.Sub(f.began) }
 
 type fetches struct {
@@ -107,16 +112,16 @@ type fetches struct {
 type fetchShard struct {
 	mu         sync.Mutex
 	inFlight   map[string]*Fetch
-	failed     memory[error]
-	hitForPass memory[struct{}]
+	failed     expiringMap[error]
+	hitForPass expiringMap[struct{}]
 }
 
 func (f *fetches) init() {
 	f.seed = maphash.MakeSeed()
 	for i := range f.shards {
 		f.shards[i].inFlight = map[string]*Fetch{}
-		f.shards[i].failed = newMemory[error](maxFailures)
-		f.shards[i].hitForPass = newMemory[struct{}](maxHitForPass)
+		f.shards[i].failed = newExpiringMap[error](maxFailures)
+		f.shards[i].hitForPass = newExpiringMap[struct{}](maxHitForPass)
 	}
 }
 
@@ -124,23 +129,30 @@ func (f *fetches) shard(key string) *fetchShard {
 	return &f.shards[maphash.String(f.seed, key)%fetchShards]
 }
 
-// A Call is what one caller asks of Join.
+// A Call describes one call of Join.
 type Call struct {
-	Key    string             // callers with the same key collapse
-	Stale  *Entry             // the entry that the caller found, and may not use as it is; nil: none
-	Find   func() *Entry      // looks up an entry that the caller may use; runs while no other fetch of the key can begin
-	Usable func(*Result) bool // whether the caller may have a result whose body still comes; nil: it may
-	Fetch  func() Result      // sends the request; runs in a goroutine of its own
+	Key string // callers with the same key collapse
+	// Stale is the entry that the caller found, and may not use as it is; nil means none.
+	Stale *Entry
+	// Find looks up an entry that the caller may use. It runs while no other fetch of the key can
+	// begin.
+	Find func() *Entry
+	// Usable reports whether the caller may have a result whose body is still arriving; nil means
+	// that it may.
+	Usable func(*Result) bool
+	Fetch  func() Result // sends the request; runs in a goroutine of its own
 
-	Failures   string // key under which a failure is remembered; empty: Key
-	SendAnyway bool   // the caller does not want to be answered with a failure that is remembered
+	Failures   string // key under which a failure is recorded; empty: Key
+	SendAnyway bool   // ignore a recorded failure
 }
 
-// Join returns the collapsed fetch for a key, and whether this call began it. Where the key has failed within the last second,
-// or Find returns another entry than Stale, which was stored since the caller looked, the fetch has ended with that already and
-// no request is sent: so one request is sent for a key, whenever its callers come.
+// Join returns the collapsed fetch for a key, and whether this call began it. It sends no request
+// if the key has failed within the last second, or if Find returns another entry than Stale, which
+// was stored since the caller looked. The returned fetch then has that result already, so one
+// request is sent for a key whenever its callers arrive.
 //
-// A fetch whose result is a stream is joined until the stream ends, as long as its beginning is held and the caller may use it.
+// A fetch whose result is a stream stays joinable until the stream ends, as long as its beginning
+// is held and the caller may use it.
 func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	s := c.fetches.shard(call.Key)
 	s.mu.Lock()
@@ -150,14 +162,14 @@ func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 		return f, false
 	}
 	if !call.SendAnyway {
-		if err, ok := s.failed.recall(call.failures(), now); ok {
+		if err, ok := s.failed.get(call.failures(), now); ok {
 			return c.ended(Result{Err: err}), false
 		}
 	}
 	if e := call.Find(); e != nil && !e.Same(call.Stale) {
 		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
 	}
-	f = &Fetch{callers: 1, began: now, mark: c.Now(), done: make(chan struct{})}
+	f = &Fetch{callers: 1, began: now, generation: c.Now(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f
 	go c.fetch(s, f, call)
 	return f, true
@@ -170,13 +182,13 @@ func (c *Call) failures() string {
 	return c.Key
 }
 
-// fetch sends the request. It stays joinable until its result is cached or its error recorded, so a later caller always finds
-// one of them.
+// fetch sends the request. It stays joinable until its result is cached or its error recorded, so a
+// later caller always finds one of them.
 func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
 	f.result = run(call.Fetch)
 	if f.result.Err != nil {
 		s.mu.Lock()
-		s.failed.keep(call.failures(), f.result.Err, time.Now(), Failure)
+		s.failed.set(call.failures(), f.result.Err, time.Now(), Failure)
 		s.mu.Unlock()
 	}
 	if f.result.Stream != nil && f.result.Sharing.Storable {
@@ -193,13 +205,13 @@ func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
 func run(fetch func() Result) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Result{Err: fmt.Errorf("asking for a key: panic: %v", p)}
+			r = Result{Err: fmt.Errorf("fetching a key: panic: %v", p)}
 		}
 	}()
 	return fetch()
 }
 
-// remove makes a fetch one that nobody joins any more, unless another has taken its place.
+// remove makes a fetch unjoinable, unless another one has taken its place.
 func (s *fetchShard) remove(key string, f *Fetch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +220,8 @@ func (s *fetchShard) remove(key string, f *Fetch) {
 	}
 }
 
-// joinable reports whether a caller should join: there is no result yet, or a stream that can be read from its beginning and that
-// the caller may use.
+// joinable reports whether a caller should join: there is no result yet, or a stream that can be
+// read from its beginning and that the caller may use.
 func (f *Fetch) joinable(usable func(*Result) bool) bool {
 	select {
 	case <-f.done:
@@ -219,7 +231,7 @@ func (f *Fetch) joinable(usable func(*Result) bool) bool {
 	}
 }
 
-// Callers is how many calls of Join the fetches have that are under way.
+// Callers returns the number of calls of Join that have joined in-flight fetches.
 func (c *Cache) Callers() (n int) {
 	for i := range c.fetches.shards {
 		s := &c.fetches.shards[i]
@@ -232,39 +244,40 @@ func (c *Cache) Callers() (n int) {
 	return n
 }
 
-// Failed is why a key failed within the last second; nil, if it did not.
+// Failed returns why a key failed within the last second, or nil.
 func (c *Cache) Failed(key string, now time.Time) error {
 	s := c.fetches.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err, _ := s.failed.recall(key, now)
+	err, _ := s.failed.get(key, now)
 	return err
 }
 
-// MarkHitForPass sets or removes the hit-for-pass marker of a key: the last response was for one client alone, or it was not.
+// MarkHitForPass sets or removes the hit-for-pass marker of a key. A key has a marker if its last
+// response was for one client only.
 func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
 	s := c.fetches.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pass {
-		s.hitForPass.keep(key, struct{}{}, now, HitForPass)
+		s.hitForPass.set(key, struct{}{}, now, HitForPass)
 	} else {
-		s.hitForPass.forget(key)
+		s.hitForPass.delete(key)
 	}
 }
 
-// IsHitForPass reports whether a key has a hit-for-pass marker. A request for such a key should not join a fetch, whose response
-// it could most likely not have.
+// IsHitForPass reports whether a key has a hit-for-pass marker. A request for such a key should not
+// join a fetch, because it most likely could not have the response.
 func (c *Cache) IsHitForPass(key string, now time.Time) bool {
 	s := c.fetches.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.hitForPass.recall(key, now)
+	_, ok := s.hitForPass.get(key, now)
 	return ok
 }
 
 func (c *Cache) ended(r Result) *Fetch {
-	f := &Fetch{mark: c.Now(), done: make(chan struct{}), result: r}
+	f := &Fetch{generation: c.Now(), done: make(chan struct{}), result: r}
 	close(f.done)
 	return f
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// anyone may have a result.
+// anyone may have a result with this Sharing.
 var anyone = cachepolicy.Sharing{Storable: true}
 
 func TestManyCallersOneFetch(t *testing.T) {
 	c := newTest(t, 8<<20)
-	var asked atomic.Int64
+	var sent atomic.Int64
 	open := make(chan struct{})
-	ask := func() Result {
-		asked.Add(1)
+	fetch := func() Result {
+		sent.Add(1)
 		<-open
 		e := entry("/a", "body")
 		return Result{Entry: e, Sharing: anyone, Stored: c.Put(e, c.Now())}
@@ -33,7 +33,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 			if i == 500 {
 				close(open)
 			}
-			f, first := c.Join(time.Now(), Call{Key: "/a", Find: func() *Entry { return c.Get("/a") }, Fetch: ask})
+			f, first := c.Join(time.Now(), Call{Key: "/a", Find: func() *Entry { return c.Get("/a") }, Fetch: fetch})
 			if first {
 				began.Add(1)
 			}
@@ -47,21 +47,22 @@ func TestManyCallersOneFetch(t *testing.T) {
 	}
 	wg.Wait()
 	if n := c.Callers(); n != 0 {
-		t.Errorf("%d callers after the fetch", n)
+		t.Errorf("Callers() = %d after the fetch", n)
 	}
-	if asked.Load() != 1 || began.Load() != 1 {
-		t.Errorf("asked %d times, %d callers began a fetch; want one", asked.Load(), began.Load())
+	if sent.Load() != 1 || began.Load() != 1 {
+		t.Errorf("%d fetches, which %d callers began; want one", sent.Load(), began.Load())
 	}
 }
 
-// A caller that looked before the entry was stored, and joins when the fetch is over, must not ask again.
-func TestJoinAfterTheFact(t *testing.T) {
+// A caller that looked before the entry was stored, and joins when the fetch has ended, does not
+// begin another one.
+func TestJoinAfterStore(t *testing.T) {
 	c := newTest(t, 8<<20)
 	stale := entry("/a", "old")
 	c.Put(stale, c.Now())
 	newer := entry("/a", "new")
 	c.Put(newer, c.Now())
-	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("asked"); return Result{} }})
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("sent"); return Result{} }})
 	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.Same(newer) {
 		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
 	}
@@ -69,22 +70,22 @@ func TestJoinAfterTheFact(t *testing.T) {
 
 func TestFailureIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{} // no goroutines of ristretto's in the bubble
+		c := &Cache{} // without ristretto, whose goroutines must not be in the bubble
 		c.fetches.init()
 		broken := errors.New("broken")
-		asked := 0
+		sent := 0
 		fetch := func() Result {
-			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { asked++; return Result{Err: broken} }})
+			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { sent++; return Result{Err: broken} }})
 			return f.Wait(time.Minute, nil)
 		}
 		steps := []struct {
 			after time.Duration
-			asked int
+			sent  int
 		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {time.Millisecond, 2}, {500 * time.Millisecond, 2}, {500 * time.Millisecond, 3}}
 		for i, s := range steps {
-			time.Sleep(s.after) // the bubble's clock: no time passes
-			if l := fetch(); !errors.Is(l.Err, broken) || asked != s.asked {
-				t.Errorf("step %d: result %+v after asking %d times, want %d", i, l, asked, s.asked)
+			time.Sleep(s.after) // in the bubble, no real time passes
+			if l := fetch(); !errors.Is(l.Err, broken) || sent != s.sent {
+				t.Errorf("step %d: result %+v after %d fetches, want %d", i, l, sent, s.sent)
 			}
 			synctest.Wait()
 		}
@@ -120,16 +121,16 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
-// nothing is what a fetch finds where nothing was stored meanwhile.
+// nothing is the result of Find if no usable entry was stored.
 func nothing() *Entry { return nil }
 
-// What find returns is of use; where it says that nothing is, the key is asked for although something is stored.
-func TestFetchForWhatMustBeRevalidated(t *testing.T) {
+// Join begins a fetch if Find returns nil, although an entry is stored.
+func TestJoinMustRevalidate(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/a", "no-cache"), c.Now())
-	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: entry("/a", "asked")} }})
-	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "asked" {
-		t.Errorf("result %+v, began %v; want what was asked for", l, began)
+	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: entry("/a", "sent")} }})
+	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "sent" {
+		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
 	}
 }
 
@@ -149,32 +150,33 @@ func TestHitForPass(t *testing.T) {
 	}
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestExpiringMapIsBounded(t *testing.T) {
 	t0 := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	m := newMemory[int](10)
+	m := newExpiringMap[int](10)
 	for i := range 20 {
-		m.keep(fmt.Sprint(i), i, t0, time.Second)
+		m.set(fmt.Sprint(i), i, t0, time.Second)
 	}
-	if _, ok := m.recall("15", t0); len(m.known) != 10 || ok {
-		t.Errorf("%d of at most 10 keys are known, the 16th among them: %v", len(m.known), ok)
+	if _, ok := m.get("15", t0); len(m.values) != 10 || ok {
+		t.Errorf("the map has %d of at most 10 keys, the 16th among them: %v", len(m.values), ok)
 	}
-	m.keep("later", 1, t0.Add(time.Second), time.Second)
-	if _, ok := m.recall("later", t0.Add(time.Second)); !ok || len(m.known) != 1 {
-		t.Errorf("after those that are over went, %d keys are known, the new one among them: %v", len(m.known), ok)
+	m.set("later", 1, t0.Add(time.Second), time.Second)
+	if _, ok := m.get("later", t0.Add(time.Second)); !ok || len(m.values) != 1 {
+		t.Errorf("after the others expired, the map has %d keys, the new one among them: %v", len(m.values), ok)
 	}
 }
 
-// A fetch that has brought a body that still comes is joined as long as the body can be read from its beginning.
+// A fetch whose body is still arriving is joined as long as the body can be read from its
+// beginning.
 func TestFetchWithAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cache{}
 		c.fetches.init()
 		source, origin := io.Pipe()
 		spool := NewSpool(source, nil, -1, 1<<20)
-		asked := 0
+		sent := 0
 		join := func() *Fetch {
 			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
-				asked++
+				sent++
 				return Result{Entry: entry("/a", ""), Stream: spool, Sharing: anyone}
 			}})
 			return f
@@ -182,38 +184,39 @@ func TestFetchWithAStream(t *testing.T) {
 		stored := make(chan struct{})
 		go spool.Keep(func([]byte) { <-stored })
 		for i := range 3 {
-			if l := join().Wait(time.Minute, nil); l.Stream != spool || asked != 1 {
-				t.Fatalf("caller %d: result %+v after asking %d times", i, l, asked)
+			if l := join().Wait(time.Minute, nil); l.Stream != spool || sent != 1 {
+				t.Fatalf("caller %d: result %+v after %d fetches", i, l, sent)
 			}
 			io.WriteString(origin, "some")
 			synctest.Wait()
 		}
 		origin.Close()
 		synctest.Wait()
-		if join(); asked != 1 {
-			t.Error("asked again while the body is being stored")
+		if join(); sent != 1 {
+			t.Error("a second fetch began while the body was being stored")
 		}
 		close(stored)
 		synctest.Wait()
-		if join().Wait(time.Minute, nil); asked != 2 {
-			t.Errorf("asked %d times; the fetch has ended with its body", asked)
+		if join().Wait(time.Minute, nil); sent != 2 {
+			t.Errorf("%d fetches, want 2, because the first ended with its body", sent)
 		}
 		synctest.Wait()
 	})
 }
 
-// One whose body is too long to be joined, or is for its caller alone, does not keep the next from asking.
-func TestFetchWithAStreamThatCanNotBeJoined(t *testing.T) {
+// A fetch does not prevent the next one if its body is too long to be joined, or is for its caller
+// only.
+func TestFetchWithAnUnjoinableStream(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &Cache{}
 			c.fetches.init()
-			asked := 0
+			sent := 0
 			for range 2 {
 				source, origin := io.Pipe()
 				spool := NewSpool(source, nil, -1, 0)
 				f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
-					asked++
+					sent++
 					return Result{Entry: entry("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
 				}})
 				go spool.Run()
@@ -222,14 +225,14 @@ func TestFetchWithAStreamThatCanNotBeJoined(t *testing.T) {
 					t.Fatal(err)
 				}
 				if shared {
-					go origin.Write(make([]byte, 2*window))
-					io.CopyN(io.Discard, r, window)
+					go origin.Write(make([]byte, 2*spoolWindow))
+					io.CopyN(io.Discard, r, spoolWindow)
 				}
 				synctest.Wait()
 				defer r.Close()
 			}
-			if asked != 2 {
-				t.Errorf("shared %v: asked %d times, want 2", shared, asked)
+			if sent != 2 {
+				t.Errorf("shared %v: %d fetches, want 2", shared, sent)
 			}
 		})
 	}

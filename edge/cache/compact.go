@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// vacate chooses the slabs that are to be emptied, those with the fewest cells in use first, and returns which these are, by
-// number; nil, if there are none. Nothing new comes into them.
-func (a *arena) vacate() (leaving []bool) {
+// evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
+// they are, by number, or nil if there are none. They get no new slots.
+func (a *arena) evacuate() (evacuating []bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for class, holes := range a.holes {
@@ -22,17 +22,17 @@ func (a *arena) vacate() (leaving []bool) {
 		}
 		slices.SortFunc(sparse, func(s, o *slab) int { return cmp.Compare(s.live, o.live) })
 		for _, s := range sparse[:min(len(sparse), holes/sparse[0].room)] {
-			if leaving == nil {
-				leaving = make([]bool, len(a.slabs))
+			if evacuating == nil {
+				evacuating = make([]bool, len(a.slabs))
 			}
 			a.unlist(s)
-			s.leaving, leaving[s.number] = true, true
+			s.evacuating, evacuating[s.number] = true, true
 		}
 	}
-	return leaving
+	return evacuating
 }
 
-// move copies a cell to another slab, and frees it; where there is no memory it stays.
+// move copies a slot to another slab, and frees it. Without memory the slot stays.
 func (a *arena) move(r ref) ref {
 	size := a.size(r)
 	to, ok := a.alloc(size)
@@ -44,59 +44,62 @@ func (a *arena) move(r ref) ref {
 	return to
 }
 
-// settle ends a move: slabs that could not be emptied are in use again.
-func (a *arena) settle() {
+// endEvacuation returns slabs that could not be emptied to use.
+func (a *arena) endEvacuation() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.slabs {
-		if s != nil && s.leaving {
-			s.leaving = false
+		if s != nil && s.evacuating {
+			s.evacuating = false
 			a.list(s)
 		}
 	}
 }
 
-// keepCompact compacts if so much is lost to holes that it can be won back.
-func (c *Cache) keepCompact() {
-	if c.arena.emptiable.Load() > c.loss {
+// compactIfWasteful compacts if that releases enough memory.
+func (c *Cache) compactIfWasteful() {
+	if c.arena.compactable.Load() > c.loss {
 		c.compact()
 	}
 }
 
-// atOnce is how many entries may be there for a request to compact: that takes less than a millisecond.
-const atOnce = 4 << 10
+// smallCache is the number of entries up to which a request compacts by itself, which takes less
+// than a millisecond.
+const smallCache = 4 << 10
 
-// haveCompact has the janitor compact, as keepCompact does, because a request is not to wait for that where there is much.
-func (c *Cache) haveCompact() {
+// requestCompaction compacts if that releases enough memory. In a large cache it leaves that to the
+// janitor, so that no request waits for it.
+func (c *Cache) requestCompaction() {
 	switch {
-	case c.arena.emptiable.Load() <= c.loss:
-	case c.counts.entries.Load() <= atOnce:
+	case c.arena.compactable.Load() <= c.loss:
+	case c.counts.entries.Load() <= smallCache:
 		c.compact()
 	default:
-		c.janitor.call()
+		c.janitor.trigger()
 	}
 }
 
-// compact moves the cells of sparse slabs together, so that these can be given back. It is worth its time, some milliseconds in
-// which a shelf is locked for some tens of microseconds, when much is lost to holes.
+// compact moves the slots of sparse slabs together, so that these slabs can be released. It takes
+// some milliseconds, and locks each shard for some tens of microseconds at a time.
 func (c *Cache) compact() {
 	c.compacting.Lock()
 	defer c.compacting.Unlock()
-	leaving := c.arena.vacate()
-	if leaving == nil {
+	evacuating := c.arena.evacuate()
+	if evacuating == nil {
 		return
 	}
-	for i := range c.shelves {
-		c.shelves[i].gather(&c.arena, leaving)
+	for i := range c.shards {
+		c.shards[i].evacuate(&c.arena, evacuating)
 	}
-	c.arena.settle()
+	c.arena.endEvacuation()
 }
 
-// gather moves the cells of a shelf that lie in slabs that are to be emptied. Its books alone say where they lie.
-func (s *shelf) gather(a *arena, leaving []bool) {
-	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) {
-		if r, ok := s.books[hash]; ok && r != onHeap && int(r.slab()) < len(leaving) && leaving[r.slab()] {
-			s.books[hash] = a.move(r)
+// evacuate moves the slots of a shard that are in slabs to be emptied. Only its index refers to
+// them.
+func (s *shard) evacuate(a *arena, evacuating []bool) {
+	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) {
+		if r, ok := s.index[hash]; ok && r != onHeap && int(r.slab()) < len(evacuating) && evacuating[r.slab()] {
+			s.index[hash] = a.move(r)
 		}
 	})
 }

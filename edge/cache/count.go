@@ -2,5 +2,6 @@
 
 package cache
 
-// countsAtOnce is how many uses of entries are gathered before ristretto is told of them: as its makers advise.
+// countsAtOnce is the number of uses that ristretto collects before it counts them: the number that
+// its makers recommend.
 const countsAtOnce = 64

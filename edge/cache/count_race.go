@@ -2,6 +2,6 @@
 
 package cache
 
-// countsAtOnce is one under the race detector: with it a sync.Pool, in which ristretto gathers them, loses every fourth of what it is
-// given, and so all but none of them would arrive.
+// countsAtOnce is 1 under the race detector. Ristretto collects uses in a sync.Pool, which drops
+// every fourth value under the race detector, so hardly any batch would be complete.
 const countsAtOnce = 1

@@ -7,7 +7,8 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A decoder reads what an encoder wrote. After something that an encoder does not write it is bad, and what it reads is zero.
+// A decoder reads the values that an encoder wrote. After malformed input bad is true, and every
+// further value is zero.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -47,7 +48,7 @@ func (r *decoder) bool() bool {
 
 func (r *decoder) string() string { return string(r.part()) }
 
-// part is a string that is not copied.
+// part returns a string that is not copied.
 func (r *decoder) part() []byte {
 	n := r.count()
 	b := r.b[:n:n]
@@ -57,7 +58,8 @@ func (r *decoder) part() []byte {
 
 func (r *decoder) duration() time.Duration { return time.Duration(r.int()) }
 
-// count reads a number of things, each of which takes a byte at least: what says more is bad, before anything is made of it.
+// count reads the number of values that follow. Each takes at least a byte, so a greater number is
+// malformed; it is rejected before any allocation.
 func (r *decoder) count() int {
 	n := r.uint()
 	if n > uint64(len(r.b)) {
@@ -79,7 +81,7 @@ func (r *decoder) strings() []string {
 	return list
 }
 
-// texts are strings that are not copied.
+// texts returns strings that are not copied.
 func (r *decoder) texts() (list []string) {
 	for n := r.count(); n > 0 && !r.bad; n-- {
 		list = append(list, asString(r.part()))
@@ -100,7 +102,7 @@ func (r *decoder) time() time.Time {
 }
 
 func (r *decoder) name() (n name) {
-	n.asked = Mark(r.uint())
+	n.generation = Mark(r.uint())
 	n.expired = r.bool()
 	n.key = r.string()
 	n.secondary = r.string()
@@ -137,14 +139,15 @@ func (r *decoder) fields() []Field {
 	return list
 }
 
-// decodeEntry makes an entry of the head and the body of a record. The bodies of its variants are parts of body.
+// decodeEntry decodes an entry from the head and the body of a record. The bodies of its variants
+// are slices of body.
 func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
 	r := &decoder{b: head}
 	n := r.name()
 	e = &Entry{Key: n.key, Secondary: n.secondary, Vary: n.vary, Tags: n.tags, Policy: r.policy()}
-	e.mark = n.asked
+	e.generation = n.generation
 	if n.expired {
-		e.softened.Store(r.int())
+		e.expiredAt.Store(r.int())
 	}
 	e.Status = int(r.int())
 	e.ContentType = []byte(r.string())
@@ -166,7 +169,7 @@ func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
 	return e, n.aliases, nil
 }
 
-// variant reads a variant whose body is at the beginning of what is left of a record's body, and returns the rest of that.
+// variant reads a variant, whose body is at the start of body, and returns the rest of body.
 func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
 	if !r.bool() {
 		return body
@@ -180,10 +183,10 @@ func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
 	return body[n:]
 }
 
-// decodePurge reads a purge or drop, its mark and its time.
-func decodePurge(head []byte) (p Purge, mark Mark, now time.Time, err error) {
+// decodePurge decodes a purge or drop, its generation and its time.
+func decodePurge(head []byte) (p Purge, generation Mark, now time.Time, err error) {
 	r := &decoder{b: head}
-	mark = Mark(r.uint())
+	generation = Mark(r.uint())
 	p.All = r.bool()
 	p.Soft = r.bool()
 	now = r.time()
@@ -193,5 +196,5 @@ func decodePurge(head []byte) (p Purge, mark Mark, now time.Time, err error) {
 	if r.bad || len(r.b) > 0 {
 		return Purge{}, 0, now, errDamaged
 	}
-	return p, mark, now, nil
+	return p, generation, now, nil
 }

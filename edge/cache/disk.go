@@ -8,27 +8,30 @@ import (
 )
 
 const (
-	maxSegment   = 64 << 20
-	minSegments  = 8       // so many make up the tier: the oldest is what is lost at once when it is full
+	maxSegment = 64 << 20
+	// A full tier has at least minSegments segments, because it loses the oldest one at once.
+	minSegments  = 8
 	maxQueued    = 1 << 10 // entries that wait to be written
 	tagsInRecord = 1 << 12
 )
 
-// A disk is the tier below memory: a log of segments to which a goroutine of its own appends what falls out of memory, and
-// the purges. Nothing in the log is changed; when it is full its oldest segment goes. What was read is checked: a record that
-// is torn or wrong is as if it were not there.
+// A disk is the tier below memory: a log of segments, to which a goroutine appends entries that
+// were evicted from memory, and purges. The log is append-only; when it is full, its oldest segment
+// is removed. Records are verified when they are read, and a torn or damaged record is ignored.
 //
-// When something can't be written the tier writes no more. Because purges can't be kept then either, the next one removes it.
+// After a failed write the tier writes nothing more. Because it can then not record purges either,
+// the next purge removes it.
 type disk struct {
-	dir      string
-	most     int64 // bytes
-	log      func(msg string, args ...any)
-	restored func(*Entry)
-	seeds    *seeds
-	marks    *invalidations
-	lock     *os.File
-	newer    func(e *Entry) bool // reports whether memory has another entry in the place of this one
-	queue    chan errand
+	dir           string
+	most          int64 // bytes
+	log           func(msg string, args ...any)
+	restored      func(*Entry)
+	seeds         *seeds
+	invalidations *invalidations
+	lock          *os.File
+	// newer reports whether memory has another entry in place of e.
+	newer    func(e *Entry) bool
+	queue    chan writeJob
 	queued   atomic.Int64 // bytes
 	maxQueue int64
 	written  chan struct{} // closed when the writer has ended
@@ -38,23 +41,24 @@ type disk struct {
 	number   uint64 // of the newest segment
 	label    string
 	mu       sync.RWMutex
-	segments []*segment // the oldest first; the last is written to, if it is from this run
-	fresh    bool       // it is
+	segments []*segment // the oldest first; the last one is written to if fresh
+	fresh    bool       // the last segment was created in this run
 	bytes    int64
-	index    index
-	swept    Mark // every place was checked against what was invalidated up to here
+	index    diskIndex
+	swept    Mark // every location was checked against the invalidations up to here
 
 	hits, errors, dropped atomic.Uint64
 }
 
-// An errand is for the writer: an entry to be written, or somebody to be told when it comes to that.
-type errand struct {
-	entry *Entry
-	here  chan struct{}
+// A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
+type writeJob struct {
+	entry   *Entry
+	flushed chan struct{}
 }
 
-// offer queues an entry that falls out of memory, unless it lies on disk already. Where the queue is full it is lost.
-func (d *disk) offer(e *Entry) {
+// enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
+// is full, the entry is lost.
+func (d *disk) enqueue(e *Entry) {
 	if d.holds(e) {
 		return
 	}
@@ -64,14 +68,14 @@ func (d *disk) offer(e *Entry) {
 		return
 	}
 	select {
-	case d.queue <- errand{entry: e}:
+	case d.queue <- writeJob{entry: e}:
 	default:
 		d.queued.Add(-e.cost)
 		d.dropped.Add(1)
 	}
 }
 
-// holds reports whether an entry came from the disk and is still there.
+// holds reports whether an entry was read from disk and is still there.
 func (d *disk) holds(e *Entry) bool {
 	if e.origin == nil {
 		return false
@@ -81,12 +85,12 @@ func (d *disk) holds(e *Entry) bool {
 	return !e.origin.gone
 }
 
-// write is what the writer does, until it is told to end.
+// write stores queued entries until the queue is closed.
 func (d *disk) write() {
 	defer close(d.written)
 	for job := range d.queue {
-		if job.here != nil {
-			close(job.here)
+		if job.flushed != nil {
+			close(job.flushed)
 			continue
 		}
 		d.store(job.entry)
@@ -97,18 +101,18 @@ func (d *disk) write() {
 	}
 }
 
-// flush waits until everything that was offered is written.
+// flush waits until all entries that were queued before are written.
 func (d *disk) flush() {
-	here := make(chan struct{})
-	d.queue <- errand{here: here}
-	<-here
+	flushed := make(chan struct{})
+	d.queue <- writeJob{flushed: flushed}
+	<-flushed
 }
 
-// store appends an entry, if it still lives.
+// store appends an entry if it is still reusable.
 func (d *disk) store(e *Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.failed || !d.marks.keep(e) || !reusable(e, time.Now()) {
+	if d.failed || !d.invalidations.checkEntry(e) || !reusable(e, time.Now()) {
 		return
 	}
 	head, body := encodeEntry(e, e.aliases)
@@ -125,48 +129,48 @@ func (d *disk) store(e *Entry) {
 		d.fail(err)
 		return
 	}
-	p := d.placeOf(s, off, n, &name{e.mark, e.softened.Load() != 0, e.Key, e.Secondary, e.Vary, e.aliases, e.Tags})
+	p := d.locationOf(s, off, n, &name{e.generation, e.expiredAt.Load() != 0, e.Key, e.Secondary, e.Vary, e.aliases, e.Tags})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.add(p)
 }
 
-// placeOf describes where an entry lies.
-func (d *disk) placeOf(s *segment, off, size int64, n *name) *place {
-	p := &place{segment: s, off: uint32(off), size: uint32(size), asked: n.asked, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
+// locationOf describes the location of an entry.
+func (d *disk) locationOf(s *segment, off, size int64, n *name) *location {
+	p := &location{segment: s, off: uint32(off), size: uint32(size), generation: n.generation, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
 	if n.secondary != "" {
 		for _, k := range append([]string{n.secondary}, n.aliases...) {
 			p.keys = append(p.keys, d.seeds.hashOf(p.labels[0], k))
 		}
 	}
 	if n.expired {
-		p.softened = 1
+		p.expiredAt = 1
 	}
 	return p
 }
 
-// knows reports whether something that may be found lies on disk under the label of an address.
-func (d *disk) knows(label uint64) bool {
+// hasKey reports whether a usable record is on disk under the label of a key.
+func (d *disk) hasKey(label uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.index.record(label) != nil
+	return d.index.atKey(label) != nil
 }
 
-// knowsVariant reports the same for the hash of a variant.
-func (d *disk) knowsVariant(hash uint64) bool {
+// hasVariant reports the same for the hash of a variant.
+func (d *disk) hasVariant(hash uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.index.find(hash) != nil
 }
 
-// hide makes what is on disk under an entry's keys of no use.
+// hide makes older records under an entry's keys unusable.
 func (d *disk) hide(e *Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.hide(e)
 }
 
-// close writes what is still queued, and what all gives besides, and ends the tier.
+// close writes the queued entries, and those of all that are not on disk yet, and ends the tier.
 func (d *disk) close(all func(yield func(*Entry) bool)) {
 	close(d.queue)
 	<-d.written
@@ -190,8 +194,8 @@ func (d *disk) closeFiles() {
 	d.lock.Close()
 }
 
-// reusable reports whether an entry may still be of use: fresh, with a time in which it may be served stale, or with something
-// by which its origin can confirm it.
+// reusable reports whether an entry may still be useful: it is fresh, it may be served stale, or
+// the origin can confirm it by a validator.
 func reusable(e *Entry, now time.Time) bool {
 	p := e.Freshness()
 	return p.TTL(now)+max(p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost) > 0 || e.Validator != "" || !e.LastModified.IsZero()

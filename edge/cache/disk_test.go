@@ -30,8 +30,8 @@ func openTest(t *testing.T, dir string, o Options) *Cache {
 	return c
 }
 
-// stopped gives what is found in the folder of a cache when that is closed.
-func stopped(t *testing.T, c *Cache) *Cache {
+// reopened closes a cache and opens another one in its folder.
+func reopened(t *testing.T, c *Cache) *Cache {
 	t.Helper()
 	c.Close()
 	next := openTest(t, c.disk.dir, Options{DiskBytes: c.disk.most})
@@ -39,8 +39,8 @@ func stopped(t *testing.T, c *Cache) *Cache {
 	return next
 }
 
-// killed gives what is found where a cache ended without closing: in a copy of its folder.
-func killed(t *testing.T, c *Cache) *Cache {
+// crashed opens a cache in a copy of the folder of a cache that was not closed.
+func crashed(t *testing.T, c *Cache) *Cache {
 	t.Helper()
 	c.disk.flush()
 	dir := t.TempDir()
@@ -52,63 +52,63 @@ func killed(t *testing.T, c *Cache) *Cache {
 	return next
 }
 
-// evict makes everything in memory fall out of it, to disk.
+// evict evicts all entries from memory to disk.
 func evict(c *Cache) {
-	c.settle()
-	for i := range c.shelves {
-		s := &c.shelves[i]
+	c.waitForLRU()
+	for i := range c.shards {
+		s := &c.shards[i]
 		s.mu.Lock()
-		for hash := range s.books {
-			fall(c, s, hash)
+		for hash := range s.index {
+			evictOne(c, s, hash)
 		}
 		s.mu.Unlock()
 	}
 	c.disk.flush()
 }
 
-// fall makes an entry fall out of memory, from a shelf that is locked.
-func fall(c *Cache, s *shelf, hash uint64) {
+// evictOne evicts an entry. The caller holds the lock of the shard.
+func evictOne(c *Cache, s *shard, hash uint64) {
 	l := s.at(hash)
-	c.front.leave(s, l)
-	l.state &^= kept
-	c.drop(s, hash)
+	c.window.remove(s, l)
+	l.state &^= stateAdmitted
+	c.evictUnreferenced(s, hash)
 }
 
-// placesConsistent checks that what is counted on disk is there.
-func placesConsistent(t *testing.T, d *disk) {
+// locationsConsistent checks that the counts of the disk tier are correct.
+func locationsConsistent(t *testing.T, d *disk) {
 	t.Helper()
 	d.flush()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var there, bytes int64
-	places := map[*place]bool{}
+	locations := map[*location]bool{}
 	for _, s := range d.segments {
 		bytes += s.size
-		for _, p := range s.places {
-			places[p] = true
+		for _, p := range s.locations {
+			locations[p] = true
 			if !p.gone {
 				there++
 			}
 		}
 	}
 	for hash, s := range d.index.at {
-		if !places[s.place] {
-			t.Errorf("the place at %x is in no segment", hash)
+		if !locations[s.location] {
+			t.Errorf("the location under %x is in no segment", hash)
 		}
 	}
-	if there != d.index.there || bytes != d.bytes {
-		t.Errorf("%d places with %d bytes are counted, %d with %d are there", d.index.there, d.bytes, there, bytes)
+	if there != d.index.live || bytes != d.bytes {
+		t.Errorf("%d locations with %d bytes are counted, but there are %d with %d", d.index.live, d.bytes, there, bytes)
 	}
 }
 
-// arrive waits until what falls out of memory is on disk.
-func arrive(c *Cache) {
-	c.settle()
+// waitForDisk waits until evicted entries are on disk.
+func waitForDisk(c *Cache) {
+	c.waitForLRU()
 	c.disk.flush()
 }
 
-// full has every field that can be set, set to something.
-func full() *Entry {
+// fullEntry returns an entry with a value in every field.
+func fullEntry() *Entry {
 	e := variant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
 	e.Vary = []string{"Accept-Language", "Origin"}
 	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
@@ -123,7 +123,7 @@ func full() *Entry {
 	return e
 }
 
-// same reports whether an entry read from disk is what was written.
+// same reports whether an entry that was read from disk equals the written one.
 func same(a, b *Entry) bool {
 	one, other := a.Confirmed(), b.Confirmed()
 	for _, e := range []*Entry{one, other} {
@@ -140,16 +140,16 @@ func same(a, b *Entry) bool {
 
 func TestWarmAfterRestart(t *testing.T) {
 	for name, restart := range map[string]func(*testing.T, *Cache) *Cache{
-		"closed": stopped,
+		"closed": reopened,
 		"killed": func(t *testing.T, c *Cache) *Cache {
 			t.Cleanup(c.Close)
 			evict(c)
-			return killed(t, c)
+			return crashed(t, c)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
-			all := append(stock(), full())
+			all := append(purgeTestEntries(), fullEntry())
 			for _, e := range all {
 				c.Put(e, c.Now())
 			}
@@ -165,28 +165,28 @@ func TestWarmAfterRestart(t *testing.T) {
 			for range 2 { // from disk, then from memory
 				for _, e := range all {
 					if got := there(c, e); got == nil || !same(got, e) {
-						t.Errorf("%s is not what it was after a restart: %v", label(e), got)
+						t.Errorf("%s differs after a restart: %v", label(e), got)
 					}
 				}
 			}
 			if got, _ := c.Find("/page", func([]string) []string { return []string{"english"} }); got == nil || got.Secondary != "en" {
-				t.Errorf("the alias leads to %v after a restart", got)
+				t.Errorf("after a restart the alias leads to %v", got)
 			}
 			if s := c.Stats(); s.DiskHits != uint64(len(all)) || s.Entries != int64(len(all)) {
-				t.Errorf("Stats() = %+v, want %d entries brought back once", s, len(all))
+				t.Errorf("Stats() = %+v, want %d entries read from disk once", s, len(all))
 			}
 			if e := c.Get("/not stored"); e != nil {
-				t.Errorf("something is found that was never stored: %+v", e)
+				t.Errorf("an entry was found that was never stored: %+v", e)
 			}
 			consistent(t, c)
 		})
 	}
 }
 
-// Every field of an entry is written and read again, also one that is added later; Head alone is made anew. Ended is what a soft purge makes of
-// a policy, and that is written by itself.
+// Every field of an entry is written and read back, except Head, which is made again, and Ended,
+// because a soft purge is written separately. The test fails for a new field that is not set here.
 func TestEncodingIsComplete(t *testing.T) {
-	e := full()
+	e := fullEntry()
 	for _, v := range []reflect.Value{reflect.ValueOf(e).Elem(), reflect.ValueOf(&e.Policy).Elem()} {
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Head" && f.Name != "Ended" && v.Field(i).IsZero() {
@@ -200,7 +200,7 @@ func TestEncodingIsComplete(t *testing.T) {
 		t.Errorf("%+v is read as %+v with aliases %q and the error %v", e, got, aliases, err)
 	}
 	if got != nil && got.Hit() != 2 {
-		t.Error("the hits are not kept")
+		t.Error("the count of hits is lost")
 	}
 	e.AsItIs()
 	e.expire(t0.Add(time.Hour), 1)
@@ -210,52 +210,52 @@ func TestEncodingIsComplete(t *testing.T) {
 	}
 }
 
-// Whoever stores entries may add again what is not kept on disk.
+// Restored may set fields again that are not on disk.
 func TestRestored(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *Entry) { e.Head = &Head{Own: []byte(e.Key)} }})
 	t.Cleanup(c.Close)
 	c.Put(entry("/a", "body"), c.Now())
 	if e := c.Get("/a"); e.Head != nil {
-		t.Error("an entry that was not read from disk was restored")
+		t.Error("Restored was called with an entry that was not read from disk")
 	}
 	evict(c)
 	if e := c.Get("/a"); e == nil || e.Head == nil || string(e.Head.Own) != "/a" || !c.Get("/a").Same(e) {
-		t.Errorf("%+v is not the restored entry", e)
+		t.Errorf("Get returns %+v, not the restored entry", e)
 	}
 }
 
-// What has no room in memory is found on disk; nothing that was replaced or dropped is.
-func TestWhatFallsOut(t *testing.T) {
+// An evicted entry is found on disk unless it was replaced or dropped.
+func TestEvictedToDisk(t *testing.T) {
 	const entries = 2000
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	for version := range 2 {
 		for i := range entries {
 			c.Put(entry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Now())
 			if i%10 == 0 {
-				arrive(c)
+				waitForDisk(c)
 			}
 		}
 	}
 	c.Drop("tag 3")
 	found := 0
 	for i := range entries {
-		arrive(c)
+		waitForDisk(c)
 		e := c.Get(fmt.Sprint("/", i))
 		switch {
 		case e != nil && i%10 == 3:
-			t.Errorf("/%d is there, and was dropped", i)
+			t.Errorf("/%d was dropped, and is found", i)
 		case e != nil && e.Identity().Body[0] != '1':
-			t.Errorf("/%d is the one that was replaced", i)
+			t.Errorf("/%d was replaced, and the older entry is found", i)
 		case e != nil:
 			found++
 		}
 	}
 	if s := c.Stats(); found != entries*9/10 || s.DiskHits == 0 || s.DiskDropped > 0 || s.DiskErrors > 0 {
-		t.Errorf("%d of %d are found: %+v", found, entries*9/10, s)
+		t.Errorf("%d of %d entries are found: %+v", found, entries*9/10, s)
 	}
 	consistent(t, c)
-	if c = stopped(t, c); c.Get("/3") != nil || c.Get("/13") != nil {
-		t.Error("what was dropped is there after a restart")
+	if c = reopened(t, c); c.Get("/3") != nil || c.Get("/13") != nil {
+		t.Error("dropped entries are found after a restart")
 	}
 }
 
@@ -263,10 +263,10 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 	tests := []struct {
 		name         string
 		older, newer *Entry
-		want         bool // the older is found when the newer is gone
+		want         bool // the older one is found when the newer is gone
 	}{
 		{"the same key", entry("/a", "old"), entry("/a", "new"), false},
-		{"a variant of a plain answer", entry("/a", "old"), variant("/a", "en", "new"), false},
+		{"a variant in place of an entry without Vary", entry("/a", "old"), variant("/a", "en", "new"), false},
 		{"the same variant", variant("/a", "en", "old"), variant("/a", "en", "new"), false},
 		{"another key", entry("/b", "old"), entry("/a", "new"), true},
 	}
@@ -278,43 +278,45 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 			evict(c)
 			c.Put(tt.newer, c.Now())
 			if got := there(c, tt.newer); !got.Same(tt.newer) {
-				t.Errorf("%+v is found, not the newer", got)
+				t.Errorf("Get returns %+v, not the newer entry", got)
 			}
-			s := c.shelf(tt.newer.labels[0])
+			s := c.shard(tt.newer.labels[0])
 			s.mu.Lock()
-			c.off(s, tt.newer.hash) // it is lost, as where the queue is full
+			c.remove(s, tt.newer.hash) // the newer entry is lost, as if the queue were full
 			s.mu.Unlock()
 			if got := there(c, tt.older); (got != nil) != tt.want {
-				t.Errorf("after it went %+v is found", got)
+				t.Errorf("after the newer entry was lost, Get returns %+v", got)
 			}
 		})
 	}
 }
 
-// What falls out of memory after a newer one came in its place is not found when that is gone too.
-func TestFallingOutLate(t *testing.T) {
+// An entry that is written to disk after a newer one replaced it is not found when the newer one is
+// gone.
+func TestLateEviction(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	older, newer := entry("/a", "old"), entry("/a", "new")
 	c.Put(older, c.Now())
-	c.settle()
+	c.waitForLRU()
 	c.disk.writing.Lock() // the writer is slow
-	s := c.shelf(older.labels[0])
+	s := c.shard(older.labels[0])
 	s.mu.Lock()
-	fall(c, s, older.hash)
+	evictOne(c, s, older.hash)
 	s.mu.Unlock()
 	c.Put(newer, c.Now())
 	c.disk.writing.Unlock()
 	c.disk.flush()
 	s.mu.Lock()
-	c.off(s, newer.hash)
+	c.remove(s, newer.hash)
 	s.mu.Unlock()
 	if got := c.Get("/a"); got != nil {
 		t.Errorf("%s is found", got.Identity().Body)
 	}
 }
 
-// Of variants that lie on disk the others are found when the one that was written last is purged; none, when the address is.
+// After a purge of the variant that was written last, others on disk are found; after a purge of
+// the key, none is.
 func TestVariantsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
@@ -326,7 +328,7 @@ func TestVariantsOnDisk(t *testing.T) {
 	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
 		t.Errorf("Purge = %d, want 1", n)
 	}
-	for _, c := range []*Cache{c, killed(t, c)} {
+	for _, c := range []*Cache{c, crashed(t, c)} {
 		if got := there(c, first); got == nil || string(got.Identity().Body) != "first" {
 			t.Errorf("%v is found, want the first variant", got)
 		}
@@ -335,12 +337,12 @@ func TestVariantsOnDisk(t *testing.T) {
 			t.Errorf("Purge of the address = %d, want 1", n)
 		}
 		if _, varies := c.Find("/a", func([]string) []string { return nil }); varies {
-			t.Error("a record of the variants is left")
+			t.Error("the key still has variants")
 		}
 	}
 }
 
-// What came from disk, and is there still, is not written again.
+// An entry that was read from disk, and is still there, is not written again.
 func TestWrittenOnce(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	c.Put(entry("/a", "body"), c.Now())
@@ -348,13 +350,13 @@ func TestWrittenOnce(t *testing.T) {
 	want := c.Stats().DiskBytes
 	for range 3 {
 		if c.Get("/a") == nil {
-			t.Error("it is not there")
+			t.Error("the entry is not found")
 		}
 		evict(c)
 	}
-	c = stopped(t, c)
+	c = reopened(t, c)
 	if got := c.Stats().DiskBytes; got != want {
-		t.Errorf("%d bytes are on disk, want %d as after the first time", got, want)
+		t.Errorf("%d bytes are on disk, want %d as after the first eviction", got, want)
 	}
 }
 
@@ -365,12 +367,12 @@ func TestPurgeOnDisk(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, soft %v, promoted %v", tt.name, soft, promoted), func(t *testing.T) {
 					c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 					t.Cleanup(c.Close)
-					for _, e := range stock() {
+					for _, e := range purgeTestEntries() {
 						c.Put(e, c.Now())
 					}
 					evict(c)
 					if promoted {
-						for _, e := range stock() {
+						for _, e := range purgeTestEntries() {
 							there(c, e)
 						}
 					}
@@ -382,8 +384,8 @@ func TestPurgeOnDisk(t *testing.T) {
 							t.Errorf("Purge %d of %+v = %d, want %d", i, purge, n, want)
 						}
 					}
-					for _, c := range []*Cache{c, killed(t, c)} {
-						for _, e := range stock() {
+					for _, c := range []*Cache{c, crashed(t, c)} {
+						for _, e := range purgeTestEntries() {
 							purged := slices.Contains(tt.want, label(e))
 							want := e.Policy
 							if purged {
@@ -391,13 +393,13 @@ func TestPurgeOnDisk(t *testing.T) {
 							}
 							switch got := there(c, e); {
 							case !soft && (got == nil) != purged:
-								t.Errorf("%s is there: %v, purged: %v", label(e), got != nil, purged)
+								t.Errorf("%s is found: %v, purged: %v", label(e), got != nil, purged)
 							case soft && (got == nil || got.Freshness().Lifetime != want.Lifetime):
 								t.Errorf("%s is %+v, want freshness %+v", label(e), got, want)
 							}
 						}
 						if n := c.Purge(purge, later); n != 0 {
-							t.Errorf("a Purge of the same, later, is %d", n)
+							t.Errorf("the same Purge again = %d, want 0", n)
 						}
 					}
 				})
@@ -406,7 +408,8 @@ func TestPurgeOnDisk(t *testing.T) {
 	}
 }
 
-// A drop is known after a restart, one of many surrogate keys too, and concerns what was on its way to disk.
+// A drop applies after a restart, also one of many surrogate keys, and applies to entries on their
+// way to disk.
 func TestDropOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
@@ -419,19 +422,19 @@ func TestDropOnDisk(t *testing.T) {
 	c.Put(entry("/kept", "c", "other"), c.Now())
 	evict(c)
 	c.Drop(tags...)
-	for _, c := range []*Cache{c, killed(t, c)} {
+	for _, c := range []*Cache{c, crashed(t, c)} {
 		if c.Get("/first") != nil || c.Get("/last") != nil || c.Get("/kept") == nil {
-			t.Error("what was dropped is there, or what was not is gone")
+			t.Error("a dropped entry is found, or another one is not")
 		}
 	}
 	c.DropAll()
-	if next := killed(t, c); next.Get("/kept") != nil || next.Stats().DiskEntries != 0 {
-		t.Error("something is there after everything was dropped")
+	if next := crashed(t, c); next.Get("/kept") != nil || next.Stats().DiskEntries != 0 {
+		t.Error("entries are found after all were dropped")
 	}
 }
 
-// What was dropped and is no longer known to the invalidations is not found on disk either.
-func TestForgottenInvalidationsOnDisk(t *testing.T) {
+// Dropped entries on disk are not found after their invalidations were discarded.
+func TestDiscardedInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	c.Put(entry("/dropped", "a", "tag 1"), c.Now())
@@ -443,15 +446,15 @@ func TestForgottenInvalidationsOnDisk(t *testing.T) {
 	}
 	c.Drop(tags...)
 	c.tidy()
-	if len(c.marks.labels) > 0 || c.Stats().DiskEntries != 1 {
-		t.Errorf("%d invalidations are kept, Stats() = %+v", len(c.marks.labels), c.Stats())
+	if len(c.invalidations.labels) > 0 || c.Stats().DiskEntries != 1 {
+		t.Errorf("%d invalidations are left, Stats() = %+v", len(c.invalidations.labels), c.Stats())
 	}
 	if c.Get("/dropped") != nil || c.Get("/kept") == nil {
-		t.Error("what was dropped is there, or what was not is gone")
+		t.Error("a dropped entry is found, or another one is not")
 	}
 }
 
-// The tier never takes more than it may, and what came last is there.
+// The disk tier never exceeds its limit, and keeps the newest entries.
 func TestFullDisk(t *testing.T) {
 	const most = 400 << 10
 	c := openTest(t, t.TempDir(), Options{DiskBytes: most})
@@ -469,21 +472,21 @@ func TestFullDisk(t *testing.T) {
 		c.Put(entry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Now())
 		evict(c)
 		if n := size(); n > most || n != c.Stats().DiskBytes {
-			t.Fatalf("after %d entries the tier has %d bytes on disk, counts %d and may have %d", i+1, n, c.Stats().DiskBytes, most)
+			t.Fatalf("after %d entries the tier has %d bytes on disk, counts %d, and has a limit of %d", i+1, n, c.Stats().DiskBytes, most)
 		}
 	}
 	c.Put(entry("/huge", strings.Repeat("x", most/minSegments)), c.Now())
 	evict(c)
 	if c.Get("/huge") != nil || c.Get("/0") != nil || c.Get("/999") == nil || c.Get("/900") == nil {
-		t.Error("what is too large or came first is there, or what came last is not")
+		t.Error("an entry that is too large or old is found, or a new one is not")
 	}
-	c = killed(t, c)
+	c = crashed(t, c)
 	if s := c.Stats(); c.Get("/999") == nil || s.DiskEntries < 100 || s.DiskEntries > most/2000 {
 		t.Errorf("after a restart Stats() = %+v", s)
 	}
 }
 
-func TestOneProcessAlone(t *testing.T) {
+func TestOneProcessPerFolder(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{})
 	t.Cleanup(c.Close)
 	if other, err := New(Options{MaxBytes: 1 << 20, Dir: c.disk.dir, DiskBytes: 1 << 20}); err == nil {
@@ -492,7 +495,8 @@ func TestOneProcessAlone(t *testing.T) {
 	}
 }
 
-// Where writing fails memory goes on and the operator is told once; what can't be purged for good is removed.
+// After a failed write memory continues to work, and one message is logged. The disk tier is
+// removed when a purge cannot be recorded.
 func TestDiskFails(t *testing.T) {
 	logged := 0
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Log: func(string, ...any) { logged++ }})
@@ -511,16 +515,16 @@ func TestDiskFails(t *testing.T) {
 	evict(c)
 	c.SetLabel("label")
 	if s := c.Stats(); logged != 1 || s.DiskErrors == 0 || c.Label() != "" {
-		t.Errorf("%d messages were logged, want one; Stats() = %+v, label %q", logged, s, c.Label())
+		t.Errorf("%d messages logged, want 1; Stats() = %+v, label %q", logged, s, c.Label())
 	}
 	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Now()) || c.Get("/memory") == nil {
-		t.Error("what was written, or what is in memory, is not there")
+		t.Error("an entry on disk, or one in memory, is not found")
 	}
 	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 {
 		t.Errorf("Purge = %d, want 1", n)
 	}
-	if next := killed(t, c); next.Stats().DiskEntries != 0 || c.Get("/written") != nil {
-		t.Error("what was purged is there")
+	if next := crashed(t, c); next.Stats().DiskEntries != 0 || c.Get("/written") != nil {
+		t.Error("the purged entry is found")
 	}
 }
 
@@ -536,7 +540,7 @@ func TestReusable(t *testing.T) {
 	}{
 		{"fresh", &Entry{Policy: policy}, 59 * time.Second, true},
 		{"stale", &Entry{Policy: policy}, time.Minute, false},
-		{"stale, for a lost origin", &Entry{Policy: stale}, time.Hour, true},
+		{"stale, origin lost", &Entry{Policy: stale}, time.Hour, true},
 		{"too stale", &Entry{Policy: stale}, 2 * time.Hour, false},
 		{"stale, with an entity tag", &Entry{Policy: policy, Validator: `"x"`}, time.Hour, true},
 		{"stale, with a date", &Entry{Policy: policy, LastModified: t0}, time.Hour, true},
@@ -554,15 +558,15 @@ func TestReplaceFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != content {
-			t.Errorf("the file holds %q and reading it gives the error %v, want %q", b, err, content)
+			t.Errorf("the file contains %q, error %v; want %q", b, err, content)
 		}
 	}
 	if err := replaceFile(filepath.Join(path, "below a file"), "x"); err == nil || errors.Is(err, os.ErrNotExist) {
-		t.Errorf("writing below a file gives the error %v", err)
+		t.Errorf("writing below a file: error %v", err)
 	}
 }
 
-// BenchmarkOpen opens a tier with 200,000 entries; they fill some 400 MB.
+// BenchmarkOpen opens a disk tier with 200,000 entries of about 400 MB.
 func BenchmarkOpen(b *testing.B) {
 	o := Options{MaxBytes: 1 << 30, Dir: b.TempDir(), DiskBytes: 1 << 30}
 	c, err := New(o)
@@ -581,7 +585,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.Fatal(err)
 		}
 		if n := c.Stats().DiskEntries; n != entries {
-			b.Fatalf("%d entries are found, want %d", n, entries)
+			b.Fatalf("%d entries on disk, want %d", n, entries)
 		}
 		b.StopTimer()
 		c.Close()

@@ -2,16 +2,17 @@ package cache
 
 import "time"
 
-// record notes a purge or drop, so that it is known after a restart. A lasting one is known whenever that comes, also after a
-// power failure; others when the label is next set.
-func (d *disk) record(p *Purge, mark Mark, now time.Time, lasting bool) {
+// recordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
+// is on disk when recordPurge returns, also after a power failure; others are when the label is set
+// next.
+func (d *disk) recordPurge(p *Purge, generation Mark, now time.Time, durable bool) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.concernsNothing(p) {
+	if d.affectsNothing(p) {
 		return
 	}
-	err := d.appendPurge(p, mark, now)
-	if err == nil && lasting {
+	err := d.appendPurge(p, generation, now)
+	if err == nil && durable {
 		err = d.sync()
 	}
 	if err != nil {
@@ -22,9 +23,9 @@ func (d *disk) record(p *Purge, mark Mark, now time.Time, lasting bool) {
 	}
 }
 
-// concernsNothing reports whether nothing that was ever written, and may be found after a restart, can be meant. What is still
-// to be written is checked against the purge before.
-func (d *disk) concernsNothing(p *Purge) bool {
+// affectsNothing reports whether a purge concerns no record that a restart could find. Entries that
+// are still to be written are checked against the purge before that.
+func (d *disk) affectsNothing(p *Purge) bool {
 	if len(d.segments) == 0 {
 		return true
 	}
@@ -33,18 +34,18 @@ func (d *disk) concernsNothing(p *Purge) bool {
 	}
 	mentioned := false
 	inBatches(d.mu.RLocker(), values(p.Keys), func(key string) {
-		mentioned = mentioned || d.index.mentions(d.seeds.labelOfURL(key))
+		mentioned = mentioned || d.index.hasKey(d.seeds.labelOfKey(key))
 	})
 	return !mentioned
 }
 
-// appendPurge writes a purge, one of many surrogate keys in parts.
-func (d *disk) appendPurge(p *Purge, mark Mark, now time.Time) error {
+// appendPurge writes a purge. One of many surrogate keys takes several records.
+func (d *disk) appendPurge(p *Purge, generation Mark, now time.Time) error {
 	rest := *p
 	for first := true; first || len(rest.Tags) > 0; first = false {
 		part := rest
 		part.Tags = rest.Tags[:min(len(rest.Tags), tagsInRecord)]
-		head := encodePurge(&part, mark, now)
+		head := encodePurge(&part, generation, now)
 		if _, _, _, err := d.append(int64(recordStart+len(head)), kindPurge, head, nil); err != nil {
 			return err
 		}
@@ -53,104 +54,109 @@ func (d *disk) appendPurge(p *Purge, mark Mark, now time.Time) error {
 	return nil
 }
 
-// purge applies to what lies on disk a purge that is recorded, and returns how many entries that are nowhere else it hit.
-// The others are those whose places are known from memory.
-func (d *disk) purge(p *Purge, s *purgeSpec, mark Mark, known []*place) (n int) {
-	concerned := d.concerned(p, s)
-	inBatches(&d.mu, values(known), func(p *place) { d.hit(p, s) })
-	inBatches(&d.mu, values(concerned), func(p *place) {
-		if p.asked < mark && d.hit(p, s) {
+// purge applies a recorded purge to the records on disk. It returns how many of the affected
+// entries are not in memory; inMemory are the locations of those that are.
+func (d *disk) purge(p *Purge, s *purgeSpec, generation Mark, inMemory []*location) (n int) {
+	matching := d.matching(p, s)
+	inBatches(&d.mu, values(inMemory), func(p *location) { d.purgeLocation(p, s) })
+	inBatches(&d.mu, values(matching), func(p *location) {
+		if p.generation < generation && d.purgeLocation(p, s) {
 			n++
 		}
 	})
 	if !s.soft {
-		inBatches(&d.mu, values(s.labels), d.index.clear) // those of surrogate keys are at no place
+		// the index has no labels of surrogate keys
+		inBatches(&d.mu, values(s.labels), d.index.clear)
 	}
 	return n
 }
 
-// hit makes a place of no use, or stale; it is false where it was that already.
-func (d *disk) hit(p *place, s *purgeSpec) bool {
+// purgeLocation makes a record unusable, or stale. It returns false if the record was so before.
+func (d *disk) purgeLocation(p *location, s *purgeSpec) bool {
 	switch {
 	case !s.soft:
 		return d.index.retire(p)
-	case p.gone || p.softened != 0:
+	case p.gone || p.expiredAt != 0:
 		return false
 	}
-	p.softened = s.when.UnixNano()
+	p.expiredAt = s.when.UnixNano()
 	return true
 }
 
-// concerned are the places that a purge is about. Their keys are read where prefixes are named.
-func (d *disk) concerned(p *Purge, s *purgeSpec) []*place {
+// matching returns the locations that a purge concerns. If it names prefixes, their keys are read
+// from disk.
+func (d *disk) matching(p *Purge, s *purgeSpec) []*location {
 	if !p.scans() {
-		if places, all := d.under(s.labels); all {
-			return places
+		if locations, all := d.under(s.labels); all {
+			return locations
 		}
 	}
-	concerned, others := d.concernedByLabels(s)
-	begins := s.begins()
+	matching, others := d.matchingByLabels(s)
+	keyMatches := s.matchesPrefixes()
 	for _, p := range others {
-		if n, ok := d.name(p); ok && begins(n.key) {
-			concerned = append(concerned, p)
+		if n, ok := d.name(p); ok && keyMatches(n.key) {
+			matching = append(matching, p)
 		}
 	}
-	return concerned
+	return matching
 }
 
-// under are the places of some addresses; they are not all where one varies.
-func (d *disk) under(labels []uint64) (places []*place, all bool) {
+// under returns the locations of some keys. all is false if one of the keys has variants, which the
+// index does not list here.
+func (d *disk) under(labels []uint64) (locations []*location, all bool) {
 	all = true
 	inBatches(d.mu.RLocker(), values(labels), func(l uint64) {
-		if p := d.index.at[l].place; p != nil {
+		if p := d.index.at[l].location; p != nil {
 			all = all && !p.varies()
-			places = append(places, p)
+			locations = append(locations, p)
 		}
 	})
-	return places, all
+	return locations, all
 }
 
-// places are those of each segment. What is stored from now on has been checked against every purge that is recorded.
-func (d *disk) places() (lists [][]*place) {
+// locations returns the locations of each segment. Entries that are stored later are checked
+// against every recorded purge.
+func (d *disk) locations() (lists [][]*location) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, s := range d.segments {
-		lists = append(lists, s.places)
+		lists = append(lists, s.locations)
 	}
 	return lists
 }
 
-func (d *disk) concernedByLabels(s *purgeSpec) (concerned, others []*place) {
-	about := s.aboutLabels()
-	for _, list := range d.places() {
-		inBatches(d.mu.RLocker(), values(list), func(p *place) {
+func (d *disk) matchingByLabels(s *purgeSpec) (matching, others []*location) {
+	labelsMatch := s.matchesLabels()
+	for _, list := range d.locations() {
+		inBatches(d.mu.RLocker(), values(list), func(p *location) {
 			switch {
 			case p.gone:
-			case about(p.labels):
-				concerned = append(concerned, p)
+			case labelsMatch(p.labels):
+				matching = append(matching, p)
 			case len(s.prefixes) > 0:
 				others = append(others, p)
 			}
 		})
 	}
-	return concerned, others
+	return matching, others
 }
 
-// sweep makes places of no use whose entries were dropped, if anything was since it last did.
+// sweep makes the records of dropped entries unusable, if there was an invalidation since the last
+// sweep.
 func (d *disk) sweep() {
-	now := d.marks.now()
+	now := d.invalidations.current()
 	d.mu.RLock()
 	swept := d.swept
 	d.mu.RUnlock()
 	if swept >= now {
 		return
 	}
-	d.writing.Lock() // what was checked before is in its place then
-	lists := d.places()
+	d.writing.Lock() // entries that were checked before this moment are in the index then
+	lists := d.locations()
 	d.writing.Unlock()
 	for _, list := range lists {
-		inBatches(&d.mu, values(list), func(p *place) {
-			if !p.gone && d.marks.dropped(p.labels, p.asked) {
+		inBatches(&d.mu, values(list), func(p *location) {
+			if !p.gone && d.invalidations.dropped(p.labels, p.generation) {
 				d.index.retire(p)
 			}
 		})

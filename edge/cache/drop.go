@@ -2,7 +2,7 @@ package cache
 
 import "time"
 
-// Drop forgets every entry that has one of the surrogate keys, also those that are on their way.
+// Drop invalidates every entry that has one of the surrogate keys, also entries that are in flight.
 func (c *Cache) Drop(tags ...string) {
 	if len(tags) == 0 {
 		return
@@ -14,14 +14,14 @@ func (c *Cache) Drop(tags ...string) {
 	c.applyDrop(&purgeSpec{labels: labels}, &Purge{Tags: tags})
 }
 
-// DropAll forgets everything.
+// DropAll invalidates everything.
 func (c *Cache) DropAll() {
 	c.applyDrop(&purgeSpec{all: true}, &Purge{All: true})
 }
 
 func (c *Cache) applyDrop(s *purgeSpec, p *Purge) {
-	mark := c.marks.apply(s)
-	c.onDisk(func(d *disk) { d.record(p, mark, time.Time{}, false) })
+	generation := c.invalidations.apply(s)
+	c.onDisk(func(d *disk) { d.recordPurge(p, generation, time.Time{}, false) })
 	c.counts.drops.Add(1)
-	c.janitor.call()
+	c.janitor.trigger()
 }

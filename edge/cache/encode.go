@@ -7,19 +7,20 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A name is what the disk tier has to know of an entry without reading all of it. It comes first in the head of a record.
+// A name is the part of an entry that the disk tier needs without reading the rest. It is at the
+// start of the head of a record.
 type name struct {
-	asked     Mark
-	expired   bool // a soft purge made it stale
-	key       string
-	secondary string
-	vary      []string
-	aliases   []string
-	tags      []string
+	generation Mark
+	expired    bool // a soft purge made it stale
+	key        string
+	secondary  string
+	vary       []string
+	aliases    []string
+	tags       []string
 }
 
-// An encoder writes values so that a decoder can read them in the same order: numbers as varints, everything else behind its
-// length.
+// An encoder writes values that a decoder reads in the same order: numbers as varints, other values
+// after their length.
 type encoder struct{ b []byte }
 
 func (w *encoder) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
@@ -51,7 +52,7 @@ func (w *encoder) strings(list []string) {
 	}
 }
 
-// time writes a moment, to the nanosecond; the zero time is one of its own.
+// time writes a time to the nanosecond. The zero time has a form of its own.
 func (w *encoder) time(t time.Time) {
 	w.bool(!t.IsZero())
 	if !t.IsZero() {
@@ -61,7 +62,7 @@ func (w *encoder) time(t time.Time) {
 }
 
 func (w *encoder) name(n *name) {
-	w.uint(uint64(n.asked))
+	w.uint(uint64(n.generation))
 	w.bool(n.expired)
 	w.string(n.key)
 	w.string(n.secondary)
@@ -78,7 +79,7 @@ func (w *encoder) policy(p *cachepolicy.Entry) {
 	w.flags(p)
 }
 
-// flags writes the flags of a policy. Ended is not among them: a soft purge is written as such.
+// flags writes the flags of a policy, except Ended: a soft purge is written separately.
 func (w *encoder) flags(p *cachepolicy.Entry) {
 	for _, flag := range [...]bool{p.MustRevalidate, p.NoCache, p.Heuristic, p.SetsCookie} {
 		w.bool(flag)
@@ -93,14 +94,14 @@ func (w *encoder) fields(list []Field) {
 	}
 }
 
-// encodeEntry writes an entry as the head and the body of a record.
+// encodeEntry encodes an entry as the head and the body of a record.
 func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	var w encoder
-	softened := e.softened.Load()
-	w.name(&name{e.mark, softened != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
+	expiredAt := e.expiredAt.Load()
+	w.name(&name{e.generation, expiredAt != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
 	w.policy(&e.Policy)
-	if softened != 0 {
-		w.int(softened)
+	if expiredAt != 0 {
+		w.int(expiredAt)
 	}
 	w.int(int64(e.Status))
 	w.bytes(e.ContentType)
@@ -124,10 +125,10 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	return w.b, body
 }
 
-// encodePurge writes a purge or drop as the head of a record.
-func encodePurge(p *Purge, mark Mark, now time.Time) []byte {
+// encodePurge encodes a purge or drop as the head of a record.
+func encodePurge(p *Purge, generation Mark, now time.Time) []byte {
 	var w encoder
-	w.uint(uint64(mark))
+	w.uint(uint64(generation))
 	w.bool(p.All)
 	w.bool(p.Soft)
 	w.time(now)

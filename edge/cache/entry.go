@@ -7,76 +7,81 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A Field is one header field of an answer, ready to be written.
+// A Field is one header field of a response, ready to send.
 type Field struct{ Name, Value []byte }
 
-// An Entry is one complete answer. Whoever makes one fills every exported field, its identity variant and its codings before it
-// is stored or shared; after that it does not change, but for its hits. An entry is stored once: what is to be stored again is a
-// copy.
+// An Entry is one complete response. Its creator fills every exported field, the identity variant
+// and the codings before the entry is stored or shared; afterwards only its count of hits changes.
+// An entry can be stored once. To store it again, copy it.
 //
-// What a cache returns is a copy too, as it was at that moment: a purge that comes later does not reach it. Same tells whether
-// two are of the same stored answer.
+// Entries that a cache returns are copies too, so later purges do not affect them. Same reports
+// whether two entries are copies of the same stored response.
 type Entry struct {
 	stored
 
-	Key          string   // path and query
-	Secondary    string   // what tells variants of the key apart; empty without Vary
-	Vary         []string // the names in Vary, as cachepolicy.VaryNames gives them
-	Status       int
-	ContentType  []byte
-	Date         []byte    // the value of the Date field
-	Fields       []Field   // on every answer made from it, whatever its coding
-	Missing      []Field   // besides, on those with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
+	Key         string   // path and query
+	Secondary   string   // distinguishes variants of the key; empty without Vary
+	Vary        []string // the names in Vary, in the form of cachepolicy.VaryNames
+	Status      int
+	ContentType []byte
+	Date        []byte  // the value of the Date field
+	Fields      []Field // sent with every response, whatever its coding
+	// Missing fields are sent only with a body: a 304 leaves them out (RFC 9110, section 15.4.5).
+	Missing      []Field
 	LastModified time.Time // zero: unknown
-	Validator    string    // the origin's own ETag, for asking it whether the answer has changed
+	Validator    string    // the origin's own ETag, for revalidation
 	Tags         []string  // surrogate keys
-	Monochrome   string    // what the origin said of recolouring; empty: nothing
-	Release      string    // of the origin, when it made the answer; empty: unknown
+	Monochrome   string    // what the origin stated about recolouring; empty: nothing
+	Release      string    // the release of the origin that made the response; empty: unknown
 	Policy       cachepolicy.Entry
-	Head         *Head // nil: answers are put together field by field
+	Head         *Head // nil: responses are assembled field by field
 
-	plain    bool // no codings are wanted
-	variants [3]*Variant
-	hits     atomic.Uint64
-	softened atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
-	by       atomic.Uint64 // the mark of that purge; 0: one of an earlier life
+	plain     bool // do not add codings
+	variants  [3]*Variant
+	hits      atomic.Uint64
+	expiredAt atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
+	expiredBy atomic.Uint64 // the generation of that purge; 0: one of an earlier run
 }
 
-// stored is what an entry is besides while it is stored, or was.
+// stored has the fields that an entry gets when it is stored.
 type stored struct {
-	id      uint64   // 0: it never was
-	home    *Cache   // where
-	mark    Mark     // at which it was asked for
-	labels  []uint64 // of Key and of Tags
-	few     [4]uint64
-	cost    int64         // as it is counted
-	checked atomic.Uint64 // one more than the last mark against which it was checked, and kept
-	hash    uint64        // of Key and Secondary
-	origin  *place        // on disk, if it came from there
-	aliases []string      // other secondary keys of one that goes to disk
+	id         uint64        // 0: it was never stored
+	home       *Cache        // the cache that stores it
+	generation Mark          // at which its request began
+	labels     []uint64      // of Key and Tags
+	few        [4]uint64     // the array of a short labels
+	cost       int64         // as it is counted
+	checked    atomic.Uint64 // one more than the last generation against which it was checked
+	hash       uint64        // of Key and Secondary
+	origin     *location     // on disk, if the entry was read from there
+	aliases    []string      // other secondary keys of an entry that goes to disk
 }
 
-// Same reports whether two entries are of the same stored answer, which nothing replaced in between.
+// Same reports whether two entries are copies of the same stored response, which was not replaced
+// in between.
 func (e *Entry) Same(o *Entry) bool {
 	return e == o || e != nil && o != nil && e.id != 0 && e.id == o.id && e.home == o.home
 }
 
-// Freshness is what decides whether the entry may be used: Policy, or what a soft purge left of it.
-func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.softened.Load()) }
+// Freshness returns the Policy, or the policy after a soft purge. It decides whether the entry may
+// be used.
+func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.expiredAt.Load()) }
 
-// expire makes the entry stale from a moment on, by the purge with that mark, if none did before.
+// expire makes the entry stale from a moment on, by the purge of that generation, unless it was
+// before.
 func (e *Entry) expire(when time.Time, by Mark) {
-	if e.softened.CompareAndSwap(0, moment(when)) {
-		e.by.Store(uint64(by))
+	if e.expiredAt.CompareAndSwap(0, moment(when)) {
+		e.expiredBy.Store(uint64(by))
 	}
 }
 
-func (e *Entry) subject() subject { return subject{e.Key, e.labels, e.mark, &e.checked} }
+func (e *Entry) subject() subject { return subject{e.Key, e.labels, e.generation, &e.checked} }
 
-// Hit counts one use of the entry, where it is stored if it still is, and returns how often it has been used.
+// Hit counts one use of the entry, also of the stored one if it is still there, and returns how
+// often it has been used.
 func (e *Entry) Hit() uint64 {
 	if e.home != nil {
-		if n := e.home.hit(e); n > 0 {
+		if n := e.home.countHit(e); n > 0 {
 			e.hits.Store(n)
 			return n
 		}
@@ -84,8 +89,8 @@ func (e *Entry) Hit() uint64 {
 	return e.hits.Add(1)
 }
 
-// Confirmed is a copy of e for which the origin said that it has not changed (RFC 9111, section 4.3.4): bodies are shared,
-// what the origin said anew is for the caller to set.
+// Confirmed returns a copy of e after the origin confirmed it (RFC 9111, section 4.3.4). The bodies
+// are shared; the caller sets the fields that the origin updated.
 func (e *Entry) Confirmed() *Entry {
 	n := &Entry{
 		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, ContentType: e.ContentType,
@@ -98,14 +103,16 @@ func (e *Entry) Confirmed() *Entry {
 }
 
 const (
-	// overhead is what an entry on the heap takes besides its strings and bodies: itself, its variants and slices, in bytes.
-	// Measured, and rounded up.
-	overhead  = 1200
-	perIndex  = 160 // of any entry: its places on a shelf and in ristretto, whose maps are between half and nearly full
-	perVaried = 320 // of one with Vary: the record of that, and its place there
+	// overhead is the size of an entry on the heap besides its strings and bodies: the Entry, its
+	// variants and slices, in bytes. Measured, and rounded up.
+	overhead = 1200
+	// perIndex is the size of an entry's part of the maps of a shard and of ristretto, which are
+	// half to nearly full.
+	perIndex   = 160
+	perVariant = 320 // size of an entry's part of a variant set
 )
 
-// Cost is what the entry takes in memory, in bytes, about, where it is on the heap.
+// Cost returns the approximate size of the entry on the heap, in bytes.
 func (e *Entry) Cost() int64 {
 	n := overhead + 2*len(e.Key) + 2*len(e.Secondary) + len(e.ContentType) + len(e.Date) + len(e.Validator) +
 		len(e.Monochrome) + len(e.Release)

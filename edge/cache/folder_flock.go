@@ -9,10 +9,11 @@ import (
 	"syscall"
 )
 
-// errLocked says that another process uses a folder.
+// errLocked means that another process uses the folder.
 var errLocked = errors.New("another process uses it")
 
-// lockDir keeps other processes from using a folder while the file is open. A process that is killed leaves no lock behind.
+// lockDir locks a folder against other processes while the file is open. The lock of a killed
+// process disappears.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -28,7 +29,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// syncDir makes what was done in a folder lasting.
+// syncDir makes changes in a folder durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

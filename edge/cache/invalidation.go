@@ -6,68 +6,71 @@ import (
 	"time"
 )
 
-// A Mark is a moment in the order of drops and purges: a generation. An entry is asked for at a mark, and lives while nothing that
-// concerns it was invalidated after it: so a purge takes effect at once however much it concerns, and catches what is still on its
-// way.
+// A Mark is a generation: a moment in the order of drops and purges. An entry has the generation at
+// which its request began, and is valid while no later invalidation concerns it. A purge therefore
+// takes effect at once, however many entries it concerns, and also for responses that are in
+// flight.
 type Mark uint64
 
-// Beyond so many invalidations, those that every stored entry was checked against are forgotten.
+// Above these limits, invalidations against which every stored entry was checked are discarded.
 const (
 	maxLabels      = 1 << 16
 	maxPrefixes    = 1 << 16
 	maxPrefixBytes = 16 << 20
 )
 
-// An invalidation is when something was dropped, and when it was marked stale, last.
+// An invalidation has the generations at which something was last dropped, and last made stale.
 type invalidation struct {
 	hard, soft Mark
 	when       int64 // of soft, in nanoseconds
 }
 
-// invalidations are all that count. No request waits for the length of a purge: they are added a few at a time, and a lookup takes
-// the time of its key, whatever their number.
+// invalidations are all that apply. A long purge delays no request: its invalidations are added in
+// batches, and the time of a lookup depends only on the length of the key.
 type invalidations struct {
-	last     atomic.Uint64 // the newest mark; set when all of its invalidations are in place
-	applying sync.Mutex    // held while what follows changes; taken before mu
+	last     atomic.Uint64 // the newest generation; set when all of its invalidations are in place
+	applying sync.Mutex    // held while the fields below change; taken before mu
 	mu       sync.RWMutex
 	all      invalidation
 	labels   map[uint64]invalidation
 	prefixes prefixes
-	lowWater Mark // invalidations up to here may be forgotten: an entry that was not checked since is not trusted
+	// The low-water mark: invalidations up to it may have been discarded, so an entry that was not
+	// checked since is invalid.
+	lowWater Mark
 }
 
-func (m *invalidations) now() Mark { return Mark(m.last.Load()) }
+func (m *invalidations) current() Mark { return Mark(m.last.Load()) }
 
-// Now is the mark at which whatever is asked for from here on is asked for.
-func (c *Cache) Now() Mark { return c.marks.now() }
+// Now returns the generation for requests that begin now.
+func (c *Cache) Now() Mark { return c.invalidations.current() }
 
-// apply makes a purge count from now on, and returns its mark.
+// apply makes a purge effective, and returns its generation.
 func (m *invalidations) apply(s *purgeSpec) Mark {
 	m.applying.Lock()
 	defer m.applying.Unlock()
-	next := m.now() + 1
+	next := m.current() + 1
 	m.add(next, s)
 	m.last.Store(uint64(next))
 	return next
 }
 
-// applyAt makes a purge count that was applied at a mark in an earlier life.
+// applyAt makes a purge effective that was applied at a generation in an earlier run.
 func (m *invalidations) applyAt(at Mark, s *purgeSpec) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	m.add(at, s)
 }
 
-// begin makes a mark the first: everything there is was checked against what was invalidated before.
-func (m *invalidations) begin(at Mark) {
+// startAt sets the first generation. Everything stored was checked against earlier invalidations.
+func (m *invalidations) startAt(at Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lowWater = at
 	m.last.Store(uint64(at))
 }
 
-// add puts a purge in place, piece by piece. An entry that is checked in between is checked again, because the mark is not yet the
-// newest.
+// add adds the invalidations of a purge in batches. An entry that is checked in between is checked
+// again, because the generation is not the newest yet.
 func (m *invalidations) add(at Mark, s *purgeSpec) {
 	v := invalidation{hard: at}
 	if s.soft {
@@ -75,66 +78,68 @@ func (m *invalidations) add(at Mark, s *purgeSpec) {
 	}
 	m.mu.Lock()
 	if s.all {
-		m.all = m.all.and(v)
+		m.all = m.all.merge(v)
 	}
 	if m.labels == nil {
 		m.labels = map[uint64]invalidation{}
 	}
 	m.mu.Unlock()
-	inBatches(&m.mu, values(s.labels), func(l uint64) { m.labels[l] = m.labels[l].and(v) })
+	inBatches(&m.mu, values(s.labels), func(l uint64) { m.labels[l] = m.labels[l].merge(v) })
 	inBatches(&m.mu, values(s.prefixes), func(p string) { m.prefixes.add(p, v) })
 }
 
-// A subject is what an invalidation may concern.
+// A subject has the parts of an entry on which invalidations depend.
 type subject struct {
-	key     string
-	labels  []uint64
-	asked   Mark
-	checked *atomic.Uint64
+	key        string
+	labels     []uint64
+	generation Mark
+	checked    *atomic.Uint64
 }
 
-// keep reports whether nothing that concerns e was dropped after e was asked for, and marks it stale if a purge since says so.
-func (m *invalidations) keep(e *Entry) bool {
+// checkEntry reports whether e is valid: no drop or hard purge since its request began concerns it.
+// It expires e if a soft purge since then concerns it.
+func (m *invalidations) checkEntry(e *Entry) bool {
 	return m.check(e.subject(), func(v invalidation) { e.expire(time.Unix(0, v.when), v.soft) })
 }
 
-// keepCell is keep for an entry on its shelf, which is locked. It is checked once between two purges.
-func (m *invalidations) keepCell(l *cell) bool {
-	return l.checked.Load() == m.last.Load()+1 || m.check(l.subject(), func(v invalidation) { l.soften(time.Unix(0, v.when), v.soft) })
+// checkSlot is checkEntry for an entry in a shard, which is locked. It checks an entry once between
+// two purges.
+func (m *invalidations) checkSlot(l *slot) bool {
+	return l.checked.Load() == m.last.Load()+1 || m.check(l.subject(), func(v invalidation) { l.expire(time.Unix(0, v.when), v.soft) })
 }
 
 func (m *invalidations) check(s subject, expire func(invalidation)) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if s.asked < m.lowWater && s.checked.Load() <= uint64(m.lowWater) {
-		return false // what was invalidated since it was asked for is no longer known
+	if s.generation < m.lowWater && s.checked.Load() <= uint64(m.lowWater) {
+		return false // invalidations since its request began may have been discarded
 	}
-	v := m.about(s.key, s.labels)
-	if v.hard > s.asked {
+	v := m.newest(s.key, s.labels)
+	if v.hard > s.generation {
 		return false
 	}
-	if v.soft > s.asked {
+	if v.soft > s.generation {
 		expire(v)
 	}
 	s.checked.Store(m.last.Load() + 1) // one more, so that an entry begins unchecked
 	return true
 }
 
-// about is all that concerns an entry, in one. The caller holds mu.
-func (m *invalidations) about(key string, labels []uint64) invalidation {
-	v, _ := m.prefixes.about(key)
-	return v.and(m.aboutLabels(labels))
+// newest merges all invalidations that concern an entry. The caller holds mu.
+func (m *invalidations) newest(key string, labels []uint64) invalidation {
+	v, _ := m.prefixes.match(key)
+	return v.merge(m.newestOfLabels(labels))
 }
 
-func (m *invalidations) aboutLabels(labels []uint64) invalidation {
+func (m *invalidations) newestOfLabels(labels []uint64) invalidation {
 	v := m.all
 	for _, l := range labels {
-		v = v.and(m.labels[l])
+		v = v.merge(m.labels[l])
 	}
 	return v
 }
 
-func (v invalidation) and(other invalidation) invalidation {
+func (v invalidation) merge(other invalidation) invalidation {
 	v.hard = max(v.hard, other.hard)
 	if other.soft > v.soft {
 		v.soft, v.when = other.soft, other.when
@@ -142,36 +147,38 @@ func (v invalidation) and(other invalidation) invalidation {
 	return v
 }
 
-// newest is the mark of the last purge in it.
-func (v invalidation) newest() Mark { return max(v.hard, v.soft) }
+// last returns the generation of the newer one.
+func (v invalidation) last() Mark { return max(v.hard, v.soft) }
 
-// dropped reports whether what has such labels, and was asked for at a mark, was dropped since. Prefixes are not looked at.
-func (m *invalidations) dropped(labels []uint64, asked Mark) bool {
+// dropped reports whether an entry with these labels, whose request began at a generation, was
+// dropped since. It ignores prefixes.
+func (m *invalidations) dropped(labels []uint64, generation Mark) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.aboutLabels(labels).hard > asked
+	return m.newestOfLabels(labels).hard > generation
 }
 
-// many reports whether more is known than should be.
-func (m *invalidations) many() bool {
+// tooMany reports whether the limits are exceeded.
+func (m *invalidations) tooMany() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.labels) > maxLabels || m.prefixes.n > maxPrefixes || m.prefixes.bytes > maxPrefixBytes
 }
 
-// forget discards the invalidations up to a mark, against all of which every stored entry was checked. It is then unknown whether
-// they concern an answer that is on its way: that is not stored. What is left is copied, so that no check waits.
-func (m *invalidations) forget(upTo Mark) {
+// discard removes invalidations up to a generation once every stored entry has been checked against
+// them. A response that has been in flight since before then may be invalid, so it is not stored.
+// The rest is copied, so that no check waits.
+func (m *invalidations) discard(upTo Mark) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	labels, left := map[uint64]invalidation{}, prefixes{}
 	for l, v := range m.labels {
-		if v.newest() > upTo {
+		if v.last() > upTo {
 			labels[l] = v
 		}
 	}
 	m.prefixes.all(func(p string, v invalidation) {
-		if v.newest() > upTo {
+		if v.last() > upTo {
 			left.add(p, v)
 		}
 	})

@@ -23,48 +23,48 @@ func TestDrop(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newTest(t, 8<<20)
-			asked := c.Now()
-			c.Put(entry("/stored", "a", tt.tags...), asked)
+			before := c.Now()
+			c.Put(entry("/stored", "a", tt.tags...), before)
 			tt.drop(c)
 			if kept := c.Get("/stored") != nil; kept != tt.kept {
-				t.Errorf("what was stored before is kept: %v, want %v", kept, tt.kept)
+				t.Errorf("the entry stored before is found: %v, want %v", kept, tt.kept)
 			}
-			if stored := c.Put(entry("/late", "b", tt.tags...), asked); stored != tt.kept {
-				t.Errorf("what was on its way is stored: %v, want %v", stored, tt.kept)
+			if stored := c.Put(entry("/late", "b", tt.tags...), before); stored != tt.kept {
+				t.Errorf("the response in flight is stored: %v, want %v", stored, tt.kept)
 			}
 			if !c.Put(entry("/new", "c", tt.tags...), c.Now()) || c.Get("/new") == nil {
-				t.Error("what was asked for afterwards is not stored")
+				t.Error("the response to a later request is not stored")
 			}
 		})
 	}
 }
 
-// Invalidations are not kept without end: those that every stored entry was checked against are forgotten, nothing stored is lost, and what was
-// on its way is not trusted.
-func TestInvalidationsAreForgotten(t *testing.T) {
+// Invalidations are discarded when every stored entry has been checked against them. No stored
+// entry is lost, and responses that were in flight are not stored.
+func TestInvalidationsAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	asked := c.Now()
-	c.Put(entry("/kept", "a", "kept"), asked)
-	c.Put(entry("/dropped", "b", "tag 7"), asked)
+	before := c.Now()
+	c.Put(entry("/kept", "a", "kept"), before)
+	c.Put(entry("/dropped", "b", "tag 7"), before)
 	tags := make([]string, maxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
 	}
 	c.Drop(tags...)
 	c.tidy()
-	if n := len(c.marks.labels); n > 0 {
-		t.Errorf("%d invalidations are kept after every entry was checked against them", n)
+	if n := len(c.invalidations.labels); n > 0 {
+		t.Errorf("%d invalidations are left after every entry was checked against them", n)
 	}
 	if c.Get("/kept") == nil || c.Get("/dropped") != nil {
-		t.Error("an entry without a dropped tag is gone, or one with it is there")
+		t.Error("an entry without a dropped tag is gone, or one with it is found")
 	}
-	if c.Put(entry("/late", "c", "tag 7"), asked) {
-		t.Error("what was asked for before a forgotten invalidation is stored")
+	if c.Put(entry("/late", "c", "tag 7"), before) {
+		t.Error("a response requested before a discarded invalidation is stored")
 	}
 	if !c.Put(entry("/late", "c", "tag 7"), c.Now()) {
-		t.Error("what was asked for after it is not stored")
+		t.Error("a response requested after it is not stored")
 	}
 	if n := c.Stats().Entries; n != 2 {
-		t.Errorf("%d entries are there, want 2", n)
+		t.Errorf("%d entries are stored, want 2", n)
 	}
 }

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// A janitor removes, in a goroutine of its own, what was dropped, and takes from ristretto what was purged.
+// A janitor removes dropped and purged entries, in a goroutine of its own.
 type janitor struct {
-	bell, stop, gone chan struct{}
+	wake, stop, ended chan struct{}
 
-	mu     sync.Mutex // held while everything is looked at
-	swept  Mark       // every stored entry was checked against what was invalidated up to here
-	buried bool       // something on the shelves was purged
-	litter []uint64   // hashes of what is off the shelves, and still with ristretto
+	mu       sync.Mutex // held while all entries are checked
+	swept    Mark       // every stored entry was checked against the invalidations up to here
+	purged   bool       // a purge left entries in the shards for removal
+	toRemove []uint64   // hashes that are in no shard, and still in ristretto
 }
 
 func (j *janitor) start(c *Cache) {
-	j.bell, j.stop, j.gone = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	j.wake, j.stop, j.ended = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(j.gone)
+		defer close(j.ended)
 		for {
 			select {
-			case <-j.bell:
+			case <-j.wake:
 				c.tidy()
 			case <-j.stop:
 				return
@@ -32,54 +32,55 @@ func (j *janitor) start(c *Cache) {
 
 func (j *janitor) end() {
 	close(j.stop)
-	<-j.gone
+	<-j.ended
 }
 
-// call makes the janitor come, soon.
-func (j *janitor) call() {
+// trigger makes the janitor run soon.
+func (j *janitor) trigger() {
 	select {
-	case j.bell <- struct{}{}:
-	default: // it comes anyway
+	case j.wake <- struct{}{}:
+	default: // it runs anyway
 	}
 }
 
-// tidy takes away what was dropped or purged.
+// tidy removes dropped and purged entries.
 func (c *Cache) tidy() {
 	c.janitor.mu.Lock()
-	many := c.marks.many()
-	if many || c.janitor.buried {
-		c.janitor.swept = 0 // every entry is looked at
+	many := c.invalidations.tooMany()
+	if many || c.janitor.purged {
+		c.janitor.swept = 0 // every entry is checked
 	}
 	c.sweep()
 	if many {
-		c.marks.forget(c.janitor.swept) // every entry was checked
+		c.invalidations.discard(c.janitor.swept) // every entry was checked
 	}
-	litter := c.janitor.litter
-	c.janitor.litter = nil
+	toRemove := c.janitor.toRemove
+	c.janitor.toRemove = nil
 	c.janitor.mu.Unlock()
-	c.forget(litter)
-	c.keepCompact()
+	c.removeFromLRU(toRemove)
+	c.compactIfWasteful()
 }
 
-// sweep takes off the shelves what was dropped, if anything was since it last did. The janitor is locked.
+// sweep removes dropped entries from the shards, if there was an invalidation since the last sweep.
+// The caller holds the janitor's lock.
 func (c *Cache) sweep() {
-	now := c.marks.now()
+	now := c.invalidations.current()
 	if c.janitor.swept >= now {
 		return
 	}
-	for i := range c.shelves {
-		c.sweepShelf(&c.shelves[i])
+	for i := range c.shards {
+		c.sweepShard(&c.shards[i])
 	}
-	c.keepCompact() // soon: until then ristretto makes room for what is lost to holes
+	c.compactIfWasteful() // soon: until then ristretto evicts entries because of the holes
 	c.onDisk((*disk).sweep)
-	c.janitor.swept, c.janitor.buried = now, false
+	c.janitor.swept, c.janitor.purged = now, false
 }
 
-func (c *Cache) sweepShelf(s *shelf) {
-	inBatches(&s.mu, maps.Keys(s.books), func(hash uint64) {
-		if l := s.at(hash); l != nil && (!l.is(onShelf) || !c.marks.keepCell(l)) {
-			c.off(s, hash)
-			c.janitor.litter = append(c.janitor.litter, hash)
+func (c *Cache) sweepShard(s *shard) {
+	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) {
+		if l := s.at(hash); l != nil && (!l.is(stateLive) || !c.invalidations.checkSlot(l)) {
+			c.remove(s, hash)
+			c.janitor.toRemove = append(c.janitor.toRemove, hash)
 		}
 	})
 }

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 )
 
-// SetLabel keeps a small string with the disk tier: Label gives it back after a restart. It is in place only when all drops and
-// purges before it are on disk too. Without a tier nothing is kept.
+// SetLabel stores a small string in the disk tier; Label returns it after a restart. The label is
+// replaced only when all earlier drops and purges are on disk. Without a disk tier it is not
+// stored.
 func (c *Cache) SetLabel(s string) {
 	c.onDisk(func(d *disk) { d.setLabel(s) })
 }
 
-// Label is what SetLabel kept last, in this life or an earlier one; empty, if nothing.
+// Label returns the label that SetLabel stored last, in this run or an earlier one; empty: none.
 func (c *Cache) Label() (s string) {
 	c.onDisk(func(d *disk) {
 		d.writing.Lock()
@@ -38,7 +39,7 @@ func (d *disk) setLabel(s string) {
 	d.label = s
 }
 
-// replaceFile puts a new file in the place of an old one: whoever reads it finds the one or the other, whole.
+// replaceFile replaces a file atomically: a reader gets the old or the new content.
 func replaceFile(path, content string) error {
 	f, err := os.Create(path + ".new")
 	if err != nil {

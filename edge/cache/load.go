@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// find returns what lies on disk under a key: an entry, or the names by which the entries vary that lie there.
+// find returns the entry that is on disk under a key, or the names by which the entries under it
+// vary.
 func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string) {
 	d.mu.RLock()
-	p := d.index.record(label)
+	p := d.index.atKey(label)
 	d.mu.RUnlock()
 	switch {
 	case p == nil:
@@ -28,7 +29,8 @@ func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string
 	return e, aliases, nil
 }
 
-// findVariant returns the entry that lies on disk under a key and a secondary one, if it varies by these names.
+// findVariant returns the entry that is on disk under a key and a secondary key, if it varies by
+// these names.
 func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (e *Entry, aliases []string) {
 	d.mu.RLock()
 	p := d.index.find(hash)
@@ -47,8 +49,8 @@ func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (
 	return e, aliases
 }
 
-// load reads an entry, as it was when it was written or as a soft purge left it since.
-func (d *disk) load(p *place) (e *Entry, aliases []string) {
+// load reads an entry, with the effect of a soft purge since it was written.
+func (d *disk) load(p *location) (e *Entry, aliases []string) {
 	b := make([]byte, p.size)
 	if !d.read(p, b) {
 		return nil, nil
@@ -61,32 +63,32 @@ func (d *disk) load(p *place) (e *Entry, aliases []string) {
 		err = errDamaged
 	}
 	if err != nil {
-		d.spoilt(p)
+		d.markDamaged(p)
 		return nil, nil
 	}
 	d.restored(e)
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if p.gone {
-		return nil, nil // dropped meanwhile; perhaps nobody knows that any more but its place
+		return nil, nil // dropped meanwhile; perhaps only its location records that
 	}
-	if p.softened != 0 {
-		e.expire(time.Unix(0, p.softened), 0)
+	if p.expiredAt != 0 {
+		e.expire(time.Unix(0, p.expiredAt), 0)
 	}
 	e.origin = p
 	e.checked.Store(uint64(d.swept) + 1)
 	return e, aliases
 }
 
-// name reads what an entry is called.
-func (d *disk) name(p *place) (n name, ok bool) {
+// name reads the name of an entry.
+func (d *disk) name(p *location) (n name, ok bool) {
 	b := make([]byte, recordStart)
 	if !d.read(p, b) {
 		return n, false
 	}
 	r, err := parseRecord(b, p.segment.marker)
 	if err != nil || r.size() != int64(p.size) {
-		d.spoilt(p)
+		d.markDamaged(p)
 		return n, false
 	}
 	b = make([]byte, recordStart+int64(r.head))
@@ -95,26 +97,26 @@ func (d *disk) name(p *place) (n name, ok bool) {
 	}
 	decoder := &decoder{b: b[recordStart:]}
 	if n = decoder.name(); decoder.bad || !r.headIntact(b) {
-		d.spoilt(p)
+		d.markDamaged(p)
 		return n, false
 	}
 	return n, true
 }
 
-// read reads the first bytes of a record. Where its segment was removed meanwhile nothing is wrong.
-func (d *disk) read(p *place, b []byte) bool {
+// read reads the first bytes of a record. It is no error if the segment was removed meanwhile.
+func (d *disk) read(p *location, b []byte) bool {
 	_, err := p.segment.file.ReadAt(b, int64(p.off))
 	if err == nil {
 		return true
 	}
 	if !errors.Is(err, os.ErrClosed) {
-		d.spoilt(p)
+		d.markDamaged(p)
 	}
 	return false
 }
 
-// spoilt gives up a place whose record can't be read.
-func (d *disk) spoilt(p *place) {
+// markDamaged makes a location with an unreadable record unusable.
+func (d *disk) markDamaged(p *location) {
 	d.errors.Add(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,12 +5,13 @@ import (
 	"fmt"
 )
 
-// segmentSize is how large a segment may be.
+// segmentSize returns the maximum size of a segment.
 func (d *disk) segmentSize() int64 {
 	return min(maxSegment, max(d.most/minSegments, int64(segmentStart)))
 }
 
-// append writes a record of a size to the newest segment, or a new one. The log is locked.
+// append writes a record of a size to the newest segment, or to a new one. The caller holds
+// d.writing.
 func (d *disk) append(size int64, kind byte, head []byte, body [][]byte) (s *segment, off, n int64, err error) {
 	if s, err = d.room(size); err != nil {
 		return nil, 0, 0, err
@@ -26,8 +27,8 @@ func (d *disk) append(size int64, kind byte, head []byte, body [][]byte) (s *seg
 	return s, off, n, nil
 }
 
-// room returns the segment to which a record of a size is to be written, and sees to it that the tier does not become larger
-// than it may be.
+// room returns the segment for a record of a size, and removes old segments if the tier would
+// exceed its limit.
 func (d *disk) room(size int64) (*segment, error) {
 	if d.fresh {
 		last := d.segments[len(d.segments)-1]
@@ -53,7 +54,8 @@ func (d *disk) room(size int64) (*segment, error) {
 	return s, nil
 }
 
-// shrink removes the oldest segments until there is room, but for the newest ones that are to be left.
+// shrink removes the oldest segments until there is room, but keeps as many of the newest ones as
+// left says.
 func (d *disk) shrink(room int64, left int) error {
 	for d.bytes+room > d.most && len(d.segments) > left {
 		d.mu.Lock()
@@ -69,7 +71,7 @@ func (d *disk) shrink(room int64, left int) error {
 	return nil
 }
 
-// sync makes what was written lasting. The log is locked.
+// sync makes written records durable. The caller holds d.writing.
 func (d *disk) sync() error {
 	if !d.fresh {
 		return nil
@@ -80,16 +82,16 @@ func (d *disk) sync() error {
 	return nil
 }
 
-// fail ends all writing. The log is locked.
+// fail ends all writing. The caller holds d.writing.
 func (d *disk) fail(err error) {
 	d.errors.Add(1)
 	if !d.failed {
 		d.failed = true
-		d.log("the cache's disk tier failed and writes no more; memory goes on", "error", err)
+		d.log("disk tier of the cache failed; caching in memory only", "error", err)
 	}
 }
 
-// wipe removes the tier, because it can't keep what was purged. The log is locked.
+// wipe removes the tier, because it cannot record purges. The caller holds d.writing.
 func (d *disk) wipe() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +99,7 @@ func (d *disk) wipe() {
 		d.index.remove(s)
 		if err := s.remove(d.dir); err != nil {
 			d.errors.Add(1)
-			d.log("a segment of the cache can't be removed, and may hold what was purged", "path", segmentPath(d.dir, s.number), "error", err)
+			d.log("segment of the cache not removed; it may hold purged responses", "path", segmentPath(d.dir, s.number), "error", err)
 		}
 	}
 	d.segments, d.bytes, d.fresh = nil, 0, false

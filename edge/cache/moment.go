@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// never stands for the zero time.
+// never represents the zero time.
 const never = math.MinInt64
 
-// moment is a time in nanoseconds, and not zero, which says that there is none.
+// moment returns a time in nanoseconds that is not zero, because zero means that there is none.
 func moment(t time.Time) int64 {
 	if n := t.UnixNano(); n != 0 {
 		return n
@@ -16,7 +16,7 @@ func moment(t time.Time) int64 {
 	return 1
 }
 
-// nanos is a time in nanoseconds; not ok, if it lies too far away for that.
+// nanos returns a time in nanoseconds. ok is false if the time is out of range.
 func nanos(t time.Time) (n int64, ok bool) {
 	if t.IsZero() {
 		return never, true
@@ -25,7 +25,7 @@ func nanos(t time.Time) (n int64, ok bool) {
 	return n, timeOf(n).Equal(t)
 }
 
-// timeOf is the time that nanos made a number of.
+// timeOf is the inverse of nanos.
 func timeOf(n int64) time.Time {
 	if n == never {
 		return time.Time{}

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// openDisk opens the tier in a folder, which it makes, and learns what lies there. The newest mark that is found is where marks
-// begin: everything there has been checked against what was invalidated before.
+// openDisk opens the tier in a folder, which it creates if necessary, and indexes its records.
+// Generations continue after the newest one in the log: everything there was checked against
+// earlier invalidations.
 func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
@@ -19,8 +20,8 @@ func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 		return nil, fmt.Errorf("locking the folder of the cache: %w", err)
 	}
 	d := &disk{
-		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, marks: m, lock: lock, index: index{at: map[uint64]spot{}, variants: map[uint64][]*place{}},
-		queue: make(chan errand, maxQueued), maxQueue: o.MaxBytes / frontPart, written: make(chan struct{}),
+		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, invalidations: m, lock: lock, index: diskIndex{at: map[uint64]indexed{}, variants: map[uint64][]*location{}},
+		queue: make(chan writeJob, maxQueued), maxQueue: o.MaxBytes / windowPart, written: make(chan struct{}),
 	}
 	if d.log == nil {
 		d.log = func(string, ...any) {}
@@ -38,13 +39,13 @@ func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 		d.closeFiles()
 		return nil, fmt.Errorf("opening the cache on disk: %w", err)
 	}
-	m.begin(d.swept)
+	m.startAt(d.swept)
 	return d, nil
 }
 
-// rebuild walks through the segments, the newest first: so a purge is known before what it purged, and of two records with the
-// same keys the one that counts comes first. Behind something that was lost nothing older is trusted, because that may have
-// been a purge.
+// rebuild indexes the segments, the newest first, so that a purge is known before the entries that
+// it purged, and the newest of several records with the same keys comes first. Records older than a
+// damaged part are not used, because that part may have held a purge.
 func (d *disk) rebuild() error {
 	numbers, err := segmentNumbers(d.dir)
 	if err != nil {
@@ -62,52 +63,53 @@ func (d *disk) rebuild() error {
 			continue
 		case err != nil:
 			d.errors.Add(1)
-			d.log("a segment of the cache can't be read; it and what is older are not used", "path", segmentPath(d.dir, number), "error", err)
+			d.log("unreadable segment of the cache; it and older segments are discarded", "path", segmentPath(d.dir, number), "error", err)
 			return d.discard(numbers[:i+1])
 		}
 		d.segments = slices.Insert(d.segments, 0, s)
 		d.bytes += s.size
-		if !d.learn(s, past) {
+		if !d.indexSegment(s, past) {
 			d.errors.Add(1)
-			d.log("a segment of the cache is damaged; what is older is not used", "path", segmentPath(d.dir, number))
+			d.log("damaged segment of the cache; older records are discarded", "path", segmentPath(d.dir, number))
 			return d.discard(numbers[:i])
 		}
 	}
 	return nil
 }
 
-// learn takes in what is in a segment, the last record first, and reports whether nothing was lost in its middle.
-func (d *disk) learn(s *segment, past *invalidations) (whole bool) {
+// indexSegment indexes the records of a segment, the last one first, and reports whether none was
+// lost in the middle.
+func (d *disk) indexSegment(s *segment, past *invalidations) (whole bool) {
 	records, whole := s.walk()
 	for _, r := range slices.Backward(records) {
 		switch r.kind {
 		case kindPurge:
-			p, mark, now, err := decodePurge(r.head)
+			p, generation, now, err := decodePurge(r.head)
 			if err != nil {
 				return false
 			}
-			d.swept = max(d.swept, mark)
-			past.applyAt(mark, specOf(d.seeds, &p, now))
+			d.swept = max(d.swept, generation)
+			past.applyAt(generation, specOf(d.seeds, &p, now))
 		case kindEntry:
 			decoder := &decoder{b: r.head}
 			if n := decoder.name(); !decoder.bad {
-				d.swept = max(d.swept, n.asked)
-				d.remember(s, r, &n, past)
+				d.swept = max(d.swept, n.generation)
+				d.indexEntry(s, r, &n, past)
 			}
 		}
 	}
 	return whole
 }
 
-// remember takes in an entry that lies on disk, unless it was dropped since, or a newer one was found.
-func (d *disk) remember(s *segment, r foundRecord, n *name, past *invalidations) {
-	p := d.placeOf(s, r.off, r.size, n)
-	found := past.about(n.key, p.labels)
-	if found.hard > n.asked {
+// indexEntry indexes an entry, unless it was dropped later or a newer one is indexed.
+func (d *disk) indexEntry(s *segment, r foundRecord, n *name, past *invalidations) {
+	p := d.locationOf(s, r.off, r.size, n)
+	found := past.newest(n.key, p.labels)
+	if found.hard > n.generation {
 		return
 	}
-	if found.soft > n.asked && p.softened == 0 {
-		p.softened = found.when
+	if found.soft > n.generation && p.expiredAt == 0 {
+		p.expiredAt = found.when
 	}
 	d.index.addOlder(p)
 }
@@ -120,7 +122,7 @@ func (d *disk) discard(numbers []uint64) (err error) {
 	return err
 }
 
-// segmentNumbers are those of the segments in a folder, in order. Other files are left alone.
+// segmentNumbers returns the numbers of the segments in a folder, in order. It ignores other files.
 func segmentNumbers(dir string) (numbers []uint64, err error) {
 	files, err := os.ReadDir(dir)
 	for _, f := range files {

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// prefixes are invalidations by the beginning of keys: a radix tree, so that all beginnings of a key are found while the key is
-// read once, however many prefixes there are.
+// prefixes are invalidations of keys by their prefix, in a radix tree. All prefixes of a key are
+// found in one pass over the key, however many prefixes there are.
 type prefixes struct {
 	root  prefixNode
 	n     int // prefixes
-	bytes int // of them all
+	bytes int // total length of the prefixes
 }
 
-// A prefixNode stands for its parent's prefix followed by text.
+// A prefixNode represents its parent's prefix followed by text.
 type prefixNode struct {
-	text     string // empty at the root alone
+	text     string // empty only at the root
 	is       bool   // a prefix ends here
 	what     invalidation
-	children []*prefixNode // sorted by the first byte of text, which no two share
+	children []*prefixNode // sorted by the first byte of text, which differs between them
 }
 
-// child finds the child whose text begins with a byte, or where it would be.
+// child finds the child whose text begins with a byte, or its position.
 func (n *prefixNode) child(first byte) (i int, found bool) {
 	return slices.BinarySearchFunc(n.children, first, func(c *prefixNode, b byte) int { return cmp.Compare(c.text[0], b) })
 }
 
-// add joins an invalidation to what is known of a prefix.
+// add merges an invalidation into those of a prefix.
 func (p *prefixes) add(prefix string, v invalidation) {
 	n, rest := &p.root, prefix
 	for rest != "" {
@@ -37,7 +37,7 @@ func (p *prefixes) add(prefix string, v invalidation) {
 			n = n.children[i]
 			break
 		}
-		same := alike(n.children[i].text, rest)
+		same := commonPrefix(n.children[i].text, rest)
 		if same < len(n.children[i].text) {
 			n.children[i] = n.children[i].split(same)
 		}
@@ -48,18 +48,18 @@ func (p *prefixes) add(prefix string, v invalidation) {
 		p.n++
 		p.bytes += len(prefix)
 	}
-	n.what = n.what.and(v)
+	n.what = n.what.merge(v)
 }
 
-// split makes a parent for a node that takes over the first bytes of its text.
+// split inserts a parent that takes the first bytes of a node's text.
 func (n *prefixNode) split(at int) *prefixNode {
 	parent := &prefixNode{text: n.text[:at], children: []*prefixNode{n}}
 	n.text = n.text[at:]
 	return parent
 }
 
-// alike is how many bytes two texts begin with alike.
-func alike(a, b string) int {
+// commonPrefix returns the length of the common prefix of two texts.
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -67,13 +67,14 @@ func alike(a, b string) int {
 	return n
 }
 
-// about is all that concerns a key, in one, and how many nodes were looked at: at most one for each byte of the key, and the root.
-func (p *prefixes) about(key string) (v invalidation, nodes int) {
+// match merges all invalidations that concern a key. nodes is the number of nodes visited, at most
+// one for each byte of the key, and the root.
+func (p *prefixes) match(key string) (v invalidation, nodes int) {
 	n := &p.root
 	for {
 		nodes++
 		if n.is {
-			v = v.and(n.what)
+			v = v.merge(n.what)
 		}
 		if key == "" || len(n.children) == 0 {
 			return v, nodes

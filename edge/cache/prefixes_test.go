@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// word is a short text of few letters, so that many begin alike.
+// word returns a short text of few letters, so that many texts have a common prefix.
 func word(r *rand.Rand, most int) string {
 	var b strings.Builder
 	b.WriteByte('/')
@@ -18,7 +18,7 @@ func word(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// What the tree says of a key is what a look at every prefix says.
+// The tree finds the same invalidations as a comparison with every prefix.
 func TestPrefixesModel(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -35,15 +35,15 @@ func TestPrefixesModel(t *testing.T) {
 				v.soft, v.when = Mark(r.IntN(1000)+1), int64(i)
 			}
 			tree.add(p, v)
-			plain[p] = plain[p].and(v)
+			plain[p] = plain[p].merge(v)
 			key, want := word(r, 12), invalidation{}
 			for p, v := range plain {
 				if strings.HasPrefix(key, p) {
-					want = want.and(v)
+					want = want.merge(v)
 				}
 			}
-			if got, nodes := tree.about(key); got.hard != want.hard || got.soft != want.soft || nodes > len(key)+1 {
-				t.Fatalf("seed %d: about(%q) = %+v by %d nodes, want %+v", seed, key, got, nodes, want)
+			if got, nodes := tree.match(key); got.hard != want.hard || got.soft != want.soft || nodes > len(key)+1 {
+				t.Fatalf("seed %d: match(%q) = %+v in %d nodes, want %+v", seed, key, got, nodes, want)
 			}
 		}
 		bytes := 0
@@ -54,19 +54,19 @@ func TestPrefixesModel(t *testing.T) {
 			delete(plain, p)
 		})
 		if len(plain) > 0 || bytes != tree.bytes {
-			t.Fatalf("seed %d: all leaves out %v; %d bytes are counted, %d are there", seed, plain, tree.bytes, bytes)
+			t.Fatalf("seed %d: all omits %v; tree.bytes = %d, want %d", seed, plain, tree.bytes, bytes)
 		}
 	}
 }
 
-// A lookup is as much work as the key is long, however many prefixes there are and however they are nested.
+// The cost of a lookup depends on the length of the key, not on the number or nesting of prefixes.
 func TestPrefixesWork(t *testing.T) {
 	const n = 10_000
 	long := strings.Repeat("a", n)
 	for what, prefix := range map[string]func(i int) string{
-		"side by side":  func(i int) string { return fmt.Sprintf("/pack/%05d", i) },
-		"in each other": func(i int) string { return long[:i+1] },
-		"one folder":    func(i int) string { return fmt.Sprintf("/%d/", i) },
+		"side by side": func(i int) string { return fmt.Sprintf("/pack/%05d", i) },
+		"nested":       func(i int) string { return long[:i+1] },
+		"one folder":   func(i int) string { return fmt.Sprintf("/%d/", i) },
 	} {
 		var tree prefixes
 		list := make([]string, n)
@@ -81,14 +81,14 @@ func TestPrefixesWork(t *testing.T) {
 					want = Mark(i + 1)
 				}
 			}
-			if v, nodes := tree.about(key); v.hard != want || nodes > len(key)+1 {
-				t.Errorf("%s: about(%q) = %d by %d nodes, want %d by at most %d", what, key, v.hard, nodes, want, len(key)+1)
+			if v, nodes := tree.match(key); v.hard != want || nodes > len(key)+1 {
+				t.Errorf("%s: match(%q) = %d in %d nodes, want %d in at most %d", what, key, v.hard, nodes, want, len(key)+1)
 			}
 		}
 	}
 }
 
-// A counter is a lock that counts what is done while it is held.
+// A counter is a lock that counts the operations while it is held.
 type counter struct {
 	sync.Mutex
 	held, most, times int
@@ -105,20 +105,20 @@ func (c *counter) Unlock() {
 	c.Mutex.Unlock()
 }
 
-// No lock is held for more than a batch, and nothing is left out.
+// inBatches holds the lock for one batch at a time, and omits no value.
 func TestBatches(t *testing.T) {
 	for _, n := range []int{0, 1, batch - 1, batch, batch + 1, 10*batch + 3} {
 		list, seen := make([]int, n), 0
 		var lock counter
 		inBatches(&lock, values(list), func(int) { lock.held++; seen++ })
 		if seen != n || lock.most > batch || lock.times != max(1, (n+batch-1)/batch) || !lock.TryLock() {
-			t.Errorf("of %d, %d were seen, %d at most in one of %d batches", n, seen, lock.most, lock.times)
+			t.Errorf("of %d values %d were seen, at most %d in one of %d batches", n, seen, lock.most, lock.times)
 		}
 	}
 }
 
-// A purge of any length is put in place, and forgotten, without a lock being held for it: what is checked at once is what the key
-// and the labels of an entry say.
+// BenchmarkCheck checks an entry against purges of different lengths, which take no longer to
+// check.
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range []int{0, 1, 10_000, maxPrefixes} {
 		b.Run(fmt.Sprint(n, "_prefixes"), func(b *testing.B) {
@@ -130,9 +130,9 @@ func BenchmarkCheck(b *testing.B) {
 			m.apply(s)
 			e := entry("/mdi/home.svg?size=32", "")
 			e.labels = []uint64{1, 2, 3}
-			e.mark = m.now()
+			e.generation = m.current()
 			for b.Loop() {
-				m.keep(e)
+				m.checkEntry(e)
 			}
 		})
 	}

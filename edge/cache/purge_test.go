@@ -11,16 +11,16 @@ import (
 
 var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// shop is a cache with answers of several kinds, each fresh for an hour from t0.
-func shop(t *testing.T) *Cache {
+// purgeTestCache returns a cache with entries of several kinds, each fresh for an hour from t0.
+func purgeTestCache(t *testing.T) *Cache {
 	c := newTest(t, 8<<20)
-	for _, e := range stock() {
+	for _, e := range purgeTestEntries() {
 		c.Put(e, c.Now())
 	}
 	return c
 }
 
-func stock() []*Entry {
+func purgeTestEntries() []*Entry {
 	list := []*Entry{
 		entry("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
 		entry("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
@@ -38,19 +38,19 @@ func stock() []*Entry {
 var purges = []struct {
 	name  string
 	purge Purge
-	want  []string // keys with secondary ones
+	want  []string // keys with secondary keys
 }{
-	{"an address", Purge{Keys: []string{"/mdi/home.svg"}}, []string{"/mdi/home.svg"}},
-	{"an address that is not there", Purge{Keys: []string{"/mdi"}}, nil},
-	{"an address with variants", Purge{Keys: []string{"/page"}}, []string{"/page de", "/page en", "/page fr"}},
-	{"an address twice", Purge{Keys: []string{"/none", "/none"}}, []string{"/none"}},
+	{"a key", Purge{Keys: []string{"/mdi/home.svg"}}, []string{"/mdi/home.svg"}},
+	{"a key that is not stored", Purge{Keys: []string{"/mdi"}}, nil},
+	{"a key with variants", Purge{Keys: []string{"/page"}}, []string{"/page de", "/page en", "/page fr"}},
+	{"a key twice", Purge{Keys: []string{"/none", "/none"}}, []string{"/none"}},
 	{"a prefix", Purge{Prefixes: []string{"/mdi/home"}}, []string{"/mdi/home.svg", "/mdi/home.svg?size=32"}},
 	{"a prefix of variants", Purge{Prefixes: []string{"/pa"}}, []string{"/page de", "/page en", "/page fr"}},
 	{"a surrogate key", Purge{Tags: []string{"pack/mdi"}}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32"}},
 	{"a surrogate key of some variants", Purge{Tags: []string{"page"}}, []string{"/page de", "/page en"}},
-	{"a surrogate key is no address", Purge{Tags: []string{"/none"}}, nil},
-	{"an address is no surrogate key", Purge{Keys: []string{"pack/mdi"}}, nil},
-	{"what is named in two ways", Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"}, Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
+	{"a surrogate key that is a key of another entry", Purge{Tags: []string{"/none"}}, nil},
+	{"a key that is a surrogate key", Purge{Keys: []string{"pack/mdi"}}, nil},
+	{"entries that match twice", Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"}, Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
 	{"nothing", Purge{}, nil},
 	{"everything", Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
 }
@@ -62,7 +62,7 @@ func label(e *Entry) string {
 	return e.Key + " " + e.Secondary
 }
 
-// there finds the entry with the keys of another.
+// there returns the stored entry with the keys of e.
 func there(c *Cache, e *Entry) *Entry {
 	got, _ := c.Find(e.Key, func([]string) []string { return []string{e.Secondary} })
 	return got
@@ -71,31 +71,31 @@ func there(c *Cache, e *Entry) *Entry {
 func TestPurge(t *testing.T) {
 	for _, tt := range purges {
 		t.Run(tt.name, func(t *testing.T) {
-			c := shop(t)
-			asked := c.Now()
+			c := purgeTestCache(t)
+			before := c.Now()
 			if n := c.Purge(tt.purge, t0); n != len(tt.want) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
 			}
-			for _, e := range stock() {
+			for _, e := range purgeTestEntries() {
 				purged := slices.Contains(tt.want, label(e))
 				if got := there(c, e); (got == nil) != purged {
-					t.Errorf("%s is there: %v, purged: %v", label(e), got != nil, purged)
+					t.Errorf("%s is found: %v, purged: %v", label(e), got != nil, purged)
 				}
-				if c.Put(e, asked) == purged {
-					t.Errorf("%s was on its way and is stored: %v, purged: %v", label(e), !purged, purged)
+				if c.Put(e, before) == purged {
+					t.Errorf("%s was in flight and is stored: %v, purged: %v", label(e), !purged, purged)
 				}
 			}
 			if n := c.Purge(tt.purge, t0); n != 0 {
 				t.Errorf("the second Purge(%+v) = %d, want 0", tt.purge, n)
 			}
-			for _, e := range stock() {
+			for _, e := range purgeTestEntries() {
 				if !c.Put(e, c.Now()) {
-					t.Errorf("%s was asked for afterwards and is not stored", label(e))
+					t.Errorf("%s was requested afterwards and is not stored", label(e))
 				}
 			}
 			consistent(t, c)
 			if s := c.Stats(); s.Purged != uint64(len(tt.want)) || s.Entries != 8 {
-				t.Errorf("Stats() = %+v, purged were %d", s, len(tt.want))
+				t.Errorf("Stats() = %+v, want %d purged", s, len(tt.want))
 			}
 		})
 	}
@@ -104,16 +104,16 @@ func TestPurge(t *testing.T) {
 func TestSoftPurge(t *testing.T) {
 	for _, tt := range purges {
 		t.Run(tt.name, func(t *testing.T) {
-			c := shop(t)
-			asked, later := c.Now(), t0.Add(time.Minute)
+			c := purgeTestCache(t)
+			before, later := c.Now(), t0.Add(time.Minute)
 			tt.purge.Soft = true
 			if n := c.Purge(tt.purge, later); n != len(tt.want) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
 			}
 			if n := c.Purge(tt.purge, later.Add(time.Minute)); n != 0 {
-				t.Errorf("the second Purge(%+v) = %d, want 0: they are stale already", tt.purge, n)
+				t.Errorf("the second Purge(%+v) = %d, want 0 because the entries are stale already", tt.purge, n)
 			}
-			for _, e := range stock() {
+			for _, e := range purgeTestEntries() {
 				want := e.Policy
 				if slices.Contains(tt.want, label(e)) {
 					want = want.Expired(later)
@@ -122,11 +122,11 @@ func TestSoftPurge(t *testing.T) {
 					t.Errorf("%s is %+v, want freshness %+v", label(e), got, want)
 				}
 				late := e.Confirmed()
-				if !c.Put(late, asked) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, label(e)) {
-					t.Errorf("%s was on its way and is stored with %+v", label(e), late.Freshness())
+				if !c.Put(late, before) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, label(e)) {
+					t.Errorf("%s was in flight and is stored with %+v", label(e), late.Freshness())
 				}
 				if !c.Put(e, c.Now()) || there(c, e).Freshness() != e.Policy {
-					t.Errorf("%s was asked for afterwards and is not fresh", label(e))
+					t.Errorf("%s was requested afterwards and is not fresh", label(e))
 				}
 			}
 			consistent(t, c)
@@ -134,16 +134,16 @@ func TestSoftPurge(t *testing.T) {
 	}
 }
 
-// What is gone is not counted: dropped before, evicted, or marked stale and then removed twice.
-func TestPurgeCountsTheLiving(t *testing.T) {
-	c := shop(t)
+// A purge counts only stored entries: not dropped or evicted ones, and none twice.
+func TestPurgeCountsStoredEntries(t *testing.T) {
+	c := purgeTestCache(t)
 	c.Drop("icon/mdi/home")
 	if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, t0); n != 1 {
 		t.Errorf("Purge after two of three were dropped = %d, want 1", n)
 	}
 	c.Purge(Purge{Tags: []string{"page"}, Soft: true}, t0)
 	if n := c.Purge(Purge{Tags: []string{"page"}}, t0); n != 2 {
-		t.Errorf("Purge of what is marked stale = %d, want 2", n)
+		t.Errorf("Purge of stale entries = %d, want 2", n)
 	}
 	c.DropAll()
 	if n := c.Purge(Purge{All: true}, t0); n != 0 {
@@ -152,10 +152,10 @@ func TestPurgeCountsTheLiving(t *testing.T) {
 	consistent(t, c)
 }
 
-func TestPrefixesAreForgotten(t *testing.T) {
+func TestPrefixesAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
 	c.Put(entry("/kept", "a"), c.Now())
-	asked := c.Now()
+	before := c.Now()
 	for i := range 10 {
 		p := Purge{}
 		for k := range maxPrefixes/10 + 1 {
@@ -164,15 +164,16 @@ func TestPrefixesAreForgotten(t *testing.T) {
 		c.Purge(p, t0)
 	}
 	c.tidy()
-	if n := c.marks.prefixes.n; n > maxPrefixes || c.Get("/kept") == nil {
-		t.Errorf("%d prefixes are kept, the entry that none concerns is there: %v", n, c.Get("/kept") != nil)
+	if n := c.invalidations.prefixes.n; n > maxPrefixes || c.Get("/kept") == nil {
+		t.Errorf("%d prefixes are left, the entry without a purged prefix is found: %v", n, c.Get("/kept") != nil)
 	}
-	if c.Put(entry("/7-3", "b"), asked) {
-		t.Error("what was asked for before its prefix was purged is stored")
+	if c.Put(entry("/7-3", "b"), before) {
+		t.Error("a response requested before a purge of its prefix is stored")
 	}
 }
 
-// BenchmarkPurge purges 200,000 entries by one surrogate key; the time it prints in ms is that until Purge has returned.
+// BenchmarkPurge purges 200,000 entries by one surrogate key, and prints the time until Purge
+// returns in ms.
 func BenchmarkPurge(b *testing.B) {
 	const entries = 200_000
 	var took time.Duration
@@ -185,7 +186,7 @@ func BenchmarkPurge(b *testing.B) {
 		for i := range entries {
 			c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Now())
 		}
-		c.settle()
+		c.waitForLRU()
 		b.StartTimer()
 		start := time.Now()
 		if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, start); n != entries {

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A latency is how long the requests of a while took.
+// A latency is a list of request durations.
 type latency []time.Duration
 
 func (l latency) String() string {
 	slices.Sort(l)
-	at := func(share float64) time.Duration { return l[int(share*float64(len(l)-1))] }
+	at := func(intern float64) time.Duration { return l[int(intern*float64(len(l)-1))] }
 	return fmt.Sprintf("%d requests, p50 %v, p99 %v, p99.9 %v, p99.99 %v, longest %v", len(l), at(.5), at(.99), at(.999), at(.9999), at(1))
 }
 
-// BenchmarkPurgeWhileServing purges by 10,000 items of a kind what matches of 1,000,000 entries, while one goroutine asks for entries and stores
-// others, and prints how long its requests took, before and until the purge has been tidied up. Run it with -benchtime 1x on a
-// quiet machine: what the system takes from the process counts.
+// BenchmarkPurgeWhileServing purges 10,000 prefixes, keys or surrogate keys in a cache of 1,000,000
+// entries, while another goroutine requests and stores entries. It prints how long these requests
+// took before the purge, and until it was tidied up. Run it with -benchtime 1x on a quiet machine.
 func BenchmarkPurgeWhileServing(b *testing.B) {
 	const entries, items = 1_000_000, 10_000
 	key := func(i int) string { return fmt.Sprintf("/pack-%d/icon-%d.svg", i%(2*items), i) }
@@ -35,7 +35,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 					e.Head = &Head{Own: []byte("a: b\r\n")}
 					c.Put(e, c.Now())
 				}
-				c.settle()
+				c.waitForLRU()
 				p := Purge{Soft: kind == "soft_prefixes"}
 				for i := range items {
 					switch kind {
@@ -92,9 +92,9 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 				stop <- struct{}{}
 				tidied := time.Since(start) - purged
 				meanwhile := <-done
-				b.Logf("meanwhile: hits %v", meanwhile.hits)
-				b.Logf("meanwhile: stores %v", meanwhile.stores)
-				b.Logf("%d were purged in %v, and tidied up in %v", n, purged, tidied)
+				b.Logf("during the purge: hits %v", meanwhile.hits)
+				b.Logf("during the purge: stores %v", meanwhile.stores)
+				b.Logf("%d entries purged in %v, tidied up in %v", n, purged, tidied)
 				c.Close()
 			}
 		})

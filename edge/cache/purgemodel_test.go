@@ -12,21 +12,23 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A shadow is what is known of a stored entry by the model.
+// A shadow is the model's state of a stored entry.
 type shadow struct {
 	tags  []string
 	stale bool
 }
 
-// concerned looks at everything that a purge names.
-func (p *Purge) concerned(key string, tags []string) bool {
+// matches reports whether a purge applies to an entry, by comparing everything that the purge
+// specifies.
+func (p *Purge) matching(key string, tags []string) bool {
 	return p.All || slices.Contains(p.Keys, key) ||
 		slices.ContainsFunc(p.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) ||
 		slices.ContainsFunc(p.Tags, func(tag string) bool { return slices.Contains(tags, tag) })
 }
 
-// Whatever is stored, purged, dropped, swept and forgotten, in memory or on disk: what is found, whether it is fresh, and how many a
-// purge counts is what a model says that looks at everything.
+// In any sequence of stores, purges, drops, sweeps and discarded invalidations, in memory or on
+// disk, the cache finds the same entries as a simple model, with the same freshness, and purges
+// count the same number of entries.
 func TestPurgeModel(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("memory ", seed), func(t *testing.T) { purgeModel(t, newTest(t, 16<<20), seed, false) })
@@ -70,7 +72,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 			want := 0
 			for k, s := range maps.Clone(model) {
 				switch {
-				case !p.concerned(k, s.tags) || p.Soft && s.stale:
+				case !p.matching(k, s.tags) || p.Soft && s.stale:
 				case p.Soft:
 					s.stale = true
 					want++
@@ -88,15 +90,15 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 				continue
 			}
 			c.Drop(tag)
-			c.tidy() // a purge of addresses counts what was dropped and is not swept yet
+			c.tidy() // a purge of keys counts dropped entries until they are swept
 			maps.DeleteFunc(model, func(_ string, s *shadow) bool { return slices.Contains(s.tags, tag) })
 		case 2:
 			if r.IntN(10) == 0 {
 				c.tidy()
-				c.janitor.mu.Lock() // as tidy does where there is much to forget
+				c.janitor.mu.Lock() // as tidy does if there are too many invalidations
 				c.janitor.swept = 0
 				c.sweep()
-				c.marks.forget(c.janitor.swept)
+				c.invalidations.discard(c.janitor.swept)
 				c.janitor.mu.Unlock()
 			}
 		default:
@@ -108,7 +110,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 			model[e.Key] = &shadow{tags: e.Tags}
 			if onDisk && r.IntN(4) == 0 {
 				evict(c)
-				arrive(c)
+				waitForDisk(c)
 			}
 		}
 		for range 5 {
@@ -119,8 +121,8 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 			}
 		}
 	}
-	if onDisk { // evict does not tell ristretto
-		placesConsistent(t, c.disk)
+	if onDisk { // evict does not call ristretto
+		locationsConsistent(t, c.disk)
 	} else {
 		consistent(t, c)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A purgeSpec is what one drop or purge invalidates.
+// A purgeSpec specifies what one drop or purge invalidates.
 type purgeSpec struct {
 	all      bool
 	labels   []uint64
@@ -17,7 +17,7 @@ type purgeSpec struct {
 func specOf(seeds *seeds, p *Purge, now time.Time) *purgeSpec {
 	s := &purgeSpec{all: p.All, prefixes: p.Prefixes, soft: p.Soft, when: now}
 	for _, k := range p.Keys {
-		s.labels = append(s.labels, seeds.labelOfURL(k))
+		s.labels = append(s.labels, seeds.labelOfKey(k))
 	}
 	for _, t := range p.Tags {
 		s.labels = append(s.labels, seeds.labelOfTag(t))
@@ -25,17 +25,18 @@ func specOf(seeds *seeds, p *Purge, now time.Time) *purgeSpec {
 	return s
 }
 
-// concerns is a function that reports whether the purge is about the entry of a cell.
-func (s *purgeSpec) concerns() func(*cell) bool {
-	about, begins := s.aboutLabels(), s.begins()
+// matches returns a function that reports whether the purge concerns the entry in a slot.
+func (s *purgeSpec) matches() func(*slot) bool {
+	labelsMatch, keyMatches := s.matchesLabels(), s.matchesPrefixes()
 	if s.all || len(s.prefixes) == 0 {
-		return func(l *cell) bool { return about(l.labels()) }
+		return func(l *slot) bool { return labelsMatch(l.labels()) }
 	}
-	return func(l *cell) bool { return about(l.labels()) || begins(l.keyText()) }
+	return func(l *slot) bool { return labelsMatch(l.labels()) || keyMatches(l.keyText()) }
 }
 
-// aboutLabels is a function that reports whether the purge is about whatever has such labels.
-func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
+// matchesLabels returns a function that reports whether the purge concerns an entry with some
+// labels.
+func (s *purgeSpec) matchesLabels() func(labels []uint64) bool {
 	switch {
 	case s.all:
 		return func([]uint64) bool { return true }
@@ -52,14 +53,14 @@ func (s *purgeSpec) aboutLabels() func(labels []uint64) bool {
 	}
 }
 
-// begins is a function that reports whether a key has one of the prefixes.
-func (s *purgeSpec) begins() func(key string) bool {
+// matchesPrefixes returns a function that reports whether a key has one of the prefixes.
+func (s *purgeSpec) matchesPrefixes() func(key string) bool {
 	var tree prefixes
 	for _, p := range s.prefixes {
 		tree.add(p, invalidation{hard: 1})
 	}
 	return func(key string) bool {
-		v, _ := tree.about(key)
+		v, _ := tree.match(key)
 		return v.hard > 0
 	}
 }

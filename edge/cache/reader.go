@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// A reader of a spool. The lock of the spool guards its fields.
+// A reader reads a spool. The lock of the spool guards its fields.
 type reader struct {
 	spool *Spool
 	pos   int64
 	waits bool      // it is in Read
-	last  time.Time // when it was there last
-	err   error     // why it reads no more
+	last  time.Time // when its last call ended
+	err   error     // why it ended
 }
 
-// Reader reads the body from its beginning; ErrGone, if that is no longer held. Where the body has failed already the error is
-// that of the source. The reader must be closed, and must be read, or it is cut with ErrSlow when others wait for it.
+// Reader returns a reader of the body from its beginning. The error is ErrGone if the beginning is
+// no longer held, and that of the source if the body has failed. The reader must be closed. If it
+// is not read while others wait for it, it is cut with ErrSlow.
 func (s *Spool) Reader() (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.coming
+	r := s.placeholder
 	switch {
 	case s.err != nil:
 		return nil, s.err
 	case r != nil && r.err == nil:
-		s.coming, r.last = nil, time.Now()
+		s.placeholder, r.last = nil, time.Now()
 		return r, nil
 	case s.base > 0:
 		return nil, ErrGone
@@ -42,7 +43,8 @@ func (s *Spool) readable() bool {
 	return s.base == 0 && s.err == nil
 }
 
-// Read waits for bytes. It ends with io.EOF where the body was whole, else with the error of the source.
+// Read waits for bytes. It ends with io.EOF if the body is complete, otherwise with the error of
+// the source.
 func (r *reader) Read(p []byte) (int, error) {
 	s := r.spool
 	s.mu.Lock()
@@ -67,7 +69,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 }
 
-// Close ends the reader. The last one to go ends the body too, if that is not to be stored.
+// Close ends the reader. The last one to close ends the body too, if it is not to be stored.
 func (r *reader) Close() error {
 	s := r.spool
 	s.mu.Lock()
@@ -75,12 +77,12 @@ func (r *reader) Close() error {
 	abandoned := s.windowed() && len(s.readers) == 0
 	s.mu.Unlock()
 	if abandoned {
-		s.close() // a read that is under way ends
+		s.close() // ends a read that is in progress
 	}
 	return nil
 }
 
-// cut ends a reader, which no longer counts.
+// cut ends a reader, which no longer holds up the source.
 func (s *Spool) cut(r *reader, why error) {
 	if r.err == nil {
 		r.err = why
@@ -90,7 +92,7 @@ func (s *Spool) cut(r *reader, why error) {
 	}
 }
 
-// slowest is the reader that is behind all others.
+// slowest returns the reader that is behind all others.
 func (s *Spool) slowest() (slow *reader) {
 	for r := range s.readers {
 		if slow == nil || r.pos < slow.pos {
@@ -100,7 +102,8 @@ func (s *Spool) slowest() (slow *reader) {
 	return slow
 }
 
-// trim frees what every reader has passed, if the body is not kept, and lets the source go on.
+// trim frees the part that every reader has read, if the body is not to be stored, and lets the
+// source continue.
 func (s *Spool) trim() {
 	slow := s.slowest()
 	if slow == nil || !s.windowed() {
@@ -111,10 +114,10 @@ func (s *Spool) trim() {
 	}
 	n := slow.pos - s.base
 	switch rest := s.held[n:]; {
-	case n < window/2: // moving the rest costs as much as reading it
+	case n < spoolWindow/2: // moving the rest costs as much as reading it
 		return
-	case cap(s.held) > 4*window: // it was more, while it might be kept
-		s.held = append(make([]byte, 0, 2*window), rest...)
+	case cap(s.held) > 4*spoolWindow: // the buffer grew while the body could still be stored
+		s.held = append(make([]byte, 0, 2*spoolWindow), rest...)
 	default:
 		s.held = s.held[:copy(s.held, rest)]
 	}

@@ -6,20 +6,20 @@ import (
 	"hash/crc32"
 )
 
-// A segment is a file of records, one behind the other. It begins with
+// A segment is a file of consecutive records. It begins with
 //
-//	form (8 bytes) marker (8 bytes, by chance) checksum of both (4 bytes)
+//	magic (8 bytes) marker (8 bytes, random) checksum of both (4 bytes)
 //
 // and each record is
 //
-//	marker (8) kind (1) size of the head (4) size of the body (4) checksum of the body (4) checksum of all of these and the head (4)
-//	head, body
+//	marker (8) kind (1) size of the head (4) size of the body (4) checksum of the body (4)
+//	checksum of all of these and the head (4) head, body
 //
-// Numbers are little-endian, checksums CRC-32C. The marker tells a record from bytes that look like one: nobody who has a say in
-// what a body contains knows it.
+// Numbers are little-endian, checksums CRC-32C. The marker distinguishes a record from bytes that
+// look like one: an origin that controls the content of a body does not know it.
 const (
-	form         = "iecache3"
-	segmentStart = len(form) + markerSize + 4
+	magic        = "iecache3"
+	segmentStart = len(magic) + markerSize + 4
 	markerSize   = 8
 	recordStart  = markerSize + 1 + 4*4
 )
@@ -40,22 +40,22 @@ func checksum(parts ...[]byte) (sum uint32) {
 	return sum
 }
 
-// appendSegmentStart writes how a segment begins.
+// appendSegmentStart appends the start of a segment.
 func appendSegmentStart(b []byte, marker [markerSize]byte) []byte {
-	b = append(append(b, form...), marker[:]...)
+	b = append(append(b, magic...), marker[:]...)
 	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }
 
 // parseSegmentStart returns the marker of a segment.
 func parseSegmentStart(b []byte) (marker [markerSize]byte, err error) {
-	if len(b) < segmentStart || string(b[:len(form)]) != form || binary.LittleEndian.Uint32(b[segmentStart-4:]) != checksum(b[:segmentStart-4]) {
+	if len(b) < segmentStart || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[segmentStart-4:]) != checksum(b[:segmentStart-4]) {
 		return marker, errDamaged
 	}
-	copy(marker[:], b[len(form):])
+	copy(marker[:], b[len(magic):])
 	return marker, nil
 }
 
-// A record is the beginning of one, parsed.
+// A record is the parsed start of a record.
 type record struct {
 	kind       byte
 	head, body uint32 // sizes
@@ -63,7 +63,7 @@ type record struct {
 	headSum    uint32
 }
 
-// appendRecord writes a record but for its body, which comes in parts.
+// appendRecord appends a record without its body.
 func appendRecord(b []byte, marker [markerSize]byte, kind byte, head []byte, body [][]byte) []byte {
 	size := 0
 	for _, part := range body {
@@ -78,7 +78,7 @@ func appendRecord(b []byte, marker [markerSize]byte, kind byte, head []byte, bod
 	return append(b, head...)
 }
 
-// parseRecord reads how a record begins. The sizes are not trusted before its head was checked.
+// parseRecord parses the start of a record. Its sizes are not verified until the head is.
 func parseRecord(b []byte, marker [markerSize]byte) (r record, err error) {
 	if len(b) < recordStart || string(b[:markerSize]) != string(marker[:]) {
 		return r, errDamaged
@@ -90,16 +90,16 @@ func parseRecord(b []byte, marker [markerSize]byte) (r record, err error) {
 	return r, nil
 }
 
-// size is what the record takes in its segment.
+// size returns the size of the record in its segment.
 func (r *record) size() int64 { return recordStart + int64(r.head) + int64(r.body) }
 
-// headIntact reports whether b begins with the record's own beginning and head, unharmed.
+// headIntact reports whether b begins with the intact start and head of the record.
 func (r *record) headIntact(b []byte) bool {
 	end := recordStart + int64(r.head)
 	return int64(len(b)) >= end && checksum(b[:recordStart-4], b[recordStart:end]) == r.headSum
 }
 
-// wholeIntact reports whether b is the record, unharmed.
+// wholeIntact reports whether b is the intact record.
 func (r *record) wholeIntact(b []byte) bool {
 	return int64(len(b)) == r.size() && r.headIntact(b) && checksum(b[recordStart+int64(r.head):]) == r.bodySum
 }

@@ -10,13 +10,13 @@ import (
 	"slices"
 )
 
-// A segment is one file of the disk tier. Only the newest is written to.
+// A segment is one file of the disk tier. Only the newest one is written to.
 type segment struct {
-	number uint64
-	file   *os.File
-	marker [markerSize]byte
-	size   int64
-	places []*place // of the entries in it
+	number    uint64
+	file      *os.File
+	marker    [markerSize]byte
+	size      int64
+	locations []*location // of the entries in it
 }
 
 const segmentPattern = "%016x.segment"
@@ -25,7 +25,7 @@ func segmentPath(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf(segmentPattern, number))
 }
 
-// createSegment makes a file that is there also after a power failure.
+// createSegment creates a segment durably, so that it exists after a power failure.
 func createSegment(dir string, number uint64) (*segment, error) {
 	s := &segment{number: number, size: int64(segmentStart)}
 	rand.Read(s.marker[:])
@@ -42,10 +42,10 @@ func createSegment(dir string, number uint64) (*segment, error) {
 	return s, nil
 }
 
-// errEmpty says that a segment was made, and nothing written to it.
+// errEmpty means that a segment was created, and nothing written to it.
 var errEmpty = errors.New("an empty segment")
 
-// openSegment opens a segment to be read. It is damaged where its beginning can't be read.
+// openSegment opens a segment for reading. The error is errDamaged if its start is malformed.
 func openSegment(dir string, number uint64) (*segment, error) {
 	f, err := os.Open(segmentPath(dir, number))
 	if err != nil {
@@ -68,7 +68,7 @@ func openSegment(dir string, number uint64) (*segment, error) {
 	return s, nil
 }
 
-// append writes a record, and returns where it stands.
+// append writes a record, and returns its position.
 func (s *segment) append(kind byte, head []byte, body [][]byte) (off, size int64, err error) {
 	off, end := s.size, s.size
 	parts := append([][]byte{appendRecord(nil, s.marker, kind, head, body)}, body...)
@@ -82,23 +82,23 @@ func (s *segment) append(kind byte, head []byte, body [][]byte) (off, size int64
 	return off, end - off, nil
 }
 
-// A found record, while a segment is walked through.
+// A foundRecord is a record that walk found.
 type foundRecord struct {
 	off, size int64
 	kind      byte
 	head      []byte
 }
 
-// walk returns the records of a segment, in their order, as far as they can be read; of their bodies nothing is read. It ends at
-// the first that is torn. Where another record stands behind such a one, something in the middle was lost, and nobody knows
-// what: walk goes on from there, and what came before is not among the records; whole is false.
+// walk returns the intact records of a segment in order, without reading their bodies. It ends at a
+// torn record. If there is another record after it, a part of unknown content was lost in the
+// middle; walk then continues there, leaves out the records before, and returns whole as false.
 func (s *segment) walk() (records []foundRecord, whole bool) {
 	whole = true
-	view := &view{segment: s}
+	reader := &segmentReader{segment: s}
 	for off := int64(segmentStart); off < s.size; {
-		r, err := view.record(off)
+		r, err := reader.record(off)
 		if err != nil {
-			if off = view.next(off + 1); off < 0 {
+			if off = reader.next(off + 1); off < 0 {
 				break
 			}
 			records, whole = nil, false
@@ -110,29 +110,30 @@ func (s *segment) walk() (records []foundRecord, whole bool) {
 	return records, whole
 }
 
-// A view reads a segment in blocks, forwards.
-type view struct {
+// A segmentReader reads a segment forwards, in blocks.
+type segmentReader struct {
 	segment *segment
 	block   []byte
 	from    int64
 }
 
-const viewBlock = 16 << 10
+const readBlock = 16 << 10
 
-// at returns n bytes from an offset, or fewer where the file ends before. They hold until it is called again.
-func (v *view) at(off, n int64) []byte {
+// at returns n bytes at an offset, or fewer at the end of the file. They are valid until the next
+// call.
+func (v *segmentReader) at(off, n int64) []byte {
 	n = min(n, v.segment.size-off)
 	if off < v.from || off+n > v.from+int64(len(v.block)) {
-		want := int(min(max(n, viewBlock), v.segment.size-off))
+		want := int(min(max(n, readBlock), v.segment.size-off))
 		block := slices.Grow(v.block[:0], want)[:want]
-		read, _ := v.segment.file.ReadAt(block, off) // what can't be read is not there
+		read, _ := v.segment.file.ReadAt(block, off) // an unreadable part is treated as missing
 		v.block, v.from = block[:read], off
 	}
 	return v.block[off-v.from:][:min(n, int64(len(v.block))-(off-v.from))]
 }
 
-// record reads the record at an offset, whose body must lie inside the file.
-func (v *view) record(off int64) (foundRecord, error) {
+// record reads the record at an offset, whose body must be inside the file.
+func (v *segmentReader) record(off int64) (foundRecord, error) {
 	r, err := parseRecord(v.at(off, recordStart), v.segment.marker)
 	if err != nil {
 		return foundRecord{}, err
@@ -147,16 +148,16 @@ func (v *view) record(off int64) (foundRecord, error) {
 	return foundRecord{off, r.size(), r.kind, bytes.Clone(b[recordStart:])}, nil
 }
 
-// next finds the next intact record from an offset on; -1, if there is none.
-func (v *view) next(off int64) int64 {
+// next returns the offset of the next intact record from an offset on, or -1.
+func (v *segmentReader) next(off int64) int64 {
 	for ; off < v.segment.size; off++ {
-		b := v.at(off, viewBlock)
+		b := v.at(off, readBlock)
 		i := bytes.Index(b, v.segment.marker[:])
 		switch {
-		case i < 0 && len(b) < viewBlock:
+		case i < 0 && len(b) < readBlock:
 			return -1
 		case i < 0:
-			off += int64(len(b)) - markerSize // the marker may stand across the border
+			off += int64(len(b)) - markerSize // the marker may be split between blocks
 			continue
 		}
 		off += int64(i)
@@ -167,7 +168,7 @@ func (v *view) next(off int64) int64 {
 	return -1
 }
 
-// remove closes the segment's file and removes it. Reads that are under way fail.
+// remove closes the segment's file and removes it. Reads in progress fail.
 func (s *segment) remove(dir string) error {
 	s.file.Close()
 	return os.Remove(segmentPath(dir, s.number))

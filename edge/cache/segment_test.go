@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// log writes a tier with one segment to a folder: /0 to /9, then a purge of /1, and returns what is to be found.
+// logOf writes a disk tier with one segment to a folder: /0 to /9, then a purge of /1. It returns
+// the bodies that are left.
 func logOf(t testing.TB, dir string) map[string]string {
 	c, err := New(Options{MaxBytes: 1 << 20, Dir: dir, DiskBytes: roomOnDisk})
 	if err != nil {
@@ -23,7 +24,7 @@ func logOf(t testing.TB, dir string) map[string]string {
 		e.Validator = `"x"`
 		bodies[e.Key] = string(e.Identity().Body)
 		c.Put(e, c.Now())
-		c.settle()
+		c.waitForLRU()
 		evict(c)
 	}
 	c.Purge(Purge{Keys: []string{"/1"}}, t0)
@@ -40,7 +41,7 @@ func onlySegment(t testing.TB, dir string) string {
 	return files[0]
 }
 
-// found are the bodies that a tier gives for the keys of logOf, wherever it logs what.
+// foundIn returns the bodies that a disk tier has for the keys of logOf.
 func foundIn(t testing.TB, dir string) map[string]string {
 	c, err := New(Options{MaxBytes: 1 << 20, Dir: dir, DiskBytes: roomOnDisk})
 	if err != nil {
@@ -65,11 +66,11 @@ func subset(part, whole map[string]string) bool {
 	return true
 }
 
-// However much of the last record is written, the ones before are found.
+// If the last record is torn at any byte, the records before are found.
 func TestTornTail(t *testing.T) {
 	dir := t.TempDir()
 	want := logOf(t, dir)
-	want["/1"] = strings.Repeat("1", 40) // its purge is what is torn
+	want["/1"] = strings.Repeat("1", 40) // its purge is the torn record
 	path := onlySegment(t, dir)
 	log, err := os.ReadFile(path)
 	if err != nil {
@@ -85,7 +86,7 @@ func TestTornTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := foundIn(t, dir); !maps.Equal(got, want) {
-			t.Fatalf("with %d of %d bytes of the last record %q are found", end-last, len(log)-last, slices.Sorted(maps.Keys(got)))
+			t.Fatalf("with %d of %d bytes of the last record, %q are found", end-last, len(log)-last, slices.Sorted(maps.Keys(got)))
 		}
 	}
 	for end := 0; end < last; end += 7 {
@@ -93,12 +94,12 @@ func TestTornTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := foundIn(t, dir); !subset(got, want) {
-			t.Fatalf("with %d of %d bytes %q are found", end, len(log), got)
+			t.Fatalf("with %d of %d bytes, %q are found", end, len(log), got)
 		}
 	}
 }
 
-// Whichever bit is wrong: nothing wrong is found, and nothing that was purged.
+// After a flip of any bit, only correct entries are found, and no purged ones.
 func TestFlippedBit(t *testing.T) {
 	dir := t.TempDir()
 	want := logOf(t, dir)
@@ -117,13 +118,13 @@ func TestFlippedBit(t *testing.T) {
 		}
 		got := foundIn(t, dir)
 		if i >= purge {
-			delete(got, "/1") // what is torn at the end has not been written, for all anybody knows
+			delete(got, "/1") // a torn last record counts as not written
 		}
 		if !subset(got, want) {
-			t.Fatalf("with bit %d of byte %d wrong %q are found", i%8, i, got)
+			t.Fatalf("with bit %d of byte %d flipped, %q are found", i%8, i, got)
 		}
 		if body := bytes.Index(log, []byte(want["/9"])); i > body && i < body+len(want["/9"]) && len(got) != len(want)-1 {
-			t.Fatalf("with byte %d in the body of /9 wrong %d entries are found, want all others", i, len(got))
+			t.Fatalf("with byte %d in the body of /9 changed, %d entries are found, want all others", i, len(got))
 		}
 		if segments, _ := filepath.Glob(filepath.Join(dir, "*.segment")); len(segments) == 0 {
 			os.WriteFile(path, log, 0o600)
@@ -131,7 +132,7 @@ func TestFlippedBit(t *testing.T) {
 	}
 }
 
-// What is lost in the middle may have been a purge: nothing that is older is trusted, all that is newer is.
+// A damaged record in the middle may have been a purge: older records are not used, newer ones are.
 func TestLossInTheMiddle(t *testing.T) {
 	dir := t.TempDir()
 	want := logOf(t, dir)
@@ -156,11 +157,11 @@ func TestLossInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := foundIn(t, dir); !maps.Equal(got, want) {
-		t.Errorf("%q are found, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		t.Errorf("found %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
 }
 
-// A body that looks like a record is none.
+// A body that looks like a record is not read as one.
 func TestForgedRecord(t *testing.T) {
 	dir := t.TempDir()
 	logOf(t, dir)
@@ -178,16 +179,17 @@ func TestForgedRecord(t *testing.T) {
 	if log, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
-	log[segmentStart+recordStart] ^= 1 // the record around it is damaged, so that it is searched
+	// The damaged record makes walk search its body.
+	log[segmentStart+recordStart] ^= 1
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := foundIn(t, other); len(got) > 0 {
-		t.Errorf("%q are found", slices.Sorted(maps.Keys(got)))
+		t.Errorf("found %q, want nothing", slices.Sorted(maps.Keys(got)))
 	}
 }
 
-// Whatever stands in the file: nothing is found but what was written, and it is opened without a panic.
+// A segment of arbitrary content opens without a panic, and yields only entries that were written.
 func FuzzSegment(f *testing.F) {
 	dir := f.TempDir()
 	want := logOf(f, dir)
@@ -209,14 +211,14 @@ func FuzzSegment(f *testing.F) {
 			t.Fatal(err)
 		}
 		if got := foundIn(t, dir); !subset(got, want) {
-			t.Fatalf("%q are found", got)
+			t.Fatalf("found %q", got)
 		}
 	})
 }
 
-// What is decoded is what an encoder wrote: encoded again it is decoded to the same.
+// A decoded entry is equal after it was encoded and decoded again.
 func FuzzDecodeEntry(f *testing.F) {
-	for _, e := range append(stock(), full()) {
+	for _, e := range append(purgeTestEntries(), fullEntry()) {
 		head, body := encodeEntry(e, []string{"alias"})
 		f.Add(head, bytes.Join(body, nil))
 	}
@@ -225,9 +227,9 @@ func FuzzDecodeEntry(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, parts := encodeEntry(e, aliases)
-		got, names, err := decodeEntry(again, bytes.Join(parts, nil))
-		if err != nil || !same(got, e) || !slices.Equal(names, aliases) || got.mark != e.mark || got.Freshness() != e.Freshness() {
+		seenBefore, parts := encodeEntry(e, aliases)
+		got, names, err := decodeEntry(seenBefore, bytes.Join(parts, nil))
+		if err != nil || !same(got, e) || !slices.Equal(names, aliases) || got.generation != e.generation || got.Freshness() != e.Freshness() {
 			t.Fatalf("%+v is read as %+v with the error %v", e, got, err)
 		}
 	})
@@ -238,13 +240,13 @@ func FuzzDecodePurge(f *testing.F) {
 		f.Add(encodePurge(&row.purge, 7, t0))
 	}
 	f.Fuzz(func(t *testing.T, head []byte) {
-		p, mark, now, err := decodePurge(head)
+		p, generation, now, err := decodePurge(head)
 		if err != nil {
 			return
 		}
-		got, at, when, err := decodePurge(encodePurge(&p, mark, now))
-		if err != nil || at != mark || !when.Equal(now) || fmt.Sprint(got) != fmt.Sprint(p) {
-			t.Fatalf("%+v at %d, %v is read as %+v at %d, %v with the error %v", p, mark, now, got, at, when, err)
+		got, at, when, err := decodePurge(encodePurge(&p, generation, now))
+		if err != nil || at != generation || !when.Equal(now) || fmt.Sprint(got) != fmt.Sprint(p) {
+			t.Fatalf("%+v at %d, %v is read as %+v at %d, %v with the error %v", p, generation, now, got, at, when, err)
 		}
 	})
 }

@@ -2,8 +2,9 @@
 
 package cache
 
-// mapSlab takes memory from the heap, in which the collector finds no pointers; under the race detector too, which knows no other.
+// mapSlab allocates memory on the heap, which has no pointers for the garbage collector. The race
+// detector checks only the heap.
 func mapSlab(size int) []byte { return make([]byte, size) }
 
-// unmapSlab leaves it to the collector.
+// unmapSlab leaves the memory to the garbage collector.
 func unmapSlab([]byte) {}

@@ -4,8 +4,9 @@ package cache
 
 import "syscall"
 
-// mapSlab asks the system for memory that is no part of the heap: the collector neither looks at it nor waits for it to double.
-// It is resident only as far as it is used. Nil: there is none.
+// mapSlab maps memory outside of the heap: the garbage collector does not scan it, and does not
+// count it towards its next run. Only used pages are resident. It returns nil if there is no
+// memory.
 func mapSlab(size int) []byte {
 	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -14,5 +15,6 @@ func mapSlab(size int) []byte {
 	return b
 }
 
+// unmapSlab releases the memory of mapSlab, which cannot fail.
 // unmapSlab gives it back.
-func unmapSlab(b []byte) { syscall.Munmap(b) } // of what was mapped just so, it does not fail
+func unmapSlab(b []byte) { syscall.Munmap(b) }

@@ -2,16 +2,16 @@ package cache
 
 // openDisk opens the disk tier and starts its writer.
 func (c *Cache) openDisk(o Options) (err error) {
-	if c.disk, err = openDisk(o, &c.seeds, &c.marks); err != nil {
+	if c.disk, err = openDisk(o, &c.seeds, &c.invalidations); err != nil {
 		return err
 	}
-	c.janitor.swept = c.marks.now()
+	c.janitor.swept = c.invalidations.current()
 	c.disk.newer = c.hasNewer
 	go c.disk.write()
 	return nil
 }
 
-// onDisk does something with the disk tier, if there is one and it is not closed.
+// onDisk calls do with the disk tier, if there is one and it is not closed.
 func (c *Cache) onDisk(do func(*disk)) {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
@@ -20,13 +20,13 @@ func (c *Cache) onDisk(do func(*disk)) {
 	}
 }
 
-// fromDisk brings what is stored under a key back to memory, but for a record of a Vary: that comes with its entries.
+// fromDisk loads the entry of a key into memory, or returns the names by which its entries vary.
 func (c *Cache) fromDisk(key string, label uint64) (*Entry, []string) {
-	s := c.shelf(label)
+	s := c.shard(label)
 	s.load.Lock()
 	defer s.load.Unlock()
 	if e, names, there := c.inMemory(key, label); there || names != nil {
-		return e, names // another request brought it
+		return e, names // another request loaded it
 	}
 	e, aliases, names := c.disk.find(key, label)
 	if names != nil {
@@ -36,7 +36,7 @@ func (c *Cache) fromDisk(key string, label uint64) (*Entry, []string) {
 }
 
 func (c *Cache) variantFromDisk(key string, label uint64, secondary string, names []string, hash uint64) *Entry {
-	s := c.shelf(label)
+	s := c.shard(label)
 	s.load.Lock()
 	defer s.load.Unlock()
 	if e, there := c.variantInMemory(key, label, secondary); there {
@@ -46,51 +46,52 @@ func (c *Cache) variantFromDisk(key string, label uint64, secondary string, name
 	return c.promote(s, e, aliases)
 }
 
-// promote stores an entry that was read from disk, if there is nothing newer in its place, and returns what is to be used.
-func (c *Cache) promote(s *shelf, e *Entry, aliases []string) *Entry {
+// promote stores an entry that was read from disk, unless memory has a newer one, and returns the
+// entry to use.
+func (c *Cache) promote(s *shard, e *Entry, aliases []string) *Entry {
 	if e == nil {
 		return nil
 	}
 	c.disk.hits.Add(1)
-	if c.put(e, e.mark, func(s *shelf) bool { return len(s.rivals(e)) == 0 }) {
+	if c.put(e, e.generation, func(s *shard) bool { return len(s.conflicts(e)) == 0 }) {
 		for _, a := range aliases {
 			c.Alias(e, a)
 		}
-		return c.undropped(e)
+		return c.unlessDropped(e)
 	}
 	s.mu.RLock()
 	l, hash := s.find(c, e.Key, e.labels[0], e.Secondary)
-	newer := c.living(s, l, hash)
+	newer := c.liveEntry(s, l, hash)
 	s.mu.RUnlock()
 	if l != nil {
 		return newer
 	}
-	return c.undropped(e) // memory has no room for it
+	return c.unlessDropped(e) // memory has no room for it
 }
 
-// undropped is e, unless it was dropped meanwhile.
-func (c *Cache) undropped(e *Entry) *Entry {
-	if !c.marks.keep(e) {
+// unlessDropped returns e, or nil if it was dropped meanwhile.
+func (c *Cache) unlessDropped(e *Entry) *Entry {
+	if !c.invalidations.checkEntry(e) {
 		return nil
 	}
 	return e
 }
 
-// hasNewer reports whether memory has something in the place of an entry that fell out of it.
+// hasNewer reports whether memory has another entry in place of an evicted one.
 func (c *Cache) hasNewer(e *Entry) bool {
-	s := c.shelf(e.hash)
+	s := c.shard(e.hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.rivals(e)) > 0
+	return len(s.conflicts(e)) > 0
 }
 
-// all are the entries in memory. The cache is closed.
+// all returns the entries in memory. The cache is closed.
 func (c *Cache) all() func(yield func(*Entry) bool) {
 	return func(yield func(*Entry) bool) {
-		for i := range c.shelves {
-			s := &c.shelves[i]
-			for hash := range s.books {
-				if l := s.at(hash); l.is(onShelf) && !yield(c.leaving(s, l, hash)) {
+		for i := range c.shards {
+			s := &c.shards[i]
+			for hash := range s.index {
+				if l := s.at(hash); l.is(stateLive) && !yield(c.toEvict(s, l, hash)) {
 					return
 				}
 			}

@@ -2,13 +2,13 @@ package cache
 
 import "github.com/iconedge/iconedge/cachepolicy"
 
-// A Variant is a body in one content coding, with the entity tag that belongs to it.
+// A Variant is a body in one content coding, with its entity tag.
 type Variant struct {
 	Body []byte
 	ETag string
 }
 
-// A Coding is one of the content codings of an entry.
+// A Coding is a content coding of an entry.
 type Coding uint8
 
 const (
@@ -19,24 +19,25 @@ const (
 
 var codingNames = [...]string{cachepolicy.Identity, cachepolicy.Gzip, cachepolicy.Brotli}
 
-// String is the coding's name in Content-Encoding.
+// String returns the name of the coding in Content-Encoding.
 func (c Coding) String() string { return codingNames[c] }
 
-// SetIdentity gives a new entry its body and the entity tag of it.
+// SetIdentity sets the body of a new entry, and its entity tag.
 func (e *Entry) SetIdentity(body []byte, etag string) {
 	e.variants[Identity] = &Variant{Body: body, ETag: etag}
 }
 
-// Identity is the body as the origin made it; nil, while it still comes.
+// Identity returns the body without a content coding; nil while it is still arriving.
 func (e *Entry) Identity() *Variant { return e.variants[Identity] }
 
-// Variant is the body in a coding; nil, if it was not made because it would not be smaller.
+// Variant returns the body in a coding; nil if the coding was not made, because it would not be
+// smaller.
 func (e *Entry) Variant(c Coding) *Variant { return e.variants[c] }
 
-// AsItIs keeps codings from being made: the body has one already, or its maker forbids it.
+// AsItIs prevents codings: the body has one already, or the origin forbids it.
 func (e *Entry) AsItIs() { e.plain = true }
 
-// Choose returns the variant that an Accept-Encoding asks for, of those that are there.
+// Choose returns the variant that Accept-Encoding selects, of those that exist.
 func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
 	var have [2]string
 	n := 0

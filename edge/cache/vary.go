@@ -6,15 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// maxAliases is how many an entry may have.
+// maxAliases is the maximum number of aliases of an entry.
 const maxAliases = 4
 
-// maxVariants is how many entries an address may have in memory, and as many on disk: the least recently used goes first.
+// maxVariants is the maximum number of entries of a key, in memory and on disk each. The least
+// recently used one is evicted first.
 const maxVariants = 256
 
-// A varied is the record of a Vary (RFC 9111, section 4.1), and of the entries under its address, which are never purged from it
-// by halves: one that is not there any more is not on the shelf either.
-type varied struct {
+// A variantSet lists the entries of a key whose responses have Vary (RFC 9111, section 4.1). All of
+// its members are in the shard.
+type variantSet struct {
 	key     string
 	names   []string
 	members []member
@@ -25,34 +26,34 @@ type varied struct {
 // A member is one of the entries.
 type member struct {
 	hash uint64
-	used uint64 // what the clock said; changes also while the shelf is locked for reading
+	used uint64 // clock at its last use; changes also while the shard is locked for reading
 }
 
-// vary enters an entry in the record of its address.
-func (s *shelf) vary(e *Entry) {
-	v := s.varied[e.labels[0]]
+// addVariant adds an entry to the set of its key.
+func (s *shard) addVariant(e *Entry) {
+	v := s.variants[e.labels[0]]
 	if v == nil {
-		v = &varied{key: e.Key, names: e.Vary}
-		s.varied[e.labels[0]] = v
+		v = &variantSet{key: e.Key, names: e.Vary}
+		s.variants[e.labels[0]] = v
 	}
-	delete(v.aliases, e.Secondary) // that key is its own now
+	delete(v.aliases, e.Secondary) // the key has an entry of its own now
 	v.members = append(v.members, member{e.hash, v.clock.Add(1)})
 }
 
-// unvary strikes it from there, with its aliases.
-func (s *shelf) unvary(hash, label uint64) {
-	v := s.varied[label]
+// removeVariant removes an entry and its aliases from the set of its key.
+func (s *shard) removeVariant(hash, label uint64) {
+	v := s.variants[label]
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return m.hash == hash })
 	for _, a := range v.aliasesOf(hash) {
 		delete(v.aliases, a)
 	}
 	if len(v.members) == 0 {
-		delete(s.varied, label)
+		delete(s.variants, label)
 	}
 }
 
-// use notes that a variant was used.
-func (v *varied) use(hash uint64) {
+// use records a use of a variant.
+func (v *variantSet) use(hash uint64) {
 	for i := range v.members {
 		if m := &v.members[i]; m.hash == hash {
 			atomic.StoreUint64(&m.used, v.clock.Add(1))
@@ -61,17 +62,17 @@ func (v *varied) use(hash uint64) {
 	}
 }
 
-// surplus is the variant that must go for another to come: the least recently used, where there are as many as may be. The shelf
-// is locked.
-func (s *shelf) surplus(e *Entry) (hash uint64, ok bool) {
-	v := s.variedAt(e.Key, e.labels[0])
+// excessVariant returns the least recently used variant, if it must be evicted to make room for e.
+// The caller holds the lock of the shard.
+func (s *shard) excessVariant(e *Entry) (hash uint64, ok bool) {
+	v := s.variantsAt(e.Key, e.labels[0])
 	if e.Secondary == "" || v == nil || len(v.members) < maxVariants {
 		return 0, false
 	}
 	return slices.MinFunc(v.members, func(a, b member) int { return cmp.Compare(a.used, b.used) }).hash, true
 }
 
-func (v *varied) aliasesOf(hash uint64) (list []string) {
+func (v *variantSet) aliasesOf(hash uint64) (list []string) {
 	for a, h := range v.aliases {
 		if h == hash {
 			list = append(list, a)
@@ -80,27 +81,28 @@ func (v *varied) aliasesOf(hash uint64) (list []string) {
 	return list
 }
 
-// variedAt is the record of a Vary at an address.
-func (s *shelf) variedAt(key string, label uint64) *varied {
-	if v := s.varied[label]; v != nil && v.key == key {
+// variantsAt returns the variant set of a key, or nil.
+func (s *shard) variantsAt(key string, label uint64) *variantSet {
+	if v := s.variants[label]; v != nil && v.key == key {
 		return v
 	}
 	return nil
 }
 
-// aliased is the hash of the entry to which an alias leads.
-func (s *shelf) aliased(key string, label uint64, secondary string) (hash uint64, ok bool) {
-	if v := s.variedAt(key, label); v != nil {
+// aliased returns the hash of the entry to which an alias leads.
+func (s *shard) aliased(key string, label uint64, secondary string) (hash uint64, ok bool) {
+	if v := s.variantsAt(key, label); v != nil {
 		hash, ok = v.aliases[secondary]
 	}
 	return hash, ok
 }
 
-// alias makes an entry found under another secondary key too, unless an entry of its own is there.
-func (s *shelf) alias(c *Cache, e *Entry, secondary string) {
-	label := c.seeds.labelOfURL(e.Key)
+// alias makes an entry available under another secondary key, unless that key has an entry of its
+// own.
+func (s *shard) alias(c *Cache, e *Entry, secondary string) {
+	label := c.seeds.labelOfKey(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
-	v := s.variedAt(e.Key, label)
+	v := s.variantsAt(e.Key, label)
 	if s.closed || l == nil || l.id != e.id || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
 		return
 	}

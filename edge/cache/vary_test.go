@@ -13,12 +13,13 @@ func get(c *Cache, key, secondary string) *Entry {
 	return e
 }
 
-// An address has at most so many variants, and those that were used last: whatever was stored, used or purged before.
+// A key has at most maxVariants variants, those that were used last, in any sequence of stores,
+// lookups and purges.
 func TestVariantsModel(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		c := newTest(t, 64<<20)
-		var used []string // the least recently first
+		var used []string // the least recently used first
 		touch := func(name string) {
 			used = append(slices.DeleteFunc(used, func(o string) bool { return o == name }), name)
 		}
@@ -34,7 +35,7 @@ func TestVariantsModel(t *testing.T) {
 			case 1:
 				known := slices.Contains(used, name)
 				if got := get(c, "/a", name) != nil; got != known {
-					t.Fatalf("seed %d, %d: %s is there: %v, want %v", seed, i, name, got, known)
+					t.Fatalf("seed %d, %d: %s is found: %v, want %v", seed, i, name, got, known)
 				}
 				if known {
 					touch(name)
@@ -46,7 +47,7 @@ func TestVariantsModel(t *testing.T) {
 				}
 			}
 		}
-		c.settle()
+		c.waitForLRU()
 		if n := c.Stats().Entries; n != int64(len(used)) {
 			t.Errorf("seed %d: %d entries, want %d", seed, n, len(used))
 		}
@@ -54,8 +55,8 @@ func TestVariantsModel(t *testing.T) {
 	}
 }
 
-// An address without variants, or with others, is not concerned.
-func TestVariantsOfOthers(t *testing.T) {
+// The limit of one key does not affect other keys.
+func TestVariantLimitPerKey(t *testing.T) {
 	c := newTest(t, 64<<20)
 	c.Put(entry("/plain", "a"), c.Now())
 	c.Put(variant("/b", "en", "b"), c.Now())
@@ -63,28 +64,28 @@ func TestVariantsOfOthers(t *testing.T) {
 		c.Put(variant("/a", fmt.Sprint(i), "body"), c.Now())
 	}
 	if c.Get("/plain") == nil || get(c, "/b", "en") == nil {
-		t.Error("another address had to go")
+		t.Error("an entry of another key was evicted")
 	}
 	if s := c.Stats(); s.Entries != maxVariants+2 || s.Evicted != maxVariants {
 		t.Errorf("Stats() = %+v, want %d entries and %d evicted", s, maxVariants+2, maxVariants)
 	}
 }
 
-// On disk the same holds, also after a restart.
+// The same limit holds on disk, also after a restart.
 func TestVariantsBoundOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{MaxBytes: 64 << 20, DiskBytes: 64 << 20})
 	const n = 3 * maxVariants
 	for i := range n {
 		e := variant("/a", fmt.Sprint(i), "body")
 		c.Put(e, c.Now())
-		arrive(c)
+		waitForDisk(c)
 	}
 	onDisk := func(c *Cache) (list []int) {
-		placesConsistent(t, c.disk)
+		locationsConsistent(t, c.disk)
 		c.disk.mu.RLock()
 		defer c.disk.mu.RUnlock()
 		for i := range n {
-			if label := c.seeds.labelOfURL("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
+			if label := c.seeds.labelOfKey("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
 				list = append(list, i)
 			}
 		}
@@ -97,20 +98,20 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 		return list
 	}
 	if got, want := onDisk(c), between(maxVariants, 2*maxVariants); !slices.Equal(got, want) {
-		t.Fatalf("on disk are %d, from %d", got, want[0])
+		t.Fatalf("variants on disk: %d, want them from %d", got, want[0])
 	}
-	// One that is used stays.
+	// A variant that was used stays.
 	if get(c, "/a", fmt.Sprint(maxVariants)) == nil {
 		t.Fatal("the oldest variant on disk is not found")
 	}
 	c.Put(variant("/a", "new", "body"), c.Now())
-	arrive(c)
+	waitForDisk(c)
 	if got := onDisk(c); len(got) > maxVariants || !slices.Contains(got, maxVariants) {
-		t.Errorf("%d are on disk, the one that was used: %v", len(got), slices.Contains(got, maxVariants))
+		t.Errorf("%d variants are on disk, the used one among them: %v", len(got), slices.Contains(got, maxVariants))
 	}
 	consistent(t, c)
-	c = stopped(t, c) // which writes what is in memory
+	c = reopened(t, c) // writes the entries in memory
 	if got := onDisk(c); len(got) < maxVariants-2 || len(got) > maxVariants || got[len(got)-1] != n-1 {
-		t.Errorf("after a restart %d are on disk: %v", len(got), got)
+		t.Errorf("after a restart %d variants are on disk: %v", len(got), got)
 	}
 }

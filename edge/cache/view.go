@@ -6,50 +6,52 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A View is a stored answer where it lies: nothing of it is copied. What it gives holds until Release, and so does the lock of a
-// shelf: whoever has one takes what is to be sent, asks nothing else of the cache meanwhile, and releases it soon.
+// A View reads a stored response in place, without copying it. It holds the lock of a shard, and
+// its values are valid until Release. A caller must not call the cache meanwhile, and must release
+// the view soon.
 type View struct {
-	shelf  *shelf
-	cell   *cell
-	common *common
-	head   Head
-	tag    [maxTag]byte
+	shard    *shard
+	slot     *slot
+	interned *interned
+	head     Head
+	tag      [maxTag]byte
 }
 
-// maxTag is how long an entity tag may be for that of a coding to be made in a View; the longer ones cost memory.
+// A View makes the entity tag of a coding in a buffer of this size. A longer one is allocated.
+
 const maxTag = 96
 
 var quote = []byte{'"'}
 
-// View finds what Get finds, if it has a Head, and lies where it may be looked at; if not, the long way finds out why. It counts as
-// asked for. The key need not outlive the call.
+// View finds the entry that Get finds, if it has a Head and can be read in place. It counts as a
+// request. If it returns false, the caller takes the slow path. The key need not outlive the call.
 func (c *Cache) View(key string, v *View) bool {
-	label := c.seeds.labelOfURL(key)
-	s := c.shelf(label)
+	label := c.seeds.labelOfKey(key)
+	s := c.shard(label)
 	s.mu.RLock()
 	if l, _ := s.find(c, key, label, ""); l != nil && v.open(c, l) {
 		s.count(c, label)
-		v.shelf, v.cell = s, l
+		v.shard, v.slot = s, l
 		return true
 	}
 	s.mu.RUnlock()
 	return false
 }
 
-// open looks into a cell, if that is possible. Its common is among those of all, but where these are too many.
-func (v *View) open(c *Cache, l *cell) bool {
-	if !c.marks.keepCell(l) {
+// open reads a slot, if possible. Its header must be interned, as it is unless the table is full.
+func (v *View) open(c *Cache, l *slot) bool {
+	if !c.invalidations.checkSlot(l) {
 		return false
 	}
 	if l.shape&large != 0 {
 		return v.openLarge(l.entry())
 	}
-	if l.shape&withHead == 0 || l.common == 0 {
+	if l.shape&withHead == 0 || l.interned == 0 {
 		return false
 	}
-	v.common = c.commons.of(l.common)
+	v.interned = c.interned.of(l.interned)
 	off := l.start() + int(l.key) + int(l.secondary)
-	v.head = l.headOf(v.common, l.bytes(off, l.own+l.ownBody))
+	v.head = l.headOf(v.interned, l.bytes(off, l.own+l.ownBody))
 	return true
 }
 
@@ -61,40 +63,41 @@ func (v *View) openLarge(e *Entry) bool {
 	return true
 }
 
-// Release ends the view. It must be called once, where View was true.
-func (v *View) Release() { v.shelf.mu.RUnlock() }
+// Release ends the view. It must be called exactly once after View returned true.
+func (v *View) Release() { v.shard.mu.RUnlock() }
 
-// Freshness decides whether the answer may be used: its policy, or what a soft purge left of it.
-func (v *View) Freshness() cachepolicy.Entry { return v.cell.freshness(v.common) }
+// Freshness returns the policy of the response, or the policy after a soft purge. It decides
+// whether the response may be used.
+func (v *View) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
 
 // Head is never nil.
 func (v *View) Head() *Head { return &v.head }
 
-// Hit counts one use, and returns how often the answer has been used.
-func (v *View) Hit() uint64 { return v.cell.hit() }
+// Hit counts one use, and returns how often the response has been used.
+func (v *View) Hit() uint64 { return v.slot.countHit() }
 
-// Has reports whether there is a body in a coding.
+// Has reports whether the response has a coding.
 func (v *View) Has(c Coding) bool {
 	switch {
-	case v.cell.shape&large != 0:
-		return v.cell.entry().variants[c] != nil
+	case v.slot.shape&large != 0:
+		return v.slot.entry().variants[c] != nil
 	case c == Identity:
 		return true
 	}
-	return v.cell.shape&has(c) != 0
+	return v.slot.shape&withCoding(c) != 0
 }
 
-// Body is the body in a coding that is there.
+// Body returns the body in a coding that the response has.
 func (v *View) Body(c Coding) []byte {
-	if v.cell.shape&large != 0 {
-		return v.cell.entry().variants[c].Body
+	if v.slot.shape&large != 0 {
+		return v.slot.entry().variants[c].Body
 	}
-	return v.cell.bytes(v.cell.bodyStart(c), v.cell.body[c])
+	return v.slot.bytes(v.slot.bodyStart(c), v.slot.body[c])
 }
 
-// ETag is the entity tag of the body in a coding that is there; it holds until the next is asked for.
+// ETag returns the entity tag of a coding that the response has. It is valid until the next call.
 func (v *View) ETag(c Coding) []byte {
-	l := v.cell
+	l := v.slot
 	if l.shape&large != 0 {
 		return asBytes(l.entry().variants[c].ETag)
 	}

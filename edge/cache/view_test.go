@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// A view shows what Get would give.
+// A view shows the entry that Get returns.
 func TestView(t *testing.T) {
 	c := newTest(t, 8<<20)
 	body := strings.Repeat("<path fill='currentColor'/>", 30)
-	varies := headed("/varies", body)
+	varies := ownEntry("/varies", body)
 	varies.Secondary, varies.Vary = "en", []string{"Accept-Language"}
-	softened, dropped := headed("/soft", body), headed("/dropped", body)
+	soft, dropped := ownEntry("/soft", body), ownEntry("/dropped", body)
 	dropped.Tags = []string{"dropped"}
 	for _, e := range []*Entry{
-		codedOf(headed("/mdi/home.svg", body)), headed("/short", "x"), headed("/large", strings.Repeat("x", maxSlab)), softened, dropped, varies, entry("/forwarded", body),
+		withCodings(ownEntry("/mdi/home.svg", body)), ownEntry("/short", "x"), ownEntry("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, entry("/forwarded", body),
 	} {
 		c.Put(e, c.Now())
 	}
@@ -39,7 +39,7 @@ func TestView(t *testing.T) {
 	consistent(t, c)
 }
 
-// shows compares a view with the entry, which it releases.
+// shows compares a view with the entry that Get returns, and releases the view.
 func shows(t *testing.T, v *View, c *Cache, key string) {
 	t.Helper()
 	freshness, head, hits := v.Freshness(), *v.Head(), v.Hit()
@@ -62,10 +62,10 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	}
 }
 
-// Hits count in the store, whoever counts them.
+// Hits are counted in the store, whichever copy or view counts them.
 func TestHitsAreKept(t *testing.T) {
 	c := newTest(t, 8<<20)
-	stored := headed("/a", "body")
+	stored := ownEntry("/a", "body")
 	c.Put(stored, c.Now())
 	first, second := c.Get("/a"), c.Get("/a")
 	var v View
@@ -74,35 +74,35 @@ func TestHitsAreKept(t *testing.T) {
 		t.Errorf("hits count %d, %d, %d", a, b, d)
 	}
 	v.Release()
-	c.Put(headed("/a", "newer"), c.Now())
+	c.Put(ownEntry("/a", "newer"), c.Now())
 	if n := second.Hit(); n < 1 || c.Get("/a").Hit() != 1 {
-		t.Errorf("a hit of what was replaced is the newer one's, or is lost: %d", n)
+		t.Errorf("a hit of a replaced entry was lost, or counted for the newer one: %d", n)
 	}
 }
 
 func TestSame(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := headed("/a", "body")
-	if e.Same(headed("/a", "body")) || e.Same(nil) || !e.Same(e) || (*Entry)(nil).Same(e) {
-		t.Error("what was never stored is the same as something else, or not as itself")
+	e := ownEntry("/a", "body")
+	if e.Same(ownEntry("/a", "body")) || e.Same(nil) || !e.Same(e) || (*Entry)(nil).Same(e) {
+		t.Error("an entry that was never stored is the same as another, or differs from itself")
 	}
 	c.Put(e, c.Now())
 	stale := c.Get("/a")
 	c.Put(e.Confirmed(), c.Now())
 	if !stale.Same(e) || c.Get("/a").Same(stale) || !c.Get("/a").Same(c.Get("/a")) {
-		t.Error("copies of one stored answer are not the same, or those of two are")
+		t.Error("copies of one stored response differ, or those of two are the same")
 	}
 }
 
 func TestViewDoesNotAllocate(t *testing.T) {
 	c := newTest(t, 64<<20)
-	e := codedOf(headed("/mdi/home.svg", strings.Repeat("<path/>", 100)))
+	e := withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path/>", 100)))
 	c.Put(e, c.Now())
 	key, out := []byte("/mdi/home.svg"), make([]byte, 0, 8<<10)
 	n := testing.AllocsPerRun(1000, func() {
 		var v View
 		if !c.View(asString(key), &v) {
-			t.Fatal("it is not there")
+			t.Fatal("the entry is not found")
 		}
 		if v.Freshness().Fresh(t0) {
 			out = append(append(append(out[:0], v.Head().Own...), v.ETag(Brotli)...), v.Body(Brotli)...)
@@ -115,14 +115,15 @@ func TestViewDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// sealed is an entry whose body says what it is, so that a reader notices when that is another's, or torn.
-func sealed(random *rand.Rand, key string, size int) *Entry {
+// checksummedEntry returns an entry whose body has a checksum, so that a reader notices a torn or
+// wrong body.
+func checksummedEntry(random *rand.Rand, key string, size int) *Entry {
 	b := []byte(key + " " + strings.Repeat("x", size))
 	for i := len(key) + 1; i < len(b); i++ {
 		b[i] = byte('a' + random.IntN(26))
 	}
 	b = fmt.Appendf(b, " %08x", crc32.ChecksumIEEE(b))
-	e := headed(key, string(b))
+	e := ownEntry(key, string(b))
 	e.Tags = append(e.Tags, fmt.Sprint("size/", size%7))
 	return e
 }
@@ -132,8 +133,8 @@ func intact(body []byte, key string) bool {
 	return n > 0 && strings.HasPrefix(string(body), key+" ") && fmt.Sprintf(" %08x", crc32.ChecksumIEEE(body[:n])) == string(body[n:])
 }
 
-// A view shows one answer, whole, whatever becomes of it meanwhile.
-func TestViewsAtOnce(t *testing.T) {
+// A view shows one complete response while entries are purged, moved and replaced.
+func TestConcurrentViews(t *testing.T) {
 	c := newTest(t, 2<<20)
 	var wg sync.WaitGroup
 	for worker := range 6 {
@@ -147,7 +148,7 @@ func TestViewsAtOnce(t *testing.T) {
 				case n == 1:
 					c.compact()
 				case n < 12:
-					c.Put(sealed(random, key, 100+random.IntN(6000)), c.Now())
+					c.Put(checksummedEntry(random, key, 100+random.IntN(6000)), c.Now())
 				case n < 15:
 					if e := c.Get(key); e != nil && !intact(e.Identity().Body, key) {
 						t.Errorf("the entry of %s is torn: %q", key, e.Identity().Body)

@@ -21,7 +21,7 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%s: over TLS: %v", row.url, tls)
 		}
 		if o.MaxRetries != -1 {
-			t.Errorf("%s: a call may be sent more than once", row.url)
+			t.Errorf("%s: a call may be sent again", row.url)
 		}
 	}
 	for _, url := range []string{"", "10.0.0.7:6379", "redis:", "redis://", "redis://:6379", "http://10.0.0.7", "redis://a/b", "redis://a/1/2", "redis://a?pool=1", "unix://", "unix://run/redis.sock", "redis://:secret@a:b:c", "redis://:sec\x7fret@a", "redis://a:99999"} {
@@ -31,7 +31,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-// What is taken names a place to go to, and no error repeats what was given.
+// An accepted URL names a server, and no error repeats the input.
 func FuzzParseURL(f *testing.F) {
 	for _, s := range []string{"redis://:secret@a:1/2", "rediss://a", "unix:///a?db=1", "redis://:secret@a:b", "x"} {
 		f.Add(s)
@@ -41,7 +41,7 @@ func FuzzParseURL(f *testing.F) {
 		if err != nil && err != ErrURL {
 			t.Fatalf("ParseURL(%q): %v", s, err)
 		}
-		if err == nil && (o.Addr == "" || strings.HasPrefix(o.Addr, ":") || o.MaxRetries != -1 || o.DialTimeout != dialIn) {
+		if err == nil && (o.Addr == "" || strings.HasPrefix(o.Addr, ":") || o.MaxRetries != -1 || o.DialTimeout != dialTimeout) {
 			t.Fatalf("ParseURL(%q) = %+v", s, o)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// open is an edge's part in a fleet, with more patience than an operator's edge has: a check waits for other tests here.
+// open opens a Fleet with a long patience, because a check waits for other tests here.
 func open(t testing.TB, url, region string, log *logtest.Log) *Fleet {
 	t.Helper()
 	return openPatient(t, url, region, log, time.Minute)
@@ -30,46 +30,47 @@ func openPatient(t testing.TB, url, region string, log *logtest.Log, patience ti
 	return f
 }
 
-// eventually waits for something that is certain to come.
+// eventually waits until the condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it never came to this: %s", what)
+			t.Fatalf("still not true: %s", what)
 		}
 	}
 }
 
-// Whatever Redis does, callers get a decision; the edge's own window knows what was used before; and it is said once, and once that it is over.
-func TestRedisIsOfNoUse(t *testing.T) {
+// Whatever Redis does, callers get a decision. The edge's own window has counted the earlier calls,
+// and the failure and its end are logged once each.
+func TestRedisFails(t *testing.T) {
 	for name, row := range map[string]struct {
 		breaks, mends func(*testing.T, *fleettest.Server)
-		answers       bool // all the same
+		answers       bool // Redis still answers, with errors
 	}{
-		"it is killed": {
+		"killed": {
 			func(_ *testing.T, s *fleettest.Server) { s.Kill() },
 			func(t *testing.T, s *fleettest.Server) { s.Again(t) }, false,
 		},
-		"it hangs": {
+		"hanging": {
 			func(_ *testing.T, s *fleettest.Server) { s.Pause() },
 			func(_ *testing.T, s *fleettest.Server) { s.Resume() }, false,
 		},
-		"it has no memory": {
+		"out of memory": {
 			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "maxmemory", "1") },
 			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "maxmemory", "0") }, true,
 		},
-		"it is a replica": {
+		"a replica": {
 			func(t *testing.T, s *fleettest.Server) { s.ReplicaOf(t.Context(), "127.0.0.1", "1") },
 			func(t *testing.T, s *fleettest.Server) { s.ReplicaOf(t.Context(), "NO", "ONE") }, true,
 		},
-		"it wants another password": {
+		"password changed": {
 			func(t *testing.T, s *fleettest.Server) {
 				s.ConfigSet(t.Context(), "requirepass", "new")
 				s.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 			},
 			func(t *testing.T, s *fleettest.Server) { s.ConfigSet(t.Context(), "requirepass", "") }, false,
 		},
-		"a script fails": {
+		"script fails": {
 			func(t *testing.T, s *fleettest.Server) {
 				for _, key := range []string{"w:here:search:3/1h0m0s:192.0.2.1/32", "w:here:search:3/1h0m0s:192.0.2.2/32", "probe:here"} {
 					s.Set(t.Context(), "iconedge:"+key, "no list", 0)
@@ -84,37 +85,37 @@ func TestRedisIsOfNoUse(t *testing.T) {
 			w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
 			calls(t, w, true, true)
 			row.breaks(t, s)
-			if got := through(20, bob, w); got != 3 {
-				t.Errorf("%d of 20 get through at once, want 3", got)
+			if got := callsThrough(20, bob, w); got != 3 {
+				t.Errorf("%d of 20 parallel calls got through, want 3", got)
 			}
 			calls(t, w, true, false, false)
 			if row.answers {
 				tries(t, s, 2)
 			}
 			if got := f.Stats(); got.Up || got.Shared != 2 || got.Local != 23 {
-				t.Errorf("%+v, want it down, after 2 checks there and 23 here", got)
+				t.Errorf("%+v, want it down, after 2 checks in Redis and 23 here", got)
 			}
 			row.mends(t, s)
-			eventually(t, "it is back", func() bool { return f.Stats().Up })
+			eventually(t, "redis is back", func() bool { return f.Stats().Up })
 			w.Allow(alice, time.Now())
 			if got := f.Stats(); got.Shared != 3 {
-				t.Errorf("%d checks were decided there, want 3", got.Shared)
+				t.Errorf("Redis decided %d checks, want 3", got.Shared)
 			}
 			if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "level=INFO") != 1 {
-				t.Errorf("what was logged is\n%s", got)
+				t.Errorf("want one WARN and one INFO, logged\n%s", got)
 			}
 		})
 	}
 }
 
-// tries waits until Redis has been tried so many times: each time by a new connection.
+// tries waits until Redis has been probed n times, each time over a new connection.
 func tries(t *testing.T, s *fleettest.Server, n int) {
 	t.Helper()
 	before := connections(t, s)
-	eventually(t, "it is tried", func() bool { return connections(t, s) > before+n })
+	eventually(t, "redis is probed", func() bool { return connections(t, s) > before+n })
 }
 
-// connections are those that were made until now.
+// connections returns the number of connections made so far.
 func connections(t *testing.T, s *fleettest.Server) (n int) {
 	t.Helper()
 	_, after, _ := strings.Cut(s.Info(t.Context(), "stats").Val(), "total_connections_received:")
@@ -122,46 +123,46 @@ func connections(t *testing.T, s *fleettest.Server) (n int) {
 	return n
 }
 
-// Connections are there before they are wanted: a check has no time to make one, where Redis is far away.
+// Connections are opened in advance, because a check has no time to open one if Redis is far away.
 func TestConnectionsAreMadeAhead(t *testing.T) {
 	s := fleettest.Start(t)
 	before := connections(t, s)
 	w := open(t, s.URL, "here", nil).Share("search", ratelimit.New(ratelimit.Limit{N: 1000, Window: time.Hour}, ratelimit.Options{}))
 	made := connections(t, s)
 	if made-before < poolSize {
-		t.Errorf("%d connections were made, want %d at least", made-before, poolSize)
+		t.Errorf("Share was ready with %d connections, want at least %d", made-before, poolSize)
 	}
 	for range 20 {
-		through(poolSize, bob, w)
+		callsThrough(poolSize, bob, w)
 	}
 	if more := connections(t, s) - made; more > 0 {
-		t.Errorf("%d more were made by checks", more)
+		t.Errorf("checks opened %d more connections", more)
 	}
 }
 
-// calls makes calls of alice, which are let through or not.
+// calls makes calls of alice and checks which of them get through.
 func calls(t *testing.T, w *Window, want ...bool) {
 	t.Helper()
 	for i, ok := range want {
 		if d := w.Allow(alice, time.Now()); d.OK != ok || ok == (d.RetryAfter > 0) {
-			t.Errorf("call %d: %+v, want it let through: %v", i, d, ok)
+			t.Errorf("call %d: %+v, want it to get through: %v", i, d, ok)
 		}
 	}
 }
 
-// A Redis that can't be reached is no reason not to start.
+// An edge starts even if Redis can't be reached.
 func TestNoRedisAtStart(t *testing.T) {
-	const address = "127.0.0.1:1" // where nobody listens
+	const address = "127.0.0.1:1" // nothing listens here
 	log := &logtest.Log{}
 	f := open(t, "redis://:secret@"+address, "here", log)
 	calls(t, f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, address) || strings.Contains(got, "secret") {
-		t.Errorf("what was logged is\n%s", got)
+		t.Errorf("want one WARN with the address and without the password, logged\n%s", got)
 	}
 }
 
-// The password is not told, also where a server repeats it.
-func TestPasswordIsNotTold(t *testing.T) {
+// The password is neither logged nor returned, even if a server repeats it.
+func TestPasswordIsHidden(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -190,14 +191,14 @@ func TestPasswordIsNotTold(t *testing.T) {
 	log := &logtest.Log{}
 	f := open(t, "redis://user:sesame-1@"+ln.Addr().String(), "here", log)
 	if err := f.Publish(Purge, "{}"); err == nil || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), "unknown command") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error %v, want the server's reply without the password", err)
 	}
 	if got := log.String(); !strings.Contains(got, "level=WARN") || strings.Contains(got, "sesame") {
-		t.Errorf("what was logged is\n%s", got)
+		t.Errorf("want a WARN without the password, logged\n%s", got)
 	}
 }
 
-// An account that may do what docs/operations.md says, and no more, is enough.
+// The account that docs/operations.md recommends has enough rights.
 func TestLeastAccount(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	must(t, err)
@@ -209,11 +210,11 @@ func TestLeastAccount(t *testing.T) {
 		account = append(account, word)
 	}
 	must(t, s.Do(t.Context(), account...).Err())
-	log, h := &logtest.Log{}, &heard{}
+	log, h := &logtest.Log{}, &recorder{}
 	f := open(t, strings.Replace(s.URL, "://", "://edge:PASSWORD@", 1), "here", log)
 	f.Follow("", true, h)
-	publishes(t, open(t, s.URL, "there", nil), 1)
-	h.hears(t, "purge 1")
+	publish(t, open(t, s.URL, "there", nil), 1)
+	h.expects(t, "purge 1")
 	calls(t, f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
 	must(t, f.Publish(Release, "a"))
 	if got := f.Stats(); !got.Up || got.Local != 0 || log.String() != "" {

@@ -11,189 +11,195 @@ import (
 )
 
 const (
-	contactIn = time.Second            // for connecting and a first answer
-	listenFor = time.Second            // for what comes next; the log's beginning is looked at as often
-	readIn    = 2 * listenFor          // with the round trip
-	pause     = 200 * time.Millisecond // between two attempts
-	saveEvery = time.Second
+	contactTimeout = time.Second            // for connecting and a first reply
+	blockTime      = time.Second            // XREAD blocks for so long
+	readTimeout    = 2 * blockTime          // with the round trip
+	retryDelay     = 200 * time.Millisecond // between two attempts
+	saveInterval   = time.Second
 )
 
-// A Hearer hears of events, one after the other, in the order of the log.
+// A Hearer receives events one after the other, in the order of the log.
 type Hearer interface {
-	// Hear is called with what another edge published.
+	// Hear is called with an event that another edge published.
 	Hear(kind Kind, data string)
-	// Lost says that events may have been missed for good.
+	// Lost is called when events may have been missed for good.
 	Lost()
-	// Reached says that all up to a position in the log has been told, at least once a second while it moves, and when the Fleet is closed.
+	// Reached is called when all events up to a position in the log have been delivered, at least
+	// once a second while the position changes, and when the Fleet is closed.
 	Reached(position string)
 }
 
-// A reader is on its way through the log.
+// A reader reads the log for one Hearer.
 type reader struct {
 	*Fleet
-	client *redis.Client // its own: a connection that is waited on is of no use to checks
-	by     Hearer
-	at     string // all up to here has been told; empty: it has not begun
-	clean  bool   // nothing can be missed yet: there is nothing in the cache
-	behind bool   // it was away: what comes is what was missed
-	saved  string
-	due    time.Time // when to save again
-	failed bool      // and that was logged
+	client     *redis.Client // its own, because checks can't use a connection with a blocking read
+	hearer     Hearer
+	position   string // the last event delivered; empty: none yet
+	cacheEmpty bool   // nothing is cached yet, so no event can have been missed
+	replaying  bool   // the next events were published while the edge was not connected
+	reported   string
+	reportDue  time.Time // when to report again
+	failed     bool      // the last read failed, and that was logged
 }
 
-// Follow tells by what is published from now on; what has been since a position, if one is given; or that this is lost. Where nothing can have
-// been missed, because nothing is cached yet, clean says so. Whatever can be read at once has been told when Follow returns.
-func (f *Fleet) Follow(position string, clean bool, by Hearer) {
+// Follow delivers to hearer the events published from now on. If a position is given, it first
+// delivers the events since, or calls Lost if the log does not hold them all. The caller sets
+// cacheEmpty if nothing is cached yet, so that nothing can have been missed. Events that can be
+// read at once have been delivered when Follow returns.
+func (f *Fleet) Follow(position string, cacheEmpty bool, hearer Hearer) {
 	client := f.connect()
-	r := &reader{Fleet: f, client: client, by: by, at: position, clean: clean, behind: true, saved: position}
-	context.AfterFunc(f.life, func() { client.Close() }) // wakes it
-	err := errAway
-	if !f.away.Load() {
+	r := &reader{Fleet: f, client: client, hearer: hearer, position: position, cacheEmpty: cacheEmpty, replaying: true, reported: position}
+	context.AfterFunc(f.ctx, func() { client.Close() }) // interrupts a blocking read
+	err := errDown
+	if !f.down.Load() {
 		err = r.step()
 	}
 	f.all.Go(func() { r.run(err) })
 }
 
-var errAway = errors.New("it can't be reached")
+var errDown = errors.New("redis can't be reached")
 
 func (r *reader) run(err error) {
-	for r.life.Err() == nil {
-		if r.note(err); err != nil {
-			r.rest()
+	for r.ctx.Err() == nil {
+		if r.logOutcome(err); err != nil {
+			r.backOff()
 		}
-		if now := time.Now(); now.After(r.due) {
-			r.save()
-			r.due = now.Add(saveEvery)
+		if now := time.Now(); now.After(r.reportDue) {
+			r.report()
+			r.reportDue = now.Add(saveInterval)
 		}
 		err = r.step()
 	}
-	r.save()
+	r.report()
 }
 
-// note logs the first failure of a row and the end of it.
-func (r *reader) note(err error) {
+// logOutcome logs the first of several failures, and the success after them.
+func (r *reader) logOutcome(err error) {
 	switch failed := err != nil; {
-	case r.life.Err() != nil || failed == r.failed:
+	case r.ctx.Err() != nil || failed == r.failed:
 		return
 	case failed:
-		r.Log.Warn("the log in redis can't be read: what others purge is heard of when it can", "err", r.plain(err))
+		r.Log.Warn("the log in redis can't be read; purges of other edges are applied when it can", "err", r.redacted(err))
 	default:
 		r.Log.Info("the log in redis can be read again")
 	}
 	r.failed = err != nil
-	r.deaf.Store(r.failed)
+	r.logFailing.Store(r.failed)
 }
 
-// rest is after a failure: from then on something may be missed.
-func (r *reader) rest() {
-	r.clean, r.behind = false, true
+// backOff waits after a failure. Events may be missed from then on.
+func (r *reader) backOff() {
+	r.cacheEmpty, r.replaying = false, true
 	select {
-	case <-r.life.Done():
-	case <-time.After(pause):
+	case <-r.ctx.Done():
+	case <-time.After(retryDelay):
 	}
 }
 
-func (r *reader) save() {
-	if r.at != r.saved {
-		r.by.Reached(r.at)
-		r.saved = r.at
+func (r *reader) report() {
+	if r.position != r.reported {
+		r.hearer.Reached(r.position)
+		r.reported = r.position
 	}
 }
 
-// step reads once, and tells what it read. Whether the log still holds the event at which this edge stands is asked behind the reading, on the same
-// connection: where it does, none of those that follow it were cut off. That is all there is to know: it is not there in a log that was
-// cut too far, was deleted, has been put back from an older copy or is another one. (What XINFO says of deleted entries does not count those
-// that were cut off.)
+// step reads once and delivers the events. On the same connection, after the read, it checks that
+// the log still holds the event at the reader's position: if it does, none of the following events
+// were cut off. If it does not, the log was cut too far, was deleted, was restored from an older
+// copy or is another log. (The deleted entries that XINFO reports do not include those that were
+// cut off.)
 func (r *reader) step() error {
-	args, patience := redis.XReadArgs{Streams: []string{logKey, r.at}, Count: eventsAt, Block: listenFor}, readIn
-	if r.behind {
-		args.Block, patience = -1, contactIn // what is there
+	args, patience := redis.XReadArgs{Streams: []string{logKey, r.position}, Count: readBatch, Block: blockTime}, readTimeout
+	if r.replaying {
+		args.Block, patience = -1, contactTimeout // read without blocking
 	}
-	ctx, cancel := context.WithTimeout(r.life, max(patience, r.Patience))
+	ctx, cancel := context.WithTimeout(r.ctx, max(patience, r.Patience))
 	defer cancel()
-	if r.at == "" {
-		return r.begin(ctx, !r.clean)
+	if r.position == "" {
+		return r.startAtEnd(ctx, !r.cacheEmpty)
 	}
 	p := r.client.Pipeline()
-	read, held := p.XRead(ctx, &args), p.XRange(ctx, logKey, r.at, r.at)
+	read, entry := p.XRead(ctx, &args), p.XRange(ctx, logKey, r.position, r.position)
 	p.Exec(ctx)
-	if err := errors.Join(unlessNil(read.Err()), held.Err()); err != nil {
+	if err := errors.Join(unlessNil(read.Err()), entry.Err()); err != nil {
 		return err
 	}
-	if len(held.Val()) == 0 {
-		return r.unheld(ctx)
+	if len(entry.Val()) == 0 {
+		return r.checkLost(ctx)
 	}
 	n := 0
 	for _, s := range read.Val() {
 		n += len(s.Messages)
-		r.tell(s.Messages)
+		r.deliver(s.Messages)
 	}
-	r.behind = r.behind && n == eventsAt
+	r.replaying = r.replaying && n == readBatch
 	return nil
 }
 
 func unlessNil(err error) error {
-	if errors.Is(err, redis.Nil) { // nothing came
+	if errors.Is(err, redis.Nil) { // no events
 		return nil
 	}
 	return err
 }
 
-// unheld is where the log does not hold the event at which this edge stands: nothing is lost only if it was the last.
-func (r *reader) unheld(ctx context.Context) error {
+// checkLost handles a log that does not hold the event at the reader's position: nothing is lost
+// only if that event was the last one.
+func (r *reader) checkLost(ctx context.Context) error {
 	last, err := r.last(ctx)
-	if err != nil || last == r.at {
-		r.behind = false
+	if err != nil || last == r.position {
+		r.replaying = false
 		return err
 	}
-	return r.begin(ctx, true)
+	return r.startAtEnd(ctx, true)
 }
 
-// begin begins at the end of the log, which is made where there is none: an edge stands at an event, and can tell whether it is there. What was before
-// is lost, if there was anything: as the place is found first, nothing is between the two.
-func (r *reader) begin(ctx context.Context, lost bool) error {
+// startAtEnd starts at the end of the log, and writes a first event if there is none, so that the
+// position is always that of an event. Earlier events are lost, if there were any. It finds the
+// position before it calls Lost, so no event falls between the two.
+func (r *reader) startAtEnd(ctx context.Context, lost bool) error {
 	last, err := r.last(ctx)
-	if err == nil && last == nothing {
+	if err == nil && last == emptyLog {
 		last, err = r.write(ctx, r.client, Begin, "")
 	}
 	if err != nil {
 		return err
 	}
-	r.at, r.behind, r.clean = last, false, false
+	r.position, r.replaying, r.cacheEmpty = last, false, false
 	if lost {
 		r.counts.lost.Add(1)
-		r.Log.Warn("the log in redis does not reach back to what this edge heard last: its cache is dropped", "position", last)
-		r.by.Lost()
+		r.Log.Warn("the log in redis does not reach back to this edge's position; its cache is dropped", "position", last)
+		r.hearer.Lost()
 	}
 	return nil
 }
 
-// last is where the log ends.
+// last returns the position of the last event.
 func (r *reader) last(ctx context.Context) (string, error) {
 	info, err := r.client.XInfoStream(ctx, logKey).Result()
 	switch {
 	case err != nil && strings.Contains(err.Error(), "no such key"):
-		return nothing, nil
+		return emptyLog, nil
 	case err != nil:
 		return "", err
 	}
 	return info.LastGeneratedID, nil
 }
 
-// tell passes on what others published.
-func (r *reader) tell(messages []redis.XMessage) {
+// deliver passes on the events of other edges.
+func (r *reader) deliver(messages []redis.XMessage) {
 	for _, m := range messages {
 		e := eventOf(m)
 		if i := slices.Index(kinds[:], e.kind); i >= 0 && e.node != r.node {
 			r.count(i)
-			r.by.Hear(e.kind, e.data)
+			r.hearer.Hear(e.kind, e.data)
 		}
-		r.at = m.ID
+		r.position = m.ID
 	}
 }
 
 func (r *reader) count(kind int) {
-	if r.behind {
+	if r.replaying {
 		r.counts.events[kind].replayed.Add(1)
 	} else {
 		r.counts.events[kind].received.Add(1)

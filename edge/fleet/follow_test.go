@@ -15,56 +15,57 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// heard is what an edge was told, in order.
-type heard struct {
+// recorder records the events that an edge received, in order.
+type recorder struct {
 	mu       sync.Mutex
-	all      []string
+	events   []string
 	position string
 }
 
-func (h *heard) Hear(kind Kind, data string) { h.add(string(kind) + " " + data) }
-func (h *heard) Lost()                       { h.add("lost") }
+func (rec *recorder) Hear(kind Kind, data string) { rec.add(string(kind) + " " + data) }
+func (rec *recorder) Lost()                       { rec.add("lost") }
 
-func (h *heard) Reached(position string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.position = position
+func (rec *recorder) Reached(position string) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.position = position
 }
 
-func (h *heard) add(s string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.all = append(h.all, s)
+func (rec *recorder) add(s string) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.events = append(rec.events, s)
 }
 
-func (h *heard) told() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.all)
+func (rec *recorder) received() []string {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return slices.Clone(rec.events)
 }
 
-// hears waits until all this has been told, and nothing else.
-func (h *heard) hears(t *testing.T, want ...string) {
+// expects waits until these events and no others have been received.
+func (rec *recorder) expects(t *testing.T, want ...string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%q is heard", want), func() bool { return len(h.told()) >= len(want) })
-	if got := h.told(); !slices.Equal(got, want) {
-		t.Fatalf("heard %q, want %q", got, want)
+	eventually(t, fmt.Sprintf("%q received", want), func() bool { return len(rec.received()) >= len(want) })
+	if got := rec.received(); !slices.Equal(got, want) {
+		t.Fatalf("received %q, want %q", got, want)
 	}
 }
 
-// life follows the log from a position until it is ended, and says where it stood then.
-func life(t *testing.T, url, position string) (h *heard, end func() string) {
+// followLog follows the log from a position. The function end closes the Fleet and returns its last
+// position.
+func followLog(t *testing.T, url, position string) (rec *recorder, end func() string) {
 	t.Helper()
-	f, h := open(t, url, "here", nil), &heard{}
-	f.Follow(position, position == "", h)
-	return h, func() string {
+	f, rec := open(t, url, "here", nil), &recorder{}
+	f.Follow(position, position == "", rec)
+	return rec, func() string {
 		f.Close()
-		return h.position
+		return rec.position
 	}
 }
 
-// publishes writes purges by another edge, by number.
-func publishes(t *testing.T, f *Fleet, numbers ...int) {
+// publish publishes a purge for each number.
+func publish(t *testing.T, f *Fleet, numbers ...int) {
 	t.Helper()
 	for _, n := range numbers {
 		if err := f.Publish(Purge, fmt.Sprint(n)); err != nil {
@@ -73,87 +74,92 @@ func publishes(t *testing.T, f *Fleet, numbers ...int) {
 	}
 }
 
-// What one edge publishes all others hear, of any region, in order, and it does not itself.
-func TestEventsAreHeard(t *testing.T) {
+// All other edges, of any region, receive an edge's events in order; the edge itself does not.
+func TestEventsAreReceived(t *testing.T) {
 	s := fleettest.Start(t)
 	one, other := open(t, s.URL, "here", nil), open(t, s.URL, "there", nil)
-	mine, others := &heard{}, &heard{}
+	mine, others := &recorder{}, &recorder{}
 	one.Follow("", true, mine)
 	other.Follow("", true, others)
-	publishes(t, one, 1, 2)
-	others.hears(t, "purge 1", "purge 2")
+	publish(t, one, 1, 2)
+	others.expects(t, "purge 1", "purge 2")
 	if err := other.Publish(Release, "abc"); err != nil {
 		t.Fatal(err)
 	}
-	mine.hears(t, "release abc")
+	mine.expects(t, "release abc")
 	if got := other.Stats(); got.Events[Purge] != (EventStats{Received: 2}) || got.Events[Release] != (EventStats{Sent: 1}) || got.Lost != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// An edge that starts again hears what it has missed, if it says where it stood: in order, each once, more than are read at a time.
+// An edge that restarts from its saved position receives each missed event once and in order, even
+// if there are more than one read returns.
 func TestMissedEventsAreReplayed(t *testing.T) {
 	s := fleettest.Start(t)
 	one := open(t, s.URL, "here", nil)
-	_, end := life(t, s.URL, "")
-	publishes(t, one, 0)
+	_, end := followLog(t, s.URL, "")
+	publish(t, one, 0)
 	position := end()
 	numbers, want := []int{}, []string{}
-	for n := range 2*eventsAt + 7 {
+	for n := range 2*readBatch + 7 {
 		numbers, want = append(numbers, n), append(want, fmt.Sprint("purge ", n))
 	}
-	publishes(t, one, numbers...)
-	f, h := open(t, s.URL, "here", nil), &heard{}
-	f.Follow(position, false, h)
-	eventually(t, "the last is heard", func() bool { return len(h.told()) > 0 && slices.Equal(h.told()[len(h.told())-1:], want[len(want)-1:]) })
-	if got := h.told(); !slices.Equal(got, want) && !slices.Equal(got, append([]string{"purge 0"}, want...)) { // the first life may have ended before it heard of it
-		t.Errorf("heard %q", got)
+	publish(t, one, numbers...)
+	f, rec := open(t, s.URL, "here", nil), &recorder{}
+	f.Follow(position, false, rec)
+	eventually(t, "last event received", func() bool {
+		return len(rec.received()) > 0 && slices.Equal(rec.received()[len(rec.received())-1:], want[len(want)-1:])
+	})
+	// The first Fleet may have been closed before it received purge 0.
+	if got := rec.received(); !slices.Equal(got, want) && !slices.Equal(got, append([]string{"purge 0"}, want...)) {
+		t.Errorf("received %q", got)
 	}
-	if got := f.Stats(); got.Events[Purge].Replayed != uint64(len(h.told())) || got.Lost != 0 {
+	if got := f.Stats(); got.Events[Purge].Replayed != uint64(len(rec.received())) || got.Lost != 0 {
 		t.Errorf("%+v, want all of them replayed", got)
 	}
 }
 
-// An edge that Redis could not be reached from, or that Redis hung for, hears what it has missed as soon as it can.
+// An edge that could not reach Redis, or for which Redis hung, receives the missed events as soon
+// as Redis answers.
 func TestBackAfterAnOutage(t *testing.T) {
 	s := fleettest.Start(t)
-	way, log := newWay(t, strings.TrimPrefix(s.URL, "unix://")), &logtest.Log{}
-	one, other, h := open(t, s.URL, "here", nil), openPatient(t, way.url, "here", log, 2*time.Second), &heard{}
-	other.Follow("", true, h)
-	publishes(t, one, 1)
-	h.hears(t, "purge 1")
-	way.set(false)
-	eventually(t, "it notices", func() bool { return !other.Stats().Up })
-	publishes(t, one, 2, 3)
-	way.set(true)
-	h.hears(t, "purge 1", "purge 2", "purge 3")
+	proxy, log := newProxy(t, strings.TrimPrefix(s.URL, "unix://")), &logtest.Log{}
+	one, other, rec := open(t, s.URL, "here", nil), openPatient(t, proxy.url, "here", log, 2*time.Second), &recorder{}
+	other.Follow("", true, rec)
+	publish(t, one, 1)
+	rec.expects(t, "purge 1")
+	proxy.set(false)
+	eventually(t, "the edge notices", func() bool { return !other.Stats().Up })
+	publish(t, one, 2, 3)
+	proxy.set(true)
+	rec.expects(t, "purge 1", "purge 2", "purge 3")
 	if got := other.Stats(); got.Events[Purge] != (EventStats{Received: 1, Replayed: 2}) {
 		t.Errorf("%+v", got)
 	}
 	s.Pause()
-	eventually(t, "it notices", func() bool { return strings.Count(log.String(), "log in redis can't be read") == 2 })
+	eventually(t, "the edge notices", func() bool { return strings.Count(log.String(), "log in redis can't be read") == 2 })
 	s.Resume()
-	eventually(t, "it is back", func() bool { return strings.Count(log.String(), "log in redis can be read again") == 2 })
-	publishes(t, one, 4)
-	h.hears(t, "purge 1", "purge 2", "purge 3", "purge 4")
+	eventually(t, "redis is back", func() bool { return strings.Count(log.String(), "log in redis can be read again") == 2 })
+	publish(t, one, 4)
+	rec.expects(t, "purge 1", "purge 2", "purge 3", "purge 4")
 }
 
-// A way is a relay to a Redis that can be cut.
-type way struct {
+// A proxy is a relay to a Redis. The test can cut it.
+type proxy struct {
 	url   string
 	mu    sync.Mutex
 	open  bool
 	conns []net.Conn
 }
 
-func newWay(t *testing.T, to string) *way {
-	path := filepath.Join(filepath.Dir(to), "way")
+func newProxy(t *testing.T, to string) *proxy {
+	path := filepath.Join(filepath.Dir(to), "proxy")
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ln.Close() })
-	w := &way{url: "unix://" + path, open: true}
+	w := &proxy{url: "unix://" + path, open: true}
 	go func() {
 		for {
 			c, err := ln.Accept()
@@ -166,7 +172,7 @@ func newWay(t *testing.T, to string) *way {
 	return w
 }
 
-func (w *way) relay(c net.Conn, to string) {
+func (w *proxy) relay(c net.Conn, to string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	server, err := net.Dial("unix", to)
@@ -179,7 +185,7 @@ func (w *way) relay(c net.Conn, to string) {
 	go func() { io.Copy(server, c); server.Close() }()
 }
 
-func (w *way) set(open bool) {
+func (w *proxy) set(open bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open = open
@@ -189,113 +195,115 @@ func (w *way) set(open bool) {
 	w.conns = nil
 }
 
-// Where the log does not hold what was missed the edge is told so, once, and hears from then on.
+// If the log does not hold all missed events, Lost is called once, and the edge receives the events
+// published afterwards.
 func TestLogDoesNotReachBack(t *testing.T) {
 	for name, row := range map[string]struct {
 		lost   bool
 		change func(t *testing.T, s *fleettest.Server, one *Fleet)
 	}{
 		"nothing was missed": {false, func(*testing.T, *fleettest.Server, *Fleet) {}},
-		"it was cut off": {true, func(t *testing.T, s *fleettest.Server, one *Fleet) {
-			publishes(t, one, 2, 3)
+		"the log was cut": {true, func(t *testing.T, s *fleettest.Server, one *Fleet) {
+			publish(t, one, 2, 3)
 			s.XTrimMaxLen(t.Context(), logKey, 1)
 		}},
-		"all is deleted": {true, func(t *testing.T, s *fleettest.Server, _ *Fleet) { s.FlushAll(t.Context()) }},
-		"all is deleted, and there is more since": {true, func(t *testing.T, s *fleettest.Server, one *Fleet) {
-			publishes(t, one, 2)
+		"the log was deleted": {true, func(t *testing.T, s *fleettest.Server, _ *Fleet) { s.FlushAll(t.Context()) }},
+		"the log was deleted and written again": {true, func(t *testing.T, s *fleettest.Server, one *Fleet) {
+			publish(t, one, 2)
 			s.FlushAll(t.Context())
-			publishes(t, one, 3)
+			publish(t, one, 3)
 		}},
-		"it starts empty": {true, func(t *testing.T, s *fleettest.Server, _ *Fleet) { s.Kill(); s.Again(t) }},
-		"an older copy is put back, and there is more since": {true, func(t *testing.T, s *fleettest.Server, one *Fleet) {
-			s.Kill() // its copy was made before what the edge heard
+		"redis restarted empty": {true, func(t *testing.T, s *fleettest.Server, _ *Fleet) { s.Kill(); s.Again(t) }},
+		"redis restored an older copy and was written again": {true, func(t *testing.T, s *fleettest.Server, one *Fleet) {
+			s.Kill() // the copy was saved before the edge received its last event
 			s.Again(t)
-			eventually(t, "it can be written to", func() bool { return one.Publish(Purge, "3") == nil })
+			eventually(t, "redis accepts an event", func() bool { return one.Publish(Purge, "3") == nil })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := fleettest.Start(t)
 			one := open(t, s.URL, "here", nil)
-			h, end := life(t, s.URL, "")
+			rec, end := followLog(t, s.URL, "")
 			if strings.Contains(name, "copy") {
 				must(t, s.Save(t.Context()).Err())
 			}
-			publishes(t, one, 1)
-			h.hears(t, "purge 1")
+			publish(t, one, 1)
+			rec.expects(t, "purge 1")
 			position := end()
 			row.change(t, s, one)
-			f, h := open(t, s.URL, "here", nil), &heard{}
-			f.Follow(position, false, h)
+			f, rec := open(t, s.URL, "here", nil), &recorder{}
+			f.Follow(position, false, rec)
 			want := []string{}
 			if row.lost {
 				want = append(want, "lost")
 			}
-			h.hears(t, want...)
+			rec.expects(t, want...)
 			for n := range 3 {
-				eventually(t, "it can be written to", func() bool { return one.Publish(Purge, fmt.Sprint(10+n)) == nil })
+				eventually(t, "redis accepts an event", func() bool { return one.Publish(Purge, fmt.Sprint(10+n)) == nil })
 				want = append(want, fmt.Sprint("purge ", 10+n))
-				h.hears(t, want...)
+				rec.expects(t, want...)
 			}
 			if got := f.Stats().Lost; got != uint64(strings.Count(strings.Join(want, " "), "lost")) {
-				t.Errorf("lost %d times", got)
+				t.Errorf("Stats().Lost is %d", got)
 			}
 		})
 	}
 }
 
-// A log that was cut down to nothing has lost nothing as long as it ends where the edge stands; of what comes next nobody knows whether it does follow.
+// A log that was cut to nothing has lost no event while its last ID is the edge's position. Once a
+// new event is published, the edge can't know whether others came before it.
 func TestCutToNothing(t *testing.T) {
 	s := fleettest.Start(t)
 	one := open(t, s.URL, "here", nil)
-	publishes(t, one, 1)
+	publish(t, one, 1)
 	position := s.XInfoStream(t.Context(), logKey).Val().LastGeneratedID
 	s.XTrimMaxLen(t.Context(), logKey, 0)
-	f, h := open(t, s.URL, "here", nil), &heard{}
-	f.Follow(position, false, h)
-	h.hears(t)
-	publishes(t, one, 2)
-	h.hears(t, "lost")
-	publishes(t, one, 3)
-	h.hears(t, "lost", "purge 3")
+	f, rec := open(t, s.URL, "here", nil), &recorder{}
+	f.Follow(position, false, rec)
+	rec.expects(t)
+	publish(t, one, 2)
+	rec.expects(t, "lost")
+	publish(t, one, 3)
+	rec.expects(t, "lost", "purge 3")
 }
 
-// An edge that is listening when all is deleted is told so without anything being published.
+// An edge that is reading when the log is deleted notices without a new event.
 func TestDeletedWhileListening(t *testing.T) {
 	s := fleettest.Start(t)
-	h, _ := life(t, s.URL, "")
+	rec, _ := followLog(t, s.URL, "")
 	s.FlushAll(t.Context())
-	h.hears(t, "lost")
+	rec.expects(t, "lost")
 }
 
-// An edge that begins with a cache whose place in the log it does not know may have missed anything.
+// An edge that starts with a cache but without a position may have missed any event.
 func TestBeginsWithoutPosition(t *testing.T) {
 	s := fleettest.Start(t)
-	f, h := open(t, s.URL, "here", nil), &heard{}
-	f.Follow("", false, h)
-	h.hears(t, "lost")
+	f, rec := open(t, s.URL, "here", nil), &recorder{}
+	f.Follow("", false, rec)
+	rec.expects(t, "lost")
 }
 
-// One that started while Redis was away has cached things since, which others may have purged.
+// An edge that started while Redis was down may have cached responses that other edges purged.
 func TestBeginsWhileRedisIsAway(t *testing.T) {
 	s := fleettest.Start(t)
 	s.Kill()
-	f, h := open(t, s.URL, "here", nil), &heard{}
-	f.Follow("", true, h)
+	f, rec := open(t, s.URL, "here", nil), &recorder{}
+	f.Follow("", true, rec)
 	s.Again(t)
-	h.hears(t, "lost")
+	rec.expects(t, "lost")
 }
 
-// Where an edge stands is told while it moves, and not at the end alone: it may be killed.
-func TestPositionIsTold(t *testing.T) {
+// The position is reported while it moves, not only at the end, because the process may be killed.
+func TestPositionIsReported(t *testing.T) {
 	s := fleettest.Start(t)
-	h, _ := life(t, s.URL, "")
+	rec, _ := followLog(t, s.URL, "")
 	one := open(t, s.URL, "here", nil)
-	publishes(t, one, 1)
+	publish(t, one, 1)
 	last := s.XInfoStream(t.Context(), logKey).Val().LastGeneratedID
-	eventually(t, "it tells where it stands", func() bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.position == last
+	eventually(t, "the position is reported", func() bool {
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		return rec.position == last
 	})
 }
 
@@ -306,7 +314,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// What is taken for a position is one to Redis too.
+// Every accepted position is valid for Redis.
 func FuzzValidPosition(f *testing.F) {
 	for _, s := range []string{"1795299289648-0", "0-0", "-1-0", "1-", "01-0", "1-0 ", "+1-0", "18446744073709551616-0"} {
 		f.Add(s)

@@ -10,48 +10,49 @@ import (
 )
 
 const (
-	logKey   = "iconedge:log"
-	logKept  = 10_000      // events, about: an edge that was away for more of them drops its cache
-	logBytes = 64 << 20    // of large ones, about: after one of a megabyte so many fewer are kept
-	writeIn  = time.Second // an event
-	nothing  = "0-0"       // where a log stands that has no events
-	eventsAt = 100         // a time are read
+	logKey       = "iconedge:log"
+	maxLogEvents = 10_000      // about; an edge that has missed more events drops its cache
+	maxLogBytes  = 64 << 20    // about; a large event leaves room for fewer events
+	writeTimeout = time.Second // for an event
+	emptyLog     = "0-0"       // the position of a log without events
+	readBatch    = 100         // events read at a time
 )
 
-// A Kind is what an event is about.
+// A Kind is the kind of an event.
 type Kind string
 
 const (
-	Begin   Kind = "begin"   // the log's first event: it is never empty
+	Begin   Kind = "begin"   // the log's first event, so that the log is never empty
 	Purge   Kind = "purge"   // the call, in JSON
-	Release Kind = "release" // the id of one that an edge has learnt of
+	Release Kind = "release" // the ID of a release that an edge has learnt of
 )
 
-// kinds are those that are counted.
+// kinds are the kinds that Stats counts.
 var kinds = [...]Kind{Purge, Release}
 
-// Publish writes an event for all other edges. Where it returns an error nobody knows whether they will hear of it.
+// Publish writes an event for all other edges. After an error they may or may not receive it.
 func (f *Fleet) Publish(kind Kind, data string) error {
-	ctx, cancel := context.WithTimeout(f.life, max(writeIn, f.Patience))
+	ctx, cancel := context.WithTimeout(f.ctx, max(writeTimeout, f.Patience))
 	defer cancel()
 	if _, err := f.write(ctx, f.calls.Load(), kind, data); err != nil {
-		return fmt.Errorf("writing to the log in redis: %w", f.plain(err))
+		return fmt.Errorf("writing to the log in redis: %w", f.redacted(err))
 	}
 	f.counts.events[slices.Index(kinds[:], kind)].sent.Add(1)
 	return nil
 }
 
-// kept is how many events are kept behind one of a size.
-func kept(size int) int64 { return int64(min(logKept, logBytes/max(1, size))) }
+// maxEvents returns the number of events to keep when an event of this size is written.
+func maxEvents(size int) int64 { return int64(min(maxLogEvents, maxLogBytes/max(1, size))) }
 
-// write appends an event, and says where the log stands then. The log is cut in whole nodes, which costs Redis nothing.
+// write appends an event and returns its position. Redis trims the log by whole nodes, which is
+// cheap.
 func (f *Fleet) write(ctx context.Context, client *redis.Client, kind Kind, data string) (id string, err error) {
 	return client.XAdd(ctx, &redis.XAddArgs{
-		Stream: logKey, MaxLen: kept(len(data)), Approx: true, Values: []any{"node", f.node, "kind", string(kind), "data", data},
+		Stream: logKey, MaxLen: maxEvents(len(data)), Approx: true, Values: []any{"node", f.node, "kind", string(kind), "data", data},
 	}).Result()
 }
 
-// An event is what Publish wrote, as it is read.
+// An event is the content of one entry of the log.
 type event struct {
 	node string
 	kind Kind
@@ -66,7 +67,8 @@ func eventOf(m redis.XMessage) (e event) {
 	return e
 }
 
-// ValidPosition reports whether s may be a place in the log: two numbers, such as 1795299289648-0.
+// ValidPosition reports whether s has the form of a position in the log: two numbers, such as
+// 1795299289648-0.
 func ValidPosition(s string) bool {
 	var ms, seq uint64
 	if _, err := fmt.Sscanf(s, "%d-%d", &ms, &seq); err != nil {

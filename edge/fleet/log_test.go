@@ -2,10 +2,10 @@ package fleet
 
 import "testing"
 
-// The log is bounded in bytes as well: behind a large event fewer are kept.
+// The log is bounded in bytes as well, so fewer events are kept when a large one is written.
 func TestKept(t *testing.T) {
-	for size, want := range map[int]int64{0: logKept, 100: logKept, logBytes / logKept: logKept, 64 << 10: 1024, 1 << 20: 64, 6 << 20: 10} {
-		if got := kept(size); got != want {
+	for size, want := range map[int]int64{0: maxLogEvents, 100: maxLogEvents, maxLogBytes / maxLogEvents: maxLogEvents, 64 << 10: 1024, 1 << 20: 64, 6 << 20: 10} {
+		if got := maxEvents(size); got != want {
 			t.Errorf("kept(%d) = %d, want %d", size, got, want)
 		}
 	}

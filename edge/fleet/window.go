@@ -16,10 +16,10 @@ import (
 //go:embed window.lua
 var windowSource string
 
-// windowScript is one round trip: a server that does not know it yet is sent it whole, once.
+// windowScript needs one round trip; only a server that does not know the script yet gets its text.
 var windowScript = redis.NewScript(windowSource)
 
-// A Window is a limit that the edges of a region share: exact, as long as Redis answers.
+// A Window is a limit that the edges of a region share. It is exact as long as Redis answers.
 type Window struct {
 	fleet  *Fleet
 	own    *ratelimit.Limiter
@@ -28,34 +28,37 @@ type Window struct {
 	script *redis.Script
 }
 
-// lag is for how much longer than it counts a window is kept: Redis lets keys go by a clock of milliseconds.
-const lag = time.Second
+// expiryMargin is added to the lifetime of a window's key, because Redis expires keys by a clock of
+// milliseconds.
+const expiryMargin = time.Second
 
-// Share makes a window of what own counts, whose limit is not off, under the name of a class or PLAN:CLASS.
+// Share returns a window shared in Redis with the limit of own, which must not be off. The name is
+// a class or PLAN:CLASS.
 func (f *Fleet) Share(name string, own *ratelimit.Limiter) *Window {
 	l := own.Limit()
 	return &Window{
 		fleet: f, own: own, prefix: "iconedge:w:" + f.Region + ":" + name + ":" + l.String() + ":",
-		args:   []any{l.N, l.Window.Microseconds(), (l.Window + lag).Milliseconds()},
+		args:   []any{l.N, l.Window.Microseconds(), (l.Window + expiryMargin).Milliseconds()},
 		script: windowScript,
 	}
 }
 
-// Allow counts a call of a client, as ratelimit.Limiter does: at now by the edge's own window, by the server's clock in Redis.
+// Allow counts a call of a client as ratelimit.Limiter does. The edge's own window uses now; Redis
+// uses the server's clock.
 func (w *Window) Allow(client netip.Addr, now time.Time) ratelimit.Decision {
 	return w.decide(ratelimit.ClientKey(client).String(), func() ratelimit.Decision { return w.own.Allow(client, now) })
 }
 
-// AllowKey is Allow for a client that is known by something other than its address.
+// AllowKey is Allow for a client identified by something other than its address.
 func (w *Window) AllowKey(client [16]byte, now time.Time) ratelimit.Decision {
 	return w.decide(hex.EncodeToString(client[:]), func() ratelimit.Decision { return w.own.AllowKey(client, now) })
 }
 
-// decide asks Redis, and the edge's own window where there is none. What is let through counts here too, so that what has been used is known
-// when Redis goes away.
+// decide lets Redis decide, or the edge's own window if Redis is down. A call that Redis lets
+// through counts in the own window too, so that it has counted the earlier calls when Redis fails.
 func (w *Window) decide(client string, own func() ratelimit.Decision) ratelimit.Decision {
 	f := w.fleet
-	if !f.away.Load() {
+	if !f.down.Load() {
 		calls, began := f.calls.Load(), time.Now()
 		d, err := w.check(calls, client, f.Patience)
 		if err == nil {
@@ -66,22 +69,22 @@ func (w *Window) decide(client string, own func() ratelimit.Decision) ratelimit.
 			}
 			return d
 		}
-		f.lose(calls, err)
+		f.markDown(calls, err)
 	}
 	f.counts.local.Add(1)
 	return own()
 }
 
-// check asks Redis.
+// check makes one call in Redis.
 func (w *Window) check(calls *redis.Client, client string, patience time.Duration) (d ratelimit.Decision, err error) {
-	ctx, cancel := context.WithTimeout(w.fleet.life, patience)
+	ctx, cancel := context.WithTimeout(w.fleet.ctx, patience)
 	defer cancel()
 	reply, err := w.script.Run(ctx, calls, []string{w.prefix + client}, w.args...).Int64Slice()
 	if err != nil {
 		return d, err
 	}
 	if len(reply) != 3 {
-		return d, errors.New("checking a limit: what Redis answered is not what the script returns")
+		return d, errors.New("checking a limit: redis did not return the three numbers of the script")
 	}
 	return decision(reply[0] == 1, int(reply[1]), time.Duration(reply[2])*time.Microsecond), nil
 }

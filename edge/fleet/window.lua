@@ -1,11 +1,13 @@
--- One call of a client: KEYS[1] is its window, ARGV the limit, the length of the window in microseconds, and for how many
--- milliseconds the list is to be kept. Returns whether the call is let through, what is left, and the microseconds until the next
--- place frees: as package ratelimit, by the server's clock.
+-- Counts one call of a client. KEYS[1] is its window; ARGV is the limit, the length of the window
+-- in microseconds, and the lifetime of the key in milliseconds. Returns whether the call gets
+-- through, how many calls are left, and the microseconds until the next place frees. The rules are
+-- those of package ratelimit, with the server's clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local limit, length = tonumber(ARGV[1]), tonumber(ARGV[2])
 
--- The window's clock does not go back, unless the server's was put back by more than the window: nobody should wait for that.
+-- The window's clock does not go back, unless the server's clock was put back by more than the
+-- window, because a client would be refused for too long then.
 local newest = tonumber(redis.call('LINDEX', KEYS[1], -1) or 0)
 if newest > now + length then
   redis.call('DEL', KEYS[1])
@@ -13,7 +15,8 @@ else
   now = math.max(now, newest)
 end
 
--- A full window ago: its place is free. Each call is taken out once, many at a time where there are many: nobody else is answered meanwhile.
+-- Calls that are a full window old no longer count. They are removed in batches where there are
+-- many, because Redis answers no other client meanwhile.
 local function gone(i)
   local at = redis.call('LINDEX', KEYS[1], i)
   return at and at + length <= now

@@ -18,13 +18,13 @@ import (
 
 var alice, bob = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 
-// told is a script whose clock the test holds.
-var told = redis.NewScript(strings.Replace(windowSource, "redis.call('TIME')", "{ARGV[4], ARGV[5]}", 1))
+// scriptedClock is the script with a clock that the test sets.
+var scriptedClock = redis.NewScript(strings.Replace(windowSource, "redis.call('TIME')", "{ARGV[4], ARGV[5]}", 1))
 
-// at makes a call by a window whose clock stands at so many microseconds.
+// at makes a call when the window's clock is at so many microseconds.
 func (w *Window) at(t *testing.T, client netip.Addr, clock int64) ratelimit.Decision {
 	t.Helper()
-	w.script, w.args = told, append(w.args[:3:3], clock/1e6, clock%1e6)
+	w.script, w.args = scriptedClock, append(w.args[:3:3], clock/1e6, clock%1e6)
 	d, err := w.check(w.fleet.calls.Load(), ratelimit.ClientKey(client).String(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -32,13 +32,15 @@ func (w *Window) at(t *testing.T, client netip.Addr, clock int64) ratelimit.Deci
 	return d
 }
 
-// Whatever clients do, and whenever, Redis gives the verdicts of package ratelimit, which is held against a model itself.
-func TestAsTheOwnWindow(t *testing.T) {
+// For any history of calls Redis decides as package ratelimit does, which has a test against a
+// model of its own.
+func TestSameAsOwnWindow(t *testing.T) {
 	f := open(t, fleettest.Start(t).URL, "here", nil)
 	refused := 0
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		limit := ratelimit.Limit{N: 1 + r.IntN(40)*r.IntN(20), Window: time.Duration(300+r.IntN(90)) * time.Second} // no key goes by itself while the test runs
+		// Windows this long do not expire while the test runs.
+		limit := ratelimit.Limit{N: 1 + r.IntN(40)*r.IntN(20), Window: time.Duration(300+r.IntN(90)) * time.Second}
 		own := ratelimit.New(limit, ratelimit.Options{})
 		w, start := f.Share("search", own), time.Now().Truncate(time.Microsecond)
 		clock := start.UnixMicro()
@@ -65,7 +67,8 @@ func TestAsTheOwnWindow(t *testing.T) {
 	}
 }
 
-// pause4 is such that the limit is reached now and then, in microseconds; at times to the one at which a place frees, or one before it.
+// pause4 returns a pause in microseconds after which the limit is sometimes reached; in one of
+// twenty cases it ends exactly when a place frees, or a microsecond before.
 func pause4(r *rand.Rand, l ratelimit.Limit) int64 {
 	switch r.IntN(20) {
 	case 0:
@@ -76,7 +79,8 @@ func pause4(r *rand.Rand, l ratelimit.Limit) int64 {
 	return r.Int64N(l.Window.Microseconds() / int64(l.N))
 }
 
-// A server's clock that is put back gives nobody more than the limit; by more than the window, it does not shut anybody out either.
+// A server's clock that is put back lets no client exceed the limit. If it is put back by more than
+// the window, no client is locked out either.
 func TestServersClockGoesBack(t *testing.T) {
 	const second, start = 1e6, 1_800_000_000 * 1e6
 	f := open(t, fleettest.Start(t).URL, "here", nil)
@@ -92,7 +96,7 @@ func TestServersClockGoesBack(t *testing.T) {
 		{-20 * second, false, 0, time.Minute},
 		{59 * second, false, 0, time.Second},
 		{60*second - 1, false, 0, time.Microsecond},
-		{60 * second, true, 1, time.Minute}, // both are a full minute old
+		{60 * second, true, 1, time.Minute}, // both calls are a full minute old
 		{-3600 * second, true, 1, time.Minute},
 		{-3600 * second, true, 0, time.Minute},
 		{-3600 * second, false, 0, time.Minute},
@@ -103,18 +107,19 @@ func TestServersClockGoesBack(t *testing.T) {
 	}
 }
 
-// Edges of a region share a window, to the call; those of another have their own, as have other clients, classes and limits.
+// Edges of a region share a window exactly. Another region, client, class or limit has another
+// window.
 func TestEdgesShareAWindow(t *testing.T) {
 	s := fleettest.Start(t)
 	share := func(region, name string, n int) *Window {
 		return open(t, s.URL, region, nil).Share(name, ratelimit.New(ratelimit.Limit{N: n, Window: time.Hour}, ratelimit.Options{}))
 	}
 	one, two, away := share("here", "search", 60), share("here", "search", 60), share("there", "search", 60)
-	if got := through(200, alice, one, two); got != 60 {
-		t.Errorf("%d of 200 get through two edges, want 60", got)
+	if got := callsThrough(200, alice, one, two); got != 60 {
+		t.Errorf("%d of 200 got through two edges, want 60", got)
 	}
-	if got := through(100, alice, away); got != 60 {
-		t.Errorf("%d of 100 get through in another region, want 60", got)
+	if got := callsThrough(100, alice, away); got != 60 {
+		t.Errorf("%d of 100 got through in another region, want 60", got)
 	}
 	for what, w := range map[string]*Window{"class": share("here", "icon", 1), "limit": share("here", "search", 1)} {
 		if !w.Allow(alice, time.Now()).OK {
@@ -125,12 +130,12 @@ func TestEdgesShareAWindow(t *testing.T) {
 		t.Error("another client has the same window")
 	}
 	if sum := one.fleet.Stats().Local + two.fleet.Stats().Local + away.fleet.Stats().Local; sum != 0 {
-		t.Errorf("%d checks were not decided by Redis", sum)
+		t.Errorf("the edge's own window decided %d checks, want 0", sum)
 	}
 }
 
-// through is how many of so many calls get through, made by these in turn and all at once.
-func through(calls int, client netip.Addr, windows ...*Window) int64 {
+// callsThrough makes calls in parallel, over the windows in turn, and returns how many got through.
+func callsThrough(calls int, client netip.Addr, windows ...*Window) int64 {
 	var got atomic.Int64
 	var all sync.WaitGroup
 	for i := range calls {
@@ -144,8 +149,8 @@ func through(calls int, client netip.Addr, windows ...*Window) int64 {
 	return got.Load()
 }
 
-// A client is its IPv4 address, its IPv6 /64, or its token.
-func TestWhoIsAClient(t *testing.T) {
+// A client is an IPv4 address, an IPv6 /64 or a token.
+func TestClientKeys(t *testing.T) {
 	f := open(t, fleettest.Start(t).URL, "here", nil)
 	w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{}))
 	for _, row := range []struct {
@@ -166,18 +171,19 @@ func TestWhoIsAClient(t *testing.T) {
 	}
 }
 
-// A window goes by itself, not before it is empty.
-func TestWindowsDoNotStay(t *testing.T) {
+// A window's key expires, but not before its calls have left the window.
+func TestWindowsExpire(t *testing.T) {
 	s := fleettest.Start(t)
 	f := open(t, s.URL, "here", nil)
 	f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Minute}, ratelimit.Options{})).Allow(alice, time.Now())
 	const key = "iconedge:w:here:search:1/1m0s:192.0.2.1/32"
-	if left := s.PTTL(t.Context(), key).Val(); left < 50*time.Second || left > time.Minute+lag {
-		t.Errorf("%s goes in %v", key, left)
+	if left := s.PTTL(t.Context(), key).Val(); left < 50*time.Second || left > time.Minute+expiryMargin {
+		t.Errorf("%s expires in %v", key, left)
 	}
 }
 
-// A client of the largest limit that comes back when all its calls have left the window holds up nobody for long.
+// If all calls of a client with the largest limit have left the window, its next call is still
+// fast.
 func TestManyCallsLeaveAtOnce(t *testing.T) {
 	s := fleettest.Start(t)
 	limit := ratelimit.Limit{N: ratelimit.MaxN, Window: time.Hour}
@@ -191,16 +197,17 @@ func TestManyCallsLeaveAtOnce(t *testing.T) {
 	}
 	s.ConfigResetStat(t.Context())
 	if d := w.at(t, alice, start+limit.Window.Microseconds()); !d.OK || d.Remaining != limit.N-1 {
-		t.Fatalf("%+v, want all places but one", d)
+		t.Fatalf("%+v, want one call counted", d)
 	}
 	_, after, _ := strings.Cut(s.Info(t.Context(), "commandstats").Val(), "cmdstat_ltrim:calls=")
 	var calls int
 	if fmt.Sscan(after, &calls); calls < 2 || calls > 10_000 {
-		t.Errorf("it took %d steps", calls)
+		t.Errorf("%d LTRIM calls, want 2 to 10,000", calls)
 	}
 }
 
-// BenchmarkShared is a check in Redis on this machine; BenchmarkLocal one in the edge's own window, and BenchmarkPing the round trip.
+// BenchmarkShared measures a check in a local Redis, BenchmarkLocal one in the edge's own window,
+// and BenchmarkPing the round trip.
 func BenchmarkShared(b *testing.B) {
 	f := open(b, fleettest.Start(b).URL, "here", nil)
 	benchmark(b, f.Share("search", ratelimit.New(ratelimit.Limit{N: 60, Window: time.Minute}, ratelimit.Options{})).Allow)
@@ -223,7 +230,7 @@ func BenchmarkPing(b *testing.B) {
 
 func benchmark(b *testing.B, allow func(netip.Addr, time.Time) ratelimit.Decision) {
 	b.ReportAllocs()
-	b.SetParallelism(16) // connections wait for each other as those of an edge do
+	b.SetParallelism(16) // goroutines wait for connections as in an edge
 	b.RunParallel(func(p *testing.PB) {
 		for n := byte(0); p.Next(); n++ {
 			allow(netip.AddrFrom4([4]byte{192, 0, 2, n}), time.Now())

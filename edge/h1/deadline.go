@@ -7,83 +7,85 @@ import (
 	"time"
 )
 
-// Deadlines are for the whole of a request and for the whole of an answer, not for one read or one write: what drips is cut as what
-// stops. Whoever sends or takes more than a MiB has as much time again for each further one.
+// Deadlines apply to a whole request and to a whole response, not to a single read or write, so
+// that a client that drips bytes is cut off like one that stops. A request or response of more than
+// a MiB has the same time again for each further MiB.
 
 const (
-	part = 1 << 20 // bytes that a timeout is for
+	timeoutUnit = 1 << 20 // the number of bytes that a timeout is for
 
-	// leastPart is what must have come by the end of each period for the next one to be granted: who says that he will send 8 MiB, and
-	// drips, has no more time than others.
-	leastPart = 64 << 10
+	// minPerPeriod is the number of bytes that must have arrived by the end of each period to get
+	// the next one. Otherwise a client could announce 8 MiB, drip, and have more time than others.
+	minPerPeriod = 64 << 10
 )
 
-// allowance is how long so many bytes may take.
+// allowance returns how long so many bytes may take.
 func allowance(each time.Duration, bytes int64) time.Duration {
-	return each * time.Duration(max(1, (bytes+part-1)/part))
+	return each * time.Duration(max(1, (bytes+timeoutUnit-1)/timeoutUnit))
 }
 
-// granted is how long after its beginning a request may go on that has taken so long and is not whole. It is not ok where that is
-// too long.
-func granted(each, taken time.Duration, received, declared int64) (until time.Duration, ok bool) {
+// extension returns how long after its beginning an incomplete request may go on, given the time
+// that it has taken so far. It is not ok if that time is over.
+func extension(each, taken time.Duration, received, declared int64) (until time.Duration, ok bool) {
 	periods := taken / each
-	return (periods + 1) * each, taken < allowance(each, max(received, declared)) && received >= int64(periods)*leastPart
+	return (periods + 1) * each, taken < allowance(each, max(received, declared)) && received >= int64(periods)*minPerPeriod
 }
 
-// An incoming request, while it is read.
+// incoming is the progress of the request that is being read.
 type incoming struct {
-	began    time.Time // its first byte; zero: none has come
+	began    time.Time // its first byte; zero: none has arrived
 	received int64
 	declared int64 // head and body; 0: unknown
 }
 
-// An outgoing answer of the server's.
+// outgoing is the progress of the server's response.
 type outgoing struct {
 	declared, written int64
-	waited            time.Duration // for the client, so far
+	waited            time.Duration // for the client, in writes so far
 }
 
-// wait gives the connection its time for the next request, that has not begun. Timers are moved once in a while: they cost more than
-// a hit.
-func (c *Conn) wait(now time.Time) error {
+// expectRequest sets the deadline for the next request, which has not begun. It moves the deadline
+// only once per renewInterval, because setting a timer costs more than a hit.
+func (c *Conn) expectRequest(now time.Time) error {
 	c.in = incoming{}
-	if now.Sub(c.reads) <= renew {
+	if now.Sub(c.readSet) <= renewInterval {
 		return nil
 	}
-	c.reads = now
+	c.readSet = now
 	c.enter(Idle, now)
 	if c.sent > 0 && c.overdue(now) {
 		c.GiveUp()
 		return errOverdue
 	}
-	return c.Conn.SetReadDeadline(now.Add(c.limits.Idle + renew))
+	return c.Conn.SetReadDeadline(now.Add(c.limits.Idle + renewInterval))
 }
 
-// await ends a request that the server was given: it has been answered, and the next one is expected.
-func (c *Conn) await() error {
+// finishRequest ends a request that the server has answered, and expects the next one.
+func (c *Conn) finishRequest() error {
 	if c.in.began.IsZero() {
 		return nil
 	}
 	c.out = outgoing{}
-	c.limits.Bodies.Give(&c.held)
+	c.limits.Bodies.Give(&c.share)
 	now := time.Now()
 	c.enter(Idle, now)
-	return c.wait(now)
+	return c.expectRequest(now)
 }
 
-// begin gives a request its time, from its first byte on. Where that fails the connection is closed, and the next read says so.
-func (c *Conn) begin(now time.Time) {
+// startRequest sets the deadline of a request from its first byte on. If that fails the connection
+// is closed, and the next read returns the error.
+func (c *Conn) startRequest(now time.Time) {
 	if !c.in.began.IsZero() {
 		return
 	}
-	c.in.began, c.reads = now, time.Time{}
+	c.in.began, c.readSet = now, time.Time{}
 	c.enter(Reading, now)
 	c.Conn.SetReadDeadline(now.Add(c.limits.Request))
 }
 
-// first reads the first bytes of a request. A connection that stays silent has ended; as long as its client still takes the last answer
-// it is not.
-func (c *Conn) first(p []byte) (int, error) {
+// readFirst reads the first bytes of a request. A silent connection has ended, but not while its
+// client is still taking the last response.
+func (c *Conn) readFirst(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
 		if n > 0 || !timedOut(err) {
@@ -97,22 +99,22 @@ func (c *Conn) first(p []byte) (int, error) {
 			c.GiveUp()
 			return 0, io.EOF
 		}
-		c.reads = time.Time{}
-		if err := c.Conn.SetReadDeadline(now.Add(renew)); err != nil {
+		c.readSet = time.Time{}
+		if err := c.Conn.SetReadDeadline(now.Add(renewInterval)); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// further reads on in a request that has begun, for as long as it has.
-func (c *Conn) further(p []byte) (int, error) {
+// readMore continues to read a request that has begun, until its time is over.
+func (c *Conn) readMore(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
 		c.in.received += int64(n)
 		if n > 0 || !timedOut(err) {
 			return n, err
 		}
-		until, ok := granted(c.limits.Request, time.Since(c.in.began), c.in.received, c.in.declared)
+		until, ok := extension(c.limits.Request, time.Since(c.in.began), c.in.received, c.in.declared)
 		if !ok {
 			return 0, err
 		}
@@ -122,15 +124,16 @@ func (c *Conn) further(p []byte) (int, error) {
 	}
 }
 
-// Answer says how long the body of the server's next answer is, so that it has its time from the start.
+// Answer announces the length of the body of the server's next response, which gives the response
+// its time from the start.
 func (c *Conn) Answer(length int64) { c.out.declared = length }
 
-// Write writes a part of the server's answer. What counts is the time that the client lets us wait: an answer that comes slowly itself
-// may take longer.
+// Write writes a part of the server's response. Only the time that the client makes the edge wait
+// counts, so a slow origin does not use it up.
 func (c *Conn) Write(p []byte) (int, error) {
 	o, now := &c.out, time.Now()
 	left := allowance(c.limits.Answer, max(o.written+int64(len(p)), o.declared)) - o.waited
-	c.due, c.writes = now.Add(left), time.Time{}
+	c.due, c.writeSet = now.Add(left), time.Time{}
 	c.answerDue.Store(c.due.UnixMilli())
 	if err := c.Conn.SetWriteDeadline(c.due); err != nil {
 		return 0, err
@@ -139,7 +142,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.enter(Busy, now)
 	o.written, o.waited = o.written+int64(n), o.waited+time.Since(now)
-	c.owe(n)
+	c.addDebt(n)
 	if timedOut(err) {
 		c.GiveUp()
 	}
@@ -151,42 +154,43 @@ func timedOut(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// A debt is what the client is to have taken by some moment.
+// A debt is the number of bytes that the client must have taken by a deadline.
 type debt struct {
-	upTo int64 // of all the bytes that were sent
+	upTo int64 // counted from the first response of the connection
 	due  time.Time
 }
 
-var errOverdue = errors.New("the client has not taken its answers in time")
+var errOverdue = errors.New("the client has not taken its responses in time")
 
-// Unread is how many bytes wait in the system for the client to take them.
-func (c *Conn) Unread() int64 { return c.queued(c.Conn) }
+// Unread returns the number of written bytes that the client's system has not acknowledged.
+func (c *Conn) Unread() int64 { return c.unacked(c.Conn) }
 
-// Due is by when the client has to have taken the server's last answer.
+// Due returns the deadline for the client to take the server's last response.
 func (c *Conn) Due() time.Time { return time.UnixMilli(c.answerDue.Load()) }
 
-// overdue reports whether the client has left something too long that was written: the system takes megabytes of what nobody reads,
-// and then a write tells nothing.
+// overdue reports whether the client has left written bytes unread for too long. The write deadline
+// does not show that, because the kernel accepts megabytes that no client reads.
 func (c *Conn) overdue(now time.Time) bool {
 	taken := c.sent - c.Unread()
-	if taken >= c.owed.upTo {
-		c.owed = debt{}
+	if taken >= c.debt.upTo {
+		c.debt = debt{}
 		if taken < c.sent {
-			c.owed = debt{c.sent, c.due}
+			c.debt = debt{c.sent, c.due}
 		}
 	}
-	return taken < c.owed.upTo && !now.Before(c.owed.due)
+	return taken < c.debt.upTo && !now.Before(c.debt.due)
 }
 
-// owe notes that so many bytes were sent, to be taken by c.due. Of a debt that stands already the time does not change.
-func (c *Conn) owe(n int) {
+// addDebt records that n bytes were sent, to be taken by c.due. The deadline of an earlier debt
+// stays.
+func (c *Conn) addDebt(n int) {
 	c.sent += int64(n)
-	if c.owed.upTo == 0 {
-		c.owed = debt{c.sent, c.due}
+	if c.debt.upTo == 0 {
+		c.debt = debt{c.sent, c.due}
 	}
 }
 
-// GiveUp cuts off a client that has not taken its answers in time.
+// GiveUp counts and cuts off a client that has not taken its responses in time.
 func (c *Conn) GiveUp() {
 	if c.limits.Overdue != nil {
 		c.limits.Overdue.Add(1)
@@ -194,7 +198,7 @@ func (c *Conn) GiveUp() {
 	c.Cut()
 }
 
-// Cut ends the connection at once. What the client has not taken is lost.
+// Cut closes the connection at once. Bytes that the client has not received are lost.
 func (c *Conn) Cut() {
 	beneath := socket(c.Conn)
 	if tcp, ok := beneath.(interface{ SetLinger(seconds int) error }); ok {

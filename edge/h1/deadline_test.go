@@ -31,29 +31,30 @@ func TestGranted(t *testing.T) {
 		ok                 bool
 	}{
 		{"a short request", 20 * time.Second, 1000, 2000, 0, false},
-		{"all but a byte of a MiB", 20 * time.Second, mib - 1, mib, 0, false},
-		{"a longer one", 20 * time.Second, 700 * kib, 2 * mib, 40 * time.Second, true},
-		{"that is late", 40 * time.Second, 2*mib - 1, 2 * mib, 0, false},
-		{"that drips", 20 * time.Second, 20, 8 * mib, 0, false},
-		{"that stopped", 60 * time.Second, 150 * kib, 8 * mib, 0, false},
-		{"in chunks", 20 * time.Second, mib - 1, 0, 0, false},
-		{"in chunks, longer", 20 * time.Second, mib + 1, 0, 40 * time.Second, true},
-		{"seen late", 43 * time.Second, 3 * mib, 8 * mib, 60 * time.Second, true},
+		{"a MiB without its last byte", 20 * time.Second, mib - 1, mib, 0, false},
+		{"2 MiB, partly received", 20 * time.Second, 700 * kib, 2 * mib, 40 * time.Second, true},
+		{"2 MiB, late", 40 * time.Second, 2*mib - 1, 2 * mib, 0, false},
+		{"8 MiB, dripping", 20 * time.Second, 20, 8 * mib, 0, false},
+		{"8 MiB, stopped", 60 * time.Second, 150 * kib, 8 * mib, 0, false},
+		{"chunked", 20 * time.Second, mib - 1, 0, 0, false},
+		{"chunked, longer", 20 * time.Second, mib + 1, 0, 40 * time.Second, true},
+		{"8 MiB, checked late", 43 * time.Second, 3 * mib, 8 * mib, 60 * time.Second, true},
 	} {
-		until, ok := granted(20*time.Second, row.taken, row.received, row.declared)
+		until, ok := extension(20*time.Second, row.taken, row.received, row.declared)
 		if ok != row.ok || ok && until != row.until {
 			t.Errorf("%s: %v, %v, want %v, %v", row.name, until, ok, row.until, row.ok)
 		}
 	}
 }
 
-// limits are those of the tests here.
+// limits are the limits of these tests.
 var limits = Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second, MaxBody: 8 << 20}
 
-// pair runs a server that answers each request with a body of so many bytes. Within a bubble.
+// pair runs a server that answers each request with a body of so many bytes. It is called within a
+// synctest bubble.
 func pair(t *testing.T, answer int) (net.Conn, *Conn) {
 	client, server := net.Pipe()
-	conn := NewConn(server, ready{}, limits)
+	conn := NewConn(server, hits{}, limits)
 	t.Cleanup(func() { client.Close() })
 	go func() {
 		defer conn.Close()
@@ -76,7 +77,8 @@ func pair(t *testing.T, answer int) (net.Conn, *Conn) {
 	return client, conn
 }
 
-// drip sends piece after piece, a pause between two, until it is cut off, and says how long that took.
+// drip sends the pieces with a pause between two, until the connection is cut, and returns how long
+// that took.
 func drip(c net.Conn, pause time.Duration, pieces ...string) (lived time.Duration, cut bool) {
 	for start := time.Now(); ; pieces = pieces[1:] {
 		if len(pieces) == 0 {
@@ -91,7 +93,7 @@ func drip(c net.Conn, pause time.Duration, pieces ...string) (lived time.Duratio
 
 func letters(s string) []string { return strings.Split(s, "") }
 
-// A request is whole in time or cut, however its bytes are spread.
+// A request arrives in time or is cut off, however its bytes are spread over time.
 func TestRequestInTime(t *testing.T) {
 	const post = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: "
 	const chunked = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -99,21 +101,21 @@ func TestRequestInTime(t *testing.T) {
 	mib := strings.Repeat("a", 1<<20)
 	for _, row := range []struct {
 		name   string
-		before string // answered at once
+		before string // a request that is answered at once
 		pause  time.Duration
 		pieces []string
-		lived  time.Duration // 0: to the end
+		lived  time.Duration // 0: not cut
 	}{
-		{"a head that drips", "", time.Second, letters(long), 20 * time.Second},
-		{"on a used connection", "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, letters(long), 20 * time.Second},
-		{"after one of the server's", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, letters(long), 20 * time.Second},
-		{"a body that drips", "", time.Second, append([]string{post + "100\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
-		{"a body that drips, said to be long", "", time.Second, append([]string{post + "8000000\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
-		{"chunks that drip", "", time.Second, append([]string{chunked}, strings.Split(strings.Repeat("1\r\na\r\n|", 90), "|")...), 20 * time.Second},
-		{"a head and a body that drip", "", time.Second, letters(post + "100\r\n\r\n" + strings.Repeat("a", 90)), 20 * time.Second},
-		{"half a head and nothing", "", 19 * time.Second, []string{"GET /a HTTP/1.1\r\n", "Host: a\r\n", "X: b\r\n", "\r\n"}, 20 * time.Second},
-		{"half a body and nothing", "", 30 * time.Second, []string{post + "10\r\n\r\n", "a", "a"}, 20 * time.Second},
-		{"slow, in time", "", 9 * time.Second, []string{"GET /hit/001", " HTTP/1.1\r\nHost: a\r\n", "\r\n"}, 0},
+		{"a dripping head", "", time.Second, letters(long), 20 * time.Second},
+		{"a dripping head after a hit", "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, letters(long), 20 * time.Second},
+		{"a dripping head after a miss", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, letters(long), 20 * time.Second},
+		{"a dripping body", "", time.Second, append([]string{post + "100\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
+		{"a dripping body, announced as long", "", time.Second, append([]string{post + "8000000\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
+		{"dripping chunks", "", time.Second, append([]string{chunked}, strings.Split(strings.Repeat("1\r\na\r\n|", 90), "|")...), 20 * time.Second},
+		{"a dripping head and body", "", time.Second, letters(post + "100\r\n\r\n" + strings.Repeat("a", 90)), 20 * time.Second},
+		{"half a head, then silence", "", 19 * time.Second, []string{"GET /a HTTP/1.1\r\n", "Host: a\r\n", "X: b\r\n", "\r\n"}, 20 * time.Second},
+		{"half a body, then silence", "", 30 * time.Second, []string{post + "10\r\n\r\n", "a", "a"}, 20 * time.Second},
+		{"a slow head, in time", "", 9 * time.Second, []string{"GET /hit/001", " HTTP/1.1\r\nHost: a\r\n", "\r\n"}, 0},
 		{"a slow body, in time", "", 9 * time.Second, []string{post + "10\r\n\r\n", "aaaaa", "aaaaa"}, 0},
 		{"2 MiB in 38 s", "", 19 * time.Second, []string{post + "2000000\r\n\r\n", mib[:1000000], mib[:1000000]}, 0},
 		{"3 MiB, too slow", "", 25 * time.Second, []string{post + "3145000\r\n\r\n" + mib, mib, "a", "a"}, 60 * time.Second},
@@ -126,19 +128,19 @@ func TestRequestInTime(t *testing.T) {
 				if row.before != "" {
 					io.WriteString(client, row.before)
 					read(t, br)
-					time.Sleep(10 * time.Second) // it is idle; the time of a request begins with its first byte
+					time.Sleep(10 * time.Second) // idle; a request begins with its first byte
 				}
 				go io.Copy(io.Discard, br)
 				lived, cut := drip(client, row.pause, row.pieces...)
 				if cut != (row.lived > 0) || cut && (lived < row.lived || lived > row.lived+row.pause) {
-					t.Errorf("cut: %v after %v, want %v", cut, lived, row.lived)
+					t.Errorf("cut: %v after %v, want after %v", cut, lived, row.lived)
 				}
 			})
 		})
 	}
 }
 
-// A silent connection is closed, one that asks now and then is not.
+// A silent connection is closed; one with a request now and then is not.
 func TestIdle(t *testing.T) {
 	for _, path := range []string{"", "/hit/001", "/miss"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,22 +166,22 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// An answer is taken in time or cut, however the client spreads its reads.
+// The client takes a response in time or is cut off, however it spreads its reads.
 func TestAnswerInTime(t *testing.T) {
 	const mib = 1 << 20
 	for _, row := range []struct {
 		name   string
 		target string
 		bytes  int
-		step   int           // bytes that the client takes
-		pause  time.Duration // before each
-		lived  time.Duration // 0: to the end
+		step   int           // bytes per read
+		pause  time.Duration // before each read
+		lived  time.Duration // 0: not cut
 	}{
-		{"nothing is taken", "/miss", 1000, 0, time.Minute, 30 * time.Second},
-		{"nothing of a hit", "/hit/001", 3, 0, time.Minute, 31 * time.Second},
+		{"nothing read", "/miss", 1000, 0, time.Minute, 30 * time.Second},
+		{"nothing read of a hit", "/hit/001", 3, 0, time.Minute, 31 * time.Second},
 		{"a byte a second", "/miss", 1000, 1, time.Second, 30 * time.Second},
-		{"slowly, in time", "/miss", mib - 1000, mib / 4, 7 * time.Second, 0},
-		{"too slowly", "/miss", mib - 1000, mib / 4, 8 * time.Second, 30 * time.Second},
+		{"slow, in time", "/miss", mib - 1000, mib / 4, 7 * time.Second, 0},
+		{"too slow", "/miss", mib - 1000, mib / 4, 8 * time.Second, 30 * time.Second},
 		{"8 MiB, one stop of 200 s", "/miss", 8*mib - 1000, 9 * mib, 200 * time.Second, 0},
 		{"8 MiB, a byte a second", "/miss", 8*mib - 1000, 1, time.Second, 240 * time.Second},
 	} {
@@ -192,16 +194,16 @@ func TestAnswerInTime(t *testing.T) {
 				lived := time.Since(start)
 				switch {
 				case row.lived == 0 && err != nil:
-					t.Errorf("cut after %v and %d bytes", lived, got)
+					t.Errorf("cut after %v and %d bytes, want the whole response", lived, got)
 				case row.lived > 0 && (err == nil || lived < row.lived || lived > row.lived+row.pause):
-					t.Errorf("%v after %v and %d bytes, want the end after %v", err, lived, got, row.lived)
+					t.Errorf("%v after %v and %d bytes, want a cut after %v", err, lived, got, row.lived)
 				}
 			})
 		})
 	}
 }
 
-// take reads so many bytes, step by step.
+// take reads so many bytes in steps.
 func take(c net.Conn, step int, pause time.Duration, all int) (got int, err error) {
 	for p := make([]byte, max(step, 1)); got < all; {
 		time.Sleep(pause)
@@ -213,11 +215,11 @@ func take(c net.Conn, step int, pause time.Duration, all int) (got int, err erro
 	return got, nil
 }
 
-// However many writes an answer takes, they have the time of one answer together.
+// However many writes a response takes, they share the time of one response.
 func TestAnswerInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		conn, done := NewConn(server, ready{}, limits), make(chan struct{})
+		conn, done := NewConn(server, hits{}, limits), make(chan struct{})
 		go func() {
 			defer close(done)
 			for p := make([]byte, 1); ; time.Sleep(7 * time.Second) {
@@ -233,17 +235,17 @@ func TestAnswerInParts(t *testing.T) {
 			}
 		}
 		if lived := time.Since(start); lived != 30*time.Second {
-			t.Errorf("it is cut after %v", lived)
+			t.Errorf("cut after %v, want 30s", lived)
 		}
 		<-done
 	})
 }
 
-// An answer that comes slowly itself does not use up the client's time.
+// A response that the server writes slowly does not use up the client's time.
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		conn := NewConn(server, ready{}, limits)
+		conn := NewConn(server, hits{}, limits)
 		go io.Copy(io.Discard, client)
 		defer client.Close()
 		for range 10 {
@@ -255,23 +257,24 @@ func TestSlowAnswer(t *testing.T) {
 	})
 }
 
-// What the system has taken, and the client not, is owed: asking for more in between does not help.
-func TestUnread(t *testing.T) {
+// The client must take what the kernel has accepted in time; further requests do not extend the
+// deadline.
+func TestUnreadResponses(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		taken int64 // of each answer
 		lived time.Duration
-	}{{"nothing", 0, 30 * time.Second}, {"half of it", int64(len(answered)+3) / 2, 30 * time.Second}, {"all but the last", -1, 0}} {
+	}{{"nothing", 0, 30 * time.Second}, {"half of it", int64(len(hitHead)+3) / 2, 30 * time.Second}, {"all but the last", -1, 0}} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, conn := pair(t, 1)
-				conn.queued = func(net.Conn) int64 {
+				conn.unacked = func(net.Conn) int64 {
 					if row.taken < 0 {
-						return min(conn.sent, int64(len(answered)+3))
+						return min(conn.sent, int64(len(hitHead)+3))
 					}
 					return conn.sent - row.taken
 				}
-				go io.Copy(io.Discard, client) // it is the system's buffer here
+				go io.Copy(io.Discard, client) // stands for the kernel's buffer
 				start := time.Now()
 				for range 30 {
 					if _, err := io.WriteString(client, "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -280,20 +283,21 @@ func TestUnread(t *testing.T) {
 					time.Sleep(3 * time.Second)
 				}
 				if lived := time.Since(start); row.lived == 0 && lived < 90*time.Second || row.lived > 0 && (lived < row.lived || lived > row.lived+7*time.Second) {
-					t.Errorf("it lived %v, want %v", lived, row.lived)
+					t.Errorf("cut after %v, want %v", lived, row.lived)
 				}
 			})
 		})
 	}
 }
 
-// A connection whose last answer is still being taken is not idle; at the end of the answer's time it is cut.
+// A connection whose client still takes its last response is not idle. When the response's time is
+// over it is cut.
 func TestUnreadIsNotIdle(t *testing.T) {
 	for takes, want := range map[time.Duration]time.Duration{10 * time.Second: 20 * time.Second, 25 * time.Second: 25 * time.Second, time.Minute: 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			client, conn := pair(t, 1)
 			start := time.Now()
-			conn.queued = func(net.Conn) int64 {
+			conn.unacked = func(net.Conn) int64 {
 				if time.Since(start) < takes {
 					return 1
 				}
@@ -302,7 +306,7 @@ func TestUnreadIsNotIdle(t *testing.T) {
 			io.WriteString(client, "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n")
 			io.ReadAll(client)
 			if lived := time.Since(start); lived < want || lived > want+2*time.Second {
-				t.Errorf("an answer that takes %v: it lived %v, want %v", takes, lived, want)
+				t.Errorf("a response that takes %v: cut after %v, want %v", takes, lived, want)
 			}
 		})
 	}

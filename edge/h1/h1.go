@@ -1,9 +1,10 @@
-// Package h1 answers plain requests on an HTTP/1.1 connection before the server that the connection belongs to sees them: a GET
-// of a short path, with fields that are what they seem, whose answer lies ready. It reads where the server reads, in the
-// server's own buffer, writes head and body at once, and hands everything else on untouched. What it can't be sure of is
-// never plain: the server judges it, and answers.
+// Package h1 answers eligible requests on an HTTP/1.1 connection before the server that owns the
+// connection sees them: a GET with a short path and unambiguous fields for which a response is
+// ready. It reads where the server reads, into the server's own buffer, writes head and body
+// together, and passes everything else on unchanged. A request that is not certain to be eligible
+// goes to the server.
 //
-// It knows nothing of caches. What is ready, and how it looks, an Answerer says.
+// The package knows nothing of caches. An Answerer returns the ready responses.
 package h1
 
 import (
@@ -24,25 +25,25 @@ import (
 )
 
 const (
-	serverCosts = 24 << 10 // bytes that a request takes while the server answers it, besides its connection and body
+	requestOverhead = 24 << 10 // bytes that a request occupies in the server, without its body
 
-	maxFields = 100         // of a plain request
-	maxMethod = 32          // bytes
-	renew     = time.Second // deadlines are moved no more often: the timers cost more than a hit
-	maxOut    = 64 << 10    // bytes of a buffer that goes back to the pool
-	outAtOnce = 128 << 10   // bytes of answers that are gathered before they are written
+	maxFields     = 100         // of an eligible request
+	maxMethod     = 32          // bytes
+	renewInterval = time.Second // between two changes of a deadline, which cost more than a hit
+	maxPooled     = 64 << 10    // bytes of a buffer that goes back to the pool
+	maxBatch      = 128 << 10   // bytes of responses that are written together
 )
 
-// A request is one that has been read, and what it says of its body.
+// A request is a parsed request head.
 type request struct {
 	plain.Request
-	head     []byte // the lines of its fields
-	length   int64  // of its body
-	expects  bool   // a 100, before it sends that
-	measured bool   // it says so
+	head      []byte // the field lines
+	length    int64  // of the body
+	expects   bool   // the client waits for a 100 before it sends the body
+	hasLength bool   // Content-Length is present
 }
 
-// Line is plain.Fields'.
+// Line implements plain.Fields.
 func (r *request) Line(name string, nth int) []byte {
 	for head := r.head; len(head) > 0; {
 		var line []byte
@@ -59,70 +60,72 @@ func (r *request) Line(name string, nth int) []byte {
 	return nil
 }
 
-// An Answerer knows what is ready.
+// An Answerer returns ready responses.
 type Answerer interface {
-	// Answer appends the whole answer to dst: status line, fields, body. It is false, and dst as it was, where it is the server that must answer.
+	// Answer appends the whole response to dst: status line, fields, body. If it returns false, dst
+	// is unchanged and the server must answer.
 	Answer(dst []byte, r *plain.Request) (out []byte, ok bool)
 }
 
-// Limits of a connection. Those of requests and answers are for each MiB of the whole.
+// Limits of a connection. Request and Answer apply to each MiB of a whole request or response.
 type Limits struct {
 	Idle    time.Duration // before a request, and between two
-	Request time.Duration // from its first byte to its last
-	Answer  time.Duration // until the client has taken it
-	MaxBody int64         // bytes of a body that the server takes
+	Request time.Duration // from a request's first byte to its last
+	Answer  time.Duration // until the client has taken a response
+	MaxBody int64         // bytes of a body that the server accepts
 	Bodies  *bodies.Room  // of all connections together; nil: no bound
-	Client  netip.Prefix  // whose share of it the connection takes; zero: nobody's in particular
-	Overdue *atomic.Int64 // counts the clients that have not taken their answers; nil: nothing does
+	Client  netip.Prefix  // its share of Bodies pays for the connection; zero: no client's
+	Overdue *atomic.Int64 // counts the clients that do not take their responses in time; may be nil
 }
 
-// A Conn answers plain requests in its Read, and returns there when a request comes that is not plain.
+// A Conn answers eligible requests in its Read, and returns the first request that is not eligible.
 type Conn struct {
 	net.Conn
-	answerer Answerer
-	limits   Limits
-	client   netip.Addr
-	request  request
-	rest     []byte // read from the socket, behind a request that the server has been given
-	body     int64  // bytes of that request that it has not been given yet
-	through  bool   // where one request ends and another begins is no longer known: everything is the server's
-	unsound  bool   // and it is not by the letter
-	bare     bool   // the request that the server has been given is a HEAD
-	endless  bool   // nor does its first line end where any must
+	answerer    Answerer
+	limits      Limits
+	client      netip.Addr
+	request     request
+	buffered    []byte // bytes already read from the socket, after those that the server has got
+	body        int64  // bytes of the current request that the server has not got yet
+	passThrough bool   // the end of the request is unknown; everything more goes to the server
+	malformed   bool   // and the request is malformed
+	bodyless    bool   // the response has no body, because the request is a HEAD
+	longTarget  bool   // the request's target is longer than the server's buffer
 
-	reads, writes time.Time // when their deadlines were moved last; zero: they must be
-	in            incoming
-	out           outgoing
-	sent          int64     // bytes of all answers
-	due           time.Time // by when the client has to have taken them
-	answerDue     atomic.Int64
-	owed          debt
-	queued        func(net.Conn) int64
-	held          bodies.Share // of Limits.Bodies
-	failure       error        // of the request; nil: none
-	phase         atomic.Int64
+	readSet, writeSet time.Time // when the deadlines were last set; zero: they must be set
+	in                incoming
+	out               outgoing
+	sent              int64     // bytes of all responses
+	due               time.Time // by when the client has to have taken them
+	answerDue         atomic.Int64
+	debt              debt
+	unacked           func(net.Conn) int64
+	share             bodies.Share // of Limits.Bodies
+	failure           error        // returned by the next Read of the server; nil: none
+	phase             atomic.Int64
 
-	preface  string               // of another protocol that a connection may begin with; empty: none, or it has begun
-	takeOver func(already []byte) // serves that protocol, until the connection ends
+	preface  string               // of another protocol; empty: none, or the connection has begun
+	takeOver func(already []byte) // serves that protocol until the connection ends
 
-	mu      sync.Mutex // held while requests are being answered
+	mu      sync.Mutex // held while responses are written
 	closing atomic.Bool
 }
 
-// NewConn makes c answer by itself what a has ready.
+// NewConn returns a connection that answers requests with the ready responses of a.
 func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
-	w := &Conn{Conn: c, answerer: a, limits: l, queued: queued, held: bodies.Share{Client: l.Client}}
+	w := &Conn{Conn: c, answerer: a, limits: l, unacked: unacked, share: bodies.Share{Client: l.Client}}
 	_, w.request.Secure = c.(*tls.Conn)
 	w.request.Fields = &w.request
-	bound(c)
-	w.wait(time.Now()) // should it fail, so does the first Read
+	limitUnsent(c)
+	w.expectRequest(time.Now()) // if it fails, the first Read fails too
 	return w
 }
 
-// ByTier says that the other end is an edge behind this one. It is to be called before the first Read.
+// ByTier records that the client is another edge of our own. It must be called before the first
+// Read.
 func (c *Conn) ByTier() { c.request.Tier = true }
 
-// addressOf is the address of the other end of c; that of one that is not TCP is unspecified.
+// addressOf returns the client's address, or the unspecified address if c is not a TCP connection.
 func addressOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
@@ -132,26 +135,27 @@ func addressOf(c net.Conn) netip.Addr {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
-// Read is called by the server where it expects a request. Plain ones are answered until one comes that is not; that is what
-// the server gets, with its body, and alone, so that its next Read expects a request again.
+// Read is called by the server when it expects a request. It answers eligible requests until
+// another request arrives. The server gets that one alone, with its body, so that its next Read
+// expects a request again.
 func (c *Conn) Read(p []byte) (int, error) {
-	if c.through || c.body > 0 {
-		return c.readOn(p)
+	if c.passThrough || c.body > 0 {
+		return c.readCurrent(p)
 	}
-	if err := c.await(); err != nil {
+	if err := c.finishRequest(); err != nil {
 		return 0, err
 	}
-	n := c.takeRest(p)
+	n := c.takeBuffered(p)
 	for {
 		if n == 0 {
 			var err error
-			if n, err = c.first(p); err != nil || n == 0 {
+			if n, err = c.readFirst(p); err != nil || n == 0 {
 				return n, err
 			}
 		}
 		if c.preface != "" {
 			var err error
-			if n, err = c.precede(p, n); err != nil {
+			if n, err = c.checkPreface(p, n); err != nil {
 				return n, err
 			}
 		}
@@ -160,7 +164,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if answered > 0 && n == len(p) {
-			runtime.Gosched() // whoever sends without a pause must not keep others waiting
+			runtime.Gosched() // a client that sends without a pause must not starve others
 		}
 		n = copy(p, p[answered:n])
 		switch {
@@ -168,29 +172,30 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case next.state == partial && n < len(p):
 			m, err := c.more(p[n:])
 			if n += m; err != nil {
-				c.through = true // the server says what is to be said of half a request
+				c.passThrough = true // the server decides how to answer half a request
 				return n, nil
 			}
 		case next.state == other:
-			return c.handOver(p[:n], next)
+			return c.forward(p[:n], next)
 		default:
-			c.through, c.unsound, c.bare = true, next.state == unsound, isHead(p[:n])
-			c.endless = n == len(p) && longLine(p)
-			if c.unsound {
+			c.passThrough, c.malformed, c.bodyless = true, next.state == malformed, isHead(p[:n])
+			c.longTarget = n == len(p) && longLine(p)
+			if c.malformed {
 				return c.refuse(p[:n])
 			}
 			c.in.received = int64(n)
-			return c.handOn(p[:n])
+			return c.forwardOpaque(p[:n])
 		}
 	}
 }
 
-// TakeOver has f take over a connection that begins with a preface, which it is given with what was read behind it. For the server the
-// connection has ended.
+// TakeOver makes f serve a connection that begins with the preface. f gets all bytes read so far,
+// including the preface. For the server the connection has ended.
 func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.preface, c.takeOver = preface, f }
 
-// precede reads on while what has come may be the beginning of the preface. Where it is all of it, the connection is taken over.
-func (c *Conn) precede(p []byte, n int) (int, error) {
+// checkPreface reads on while the bytes may be the beginning of the preface. If they are all of it,
+// it hands over the connection.
+func (c *Conn) checkPreface(p []byte, n int) (int, error) {
 	for n < len(c.preface) && string(p[:n]) == c.preface[:n] {
 		m, err := c.more(p[n:])
 		if n += m; err != nil {
@@ -206,125 +211,129 @@ func (c *Conn) precede(p []byte, n int) (int, error) {
 	return 0, io.EOF
 }
 
-// handOver gives the server a request that it must answer, as far as it has come.
-func (c *Conn) handOver(p []byte, next verdict) (int, error) {
+// forward gives the server the bytes of a whole request that have arrived, and keeps the rest for
+// later.
+func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	n := copy(p, p[next.blank:])
-	c.bare = isHead(p[:n])
+	c.bodyless = isHead(p[:n])
 	whole := int64(next.size-next.blank) + c.request.length
 	given := min(whole, int64(n))
-	c.rest, c.body = append(c.rest[:0], p[given:n]...), whole-given
+	c.buffered, c.body = append(c.buffered[:0], p[given:n]...), whole-given
 	c.in.received, c.in.declared = given, whole
-	costs := int64(serverCosts) // and the server makes room for all of a short body at once
+	costs := int64(requestOverhead) // the server also allocates all of a short body at once
 	if c.body > 0 && c.request.length <= bodies.Free {
 		costs += c.request.length
 	}
-	if err := c.limits.Bodies.Keep(&c.held, costs); err != nil {
+	if err := c.limits.Bodies.Keep(&c.share, costs); err != nil {
 		return c.fail(err)
 	}
 	if c.body == 0 {
-		c.in.began = c.request.Now // no deadline is needed
+		c.in.began = c.request.Now // the request is complete, so it needs no deadline
 		return int(given), nil
 	}
-	if c.begin(c.request.Now); !c.long(c.request.length) {
+	if c.startRequest(c.request.Now); !c.long(c.request.length) {
 		return int(given), nil
 	}
-	if err := c.hold(p, given > int64(next.size-next.blank)); err != nil {
+	if err := c.collectBody(p, given > int64(next.size-next.blank)); err != nil {
 		return c.fail(err)
 	}
 	return int(given), nil
 }
 
-// handOn gives the server something whose end is not known. What could become a long body has its room before the server sees the
-// first chunk of it.
-func (c *Conn) handOn(p []byte) (int, error) {
-	c.begin(c.request.Now)
-	if err := c.takeUnknown(); err != nil && bytes.Contains(p, endOfHead) {
+// forwardOpaque gives the server bytes of a request whose end is unknown. It reserves memory for a
+// long body before the server sees the first chunk.
+func (c *Conn) forwardOpaque(p []byte) (int, error) {
+	c.startRequest(c.request.Now)
+	if err := c.reserveUnknown(); err != nil && bytes.Contains(p, endOfHead) {
 		return c.fail(err)
 	}
 	return len(p), nil
 }
 
-// takeUnknown takes room for a request whose length is not known.
-func (c *Conn) takeUnknown() error {
-	if err := c.limits.Bodies.Keep(&c.held, serverCosts); err != nil {
+// reserveUnknown reserves memory for a request of unknown length.
+func (c *Conn) reserveUnknown() error {
+	if err := c.limits.Bodies.Keep(&c.share, requestOverhead); err != nil {
 		return err
 	}
-	return c.limits.Bodies.Body(&c.held, c.limits.MaxBody)
+	return c.limits.Bodies.Body(&c.share, c.limits.MaxBody)
 }
 
-// readOn gives the server more of a request that it has begun to read.
-func (c *Conn) readOn(p []byte) (n int, err error) {
-	if !c.through {
+// readCurrent gives the server more of a request that it has begun to read.
+func (c *Conn) readCurrent(p []byte) (n int, err error) {
+	if !c.passThrough {
 		p = p[:min(int64(len(p)), c.body)]
 	}
 	if c.failure != nil {
 		return 0, c.failure
 	}
-	if n = c.takeRest(p); n == 0 {
-		n, err = c.further(p)
+	if n = c.takeBuffered(p); n == 0 {
+		n, err = c.readMore(p)
 	}
 	c.body -= int64(n)
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // the server would take io.EOF for the end of all requests, and drop answers that wait
+		// io.EOF would mean the end of all requests, and the server would drop unsent responses.
+		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }
 
-// Sound reports whether the lines of the request that the server has been given last are by the letter, as far as is known here: they
-// end in CR LF, the first one too, and have no control bytes.
-func (c *Conn) Sound() bool { return !c.unsound }
+// Sound reports whether the lines of the server's current request are well-formed, as far as the
+// Conn has parsed them: each ends in CR LF and has no control characters.
+func (c *Conn) Sound() bool { return !c.malformed }
 
-// Chosen reports whether the request that the server has been given last was left to it to be followed.
-func (c *Conn) Chosen() bool { return c.request.Chosen && !c.through }
+// Chosen reports whether the server's current request was sampled for a trace.
+func (c *Conn) Chosen() bool { return c.request.Chosen && !c.passThrough }
 
-// LongLine reports whether the target of that request alone is longer than the server's buffer.
-func (c *Conn) LongLine() bool { return c.endless }
+// LongLine reports whether the target alone of that request is longer than the server's buffer.
+func (c *Conn) LongLine() bool { return c.longTarget }
 
-// longLine reports whether b is of a first line whose method has ended.
+// longLine reports whether b is a part of a request line that contains the whole method.
 func longLine(b []byte) bool {
 	method := bytes.IndexByte(b, ' ')
 	return 0 < method && method < maxMethod && bytes.IndexByte(b, '\n') < 0
 }
 
-// Bare reports whether the request that the server has been given last is a HEAD: no body follows the answer, not even to one that the
-// server could not read (RFC 9110, section 9.3.2).
-func (c *Conn) Bare() bool { return c.bare }
+// Bare reports whether the server's current request is a HEAD. No body follows its response, not
+// even if the server could not parse the request (RFC 9110, section 9.3.2).
+func (c *Conn) Bare() bool { return c.bodyless }
 
 func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
 
-// takeRest gives out what was read already.
-func (c *Conn) takeRest(p []byte) int {
-	n := copy(p, c.rest)
-	if cap(c.rest) > bodies.Free {
-		if c.rest = c.rest[n:]; len(c.rest) == 0 {
-			c.rest = nil // else its memory would stay
+// takeBuffered copies bytes that were read earlier.
+func (c *Conn) takeBuffered(p []byte) int {
+	n := copy(p, c.buffered)
+	if cap(c.buffered) > bodies.Free {
+		if c.buffered = c.buffered[n:]; len(c.buffered) == 0 {
+			c.buffered = nil // frees the memory
 		}
 		return n
 	}
-	c.rest = c.rest[:copy(c.rest, c.rest[n:])]
+	c.buffered = c.buffered[:copy(c.buffered, c.buffered[n:])]
 	return n
 }
 
 // more reads on in the middle of a head.
 func (c *Conn) more(p []byte) (int, error) {
-	c.begin(c.request.Now)
-	return c.further(p)
+	c.startRequest(c.request.Now)
+	return c.readMore(p)
 }
 
-// answer answers the plain requests that b begins with, and says how many bytes they had and what comes after them.
+// answer answers the eligible requests at the beginning of b, and returns their size and the
+// verdict on the next request.
 func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 	now := time.Now()
 	pooled := buffers.Get().(*[]byte)
 	out := (*pooled)[:0]
-	if !c.client.IsValid() { // not before something was read: a proxy may have said for whom it is
+	if !c.client.IsValid() {
+		// RemoteAddr is final only after the first read, because a PROXY header may come first.
 		c.client = addressOf(c.Conn)
 	}
 	r := &c.request
 	r.Client, r.Now = c.client, now
-	for answered < len(b) && len(out) < outAtOnce {
-		if next = parse(b[answered:], r); next.state != answerable {
+	for answered < len(b) && len(out) < maxBatch {
+		if next = parse(b[answered:], r); next.state != eligible {
 			break
 		}
 		more, ok := c.answerer.Answer(out, &r.Request)
@@ -337,34 +346,34 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	if len(out) > 0 {
 		err = c.send(out, now)
 	}
-	if cap(out) <= maxOut {
+	if cap(out) <= maxPooled {
 		*pooled = out
 		buffers.Put(pooled)
 	}
 	return answered, next, err
 }
 
-// send writes answers, and gives the connection its time for more.
+// send writes responses, and sets the deadline for the next request.
 func (c *Conn) send(out []byte, now time.Time) error {
-	if now.Sub(c.writes) > renew {
-		c.writes = now
+	if now.Sub(c.writeSet) > renewInterval {
+		c.writeSet = now
 		c.enter(Idle, now)
-		if err := c.Conn.SetWriteDeadline(now.Add(c.limits.Answer + renew)); err != nil {
+		if err := c.Conn.SetWriteDeadline(now.Add(c.limits.Answer + renewInterval)); err != nil {
 			return err
 		}
 	}
 	c.due = now.Add(c.limits.Answer)
-	c.owe(len(out))
+	c.addDebt(len(out))
 	if _, err := c.Conn.Write(out); err != nil {
 		if timedOut(err) {
 			c.GiveUp()
 		}
 		return err
 	}
-	return c.wait(now)
+	return c.expectRequest(now)
 }
 
-// unlock ends answering. A connection that was to be closed meanwhile is closed now, after its answer.
+// unlock ends writing. If Close was called meanwhile it closes the connection now.
 func (c *Conn) unlock() {
 	c.mu.Unlock()
 	if c.closing.Load() {
@@ -372,9 +381,10 @@ func (c *Conn) unlock() {
 	}
 }
 
-// Close closes the connection; where answers are being written, after them: they are few and have a deadline.
+// Close closes the connection. Responses that are being written are finished first: they are few
+// and have a deadline.
 func (c *Conn) Close() error {
-	c.limits.Bodies.Give(&c.held)
+	c.limits.Bodies.Give(&c.share)
 	c.closing.Store(true)
 	if !c.mu.TryLock() {
 		return nil
@@ -383,7 +393,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseIdle closes the connection, unless answers are being written. It does not wait for the client to take what TLS says last.
+// CloseIdle closes the connection unless responses are being written. It does not wait until the
+// client has taken the close_notify of TLS.
 func (c *Conn) CloseIdle() bool {
 	if !c.mu.TryLock() {
 		return false
@@ -397,7 +408,7 @@ func (c *Conn) CloseIdle() bool {
 	return true
 }
 
-// CloseWrite says that nothing more is sent.
+// CloseWrite closes the sending direction.
 func (c *Conn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {

@@ -19,10 +19,10 @@ func TestParse(t *testing.T) {
 		name, head string
 		want       state
 	}{
-		{"plain", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", answerable},
-		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", answerable},
-		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", answerable},
-		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", answerable},
+		{"eligible", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", eligible},
+		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", eligible},
+		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", eligible},
+		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", eligible},
 		{"half a head", "GET /a HTTP/1.1\r\n" + host, partial},
 		{"half a line", "GET /a HT", partial},
 		{"another method", "POST /a HTTP/1.1\r\n" + host + "\r\n", other},
@@ -34,45 +34,45 @@ func TestParse(t *testing.T) {
 		{"a space in the target", "GET /a b HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a long target", "GET /" + strings.Repeat("a", plain.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", other},
-		{"to be closed", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
-		{"a token", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
+		{"Connection: close", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
+		{"Authorization", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
 		{"another version", "GET /a HTTP/1.2\r\n" + host + "\r\n", opaque},
-		{"a length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", other},
-		{"a coding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", opaque},
-		{"an expectation", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", other},
-		{"an upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", opaque},
-		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", unsound},
-		{"a space before the colon", "GET /a HTTP/1.1\r\nHost : a\r\n\r\n", unsound},
-		{"a space in a name", "GET /a HTTP/1.1\r\n" + host + "X A: b\r\n\r\n", unsound},
-		{"no colon", "GET /a HTTP/1.1\r\n" + host + "X\r\n\r\n", unsound},
-		{"no name", "GET /a HTTP/1.1\r\n" + host + ": x\r\n\r\n", unsound},
-		{"a NUL", "GET /a HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n", unsound},
-		{"a DEL far behind", "GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 21) + "\x7f\r\n\r\n", unsound},
-		{"a bare LF", "GET /a HTTP/1.1\r\n" + host + "X: a\nY: b\r\n\r\n", unsound},
-		{"bare LFs alone", "GET /a HTTP/1.1\nHost: a\n\n", unsound},
-		{"a bare CR", "GET /a HTTP/1.1\r\n" + host + "X: a\rY: b\r\n\r\n", unsound},
+		{"Content-Length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", other},
+		{"Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", opaque},
+		{"Expect", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", other},
+		{"Upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", opaque},
+		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", malformed},
+		{"a space before the colon", "GET /a HTTP/1.1\r\nHost : a\r\n\r\n", malformed},
+		{"a space in a name", "GET /a HTTP/1.1\r\n" + host + "X A: b\r\n\r\n", malformed},
+		{"no colon", "GET /a HTTP/1.1\r\n" + host + "X\r\n\r\n", malformed},
+		{"no name", "GET /a HTTP/1.1\r\n" + host + ": x\r\n\r\n", malformed},
+		{"a NUL", "GET /a HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n", malformed},
+		{"a DEL at the end of a value", "GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 21) + "\x7f\r\n\r\n", malformed},
+		{"a bare LF", "GET /a HTTP/1.1\r\n" + host + "X: a\nY: b\r\n\r\n", malformed},
+		{"bare LFs only", "GET /a HTTP/1.1\nHost: a\n\n", malformed},
+		{"a bare CR", "GET /a HTTP/1.1\r\n" + host + "X: a\rY: b\r\n\r\n", malformed},
 		{"HTTP/1.0", "GET /a HTTP/1.0\r\n" + host + "\r\n", other},
-		{"small letters", "get /a HTTP/1.1\r\n" + host + "\r\n", other},
-		{"a trailer, announced", "GET /a HTTP/1.1\r\n" + host + "Trailer: X\r\n\r\n", other},
-		{"two lengths", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", opaque},
-		{"a length with a sign", "GET /a HTTP/1.1\r\n" + host + "Content-Length: +1\r\n\r\n", opaque},
-		{"no length", "GET /a HTTP/1.1\r\n" + host + "Content-Length:\r\n\r\n", opaque},
-		{"a length beyond all", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 18446744073709551617\r\n\r\n", opaque},
-		{"a length and a coding", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
-		{"a bare LF behind the first line", "GET /a HTTP/1.1\n" + host + "\r\n", unsound},
-		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", answerable},
+		{"a method in lower case", "get /a HTTP/1.1\r\n" + host + "\r\n", other},
+		{"Trailer", "GET /a HTTP/1.1\r\n" + host + "Trailer: X\r\n\r\n", other},
+		{"two Content-Length", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", opaque},
+		{"Content-Length with a sign", "GET /a HTTP/1.1\r\n" + host + "Content-Length: +1\r\n\r\n", opaque},
+		{"an empty Content-Length", "GET /a HTTP/1.1\r\n" + host + "Content-Length:\r\n\r\n", opaque},
+		{"Content-Length above 2^64", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 18446744073709551617\r\n\r\n", opaque},
+		{"Content-Length and Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
+		{"a bare LF after the first line", "GET /a HTTP/1.1\n" + host + "\r\n", malformed},
+		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", eligible},
 		{"empty lines first", "\r\n\r\n\r\n\r\nPOST /a HTTP/1.1\r\n" + host + "\r\n", other},
-		{"an empty line alone", "\r\n", partial},
+		{"only an empty line", "\r\n", partial},
 		{"half of an empty line", "\r\n\r", partial},
-		{"too many empty lines", strings.Repeat("\r\n", 5) + "GET /a HTTP/1.1\r\n" + host + "\r\n", unsound},
-		{"a bare CR first", "\rGET /a HTTP/1.1\r\n" + host + "\r\n", unsound},
-		{"a bare LF first", "\nGET /a HTTP/1.1\r\n" + host + "\r\n", unsound},
-		{"a handshake of TLS", "\x16\x03\x01\x02", unsound},
+		{"too many empty lines", strings.Repeat("\r\n", 5) + "GET /a HTTP/1.1\r\n" + host + "\r\n", malformed},
+		{"a bare CR first", "\rGET /a HTTP/1.1\r\n" + host + "\r\n", malformed},
+		{"a bare LF first", "\nGET /a HTTP/1.1\r\n" + host + "\r\n", malformed},
+		{"a TLS handshake", "\x16\x03\x01\x02", malformed},
 		{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", opaque},
-		{"HTTP/0.9", "GET /a\r\n\r\n", opaque},
-		{"HTTP/0.9, a line", "GET /a\r\n", unsound},
-		{"no HTTP, a line", "HELP\r\n", unsound},
-		{"a line of HTTP/1.1", "GET /a HTTP/1.1\r\n", partial},
+		{"HTTP/0.9, followed by an empty line", "GET /a\r\n\r\n", opaque},
+		{"HTTP/0.9", "GET /a\r\n", malformed},
+		{"another protocol", "HELP\r\n", malformed},
+		{"a request line", "GET /a HTTP/1.1\r\n", partial},
 	} {
 		var r request
 		if got := parse([]byte(row.head), &r); got.state != row.want || got.state <= other && got.state != partial && got.size != len(row.head) {
@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestLine: of the fields that no answer depends on each line can be had, and none of the request before.
+// Line returns each line of any field, and no line of the previous request.
 func TestLine(t *testing.T) {
 	var r request
 	parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\nuser-AGENT: \tx y \r\nForwarded: for=a\r\nEmpty:\r\nFORWARDED: for=b\r\n\r\nUser-Agent: body"), &r)
@@ -96,14 +96,14 @@ func TestLine(t *testing.T) {
 		}
 	}
 	if parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\n\r\n"), &r); r.Line("user-agent", 0) != nil {
-		t.Error("a field of the request before is there")
+		t.Error("a field of the previous request is left")
 	}
 }
 
 func TestParsed(t *testing.T) {
 	var r request
 	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"
-	if v := parse([]byte(head), &r); v.state != answerable || v.size != len(head)-3 {
+	if v := parse([]byte(head), &r); v.state != eligible || v.size != len(head)-3 {
 		t.Fatalf("%+v", v)
 	}
 	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil || len(r.AcceptEncoding) != 0 || string(r.IfNoneMatch) != `"x"` || !r.Forwarded {
@@ -111,7 +111,8 @@ func TestParsed(t *testing.T) {
 	}
 }
 
-// What is plain, net/http reads in the same way: one request, the same target, the same fields. What is for the server has the same end.
+// net/http reads an eligible request in the same way: one request, the same target, the same
+// fields. A request for the server has the same end for both.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\nIf-None-Match: \"x\"\r\n\r\n"))
 	f.Add([]byte("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"))
@@ -122,11 +123,11 @@ func FuzzParse(f *testing.F) {
 		}
 		var r request
 		v := parse(b, &r)
-		if v.state != answerable && v.state != other {
+		if v.state != eligible && v.state != other {
 			return
 		}
-		rest := strings.NewReader(string(b[v.blank:v.size]))
-		br := bufio.NewReader(rest)
+		buffered := strings.NewReader(string(b[v.blank:v.size]))
+		br := bufio.NewReader(buffered)
 		req, err := http.ReadRequest(br)
 		if v.state == other {
 			if err == nil && (br.Buffered() != 0 || req.ContentLength != r.length || len(req.TransferEncoding) != 0) {
@@ -137,7 +138,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			if host := string(r.Host); !strings.ContainsAny(host, "/\\?#%[] ") {
 				if strings.Contains(err.Error(), "malformed Host") || strings.Contains(err.Error(), "invalid URL escape") || strings.Contains(err.Error(), "parse") {
-					return // for the Answerer to judge
+					return // the Answerer validates the host
 				}
 				t.Fatalf("net/http: %v: %q", err, b[:v.size])
 			}
@@ -150,20 +151,20 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// ready answers what begins with /hit.
-type ready struct{}
+// hits answers requests whose path begins with /hit.
+type hits struct{}
 
-const answered = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
+const hitHead = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
 
-func (ready) Answer(dst []byte, r *plain.Request) ([]byte, bool) {
+func (hits) Answer(dst []byte, r *plain.Request) ([]byte, bool) {
 	if !strings.HasPrefix(string(r.Target), "/hit") {
 		return dst, false
 	}
-	return append(append(dst, answered...), r.Target[len(r.Target)-3:]...), true
+	return append(append(dst, hitHead...), r.Target[len(r.Target)-3:]...), true
 }
 
-// served runs a server that reads whole requests behind a Conn, and answers "srv".
-func served(t *testing.T) (client net.Conn, conn *Conn) {
+// newServer runs a server behind a Conn, which reads whole requests and answers "srv".
+func newServer(t *testing.T) (client net.Conn, conn *Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,7 +176,7 @@ func served(t *testing.T) (client net.Conn, conn *Conn) {
 	if client, err = net.Dial("tcp", ln.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	conn = NewConn(<-accepted, ready{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
+	conn = NewConn(<-accepted, hits{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 	t.Cleanup(func() { client.Close(); conn.Close() })
 	go func() {
 		defer conn.Close()
@@ -185,7 +186,7 @@ func served(t *testing.T) (client net.Conn, conn *Conn) {
 				return
 			}
 			io.Copy(io.Discard, r.Body)
-			io.WriteString(conn, answered+"srv")
+			io.WriteString(conn, hitHead+"srv")
 		}
 	}()
 	return client, conn
@@ -204,7 +205,8 @@ func read(t *testing.T, br *bufio.Reader) string {
 	return string(b)
 }
 
-// Answers come in the order of the requests, whoever gives them and however the bytes are cut.
+// Responses come in the order of the requests, whether the Conn or the server answers and however
+// the bytes are split.
 func TestOrder(t *testing.T) {
 	hit := func(n string) string { return "GET /hit/" + n + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 	miss := "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -214,13 +216,13 @@ func TestOrder(t *testing.T) {
 		{hit("001") + hit("002") + hit("003"), "001 002 003"},
 		{hit("001") + miss + hit("002") + miss + miss + hit("003"), "001 srv 002 srv srv 003"},
 		{miss + hit("001"), "srv 001"},
-		{hit("001") + post + hit("002"), "001 srv 002"},   // the body is the server's
-		{hit("001") + chunks + hit("002"), "001 srv srv"}, // and so is everything behind chunks
+		{hit("001") + post + hit("002"), "001 srv 002"},   // the server gets the body
+		{hit("001") + chunks + hit("002"), "001 srv srv"}, // and everything after chunks
 		{"\r\n" + hit("001") + "\r\n\r\n" + miss, "001 srv"},
 		{"HEAD /miss HTTP/1.1\r\nHost: a\r\n\r\n" + hit("001"), "srv 001"},
 	} {
 		for _, cut := range []int{1, 7, 50, 1 << 20} {
-			client, _ := served(t)
+			client, _ := newServer(t)
 			go func() {
 				for b := row.sent; b != ""; {
 					n := min(cut, len(b))
@@ -240,7 +242,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What the server is given comes byte for byte; where its lines are not by the letter the connection says so.
+// The server gets every byte of its requests unchanged, and Sound reports whether a request is
+// malformed.
 func TestSound(t *testing.T) {
 	for sent, want := range map[string]bool{
 		"GET /miss HTTP/1.1\r\nHost: a\r\n\r\n":                                                 true,
@@ -250,39 +253,39 @@ func TestSound(t *testing.T) {
 		"POST /a HTTP/1.1\r\nHost: a\r\nX: a\nContent-Length: 2\r\n\r\nab":                      false,
 	} {
 		client, server := net.Pipe()
-		conn := NewConn(server, ready{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
+		conn := NewConn(server, hits{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 		go func() { io.WriteString(client, sent); client.Close() }()
 		got := make([]byte, len(sent))
 		if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {
-			t.Errorf("the server gets %q, %v", got, err)
+			t.Errorf("the server got %q, %v", got, err)
 		}
 		if conn.Sound() != want {
-			t.Errorf("%q is sound: %v, want %v", sent, conn.Sound(), want)
+			t.Errorf("Sound() of %q: %v, want %v", sent, conn.Sound(), want)
 		}
 		conn.Close()
 	}
 }
 
-// A connection that is closed while an answer is under way is closed after it.
+// A connection that is closed while a response is being written is closed after it.
 func TestCloseAfterAnswer(t *testing.T) {
-	client, conn := served(t)
+	client, conn := newServer(t)
 	conn.mu.Lock()
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Conn.Write([]byte("x")); err != nil {
-		t.Fatalf("it was closed in the middle: %v", err)
+		t.Fatalf("closed in the middle of a response: %v", err)
 	}
 	conn.unlock()
 	if _, err := conn.Conn.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("it was not closed afterwards: %v", err)
+		t.Errorf("not closed after the response: %v", err)
 	}
 	client.Close()
 }
 
 func BenchmarkParse(b *testing.B) {
 	for name, head := range map[string]string{
-		"plain": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n",
+		"minimal": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n",
 		"browser": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: keep-alive\r\nsec-ch-ua: \"Chromium\";v=\"130\", \"Not?A_Brand\";v=\"99\"\r\nsec-ch-ua-mobile: ?0\r\n" +
 			"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36\r\nAccept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\n" +
 			"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\nReferer: https://example.org/\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n",
@@ -292,38 +295,38 @@ func BenchmarkParse(b *testing.B) {
 			data := []byte(head)
 			b.ReportAllocs()
 			for b.Loop() {
-				if parse(data, &r).state != answerable {
-					b.Fatal("not plain")
+				if parse(data, &r).state != eligible {
+					b.Fatal("not eligible")
 				}
 			}
 		})
 	}
 }
 
-// An endless connection brings the same request again and again, and takes every answer.
-type endless struct {
+// An endless connection sends the same request again and again, and accepts every response.
+type longTarget struct {
 	net.Conn
 	request []byte
 	left    int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *longTarget) Read(p []byte) (int, error) {
 	if e.left--; e.left < 0 {
 		return 0, io.EOF
 	}
 	return copy(p, e.request), nil
 }
 
-func (*endless) Write(p []byte) (int, error)      { return len(p), nil }
-func (*endless) SetReadDeadline(time.Time) error  { return nil }
-func (*endless) SetWriteDeadline(time.Time) error { return nil }
-func (*endless) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
-func (*endless) Close() error                     { return nil }
+func (*longTarget) Write(p []byte) (int, error)      { return len(p), nil }
+func (*longTarget) SetReadDeadline(time.Time) error  { return nil }
+func (*longTarget) SetWriteDeadline(time.Time) error { return nil }
+func (*longTarget) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
+func (*longTarget) Close() error                     { return nil }
 
-// BenchmarkHit is a request on a connection, but for the system and for what is answered.
+// BenchmarkHit measures a request on a connection without the network and the Answerer.
 func BenchmarkHit(b *testing.B) {
-	e := &endless{request: []byte("GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"), left: b.N}
-	conn := NewConn(e, ready{}, Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second})
+	e := &longTarget{request: []byte("GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"), left: b.N}
+	conn := NewConn(e, hits{}, Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second})
 	p := make([]byte, 16<<10)
 	b.ReportAllocs()
 	b.ResetTimer()

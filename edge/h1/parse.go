@@ -6,21 +6,23 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// A state says what stands at the beginning of some bytes.
+// A state classifies the beginning of some bytes.
 type state uint8
 
 const (
-	answerable state = iota // it is plain
-	partial                 // the beginning of a head
-	other                   // one whole request, with a body of the length that it says, that the server must judge
-	opaque                  // it is not certain where it ends
-	unsound                 // nor is it by the letter
+	eligible  state = iota // an eligible request
+	partial                // an incomplete head
+	other                  // a request with a body of known length, which the server must answer
+	opaque                 // a request whose end is not certain
+	malformed              // a malformed request
 )
 
-// blankLines is how many empty lines may come before a request (RFC 9112, section 2.2: one should be overlooked).
+// blankLines is the number of empty lines that may precede a request (RFC 9112, section 2.2, asks
+// servers to ignore at least one).
 const blankLines = 4
 
-// A verdict is a state, and the bytes that the head takes, with those of the empty lines before it.
+// A verdict is a state, the size of the head with the empty lines before it, and the size of those
+// lines.
 type verdict struct {
 	state state
 	size  int
@@ -29,39 +31,40 @@ type verdict struct {
 
 var endOfHead = []byte("\r\n\r\n")
 
-// parse looks at the request that b begins with, and fills r where it is plain. It is strict where parsers have been known to differ: a line ends with
-// CR LF, a name is a token with its colon at once behind it, no line is folded, no byte is a control byte
-// (RFC 9112, sections 2.2, 5 and 5.2). Anything with a body in chunks, or that could become another protocol, is opaque.
+// parse parses the request at the beginning of b, and fills r if it is eligible. It is strict where
+// parsers are known to differ: a line ends with CR LF, a name is a token directly followed by a
+// colon, no line is folded, and no byte is a control character (RFC 9112, sections 2.2, 5 and 5.2).
+// A request with a chunked body, or one that could switch to another protocol, is opaque.
 func parse(b []byte, r *request) verdict {
 	if b[0] == '\r' {
-		return behindBlanks(b, r)
+		return parseAfterBlanks(b, r)
 	}
 	if !plain.Token[b[0]] {
-		return verdict{state: unsound}
+		return verdict{state: malformed}
 	}
 	end := bytes.Index(b, endOfHead)
 	if end < 0 {
-		if bareLF(b) || unversioned(b) {
-			return verdict{state: unsound}
+		if bareLF(b) || lacksVersion(b) {
+			return verdict{state: malformed}
 		}
 		return verdict{state: partial}
 	}
-	v := verdict{state: answerable, size: end + len(endOfHead)}
+	v := verdict{state: eligible, size: end + len(endOfHead)}
 	line, head, ok := cutLine(b[:end+2])
 	if !ok {
-		return verdict{state: unsound}
+		return verdict{state: malformed}
 	}
 	r.Begin()
-	r.head, r.length, r.measured, r.expects = head, 0, false, false
+	r.head, r.length, r.hasLength, r.expects = head, 0, false, false
 	v.state = requestLine(line, r)
 	for lines := 0; len(head) > 0; lines++ {
 		if lines == maxFields {
 			v.state = max(v.state, other)
 		}
 		if line, head, ok = cutLine(head); !ok {
-			return verdict{state: unsound}
+			return verdict{state: malformed}
 		}
-		if v.state = max(v.state, field(line, r)); v.state == unsound {
+		if v.state = max(v.state, field(line, r)); v.state == malformed {
 			return v
 		}
 	}
@@ -71,15 +74,15 @@ func parse(b []byte, r *request) verdict {
 	return v
 }
 
-// behindBlanks looks at a request that empty lines come before.
-func behindBlanks(b []byte, r *request) verdict {
+// parseAfterBlanks parses a request with empty lines before it.
+func parseAfterBlanks(b []byte, r *request) verdict {
 	lines := 0
 	for bytes.HasPrefix(b[2*lines:], endOfHead[:2]) {
 		lines++
 	}
 	switch rest := b[2*lines:]; {
 	case lines > blankLines, len(rest) > 1 && rest[0] == '\r':
-		return verdict{state: unsound}
+		return verdict{state: malformed}
 	case len(rest) == 0, rest[0] == '\r':
 		return verdict{state: partial}
 	default:
@@ -89,7 +92,8 @@ func behindBlanks(b []byte, r *request) verdict {
 	}
 }
 
-// cutLine cuts the first line off, without its CR LF. It is not ok where the line has any other control byte but a tab.
+// cutLine cuts off the first line, without its CR LF. It is not ok if the line has a control
+// character other than a tab.
 func cutLine(b []byte) (line, rest []byte, ok bool) {
 	i := bytes.IndexByte(b, '\n')
 	if i < 1 || b[i-1] != '\r' || plain.Controls(b[:i-1]) {
@@ -112,16 +116,16 @@ func bareLF(b []byte) bool {
 	}
 }
 
-// unversioned reports whether the first line has ended, and not with a version: who speaks HTTP/0.9 (GET and a path, no more),
-// or no HTTP, waits for an answer now.
-func unversioned(b []byte) bool {
+// lacksVersion reports whether the first line is complete but has no version. A client that speaks
+// HTTP/0.9 (GET and a path, no more) or another protocol already waits for a response.
+func lacksVersion(b []byte) bool {
 	line, _, ended := bytes.Cut(b, endOfHead[:2])
 	n := len(line) - len("HTTP/1.1")
 	return ended && (n < 0 || string(line[n:n+len("HTTP/")]) != "HTTP/")
 }
 
-// requestLine reads "GET /target HTTP/1.1". Another method is for the server, as is HTTP/1.0; another version makes everything
-// after it uncertain.
+// requestLine parses "GET /target HTTP/1.1". The server answers other methods and HTTP/1.0; another
+// version makes everything after it uncertain.
 func requestLine(line []byte, r *request) state {
 	const before, after, old = "GET ", " HTTP/1.1", " HTTP/1.0"
 	n := len(line) - len(after)
@@ -138,22 +142,22 @@ func requestLine(line []byte, r *request) state {
 	return stateOf(r.Aim(line[len(before):]))
 }
 
-// stateOf is what a part of a request that makes it plain, or not, makes of it here.
+// stateOf converts the state of a part of a request.
 func stateOf(s plain.State) state {
 	if s == plain.Plain {
-		return answerable
+		return eligible
 	}
 	return other
 }
 
-// field reads one line. Fields that a hit does not depend on may say what they like.
+// field parses one line. A field that no hit depends on may have any value.
 func field(line []byte, r *request) state {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 0 || !plain.IsToken(line[:colon]) {
-		return unsound
+		return malformed
 	}
 	name, value := line[:colon], line[colon+1:]
-	switch len(name) { // what says how the request goes on
+	switch len(name) { // fields that change how the request continues
 	case len("expect"):
 		if plain.Is(name, "expect") {
 			r.expects = plain.Is(plain.Trim(value), "100-continue")
@@ -164,7 +168,7 @@ func field(line []byte, r *request) state {
 		}
 	case len("content-length"):
 		if plain.Is(name, "content-length") {
-			return r.measure(plain.Trim(value))
+			return r.contentLength(plain.Trim(value))
 		}
 	case len("transfer-encoding"):
 		if plain.Is(name, "transfer-encoding") {
@@ -174,12 +178,13 @@ func field(line []byte, r *request) state {
 	return stateOf(r.Field(name, value))
 }
 
-// measure takes the length of a body: one number, of digits alone (RFC 9112, section 6.3). No server reads as many as 10^18 bytes.
-func (r *request) measure(digits []byte) state {
-	if r.measured || len(digits) == 0 {
+// contentLength parses Content-Length: one number, only digits (RFC 9112, section 6.3). No server
+// accepts as many as 10^18 bytes.
+func (r *request) contentLength(digits []byte) state {
+	if r.hasLength || len(digits) == 0 {
 		return opaque
 	}
-	r.measured = true
+	r.hasLength = true
 	for _, c := range digits {
 		if c < '0' || c > '9' || r.length >= 1e17 {
 			return opaque

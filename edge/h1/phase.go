@@ -2,18 +2,19 @@ package h1
 
 import "time"
 
-// A Phase is what a connection is doing.
+// A Phase is the activity of a connection.
 type Phase uint8
 
 // The phases.
 const (
-	Idle    Phase = iota // no request has begun; or hits alone are answered, which takes no time
-	Reading              // a request has begun and is not whole
-	Busy                 // the server answers one
-	Writing              // a part of its answer is being written
+	Idle    Phase = iota // no request has begun, or only hits are answered, which takes no time
+	Reading              // a request has begun and is incomplete
+	Busy                 // the server prepares a response
+	Writing              // a part of the response is being written
 )
 
-// Phase is what c does, and since when, as seen from outside. A connection that answers hits is idle since the last second.
+// Phase returns the activity of c, and since when. If a connection only answers hits it is idle,
+// and the time is up to a second old.
 func (c *Conn) Phase() (Phase, time.Time) {
 	v := c.phase.Load()
 	return Phase(v & 3), time.UnixMilli(v >> 2)
@@ -21,8 +22,8 @@ func (c *Conn) Phase() (Phase, time.Time) {
 
 func (c *Conn) enter(p Phase, now time.Time) { c.phase.Store(now.UnixMilli()<<2 | int64(p)) }
 
-// Await says that a request is expected from now on.
+// Await records that a request is expected from now on.
 func (c *Conn) Await(now time.Time) { c.enter(Idle, now) }
 
-// Serve says that the request is whole, and is being answered.
+// Serve records that the request is complete and the server is working on it.
 func (c *Conn) Serve(now time.Time) { c.enter(Busy, now) }

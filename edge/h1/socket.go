@@ -2,7 +2,7 @@ package h1
 
 import "net"
 
-// socket is what lies beneath a connection that wraps another, as one of TLS does.
+// socket returns the innermost connection of a connection that wraps another, as one of TLS does.
 func socket(c net.Conn) net.Conn {
 	for {
 		wrapper, ok := c.(interface{ NetConn() net.Conn })

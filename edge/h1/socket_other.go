@@ -4,14 +4,15 @@ package h1
 
 import "net"
 
-// bound leaves it to the system how much it takes from us.
-func bound(net.Conn) {}
+// limitUnsent does nothing, because this system has no such limit.
+func limitUnsent(net.Conn) {}
 
-// queued is not known on this system: there the deadlines of writes are all.
-func queued(net.Conn) int64 { return 0 }
+// unacked returns 0, because this system does not report the number. Only write deadlines apply
+// here.
+func unacked(net.Conn) int64 { return 0 }
 
-// Left is not known on this system.
+// Left returns false, because this system does not report it.
 func (c *Conn) Left() bool { return false }
 
-// Waiting is not known here.
+// Waiting returns false, because this system does not report it.
 func (c *Conn) Waiting() bool { return false }

@@ -3,13 +3,13 @@ package h2
 import "sync"
 
 const (
-	inBuffer  = 2*maxFrame + 1<<10 // a whole record of TLS fits in behind the rest of a frame: so TLS keeps nothing back
-	outBuffer = 16 << 10           // to begin with
-	outKeep   = 96 << 10           // a larger one does not go back to its pool
-	outAtOnce = 64 << 10           // bytes of answers that are gathered before they are written
+	inBuffer     = 2*maxFrame + 1<<10 // part of a frame and a TLS record, so TLS keeps nothing back
+	outBuffer    = 16 << 10           // initial size
+	maxPooledOut = 96 << 10           // a larger buffer does not go back to its pool
+	maxBatch     = 64 << 10           // bytes of responses that are written together
 )
 
-// A pool keeps slices of bytes for connections that have something to read or to write.
+// A pool keeps byte slices for connections that have something to read or to write.
 type pool struct {
 	pool sync.Pool
 	most int
@@ -17,7 +17,7 @@ type pool struct {
 
 var (
 	inBuffers  = newPool(inBuffer, inBuffer)
-	outBuffers = newPool(outBuffer, outKeep)
+	outBuffers = newPool(outBuffer, maxPooledOut)
 )
 
 func newPool(size, most int) *pool {

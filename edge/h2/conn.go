@@ -16,99 +16,101 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// A Conn is one connection. What stands above mu belongs to the goroutine that reads; the rest to whoever holds mu.
+// A Conn is an HTTP/2 connection. The fields above mu belong to the reading goroutine; mu guards
+// the fields below it.
 type Conn struct {
-	srv     *Server
-	rw      net.Conn
-	link    *Link
-	client  netip.Addr
-	decoder decoder
-	plain   plain.Request
-	in      *[]byte // pooled; nil: nothing was read that waits
-	r       int
-	now     time.Time // of the batch of frames at hand
-	renewed time.Time // the use that the read deadline was moved for
-	partial bool      // half a frame, or half a header block, is here: the deadline is its
-	block   block
-	share   bodies.Share // of Config.Bodies: for half a frame, or half a header block
-	state   atomic.Int64 // milliseconds since 1970, and in the lowest bit whether a stream is open
-	sending atomic.Int64 // since when a write has been under way, in milliseconds since 1970; 0: none is
+	srv          *Server
+	rw           net.Conn
+	link         *Link
+	client       netip.Addr
+	decoder      decoder
+	plain        plain.Request
+	in           *[]byte // pooled; nil: no bytes are waiting
+	r            int
+	now          time.Time // of the current batch of frames
+	readRenewed  time.Time // the last use for which the read deadline was moved
+	partial      bool      // a frame or header block is incomplete; the deadline is for its rest
+	block        block
+	share        bodies.Share // of Config.Bodies, for an incomplete frame or header block
+	state        atomic.Int64 // last use in milliseconds since 1970, times 2; +1: a stream is open
+	writingSince atomic.Int64 // start of the current write, in milliseconds since 1970; 0: none
 
-	mu       sync.Mutex
-	out      *[]byte // pooled; nil: nothing waits to be written
-	dead     error
-	last     uint32 // the highest stream of the client's
-	streams  map[uint32]*stream
-	queue    []*stream // those with a body that waits for a window, in the order in which they are served
-	waiting  int       // bytes of these bodies
-	held     int       // bytes of bodies of requests
-	heads    int       // bytes of header fields of requests that are not whole
-	running  int       // handlers
-	window   int64     // for bodies on all streams
-	initial  int64     // window of a new stream
-	resets   resets    // what this side has reset
-	memory   Memory    // of the peer's decoder
-	shrunk   bool      // the peer's table became smaller: the next block says so
-	final    uint32    // after GOAWAY: no stream above this one is answered
-	used     time.Time // when a request last began or ended, or DATA came on an open stream
-	begun    bool      // our SETTINGS, which come first (RFC 9113, section 3.4)
-	leaving  bool      // it is to be asked to leave
-	asked    bool      // to leave, by GOAWAY
-	settled  bool      // the peer's SETTINGS have come
-	writes   time.Time // when the write deadline was moved
-	calm     flood
-	sweeping bool
+	mu           sync.Mutex
+	out          *[]byte // pooled; nil: nothing is waiting to be written
+	dead         error   // the reason why the connection has ended; nil: it has not
+	last         uint32  // the highest stream that the client has opened
+	streams      map[uint32]*stream
+	queue        []*stream // streams whose bodies wait for a window, in the order of sending
+	queuedBytes  int       // bytes of these bodies
+	bodyBytes    int       // bytes of bodies of requests
+	headBytes    int       // bytes of header fields of incomplete requests
+	handlers     int       // running now
+	window       int64     // for bodies on all streams
+	initial      int64     // window of a new stream
+	resets       resets    // streams that this side has reset
+	memory       Memory    // of the client's decoder
+	tableShrunk  bool      // the client made its table smaller; the next block must say so
+	lastAllowed  uint32    // after GOAWAY: streams above this one are ignored
+	lastUse      time.Time // when a request last began or ended, or DATA came
+	settingsSent bool      // our SETTINGS were sent, which come first (RFC 9113, section 3.4)
+	draining     bool      // the server is draining
+	goAwaySent   bool      // the first GOAWAY was sent
+	gotSettings  bool      // the client's SETTINGS have come
+	writeRenewed time.Time // when the write deadline was moved
+	flood        flood
+	sweeping     bool
 }
 
 func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
-	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, final: maxWindow}
+	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, lastAllowed: maxWindow}
 	c.decoder.init()
 	c.memory.open()
 	c.plain.Client, c.plain.Secure, c.plain.Fields = client, rw != net.Conn(link), &c.decoder
-	c.calm.begin()
-	c.used = time.Now()
-	c.tell()
+	c.flood.begin()
+	c.lastUse = time.Now()
+	c.publishState()
 	return c
 }
 
-// CountFor has what the connection holds counted against the share of a client (Config.Bodies). It is to be called before Serve.
+// CountFor counts the memory of the connection against the share of a client (Config.Bodies). It
+// must be called before Serve.
 func (c *Conn) CountFor(client netip.Prefix) { c.share.Client = client }
 
-// ByTier says that the other end is an edge behind this one. It is to be called before Serve.
+// ByTier records that the client is another edge of our own. It must be called before Serve.
 func (c *Conn) ByTier() { c.plain.Tier = true }
 
 const (
-	renew   = 4 * time.Second  // deadlines are moved no more often: timers cost more than a hit
-	halfway = 20 * time.Second // for the rest of a frame or header block
+	renewInterval  = 4 * time.Second  // between changes of a deadline, which cost more than a hit
+	partialTimeout = 20 * time.Second // for the rest of a frame or header block
 
-	halfCosts = inBuffer + maxBlock // bytes that it takes meanwhile
+	partialCost = inBuffer + maxBlock // bytes that a partial frame or header block may take
 )
 
-// serve reads until the connection ends.
+// serve reads frames until the connection ends.
 func (c *Conn) serve() error {
 	defer c.close()
 	c.now = time.Now()
-	if err := c.begin(); err != nil {
+	if err := c.handshake(); err != nil {
 		return err
 	}
 	for {
 		if err := c.batch(); err != nil {
-			return c.leave(err)
+			return c.terminate(err)
 		}
 		for err := c.fill(); err != nil; err = c.fill() {
-			if !c.waits(err) {
-				return c.leave(err)
+			if !c.keepsWaiting(err) {
+				return c.terminate(err)
 			}
 		}
 	}
 }
 
-// begin reads the preface, and sends our settings (RFC 9113, section 3.4).
-func (c *Conn) begin() error {
+// handshake sends our settings after it has read the preface (RFC 9113, section 3.4).
+func (c *Conn) handshake() error {
 	if err := c.rw.SetDeadline(c.now.Add(c.srv.config.Idle)); err != nil {
 		return err
 	}
-	c.renewed, c.writes, c.used = c.now, c.now, c.now
+	c.readRenewed, c.writeRenewed, c.lastUse = c.now, c.now, c.now
 	for n := 0; n < len(Preface); {
 		if err := c.fill(); err != nil {
 			return err
@@ -117,7 +119,7 @@ func (c *Conn) begin() error {
 		take := min(len(b), len(Preface)-n)
 		if string(b[:take]) != Preface[n:n+take] {
 			c.srv.counts.broken.Add(1)
-			return broken(http2.ErrCodeProtocol, "no preface")
+			return connectionError(http2.ErrCodeProtocol, "no preface")
 		}
 		n += take
 		c.r += take
@@ -125,13 +127,14 @@ func (c *Conn) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.append(appendSettings(nil, c.srv.config.MaxList))
-	if c.begun = true; c.leaving {
-		time.AfterFunc(drainAfter, c.drain) // unless it asks something before
+	if c.settingsSent = true; c.draining {
+		time.AfterFunc(drainAfter, c.drain) // gives the client time for a request
 	}
 	return c.flush()
 }
 
-// fill reads more, behind what is there of a frame. While nothing is there, no buffer is held.
+// fill reads more bytes after those of an incomplete frame. While it waits without any, it holds no
+// buffer.
 func (c *Conn) fill() error {
 	if c.in != nil && c.r == len(*c.in) {
 		inBuffers.give(c.in)
@@ -139,8 +142,8 @@ func (c *Conn) fill() error {
 	}
 	if c.in == nil {
 		if !c.link.Ready() {
-			c.decoder.rest()
-			c.plain.Begin() // it would keep the buffer that its parts lie in
+			c.decoder.release()
+			c.plain.Begin() // drops the references to the buffer
 		}
 		if err := c.link.Wait(); err != nil {
 			return err
@@ -160,7 +163,7 @@ func (c *Conn) fill() error {
 	return err
 }
 
-// batch answers all that is there, and renews the deadlines.
+// batch handles all frames that have arrived, and renews the deadlines.
 func (c *Conn) batch() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,79 +176,80 @@ func (c *Conn) batch() error {
 		if more, err = c.frames(); err != nil {
 			return err
 		}
-		if more || !c.link.Ready() || c.unsent() > outAtOnce {
+		if more || !c.link.Ready() || c.unsent() > maxBatch {
 			if err := c.flush(); err != nil {
 				return err
 			}
 		}
 	}
-	if c.leaving && c.last >= c.final && len(c.streams) == 0 {
+	if c.draining && c.last >= c.lastAllowed && len(c.streams) == 0 {
 		return io.EOF
 	}
-	c.tell()
+	c.publishState()
 	return c.extend()
 }
 
-// tell writes down, for readers that do not hold mu, whether a stream is open and when the connection was last used.
-func (c *Conn) tell() {
+// publishState publishes, for readers without mu, whether a stream is open and when the connection
+// was last used.
+func (c *Conn) publishState() {
 	busy := int64(1)
 	if len(c.streams) == 0 {
 		busy = 0
-		c.streams, c.queue = nil, nil // an idle connection keeps no memory of busier days
+		c.streams, c.queue = nil, nil // an idle connection keeps no memory
 	}
-	c.state.Store(c.used.UnixMilli()<<1 | busy)
+	c.state.Store(c.lastUse.UnixMilli()<<1 | busy)
 }
 
-// extend gives the client time for its next request, or for the rest of a frame that has begun. Only requests and DATA on open
-// streams move the deadline: a client that sends PING, WINDOW_UPDATE, SETTINGS, PRIORITY or padding alone does not keep its
-// connection by that.
+// extend moves the deadline for the next request, or for the rest of an incomplete frame. Only
+// requests and DATA on open streams count as use: a client can't keep its connection with PING,
+// WINDOW_UPDATE, SETTINGS, PRIORITY or padding alone.
 func (c *Conn) extend() error {
 	half := c.in != nil && c.r < len(*c.in) || c.block.open()
-	used := c.used.Sub(c.renewed) > renew
+	used := c.lastUse.Sub(c.readRenewed) > renewInterval
 	switch {
 	case half && (!c.partial || used):
-		if !c.partial && c.srv.config.Bodies.Keep(&c.share, halfCosts) != nil {
-			return broken(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
+		if !c.partial && c.srv.config.Bodies.Keep(&c.share, partialCost) != nil {
+			return connectionError(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
 		}
-		c.partial, c.renewed = true, c.used
-		return c.rw.SetReadDeadline(c.now.Add(halfway))
+		c.partial, c.readRenewed = true, c.lastUse
+		return c.rw.SetReadDeadline(c.now.Add(partialTimeout))
 	case !half && (c.partial || used):
 		if c.partial {
 			c.srv.config.Bodies.Give(&c.share)
 		}
-		c.partial, c.renewed = false, c.used
-		return c.rw.SetReadDeadline(c.used.Add(c.srv.config.Idle + renew))
+		c.partial, c.readRenewed = false, c.lastUse
+		return c.rw.SetReadDeadline(c.lastUse.Add(c.srv.config.Idle + renewInterval))
 	}
 	return nil
 }
 
-// waits reports whether an error of reading means only that a silent client waits for responses, or that it has taken the last one
-// more recently than its read deadline knows.
-func (c *Conn) waits(err error) bool {
+// keepsWaiting reports whether a read error is only a deadline that does not end the connection:
+// the silent client waits for responses, or took the last one after the deadline was set.
+func (c *Conn) keepsWaiting(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !errors.Is(err, os.ErrDeadlineExceeded) || c.partial || c.dead != nil {
 		return false
 	}
-	from, now := c.used, time.Now()
+	from, now := c.lastUse, time.Now()
 	switch {
 	case len(c.streams) > 0:
 		from = now
-	case c.leaving || now.Sub(from) >= c.srv.config.Idle:
+	case c.draining || now.Sub(from) >= c.srv.config.Idle:
 		return false
 	}
-	c.renewed = from
+	c.readRenewed = from
 	return c.rw.SetReadDeadline(from.Add(c.srv.config.Idle)) == nil
 }
 
-// leave ends the connection, and tells the client why where that is its doing.
-func (c *Conn) leave(err error) error {
+// terminate ends the connection, and sends GOAWAY with the client's error, if it made one.
+func (c *Conn) terminate(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.leaveLocked(err)
+	return c.terminateLocked(err)
 }
 
-func (c *Conn) leaveLocked(err error) error {
+func (c *Conn) terminateLocked(err error) error {
 	code := http2.ErrCodeNo
 	if ce, ok := errors.AsType[*connError](err); ok {
 		code = ce.code
@@ -261,7 +265,7 @@ func (c *Conn) leaveLocked(err error) error {
 	return err
 }
 
-// end wakes everybody who writes: there is nobody to write to.
+// end marks the connection as dead and stops all writers.
 func (c *Conn) end(err error) {
 	if c.dead == nil {
 		c.dead = err
@@ -280,20 +284,20 @@ func (c *Conn) close() {
 		c.out = nil
 	}
 	c.srv.config.Bodies.Give(&c.share)
-	leaving := c.leaving
+	draining := c.draining
 	c.mu.Unlock()
 	if c.in != nil {
 		inBuffers.give(c.in)
 		c.in = nil
 	}
-	if leaving {
+	if draining {
 		c.linger()
 	}
 	c.rw.Close()
 }
 
-// linger gives the client the time to take the last answer: with something of the client's unread, closing at once would reset the connection,
-// and the answer could be lost (RFC 9112, section 9.6, gives the reason; TCP is the same here).
+// linger gives the client time to take the last response: closing with unread bytes would reset the
+// connection, and the response could be lost (RFC 9112, section 9.6).
 func (c *Conn) linger() {
 	half, ok := c.rw.(interface{ CloseWrite() error })
 	if ok && half.CloseWrite() == nil && c.rw.SetReadDeadline(time.Now().Add(drainAfter)) == nil {
@@ -303,23 +307,24 @@ func (c *Conn) linger() {
 
 const lingerBytes = 256 << 10
 
-// drain has the client take its further requests elsewhere.
+// drain asks the client to send further requests on another connection.
 func (c *Conn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leaving = true; c.begun && c.dead == nil {
-		c.announce()
+	if c.draining = true; c.settingsSent && c.dead == nil {
+		c.sendGoAway()
 		c.flush()
 	}
 }
 
-// announce says that no further requests are taken. Those on their way are answered: the number of the last one is told
-// when the client has had the time to hear of it (RFC 9113, section 6.8).
-func (c *Conn) announce() {
-	if c.asked {
+// sendGoAway sends a GOAWAY that accepts all streams, because requests may be on their way. A
+// second one names the last stream when the client has had time to receive the first (RFC 9113,
+// section 6.8).
+func (c *Conn) sendGoAway() {
+	if c.goAwaySent {
 		return
 	}
-	c.asked = true
+	c.goAwaySent = true
 	c.append(appendGoAway(nil, maxWindow, http2.ErrCodeNo))
 	time.AfterFunc(drainAfter, func() {
 		c.mu.Lock()
@@ -327,18 +332,18 @@ func (c *Conn) announce() {
 		if c.dead != nil {
 			return
 		}
-		c.final = c.last
+		c.lastAllowed = c.last
 		c.append(appendGoAway(nil, c.last, http2.ErrCodeNo))
 		if c.flush() != nil || len(c.streams) == 0 {
-			c.rw.SetReadDeadline(time.Now()) // it reads, and waits for nothing
+			c.rw.SetReadDeadline(time.Now()) // ends the read, because nothing is left to wait for
 		}
 	})
 }
 
-// drainAfter is more than most clients are away, there and back.
+// drainAfter is longer than the round trip to most clients.
 const drainAfter = 500 * time.Millisecond
 
-// append puts frames behind those that wait to be written.
+// append adds frames to those that wait to be written.
 func (c *Conn) append(b []byte) {
 	if c.out == nil {
 		c.out = outBuffers.take()
@@ -353,20 +358,20 @@ func (c *Conn) unsent() int {
 	return len(*c.out)
 }
 
-// flush writes what waits, of TLS in as few records as it fits into and in one go.
+// flush writes the waiting frames in one go, over TLS in as few records as possible.
 func (c *Conn) flush() error {
 	if c.out == nil || c.dead != nil {
 		return c.dead
 	}
 	now := time.Now()
-	if now.Sub(c.writes) > renew {
-		c.writes = now
-		if err := c.rw.SetWriteDeadline(now.Add(c.srv.config.Send + renew)); err != nil {
+	if now.Sub(c.writeRenewed) > renewInterval {
+		c.writeRenewed = now
+		if err := c.rw.SetWriteDeadline(now.Add(c.srv.config.Send + renewInterval)); err != nil {
 			return c.failed(err)
 		}
 	}
-	c.sending.Store(now.UnixMilli())
-	defer c.sending.Store(0)
+	c.writingSince.Store(now.UnixMilli())
+	defer c.writingSince.Store(0)
 	var err error
 	if c.link == c.rw {
 		_, err = c.link.Write(*c.out)
@@ -382,11 +387,11 @@ func (c *Conn) flush() error {
 	return c.failed(err)
 }
 
-// failed ends a connection that can't be written to.
+// failed ends a connection after a write error.
 func (c *Conn) failed(err error) error {
 	if err != nil {
 		c.end(err)
-		c.rw.Close() // so that nobody reads on
+		c.rw.Close() // ends the read as well
 	}
 	return err
 }

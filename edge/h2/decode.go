@@ -9,28 +9,29 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// errCompression is an error of the whole connection: its tables are no longer the same on both sides (RFC 9113, section 4.3).
+// errCompression is a connection error, because the tables of both sides differ from then on (RFC
+// 9113, section 4.3).
 var errCompression = errors.New("a header block can't be decoded")
 
-// A decoder decodes header blocks (RFC 7541). It allocates nothing for fields that a table has; what it gives out holds until the
-// next block.
+// A decoder decodes header blocks (RFC 7541). It allocates nothing for fields that are in a table.
+// Its results are valid until the next block.
 type decoder struct {
-	table  table
-	fields []Field
-	text   []byte   // of values that were Huffman coded
-	lent   *scratch // what fields and text lie in; nil: neither is used
-	size   int      // bytes that fields take
-	over   bool     // the list was longer than allowed: what came after is not in fields
+	table     table
+	fields    []Field
+	text      []byte   // decoded Huffman strings
+	borrowed  *scratch // holds fields and text; nil: neither is in use
+	size      int      // bytes that fields take
+	truncated bool     // the list is longer than allowed, and fields holds only its beginning
 }
 
 const (
-	maxFields  = 128
-	fieldCosts = 64 // bytes that a Field takes besides its text
+	maxFields = 128
+	fieldCost = 64 // bytes that a Field takes besides its text
 )
 
 func (d *decoder) init() { d.table.most = tableSize }
 
-// A scratch is room to decode in. A connection has one only while there is something to decode.
+// A scratch is a buffer to decode into. A connection has one only while it decodes.
 type scratch struct {
 	fields []Field
 	text   []byte
@@ -40,36 +41,36 @@ const maxScratch = 32 << 10 // bytes of text that go back to the pool
 
 var scratches = sync.Pool{New: func() any { return &scratch{fields: make([]Field, 0, 32)} }}
 
-// begin makes room to decode in.
+// begin takes a scratch.
 func (d *decoder) begin() {
-	if d.lent == nil {
-		d.lent = scratches.Get().(*scratch)
-		d.fields, d.text = d.lent.fields, d.lent.text
+	if d.borrowed == nil {
+		d.borrowed = scratches.Get().(*scratch)
+		d.fields, d.text = d.borrowed.fields, d.borrowed.text
 	}
-	d.fields, d.text, d.size, d.over = d.fields[:0], d.text[:0], 0, false
+	d.fields, d.text, d.size, d.truncated = d.fields[:0], d.text[:0], 0, false
 }
 
-// rest gives up what is not needed until the next block. What decode gave out holds no longer.
-func (d *decoder) rest() {
-	d.table.rest()
-	if d.lent == nil {
+// release frees memory that is not needed until the next block. Earlier results become invalid.
+func (d *decoder) release() {
+	d.table.compact()
+	if d.borrowed == nil {
 		return
 	}
 	clear(d.fields[:cap(d.fields)])
-	if d.lent.fields = d.fields[:0]; cap(d.text) <= maxScratch {
-		d.lent.text = d.text[:0]
+	if d.borrowed.fields = d.fields[:0]; cap(d.text) <= maxScratch {
+		d.borrowed.text = d.text[:0]
 	}
-	scratches.Put(d.lent)
-	d.fields, d.text, d.lent = nil, nil, nil
+	scratches.Put(d.borrowed)
+	d.fields, d.text, d.borrowed = nil, nil, nil
 }
 
-// decode decodes one block into d.fields. Of a list with more than most bytes, or too many fields, the rest is left out, and d.over says
-// so; its entries of the table are made nevertheless.
+// decode decodes one block into d.fields. If the list has more than most bytes, or too many fields,
+// it drops the rest and sets d.truncated; the table gets all entries nevertheless.
 func (d *decoder) decode(b []byte, most int) error {
 	d.begin()
 	if len(b) > 0 && b[0] == 0x3f || len(b) > 0 && b[0]&0xe0 == 0x20 {
 		var err error
-		if b, err = d.sizes(b); err != nil {
+		if b, err = d.tableSizes(b); err != nil {
 			return err
 		}
 	}
@@ -84,7 +85,7 @@ func (d *decoder) decode(b []byte, most int) error {
 			if f, b, err = d.literal(b, 6); err == nil {
 				d.table.add(&f)
 			}
-		case c&0xe0 == 0x20: // a new size comes first in a block (section 4.2)
+		case c&0xe0 == 0x20: // a table size is only allowed at the beginning (section 4.2)
 			return errCompression
 		default: // sections 6.2.2 and 6.2.3
 			f, b, err = d.literal(b, 4)
@@ -92,19 +93,19 @@ func (d *decoder) decode(b []byte, most int) error {
 		if err != nil {
 			return err
 		}
-		if d.over {
+		if d.truncated {
 			continue
 		}
 		if total += f.size(); total > most || len(d.fields) == maxFields {
-			d.over = true
+			d.truncated = true
 			continue
 		}
-		d.fields, d.size = append(d.fields, f), d.size+len(f.Name)+len(f.Value)+fieldCosts
+		d.fields, d.size = append(d.fields, f), d.size+len(f.Name)+len(f.Value)+fieldCost
 	}
 	return nil
 }
 
-// Line is plain.Fields', of the last block.
+// Line implements plain.Fields for the last block.
 func (d *decoder) Line(name string, nth int) []byte {
 	for i := range d.fields {
 		if string(d.fields[i].Name) != name {
@@ -118,8 +119,9 @@ func (d *decoder) Line(name string, nth int) []byte {
 	return nil
 }
 
-// sizes reads the sizes that a block begins with: two at most are of use (section 4.2).
-func (d *decoder) sizes(b []byte) ([]byte, error) {
+// tableSizes reads the table sizes at the beginning of a block, of which two at most are useful
+// (section 4.2).
+func (d *decoder) tableSizes(b []byte) ([]byte, error) {
 	for i := 0; len(b) > 0 && b[0]&0xe0 == 0x20; i++ {
 		n, rest, ok := readInt(b, 5)
 		if !ok || n > tableSize || i == 2 {
@@ -142,7 +144,7 @@ func (d *decoder) indexed(b []byte) (Field, []byte, error) {
 	return d.table.at(n - len(static) + 1), rest, nil
 }
 
-// literal reads a field whose value, at least, is written out; the index of its name has so many bits.
+// literal reads a field with a literal value. The index of its name has so many bits.
 func (d *decoder) literal(b []byte, bits uint) (f Field, rest []byte, err error) {
 	n, b, ok := readInt(b, bits)
 	if !ok || n > len(static)-1+d.table.count {
@@ -153,17 +155,17 @@ func (d *decoder) literal(b []byte, bits uint) (f Field, rest []byte, err error)
 		if f.Name, b, err = d.string(b); err != nil {
 			return f, nil, err
 		}
-		f.bad = !isName(f.Name)
+		f.invalid = !isName(f.Name)
 	case n < len(static):
 		f.Name = static[n].Name
 	default:
 		known := d.table.at(n - len(static) + 1)
-		f.Name, f.bad = known.Name, known.bad && !isName(known.Name)
+		f.Name, f.invalid = known.Name, known.invalid && !isName(known.Name)
 	}
 	if f.Value, b, err = d.string(b); err != nil {
 		return f, nil, err
 	}
-	f.bad = f.bad || !isValue(f.Value)
+	f.invalid = f.invalid || !isValue(f.Value)
 	return f, b, nil
 }
 
@@ -188,7 +190,8 @@ func (d *decoder) string(b []byte) (s, rest []byte, err error) {
 	return d.text[at:len(d.text):len(d.text)], rest, nil
 }
 
-// An appender is a slice that is written to at its end. When it grows, what was given out of it stays where it was.
+// An appender appends writes to a slice. When the slice grows, earlier subslices keep the old
+// array.
 type appender []byte
 
 func (a *appender) Write(p []byte) (int, error) {
@@ -196,7 +199,8 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// readInt reads an integer with a prefix of so many bits (section 5.1). None that we have a use for takes more than three bytes more.
+// readInt reads an integer with a prefix of so many bits (section 5.1). It accepts at most four
+// more bytes, which is enough for every valid value.
 func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, nil, false
@@ -216,7 +220,8 @@ func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// isName reports whether a name may stand in HTTP/2: a token without capitals, perhaps with a colon before it (RFC 9113, section 8.2.1).
+// isName reports whether a name is valid in HTTP/2: a token in lower case, with or without a colon
+// before it (RFC 9113, section 8.2.1).
 func isName(name []byte) bool {
 	if len(name) > 0 && name[0] == ':' {
 		name = name[1:]
@@ -229,7 +234,8 @@ func isName(name []byte) bool {
 	return len(name) > 0
 }
 
-// isValue reports whether a value may stand in HTTP/2: no control byte but tabs, no space at an end.
+// isValue reports whether a value is valid in HTTP/2: no control characters except tabs, no space
+// at an end.
 func isValue(value []byte) bool {
 	n := len(value)
 	return !plain.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// oracle decodes as x/net does.
+// oracle decodes with x/net's decoder.
 type oracle struct {
 	d      *hpack.Decoder
 	fields []string
@@ -38,8 +38,8 @@ func decoded(d *decoder) []string {
 	return list
 }
 
-// A block means what it means to x/net's decoder, whatever came before it on the connection. Ours takes no more than that; it refuses
-// some that x/net takes: a change of size behind a field, a third one, integers of five bytes and more.
+// For any two blocks the decoder gives the result of x/net's decoder. It refuses some that x/net
+// accepts: a table size after a field, a third table size, and integers of more than five bytes.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x82\x86\x84\x41\x0fwww.example.com"), []byte("\x82\x86\x84\xbe\x58\x08no-cache"))
 	f.Add([]byte("\x3f\xe1\x1f\x82"), []byte("\x20\x3f\xe1\x1f\x40\x0acustom-key\x0dcustom-header\xbe"))
@@ -66,8 +66,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Whatever an encoder keeps in its table, ours follows: fields of all sizes, over many blocks, with the table changing its size.
-func TestDecodeFollows(t *testing.T) {
+// The decoder follows any encoder's table: fields of all sizes, over many blocks, while the table
+// changes its size.
+func TestDecodeFollowsTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var buf bytes.Buffer
 	enc := hpack.NewEncoder(&buf)
@@ -98,22 +99,23 @@ func TestDecodeFollows(t *testing.T) {
 	}
 }
 
-// A list that is too long ends where it is too long; what its block did to the table holds.
+// A list that is too long is cut, but the table gets all entries of its block.
 func TestDecodeStops(t *testing.T) {
 	d := &decoder{}
 	d.init()
-	long := append([]byte("\x40\x01a\x7f\xa1\x16"), bytes.Repeat([]byte{'v'}, 2976)...) // 127+33+22*128
+	// 127+33+22*128.
+	long := append([]byte("\x40\x01a\x7f\xa1\x16"), bytes.Repeat([]byte{'v'}, 2976)...)
 	bomb := append(long, bytes.Repeat([]byte{0xbe}, 10000)...)
-	if err := d.decode(bomb, 16<<10); err != nil || !d.over || len(d.fields) > 6 {
-		t.Errorf("a bomb: %v, over %v, %d fields", err, d.over, len(d.fields))
+	if err := d.decode(bomb, 16<<10); err != nil || !d.truncated || len(d.fields) > 6 {
+		t.Errorf("an HPACK bomb: %v, over %v, %d fields", err, d.truncated, len(d.fields))
 	}
-	if err := d.decode([]byte{0xbe}, 16<<10); err != nil || d.over || len(d.fields) != 1 {
-		t.Errorf("after it: %v, over %v, %d fields", err, d.over, len(d.fields))
+	if err := d.decode([]byte{0xbe}, 16<<10); err != nil || d.truncated || len(d.fields) != 1 {
+		t.Errorf("the next block: %v, over %v, %d fields", err, d.truncated, len(d.fields))
 	}
 }
 
-func TestFieldsAreJudged(t *testing.T) {
-	for block, bad := range map[string]bool{
+func TestInvalidFields(t *testing.T) {
+	for block, invalid := range map[string]bool{
 		"\x00\x01a\x01b": false, "\x00\x01A\x01b": true, "\x00\x00\x01b": true, "\x00\x02a \x01b": true, "\x00\x01:\x01b": true,
 		"\x00\x01a\x02 b": true, "\x00\x01a\x02b\t": true, "\x00\x01a\x03b\tc": false, "\x00\x01a\x03b\x00c": true, "\x00\x01a\x02b\n": true,
 		"\x00\x01a\x00": false, "\x40\x01A\x01b\xbe": true, "\x00\x02a:\x01b": true, "\x0f\x00\x01\xe9": false,
@@ -123,13 +125,13 @@ func TestFieldsAreJudged(t *testing.T) {
 		if err := d.decode([]byte(block), 1<<20); err != nil {
 			t.Fatalf("%q: %v", block, err)
 		}
-		if last := d.fields[len(d.fields)-1]; last.bad != bad {
-			t.Errorf("%q: bad %v, want %v", block, last.bad, bad)
+		if last := d.fields[len(d.fields)-1]; last.invalid != invalid {
+			t.Errorf("%q: bad %v, want %v", block, last.invalid, invalid)
 		}
 	}
 }
 
-// What is written is read as it was meant, by x/net.
+// x/net decodes an appended field to the same name and value.
 func FuzzAppendField(f *testing.F) {
 	f.Add("Content-Type", "image/svg+xml", 200)
 	f.Add("x", "", 418)

@@ -2,9 +2,10 @@ package h2
 
 import "strconv"
 
-// AppendStatus appends the pseudo field of a status, which a block begins with (RFC 9113, section 8.3.2).
+// AppendStatus appends the :status pseudo field, with which a block begins (RFC 9113, section
+// 8.3.2).
 func AppendStatus(dst []byte, status int) []byte {
-	switch status { // those of the static table
+	switch status { // in the static table
 	case 200:
 		return append(dst, 0x88)
 	case 204:
@@ -24,8 +25,9 @@ func AppendStatus(dst []byte, status int) []byte {
 	return strconv.AppendInt(dst, int64(status), 10)
 }
 
-// AppendName appends the name of a field as a literal without indexing (RFC 7541, section 6.2.2); its value comes next. Capitals become
-// small letters. What never enters a table costs its reader nothing either, and may be written ahead.
+// AppendName appends the name of a field as a literal without indexing (RFC 7541, section 6.2.2),
+// in lower case; its value must follow. Such a field changes no table, so it may be encoded in
+// advance.
 func AppendName[T string | []byte](dst []byte, name T) []byte {
 	var buf [40]byte
 	low := appendLower(buf[:0], name)
@@ -56,7 +58,8 @@ func AppendField[T string | []byte](dst []byte, name, value T) []byte {
 	return AppendValue(AppendName(dst, name), value)
 }
 
-// appendInt appends an integer with a prefix of so many bits, and what is before it (section 5.1).
+// appendInt appends an integer with a prefix of so many bits, after the bits of before (section
+// 5.1).
 func appendInt(dst []byte, before byte, bits uint, n int) []byte {
 	most := 1<<bits - 1
 	if n < most {
@@ -69,7 +72,7 @@ func appendInt(dst []byte, before byte, bits uint, n int) []byte {
 	return append(dst, byte(n))
 }
 
-// staticNames are the first places of names in the static table.
+// staticNames gives the first index of each name in the static table.
 var staticNames = func() map[string]int {
 	m := map[string]int{}
 	for i := len(static) - 1; i > 0; i-- {

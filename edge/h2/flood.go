@@ -7,45 +7,45 @@ import (
 )
 
 const (
-	credit      = 1000 // frames that bring nothing, at once
-	creditEach  = 100  // and for each second
-	forAnswer   = 4    // and for each answer: its windows are opened again, its stream may be reset
-	bytesForOne = 4096 // and for as many bytes of bodies
+	maxCredit         = 1000 // useless frames at once
+	creditPerSecond   = 100  // more for each second
+	creditPerResponse = 4    // more for each response, which may need WINDOW_UPDATE and RST_STREAM
+	bytesPerCredit    = 4096 // bytes of bodies that give one more
 )
 
-// A flood counts frames that bring nothing against what a client that is well asks for: PING, SETTINGS, RST_STREAM, PRIORITY,
-// WINDOW_UPDATE, empty DATA, and DATA and HEADERS that are padding for the greater part. It is what many of them cost that makes
-// them an attack (RFC 9113, section 10.5).
+// A flood limits frames without content: PING, SETTINGS, RST_STREAM, PRIORITY, WINDOW_UPDATE, empty
+// DATA, and DATA and HEADERS that are mostly padding. An honest client needs few of them for each
+// response; many are an attack because of their cost (RFC 9113, section 10.5).
 type flood struct {
 	left  int
 	since time.Time
 }
 
-func (f *flood) begin() { f.left = credit }
+func (f *flood) begin() { f.left = maxCredit }
 
-// spend counts n such frames.
+// spend takes n from the credit. Its error ends the connection.
 func (f *flood) spend(n int, now time.Time) error {
 	if f.left -= n; f.left >= 0 {
 		return nil
 	}
 	if seconds := now.Sub(f.since) / time.Second; seconds > 0 {
-		f.left = min(f.left+int(min(seconds, credit))*creditEach, credit)
+		f.left = min(f.left+int(min(seconds, maxCredit))*creditPerSecond, maxCredit)
 		f.since = now
 	}
 	if f.left < 0 {
-		return broken(http2.ErrCodeEnhanceYourCalm, "too many frames that bring nothing")
+		return connectionError(http2.ErrCodeEnhanceYourCalm, "too many frames without content")
 	}
 	return nil
 }
 
-// earn gives something back.
-func (f *flood) earn(n int) { f.left = min(f.left+n, credit) }
+// earn adds n to the credit.
+func (f *flood) earn(n int) { f.left = min(f.left+n, maxCredit) }
 
-// cost of a frame, by its kind. HEADERS and DATA are judged by what is in them.
+// cost returns the cost of a frame by its kind. For HEADERS and DATA it depends on the content.
 func cost(f frame) int {
 	switch f.kind {
 	case http2.FrameSettings, http2.FramePing:
-		return 5 // each is answered
+		return 5 // each needs a reply
 	case http2.FrameRSTStream:
 		return 2
 	case http2.FrameData:

@@ -1,12 +1,16 @@
-// Package h2 is the HTTP/2 loop of a server whose answers mostly lie ready (RFC 9113). One goroutine reads a connection, decodes
-// header blocks without allocating, and asks an Answerer for what is plain (package plain): the answer, its header block encoded ahead, is
-// appended to others, and all go out in one write when there is nothing left to read. What is not ready goes to a Handler on a
-// goroutine of its own; it writes to the connection through the same buffer.
+// Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses ready. One goroutine
+// reads a connection, decodes header blocks without allocating, and passes eligible requests
+// (package plain) to an Answerer. The response, with a header block encoded in advance, is appended
+// to others, and all are written together when there is nothing left to read. Any other request
+// goes to a Handler on a goroutine of its own, which writes to the connection through the same
+// buffer.
 //
-// Whatever a client does, what it costs is bounded: streams, running handlers, header blocks, bodies that are held, answers that
-// wait for a window, control frames for what they bring, and the time for each request and answer as a whole (flood.go, sweep.go).
+// The cost of a client is bounded, whatever it does: streams, running handlers, header blocks,
+// buffered bodies, responses that wait for a window, frames without content, and the time for each
+// whole request and response (flood.go, sweep.go).
 //
-// It knows nothing of caches, and imports x/net's HPACK for its Huffman code and static table, and its names of frames and errors.
+// The package knows nothing of caches. From x/net it imports HPACK's Huffman code and static table,
+// and the names of frames and errors.
 package h2
 
 import (
@@ -22,36 +26,38 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// Preface is what a client begins a connection with (RFC 9113, section 3.4).
+// Preface is the beginning of a client's connection (RFC 9113, section 3.4).
 const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // MaxStreams is how many streams a client may have open at a time.
 const MaxStreams = 128
 
-// Gap are the bytes that an Answerer leaves between header block and body, for a frame's head.
+// Gap is the number of bytes that an Answerer leaves between header block and body, for a frame
+// header.
 const Gap = frameHead
 
-// An Answerer knows what is ready.
+// An Answerer returns ready responses.
 type Answerer interface {
-	// AnswerH2 appends to dst a header block made with AppendStatus, AppendField and m, and, where there is a body, Gap bytes and the body. block
-	// is the length of the header block. It is not ok, and dst as it was, where a Handler must answer.
+	// AnswerH2 appends to dst a header block made with AppendStatus, AppendField and m, and, if
+	// there is a body, Gap bytes and the body. block is the length of the header block. If it is
+	// not ok, dst is unchanged and a Handler must answer.
 	AnswerH2(dst []byte, r *plain.Request, m *Memory) (out []byte, block int, ok bool)
 }
 
-// A Request is one for a Handler, whole.
+// A Request is a complete request for a Handler.
 type Request struct {
 	Method, Authority, Path string
-	Fields                  []Field // as they came, the pseudo fields left out
+	Fields                  []Field // as received, without pseudo fields
 	Body                    []byte
-	Secure                  bool // it came by TLS
-	Tier                    bool // from an edge behind this one, by the certificate of its connection
-	Chosen                  bool // an Answerer has left it to be followed
+	Secure                  bool // received over TLS
+	Tier                    bool // from another edge of our own, according to its certificate
+	Chosen                  bool // sampled for a trace
 	Client                  netip.Addr
-	Began                   time.Time // when its last byte was here
-	Refuse                  int       // status that it must be answered with: 408, 413, 431 or 503; 0: none
+	Began                   time.Time // when its last byte had arrived
+	Refuse                  int       // status of the response: 408, 413, 431 or 503; 0: any
 }
 
-// Size is how many bytes the header fields of a request are, as SETTINGS_MAX_HEADER_LIST_SIZE counts them.
+// Size returns the size of the header fields as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
 func (r *Request) Size() (n int) {
 	for i := range r.Fields {
 		n += r.Fields[i].size()
@@ -59,18 +65,18 @@ func (r *Request) Size() (n int) {
 	return n
 }
 
-// A Handler answers what is not plain.
+// A Handler answers requests that no Answerer has answered.
 type Handler interface {
 	Handle(w *Writer, r *Request)
 }
 
-// Config are the bounds of a Server; the zero value of each is its default.
+// Config holds the limits of a Server. Zero fields take the defaults named.
 type Config struct {
-	Idle    time.Duration // a connection without streams may be silent; 20 s
-	Receive time.Duration // for a request of up to 1 MiB, and each further MiB, from its first byte; 20 s
-	Send    time.Duration // for an answer of up to 1 MiB, and each further MiB; 30 s
+	Idle    time.Duration // silence of a connection without streams; 20 s
+	Receive time.Duration // for each MiB of a request, from its first byte; 20 s
+	Send    time.Duration // for each MiB of a response; 30 s
 	MaxBody int           // bytes of a request's body; 64 KiB
-	MaxList int           // bytes of a request's header list, as SETTINGS_MAX_HEADER_LIST_SIZE counts them; 16 KiB
+	MaxList int           // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
 	Bodies  *bodies.Room  // of all connections together; nil: no bound
 }
 
@@ -90,7 +96,7 @@ func (c Config) filled() Config {
 	}
 }
 
-// A Server serves connections that speak HTTP/2.
+// A Server serves HTTP/2 connections.
 type Server struct {
 	answerer Answerer
 	handler  Handler
@@ -102,24 +108,24 @@ type Server struct {
 	counts   counts
 }
 
-// counts are by what became of connections and streams.
+// counts holds counts of connections and streams by their end.
 type counts struct{ refused, calmed, broken, stalled atomic.Uint64 }
 
-// Stats are plain counts, for metrics.
+// Stats holds counts for metrics.
 type Stats struct {
 	Connections int    // open now
-	Refused     uint64 // streams: too many at once
-	Calmed      uint64 // connections that were closed for asking too much (ENHANCE_YOUR_CALM)
-	Broken      uint64 // connections that were closed for breaking the protocol
-	Stalled     uint64 // requests and answers that took too long
+	Refused     uint64 // streams refused because there were too many at once
+	Calmed      uint64 // connections closed for flooding (ENHANCE_YOUR_CALM)
+	Broken      uint64 // connections closed for a protocol error
+	Stalled     uint64 // requests and responses that took too long
 }
 
-// New makes a Server.
+// New returns a Server.
 func New(a Answerer, h Handler, c Config) *Server {
 	return &Server{answerer: a, handler: h, config: c.filled(), conns: map[*Conn]struct{}{}}
 }
 
-// Stats counts what happened so far.
+// Stats returns the counts since New, and the number of connections.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	n := len(s.conns)
@@ -127,18 +133,20 @@ func (s *Server) Stats() Stats {
 	return Stats{n, s.counts.refused.Load(), s.counts.calmed.Load(), s.counts.broken.Load(), s.counts.stalled.Load()}
 }
 
-// NewConn makes a connection known that speaks HTTP/2. rw is the connection itself, or TLS upon it; link is the same below TLS. client
-// is whom it asks for. It must be served.
+// NewConn returns a Conn for an HTTP/2 connection, which the caller must serve. rw is the
+// connection itself, or TLS over it; link is the connection below TLS. client is the address of the
+// client.
 func (s *Server) NewConn(rw net.Conn, link *Link, client netip.Addr) *Conn {
 	return newConn(s, rw, link, client)
 }
 
-// Serve serves a connection until it ends, and closes it. One that comes when the server is shut down is answered what it asks for at once: its
-// client could not know. It is asked to leave behind that: a client that hears so before it has asked asks nothing here.
+// Serve serves a connection until it ends, and closes it. If the server is draining, a new
+// connection still gets responses to its first requests, because its client could not know, and
+// GOAWAY after those: a client that gets GOAWAY before its first request would send none.
 func (c *Conn) Serve() error {
 	s := c.srv
 	s.mu.Lock()
-	c.leaving = s.draining
+	c.draining = s.draining
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
@@ -149,17 +157,19 @@ func (c *Conn) Serve() error {
 	return c.serve()
 }
 
-// Idle reports whether no stream is open, and when the connection was last used: when a request began or ended, or DATA came.
+// Idle reports whether no stream is open, and when the connection was last used, that is when a
+// request began or ended, or DATA came.
 func (c *Conn) Idle() (idle bool, since time.Time) {
 	v := c.state.Load()
 	return v&1 == 0, time.UnixMilli(v >> 1)
 }
 
-// Waits reports whether the connection waits for nobody but its client, and since when: each of its streams is a request that is not
-// whole yet, or a response that the client does not take; or a write to the client is under way.
+// Waits reports whether the connection waits for its client alone, and since when: each of its
+// streams has an incomplete request, or a response that the client does not take; or a write to the
+// client is under way.
 func (c *Conn) Waits() (since time.Time, ok bool) {
 	if !c.mu.TryLock() {
-		began := c.sending.Load()
+		began := c.writingSince.Load()
 		return time.UnixMilli(began), began > 0
 	}
 	defer c.mu.Unlock()
@@ -174,8 +184,8 @@ func (c *Conn) Waits() (since time.Time, ok bool) {
 	return since, len(c.streams) > 0
 }
 
-// CloseIdle closes the connection if no stream is open and nothing is being answered on it, and reports whether it did. It does not
-// wait for the client to take what TLS says last.
+// CloseIdle closes the connection if no stream is open and no frame is being handled, and reports
+// whether it did. It does not wait until the client has taken the close_notify of TLS.
 func (c *Conn) CloseIdle() bool {
 	if !c.mu.TryLock() {
 		return false
@@ -192,11 +202,12 @@ func (c *Conn) CloseIdle() bool {
 	return true
 }
 
-// Close ends the connection, whatever it is doing.
+// Close closes the connection at once.
 func (c *Conn) Close() error { return c.rw.Close() }
 
-// Shutdown tells every client to take its further requests elsewhere (RFC 9113, section 6.8), and waits until those under way are
-// answered, or ctx ends: then what is left is closed.
+// Shutdown asks every client to send further requests elsewhere (RFC 9113, section 6.8), and waits
+// until all responses under way are complete. If ctx ends before, it closes the remaining
+// connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.draining = true

@@ -24,8 +24,8 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// An app has /ready/N ready, a body of N bytes, and handles everything else: it says what it was asked, waits for word at /wait, and gives
-// /bytes/N in parts.
+// An app has a ready response for /ready/N, a body of N bytes, and handles all other paths: it
+// describes the request, waits for a signal at /wait, and writes /bytes/N in parts.
 type app struct {
 	wait    chan struct{}
 	started chan struct{}
@@ -81,7 +81,7 @@ func (a app) Handle(w *Writer, r *Request) {
 		select {
 		case <-a.wait:
 		case <-w.Gone():
-			<-a.wait // as one that fetches for others too: it goes on
+			<-a.wait // like a shared fetch, it goes on without its client
 		}
 	}
 	var says strings.Builder
@@ -95,7 +95,7 @@ func (a app) Handle(w *Writer, r *Request) {
 
 func newApp() app { return app{make(chan struct{}), make(chan struct{}, 1000)} }
 
-// listen serves on TCP.
+// listen serves on a TCP port.
 func listen(t *testing.T, s *Server, config *tls.Config) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +129,8 @@ func listen(t *testing.T, s *Server, config *tls.Config) string {
 	return l.Addr().String()
 }
 
-// Go's own client gets what it asks for: over TCP and over TLS, bodies of all sizes, many at once.
+// Go's own client gets complete responses over TCP and over TLS, for bodies of all sizes, many at
+// once.
 func TestClient(t *testing.T) {
 	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
 	if err != nil {
@@ -169,19 +170,19 @@ func TestClient(t *testing.T) {
 			}
 			resp.Body.Close()
 			if says := resp.Header.Get("Says"); !strings.HasPrefix(says, "POST "+address+" /post") || !strings.HasSuffix(says, " 900000") || !strings.Contains(says, "content-type=text/plain") {
-				t.Errorf("it was asked %q", says)
+				t.Errorf("the request was %q", says)
 			}
 			if resp, err := c.Head(scheme + address + "/bytes/77"); err != nil || resp.ContentLength != 77 {
 				t.Errorf("HEAD: %v, %v", resp, err)
 			}
 			if resp, err := c.Post(scheme+address+"/post", "text/plain", bytes.NewReader(text(1<<20+1))); err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
-				t.Errorf("a body that is too long: %v, %v", resp, err)
+				t.Errorf("a body above the limit: %v, %v", resp, err)
 			}
 		})
 	}
 }
 
-// A peer is a client by hand.
+// A peer is a client that reads and writes frames.
 type peer struct {
 	t *testing.T
 	net.Conn
@@ -191,7 +192,7 @@ type peer struct {
 	next  uint32
 }
 
-// dial begins a connection, its settings exchanged.
+// dial starts a connection and exchanges settings.
 func dial(t *testing.T, c net.Conn, settings ...http2.Setting) *peer {
 	t.Helper()
 	p := &peer{t: t, Conn: c, Framer: http2.NewFramer(c, c), next: 1}
@@ -217,7 +218,7 @@ func (p *peer) read() http2.Frame {
 	return f
 }
 
-// headers is the block of a request.
+// headers returns the header block of a request.
 func (p *peer) headers(method, path string, fields ...string) []byte {
 	p.block.Reset()
 	for i, v := range append([]string{":method", method, ":scheme", "http", ":authority", "cdn.example", ":path", path}, fields...) {
@@ -230,7 +231,7 @@ func (p *peer) headers(method, path string, fields ...string) []byte {
 	return bytes.Clone(p.block.Bytes())
 }
 
-// ask begins a stream.
+// ask opens a stream with a request.
 func (p *peer) ask(method, path string, ends bool, fields ...string) uint32 {
 	id := p.next
 	p.next += 2
@@ -238,7 +239,7 @@ func (p *peer) ask(method, path string, ends bool, fields ...string) uint32 {
 	return id
 }
 
-// until reads to the first frame that is wanted.
+// until reads frames up to the first that is wanted.
 func (p *peer) until(wanted func(http2.Frame) bool) http2.Frame {
 	p.t.Helper()
 	for {
@@ -248,15 +249,15 @@ func (p *peer) until(wanted func(http2.Frame) bool) http2.Frame {
 	}
 }
 
-// ended reads to the end of the connection, and gives the code of the GOAWAY before it.
-func (p *peer) ended() (code http2.ErrCode, told bool) {
+// ended reads to the end of the connection, and returns the code of the GOAWAY before it.
+func (p *peer) ended() (code http2.ErrCode, goneAway bool) {
 	for {
 		f, err := p.ReadFrame()
 		if err != nil {
-			return code, told
+			return code, goneAway
 		}
 		if g, ok := f.(*http2.GoAwayFrame); ok {
-			code, told = g.ErrCode, true
+			code, goneAway = g.ErrCode, true
 		}
 	}
 }
@@ -268,11 +269,11 @@ func connect(t *testing.T, s *Server, settings ...http2.Setting) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a server that says nothing is a failure
+	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a silent server fails the test
 	return dial(t, c, settings...)
 }
 
-// Each of these costs its sender the connection, by the name of what it did.
+// Each kind of flood ends its connection with the expected error.
 func TestFloods(t *testing.T) {
 	for name, tt := range map[string]struct {
 		send func(p *peer)
@@ -289,7 +290,7 @@ func TestFloods(t *testing.T) {
 			id := p.ask("POST", "/post", false)
 			p.repeat(5000, func(int) error { return p.WriteData(id, false, nil) })
 		}, http2.ErrCodeEnhanceYourCalm},
-		"DATA that is padding alone": {func(p *peer) {
+		"DATA with only padding": {func(p *peer) {
 			id := p.ask("POST", "/post", false)
 			p.repeat(2300, func(int) error { return p.WriteDataPadded(id, false, nil, make([]byte, 255)) })
 		}, http2.ErrCodeEnhanceYourCalm},
@@ -297,7 +298,7 @@ func TestFloods(t *testing.T) {
 			id := p.ask("POST", "/post", false)
 			p.repeat(2300, func(int) error { return p.WriteDataPadded(id, false, []byte{'x'}, make([]byte, 255)) })
 		}, http2.ErrCodeEnhanceYourCalm},
-		"padded HEADERS that are reset": {func(p *peer) {
+		"padded HEADERS with a reset": {func(p *peer) {
 			p.repeat(5000, func(int) error {
 				id := p.next
 				p.next += 2
@@ -305,7 +306,7 @@ func TestFloods(t *testing.T) {
 				return p.WriteRSTStream(id, http2.ErrCodeCancel)
 			})
 		}, http2.ErrCodeEnhanceYourCalm},
-		"rapid reset of what runs": {func(p *peer) {
+		"rapid reset of running requests": {func(p *peer) {
 			p.repeat(5000, func(int) error { return p.WriteRSTStream(p.ask("GET", "/wait", true), http2.ErrCodeCancel) })
 		}, http2.ErrCodeEnhanceYourCalm},
 		"CONTINUATION without end": {func(p *peer) {
@@ -335,7 +336,7 @@ func TestFloods(t *testing.T) {
 		"a window too large": {func(p *peer) {
 			p.repeat(2, func(int) error { return p.WriteWindowUpdate(0, 1<<31-1) })
 		}, http2.ErrCodeFlowControl},
-		"a table that is no table": {func(p *peer) {
+		"a table size above the limit": {func(p *peer) {
 			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
 		}, http2.ErrCodeCompression},
 		"a frame too long": {func(p *peer) { p.Conn.Write([]byte{0, 0x40, 1, 0, 0, 0, 0, 0, 1}) }, http2.ErrCodeFrameSize},
@@ -346,11 +347,12 @@ func TestFloods(t *testing.T) {
 			s := New(a, a, Config{})
 			p := connect(t, s)
 			go tt.send(p)
-			if code, told := p.ended(); told && code != tt.want { // a client that goes on sending may see the reset alone
-				t.Errorf("the end: %v; want %v", code, tt.want)
+			// A client that goes on sending may see only the reset.
+			if code, goneAway := p.ended(); goneAway && code != tt.want {
+				t.Errorf("GOAWAY with %v; want %v", code, tt.want)
 			}
 			if got := s.Stats(); tt.want == http2.ErrCodeEnhanceYourCalm && got.Calmed != 1 || tt.want != http2.ErrCodeEnhanceYourCalm && got.Broken != 1 {
-				t.Errorf("counted as %+v", got)
+				t.Errorf("Stats = %+v", got)
 			}
 		})
 	}
@@ -364,7 +366,7 @@ func (p *peer) repeat(n int, send func(i int) error) {
 	}
 }
 
-// Who resets his streams has no more handlers at work for him than who does not.
+// Resetting streams does not let a client run more handlers.
 func TestRunningHandlersAreCounted(t *testing.T) {
 	a := newApp()
 	p := connect(t, New(a, a, Config{}))
@@ -376,10 +378,10 @@ func TestRunningHandlersAreCounted(t *testing.T) {
 	id := p.ask("GET", "/wait", true)
 	f := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.RSTStreamFrame); return ok }).(*http2.RSTStreamFrame)
 	if f.StreamID != id || f.ErrCode != http2.ErrCodeRefusedStream {
-		t.Errorf("one more: %v", f)
+		t.Errorf("one stream too many: %v", f)
 	}
 	close(a.wait)
-	for { // until one has ended
+	for { // until a handler has ended
 		id := p.ask("GET", "/hello", true)
 		f := p.until(func(f http2.Frame) bool { return f.Header().StreamID == id })
 		if _, ok := f.(*http2.MetaHeadersFrame); ok {
@@ -388,11 +390,11 @@ func TestRunningHandlersAreCounted(t *testing.T) {
 	}
 }
 
-// Bodies count until their handlers are done with them: those of one connection, and of all together. Those that never come to their end are
-// given back too.
+// Bodies count until their handlers are done with them, for one connection and for all together.
+// Incomplete bodies are given back too.
 func TestHeldBodies(t *testing.T) {
 	a, room := newApp(), &bodies.Room{Max: 64 << 20}
-	p := connect(t, New(a, a, Config{MaxBody: maxHeld / 2, Bodies: room}))
+	p := connect(t, New(a, a, Config{MaxBody: maxBodyBytes / 2, Bodies: room}))
 	post := func(parts int, ends bool) (stream uint32) {
 		id := p.ask("POST", "/wait", false)
 		for i := range parts {
@@ -402,23 +404,23 @@ func TestHeldBodies(t *testing.T) {
 		return id
 	}
 	for range 2 {
-		post(maxHeld/2/(16<<10), true)
+		post(maxBodyBytes/2/(16<<10), true)
 		<-a.started
 	}
-	if n := room.Used(); n != maxHeld {
-		t.Errorf("two that are handled take %d bytes, want %d", n, maxHeld)
+	if n := room.Used(); n != maxBodyBytes {
+		t.Errorf("two bodies in handlers take %d bytes, want %d", n, maxBodyBytes)
 	}
 	id := post(1, false)
 	answer := p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamID == id }).(*http2.MetaHeadersFrame)
 	if status := answer.PseudoValue("status"); status != "503" {
-		t.Errorf("a third one: %s", status)
+		t.Errorf("a third body: %s", status)
 	}
 	close(a.wait)
 	given := func(name string) {
 		t.Helper()
 		for late := time.Now().Add(2 * time.Minute); room.Used() != 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(late) {
-				t.Fatalf("%s: %d bytes are still taken", name, room.Used())
+				t.Fatalf("%s: %d bytes still taken", name, room.Used())
 			}
 		}
 	}
@@ -426,7 +428,7 @@ func TestHeldBodies(t *testing.T) {
 	half := func() (stream uint32) {
 		id := post(8, false)
 		if room.Used() == 0 {
-			t.Error("half a body takes nothing")
+			t.Error("an incomplete body takes nothing")
 		}
 		return id
 	}
@@ -437,8 +439,8 @@ func TestHeldBodies(t *testing.T) {
 	given("when the connection is gone")
 }
 
-// A body that its window does not let through waits, and comes as the window opens, however little.
-func TestShutWindow(t *testing.T) {
+// A body that exceeds its window waits, and is sent as the window opens, however little.
+func TestClosedWindow(t *testing.T) {
 	for _, path := range []string{"/ready/300", "/bytes/300"} {
 		t.Run(path[1:], func(t *testing.T) {
 			p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
@@ -460,7 +462,7 @@ func TestShutWindow(t *testing.T) {
 	}
 }
 
-// The most urgent comes first where there is a choice (RFC 9218).
+// The most urgent body is sent first (RFC 9218).
 func TestUrgency(t *testing.T) {
 	p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 	p.ask("GET", "/ready/10", true)
@@ -472,23 +474,24 @@ func TestUrgency(t *testing.T) {
 		order = append(order, p.until(func(f http2.Frame) bool { _, ok := f.(*http2.DataFrame); return ok }).Header().StreamID)
 	}
 	if fmt.Sprint(order) != fmt.Sprint([]uint32{first, 1, last}) {
-		t.Errorf("streams in the order %v", order)
+		t.Errorf("order of streams: %v", order)
 	}
 }
 
-// What answers share is written out once. A peer whose table is smaller than we count on is told that none is used, once (RFC 7541, section 4.2), whether it says
-// so at the beginning or later.
-func TestPeersTable(t *testing.T) {
+// A field that many responses share is sent as text once. A client whose table is smaller than the
+// default gets an acknowledgement once (RFC 7541, section 4.2), whenever it changes the size, and
+// no more indexed fields.
+func TestClientTableSize(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		begin []http2.Setting
 		later bool
-		long  []bool // the shared field is written out
-		told  int    // block that says so; -1: none
+		long  []bool // whether the shared field is sent as text
+		ack   int    // index of the block with the acknowledgement; -1: none
 	}{
-		{"as it is", nil, false, []bool{true, false, false, false}, -1},
-		{"none from the beginning", []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: 0}}, false, []bool{true, true, true, true}, 0},
-		{"none from the third on", nil, true, []bool{true, false, true, true}, 2},
+		{"the default", nil, false, []bool{true, false, false, false}, -1},
+		{"size 0 from the beginning", []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: 0}}, false, []bool{true, true, true, true}, 0},
+		{"size 0 from the third block on", nil, true, []bool{true, false, true, true}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := connect(t, New(newApp(), newApp(), Config{}), tt.begin...)
@@ -501,7 +504,7 @@ func TestPeersTable(t *testing.T) {
 				p.ask("GET", path, true)
 				h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
 				block := h.HeaderBlockFragment()
-				if told := block[0] == 0x20; told != (i == tt.told) {
+				if acked := block[0] == 0x20; acked != (i == tt.ack) {
 					t.Errorf("block %d begins with %x", i, block[0])
 				}
 				if fields, err := d.DecodeFull(block); err != nil || len(fields) == 0 {
@@ -519,12 +522,12 @@ func TestPeersTable(t *testing.T) {
 	}
 }
 
-// Requests, answers and connections have their time as a whole.
+// Requests, responses and connections have deadlines as a whole.
 func TestDeadlines(t *testing.T) {
 	isHeaders := func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }
 	isReset := func(f http2.Frame) bool { _, ok := f.(*http2.RSTStreamFrame); return ok }
 	for name, tt := range map[string]func(t *testing.T, p *peer){
-		"a body that drips": func(t *testing.T, p *peer) {
+		"a dripping body": func(t *testing.T, p *peer) {
 			start := time.Now()
 			id := p.ask("POST", "/post", false)
 			go p.repeat(100, func(int) error {
@@ -536,7 +539,7 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("%v after %v", h, took)
 			}
 		},
-		"an answer through one byte a second": func(t *testing.T, p *peer) {
+		"a response through a window of one byte a second": func(t *testing.T, p *peer) {
 			start := time.Now()
 			p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 			ready, handled := p.ask("GET", "/ready/1000", true), p.ask("GET", "/bytes/1000", true)
@@ -554,12 +557,12 @@ func TestDeadlines(t *testing.T) {
 		},
 		"silence": func(t *testing.T, p *peer) {
 			start := time.Now()
-			code, told := p.ended()
-			if took := time.Since(start); !told || code != http2.ErrCodeNo || took > 25*time.Second {
-				t.Errorf("%v, told %v, after %v", code, told, took)
+			code, goneAway := p.ended()
+			if took := time.Since(start); !goneAway || code != http2.ErrCodeNo || took > 25*time.Second {
+				t.Errorf("%v, GOAWAY %v, after %v", code, goneAway, took)
 			}
 		},
-		"frames that are no request": func(t *testing.T, p *peer) {
+		"frames without a request": func(t *testing.T, p *peer) {
 			id := p.ask("GET", "/ready/10", true)
 			start := time.Now()
 			go p.repeat(100, func(i int) error {
@@ -581,7 +584,7 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("after %v", took)
 			}
 		},
-		"pings and half pings": func(t *testing.T, p *peer) {
+		"pings and incomplete pings": func(t *testing.T, p *peer) {
 			start := time.Now()
 			ping := []byte{0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}
 			p.Conn.Write(ping[:9])
@@ -591,11 +594,12 @@ func TestDeadlines(t *testing.T) {
 				return err
 			})
 			p.ended()
-			if took := time.Since(start); took > 45*time.Second { // it may begin when the idle time is nearly over
+			// The deadline for a partial frame may begin near the end of the idle time.
+			if took := time.Since(start); took > 45*time.Second {
 				t.Errorf("after %v", took)
 			}
 		},
-		"padding and DATA on a stream that has ended": func(t *testing.T, p *peer) {
+		"padding and DATA on an ended stream": func(t *testing.T, p *peer) {
 			id := p.ask("GET", "/ready/10", true)
 			start := time.Now()
 			go p.repeat(100, func(i int) error {
@@ -607,7 +611,7 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("after %v", took)
 			}
 		},
-		"requests, now and then": func(t *testing.T, p *peer) {
+		"requests with pauses": func(t *testing.T, p *peer) {
 			start := time.Now()
 			for range 10 {
 				time.Sleep(15 * time.Second)
@@ -617,10 +621,10 @@ func TestDeadlines(t *testing.T) {
 			last := time.Now()
 			p.ended()
 			if took := time.Since(last); took < 20*time.Second || took > 25*time.Second {
-				t.Errorf("%v after the last request, %v in all", took, time.Since(start))
+				t.Errorf("%v after the last request, %v in total", took, time.Since(start))
 			}
 		},
-		"a long upload whose frames come in halves": func(t *testing.T, p *peer) {
+		"a long upload with frames in halves": func(t *testing.T, p *peer) {
 			id := p.ask("POST", "/post", false)
 			p.WriteData(id, false, text(100))
 			data := append([]byte{0, 0, 100, 0, 0, 0, 0, 0, byte(id)}, text(100)...)
@@ -641,7 +645,7 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("%v after the response", took)
 			}
 		},
-		"a response that took longer than a connection may be idle": func(t *testing.T, p *peer) {
+		"a response that takes longer than the idle time": func(t *testing.T, p *peer) {
 			p.ask("GET", "/think", true)
 			p.until(isHeaders)
 			start := time.Now()
@@ -650,7 +654,7 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("%v after the response", took)
 			}
 		},
-		"half a frame, dripping": func(t *testing.T, p *peer) {
+		"a dripping frame": func(t *testing.T, p *peer) {
 			start := time.Now()
 			go p.repeat(100, func(i int) error {
 				time.Sleep(time.Second)
@@ -662,7 +666,7 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("after %v", took)
 			}
 		},
-		"half a header block, dripping": func(t *testing.T, p *peer) {
+		"a dripping header block": func(t *testing.T, p *peer) {
 			start := time.Now()
 			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
 			go p.repeat(8, func(int) error {
@@ -679,7 +683,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// A queue writes to a pipe in the background: a pipe has no buffer, and both sides may be writing.
+// A queue writes to a pipe in the background, because a pipe has no buffer and both sides may write
+// at once.
 type queue struct {
 	net.Conn
 	writes chan []byte
@@ -711,7 +716,7 @@ func (q *queue) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// piped runs f with a client on a pipe, in a bubble where time costs nothing.
+// piped runs f with a client on a pipe, in a bubble in which time passes at once.
 func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -726,24 +731,24 @@ func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
 		theirs.Close()
 		<-done
 		close(q.closed)
-		time.Sleep(time.Minute) // for those who still write
+		time.Sleep(time.Minute) // lets other goroutines finish writing
 	})
 }
 
-// Seen from outside, a connection rests since its last request, whatever else its client sends, and waits for its client where nothing
-// else holds its streams up.
-func TestSeenFromOutside(t *testing.T) {
+// Idle counts from the last request, whatever else the client sends, and Waits reports whether the
+// client alone holds up its streams.
+func TestIdleAndWaits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		use   func(p *peer)
 		idle  bool
 		waits bool
 	}{
-		"pings":                    {func(p *peer) { p.ask("GET", "/ready/1", true) }, true, false},
-		"half a request":           {func(p *peer) { p.ask("POST", "/post", false) }, false, true},
-		"a window that is shut":    {func(p *peer) { p.ask("GET", "/ready/70000", true) }, false, true},
-		"a handler that is stuck":  {func(p *peer) { p.ask("GET", "/bytes/70000", true) }, false, true},
-		"a handler that thinks":    {func(p *peer) { p.ask("GET", "/think", true) }, false, false},
-		"one of two handlers does": {func(p *peer) { p.ask("POST", "/post", false); p.ask("GET", "/think", true) }, false, false},
+		"pings":                      {func(p *peer) { p.ask("GET", "/ready/1", true) }, true, false},
+		"an incomplete request":      {func(p *peer) { p.ask("POST", "/post", false) }, false, true},
+		"a closed window":            {func(p *peer) { p.ask("GET", "/ready/70000", true) }, false, true},
+		"a blocked handler":          {func(p *peer) { p.ask("GET", "/bytes/70000", true) }, false, true},
+		"a busy handler":             {func(p *peer) { p.ask("GET", "/think", true) }, false, false},
+		"one of two streams is busy": {func(p *peer) { p.ask("POST", "/post", false); p.ask("GET", "/think", true) }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -767,28 +772,28 @@ func TestSeenFromOutside(t *testing.T) {
 				}
 				since, waits := conn.Waits()
 				if waits != tt.waits || waits && since.After(start.Add(time.Second)) {
-					t.Errorf("it waits: %v since %v", waits, since.Sub(start))
+					t.Errorf("waits: %v since %v", waits, since.Sub(start))
 				}
 				if closed := conn.CloseIdle(); closed != tt.idle {
 					t.Errorf("closed: %v", closed)
 				}
 				theirs.Close()
 				close(q.closed)
-				time.Sleep(10 * time.Minute) // for those who still think
+				time.Sleep(10 * time.Minute) // lets the handlers finish
 			})
 		})
 	}
 }
 
-// While a handler thinks, a silent client is not cut.
-func TestHandlersMayThink(t *testing.T) {
+// A silent client is not cut off while a handler works for it.
+func TestSlowHandler(t *testing.T) {
 	piped(t, app{}, func(t *testing.T, p *peer) {
 		p.ask("GET", "/think", true)
 		p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
 	})
 }
 
-// Who is asked to leave has what he asked for before, and may not ask for more.
+// After Shutdown a client gets the responses to its earlier requests, and no stream for later ones.
 func TestShutdown(t *testing.T) {
 	a := newApp()
 	s := New(a, a, Config{})
@@ -802,18 +807,19 @@ func TestShutdown(t *testing.T) {
 	p.ask("GET", "/hello", true)
 	close(a.wait)
 	if h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }); h.Header().StreamID != 1 {
-		t.Errorf("answered: %v", h)
+		t.Errorf("response: %v", h)
 	}
-	if code, told := p.ended(); told && code != http2.ErrCodeNo {
-		t.Errorf("the end: %v", code)
+	if code, goneAway := p.ended(); goneAway && code != http2.ErrCodeNo {
+		t.Errorf("GOAWAY with %v", code)
 	}
 	if err := <-down; err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
 }
 
-// Whoever is greeted so late hears our SETTINGS first all the same (RFC 9113, section 3.4), and has the time to ask something before he is
-// asked to leave: net/http's client gives a connection up that it has not used by then.
+// A connection that begins during a shutdown gets our SETTINGS first (RFC 9113, section 3.4), and
+// has time for a request before GOAWAY: net/http's client gives up a connection that gets GOAWAY
+// before its first request.
 func TestShutdownBegins(t *testing.T) {
 	s := New(newApp(), newApp(), Config{})
 	if err := s.Shutdown(t.Context()); err != nil {
@@ -835,8 +841,9 @@ func TestShutdownBegins(t *testing.T) {
 	}
 }
 
-// Who connects while the server ends could not know: he is answered what he asks for at once, behind our SETTINGS, and then told to leave.
-func TestShutdownGreets(t *testing.T) {
+// A client that connects during a shutdown could not know, so its first request is answered at
+// once, after our SETTINGS, and GOAWAY follows.
+func TestConnectDuringShutdown(t *testing.T) {
 	s := New(newApp(), newApp(), Config{})
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -845,13 +852,13 @@ func TestShutdownGreets(t *testing.T) {
 	p.ask("GET", "/hello", true)
 	p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamID == 1 })
 	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.GoAwayFrame); return ok && g.LastStreamID == 1 })
-	if code, told := p.ended(); told && code != http2.ErrCodeNo {
-		t.Errorf("the end: %v", code)
+	if code, goneAway := p.ended(); goneAway && code != http2.ErrCodeNo {
+		t.Errorf("GOAWAY with %v", code)
 	}
 }
 
-// A connection at rest has no buffers.
-func TestAtRest(t *testing.T) {
+// An idle connection holds no buffers.
+func TestIdleHoldsNoBuffers(t *testing.T) {
 	s := New(newApp(), newApp(), Config{})
 	p := connect(t, s)
 	p.ask("GET", "/ready/100", true)
@@ -862,14 +869,15 @@ func TestAtRest(t *testing.T) {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		c.mu.Lock()
-		if c.out != nil || c.link.waiting != nil || len(c.decoder.table.text) > 200 {
-			t.Errorf("it holds %d bytes to write", c.unsent())
+		if c.out != nil || c.link.pending != nil || len(c.decoder.table.text) > 200 {
+			t.Errorf("%d bytes wait to be written", c.unsent())
 		}
 		c.mu.Unlock()
 	}
 }
 
-// FuzzServe: whatever a client sends, what comes back are frames by the letter, and the connection ends when the client's does.
+// Whatever a client sends, the server sends valid frames, and the connection ends when the client's
+// side does.
 func FuzzServe(f *testing.F) {
 	var b bytes.Buffer
 	p := &peer{Framer: http2.NewFramer(&b, nil), next: 1}
@@ -893,13 +901,13 @@ func FuzzServe(f *testing.F) {
 			if _, err := fr.ReadFrame(); err == io.EOF {
 				break
 			} else if err != nil {
-				t.Fatalf("what came back is no frame: %v", err)
+				t.Fatalf("the server sent an invalid frame: %v", err)
 			}
 		}
 	})
 }
 
-// A script is a connection whose other side has said all that it says.
+// A script is a connection whose client sends fixed bytes.
 type script struct {
 	in     *bytes.Reader
 	out    bytes.Buffer

@@ -14,34 +14,34 @@ import (
 const (
 	maxBlock         = 32 << 10 // bytes of a header block in several frames
 	maxContinuations = 8
-	manyLong         = 2 // header lists that are too long: one is a mistake
+	maxLongLists     = 2 // header lists above the limit; a single one may be a mistake
 )
 
-// A block is a header block of which more is to come.
+// A block is an incomplete header block.
 type block struct {
-	stream  uint32 // 0: none
-	ends    bool   // the stream ends with it
-	frames  int
-	long    int // lists that were too long, on this connection
-	payload []byte
+	stream    uint32 // 0: none
+	ends      bool   // the stream ends with the block
+	frames    int
+	longLists int // header lists above the limit on this connection
+	payload   []byte
 }
 
 func (b *block) open() bool { return b.stream != 0 }
 
-// headers begins a stream, or brings the trailers of one (RFC 9113, sections 6.2 and 8.1).
+// headers opens a stream or ends it with trailers (RFC 9113, sections 6.2 and 8.1).
 func (c *Conn) headers(f frame) error {
 	if f.stream%2 == 0 {
-		return broken(http2.ErrCodeProtocol, "a client's streams have odd numbers")
+		return connectionError(http2.ErrCodeProtocol, "a stream of a client must have an odd number")
 	}
 	if err := f.unpad(); err != nil {
 		return err
 	}
 	if f.flags.Has(http2.FlagHeadersPriority) {
 		if len(f.payload) < 5 {
-			return broken(http2.ErrCodeFrameSize, "HEADERS without the priority that it announces")
+			return connectionError(http2.ErrCodeFrameSize, "HEADERS is too short for its priority")
 		}
 		if binary.BigEndian.Uint32(f.payload)&maxWindow == f.stream {
-			return broken(http2.ErrCodeProtocol, "a stream that depends on itself")
+			return connectionError(http2.ErrCodeProtocol, "a stream depends on itself")
 		}
 		f.payload = f.payload[5:]
 	}
@@ -51,16 +51,16 @@ func (c *Conn) headers(f frame) error {
 		c.block.payload = append(c.block.payload[:0], f.payload...)
 		return nil
 	}
-	return c.decoded(f.stream, f.payload, ends)
+	return c.headerBlock(f.stream, f.payload, ends)
 }
 
 func (c *Conn) continuation(f frame) error {
 	b := &c.block
 	if !b.open() {
-		return broken(http2.ErrCodeProtocol, "CONTINUATION of nothing")
+		return connectionError(http2.ErrCodeProtocol, "CONTINUATION without HEADERS")
 	}
 	if b.frames++; b.frames > maxContinuations || len(b.payload)+len(f.payload) > maxBlock {
-		return broken(http2.ErrCodeEnhanceYourCalm, "a header block is too long")
+		return connectionError(http2.ErrCodeEnhanceYourCalm, "a header block is too long")
 	}
 	b.payload = append(b.payload, f.payload...)
 	if !f.flags.Has(http2.FlagContinuationEndHeaders) {
@@ -68,30 +68,31 @@ func (c *Conn) continuation(f frame) error {
 	}
 	stream := b.stream
 	b.stream = 0
-	err := c.decoded(stream, b.payload, b.ends)
-	b.payload = nil // seldom are there two
+	err := c.headerBlock(stream, b.payload, b.ends)
+	b.payload = nil // header blocks in several frames are rare
 	return err
 }
 
-// decoded takes a whole header block. It is decoded whatever becomes of its stream: the tables of both sides are to stay the same.
-func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
+// headerBlock handles a complete header block. It decodes the block even if the stream is refused,
+// so that the tables of both sides stay the same.
+func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 	if err := c.decoder.decode(payload, c.srv.config.MaxList); err != nil {
-		return broken(http2.ErrCodeCompression, err.Error())
+		return connectionError(http2.ErrCodeCompression, err.Error())
 	}
-	if c.decoder.over {
-		if c.block.long++; c.block.long >= manyLong {
-			return broken(http2.ErrCodeEnhanceYourCalm, "header lists are too long")
+	if c.decoder.truncated {
+		if c.block.longLists++; c.block.longLists >= maxLongLists {
+			return connectionError(http2.ErrCodeEnhanceYourCalm, "header lists are too long")
 		}
 	}
 	if stream <= c.last {
 		return c.trailers(stream, ends)
 	}
-	if stream > c.final {
+	if stream > c.lastAllowed {
 		return nil // after GOAWAY
 	}
-	c.used = c.now
-	if c.last = stream; c.leaving {
-		c.announce()
+	c.lastUse = c.now
+	if c.last = stream; c.draining {
+		c.sendGoAway()
 	}
 	q, err := c.request(stream)
 	switch {
@@ -99,45 +100,45 @@ func (c *Conn) decoded(stream uint32, payload []byte, ends bool) error {
 		return err
 	case ends && q.length > 0:
 		return reset(stream, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
-	case ends && q.plain == plain.Plain && !c.decoder.over && c.waiting < maxWaiting && len(c.streams) < MaxStreams:
-		if done, err := c.ready(stream); done || err != nil {
+	case ends && q.plain == plain.Plain && !c.decoder.truncated && c.queuedBytes < maxQueuedBytes && len(c.streams) < MaxStreams:
+		if done, err := c.answerReady(stream); done || err != nil {
 			return err
 		}
 	}
 	return c.open(stream, q, ends)
 }
 
-// trailers end a request's body. They are dropped: no route of ours has a use for them.
+// trailers ends a request's body. Trailer fields are dropped, because no route uses them.
 func (c *Conn) trailers(stream uint32, ends bool) error {
 	s := c.streams[stream]
 	switch {
 	case s == nil && c.resets.has(stream):
 		return nil
 	case s == nil || s.whole:
-		return broken(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
-	case !ends, slices.ContainsFunc(c.decoder.fields, func(f Field) bool { return f.bad || f.Name[0] == ':' }):
+		return connectionError(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
+	case !ends, slices.ContainsFunc(c.decoder.fields, func(f Field) bool { return f.invalid || f.Name[0] == ':' }):
 		return reset(stream, http2.ErrCodeProtocol)
 	}
 	return c.complete(s)
 }
 
-// An asked is what a header block says.
-type asked struct {
+// parsedHeaders is the content of a request's header block.
+type parsedHeaders struct {
 	method, scheme, authority, path []byte
 	plain                           plain.State
-	length                          int64 // of the body, by Content-Length; -1: not told
-	expects                         bool  // a 100 before the body
-	regular                         int   // index of the first field that is no pseudo field
+	length                          int64 // Content-Length; -1: none
+	expects                         bool  // the client waits for a 100 before it sends the body
+	regular                         int   // index of the first field that is not a pseudo field
 }
 
-// request reads the fields (RFC 9113, section 8.3). What is malformed is an error of its stream.
-func (c *Conn) request(stream uint32) (q asked, err error) {
+// request parses the fields (RFC 9113, section 8.3). A malformed request is a stream error.
+func (c *Conn) request(stream uint32) (q parsedHeaders, err error) {
 	c.plain.Begin()
 	q.length = -1
 	fields := c.decoder.fields
 	for i := range fields {
 		f := &fields[i]
-		if f.bad {
+		if f.invalid {
 			return q, reset(stream, http2.ErrCodeProtocol)
 		}
 		if f.Name[0] == ':' {
@@ -152,8 +153,8 @@ func (c *Conn) request(stream uint32) (q asked, err error) {
 		}
 		q.plain = max(q.plain, c.plain.Field(f.Name, f.Value))
 	}
-	if c.decoder.over {
-		return q, nil // it is refused, whatever is in the rest
+	if c.decoder.truncated {
+		return q, nil // it will be refused, whatever the dropped fields are
 	}
 	if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
 		return q, reset(stream, http2.ErrCodeProtocol)
@@ -169,8 +170,8 @@ func (c *Conn) request(stream uint32) (q asked, err error) {
 	return q, nil
 }
 
-// pseudo takes a pseudo field, each of which comes once.
-func (q *asked) pseudo(f *Field) bool {
+// pseudo stores a pseudo field. Each may come once.
+func (q *parsedHeaders) pseudo(f *Field) bool {
 	at := &q.method
 	switch string(f.Name) {
 	case ":method":
@@ -192,8 +193,8 @@ func (q *asked) pseudo(f *Field) bool {
 	return true
 }
 
-// field judges a field: none is about the connection (section 8.2.2).
-func (q *asked) field(f *Field) bool {
+// field checks a field. Connection-specific fields are not allowed (section 8.2.2).
+func (q *parsedHeaders) field(f *Field) bool {
 	switch string(f.Name) {
 	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
 		return false
@@ -211,8 +212,8 @@ func (q *asked) field(f *Field) bool {
 	return true
 }
 
-// ready answers a stream at once, if its answer is ready.
-func (c *Conn) ready(stream uint32) (bool, error) {
+// answerReady answers a request at once if its response is ready.
+func (c *Conn) answerReady(stream uint32) (bool, error) {
 	if c.out == nil {
 		c.out = outBuffers.take()
 	}
@@ -220,16 +221,16 @@ func (c *Conn) ready(stream uint32) (bool, error) {
 	head := start + frameHead
 	c.plain.Now = c.now
 	dst := append(*c.out, make([]byte, frameHead)...)
-	if c.shrunk {
-		dst, head = append(dst, 0x20), head+1 // the table has no place (RFC 7541, section 4.2)
+	if c.tableShrunk {
+		dst, head = append(dst, 0x20), head+1 // table size 0 (RFC 7541, section 4.2)
 	}
 	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.plain, &c.memory)
 	if !ok {
 		*c.out = (*c.out)[:start]
 		return false, nil
 	}
-	c.shrunk = false
-	c.calm.earn(forAnswer)
+	c.tableShrunk = false
+	c.flood.earn(creditPerResponse)
 	size += head - start - frameHead
 	body := start + frameHead + size
 	if body == len(dst) {
@@ -242,17 +243,19 @@ func (c *Conn) ready(stream uint32) (bool, error) {
 	if n := int64(length); length <= maxFrame && n <= c.window && n <= c.initial {
 		putHead(dst[body:], length, http2.FrameData, http2.FlagDataEndStream, stream)
 		c.window -= n
-		c.calm.earn(length / bytesForOne)
+		c.flood.earn(length / bytesPerCredit)
 		*c.out = dst
 		return true, nil
 	}
 	*c.out = dst[:body]
 	s := c.add(stream)
 	s.whole, s.ended = true, true
-	if c.srv.config.Bodies.Keep(&s.share, int64(length+streamCosts)) != nil {
-		return true, reset(stream, http2.ErrCodeEnhanceYourCalm) // its head can't be taken back: the tables of both sides are to stay the same
+	if c.srv.config.Bodies.Keep(&s.share, int64(length+streamCost)) != nil {
+		// The header block is sent nevertheless, because the tables of both sides must stay the
+		// same.
+		return true, reset(stream, http2.ErrCodeEnhanceYourCalm)
 	}
 	s.body = bytes.Clone(dst[body+Gap:])
 	c.enqueue(s)
-	return true, c.pump()
+	return true, c.sendQueued()
 }

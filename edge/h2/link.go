@@ -9,26 +9,28 @@ import (
 
 const linkBuffer = 16 << 10
 
-// A Link is a connection below TLS. It reads ahead into a buffer that it has only while there is something in it, gives TLS one record at a
-// time, so that it can tell whether another whole one is there, and gathers what TLS writes until it is told to send.
+// A Link is the connection below TLS. It reads ahead into a buffer, which it has only while there
+// is something in it, and passes TLS one record at a time, so that it knows whether another whole
+// record is buffered. It can gather the writes of TLS (cork).
 type Link struct {
 	net.Conn
 	socket socket
 	tls    bool
 	in     *[]byte // pooled; nil: nothing is buffered
 	r, w   int
-	header int // bytes given out of a record's header
-	length int // of the record, as far as the header says
-	left   int // bytes to come of the record
+	header int // bytes of a record's header passed on
+	length int // of the record, according to the header so far
+	left   int // bytes of the record not passed on yet
 
-	mu      sync.Mutex // TLS may answer a change of keys while others write
+	mu      sync.Mutex // TLS may reply to a key update while another goroutine writes
 	corked  bool
-	waiting *[]byte // to be written; pooled
+	pending *[]byte // to be written; pooled
 }
 
 var linkBuffers = sync.Pool{New: func() any { b := make([]byte, linkBuffer); return &b }}
 
-// NewLink makes a Link of a connection of which some bytes may have been read already. tls: what comes are TLS records.
+// NewLink returns a Link of a connection of which some bytes may have been read already. tls says
+// that the bytes are TLS records.
 func NewLink(c net.Conn, tls bool, already []byte) *Link {
 	l := &Link{Conn: c, tls: tls}
 	if len(already) > 0 {
@@ -43,10 +45,10 @@ func NewLink(c net.Conn, tls bool, already []byte) *Link {
 	return l
 }
 
-// NetConn is the connection beneath.
+// NetConn returns the underlying connection.
 func (l *Link) NetConn() net.Conn { return l.Conn }
 
-// Read gives out what is buffered, of a TLS connection no more than one record.
+// Read returns buffered bytes, of TLS no more than one record.
 func (l *Link) Read(p []byte) (int, error) {
 	if err := l.Wait(); err != nil {
 		return 0, err
@@ -62,7 +64,8 @@ func (l *Link) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record is how much of b is given out: of a header, or of what belongs to it (RFC 8446, section 5.1).
+// record returns how many bytes of b to pass on: bytes of a header, or of the record after it (RFC
+// 8446, section 5.1).
 func (l *Link) record(b []byte, most int) int {
 	if l.left > 0 {
 		n := min(l.left, len(b), most)
@@ -83,7 +86,7 @@ func (l *Link) record(b []byte, most int) int {
 
 const recordHeader = 5
 
-// Wait returns when there is something to read. Until then no buffer is held.
+// Wait waits until there is something to read. Until then it holds no buffer.
 func (l *Link) Wait() error {
 	if l.in != nil {
 		return nil
@@ -91,7 +94,7 @@ func (l *Link) Wait() error {
 	return l.socket.fill(l)
 }
 
-// Ready reports whether something can be read without waiting: of a TLS connection, a whole record.
+// Ready reports whether a read would return at once, on a TLS connection with a whole record.
 func (l *Link) Ready() bool {
 	n := l.w - l.r
 	if !l.tls || n == 0 {
@@ -111,14 +114,14 @@ func (l *Link) release() {
 	l.in, l.r, l.w = nil, 0, 0
 }
 
-// take is a buffer to read into.
+// take returns a buffer to read into.
 func (l *Link) take() []byte {
 	l.in = linkBuffers.Get().(*[]byte)
 	return *l.in
 }
 
-// filled is what reading into the buffer came to.
-func (l *Link) filled(n int, err error) error {
+// readDone records the result of reading into the buffer.
+func (l *Link) readDone(n int, err error) error {
 	if n > 0 {
 		l.r, l.w = 0, n
 		return nil
@@ -130,21 +133,21 @@ func (l *Link) filled(n int, err error) error {
 	return err
 }
 
-// Write sends p, or keeps it for Uncork.
+// Write sends p, or gathers it for uncork.
 func (l *Link) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.corked {
-		if l.waiting == nil {
-			l.waiting = outBuffers.take()
+		if l.pending == nil {
+			l.pending = outBuffers.take()
 		}
-		*l.waiting = append(*l.waiting, p...)
+		*l.pending = append(*l.pending, p...)
 		return len(p), nil
 	}
 	return l.socket.write(l, p)
 }
 
-// CloseWrite says that nothing more is sent.
+// CloseWrite closes the sending direction.
 func (l *Link) CloseWrite() error {
 	half, ok := l.Conn.(interface{ CloseWrite() error })
 	if !ok {
@@ -153,23 +156,23 @@ func (l *Link) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// cork keeps what is written until uncork.
+// cork gathers writes until uncork.
 func (l *Link) cork() {
 	l.mu.Lock()
 	l.corked = true
 	l.mu.Unlock()
 }
 
-// uncork sends what was written since cork.
+// uncork sends the gathered writes.
 func (l *Link) uncork() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.corked = false
-	if l.waiting == nil {
+	if l.pending == nil {
 		return nil
 	}
-	_, err := l.socket.write(l, *l.waiting)
-	outBuffers.give(l.waiting)
-	l.waiting = nil
+	_, err := l.socket.write(l, *l.pending)
+	outBuffers.give(l.pending)
+	l.pending = nil
 	return err
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TLS gets one record at a time, so that a Link knows whether another whole one is there.
+// A Link passes TLS one record at a time, so that it knows whether another whole record is
+// buffered.
 func TestLinkGivesRecords(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
@@ -16,7 +17,7 @@ func TestLinkGivesRecords(t *testing.T) {
 	p := make([]byte, 4096)
 	for i, want := range []struct {
 		n     int
-		ready bool // after it
+		ready bool // afterwards
 	}{{5, false}, {3, true}, {5, true}, {5, false}, {300, false}, {5, false}, {2, false}} {
 		n, err := l.Read(p)
 		if n != want.n || err != nil || l.Ready() != want.ready {
@@ -24,11 +25,11 @@ func TestLinkGivesRecords(t *testing.T) {
 		}
 	}
 	if l.in != nil {
-		t.Error("an empty buffer is kept")
+		t.Error("the Link holds an empty buffer")
 	}
 }
 
-// What was read before comes first.
+// NewLink's bytes are read first.
 func TestLinkAlready(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go func() {

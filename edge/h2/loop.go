@@ -7,10 +7,11 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// frames takes the whole frames that are there; more: there may be others, when what their answers wait with is written.
+// frames handles the whole frames that are buffered. more means that it stopped early, so that
+// responses can be written first.
 func (c *Conn) frames() (more bool, err error) {
 	for c.in != nil {
-		if c.unsent() > 2*outAtOnce {
+		if c.unsent() > 2*maxBatch {
 			return true, nil
 		}
 		f, size, whole, err := cutFrame((*c.in)[c.r:])
@@ -29,15 +30,15 @@ func (c *Conn) frames() (more bool, err error) {
 	return false, nil
 }
 
-// frame takes one. The order of what is looked at is that of what goes wrong first.
+// frame handles one frame. It checks the connection's state first.
 func (c *Conn) frame(f frame) error {
-	if !c.settled && f.kind != http2.FrameSettings {
-		return broken(http2.ErrCodeProtocol, "a connection begins with SETTINGS")
+	if !c.gotSettings && f.kind != http2.FrameSettings {
+		return connectionError(http2.ErrCodeProtocol, "the first frame must be SETTINGS")
 	}
 	if c.block.open() && (f.kind != http2.FrameContinuation || f.stream != c.block.stream) {
-		return broken(http2.ErrCodeProtocol, "a header block is not interrupted")
+		return connectionError(http2.ErrCodeProtocol, "a header block is interrupted")
 	}
-	if err := c.calm.spend(cost(f), c.now); err != nil {
+	if err := c.flood.spend(cost(f), c.now); err != nil {
 		return err
 	}
 	switch f.kind {
@@ -59,21 +60,21 @@ func (c *Conn) frame(f frame) error {
 		return c.ping(f)
 	case http2.FrameGoAway:
 		if f.stream != 0 {
-			return broken(http2.ErrCodeProtocol, "GOAWAY on a stream")
+			return connectionError(http2.ErrCodeProtocol, "GOAWAY on a stream")
 		}
-		return nil // it asks for no more, and closes when it has its answers
+		return nil // the client opens no more streams, and closes when it has its responses
 	case http2.FramePushPromise:
-		return broken(http2.ErrCodeProtocol, "a client promises nothing")
+		return connectionError(http2.ErrCodeProtocol, "a client must not send PUSH_PROMISE")
 	}
-	return nil // of a kind that is not known: ignored (RFC 9113, section 5.5)
+	return nil // unknown kinds are ignored (RFC 9113, section 5.5)
 }
 
 func (c *Conn) ping(f frame) error {
 	switch {
 	case f.stream != 0:
-		return broken(http2.ErrCodeProtocol, "PING on a stream")
+		return connectionError(http2.ErrCodeProtocol, "PING on a stream")
 	case len(f.payload) != 8:
-		return broken(http2.ErrCodeFrameSize, "PING of an odd length")
+		return connectionError(http2.ErrCodeFrameSize, "PING must have 8 bytes")
 	case f.flags.Has(http2.FlagPingAck):
 		return nil
 	}
@@ -81,11 +82,11 @@ func (c *Conn) ping(f frame) error {
 	return nil
 }
 
-// priority is no longer of use (RFC 9113, section 5.3), but has a form.
+// priority checks a PRIORITY frame, which has no effect (RFC 9113, section 5.3).
 func (c *Conn) priority(f frame) error {
 	switch {
 	case f.stream == 0:
-		return broken(http2.ErrCodeProtocol, "PRIORITY of no stream")
+		return connectionError(http2.ErrCodeProtocol, "PRIORITY without a stream")
 	case len(f.payload) != 5:
 		return reset(f.stream, http2.ErrCodeFrameSize)
 	case binary.BigEndian.Uint32(f.payload)&maxWindow == f.stream:
@@ -97,9 +98,9 @@ func (c *Conn) priority(f frame) error {
 func (c *Conn) rstStream(f frame) error {
 	switch {
 	case f.stream == 0 || f.stream > c.last || f.stream%2 == 0:
-		return broken(http2.ErrCodeProtocol, "RST_STREAM of an idle stream")
+		return connectionError(http2.ErrCodeProtocol, "RST_STREAM of an idle stream")
 	case len(f.payload) != 4:
-		return broken(http2.ErrCodeFrameSize, "RST_STREAM of an odd length")
+		return connectionError(http2.ErrCodeFrameSize, "RST_STREAM must have 4 bytes")
 	}
 	if s := c.streams[f.stream]; s != nil {
 		c.remove(s)
@@ -107,14 +108,14 @@ func (c *Conn) rstStream(f frame) error {
 	return nil
 }
 
-// resetStream ends a stream with an error of the client's.
+// resetStream resets a stream after a stream error of the client.
 func (c *Conn) resetStream(stream uint32, code http2.ErrCode) error {
 	if s := c.streams[stream]; s != nil {
 		c.remove(s)
 	}
 	c.sendReset(stream, code)
-	return c.calm.spend(resetCosts, c.now)
+	return c.flood.spend(resetCost, c.now)
 }
 
-// resetCosts is what a stream that went wrong counts: whoever is well makes none.
-const resetCosts = 10
+// resetCost is the cost of a stream error, of which an honest client makes none.
+const resetCost = 10

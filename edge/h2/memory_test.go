@@ -8,11 +8,12 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A client understands every block, whatever its table has room for, and however often it forgets all of it.
+// A client decodes every block correctly, whatever the size of its table, and whenever it empties
+// the table.
 func TestMemory(t *testing.T) {
 	var all []*Shared
 	var want []hpack.HeaderField
-	for i := range 2 * maxShared { // more than have numbers, and more than a table has room for
+	for i := range 2 * maxShared { // more than there are numbers, and more than fit into a table
 		f := hpack.HeaderField{Name: fmt.Sprintf("x-test-%d", i), Value: fmt.Sprintf("%0*d", 1+i*3, i)}
 		all, want = append(all, Share([]byte("X-Test-"+fmt.Sprint(i)), []byte(f.Value))), append(want, f)
 	}
@@ -49,13 +50,13 @@ func TestMemory(t *testing.T) {
 			}
 		}
 		if indexed == 0 || literal == 0 {
-			t.Fatalf("%d fields were remembered, %d written out: not both were tried", indexed, literal)
+			t.Fatalf("%d fields indexed, %d literal: both must occur", indexed, literal)
 		}
 	}
 }
 
 func TestShareIsTheSame(t *testing.T) {
 	if a, b := Share([]byte("Vary"), []byte("Origin")), Share([]byte("vary"), []byte("Origin")); a.number > 0 && a != b {
-		t.Error("a field has two numbers")
+		t.Error("Share returns two values for the same field")
 	}
 }

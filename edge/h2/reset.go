@@ -6,16 +6,16 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// maxResets is how many of the streams that it has reset last a connection remembers. A client
-// can't have more open at once.
+// maxResets is how many streams that it has reset a connection remembers. A client can't have more
+// open at once.
 const maxResets = MaxStreams
 
-// A resets remembers streams that this side has reset. What the client has sent on one before it
-// hears of that is ignored (RFC 9113, section 5.1); on a stream that ended otherwise it is an
-// error.
+// resets remembers streams that this side has reset. Frames that the client sent on such a stream
+// before it received the reset are ignored (RFC 9113, section 5.1); on a stream that ended
+// otherwise they are an error.
 type resets struct {
 	streams []uint32 // nil: none
-	next    int      // the place that is overwritten next, once all are taken
+	next    int      // the index that is overwritten next, once all are used
 }
 
 func (r *resets) add(stream uint32) {
@@ -31,6 +31,7 @@ func (r *resets) add(stream uint32) {
 
 func (r *resets) has(stream uint32) bool { return slices.Contains(r.streams, stream) }
 
+// sendReset sends RST_STREAM.
 // sendReset tells the client that a stream has ended.
 func (c *Conn) sendReset(stream uint32, code http2.ErrCode) {
 	c.resets.add(stream)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// What a client has sent on a stream before it hears that the edge has reset it is ignored,
-// trailers too, and the connection goes on.
+// Frames, including trailers, that a client has sent on a stream before it received the reset are
+// ignored, and the connection stays open.
 func TestLateFramesOfAResetStream(t *testing.T) {
 	for name, begin := range map[string]func(p *peer) uint32{
 		"a malformed request": func(p *peer) uint32 { return p.ask(http.MethodPost, "/post", false, "connection", "close") },
@@ -18,13 +18,13 @@ func TestLateFramesOfAResetStream(t *testing.T) {
 			p.WriteData(id, false, []byte("two"))
 			return id
 		},
-		"a request that is refused": func(p *peer) uint32 {
+		"a refused request": func(p *peer) uint32 {
 			for range MaxStreams {
 				p.ask(http.MethodGet, "/wait", true)
 			}
 			return p.ask(http.MethodPost, "/post", false)
 		},
-		"an answer before the request's end": func(p *peer) uint32 {
+		"a response before the request's end": func(p *peer) uint32 {
 			return p.ask(http.MethodPost, "/post", false, "content-length", "999999999999")
 		},
 	} {
@@ -45,10 +45,10 @@ func TestLateFramesOfAResetStream(t *testing.T) {
 			p.until(func(f http2.Frame) bool {
 				switch f := f.(type) {
 				case *http2.GoAwayFrame:
-					t.Fatalf("the connection ends: %v", f.ErrCode)
+					t.Fatalf("GOAWAY with %v", f.ErrCode)
 				case *http2.RSTStreamFrame:
 					if f.StreamID == id {
-						t.Errorf("reset again: %v", f.ErrCode)
+						t.Errorf("a second reset: %v", f.ErrCode)
 					}
 				case *http2.PingFrame:
 					return f.IsAck()
@@ -59,7 +59,7 @@ func TestLateFramesOfAResetStream(t *testing.T) {
 	}
 }
 
-// Trailers on a stream that has ended as it should are an error of the connection.
+// Trailers on a stream that has ended normally are a connection error.
 func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	a := newApp()
 	defer close(a.wait)
@@ -68,12 +68,12 @@ func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	p.block.Reset()
 	p.enc.WriteField(hpack.HeaderField{Name: "x-trailer", Value: "late"})
 	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block.Bytes(), EndHeaders: true, EndStream: true})
-	if code, told := p.ended(); !told || code != http2.ErrCodeStreamClosed {
-		t.Errorf("the end: %v, told %v", code, told)
+	if code, goneAway := p.ended(); !goneAway || code != http2.ErrCodeStreamClosed {
+		t.Errorf("%v, GOAWAY %v", code, goneAway)
 	}
 }
 
-// However many streams are reset, a connection remembers so many.
+// A connection remembers a bounded number of resets.
 func TestResetsAreBounded(t *testing.T) {
 	var r resets
 	for i := range uint32(1000) {
@@ -81,6 +81,6 @@ func TestResetsAreBounded(t *testing.T) {
 		r.add(2*i + 1)
 	}
 	if len(r.streams) != maxResets || r.has(1) || !r.has(1999) || !r.has(2001-2*maxResets) || r.has(1999-2*maxResets) {
-		t.Errorf("%d are remembered: %v", len(r.streams), r.streams)
+		t.Errorf("%d resets remembered: %v", len(r.streams), r.streams)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// appendSettings appends ours. What is not in it has its default.
+// appendSettings appends our SETTINGS. Settings not sent have their defaults.
 func appendSettings(dst []byte, maxList int) []byte {
 	var payload []byte
 	for _, s := range [...]http2.Setting{
@@ -25,13 +25,13 @@ func appendGoAway(dst []byte, last uint32, code http2.ErrCode) []byte {
 	return appendFrame(dst, http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(payload, uint32(code))...)
 }
 
-// settings takes the peer's (RFC 9113, section 6.5).
+// settings handles the client's SETTINGS (RFC 9113, section 6.5).
 func (c *Conn) settings(f frame) error {
 	switch ack := f.flags.Has(http2.FlagSettingsAck); {
 	case f.stream != 0:
-		return broken(http2.ErrCodeProtocol, "SETTINGS on a stream")
+		return connectionError(http2.ErrCodeProtocol, "SETTINGS on a stream")
 	case ack && len(f.payload) > 0, len(f.payload)%6 != 0:
-		return broken(http2.ErrCodeFrameSize, "SETTINGS of an odd length")
+		return connectionError(http2.ErrCodeFrameSize, "SETTINGS of a wrong length")
 	case ack:
 		return nil
 	}
@@ -40,72 +40,73 @@ func (c *Conn) settings(f frame) error {
 			return err
 		}
 	}
-	c.settled = true
+	c.gotSettings = true
 	c.append(appendFrame(nil, http2.FrameSettings, http2.FlagSettingsAck, 0))
-	return c.pump()
+	return c.sendQueued()
 }
 
 func (c *Conn) setting(id http2.SettingID, value uint32) error {
 	switch id {
 	case http2.SettingHeaderTableSize:
-		if value < tableSize { // few do so: they get blocks that use no table, and are told
-			c.shrunk = true
+		if value < tableSize { // rare; from now on blocks use no table, and the next one says so
+			c.tableShrunk = true
 			c.memory.close()
 		}
 	case http2.SettingEnablePush:
 		if value > 1 {
-			return broken(http2.ErrCodeProtocol, "SETTINGS_ENABLE_PUSH is 0 or 1")
+			return connectionError(http2.ErrCodeProtocol, "SETTINGS_ENABLE_PUSH must be 0 or 1")
 		}
 	case http2.SettingInitialWindowSize:
 		return c.resize(value)
 	case http2.SettingMaxFrameSize:
 		if value < maxFrame || value > 1<<24-1 {
-			return broken(http2.ErrCodeProtocol, "SETTINGS_MAX_FRAME_SIZE is out of its range")
+			return connectionError(http2.ErrCodeProtocol, "SETTINGS_MAX_FRAME_SIZE must be 16384 to 16777215")
 		}
 	}
 	return nil
 }
 
-// resize changes the windows of all streams by as much as that of a new one changes (section 6.9.2). They may become negative.
+// resize changes the windows of all streams by the change of the initial window (section 6.9.2).
+// They may become negative.
 func (c *Conn) resize(value uint32) error {
 	if value > maxWindow {
-		return broken(http2.ErrCodeFlowControl, "SETTINGS_INITIAL_WINDOW_SIZE is out of its range")
+		return connectionError(http2.ErrCodeFlowControl, "SETTINGS_INITIAL_WINDOW_SIZE must be below 2^31")
 	}
 	by := int64(value) - c.initial
 	c.initial = int64(value)
 	for _, s := range c.streams {
 		if s.window += by; s.window > maxWindow {
-			return broken(http2.ErrCodeFlowControl, "a window is too large")
+			return connectionError(http2.ErrCodeFlowControl, "the window of a stream exceeds 2^31-1")
 		}
 		s.wake()
 	}
-	return c.calm.spend(len(c.streams), c.now)
+	return c.flood.spend(len(c.streams), c.now)
 }
 
-// windowUpdate opens a window (section 6.9).
+// windowUpdate handles WINDOW_UPDATE (section 6.9).
 func (c *Conn) windowUpdate(f frame) error {
 	if len(f.payload) != 4 {
-		return broken(http2.ErrCodeFrameSize, "WINDOW_UPDATE of an odd length")
+		return connectionError(http2.ErrCodeFrameSize, "WINDOW_UPDATE must have 4 bytes")
 	}
 	by := int64(binary.BigEndian.Uint32(f.payload) & maxWindow)
 	if f.stream == 0 {
 		if by == 0 {
-			return broken(http2.ErrCodeProtocol, "a window opened by nothing")
+			return connectionError(http2.ErrCodeProtocol, "WINDOW_UPDATE by 0")
 		}
 		if c.window += by; c.window > maxWindow {
-			return broken(http2.ErrCodeFlowControl, "the window is too large")
+			return connectionError(http2.ErrCodeFlowControl, "the window of the connection exceeds 2^31-1")
 		}
 		for _, s := range c.streams {
 			s.wake()
 		}
-		return c.pump()
+		return c.sendQueued()
 	}
 	if f.stream > c.last || f.stream%2 == 0 {
-		return broken(http2.ErrCodeProtocol, "WINDOW_UPDATE on an idle stream")
+		return connectionError(http2.ErrCodeProtocol, "WINDOW_UPDATE on an idle stream")
 	}
 	s := c.streams[f.stream]
 	if s == nil {
-		return nil // it has ended; this was on its way
+		return nil // the stream has ended meanwhile
 	}
 	if by == 0 {
 		return reset(f.stream, http2.ErrCodeProtocol)
@@ -114,5 +115,5 @@ func (c *Conn) windowUpdate(f frame) error {
 		return reset(f.stream, http2.ErrCodeFlowControl)
 	}
 	s.wake()
-	return c.pump()
+	return c.sendQueued()
 }

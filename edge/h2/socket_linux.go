@@ -5,16 +5,17 @@ import (
 	"syscall"
 )
 
-// A socket reads and writes a descriptor that never blocks by system calls that the scheduler is not told of: it would take the
-// processor away from a goroutine that is back at once. Where a connection has no descriptor, its own methods are used.
+// A socket reads and writes a non-blocking descriptor with raw system calls, of which the scheduler
+// is not informed, because it might take the processor away from a goroutine whose call returns at
+// once. For a connection without a descriptor it uses the connection's own methods.
 type socket struct {
 	raw    syscall.RawConn
 	link   *Link
-	read   int // what reading came to, and sending: they go on at the same time
+	read   int // result of a read; reads and writes may run at the same time
 	failed error
 	unsent []byte
 	err    error
-	onRead func(fd uintptr) bool // made once: a closure a call would be garbage a call
+	onRead func(fd uintptr) bool // made once, because a closure for each call would be garbage
 	onSend func(fd uintptr) bool
 }
 
@@ -27,16 +28,16 @@ func (s *socket) init(c net.Conn) {
 	}
 }
 
-// fill reads into a buffer that it takes when there is something to read.
+// fill takes a buffer when there is something to read, and reads into it.
 func (s *socket) fill(l *Link) error {
 	if s.raw == nil {
-		return l.filled(l.Conn.Read(l.take()))
+		return l.readDone(l.Conn.Read(l.take()))
 	}
 	s.link = l
 	if err := s.raw.Read(s.onRead); err != nil {
 		return err
 	}
-	return l.filled(s.read, s.failed)
+	return l.readDone(s.read, s.failed)
 }
 
 func (s *socket) readSome(fd uintptr) bool {

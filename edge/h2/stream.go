@@ -12,42 +12,45 @@ import (
 )
 
 const (
-	maxWaiting = 1 << 20   // bytes of ready answers that wait for their windows; beyond, answers wait on their handlers' goroutines
-	maxHeld    = 16 << 20  // bytes of requests' bodies, of all streams of a connection
-	maxHeads   = 256 << 10 // bytes of header fields of the requests on a connection that the client has not sent whole
+	maxQueuedBytes = 1 << 20   // bytes of ready responses that wait for a window
+	maxBodyBytes   = 16 << 20  // bytes of requests' bodies on a connection
+	maxHeadBytes   = 256 << 10 // bytes of fields of incomplete requests on a connection
 
-	streamCosts = 1 << 10 // bytes that a stream takes besides its fields
+	streamCost = 1 << 10 // bytes that a stream takes besides its fields
 )
 
-// copies is how often the fields of a request lie in memory while a Handler answers it: here, where they are read, and for the origin,
-// with the garbage that comes of it.
-const copies = 6
+// fieldCopies is an estimate of the memory for a request's fields while a Handler runs, as a
+// multiple of their size: copies here, in the Handler and in the request to the origin, and
+// garbage.
+const fieldCopies = 6
 
-// HandlerCosts are the bytes that a request takes besides its fields and body while a Handler answers it.
+// HandlerCosts is the number of bytes that a request takes besides its fields and body while a
+// Handler runs.
 const HandlerCosts = 32 << 10
 
-// A stream is one that is not done with at once: its request has a body, a handler answers it, or its answer waits for a window.
+// A stream is a stream that could not be answered at once: its request has a body, a handler runs,
+// or its response waits for a window.
 type stream struct {
 	id     uint32
-	window int64     // for the answer's body
-	began  time.Time // its request; then its answer
-	sent   int64     // bytes of the answer's body
+	window int64     // for the response's body
+	began  time.Time // of the request, later of the response
+	sent   int64     // bytes of the response's body
 	gone   chan struct{}
-	open   chan struct{} // a window may have opened; room for one
+	open   chan struct{} // signals that a window may have opened; has room for one signal
 
-	request *Request     // until its handler has it
-	head    int          // bytes of its fields, and what the stream takes besides
-	length  int64        // of its body, as announced; -1: not told
-	came    int64        // bytes of it
-	share   bodies.Share // of Config.Bodies: for the fields, the handler, or a ready answer that waits
-	held    bodies.Share // for the body
-	credit  int64        // bytes of the stream's window that may still come
-	whole   bool         // the client has sent all
+	request  *Request     // until a handler gets it
+	head     int          // bytes of its fields and of the stream
+	length   int64        // of its body, as announced; -1: unknown
+	received int64        // bytes of its body received
+	share    bodies.Share // of Config.Bodies: for the fields, the handler or a waiting response
+	held     bodies.Share // for the body
+	credit   int64        // bytes that the client may still send
+	whole    bool         // the request is complete
 
-	body     []byte // of a ready answer, what is left
-	urgency  byte   // 0 comes first (RFC 9218, section 4.1)
-	ended    bool   // nothing comes after body
-	answered bool   // the head of the answer was sent
+	body        []byte // the unsent rest of a ready response
+	urgency     byte   // 0 comes first (RFC 9218, section 4.1)
+	ended       bool   // nothing follows body
+	headersSent bool   // the response's header block was sent
 }
 
 func (s *stream) wake() {
@@ -57,7 +60,7 @@ func (s *stream) wake() {
 	}
 }
 
-// stop tells a handler that nobody waits any more.
+// stop tells a handler that the stream has ended.
 func (s *stream) stop() {
 	select {
 	case <-s.gone:
@@ -66,7 +69,7 @@ func (s *stream) stop() {
 	}
 }
 
-// add makes a stream known.
+// add registers a stream.
 func (c *Conn) add(id uint32) *stream {
 	s := &stream{id: id, window: c.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
 		gone: make(chan struct{}), open: make(chan struct{}, 1)}
@@ -86,7 +89,7 @@ func (c *Conn) add(id uint32) *stream {
 
 const defaultUrgency = 3
 
-// urgency reads the u of a Priority field, as far as it has to be (RFC 9218, section 4.1).
+// urgency parses the u parameter of a Priority field (RFC 9218, section 4.1).
 func urgency(field []byte) byte {
 	for part := range bytes.SplitSeq(field, []byte(",")) {
 		if part = bytes.TrimSpace(part); len(part) == 3 && part[0] == 'u' && part[1] == '=' && '0' <= part[2] && part[2] <= '7' {
@@ -96,21 +99,21 @@ func urgency(field []byte) byte {
 	return defaultUrgency
 }
 
-// remove ends a stream, whoever still works for it.
+// remove ends a stream, even if a handler still works on it.
 func (c *Conn) remove(s *stream) {
 	delete(c.streams, s.id)
 	if i := slices.Index(c.queue, s); i >= 0 {
 		c.queue = slices.Delete(c.queue, i, i+1)
 	}
-	c.waiting -= len(s.body)
+	c.queuedBytes -= len(s.body)
 	s.body = nil
 	c.abandon(s)
 }
 
-// abandon drops a request that no handler has yet, and tells the handler of one that has that nobody waits any more.
+// abandon drops a request that has no handler yet, and stops a handler.
 func (c *Conn) abandon(s *stream) {
 	if s.request != nil {
-		c.heads -= s.head
+		c.headBytes -= s.head
 		c.release(s, len(s.request.Body))
 		s.request = nil
 	} else if s.ended {
@@ -119,24 +122,24 @@ func (c *Conn) abandon(s *stream) {
 	s.stop()
 }
 
-// open begins a stream whose answer is not ready.
-func (c *Conn) open(id uint32, q asked, ends bool) error {
-	head := c.decoder.size + streamCosts
-	if len(c.streams) >= MaxStreams || c.running >= MaxStreams || !ends && c.heads+head > maxHeads {
-		return c.refused(id)
+// open opens a stream whose response is not ready.
+func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
+	head := c.decoder.size + streamCost
+	if len(c.streams) >= MaxStreams || c.handlers >= MaxStreams || !ends && c.headBytes+head > maxHeadBytes {
+		return c.refuse(id)
 	}
 	s := c.add(id)
 	if !ends && c.srv.config.Bodies.Take(&s.share, int64(head)) != nil {
-		return c.refused(id)
+		return c.refuse(id)
 	}
-	c.heads += head
+	c.headBytes += head
 	s.head, s.length = head, q.length
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
-		Fields: cloned(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure, Tier: c.plain.Tier, Chosen: c.plain.Chosen,
+		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure, Tier: c.plain.Tier, Chosen: c.plain.Chosen,
 	}
 	switch {
-	case c.decoder.over:
+	case c.decoder.truncated:
 		s.request.Refuse = http.StatusRequestHeaderFieldsTooLarge
 	case q.length > int64(c.srv.config.MaxBody):
 		s.request.Refuse = http.StatusRequestEntityTooLarge
@@ -148,18 +151,18 @@ func (c *Conn) open(id uint32, q asked, ends bool) error {
 		return nil
 	}
 	s.whole = ends
-	return c.handle(s)
+	return c.runHandler(s)
 }
 
-// refused resets a stream whose request no handler has seen: the client may send it again (RFC 9113, section 8.7). A client that goes on
-// uses up what it may waste (flood.go).
-func (c *Conn) refused(id uint32) error {
+// refuse resets a stream whose request no handler has seen, so that the client may send it again
+// (RFC 9113, section 8.7). A client that continues uses up its credit (flood.go).
+func (c *Conn) refuse(id uint32) error {
 	c.srv.counts.refused.Add(1)
 	return reset(id, http2.ErrCodeRefusedStream)
 }
 
-// cloned are fields that outlast their block, in one piece.
-func cloned(fields []Field) []Field {
+// cloneFields copies fields into one piece of memory, so that they outlast their block.
+func cloneFields(fields []Field) []Field {
 	n := 0
 	for _, f := range fields {
 		n += len(f.Name) + len(f.Value)
@@ -174,19 +177,20 @@ func cloned(fields []Field) []Field {
 	return list
 }
 
-// data takes a part of a request's body, and lets as much more come, for as long as there is room (RFC 9113, sections 6.1 and 6.9).
+// data handles a part of a request's body, and opens the windows again while there is room (RFC
+// 9113, sections 6.1 and 6.9).
 func (c *Conn) data(f frame) error {
-	if f.stream == 0 || f.stream > c.last && f.stream <= c.final || f.stream%2 == 0 {
-		return broken(http2.ErrCodeProtocol, "DATA on an idle stream")
+	if f.stream == 0 || f.stream > c.last && f.stream <= c.lastAllowed || f.stream%2 == 0 {
+		return connectionError(http2.ErrCodeProtocol, "DATA on an idle stream")
 	}
-	size := int64(len(f.payload)) // padding counts
+	size := int64(len(f.payload)) // including padding
 	if err := f.unpad(); err != nil {
 		return err
 	}
 	s := c.streams[f.stream]
 	if s == nil || s.whole {
-		c.giveBack(0, size)
-		if s == nil && (f.stream > c.final || c.resets.has(f.stream)) {
+		c.returnWindow(0, size)
+		if s == nil && (f.stream > c.lastAllowed || c.resets.has(f.stream)) {
 			return nil
 		}
 		return reset(f.stream, http2.ErrCodeStreamClosed)
@@ -194,18 +198,18 @@ func (c *Conn) data(f frame) error {
 	if s.credit -= size; s.credit < 0 {
 		return reset(f.stream, http2.ErrCodeFlowControl)
 	}
-	s.came += int64(len(f.payload))
+	s.received += int64(len(f.payload))
 	if len(f.payload) > 0 {
-		c.used = c.now
+		c.lastUse = c.now
 	}
-	c.giveBack(0, size)
-	if s.length >= 0 && s.came > s.length {
+	c.returnWindow(0, size)
+	if s.length >= 0 && s.received > s.length {
 		return reset(f.stream, http2.ErrCodeProtocol)
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
 	if s.request != nil {
-		if s.request.Refuse = c.keep(s, f.payload); s.request.Refuse != 0 {
-			if err := c.handle(s); err != nil {
+		if s.request.Refuse = c.appendBody(s, f.payload); s.request.Refuse != 0 {
+			if err := c.runHandler(s); err != nil {
 				return err
 			}
 		}
@@ -214,70 +218,73 @@ func (c *Conn) data(f frame) error {
 		return c.complete(s)
 	}
 	s.credit += size
-	c.giveBack(f.stream, size)
+	c.returnWindow(f.stream, size)
 	return nil
 }
 
-// keep adds to a request's body, or says with which status the request must be refused.
-func (c *Conn) keep(s *stream, part []byte) (refuse int) {
+// appendBody adds a part to a request's body, or returns the status with which the request must be
+// refused.
+func (c *Conn) appendBody(s *stream, part []byte) (refuse int) {
 	switch {
-	case s.came > int64(c.srv.config.MaxBody):
+	case s.received > int64(c.srv.config.MaxBody):
 		return http.StatusRequestEntityTooLarge
-	case c.held+len(part) > maxHeld || c.srv.config.Bodies.Body(&s.held, s.came) != nil:
+	case c.bodyBytes+len(part) > maxBodyBytes || c.srv.config.Bodies.Body(&s.held, s.received) != nil:
 		return http.StatusServiceUnavailable
 	}
 	s.request.Body = append(s.request.Body, part...)
-	c.held += len(part)
+	c.bodyBytes += len(part)
 	return 0
 }
 
-// release gives back the room of a request with a body of n bytes.
+// release gives back the memory of a request with a body of n bytes.
 func (c *Conn) release(s *stream, n int) {
-	c.held -= n
+	c.bodyBytes -= n
 	c.srv.config.Bodies.Give(&s.share)
 	c.srv.config.Bodies.Give(&s.held)
 }
 
-// giveBack lets as many bytes more come as have come: they are taken in at once, and what is held is bounded otherwise.
-func (c *Conn) giveBack(stream uint32, n int64) {
+// returnWindow opens a window by n received bytes at once, because other limits bound the buffered
+// bodies.
+func (c *Conn) returnWindow(stream uint32, n int64) {
 	if n > 0 {
 		c.append(appendCode(nil, http2.FrameWindowUpdate, stream, uint32(n)))
 	}
 }
 
-// complete ends a request.
+// complete handles the end of a request.
 func (c *Conn) complete(s *stream) error {
 	s.whole = true
-	if s.length >= 0 && s.came != s.length {
+	if s.length >= 0 && s.received != s.length {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
 	}
 	if s.request != nil {
-		return c.handle(s)
+		return c.runHandler(s)
 	}
 	return nil
 }
 
-// handle gives a request to a goroutine of its own. Those that run are counted, not the streams: a client that resets its streams
-// ends nobody's work. Where the client holds too much already, the stream is refused.
-func (c *Conn) handle(s *stream) error {
+// runHandler runs the handler on a goroutine of its own. The number of running handlers is limited,
+// not that of streams, because a client that resets its streams does not end their handlers. If the
+// client already holds too much memory, the stream is refused.
+func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
-	room.Give(&s.share) // from here on the number of handlers is bounded, not that of bytes that are to come
-	if room.Keep(&s.share, int64(copies*s.head+HandlerCosts)) != nil {
-		return c.refused(s.id)
+	room.Give(&s.share) // from here on the number of handlers is bounded, not that of missing bytes
+	if room.Keep(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
+		return c.refuse(s.id)
 	}
 	r := s.request
 	r.Began = c.now
 	n := len(r.Body)
-	c.heads -= s.head
+	c.headBytes -= s.head
 	s.request, s.began = nil, c.now
-	c.running++
+	c.handlers++
 	go func() {
-		w := &Writer{c: c, s: s, bare: r.Method == http.MethodHead}
+		w := &Writer{c: c, s: s, bodyless: r.Method == http.MethodHead}
 		defer func() {
 			recovered := recover()
 			w.finish(recovered == nil)
 			c.mu.Lock()
-			c.running--
+			c.handlers--
 			c.release(s, n)
 			c.mu.Unlock()
 			if recovered != nil {
@@ -289,15 +296,15 @@ func (c *Conn) handle(s *stream) error {
 	return nil
 }
 
-// enqueue puts a ready answer's body where bodies wait, behind those that are as urgent.
+// enqueue queues the body of a ready response, after those of the same urgency.
 func (c *Conn) enqueue(s *stream) {
 	i, _ := slices.BinarySearchFunc(c.queue, int(s.urgency)+1, func(q *stream, u int) int { return int(q.urgency) - u })
 	c.queue = slices.Insert(c.queue, i, s)
-	c.waiting += len(s.body)
+	c.queuedBytes += len(s.body)
 }
 
-// pump sends of the bodies that wait what the windows allow.
-func (c *Conn) pump() error {
+// sendQueued sends as much of the queued bodies as the windows allow.
+func (c *Conn) sendQueued() error {
 	for i := 0; i < len(c.queue) && c.window > 0; {
 		s := c.queue[i]
 		for len(s.body) > 0 {
@@ -305,7 +312,7 @@ func (c *Conn) pump() error {
 			if n <= 0 {
 				break
 			}
-			c.waiting -= n
+			c.queuedBytes -= n
 			last := n == len(s.body)
 			c.sendData(s, s.body[:n], last)
 			s.body = s.body[n:]
@@ -316,7 +323,7 @@ func (c *Conn) pump() error {
 		}
 		i++
 	}
-	if c.unsent() > outAtOnce {
+	if c.unsent() > maxBatch {
 		return c.flush()
 	}
 	return nil
@@ -331,7 +338,7 @@ func (c *Conn) sendData(s *stream, b []byte, last bool) {
 	c.window -= n
 	s.window -= n
 	s.sent += n
-	c.calm.earn(len(b) / bytesForOne)
+	c.flood.earn(len(b) / bytesPerCredit)
 	var head [frameHead]byte
 	putHead(head[:], len(b), http2.FrameData, flags, s.id)
 	c.append(head[:])

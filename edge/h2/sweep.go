@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	sweepEvery = time.Second
-	unit       = 1 << 20 // bytes that the time for a request, or an answer, is for
+	sweepEvery  = time.Second
+	timeoutUnit = 1 << 20 // the number of bytes that a timeout is for
 )
 
-// sweep looks after the streams of a connection, for as long as it has any: each request and each answer has a time as a
-// whole, however many bytes of it keep coming, or going.
+// sweep checks the deadlines of all streams every second, as long as the connection has any. A
+// deadline is for a whole request or response, however many bytes keep moving.
 func (c *Conn) sweep() {
 	if c.sweeping {
 		return
@@ -33,7 +33,7 @@ func (c *Conn) sweep() {
 	})
 }
 
-// overdue ends the streams whose time is over.
+// overdue ends the streams that are late.
 func (c *Conn) overdue(now time.Time) {
 	ended := false
 	for _, s := range c.streams {
@@ -44,7 +44,7 @@ func (c *Conn) overdue(now time.Time) {
 		c.srv.counts.stalled.Add(1)
 		if s.request != nil {
 			s.request.Refuse = http.StatusRequestTimeout
-			if c.now = now; c.handle(s) == nil {
+			if c.now = now; c.runHandler(s) == nil {
 				continue
 			}
 		}
@@ -56,16 +56,17 @@ func (c *Conn) overdue(now time.Time) {
 	}
 }
 
-// late reports whether a request, or the answer to it, takes too long. While a handler thinks, it is not the client that does.
+// late reports whether a request, or the sending of its response, takes too long. The time in which
+// a handler prepares the response does not count.
 func (s *stream) late(cfg Config, now time.Time) bool {
 	switch {
 	case s.request != nil:
-		return now.Sub(s.began) > cfg.Receive*time.Duration(1+s.came/unit)
-	case s.answered || s.body != nil:
-		return now.Sub(s.began) > cfg.Send*time.Duration(1+s.sent/unit)
+		return now.Sub(s.began) > cfg.Receive*time.Duration(1+s.received/timeoutUnit)
+	case s.headersSent || s.body != nil:
+		return now.Sub(s.began) > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
 	}
 	return false
 }
 
-// stuck reports whether the handler of an answered request can send nothing more before the client opens a window.
-func (s *stream) stuck(window int64) bool { return s.answered && min(window, s.window) <= 0 }
+// stuck reports whether a response can't continue until the client opens a window.
+func (s *stream) stuck(window int64) bool { return s.headersSent && min(window, s.window) <= 0 }

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// call reads or writes, once or after an interruption again.
+// call reads or writes, and tries again after an interruption.
 func call(trap, fd uintptr, b []byte) (int, error) {
 	for {
 		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))

@@ -5,21 +5,22 @@ import (
 )
 
 const (
-	tableSize  = 4096 // bytes of the dynamic table, as RFC 7541 counts them (section 4.1), and as long as we say nothing else
-	perEntry   = 32   // bytes that each entry counts besides its text
+	tableSize  = 4096 // bytes of the dynamic table, the default (RFC 7541, section 4.1)
+	perEntry   = 32   // bytes that an entry counts besides its text
 	maxEntries = tableSize / perEntry
 )
 
-// A Field is one header field, or pseudo field, of a request.
+// A Field is a header field, or pseudo field, of a request.
 type Field struct {
 	Name, Value []byte
-	bad         bool // no field that HTTP/2 allows: it was judged once, when it came (RFC 9113, section 8.2.1)
+	invalid     bool // not valid in HTTP/2; checked once, when it arrives (RFC 9113, section 8.2.1)
 }
 
-// size is what a field counts in a table, or against the limit of a list (RFC 7541, section 4.1; RFC 9113, section 6.5.2).
+// size returns the size of a field in a table, or towards the limit of a list (RFC 7541, section
+// 4.1; RFC 9113, section 6.5.2).
 func (f *Field) size() int { return len(f.Name) + len(f.Value) + perEntry }
 
-// static is the static table (RFC 7541, appendix A), from 1 on.
+// static is the static table (RFC 7541, appendix A), indexed from 1.
 var static = func() (t [62]Field) {
 	for i := 1; i < len(t); i++ {
 		hpack.NewDecoder(0, func(f hpack.HeaderField) {
@@ -29,37 +30,39 @@ var static = func() (t [62]Field) {
 	return t
 }()
 
-// A table is the dynamic table of a decoder (RFC 7541, section 2.3.2): a ring of entries, whose text lies in one buffer that is
-// only written at its end. A field that was given out keeps its text: a buffer that is full is replaced, not written over.
+// A table is the dynamic table of a decoder (RFC 7541, section 2.3.2): a ring of entries whose text
+// lies in one buffer that only grows at its end. Earlier results stay valid, because a full buffer
+// is replaced and not overwritten.
 type table struct {
 	ring  []entry
-	next  int // place of the entry to come
+	next  int // index of the next entry
 	count int
-	size  int // as RFC 7541 counts
-	most  int // that size may be: what the encoder chose
+	size  int // by the rules of RFC 7541
+	most  int // the maximum size, set by the encoder
 	text  []byte
 }
 
-// An entry says where the text of a field lies: its name from start to middle, its value from there to end.
+// An entry locates the text of a field: its name from start to middle, its value from there to end.
 type entry struct {
 	start, middle, end uint16
-	bad                bool
+	invalid            bool
 }
 
 func (e *entry) size() int { return int(e.end-e.start) + perEntry }
 
-// entry is entry i, counted from 1, the newest.
+// entry returns entry i, counted from 1, the newest.
 func (t *table) entry(i int) *entry {
 	return &t.ring[(t.next-i+2*len(t.ring))%len(t.ring)]
 }
 
-// at is the field of entry i.
+// at returns the field of entry i.
 func (t *table) at(i int) Field {
 	e := t.entry(i)
-	return Field{Name: t.text[e.start:e.middle:e.middle], Value: t.text[e.middle:e.end:e.end], bad: e.bad}
+	return Field{Name: t.text[e.start:e.middle:e.middle], Value: t.text[e.middle:e.end:e.end], invalid: e.invalid}
 }
 
-// add makes an entry, for which older ones may have to go; one that is larger than the table empties it (section 4.4).
+// add adds an entry and evicts old ones to make room. An entry larger than the table empties it
+// (section 4.4).
 func (t *table) add(f *Field) {
 	size := f.size()
 	t.shrink(t.most - size)
@@ -74,13 +77,13 @@ func (t *table) add(f *Field) {
 	}
 	start := len(t.text)
 	t.text = append(append(t.text, f.Name...), f.Value...)
-	t.ring[t.next] = entry{uint16(start), uint16(start + len(f.Name)), uint16(len(t.text)), f.bad}
+	t.ring[t.next] = entry{uint16(start), uint16(start + len(f.Name)), uint16(len(t.text)), f.invalid}
 	t.next = (t.next + 1) % len(t.ring)
 	t.count++
 	t.size += size
 }
 
-// shrink drops the oldest entries until the others have at most so many bytes.
+// shrink evicts the oldest entries until the others have at most so many bytes.
 func (t *table) shrink(most int) {
 	for t.count > 0 && t.size > most {
 		t.size -= t.entry(t.count).size()
@@ -88,13 +91,13 @@ func (t *table) shrink(most int) {
 	}
 }
 
-// resize is what an encoder says that it will keep to.
+// resize sets the size that the encoder has announced.
 func (t *table) resize(most int) {
 	t.most = most
 	t.shrink(most)
 }
 
-// grow makes the ring larger: connections with few entries are the rule.
+// grow enlarges the ring, which starts small because most connections have few entries.
 func (t *table) grow() {
 	ring := make([]entry, min(max(16, 2*len(t.ring)), maxEntries))
 	for i := t.count; i > 0; i-- {
@@ -103,7 +106,7 @@ func (t *table) grow() {
 	t.ring, t.next = ring, t.count%len(ring)
 }
 
-// move takes the text into a new buffer with room for so many bytes. What was given out stays in the old one.
+// move copies the text into a new buffer of this capacity. Earlier results keep the old one.
 func (t *table) move(room int) {
 	text := make([]byte, 0, room)
 	for i := t.count; i > 0; i-- {
@@ -114,8 +117,8 @@ func (t *table) move(room int) {
 	t.text = text
 }
 
-// rest gives up what a connection need not keep while it is idle: of the text, all that no entry has.
-func (t *table) rest() {
+// compact frees memory that an idle connection does not need: text that belongs to no entry.
+func (t *table) compact() {
 	if used := t.size - t.count*perEntry; cap(t.text) > tableSize/4 && cap(t.text) > used+used/4 {
 		t.move(used)
 	}

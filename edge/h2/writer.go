@@ -6,15 +6,16 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// A Writer is where a Handler writes one answer. Its methods fail once nobody waits for it any more.
+// A Writer writes one response for a Handler. Its methods fail once the stream has ended.
 type Writer struct {
-	c    *Conn
-	s    *stream
-	bare bool // the answer to a HEAD
-	over bool
+	c        *Conn
+	s        *stream
+	bodyless bool // the response to a HEAD
+	ended    bool
 }
 
-// Header sends the header block of the answer, made with AppendStatus and AppendField; end: there is no body.
+// Header sends the header block of the response, made with AppendStatus and AppendField. end means
+// that there is no body.
 func (w *Writer) Header(block []byte, end bool) error {
 	c := w.c
 	c.mu.Lock()
@@ -22,10 +23,10 @@ func (w *Writer) Header(block []byte, end bool) error {
 	if err := w.failed(); err != nil {
 		return err
 	}
-	end = end || w.bare
-	if c.shrunk {
+	end = end || w.bodyless
+	if c.tableShrunk {
 		block = append([]byte{0x20}, block...) // RFC 7541, section 4.2
-		c.shrunk = false
+		c.tableShrunk = false
 	}
 	kind, flags := http2.FrameHeaders, http2.Flags(0)
 	if end {
@@ -36,16 +37,17 @@ func (w *Writer) Header(block []byte, end bool) error {
 		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
 	}
 	c.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
-	w.s.answered = true
+	w.s.headersSent = true
 	w.s.began = time.Now()
-	c.calm.earn(forAnswer)
+	c.flood.earn(creditPerResponse)
 	if end {
 		return w.end()
 	}
 	return nil
 }
 
-// Write sends a part of the body, when the windows let it. It reaches the client when Flush or End is called, or when much waits.
+// Write sends a part of the body as the windows allow. The client gets it when Flush or End is
+// called, or when much is waiting.
 func (w *Writer) Write(p []byte) (int, error) {
 	c := w.c
 	c.mu.Lock()
@@ -63,7 +65,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			continue
 		}
 		c.sendData(w.s, p[written:written+n], false)
-		if written += n; c.unsent() > outAtOnce {
+		if written += n; c.unsent() > maxBatch {
 			if err := c.flush(); err != nil {
 				return written, err
 			}
@@ -72,7 +74,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// wait waits for a window, without holding the connection.
+// wait waits until a window opens, without holding the lock.
 func (w *Writer) wait() error {
 	if err := w.c.flush(); err != nil {
 		return err
@@ -87,14 +89,14 @@ func (w *Writer) wait() error {
 	}
 }
 
-// Flush sends what waits.
+// Flush sends waiting frames.
 func (w *Writer) Flush() error {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	return w.c.flush()
 }
 
-// End ends the answer, and sends it.
+// End ends the response and sends it.
 func (w *Writer) End() error {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
@@ -105,31 +107,32 @@ func (w *Writer) End() error {
 	return w.end()
 }
 
-// Gone is closed when nobody waits for the answer any more.
+// Gone returns a channel that is closed when the stream has ended.
 func (w *Writer) Gone() <-chan struct{} { return w.s.gone }
 
-// end is what comes after the last frame. A client that still sends is told that it need not (RFC 9113, section 8.1).
+// end ends the stream. If the client is still sending its request, a reset stops it (RFC 9113,
+// section 8.1).
 func (w *Writer) end() error {
 	c := w.c
-	w.over = true
+	w.ended = true
 	if !w.s.whole {
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
-	c.used = time.Now()
+	c.lastUse = time.Now()
 	c.remove(w.s)
 	err := c.flush()
-	c.tell() // not before: a connection that rests can be closed
-	if c.leaving && c.final < maxWindow && len(c.streams) == 0 {
-		c.rw.SetReadDeadline(time.Now()) // it waits for nothing
+	c.publishState() // after the flush, because an idle connection may be closed
+	if c.draining && c.lastAllowed < maxWindow && len(c.streams) == 0 {
+		c.rw.SetReadDeadline(time.Now()) // interrupts the read, because nothing is left to wait for
 	}
 	return err
 }
 
-// finish ends what a handler left undone.
+// finish ends a response that the handler has not ended.
 func (w *Writer) finish(well bool) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	if w.over || w.failed() != nil {
+	if w.ended || w.failed() != nil {
 		return
 	}
 	w.c.sendReset(w.s.id, http2.ErrCodeInternal)
@@ -141,7 +144,7 @@ func (w *Writer) failed() error {
 	switch {
 	case w.c.dead != nil:
 		return w.c.dead
-	case w.over:
+	case w.ended:
 		return errClosed
 	}
 	select {

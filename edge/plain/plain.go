@@ -1,6 +1,7 @@
-// Package plain says which requests are plain: those that a stored answer can meet without a look at anything but address, coding and
-// entity tag, whatever protocol they come by. A field that might change the answer makes its request one for the server. It knows
-// nothing of caches or connections, and imports nothing.
+// Package plain parses eligible requests: those that a stored response can answer by address,
+// content coding and entity tag alone, whatever protocol they use. A field that might change the
+// response makes its request ineligible, and the pipeline handles it. The package knows nothing of
+// caches or connections, and imports the standard library alone.
 package plain
 
 import (
@@ -8,44 +9,47 @@ import (
 	"time"
 )
 
-// A Request is a plain one. Its slices are parts of the buffer that it was read into, and hold until it is answered.
+// A Request is an eligible request. Its slices are parts of the buffer that it was read into, and
+// stay valid until it is answered.
 type Request struct {
 	Target         []byte // path and query; visible ASCII that begins with a slash
-	Host           []byte // not yet judged
+	Host           []byte // not validated yet
 	AcceptEncoding []byte // nil: none
 	IfNoneMatch    []byte // nil: none
-	Forwarded      bool   // some proxy says for whom it asks
-	Secure         bool   // it came by TLS
-	Tier           bool   // its connection is that of an edge behind this one, by its certificate
+	Forwarded      bool   // a proxy added Forwarded or X-Forwarded-For
+	Secure         bool   // received over TLS
+	Tier           bool   // the certificate of the connection is that of another edge of our own
 	Client         netip.Addr
 	Now            time.Time
-	Fields         Fields // all that it came with
-	Chosen         bool   // who answers has left it to the server, to be followed there
+	Fields         Fields // all fields received
+	Chosen         bool   // sampled for a trace, so the pipeline must handle the request
 }
 
-// Fields are those of a request, for who wants one that no answer depends on: what is written about the request, say.
+// Fields gives access to fields that the response does not depend on, such as those of the access
+// log.
 type Fields interface {
-	// Line is the value of the nth line of a field, from 0; nil: there are not so many. The name is in small letters.
+	// Line returns the value of the nth line of a field, counted from 0, or nil if there are not so
+	// many. The name is in lower case.
 	Line(name string, nth int) []byte
 }
 
-// A State says what a part of a request makes of the whole. The greatest of all parts counts.
+// A State says whether a request is still eligible. The greatest state of all its parts counts.
 type State uint8
 
 const (
 	Plain State = iota
-	Other       // the server must judge it
+	Other       // the pipeline must handle the request
 )
 
-// MaxTarget is how long the target of a plain request may be, in bytes.
+// MaxTarget limits the target of an eligible request, in bytes.
 const MaxTarget = 512
 
-// Begin forgets the request before. Secure, Tier, Client, Now and Fields stay.
+// Begin resets the fields of the previous request. Secure, Tier, Client, Now and Fields stay.
 func (r *Request) Begin() {
 	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Chosen = nil, nil, nil, nil, false, false
 }
 
-// Aim takes the target, if it is a path of visible ASCII without a fragment.
+// Aim accepts a target that is a path of visible ASCII without a fragment.
 func (r *Request) Aim(target []byte) State {
 	if len(target) == 0 || target[0] != '/' || len(target) > MaxTarget {
 		return Other
@@ -59,7 +63,8 @@ func (r *Request) Aim(target []byte) State {
 	return Plain
 }
 
-// Field takes one field, its name in small letters or capitals. Fields that a stored answer does not depend on may say what they like.
+// Field reads one field; its name may be in either case. A field that no stored response depends on
+// may have any value.
 func (r *Request) Field(name, value []byte) State {
 	switch len(name) {
 	case 2:
@@ -103,12 +108,13 @@ func (r *Request) Field(name, value []byte) State {
 	case 19:
 		return ifName(name, "if-unmodified-since")
 	case 20:
-		return ifName(name, "iconedge-tier-secret") // who asks decides about limits, and about what is told
+		// An authenticated edge has no limits and gets more information.
+		return ifName(name, "iconedge-tier-secret")
 	}
 	return Plain
 }
 
-// ifName is the state that a field with one of these names makes of its request.
+// ifName returns Other for a field with one of these names.
 func ifName(name []byte, lower ...string) State {
 	for _, l := range lower {
 		if Is(name, l) {
@@ -118,7 +124,7 @@ func ifName(name []byte, lower ...string) State {
 	return Plain
 }
 
-// once keeps the value of a field that a plain request has at most once.
+// once stores the value of a field that an eligible request has at most once.
 func once(at *[]byte, value []byte) State {
 	if *at != nil {
 		return Other
@@ -127,7 +133,7 @@ func once(at *[]byte, value []byte) State {
 	return Plain
 }
 
-// Is compares a name, without case, with one in lower case.
+// Is compares a name with one in lower case, ignoring case.
 func Is(name []byte, lower string) bool {
 	if len(name) != len(lower) {
 		return false
@@ -144,7 +150,7 @@ func Is(name []byte, lower string) bool {
 	return true
 }
 
-// Trim takes spaces and tabs off both ends. It is never nil.
+// Trim removes spaces and tabs from both ends. Its result is never nil.
 func Trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]

@@ -14,11 +14,12 @@ func TestToken(t *testing.T) {
 		}
 	}
 	if IsToken(nil) || IsToken([]byte("a b")) || !IsToken([]byte("X-Name")) {
-		t.Error("a token has one byte of a token at least, and no other")
+		t.Error("IsToken must accept one or more token bytes, and nothing else")
 	}
 }
 
-// Looking at eight bytes together finds what looking at each finds, wherever it stands.
+// Checking eight bytes at a time gives the result of checking each byte, wherever a control byte
+// is.
 func FuzzControls(f *testing.F) {
 	for _, s := range []string{"", "plain text", "a\tb", "\x00", "seven77\x1f", "eight888\x7f", "\x80\xff caf\u00e9 \u00a0", "\x20\x1f\x20\x1f\x20\x1f\x20\x1f\x20"} {
 		f.Add([]byte(s))

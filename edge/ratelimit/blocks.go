@@ -2,7 +2,8 @@ package ratelimit
 
 import "math/bits"
 
-// A block holds moments that have no room in their window itself, and the number of the next.
+// A block holds the moments for which the ring of their window has no room, and the number of the
+// next block.
 type block struct {
 	at   [blockLen]moment
 	next uint32 // 0: none
@@ -10,18 +11,21 @@ type block struct {
 
 const blockLen = 5
 
-// blocks hands out blocks by number, from 1. They lie in chunks without pointers, so that the garbage collector has nothing to walk, and are
-// taken from the first chunks that have some: as no block is in use for longer than its moments count, the last chunks
-// fall empty soon after a flood, and go back.
+// blocks hands out blocks by number, from 1. They lie in chunks without pointers, which the garbage
+// collector need not scan. Blocks are taken from the first chunks with a free one. No block stays
+// in use longer than its moments count, so the last chunks become empty soon after a flood and are
+// released.
 type blocks struct {
 	chunks []chunk
-	first  int // no chunk before it has a free block
-	empty  int // the number of a chunk that is kept though it is empty, from 1, so that a block taken and freed in turn costs nothing
+	first  int // no earlier chunk has a free block
+	// empty is the number, from 1, of an empty chunk that is kept, so that taking and freeing a
+	// block in turn does not allocate.
+	empty int
 }
 
 type chunk struct {
-	blocks *[chunkLen]block // nil: given back
-	free   uint64           // a bit for each
+	blocks *[chunkLen]block // nil: released
+	free   uint64           // a bit for each block
 }
 
 const (
@@ -29,10 +33,10 @@ const (
 	allFree  = ^uint64(0)
 )
 
-// at is the block with number n. The pointer stays good until the block is freed.
+// at returns the block with number n. The pointer is valid until the block is freed.
 func (b *blocks) at(n uint32) *block { return &b.chunks[(n-1)/chunkLen].blocks[(n-1)%chunkLen] }
 
-// take hands out a block. Its next is none; its moments are whatever was there.
+// take hands out a block. It has no next block; its moments are those of an earlier use.
 func (b *blocks) take() uint32 {
 	for b.first < len(b.chunks) && b.chunks[b.first].free == 0 {
 		b.first++
@@ -53,20 +57,21 @@ func (b *blocks) take() uint32 {
 	return uint32(b.first*chunkLen+i) + 1
 }
 
-// free takes block n back, and says which is next.
+// free takes back block n and returns the number of the next one.
 func (b *blocks) free(n uint32) (next uint32) {
 	next = b.at(n).next
 	i := int(n-1) / chunkLen
 	b.first = min(b.first, i)
 	c := &b.chunks[i]
 	if c.free |= 1 << ((n - 1) % chunkLen); c.free == allFree {
-		b.giveBack(i)
+		b.release(i)
 	}
 	return next
 }
 
-// giveBack lets go of chunk i, which is empty, or of the one that was kept, if that is the later one.
-func (b *blocks) giveBack(i int) {
+// release keeps the empty chunk i or the empty chunk that is already kept, whichever comes first,
+// and releases the other.
+func (b *blocks) release(i int) {
 	was := b.empty - 1
 	if was < 0 {
 		b.empty = i + 1

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A block that is in use is nobody else's, and no more chunks are kept than blocks need at the most, however they come and go.
+// No block is handed out twice, and there are no more chunks than the largest number of blocks
+// needed, in any order of calls.
 func TestBlocks(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -18,7 +19,7 @@ func TestBlocks(t *testing.T) {
 			if len(taken) == 0 || growing == (r.IntN(10) > 0) {
 				n := b.take()
 				if _, ok := marks[n]; ok || n == 0 || b.at(n).next != 0 {
-					t.Fatalf("seed %d: block %d is handed out, next %d", seed, n, b.at(n).next)
+					t.Fatalf("seed %d: take returned block %d, in use: %v, next %d", seed, n, ok, b.at(n).next)
 				}
 				marks[n], taken = moment(i), append(taken, n)
 				b.at(n).at[0], b.at(n).next = moment(i), n
@@ -28,7 +29,7 @@ func TestBlocks(t *testing.T) {
 				taken[j] = taken[len(taken)-1]
 				taken = taken[:len(taken)-1]
 				if b.at(n).at[0] != marks[n] || b.free(n) != n {
-					t.Fatalf("seed %d: block %d was written to", seed, n)
+					t.Fatalf("seed %d: block %d was modified while it was in use", seed, n)
 				}
 				delete(marks, n)
 			}
@@ -39,10 +40,10 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// One who takes a block and gives it back, again and again, costs no chunk each time.
+// Taking a block and freeing it again and again allocates nothing.
 func TestBlockInTurn(t *testing.T) {
 	var b blocks
 	if n := testing.AllocsPerRun(100, func() { b.free(b.take()) }); n != 0 {
-		t.Errorf("a block taken and freed allocates %v times", n)
+		t.Errorf("take and free allocate %v times", n)
 	}
 }

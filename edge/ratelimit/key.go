@@ -5,29 +5,30 @@ import (
 	"net/netip"
 )
 
-// ClientKey is the network that counts as one client: an IPv4 address by itself, also where it is written as IPv6, and an
-// IPv6 address's /64, which is what one subscriber has (RFC 6177). It is the zero Prefix for the zero Addr.
+// ClientKey returns the network that counts as one client: an IPv4 address by itself, also one
+// written as IPv6, and the /64 of an IPv6 address, which is what one subscriber has (RFC 6177). For
+// the zero Addr it is the zero Prefix.
 func ClientKey(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 	bits := 64
 	if addr.Is4() {
 		bits = 32
 	}
-	p, _ := addr.Prefix(bits) // fails for the zero Addr alone
+	p, _ := addr.Prefix(bits) // fails only for the zero Addr
 	return p
 }
 
-// A key names a window: an address or a token, and how many of its first bits count.
+// A key names a window. It is an address or a token, cut to the bits that count.
 type key struct {
-	bits uint64 // the first 64; an IPv4 address in the upper 32 of them
-	rest uint64 // the other half of a token
+	bits uint64 // the first 64; an IPv4 address is in the upper 32
+	rest uint64 // the second half of a token
 	kind kind
 }
 
-type kind uint64 // and not less: without padding a key is hashed and compared as 24 plain bytes
+type kind uint64 // not smaller: a key without padding is hashed and compared as 24 bytes of memory
 
 const (
-	nobody      kind = iota // there is no window here
+	noWindow    kind = iota // an empty slot
 	v4Client                // /32
 	v4Near                  // /24
 	v4Wide                  // /8
@@ -45,7 +46,8 @@ func (k kind) wide() bool   { return k == v4Wide || k == v6Wide || k == tokenWid
 
 var sharedBits = [kinds]int{v4Near: 24, v4Wide: 8, v6Near: 48, v6Wide: 16, tokenNear: 16, tokenWide: 8}
 
-// keyOf is the key of a client's own window. Callers without an address (a pipe, in tests) are one client, "::".
+// keyOf returns the key of a client's own window. All clients without an address (a pipe, in tests)
+// share that of "::".
 func keyOf(addr netip.Addr) key {
 	if addr.Is4() || addr.Is4In6() {
 		a := addr.As4()
@@ -55,12 +57,13 @@ func keyOf(addr netip.Addr) key {
 	return key{bits: binary.BigEndian.Uint64(a[:8]), kind: v6Client}
 }
 
-// keyOfToken is the key of a client that is known by a token.
+// keyOfToken returns the key of a client identified by a token.
 func keyOfToken(token [16]byte) key {
 	return key{binary.BigEndian.Uint64(token[:8]), binary.BigEndian.Uint64(token[8:]), tokenClient}
 }
 
-// near is the key of the window that k shares above the ceiling of clients, wide above that of such windows too.
+// near returns the key of the window that k shares above the ceiling of clients; wide returns that
+// of the one above the ceiling of shared windows.
 func (k key) near() key { return k.widen(1) }
 func (k key) wide() key { return k.widen(2) }
 

@@ -7,22 +7,24 @@ import (
 	"time"
 )
 
-// A Limit lets N calls through in any Window. The zero Limit is off: everything gets through.
+// A Limit lets N calls through in any Window. The zero Limit is off and lets every call through.
 type Limit struct {
 	N      int
 	Window time.Duration // whole seconds
 }
 
-// Bounds of a Limit: the moments of N calls are kept for each client, and the fields name the window in whole seconds.
+// Bounds of a Limit: a client needs memory for N moments, and the header fields give the window in
+// whole seconds.
 const (
 	MaxN      = 1_000_000
 	MaxWindow = 24 * time.Hour
 )
 
-// ErrLimit says that a string is no limit.
+// ErrLimit means that a string is not a limit.
 var ErrLimit = errors.New(`a limit is a number of calls and a window of whole seconds, such as 60/1m, at most 1000000/24h, or off`)
 
-// ParseLimit reads "60/1m" (60 calls a minute; the window as in time.ParseDuration) or "off". The error is ErrLimit.
+// ParseLimit reads "60/1m" (60 calls a minute; the window as in time.ParseDuration) or "off". The
+// error is ErrLimit.
 func ParseLimit(s string) (Limit, error) {
 	if s == "off" {
 		return Limit{}, nil
@@ -42,7 +44,7 @@ func ParseLimit(s string) (Limit, error) {
 // Off reports whether l lets everything through.
 func (l Limit) Off() bool { return l.N <= 0 || l.Window <= 0 }
 
-// String is a form that ParseLimit reads.
+// String returns l in the form that ParseLimit reads.
 func (l Limit) String() string {
 	if l.Off() {
 		return "off"
@@ -50,16 +52,17 @@ func (l Limit) String() string {
 	return strconv.Itoa(l.N) + "/" + l.Window.String()
 }
 
-// AppendPolicy appends the value of RateLimit-Policy for a limit with this name, `"search";q=60;w=60`
-// (draft-ietf-httpapi-ratelimit-headers-11, section 3). The name is one of our own words.
+// AppendPolicy appends the value of RateLimit-Policy for a limit with this name,
+// `"search";q=60;w=60` (draft-ietf-httpapi-ratelimit-headers-11, section 3). The name is one of our
+// own constants.
 func AppendPolicy(dst []byte, name string, l Limit) []byte {
 	dst = appendName(dst, name)
 	dst = strconv.AppendInt(append(dst, ";q="...), int64(l.N), 10)
 	return strconv.AppendInt(append(dst, ";w="...), int64(l.Window/time.Second), 10)
 }
 
-// AppendState appends the value of RateLimit, `"search";r=59;t=60` (section 4 there): what is left, and the seconds until the next
-// place frees, rounded up.
+// AppendState appends the value of RateLimit, `"search";r=59;t=60` (section 4 there): the calls
+// left, and the seconds until the next place frees, rounded up.
 func AppendState(dst []byte, name string, d Decision) []byte {
 	dst = appendName(dst, name)
 	dst = strconv.AppendInt(append(dst, ";r="...), int64(d.Remaining), 10)
@@ -70,7 +73,8 @@ func appendName(dst []byte, name string) []byte {
 	return append(append(append(dst, '"'), name...), '"')
 }
 
-// ceilSeconds rounds up to whole seconds, so that who waits that long has waited long enough.
+// ceilSeconds rounds up to whole seconds, so that a client that waits as told does not come too
+// early.
 func ceilSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }

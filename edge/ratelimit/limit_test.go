@@ -23,7 +23,7 @@ func TestParseLimit(t *testing.T) {
 	}
 }
 
-// What is a limit is written so that it is read back.
+// ParseLimit reads what String writes.
 func FuzzParseLimit(f *testing.F) {
 	for _, s := range []string{"60/1m", "off", "1/1h1m1s", "60/1e3s"} {
 		f.Add(s)
@@ -46,7 +46,7 @@ func TestFields(t *testing.T) {
 	for reset, want := range map[time.Duration]string{
 		time.Minute:     `"search";r=59;t=60`,
 		time.Second:     `"search";r=59;t=1`,
-		time.Second + 1: `"search";r=59;t=2`, // rounded up: who waits that long has waited long enough
+		time.Second + 1: `"search";r=59;t=2`, // rounded up, so that no client comes too early
 		1:               `"search";r=59;t=1`,
 	} {
 		if got := string(AppendState(nil, "search", Decision{OK: true, Remaining: 59, Reset: reset})); got != want {
@@ -80,7 +80,8 @@ func TestClientKey(t *testing.T) {
 	}
 }
 
-// Two addresses have one window if and only if they are one client, and their shared windows are as wide as is said.
+// Two addresses have the same window if and only if they are one client, and shared windows are as
+// wide as documented.
 func FuzzKey(f *testing.F) {
 	add := func(a, b string) {
 		x, y := netip.MustParseAddr(a).As16(), netip.MustParseAddr(b).As16()
@@ -104,10 +105,10 @@ func FuzzKey(f *testing.F) {
 			near, wide = 24, 8
 		}
 		if p, _ := a.Unmap().Prefix(near); (keyOf(a).near() == keyOf(b).near()) != p.Contains(b.Unmap()) {
-			t.Fatalf("%v and %v: near", a, b)
+			t.Fatalf("the keys near %v and %v do not match a prefix of %d bits", a, b, near)
 		}
 		if p, _ := a.Unmap().Prefix(wide); (keyOf(a).wide() == keyOf(b).wide()) != p.Contains(b.Unmap()) {
-			t.Fatalf("%v and %v: wide", a, b)
+			t.Fatalf("the wide keys of %v and %v do not match a prefix of %d bits", a, b, wide)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A million clients with ten calls each fit into 300 MB; here an eighth of them.
+// A million clients with ten calls each fit into 300 MB; the test uses an eighth of them.
 func TestMemory(t *testing.T) {
 	const n = 125_000
 	if used := memory(t, n); used > 37.5e6 {
@@ -21,7 +21,8 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// memory is what n clients with ten calls each take, in bytes: at the highest, with what growing leaves behind.
+// memory returns the peak memory in bytes that n clients with ten calls each need, including
+// garbage from growing.
 func memory(t testing.TB, n uint32) (most int64) {
 	before := heap(true)
 	l := New(Limit{60, time.Minute}, Options{})
@@ -41,7 +42,7 @@ func memory(t testing.TB, n uint32) (most int64) {
 	return most
 }
 
-// heap is what lies in the heap, garbage as well where it was not collected first.
+// heap returns the bytes allocated on the heap, after a garbage collection if collected is set.
 func heap(collected bool) int64 {
 	if collected {
 		runtime.GC()

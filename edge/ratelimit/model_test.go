@@ -10,23 +10,24 @@ import (
 	"time"
 )
 
-// naive keeps moments in plain lists and looks at each of them every time.
-type naive struct {
+// model is a limiter in its simplest form, which keeps moments in plain lists and looks at all of
+// them each time.
+type model struct {
 	limit Limit
 	max   int
 	calls map[key][]moment
 }
 
-// forget drops what does not count at now.
-func (n *naive) forget(k key, now moment) {
+// expire removes the calls that do not count at now.
+func (n *model) expire(k key, now moment) {
 	n.calls[k] = slices.DeleteFunc(n.calls[k], func(at moment) bool { return now-at >= n.limit.Window })
 	if len(n.calls[k]) == 0 {
 		delete(n.calls, k)
 	}
 }
 
-// window is the key of the window in which a client's call belongs.
-func (n *naive) window(own key) key {
+// window returns the key of the window in which a client's call counts.
+func (n *model) window(own key) key {
 	shared := 0
 	for k := range n.calls {
 		if k.kind.shared() {
@@ -47,7 +48,7 @@ func (n *naive) window(own key) key {
 	return own.wide()
 }
 
-func (n *naive) allow(k key, now moment) Decision {
+func (n *model) allow(k key, now moment) Decision {
 	d := Decision{OK: len(n.calls[k]) < n.limit.N}
 	if d.OK {
 		n.calls[k] = append(n.calls[k], now)
@@ -59,18 +60,19 @@ func (n *naive) allow(k key, now moment) Decision {
 	return d
 }
 
-// A pair is a limiter and its model, which do the same at once. Below the ceiling it knows of each shard's clock, above it all
-// that is idle is swept out before each call, so that who gets which window is certain.
+// A pair is a limiter and its model, which get the same calls. Below the ceiling the model follows
+// each shard's clock. Above the ceiling all idle windows are swept out before each call, so that it
+// is certain which window a client gets.
 type pair struct {
-	l       *Limiter
-	model   naive
-	clocks  [shards]moment
-	crowded bool
+	l           *Limiter
+	model       model
+	clocks      [numShards]moment
+	overCeiling bool
 }
 
 func newPair(limit Limit, ceiling int) *pair {
-	p := &pair{l: New(limit, Options{MaxClients: ceiling}), crowded: ceiling > 0}
-	p.model = naive{limit, int(p.l.max), map[key][]moment{}}
+	p := &pair{l: New(limit, Options{MaxClients: ceiling}), overCeiling: ceiling > 0}
+	p.model = model{limit, int(p.l.max), map[key][]moment{}}
 	for i := range p.clocks {
 		p.clocks[i] = -forever
 	}
@@ -84,23 +86,23 @@ func (p *pair) sweep(at moment) {
 	}
 }
 
-// call calls both.
+// call makes a call in both.
 func (p *pair) call(own key, at moment) (got, want Decision) {
 	window := own
-	if p.crowded {
+	if p.overCeiling {
 		p.sweep(at)
 		for k := range p.model.calls {
-			p.model.forget(k, p.clocks[0])
+			p.model.expire(k, p.clocks[0])
 		}
 		window = p.model.window(own)
 	}
-	clock := &p.clocks[maphash.Comparable(p.l.seed, own)%shards]
+	clock := &p.clocks[maphash.Comparable(p.l.seed, own)%numShards]
 	*clock = max(*clock, at)
-	p.model.forget(window, *clock)
+	p.model.expire(window, *clock)
 	return p.l.allow(own, p.l.base.Add(at)), p.model.allow(window, *clock)
 }
 
-// check calls both and compares.
+// check makes a call in both and compares the decisions.
 func (p *pair) check(t *testing.T, own key, at moment) Decision {
 	t.Helper()
 	got, want := p.call(own, at)
@@ -110,8 +112,9 @@ func (p *pair) check(t *testing.T, own key, at moment) Decision {
 	return got
 }
 
-// Any mixture of clients, pauses and late calls gets the verdicts of the naive model, and what Retry-After promises is true: with few
-// clients and with many, below the ceiling and above it.
+// For any mixture of clients, pauses and late calls the limiter decides as the model does, and a
+// call after Retry-After gets through: with few clients and with many, below the ceiling and above
+// it.
 func TestAgainstModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -128,7 +131,7 @@ func TestAgainstModel(t *testing.T) {
 			now += pause(r, limit, clients)
 			own := randomKey(r, clients)
 			if d := p.check(t, own, now-late(r)); !d.OK && r.IntN(10) == 0 {
-				now = max(now, p.clocks[maphash.Comparable(p.l.seed, own)%shards]) + d.RetryAfter
+				now = max(now, p.clocks[maphash.Comparable(p.l.seed, own)%numShards]) + d.RetryAfter
 				if d := p.check(t, own, now); !d.OK && ceiling == 0 {
 					t.Fatalf("seed %d: refused after a Retry-After: %+v", seed, d)
 				}
@@ -140,10 +143,10 @@ func TestAgainstModel(t *testing.T) {
 	}
 }
 
-// pause is such that the limit is reached now and then.
+// pause returns a pause after which the limit is sometimes reached.
 func pause(r *rand.Rand, limit Limit, clients int) moment {
 	switch r.IntN(20 * max(1, clients/100)) {
-	case 0: // to the nanosecond at which a place frees, or one before it
+	case 0: // exactly when a place frees, or a nanosecond before
 		return limit.Window - moment(r.IntN(2))
 	case 1:
 		return moment(r.Int64N(3 * int64(limit.Window)))
@@ -151,7 +154,7 @@ func pause(r *rand.Rand, limit Limit, clients int) moment {
 	return moment(r.Int64N(int64(limit.Window) / int64(limit.N)))
 }
 
-// late is how much a call is out of order.
+// late returns by how much a call is out of order.
 func late(r *rand.Rand) moment {
 	if r.IntN(10) > 0 {
 		return 0
@@ -159,9 +162,9 @@ func late(r *rand.Rand) moment {
 	return moment(r.Int64N(int64(100 * time.Second)))
 }
 
-// randomKey is one of n clients, an address in one of the spellings it may come in, or a token.
+// randomKey returns the key of one of n clients: an address in one of its forms, or a token.
 func randomKey(r *rand.Rand, n int) key {
-	i := uint32(r.IntN(n)) * 0x3007 // some are neighbours
+	i := uint32(r.IntN(n)) * 0x3007 // some clients share a network
 	var token [16]byte
 	a := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, i)))
 	switch r.IntN(4) {
@@ -178,7 +181,8 @@ func randomKey(r *rand.Rand, n int) key {
 	return keyOfToken(token)
 }
 
-// FuzzAllow holds a limiter against its model for any history: three bytes are a client, what is done, and a pause.
+// FuzzAllow compares a limiter with its model for any history, in which three bytes are a client,
+// an action and a pause.
 func FuzzAllow(f *testing.F) {
 	f.Add(uint8(1), uint8(0), []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0})
 	f.Add(uint8(15), uint8(2), []byte{0, 0, 0, 1, 0, 0, 2, 3, 9, 3, 0, 0, 0, 1, 0})

@@ -26,10 +26,10 @@ func TestAllow(t *testing.T) {
 		{30 * time.Second, true, 0, 30 * time.Second},
 		{59 * time.Second, false, 0, time.Second},
 		{60*time.Second - 1, false, 0, 1},
-		{60 * time.Second, true, 0, 30 * time.Second}, // the first is a full minute old
+		{60 * time.Second, true, 0, 30 * time.Second}, // the first call is a full minute old
 		{61 * time.Second, false, 0, 29 * time.Second},
 		{90 * time.Second, true, 0, 30 * time.Second},
-		{10 * time.Minute, true, 1, 60 * time.Second}, // idle in between
+		{10 * time.Minute, true, 1, 60 * time.Second}, // after an idle time
 		{9 * time.Minute, true, 0, 60 * time.Second},  // late: the windows' clock does not go back
 		{10 * time.Minute, false, 0, 60 * time.Second},
 	} {
@@ -46,7 +46,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// Times that are nobody's clock do not lift the limit.
+// Times far in the past or future do not lift the limit.
 func TestFarTimes(t *testing.T) {
 	for _, now := range []time.Time{{}, time.Unix(1<<40, 0), time.Unix(-1<<40, 0), time.Unix(0, 0)} {
 		l := New(Limit{1, time.Minute}, Options{})
@@ -64,35 +64,36 @@ func TestOff(t *testing.T) {
 		}
 	}
 	if got := l.Stats(); got != (Stats{}) {
-		t.Errorf("Stats = %+v, want nothing kept", got)
+		t.Errorf("Stats = %+v, want no windows", got)
 	}
 }
 
-// However a history is cut, no window holds more than the limit; and who keeps to the limit is never refused.
+// No window, wherever it begins, holds more calls than the limit, and a client that keeps to the
+// limit is never refused.
 func TestNoWindowHoldsMore(t *testing.T) {
 	limit := Limit{10, time.Minute}
 	l := New(limit, Options{})
 	r := rand.New(rand.NewPCG(1, 2))
-	var let []time.Time
-	for now := t0; len(let) < 2000; now = now.Add(time.Duration(r.Int64N(int64(3 * time.Second)))) {
+	var allowed []time.Time
+	for now := t0; len(allowed) < 2000; now = now.Add(time.Duration(r.Int64N(int64(3 * time.Second)))) {
 		if l.Allow(alice, now).OK {
-			let = append(let, now)
+			allowed = append(allowed, now)
 		}
 	}
-	for i := limit.N; i < len(let); i++ {
-		if d := let[i].Sub(let[i-limit.N]); d < limit.Window {
+	for i := limit.N; i < len(allowed); i++ {
+		if d := allowed[i].Sub(allowed[i-limit.N]); d < limit.Window {
 			t.Fatalf("%d calls within %v", limit.N+1, d)
 		}
 	}
-	l = New(limit, Options{}) // whose clock is not yet where alice was
-	for i := range 1000 {     // ten at once, a full window apart
+	l = New(limit, Options{}) // with a clock behind the calls of alice
+	for i := range 1000 {     // ten calls at once, a full window apart
 		if !l.Allow(bob, t0.Add(time.Duration(i/limit.N)*limit.Window)).OK {
-			t.Fatalf("call %d of one who keeps to the limit is refused", i)
+			t.Fatalf("call %d of a client that keeps to the limit is refused", i)
 		}
 	}
 }
 
-// 200 at once at the edge of the window: exactly the limit gets through, each time.
+// Of 200 parallel calls at the end of a window exactly the limit gets through, each time.
 func TestParallel(t *testing.T) {
 	limit := Limit{60, time.Minute}
 	l := New(limit, Options{})
@@ -116,14 +117,15 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// address is the nth of many; consecutive ones are in different /24 networks.
+// address returns the nth of many addresses; consecutive ones are in different /24 networks.
 func address(n uint32) netip.Addr {
 	var a [4]byte
-	binary.BigEndian.PutUint32(a[:], n*2654435761) // odd, so that no two are the same
+	binary.BigEndian.PutUint32(a[:], n*2654435761) // an odd factor, so that all addresses differ
 	return netip.AddrFrom4(a)
 }
 
-// A token is a client of its own: neither the address whose bytes it has, nor another token, also one that begins alike.
+// A token is a client of its own: it shares a window neither with the address of the same bytes nor
+// with a token that has the same first bits.
 func TestAllowKey(t *testing.T) {
 	l := New(Limit{1, time.Minute}, Options{})
 	var like4, like6, other [16]byte
@@ -140,13 +142,14 @@ func TestAllowKey(t *testing.T) {
 		}
 		for i, d := range []Decision{l.Allow(alice, now), l.AllowKey([16]byte{}, now), l.AllowKey(like4, now), l.AllowKey(like6, now), l.AllowKey(other, now)} {
 			if d.OK || d.RetryAfter != time.Minute {
-				t.Errorf("client %d has another call: %+v", i, d)
+				t.Errorf("client %d got a second call: %+v", i, d)
 			}
 		}
 	}
 }
 
-// Calls of known clients allocate nothing, let through or refused, of few calls or many, alone or sharing a window.
+// Calls of known clients allocate nothing, let through or refused, with few calls or many, in
+// windows of their own or shared.
 func TestAllowDoesNotAllocate(t *testing.T) {
 	now := t0
 	for name, row := range map[string]struct {
@@ -158,7 +161,7 @@ func TestAllowDoesNotAllocate(t *testing.T) {
 		"one":       {Limit{60, time.Minute}, Options{}, time.Second, 1},
 		"refused":   {Limit{60, time.Minute}, Options{}, time.Millisecond, 1},
 		"many":      {Limit{60, time.Minute}, Options{}, 2 * time.Millisecond, 5000},
-		"a crowd":   {Limit{60, time.Minute}, Options{MaxClients: 1}, time.Second, 2},
+		"shared":    {Limit{60, time.Minute}, Options{MaxClients: 1}, time.Second, 2},
 		"many more": {Limit{600, time.Minute}, Options{}, 100 * time.Millisecond, 1},
 	} {
 		l, i := New(row.limit, row.o), uint32(0)

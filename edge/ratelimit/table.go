@@ -2,13 +2,14 @@ package ratelimit
 
 import "math"
 
-// A table holds windows in open addressing with linear probing. It is full at five eighths: most are found at the first look, and those
-// that are not lie next to it. A table is 32 KiB and has no pointers.
+// A table holds windows in open addressing with linear probing. It counts as full at five eighths,
+// so that most windows are found at the first probe and the others close by. A table is 32 KiB and
+// has no pointers.
 type table struct {
 	windows [tableLen]window
 	used    int
-	depth   uint8  // how many of its windows' first bits of the hash are the same
-	due     moment // there is nothing to forget before
+	depth   uint8  // the number of leading bits of the hash that all its windows have in common
+	due     moment // no window can be removed earlier
 	_       [13]uint64
 }
 
@@ -18,37 +19,38 @@ const (
 	never    = moment(math.MaxInt64)
 )
 
-// home is where a window with this hash would best lie. The bits are not those that choose shard and table.
-func home(hash uint64) int { return int(hash >> 8 & 0xffffff * tableLen >> 24) }
+// homeSlot returns the slot where the search for a hash begins. It uses other bits than those that
+// select shard and table.
+func homeSlot(hash uint64) int { return int(hash >> 8 & 0xffffff * tableLen >> 24) }
 
-func after(i int) int {
+func nextSlot(i int) int {
 	if i++; i < tableLen {
 		return i
 	}
 	return 0
 }
 
-// find is the window of k, or the empty place where it belongs.
+// find returns the window of k, or the empty slot for it.
 func (t *table) find(k key, hash uint64) *window {
-	i := home(hash)
+	i := homeSlot(hash)
 	for {
 		if w := &t.windows[i]; w.is(k) || w.kind == 0 {
 			return w
 		}
-		i = after(i)
+		i = nextSlot(i)
 	}
 }
 
-// put copies a window that is not there yet into t.
+// put copies a window that is not in t into it.
 func (t *table) put(w *window) {
 	*t.find(w.key(), w.hash) = *w
 	t.used++
 }
 
-// remove empties place i. The windows behind it that belong before it move up, so that no gap hides them.
+// remove empties slot i and moves up later windows that would otherwise no longer be found.
 func (t *table) remove(i int) {
-	for j := after(i); t.windows[j].kind != 0; j = after(j) {
-		if way(home(t.windows[j].hash), j) >= way(i, j) {
+	for j := nextSlot(i); t.windows[j].kind != 0; j = nextSlot(j) {
+		if distance(homeSlot(t.windows[j].hash), j) >= distance(i, j) {
 			t.windows[i] = t.windows[j]
 			i = j
 		}
@@ -57,15 +59,15 @@ func (t *table) remove(i int) {
 	t.used--
 }
 
-// way is how many places b is behind a.
-func way(a, b int) int {
+// distance returns how many slots b is after a.
+func distance(a, b int) int {
 	if b < a {
 		b += tableLen
 	}
 	return b - a
 }
 
-// split moves the windows whose next bit is set to a new table.
+// split moves the windows whose next bit of the hash is set to a new table.
 func (t *table) split() *table {
 	other := &table{depth: t.depth + 1, due: t.due}
 	bit := uint64(1) << (63 - t.depth)
@@ -82,7 +84,7 @@ func (t *table) split() *table {
 	return other
 }
 
-// take moves all windows of other, the table that t was split into, back to t.
+// take moves all windows of other, a table that was split from t, back to t.
 func (t *table) take(other *table) {
 	t.depth--
 	t.due = min(t.due, other.due)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A table keeps what was put into it and not removed, also where the hashes are as bad as can be: clients of one hash, around its end.
+// A table holds exactly the windows that were put into it and not removed, even for the worst
+// hashes: equal ones, near the end of the table.
 func TestTable(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -16,27 +17,27 @@ func TestTable(t *testing.T) {
 			hash := k.bits<<63 | (0xfe0000+k.rest*0x7fff*(seed%3))<<8
 			w := tab.find(k, hash)
 			if _, ok := there[k]; ok != (w.kind != 0) || ok && !w.is(k) {
-				t.Fatalf("seed %d: %v is there: %v, want %v", seed, k, !ok, ok)
+				t.Fatalf("seed %d: %v found: %v, want %v", seed, k, !ok, ok)
 			}
 			switch {
 			case w.kind == 0 && tab.used < full:
 				tab.put(&window{hash: hash, bits: k.bits, rest: k.rest, kind: uint8(k.kind)})
 				there[k] = hash
 			case w.kind != 0 && r.IntN(2) == 0:
-				tab.remove(at(&tab, k))
+				tab.remove(indexOf(&tab, k))
 				delete(there, k)
 			case r.IntN(50) == 0:
-				apart(t, &tab)
+				splitAndMerge(t, &tab)
 			}
 			if tab.used != len(there) {
-				t.Fatalf("seed %d: %d are there, want %d", seed, tab.used, len(there))
+				t.Fatalf("seed %d: %d windows, want %d", seed, tab.used, len(there))
 			}
 		}
 	}
 }
 
-// at is the place of k.
-func at(tab *table, k key) int {
+// indexOf returns the slot of k.
+func indexOf(tab *table, k key) int {
 	for i := range tab.windows {
 		if tab.windows[i].is(k) {
 			return i
@@ -45,18 +46,18 @@ func at(tab *table, k key) int {
 	return -1
 }
 
-// apart splits a table, and joins it again.
-func apart(t *testing.T, tab *table) {
+// splitAndMerge splits a table and merges it again.
+func splitAndMerge(t *testing.T, tab *table) {
 	t.Helper()
 	before := tab.used
 	other := tab.split()
 	for i := range tableLen {
 		if tab.windows[i].hash>>63 != 0 || other.windows[i].kind != 0 && other.windows[i].hash>>63 != 1 {
-			t.Fatal("a window went to the wrong table")
+			t.Fatal("a window is in the wrong table")
 		}
 	}
 	if tab.used+other.used != before || tab.depth != 1 || other.depth != 1 {
-		t.Fatalf("%d and %d windows of %d, %d and %d bits deep", tab.used, other.used, before, tab.depth, other.depth)
+		t.Fatalf("%d and %d windows of %d, depths %d and %d", tab.used, other.used, before, tab.depth, other.depth)
 	}
 	tab.take(other)
 }

@@ -2,23 +2,24 @@ package ratelimit
 
 import "time"
 
-// A moment is a time on a limiter's clock, to the nanosecond.
+// A moment is a time on a limiter's clock, in nanoseconds.
 type moment = time.Duration
 
-// A window holds the moments of the calls of one client that count. The oldest and the newest lie in a ring here; where there are too
-// many, those in the middle lie in blocks, which are written and read whole, so that most calls have no business there. A window is two
-// cache lines, which a check reads at once: a client of ten calls, wherever it lies, costs one wait for memory.
+// A window holds the moments of one client's calls that count. The oldest and the newest are in its
+// ring. If there are more, those in the middle are in blocks, which are written and read whole, so
+// that most calls do not touch them. A window is two cache lines, which a check reads together: a
+// client of ten calls costs one wait for memory.
 type window struct {
 	hash   uint64 // of the key
-	bits   uint64 // these and kind are the key
+	bits   uint64 // bits, rest and kind are the key
 	rest   uint64
-	calls  uint32 // how many moments there are in all
+	calls  uint32 // the number of moments, in ring and blocks
 	kind   uint8
-	head   uint8 // of the ring the oldest moment
-	front  uint8 // how many in the ring are older than those in blocks; all, where there are no blocks
-	tail   uint8 // how many are newer: they follow the others in the ring
+	head   uint8 // index in the ring of the oldest moment
+	front  uint8 // number of ring moments older than those in blocks; all if there are no blocks
+	tail   uint8 // number of newer moments, which follow the older ones in the ring
 	ring   [ringLen]moment
-	blocks [2]uint32 // the first and the last; 0: none
+	blocks [2]uint32 // first and last block; 0: none
 }
 
 const ringLen = 11
@@ -30,10 +31,10 @@ func (w *window) is(k key) bool {
 	return w.bits == k.bits && w.rest == k.rest && w.kind == uint8(k.kind)
 }
 
-// take lets a call at now into w, or refuses it.
+// take counts a call at now in w, or refuses it.
 func (w *window) take(b *blocks, limit Limit, now moment) Decision {
 	for w.calls > 0 && w.oldest()+limit.Window <= now {
-		w.pop(b) // a full window ago: its place is free
+		w.pop(b) // a full window ago, so its place is free
 	}
 	d := Decision{OK: int(w.calls) < limit.N}
 	if d.OK {
@@ -47,11 +48,11 @@ func (w *window) take(b *blocks, limit Limit, now moment) Decision {
 	return d
 }
 
-// oldest and newest are those of all moments of w, which has some.
+// oldest and newest return the oldest and the newest moment of w, which must not be empty.
 func (w *window) oldest() moment { return w.ring[w.head] }
 func (w *window) newest() moment { return *w.place(w.front + w.tail - 1) }
 
-// place is the ith in the ring, from its oldest.
+// place returns the ith moment in the ring, counted from the oldest.
 func (w *window) place(i uint8) *moment { return &w.ring[(w.head+i)%ringLen] }
 
 // push adds a moment.
@@ -68,7 +69,8 @@ func (w *window) push(b *blocks, at moment) {
 	}
 }
 
-// spill writes the oldest moments of the tail to a block behind the others. At least as many as fill it are there.
+// spill moves the oldest moments of the tail to a new block after the others. The tail must fill a
+// block.
 func (w *window) spill(b *blocks) {
 	n := b.take()
 	if w.blocks[0] == 0 {
@@ -87,7 +89,7 @@ func (w *window) spill(b *blocks) {
 	}
 }
 
-// pop takes the oldest moment away.
+// pop removes the oldest moment.
 func (w *window) pop(b *blocks) {
 	w.calls--
 	w.front--
@@ -97,7 +99,8 @@ func (w *window) pop(b *blocks) {
 	}
 }
 
-// fill puts the first block's moments before the tail, which is made short enough for that.
+// fill moves the first block's moments into the ring before the tail, and spills part of the tail
+// if there is no room.
 func (w *window) fill(b *blocks) {
 	if w.tail > ringLen-blockLen {
 		w.spill(b)
@@ -112,7 +115,7 @@ func (w *window) fill(b *blocks) {
 	}
 }
 
-// drop frees the blocks of w, whose moments do not count any more.
+// drop frees the blocks of w, whose moments no longer count.
 func (w *window) drop(b *blocks) {
 	for n := w.blocks[0]; n != 0; {
 		n = b.free(n)

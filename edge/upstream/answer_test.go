@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 )
 
-// A body is read as it comes: the origin writes on only when what came before has been read.
+// A body is streamed: the origin sends each part only after the previous one has been read.
 func TestBodyStreams(t *testing.T) {
 	more := make(chan struct{})
 	o := serve(t, func(c net.Conn, _ string) bool {
@@ -35,14 +35,14 @@ func TestBodyStreams(t *testing.T) {
 		}
 		more <- struct{}{}
 	}
-	for range 2 { // the end stays the end
+	for range 2 { // the end is returned again and again
 		if n, err := a.Body.Read(make([]byte, 99)); n != 0 || err != io.EOF {
 			t.Fatalf("the end is %d, %v", n, err)
 		}
 	}
 }
 
-// A body that is longer than memory should be passes through.
+// A body larger than the memory that it may take is passed through.
 func TestBodyIsNotHeld(t *testing.T) {
 	const size = 64 << 20
 	o := serve(t, func(c net.Conn, _ string) bool {
@@ -62,7 +62,7 @@ func TestBodyIsNotHeld(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > size/16 {
-		t.Errorf("%d bytes of memory were used for %d", used, size)
+		t.Errorf("%d bytes of memory used for a body of %d", used, size)
 	}
 }
 
@@ -70,10 +70,10 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// A body that is closed before its end takes its connection with it, and no goroutine stays.
+// A body that is closed before its end closes its connection and leaves no goroutine.
 func TestBodyClosedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{answer: says(long + "xx")}
+		s := &server{answer: responds(long + "xx")}
 		c := network{"a": s}.client(Config{}, "a")
 		for i := range 3 {
 			a, err := c.Do(t.Context(), get("/"))
@@ -83,7 +83,7 @@ func TestBodyClosedEarly(t *testing.T) {
 			if i > 0 {
 				a.Body.Read(make([]byte, 2))
 			}
-			if i > 1 { // by somebody else, while a Read waits
+			if i > 1 { // another goroutine closes it during a Read
 				go func() { a.Body.Close() }()
 			} else {
 				a.Body.Close()
@@ -99,9 +99,9 @@ func TestBodyClosedEarly(t *testing.T) {
 	})
 }
 
-// A body of which all has been read but not the end, which may be still to come.
+// A body is closed after its last byte was read, but before the end was reported.
 func TestBodyClosedAtItsEnd(t *testing.T) {
-	o := serve(t, says(ok))
+	o := serve(t, responds(ok))
 	c := o.client(t, Config{})
 	for range 3 {
 		a, err := c.Do(t.Context(), get("/"))
@@ -112,18 +112,18 @@ func TestBodyClosedAtItsEnd(t *testing.T) {
 		a.Body.Close()
 	}
 	if got := c.Stats(); got.Open != 1 {
-		t.Errorf("Stats = %+v: the length said that it was the end", got)
+		t.Errorf("Stats = %+v: the connection is lost, although Content-Length gave the end", got)
 	}
 }
 
-// When the caller's context ends so does the body, one that the connection's end would end too.
+// When the caller's context ends so does the body, even a body that ends with the connection.
 func TestBodyOfCallerGone(t *testing.T) {
 	for name, text := range map[string]string{
 		"a length": long + "xx", "chunks": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxx\r\n", "until it closes": "HTTP/1.1 200 OK\r\n\r\nxx",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := network{"a": {answer: says(text)}}.client(Config{}, "a")
+				c := network{"a": {answer: responds(text)}}.client(Config{}, "a")
 				ctx, leave := context.WithCancel(t.Context())
 				a, err := c.Do(ctx, get("/"))
 				if err != nil {
@@ -134,14 +134,15 @@ func TestBodyOfCallerGone(t *testing.T) {
 				wantProblem(t, err, 502, context.Canceled)
 				synctest.Wait()
 				if got := c.Stats(); got.Open != 0 || got.Failures != 0 {
-					t.Errorf("Stats = %+v, want no connection, no failure of the origin's", got)
+					t.Errorf("Stats = %+v, want no connection and no failure of the origin", got)
 				}
 			})
 		})
 	}
 }
 
-// A foreign context has a goroutine for each of its children until they are done: what an exchange leaves undone is found at the end of the bubble.
+// A foreign context runs a goroutine for each child context until that is done, so the end of the
+// bubble detects any that an exchange does not cancel.
 type foreign struct {
 	context.Context
 	done chan struct{}
@@ -149,18 +150,18 @@ type foreign struct {
 
 func (f foreign) Done() <-chan struct{} { return f.done }
 
-// However an exchange ends it leaves nothing running.
+// However an exchange ends, it leaves no goroutine or timer.
 func TestNothingIsLeft(t *testing.T) {
 	for name, row := range map[string]struct {
-		answer answerer
+		answer responder
 		end    func(*Answer)
 	}{
-		"read":          {says(ok), func(a *Answer) { io.Copy(io.Discard, a.Body) }},
-		"closed":        {says(long), func(a *Answer) { a.Body.Close() }},
-		"closed, whole": {says(ok), func(a *Answer) { io.Copy(io.Discard, a.Body); a.Body.Close() }},
+		"read":          {responds(ok), func(a *Answer) { io.Copy(io.Discard, a.Body) }},
+		"closed":        {responds(long), func(a *Answer) { a.Body.Close() }},
+		"closed, whole": {responds(ok), func(a *Answer) { io.Copy(io.Discard, a.Body); a.Body.Close() }},
 		"cut off":       {func(c net.Conn, _ string) bool { io.WriteString(c, long); return false }, func(a *Answer) { io.Copy(io.Discard, a.Body) }},
-		"too late":      {says(long), func(a *Answer) { io.Copy(io.Discard, a.Body) }},
-		"no body":       {says("HTTP/1.1 204 No Content\r\n\r\n"), func(*Answer) {}},
+		"too late":      {responds(long), func(a *Answer) { io.Copy(io.Discard, a.Body) }},
+		"no body":       {responds("HTTP/1.1 204 No Content\r\n\r\n"), func(*Answer) {}},
 		"no answer":     {drops, nil},
 		"no end":        {hangs, nil},
 	} {
@@ -180,7 +181,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// The end of a connection that we ended is no end of a body.
+// A connection that the edge closed is no end of a body.
 func TestEndAfterTheEnd(t *testing.T) {
 	c := network{}.client(Config{}, "a")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -202,7 +203,7 @@ func TestWhole(t *testing.T) {
 		{"HTTP/1.1 204 No Content\r\n\r\n", 0, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := network{"a": {answer: says(row.text)}}.client(Config{}, "a")
+			c := network{"a": {answer: responds(row.text)}}.client(Config{}, "a")
 			a, err := c.Do(foreign{t.Context(), make(chan struct{})}, get("/"))
 			if err != nil {
 				t.Fatal(err)
@@ -224,11 +225,12 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// A caller may do with its memory what it likes once it has an answer, even if the origin answers before it has the request.
+// A caller may reuse its memory once it has a response, even if the origin responds before it has
+// read the request.
 func TestRequestBodyIsCopied(t *testing.T) {
 	const size = 1 << 20
 	answered, got := make(chan struct{}), make(chan []byte, 1)
-	s := &server{answer: says(ok)}
+	s := &server{answer: responds(ok)}
 	c := network{}.client(Config{}, "a")
 	c.dialWith(func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -250,7 +252,7 @@ func TestRequestBodyIsCopied(t *testing.T) {
 	clear(body)
 	close(answered)
 	if b := <-got; bytes.IndexByte(b, 0) >= 0 || !bytes.HasSuffix(b, []byte("aaa")) {
-		t.Error("the origin was sent what the memory held later")
+		t.Error("the origin got bytes written to the memory after Do returned")
 	}
 	a.Body.Close()
 }

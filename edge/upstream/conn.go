@@ -9,25 +9,26 @@ import (
 	"sync"
 )
 
-var errUnasked = errors.New("the origin sent bytes that nobody asked for")
+var errUnsolicited = errors.New("the origin sent bytes before a request")
 
-// A conn hands its reader nothing that came before the request was written. The Transport closes an idle connection on
-// which bytes arrive, but a request that takes the connection at that very moment would get them as its answer; an origin that
-// sends more than its Content-Length could so answer for an address that it was never asked for.
+// A conn passes no bytes to its reader that arrived before the request was written. The Transport
+// closes an idle connection on which bytes arrive, but a request that takes the connection at the
+// same moment would get them as its response. An origin that sends more than its Content-Length
+// could so answer for another URL.
 type conn struct {
 	net.Conn
 	closed func() // called once
 
-	surplus bool // something came behind a body and is lost: the end of the connection. Of its reader alone
+	surplus bool // bytes after a body were dropped, so the connection ends; only the reader uses it
 
-	mu      sync.Mutex
-	changed sync.Cond
-	reading bool     // a Read waits at the socket: whatever came before has been used up
-	serving *attempt // what is asked, or was last
-	asked   bool     // its request is being written
-	wrote   bool     // some of it has been
-	heard   bool     // some of an answer has come
-	dead    error    // nothing more is read or written
+	mu              sync.Mutex
+	changed         sync.Cond
+	reading         bool     // a Read waits at the socket, so all earlier bytes have been used
+	serving         *attempt // the current or last attempt
+	requestStarted  bool     // its request is being written
+	wrote           bool     // some bytes of the request were written
+	responseStarted bool     // some bytes of the response were read
+	dead            error    // if set, nothing more is read or written
 }
 
 func newConn(c net.Conn, closed func()) *conn {
@@ -36,18 +37,18 @@ func newConn(c net.Conn, closed func()) *conn {
 	return w
 }
 
-// begin waits until everything that was read has been used up and the Transport waits for more, or the connection is closed,
-// as the Transport does on finding something left. From then on t is what bytes are for.
-func (c *conn) begin(t *attempt) {
+// startRequest waits until the Transport has used all earlier bytes and waits for more, or has
+// closed the connection because bytes were left. From then on bytes belong to t.
+func (c *conn) startRequest(t *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.serving, c.asked, c.wrote, c.heard = t, false, false, false
+	c.serving, c.requestStarted, c.wrote, c.responseStarted = t, false, false, false
 	for !c.reading && c.dead == nil {
 		c.changed.Wait()
 	}
 }
 
-// sent reports whether any byte of the request went out.
+// sent reports whether any byte of the request was written.
 func (c *conn) sent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,44 +59,46 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	c.reading = true
 	c.changed.Broadcast()
-	left := int64(math.MaxInt64)
+	remaining := int64(math.MaxInt64)
 	if c.serving != nil {
-		left = c.serving.head.left()
+		remaining = c.serving.head.remaining()
 	}
 	c.mu.Unlock()
 	if c.surplus {
-		return 0, errUnasked
+		return 0, errUnsolicited
 	}
-	n, err := c.read(p, left)
+	n, err := c.read(p, remaining)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = false
 	if n > 0 {
-		if bad := c.hear(p[:n]); bad != nil {
+		if bad := c.receive(p[:n]); bad != nil {
 			n, err = 0, bad
 		}
 	}
 	if err != nil {
-		c.die(err)
+		c.fail(err)
 	}
 	return n, err
 }
 
-// tail is the end of a body that is read with room for some bytes more than it has.
+// tail is the size of the last part of a body, which is read together with the bytes that may
+// follow it.
 const tail = 512
 
-// read reads from the socket. Who wants no more than is left of a body would not see what comes behind it, which shows that its length is
-// wrong, until it has gone out: so the last part of a body is read for itself, with room for that.
-func (c *conn) read(p []byte, left int64) (int, error) {
+// read reads from the socket. A reader that asks for no more than the rest of a body would notice
+// surplus bytes, which show that the length is wrong, only after the body has been passed on.
+// Therefore the last part of a body is read separately, with room for surplus bytes.
+func (c *conn) read(p []byte, remaining int64) (int, error) {
 	switch {
-	case int64(len(p)) != left || left == 0:
+	case int64(len(p)) != remaining || remaining == 0:
 		return c.Conn.Read(p)
-	case left > tail:
-		return c.Conn.Read(p[:left-tail])
+	case remaining > tail:
+		return c.Conn.Read(p[:remaining-tail])
 	}
 	var end [tail + len(statusLine)]byte
-	n, err := c.Conn.Read(end[:left+int64(len(statusLine))])
-	if surplus := end[min(int64(n), left):n]; len(surplus) > 0 {
+	n, err := c.Conn.Read(end[:remaining+int64(len(statusLine))])
+	if surplus := end[min(int64(n), remaining):n]; len(surplus) > 0 {
 		c.surplus = true
 		if !beginsAnswer(surplus) {
 			err = errExcess
@@ -104,26 +107,26 @@ func (c *conn) read(p []byte, left int64) (int, error) {
 	return copy(p, end[:n]), err
 }
 
-// hear takes what came, or refuses it.
-func (c *conn) hear(p []byte) error {
-	if !c.asked {
-		return errUnasked
+// receive checks the bytes that arrived for the current attempt.
+func (c *conn) receive(p []byte) error {
+	if !c.requestStarted {
+		return errUnsolicited
 	}
 	if err := c.serving.head.read(p); err != nil {
 		c.serving.end(err)
 		return err
 	}
-	c.heard = true
+	c.responseStarted = true
 	return nil
 }
 
-// die ends the connection for its attempt, before the Transport learns of it.
-func (c *conn) die(err error) {
+// fail ends the connection for its attempt before the Transport notices.
+func (c *conn) fail(err error) {
 	if c.dead == nil {
 		c.dead = err
 		c.changed.Broadcast()
 	}
-	if c.asked && !c.heard {
+	if c.requestStarted && !c.responseStarted {
 		c.serving.end(fmt.Errorf("%w: %w", errLost, err))
 	}
 }
@@ -131,7 +134,7 @@ func (c *conn) die(err error) {
 func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	err := c.dead
-	c.asked = c.asked || err == nil
+	c.requestStarted = c.requestStarted || err == nil
 	c.mu.Unlock()
 	if err != nil {
 		return 0, err
@@ -141,7 +144,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	defer c.mu.Unlock()
 	c.wrote = c.wrote || n > 0
 	if err != nil && c.wrote {
-		c.die(err)
+		c.fail(err)
 	}
 	return n, err
 }
@@ -159,8 +162,8 @@ func (c *conn) Close() error {
 
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// watch makes every connection of d a conn, and counts it.
-func (c *Client) watch(d dial) dial {
+// wrapDial makes every connection of d a conn, and counts it.
+func (c *Client) wrapDial(d dial) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		raw, err := d(ctx, network, address)
 		if err != nil {

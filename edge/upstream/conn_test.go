@@ -11,7 +11,8 @@ import (
 
 const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-// Bytes after an answer are nobody's: they are never the next request's answer, whatever the answer was and however many wait for the connection.
+// Bytes after a response are never taken for the response to the next request, whatever the
+// response and however many requests wait for the connection.
 func TestLeftoverIsNoAnswer(t *testing.T) {
 	for name, first := range map[string]struct{ method, text string }{
 		"a length":    {"GET", ok + evil},
@@ -32,16 +33,17 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 			})
 			c := o.client(t, Config{MaxConns: 2})
 			var wg sync.WaitGroup
-			for range 8 { // more than there are connections: each is handed on the moment it is free
+			// More than there are connections, so each is reused as soon as it is free.
+			for range 8 {
 				wg.Go(func() {
 					for range 20 {
 						fetch(t.Context(), c, Request{Method: first.method, Target: "/long"})
 						a, err := fetch(t.Context(), c, get("/good"))
 						if err == nil && a.body != "ok" {
-							t.Errorf("/good is answered %d %q", a.Status, a.Body)
+							t.Errorf("the response to /good is %d %q", a.Status, a.Body)
 						}
 						if err == nil && a.Header.Get("X") != "" {
-							t.Errorf("/good has a field of another answer: %v", a.Header)
+							t.Errorf("/good has a field of another response: %v", a.Header)
 						}
 					}
 				})
@@ -51,25 +53,25 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 	}
 }
 
-// An origin that speaks before it is asked is not listened to.
+// Bytes that an origin sends before a request are not used.
 func TestGreetingIsNoAnswer(t *testing.T) {
 	near, far := net.Pipe()
 	c := newConn(near, func() {})
 	_, at := newAttempt(t.Context(), get("/"))
 	go func() { io.WriteString(far, evil); io.Copy(io.Discard, far) }()
-	if n, err := c.Read(make([]byte, 99)); n != 0 || err != errUnasked {
+	if n, err := c.Read(make([]byte, 99)); n != 0 || err != errUnsolicited {
 		t.Errorf("Read before any Write = %d, %v; want none, errUnasked", n, err)
 	}
-	if _, err := c.Write([]byte("GET")); err != errUnasked {
+	if _, err := c.Write([]byte("GET")); err != errUnsolicited {
 		t.Errorf("Write after it: %v, want errUnasked", err)
 	}
-	c.begin(at)
+	c.startRequest(at)
 	if c.sent() {
-		t.Error("something was sent")
+		t.Error("a byte of the request was sent")
 	}
 }
 
-// A request waits until the Transport has done with what came before it.
+// A request waits until the Transport has handled all earlier bytes.
 func TestBeginWaits(t *testing.T) {
 	for _, end := range []string{"reads on", "closes"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,11 +81,11 @@ func TestBeginWaits(t *testing.T) {
 			defer c.Close()
 			_, at := newAttempt(t.Context(), get("/"))
 			begun := make(chan struct{})
-			go func() { c.begin(at); close(begun) }()
+			go func() { c.startRequest(at); close(begun) }()
 			synctest.Wait()
 			select {
 			case <-begun:
-				t.Fatal("it does not wait")
+				t.Fatal("startRequest does not wait")
 			default:
 			}
 			if end == "closes" {

@@ -14,8 +14,8 @@ func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc
 	return context.WithTimeout(t.Context(), d)
 }
 
-// drips answers with a byte a second.
-func drips(at once, text string) answerer {
+// dripping responds with a byte a second.
+func dripping(at once, text string) responder {
 	return func(c net.Conn, _ string) bool {
 		io.WriteString(c, string(at))
 		for i := range len(text) {
@@ -28,31 +28,32 @@ func drips(at once, text string) answerer {
 	}
 }
 
-// once is written without a pause.
+// once holds the part that is written without a pause.
 type once string
 
 const long = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"
 
-// Each deadline is for its own part of an exchange, and an origin that always sends a little moves none but that of a read.
+// Each deadline applies to its own part of an exchange, and an origin that always sends a little
+// extends only that of a read.
 func TestDeadlines(t *testing.T) {
 	defaults := Config{}
 	short := Config{FirstByte: 3 * time.Second, Idle: 5 * time.Second, Whole: 60 * time.Second}
 	for name, row := range map[string]struct {
 		cfg    Config
-		answer answerer
+		answer responder
 		want   time.Duration
 	}{
 		"hangs":                       {defaults, hangs, 10 * time.Second},
 		"hangs, FirstByte":            {short, hangs, 3 * time.Second},
-		"drips its fields":            {short, drips("", long), 3 * time.Second},
-		"drips 100 Continue":          {short, drips("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 9)), 3 * time.Second},
-		"hangs in the body":           {short, drips(long+"ok", ""), 5 * time.Second},
-		"hangs in the body, defaults": {defaults, drips(long+"ok", ""), 10 * time.Second},
-		"hangs in the end":            {short, drips("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", ""), 5 * time.Second},
-		"drips, then hangs":           {short, drips(long, "ok"), 5 * time.Second},
-		"drips its body":              {short, drips(long, strings.Repeat("x", 99)), 5 * time.Second},
-		"drips its body, defaults":    {defaults, drips(long, strings.Repeat("x", 99)), 10 * time.Second},
-		"sends and sends":             {defaults, sendsOn, 10 * time.Second},
+		"drips its fields":            {short, dripping("", long), 3 * time.Second},
+		"drips 100 Continue":          {short, dripping("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 9)), 3 * time.Second},
+		"hangs in the body":           {short, dripping(long+"ok", ""), 5 * time.Second},
+		"hangs in the body, defaults": {defaults, dripping(long+"ok", ""), 10 * time.Second},
+		"hangs in the end":            {short, dripping("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", ""), 5 * time.Second},
+		"drips, then hangs":           {short, dripping(long, "ok"), 5 * time.Second},
+		"drips its body":              {short, dripping(long, strings.Repeat("x", 99)), 5 * time.Second},
+		"drips its body, defaults":    {defaults, dripping(long, strings.Repeat("x", 99)), 10 * time.Second},
+		"an endless body":             {defaults, endlessBody, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -61,9 +62,9 @@ func TestDeadlines(t *testing.T) {
 				_, err := fetch(t.Context(), c, get("/"))
 				wantProblem(t, err, 504, ErrTimeout)
 				if took := time.Since(start); took != row.want {
-					t.Errorf("it took %v, want %v", took, row.want)
+					t.Errorf("took %v, want %v", took, row.want)
 				}
-				time.Sleep(time.Second) // the origin notices when it next writes
+				time.Sleep(time.Second) // the origin notices at its next write
 				synctest.Wait()
 				if got := c.Stats(); got.Timeouts != 1 || got.Failures != 1 || got.Open != 0 {
 					t.Errorf("Stats = %+v, want a timeout and no connection left", got)
@@ -73,8 +74,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// sendsOn sends a byte nine times a second, for ever.
-func sendsOn(c net.Conn, _ string) bool {
+// endlessBody sends nine bytes a second without end.
+func endlessBody(c net.Conn, _ string) bool {
 	io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 	for {
 		if _, err := c.Write([]byte("x")); err != nil {
@@ -84,10 +85,10 @@ func sendsOn(c net.Conn, _ string) bool {
 	}
 }
 
-// A body that is read while it comes may take as long as the exchange.
+// A streamed body may take as long as the whole exchange.
 func TestDeadlineOfTheWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := network{"a": {answer: sendsOn}}.client(Config{}, "a")
+		c := network{"a": {answer: endlessBody}}.client(Config{}, "a")
 		start := time.Now()
 		a, err := c.Do(t.Context(), get("/"))
 		if err != nil {
@@ -96,13 +97,13 @@ func TestDeadlineOfTheWhole(t *testing.T) {
 		_, err = io.Copy(io.Discard, a.Body)
 		wantProblem(t, err, 504, ErrTimeout)
 		if took := time.Since(start); took != 15*time.Minute {
-			t.Errorf("it took %v", took)
+			t.Errorf("took %v", took)
 		}
 		time.Sleep(time.Second)
 	})
 }
 
-// A long body that is waited for has as much time again for each MiB of it.
+// Whole allows a long body as much time again for each MiB.
 func TestDeadlineGrowsWithTheBody(t *testing.T) {
 	mib := strings.Repeat("x", 1<<20)
 	steady := func(c net.Conn, _ string) bool {
@@ -126,7 +127,7 @@ func TestDeadlineGrowsWithTheBody(t *testing.T) {
 	})
 }
 
-// A request that is not read, by a connection that takes no byte.
+// The deadline also ends the writing of a request on a connection that accepts no byte.
 func TestDeadlineOfWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := network{}.client(Config{}, "a")
@@ -139,7 +140,7 @@ func TestDeadlineOfWriting(t *testing.T) {
 	})
 }
 
-// FirstByte is for both tries together.
+// FirstByte applies to both tries together.
 func TestDeadlineOfTwoTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &server{answer: func(net.Conn, string) bool { time.Sleep(6 * time.Second); return false }}
@@ -148,15 +149,16 @@ func TestDeadlineOfTwoTries(t *testing.T) {
 		_, err := c.Do(t.Context(), get("/"))
 		wantProblem(t, err, 504, ErrTimeout)
 		if took := time.Since(start); took != 10*time.Second || c.Stats().Retries != 1 {
-			t.Errorf("it took %v, with %d retries", took, c.Stats().Retries)
+			t.Errorf("took %v, with %d retries", took, c.Stats().Retries)
 		}
 	})
 }
 
-// A slow but steady body comes whole to who reads it while it comes, and a reader that takes its time between two reads is not held against the origin.
+// A slow but steady body is streamed completely, and the time that the reader takes between two
+// reads does not count.
 func TestNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := network{"a": {answer: drips(long, strings.Repeat("x", 99))}}.client(Config{FirstByte: 2 * time.Second}, "a")
+		c := network{"a": {answer: dripping(long, strings.Repeat("x", 99))}}.client(Config{FirstByte: 2 * time.Second}, "a")
 		a, err := c.Do(t.Context(), get("/"))
 		if err != nil {
 			t.Fatal(err)
@@ -172,10 +174,10 @@ func TestNoDeadline(t *testing.T) {
 	})
 }
 
-// The answer's own time is over when the answer is: the connection goes on to the next.
+// The deadlines of a response end with it: the connection is used for the next one.
 func TestDeadlinesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := network{"a": {answer: says(ok)}}.client(Config{FirstByte: time.Second, Whole: 2 * time.Second}, "a")
+		c := network{"a": {answer: responds(ok)}}.client(Config{FirstByte: time.Second, Whole: 2 * time.Second}, "a")
 		defer c.Close()
 		for range 5 {
 			a, err := fetch(t.Context(), c, get("/"))

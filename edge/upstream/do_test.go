@@ -16,7 +16,7 @@ import (
 )
 
 func TestDo(t *testing.T) {
-	o := serve(t, says("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"x\"\r\nCache-Control: max-age=1\r\n"+
+	o := serve(t, responds("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"x\"\r\nCache-Control: max-age=1\r\n"+
 		"Connection: keep-alive, X-Hop, Cache-Control\r\nX-Hop: 1\r\nVia: 0.9 back\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n\r\nhello"))
 	c := o.client(t, Config{})
 	before := time.Now()
@@ -25,10 +25,10 @@ func TestDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a.Status != 200 || a.body != "hello" {
-		t.Errorf("answer is %d %q", a.Status, a.Body)
+		t.Errorf("response %d %q", a.Status, a.Body)
 	}
 	if a.RequestTime.Before(before) || a.ResponseTime.Before(a.RequestTime) || time.Now().Before(a.ResponseTime) {
-		t.Errorf("asked at %v, answered at %v", a.RequestTime, a.ResponseTime)
+		t.Errorf("RequestTime %v, ResponseTime %v", a.RequestTime, a.ResponseTime)
 	}
 	want := http.Header{"Content-Length": {"5"}, "Etag": {`"x"`}, "Cache-Control": {"max-age=1"}, "Via": {"0.9 back, 1.1 iconedge"}}
 	for name := range a.Header {
@@ -42,7 +42,7 @@ func TestDo(t *testing.T) {
 }
 
 func TestRequestsThatAreNotSent(t *testing.T) {
-	o := serve(t, says(ok))
+	o := serve(t, responds(ok))
 	c := o.client(t, Config{})
 	for _, r := range []Request{
 		{Method: "GET", Target: ""}, {Method: "GET", Target: "a"}, {Method: "GET", Target: "//evil/"}, {Method: "GET", Target: "http://evil/"},
@@ -54,10 +54,10 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 		wantProblem(t, err, 502, ErrRequest)
 	}
 	if got := o.requests(); len(got) != 0 {
-		t.Errorf("the origin was sent %q", got)
+		t.Errorf("the origin got %q", got)
 	}
 	if got := c.Stats().Origins[0]; got.Failures != 0 {
-		t.Errorf("Stats = %+v: it is not the origin that failed", got)
+		t.Errorf("Stats = %+v, want no failure of the origin", got)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestTLS(t *testing.T) {
 	u, _ := url.Parse(s.URL)
 	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: func() *tls.Config { return s.Client().Transport.(*http.Transport).TLSClientConfig }})
 	defer c.Close()
-	for range 5 { // session tickets come after the handshake: they are no bytes of an answer
+	for range 5 { // session tickets arrive after the handshake; they are no bytes of a response
 		if a, err := fetch(t.Context(), c, get("/")); err != nil || a.body != "HTTP/1.1" {
 			t.Fatalf("over TLS: %+v, %v", a, err)
 		}
@@ -104,7 +104,7 @@ func TestTLS(t *testing.T) {
 	wantProblem(t, err, 502, ErrUnreachable)
 }
 
-// A handshake is part of connecting.
+// The handshake counts as connecting.
 func TestTLSThatHangs(t *testing.T) {
 	o := serve(t, hangs)
 	u := o.url()
@@ -115,7 +115,8 @@ func TestTLSThatHangs(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	c := New(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "127.0.0.1:1"}}}}) // where nobody listens
+	// Nothing listens here.
+	c := New(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "127.0.0.1:1"}}}})
 	_, err := fetch(t.Context(), c, get("/"))
 	wantProblem(t, err, 502, ErrUnreachable)
 	if got := c.Stats(); got.Requests != 1 || got.Failures != 1 || got.Timeouts != 0 || got.Retries != 0 || got.Open != 0 {
@@ -133,9 +134,9 @@ func TestCallerGone(t *testing.T) {
 	wantProblem(t, err, 502, context.Canceled)
 }
 
-// Connections are used again, and no more of them are open than may be.
+// Connections are reused, and no more of them are open than allowed.
 func TestMaxConns(t *testing.T) {
-	o := serve(t, says(ok))
+	o := serve(t, responds(ok))
 	c := o.client(t, Config{MaxConns: 3})
 	done := make(chan error)
 	for range 60 {

@@ -10,32 +10,34 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// What can go wrong between an edge and its origins. They are in the chain of Do's errors and of a body's.
+// These errors are in the chain of the errors of Do and of a body.
 var (
 	ErrTimeout     = errors.New("the origin did not answer in time")
 	ErrUnreachable = errors.New("the origin can't be reached")
-	ErrOpen        = fmt.Errorf("%w: each has failed often and is left alone for a moment", ErrUnreachable)
-	ErrAnswer      = errors.New("the origin's answer is malformed or was cut off")
-	ErrTooLarge    = errors.New("the origin's answer is too large")
-	ErrRequest     = errors.New("the request is not fit to be sent to the origin")
-	ErrRefused     = errors.New("the origin does not take this edge for one of its own: no tier secret or certificate, or another one")
+	ErrOpen        = fmt.Errorf("%w: the circuit breaker of each origin is open", ErrUnreachable)
+	ErrAnswer      = errors.New("the origin's response is malformed or was cut off")
+	ErrTooLarge    = errors.New("the origin's response is too large")
+	ErrRequest     = errors.New("the request can't be sent to an origin: its method, target or a field is invalid")
+	ErrRefused     = errors.New("the origin does not take this edge for one of its own: its tier secret or certificate is missing or wrong")
 )
 
-// What ends an exchange or a try from inside: the causes of their contexts.
+// These errors are the causes with which this package cancels the context of an exchange or a try.
 var (
 	errNoHead = fmt.Errorf("%w: no header fields", ErrTimeout)
 	errLate   = fmt.Errorf("%w: no header fields in half of the time", ErrTimeout)
-	errIdle   = fmt.Errorf("%w: no more of the body", ErrTimeout)
-	errWhole  = fmt.Errorf("%w: not the whole of it", ErrTimeout)
-	errLost   = errors.New("the request was lost")
+	errIdle   = fmt.Errorf("%w: no more bytes of the body", ErrTimeout)
+	errWhole  = fmt.Errorf("%w: the body is incomplete", ErrTimeout)
+	errLost   = errors.New("the connection was lost before a response")
 	errUnsent = errors.New("the request was not sent")
 )
 
-// retryAfter is what a caller is told: an edge asks its origin again after a second.
+// retryAfter is the Retry-After of a failure, in seconds, because an edge tries its origin again
+// after a second.
 const retryAfter = "1"
 
-// failed makes err a problem, counts it and logs it. That a caller went away is no failure.
-func (c *Client) failed(err error) *problem.Problem {
+// fail converts err to a problem, counts it and logs it. If the caller went away that does not
+// count as a failure.
+func (c *Client) fail(err error) *problem.Problem {
 	p := problemOf(err)
 	if !errors.Is(err, context.Canceled) {
 		c.stats.failures.Add(1)
@@ -43,11 +45,12 @@ func (c *Client) failed(err error) *problem.Problem {
 	if p.Status == http.StatusGatewayTimeout {
 		c.stats.timeouts.Add(1)
 	}
-	c.log.Debug("asking the origin", "err", p.Err)
+	c.log.Debug("origin request failed", "err", p.Err)
 	return p
 }
 
-// problemOf makes err an answer, unless it is one. The words for the caller say nothing of the cause; Err has it, for the log.
+// problemOf converts err to a problem, unless it is one. The detail says nothing of the cause,
+// which is in Err for the log.
 func problemOf(err error) *problem.Problem {
 	if p, ok := errors.AsType[*problem.Problem](err); ok {
 		return p

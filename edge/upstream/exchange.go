@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Do asks an origin and returns when its header fields have come. Every error is a *problem.Problem, 504 where time ran out
-// and 502 else, that wraps one of ErrTimeout, ErrUnreachable, ErrAnswer or ErrRequest. When ctx ends so does the body.
+// Do sends a request to an origin and returns when the header fields of the response have arrived.
+// Every error is a *problem.Problem, 504 after a timeout and otherwise 502, that wraps one of
+// ErrTimeout, ErrUnreachable, ErrAnswer, ErrRequest or ErrRefused. When ctx ends, so does the body.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	c.stats.requests.Add(1)
 	if !r.Fit() {
-		return nil, c.failed(ErrRequest)
+		return nil, c.fail(ErrRequest)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, c.whole, errWhole)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -19,7 +20,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	a, err := c.exchange(ctx, cancel, r)
 	if err != nil {
 		end(nil)
-		return nil, c.failed(err)
+		return nil, c.fail(err)
 	}
 	if a.Body == http.NoBody {
 		end(nil)
@@ -29,9 +30,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return a, nil
 }
 
-// exchange is the part of an exchange that FirstByte is for.
+// exchange is the part of an exchange up to the response's header fields, to which FirstByte
+// applies.
 func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Answer, error) {
-	asked := time.Now()
+	requestTime := time.Now()
 	head := time.AfterFunc(c.firstByte, func() { cancel(errNoHead) })
 	resp, err := c.send(ctx, r)
 	if !head.Stop() && err == nil {
@@ -45,51 +47,54 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 		resp.Body.Close()
 		return nil, ErrRefused
 	}
-	return c.newAnswer(resp, asked), nil
+	return c.newAnswer(resp, requestTime), nil
 }
 
-// send tries origins until one answers. Where nothing was sent another try can do no harm, whatever the method; a safe request
-// (RFC 9110, section 9.2.2) that was lost, or whose answer does not begin in time, goes to the next in order, and a failing answer of one
-// to the next group (way). If there is no other origin, the same is asked again where it can be connected to; on a new connection, as one
-// that is kept may be lost in the same way.
+// send tries origins until one responds (route.go). If nothing was sent, another try is safe for
+// any method. A safe request (RFC 9110, section 9.2.2) that was lost, or has no response in time,
+// goes to the next origin in order, and after a failing response to the next group. If there is no
+// other origin, the same one gets the request again, provided that it accepts connections, on a new
+// connection, because other idle ones may be lost too.
 func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	header := c.requestHeader(r)
-	o, probe := c.choose(r.path(), anywhere, time.Now())
+	o, probe := c.chooseOrigin(r.path(), anyOrigin, time.Now())
 	if o == nil {
 		return nil, ErrOpen
 	}
-	w, by := way{safe: safe(r.Method), onward: r.Onward}, c.transport
+	w, by := route{safe: safe(r.Method), onward: r.Onward}, c.transport
 	for {
-		resp, err := c.ask(ctx, by, o, probe, w.patience(c, o), r, header)
-		if !w.goesOn(ctx, o, resp, err) {
-			return w.best(resp, err)
+		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o), r, header)
+		if !w.tryNext(ctx, o, resp, err) {
+			return w.result(resp, err)
 		}
-		next, p := c.choose(r.path(), w.open, time.Now())
-		if next == nil && w.again(err) {
-			next, p = c.choose(r.path(), anywhere, time.Now())
+		next, p := c.chooseOrigin(r.path(), w.allows, time.Now())
+		if next == nil && w.mayRepeat(err) {
+			next, p = c.chooseOrigin(r.path(), anyOrigin, time.Now())
 		}
 		if next == nil {
-			return w.best(resp, err)
+			return w.result(resp, err)
 		}
 		c.stats.retries.Add(1)
-		o, probe, by = next, p, c.again
+		o, probe, by = next, p, c.retryTransport
 	}
 }
 
-// safe names the methods that this package sends twice.
+// safe reports whether this package may send a request with this method twice.
 func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// ask is one try that o's breaker has admitted, with patience for the head of the answer; 0: as much as there is for all tries.
-func (c *Client) ask(ctx context.Context, by *http.Transport, o *origin, probe bool, patience time.Duration, r Request, header http.Header) (*http.Response, error) {
+// tryAdmitted makes one try that o's breaker has admitted. patience is the time for the head of the
+// response; 0: no limit besides that of all tries.
+func (c *Client) tryAdmitted(ctx context.Context, by *http.Transport, o *origin, probe bool, patience time.Duration, r Request, header http.Header) (*http.Response, error) {
 	resp, v, err := c.try(ctx, by, o, patience, r, header)
-	o.settle(probe, v, err, time.Now())
+	o.record(probe, v, err, time.Now())
 	return resp, err
 }
 
-// try sends r to o once. Its verdict is about o, not about the answer: that an answer came says that o is there.
-func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, verdict, error) {
+// try sends r to o once. Its outcome is about the origin, not about the response: any response
+// shows that the origin is there.
+func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, outcome, error) {
 	ctx, t := newAttempt(ctx, r)
 	if patience > 0 {
 		late := time.AfterFunc(patience, func() { t.end(errLate) })
@@ -97,17 +102,17 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	}
 	req, err := o.request(ctx, r, header)
 	if err != nil {
-		return nil, nothing, err
+		return nil, inconclusive, err
 	}
 	resp, err := by.RoundTrip(req)
 	if err != nil {
-		v, err := t.explain(ctx, err)
+		v, err := t.classify(ctx, err)
 		return nil, v, err
 	}
 	if err := checkHead(resp, req); err != nil {
 		resp.Body.Close()
 		return nil, success, err
 	}
-	t.head.mend(resp.Header)
+	t.head.restore(resp.Header)
 	return resp, success, nil
 }

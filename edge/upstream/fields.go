@@ -9,17 +9,18 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// hopByHop fields are for one connection alone (RFC 9110, section 7.6.1), like those that Connection names. Trailer is among
-// them because trailer fields are not passed on.
+// hopByHop lists fields that are for one connection alone (RFC 9110, section 7.6.1), like those
+// named by Connection. Trailer is among them because trailer fields are not passed on.
 var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info",
 	"Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings"}
 
-// endToEnd fields stay even if Connection names them: caching, framing and the end of loops rest on them, and a sender that
-// names those wants to do harm, or is in error (RFC 9110, section 7.6.1).
+// endToEnd lists fields that stay even if Connection names them: caching, framing and loop
+// detection depend on them, and a sender that names one is malicious or in error (RFC 9110, section
+// 7.6.1).
 var endToEnd = map[string]bool{"Age": true, "Cache-Control": true, "Cdn-Cache-Control": true, "Cdn-Loop": true, "Content-Encoding": true,
 	"Content-Length": true, "Content-Range": true, "Content-Type": true, "Date": true, "Expires": true, "Vary": true, "Via": true}
 
-// dropHopByHop takes them out of h, and what Connection names.
+// dropHopByHop removes them, and the fields named by Connection.
 func dropHopByHop(h http.Header) {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -33,9 +34,10 @@ func dropHopByHop(h http.Header) {
 	}
 }
 
-// Fields are those of r that its origin will see, but for Via, CDN-Loop and a User-Agent of ours; Host is the origin's own, and the
-// framing is the Transport's. Who stores the answer goes by these: a field that stays here, as one does that the client names in
-// Connection, had no part in it, whatever the answer's Vary says.
+// Fields returns the fields of r that its origin will get, without Via, CDN-Loop and a User-Agent
+// of our own. The URL gives Host, and the Transport the framing. A cache must select by these
+// fields: a field that is not passed on, such as one named by Connection, did not affect the
+// response, whatever its Vary says.
 func (r Request) Fields() http.Header {
 	h := make(http.Header, len(r.Header)+6)
 	for field, lines := range r.Header {
@@ -49,11 +51,12 @@ func (r Request) Fields() http.Header {
 			delete(h, field)
 		}
 	}
-	tell(h, r.Client, r.Proto)
+	setForwarded(h, r.Client, r.Proto)
 	return h
 }
 
-// requestHeader is Fields with Via (RFC 9110, section 7.6.3), CDN-Loop (RFC 8586) and the secret between tiers.
+// requestHeader returns Fields with Via (RFC 9110, section 7.6.3), CDN-Loop (RFC 8586) and the tier
+// secret.
 func (c *Client) requestHeader(r Request) http.Header {
 	h := r.Fields()
 	if secret := c.secret(); r.Proof && secret != "" {
@@ -67,20 +70,21 @@ func (c *Client) requestHeader(r Request) http.Header {
 	return h
 }
 
-// add appends a member to a list, on one line: some take only the first.
+// add appends a member to a list field, on one line because some recipients read only the first.
 func add(h http.Header, field, member string) {
 	h[field] = []string{strings.Join(append(h[field], member), ", ")}
 }
 
-// tell says in h who asks: as RFC 7239 has it, and in the fields that were there before it.
-func tell(h http.Header, client netip.Addr, proto string) {
+// setForwarded sets the fields that describe the client: Forwarded (RFC 7239) and its predecessors.
+func setForwarded(h http.Header, client netip.Addr, proto string) {
 	if !client.IsValid() {
 		return
 	}
 	client = client.Unmap().WithZone("")
 	node := client.String()
 	if client.Is6() {
-		node = fmt.Sprintf("%q", "["+node+"]") // a colon is no part of a token (RFC 7239, section 6)
+		// A colon is no part of a token (RFC 7239, section 6).
+		node = fmt.Sprintf("%q", "["+node+"]")
 	}
 	h.Set("X-Forwarded-For", client.String())
 	if proto != "http" && proto != "https" {

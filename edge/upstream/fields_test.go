@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// What goes to the origin, byte for byte.
+// TestRequest compares the request that the origin gets byte for byte.
 func TestRequest(t *testing.T) {
-	o := serve(t, says(ok))
+	o := serve(t, responds(ok))
 	c := o.client(t, Config{})
 	header := http.Header{
 		"Accept-Encoding": {"gzip"}, "If-None-Match": {`"x"`}, "Via": {"1.0 front"}, "Connection": {"X-Hop, close", "via, CDN-Loop"}, "X-Hop": {"1"},
@@ -42,7 +42,7 @@ func TestRequest(t *testing.T) {
 		seen := o.requests()
 		want := r.r.Method + " " + r.r.Target + " HTTP/1.1\r\nHost: " + o.url().Host + "\r\n" + strings.ReplaceAll(r.want, "ID", c.id)
 		if got := seen[len(seen)-1]; got != want {
-			t.Errorf("the origin was sent\n%q, want\n%q", got, want)
+			t.Errorf("the origin got\n%q, want\n%q", got, want)
 		}
 	}
 	if header.Get("Via") != "1.0 front" || header.Get("X-Hop") != "1" || len(header["Cdn-Loop"]) != 2 {
@@ -55,21 +55,22 @@ func TestTell(t *testing.T) {
 		{"192.0.2.1", "http", "for=192.0.2.1;proto=http", "192.0.2.1", "http"},
 		{"::ffff:192.0.2.1", "https", "for=192.0.2.1;proto=https", "192.0.2.1", "https"},
 		{"2001:db8::1", "https", `for="[2001:db8::1]";proto=https`, "2001:db8::1", "https"},
-		{"fe80::1%eth0", "http", `for="[fe80::1]";proto=http`, "fe80::1", "http"}, // a zone is a word of this machine's
+		// A zone has a meaning only on this machine.
+		{"fe80::1%eth0", "http", `for="[fe80::1]";proto=http`, "fe80::1", "http"},
 		{"192.0.2.1", "", "for=192.0.2.1", "192.0.2.1", ""},
 		{"192.0.2.1", "gopher; x", "for=192.0.2.1", "192.0.2.1", ""},
 		{"", "https", "", "", ""},
 	} {
 		client, _ := netip.ParseAddr(row.client)
 		h := http.Header{}
-		tell(h, client, row.proto)
+		setForwarded(h, client, row.proto)
 		if h.Get("Forwarded") != row.forwarded || h.Get("X-Forwarded-For") != row.xFor || h.Get("X-Forwarded-Proto") != row.xProto {
-			t.Errorf("%s, %q: told %v", row.client, row.proto, h)
+			t.Errorf("%s, %q: fields %v", row.client, row.proto, h)
 		}
 	}
 }
 
-// docs/caching.md lists every field that is dropped unless it is passed.
+// docs/caching.md lists every field that is dropped by default.
 func TestDroppedFieldsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/caching.md")
 	if err != nil {
@@ -83,7 +84,7 @@ func TestDroppedFieldsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, set := range []map[string]bool{elsewhere, override} {
+	for _, set := range []map[string]bool{rewriteFields, methodOverrides} {
 		for name := range set {
 			if !listed[name] {
 				t.Errorf("docs/caching.md does not list %s", name)

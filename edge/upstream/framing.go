@@ -12,52 +12,55 @@ import (
 )
 
 var (
-	errFraming = fmt.Errorf("%w: its framing can be read in two ways", ErrAnswer)
-	errExcess  = fmt.Errorf("%w: it goes on behind its Content-Length", ErrAnswer)
+	errFraming = fmt.Errorf("%w: its framing is ambiguous", ErrAnswer)
+	errExcess  = fmt.Errorf("%w: bytes follow its Content-Length", ErrAnswer)
 )
 
-// A head watches the bytes of an answer's header fields for what net/http changes in them: it takes Transfer-Encoding out, also
-// where a Content-Length or HTTP/1.0 contradicts it (RFC 9112, section 6.1: faulty, and perhaps an attack); and see mend.
+// A head parses a response's header fields from the bytes on the wire, because net/http changes
+// them: it removes Transfer-Encoding, even if a Content-Length or HTTP/1.0 contradicts it (RFC
+// 9112, section 6.1: faulty, and perhaps an attack); and see restore.
 type head struct {
-	line              []byte // as far as it has come
-	begun, done       bool
-	interim, old      bool
-	exact             bool     // the body is no longer than its length
-	bodiless          bool     // whatever its Content-Length says: the answer to a HEAD, a 204, a 304
-	encoded, measured bool     // Transfer-Encoding, Content-Length
-	length, came      int64    // of the body, as declared and so far
-	controlled        bool     // Cache-Control
-	options           []string // lines of Connection
-	last              string   // the field that a folded line goes on with
+	line                   []byte // the bytes of the current line so far
+	begun, done            bool
+	interim, http10        bool
+	exact                  bool     // bytes after Content-Length make the response malformed
+	bodyless               bool     // never has a body: the response to a HEAD, a 204, a 304
+	hasEncoding, hasLength bool     // Transfer-Encoding, Content-Length are present
+	length, received       int64    // of the body, declared and received
+	hasCacheControl        bool     // Cache-Control is present
+	options                []string // the lines of Connection
+	last                   string   // the name of the last field, which a folded line continues
 }
 
-// mend undoes what net/http did to the fields of an answer that has come: it drops all of Connection if one option is close,
-// with the names of fields that go no further, and makes a Cache-Control of Pragma, which means nothing here (RFC 9111, section 5.4).
-func (h *head) mend(fields http.Header) {
+// restore undoes two changes of net/http: it drops all of Connection if one option is close,
+// including the names of hop-by-hop fields, and it sets Cache-Control because of Pragma, which has
+// no meaning in a response (RFC 9111, section 5.4).
+func (h *head) restore(fields http.Header) {
 	fields["Connection"] = h.options
-	if !h.controlled {
+	if !h.hasCacheControl {
 		delete(fields, "Cache-Control")
 	}
 }
 
-// read takes the next bytes. Those after the end of the fields are the body's. If there are more of them than were declared, and they do not
-// look like another answer, it is the length that is wrong, and the body was cut off by it (RFC 9112, section 6.3).
+// read parses the next bytes. Those after the end of the fields belong to the body. If there are
+// more of them than declared, and they do not look like another response, the length is wrong and
+// would cut off the body (RFC 9112, section 6.3).
 func (h *head) read(p []byte) error {
 	for len(p) > 0 && !h.done {
 		n := bytes.IndexByte(p, '\n') + 1
 		if n == 0 {
-			h.line = append(h.line, p...) // no more than maxHead: then the Transport reads no more
+			h.line = append(h.line, p...) // at most maxHead bytes: the Transport reads no more
 			return nil
 		}
 		line := string(append(h.line, p[:n-1]...))
 		p, h.line = p[n:], h.line[:0]
-		if err := h.take(strings.TrimSuffix(line, "\r")); err != nil {
+		if err := h.parseLine(strings.TrimSuffix(line, "\r")); err != nil {
 			return err
 		}
 	}
-	left := h.left()
-	h.came += int64(len(p))
-	if left >= 0 && left < int64(len(p)) && !beginsAnswer(p[left:]) {
+	remaining := h.remaining()
+	h.received += int64(len(p))
+	if remaining >= 0 && remaining < int64(len(p)) && !beginsAnswer(p[remaining:]) {
 		return errExcess
 	}
 	return nil
@@ -65,20 +68,22 @@ func (h *head) read(p []byte) error {
 
 const statusLine = "HTTP/"
 
-// beginsAnswer reports whether bytes may be those of another answer, or the line end that some origins send after a body.
+// beginsAnswer reports whether bytes may be the beginning of another response, or the line end that
+// some origins send after a body.
 func beginsAnswer(p []byte) bool {
 	return p[0] == '\r' || p[0] == '\n' || strings.HasPrefix(statusLine, string(p[:min(len(p), len(statusLine))]))
 }
 
-// left is how much of the body is to come; of one whose length is not declared, or nobody checks, no end is known.
-func (h *head) left() int64 {
-	if !h.done || !h.measured || h.bodiless || !h.exact {
+// remaining returns how many bytes of the body are missing. It returns the largest number if the
+// length is not declared or not checked.
+func (h *head) remaining() int64 {
+	if !h.done || !h.hasLength || h.bodyless || !h.exact {
 		return math.MaxInt64
 	}
-	return h.length - h.came
+	return h.length - h.received
 }
 
-func (h *head) take(line string) error {
+func (h *head) parseLine(line string) error {
 	switch {
 	case !h.begun && !httpguts.ValidHeaderFieldValue(line):
 		return fmt.Errorf("%w: a control byte in the status line", ErrAnswer)
@@ -86,14 +91,14 @@ func (h *head) take(line string) error {
 		h.begun = true
 		version, status, _ := strings.Cut(line, " ")
 		status = strings.TrimLeft(status, " ")
-		h.old = version == "HTTP/1.0"
+		h.http10 = version == "HTTP/1.0"
 		h.interim = strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101")
-		h.bodiless = h.bodiless || strings.HasPrefix(status, "204") || strings.HasPrefix(status, "304")
-	case line == "" && h.interim: // a 1xx: the answer is yet to come
-		*h = head{line: h.line, bodiless: h.bodiless, exact: h.exact}
+		h.bodyless = h.bodyless || strings.HasPrefix(status, "204") || strings.HasPrefix(status, "304")
+	case line == "" && h.interim: // a 1xx, so the final response follows
+		*h = head{line: h.line, bodyless: h.bodyless, exact: h.exact}
 	case line == "":
 		h.done = true
-		if h.encoded && (h.old || h.measured) {
+		if h.hasEncoding && (h.http10 || h.hasLength) {
 			return errFraming
 		}
 	default:
@@ -105,20 +110,20 @@ func (h *head) take(line string) error {
 func (h *head) field(line string) {
 	name, value, _ := strings.Cut(line, ":")
 	if line[0] == ' ' || line[0] == '\t' {
-		name, value = h.last, line // folded (RFC 9112, section 5.2)
+		name, value = h.last, line // a folded line (RFC 9112, section 5.2)
 	}
 	h.last = strings.ToLower(name)
 	switch h.last {
 	case "transfer-encoding":
-		h.encoded = true
+		h.hasEncoding = true
 	case "content-length":
 		length, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-		h.length, h.measured = length, true
+		h.length, h.hasLength = length, true
 		if err != nil {
-			h.length = math.MaxInt64 // net/http refuses it
+			h.length = math.MaxInt64 // net/http will refuse it
 		}
 	case "cache-control":
-		h.controlled = true
+		h.hasCacheControl = true
 	case "connection":
 		h.options = append(h.options, value)
 	}

@@ -20,8 +20,8 @@ var answers = []string{ok, ok + evil, "HTTP/1.1 200 OK\r\n\r\nab", "HTTP/1.1 204
 	"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok, "HTTP/1.0 200 OK\nConnection: close,\n  A\nA: b\n\nab", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\nab",
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n1\r\na\r\n0\r\n\r\n"}
 
-// Whatever an origin sends there is an error, or an answer with exactly the body that the framing says; and what follows on another
-// request is that request's own. Within a bubble nothing has to be waited for, so that an input takes no time.
+// Whatever an origin sends, there is an error, or a response with exactly the body that the framing
+// gives, and the next request gets its own response. Time in the bubble passes at once.
 func FuzzAnswer(f *testing.F) {
 	for i, s := range answers {
 		f.Add(s, i%3 == 0)
@@ -52,7 +52,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// framed reports whether text is, after any 1xx, an answer of this status and body to a GET: read again in the plainest way.
+// framed reports whether text is, after any 1xx, a response of this status and body to a GET, by a
+// simple second parser.
 func framed(text string, status int, body string) bool {
 	for {
 		first, rest, _ := strings.Cut(text, "\n")
@@ -63,7 +64,7 @@ func framed(text string, status int, body string) bool {
 			text = rest
 			continue
 		}
-		length, measured := fields["content-length"]
+		length, hasLength := fields["content-length"]
 		n, _ := strconv.Atoi(strings.TrimSpace(length))
 		_, chunked := fields["transfer-encoding"]
 		switch {
@@ -73,14 +74,14 @@ func framed(text string, status int, body string) bool {
 			return body == ""
 		case chunked:
 			return body == unchunk(rest)
-		case measured:
+		case hasLength:
 			return len(rest) >= n && body == rest[:n]
 		}
 		return body == rest
 	}
 }
 
-// cutFields ends at the first empty line; names are in lower case.
+// cutFields cuts the fields off at the first empty line; names are in lower case.
 func cutFields(s string) (fields map[string]string, rest string) {
 	fields = map[string]string{}
 	for {
@@ -94,7 +95,7 @@ func cutFields(s string) (fields map[string]string, rest string) {
 	}
 }
 
-// unchunk takes chunks that are known to be sound.
+// unchunk decodes chunks that are known to be valid.
 func unchunk(s string) (body string) {
 	for {
 		line, rest, _ := strings.Cut(s, "\r\n")
@@ -107,7 +108,8 @@ func unchunk(s string) (body string) {
 	}
 }
 
-// A head is read alike however the network cuts it, and what it keeps is what was there.
+// A head is parsed alike however the network splits it, and its options and Cache-Control are those
+// of the text.
 func FuzzHead(f *testing.F) {
 	for i, s := range answers {
 		f.Add(s, i)
@@ -132,10 +134,10 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		if got, want := words(whole.options), words(fields["Connection"]); !slices.Equal(got, want) {
-			t.Fatalf("the options of %q are %q, want %q", text, got, want)
+			t.Fatalf("the options of %q: %q, want %q", text, got, want)
 		}
-		if _, has := fields["Cache-Control"]; has != whole.controlled {
-			t.Fatalf("%q: Cache-Control is there: %v", text, whole.controlled)
+		if _, has := fields["Cache-Control"]; has != whole.hasCacheControl {
+			t.Fatalf("%q: Cache-Control found: %v", text, whole.hasCacheControl)
 		}
 	})
 }

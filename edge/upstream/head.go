@@ -8,8 +8,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// checkHead refuses what net/http takes but no origin may send: another protocol's version (HTTP/9.9), a status outside
-// of 200 to 599 (an unasked 101 among them), a part, a word about parts or a 304 that nobody asked for, a space before a colon, control bytes.
+// checkHead refuses responses that net/http accepts but no origin may send: with another protocol
+// version (HTTP/9.9), with a status outside of 200 to 599 (such as an unexpected 101), a 206 or 416
+// without a Range and a 304 without a condition in the request, and with a field name that is no
+// token or a value with control characters.
 func checkHead(resp *http.Response, req *http.Request) error {
 	switch status := resp.StatusCode; {
 	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
@@ -23,10 +25,10 @@ func checkHead(resp *http.Response, req *http.Request) error {
 	}
 	for name, lines := range resp.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("%w: a field's name is no token", ErrAnswer)
+			return fmt.Errorf("%w: a field name is not a token", ErrAnswer)
 		}
 		if !cleanLines(lines) {
-			return fmt.Errorf("%w: a control byte in %s", ErrAnswer, name)
+			return fmt.Errorf("%w: a control character in %s", ErrAnswer, name)
 		}
 	}
 	return nil
@@ -36,7 +38,8 @@ func conditional(h http.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }
 
-// cleanLines reports whether a field's values are free of control bytes but for tabs (RFC 9110, section 5.5).
+// cleanLines reports whether a field's values have no control characters other than tabs (RFC 9110,
+// section 5.5).
 func cleanLines(lines []string) bool {
 	return !slices.ContainsFunc(lines, func(s string) bool { return !httpguts.ValidHeaderFieldValue(s) })
 }

@@ -11,46 +11,47 @@ import (
 
 const (
 	checkTimeout = 2 * time.Second
-	checkTarget  = "/healthz" // every listener of ours has it
-	failedChecks = 2          // in a row: then an origin is not well
-	checkBody    = 4 << 10    // is read of an answer, to use the connection again
+	checkTarget  = "/healthz" // every listener of iconedge answers it
+	failedChecks = 2          // consecutive failures that make an origin unhealthy
+	checkBody    = 4 << 10    // bytes read of the response, which frees the connection
 )
 
-// health is what the checks of an origin say. One that has not been checked is well.
-type health struct{ failed int } // checks in a row
+// health records the health checks of an origin. An unchecked origin is healthy.
+type health struct{ failures int } // consecutive checks
 
-func (h health) well() bool { return h.failed < failedChecks }
+func (h health) healthy() bool { return h.failures < failedChecks }
 
-// note takes the verdict on a check, and reports whether it changed anything.
-func (h *health) note(v verdict) (changed bool) {
-	was := h.well()
+// update records the outcome of a check, and reports whether it changed the health.
+func (h *health) update(v outcome) (changed bool) {
+	was := h.healthy()
 	switch v {
 	case success:
-		h.failed = 0
+		h.failures = 0
 	case failure:
-		h.failed++
+		h.failures++
 	}
-	return h.well() != was
+	return h.healthy() != was
 }
 
-// Run checks the origins until ctx ends. A single one is not checked: there is no other to ask.
+// Run checks the origins until ctx ends. It does not check a single origin, because there is no
+// alternative.
 func (c *Client) Run(ctx context.Context) {
 	if len(c.origins) < 2 {
 		return
 	}
 	var all sync.WaitGroup
 	for _, o := range c.origins {
-		all.Go(func() { c.watchOver(ctx, o) })
+		all.Go(func() { c.checkLoop(ctx, o) })
 	}
 	all.Wait()
 }
 
-func (c *Client) watchOver(ctx context.Context, o *origin) {
+func (c *Client) checkLoop(ctx context.Context, o *origin) {
 	tick := time.NewTicker(c.check)
 	defer tick.Stop()
 	for {
 		v, err := c.probe(ctx, o)
-		o.checked(v, err, time.Now())
+		o.recordCheck(v, err, time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -59,8 +60,9 @@ func (c *Client) watchOver(ctx context.Context, o *origin) {
 	}
 }
 
-// probe asks o how it is: an answer below 500 is well, be it a 404 of an origin that is not ours.
-func (c *Client) probe(ctx context.Context, o *origin) (verdict, error) {
+// probe checks the health of o. Any response below 500 counts as healthy, such as the 404 of
+// another program.
+func (c *Client) probe(ctx context.Context, o *origin) (outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errNoHead)
 	defer cancel()
 	r := Request{Method: http.MethodGet, Target: checkTarget}
@@ -71,7 +73,7 @@ func (c *Client) probe(ctx context.Context, o *origin) (verdict, error) {
 	defer resp.Body.Close()
 	io.CopyN(io.Discard, resp.Body, checkBody)
 	if resp.StatusCode >= http.StatusInternalServerError {
-		return failure, fmt.Errorf("%s is answered %d", checkTarget, resp.StatusCode)
+		return failure, fmt.Errorf("%s returned status %d", checkTarget, resp.StatusCode)
 	}
 	return success, nil
 }

@@ -18,34 +18,34 @@ func TestHealth(t *testing.T) {
 		var h health
 		changes := 0
 		for _, v := range verdicts {
-			if h.note(map[rune]verdict{'+': success, '-': failure, '0': nothing}[v]) {
+			if h.update(map[rune]outcome{'+': success, '-': failure, '0': inconclusive}[v]) {
 				changes++
 			}
 		}
-		if h.well() != want || changes%2 == 0 != want {
-			t.Errorf("%q: well is %v, after %d changes", verdicts, h.well(), changes)
+		if h.healthy() != want || changes%2 == 0 != want {
+			t.Errorf("%q: well() = %v, after %d changes", verdicts, h.healthy(), changes)
 		}
 	}
 }
 
-func status(code string) answerer {
-	return says("HTTP/1.1 " + code + " Status\r\nContent-Length: 2\r\n\r\nok")
+func status(code string) responder {
+	return responds("HTTP/1.1 " + code + " Status\r\nContent-Length: 2\r\n\r\nok")
 }
 
-// What a check finds, by what the origin does with it.
+// TestProbe checks the outcome of a health check for several behaviours of an origin.
 func TestProbe(t *testing.T) {
 	for name, row := range map[string]struct {
-		answer answerer
-		want   verdict
+		answer responder
+		want   outcome
 	}{
 		"200":         {status("200"), success},
-		"404":         {status("404"), success}, // an origin that is not ours
+		"404":         {status("404"), success}, // from an origin that does not know the endpoint
 		"500":         {status("500"), failure},
 		"503":         {status("503"), failure},
 		"drops":       {drops, failure},
 		"hangs":       {hangs, failure},
 		"not there":   {nil, failure},
-		"a long body": {says("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + strings.Repeat("x", 9999)), success},
+		"a long body": {responds("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + strings.Repeat("x", 9999)), success},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -60,10 +60,10 @@ func TestProbe(t *testing.T) {
 					t.Errorf("verdict is %v (%v), want %v", got, err, row.want)
 				}
 				if open := c.Stats().Open; name == "200" && open != 1 {
-					t.Errorf("%d connections, want one that can be used again", open)
+					t.Errorf("%d connections, want one that can be reused", open)
 				}
 				if took := time.Since(start); took > checkTimeout {
-					t.Errorf("it took %v", took)
+					t.Errorf("took %v", took)
 				}
 				if got := c.Stats(); got.Requests != 0 || got.Failures != 0 {
 					t.Errorf("Stats = %+v: checks are not requests", got)
@@ -73,16 +73,16 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// An origin that fails its checks is passed over until it answers again.
+// An origin that fails its health checks gets no requests until it succeeds again.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ill atomic.Bool
+		var unhealthy atomic.Bool
 		var log strings.Builder
-		n := network{"b": {answer: says(ok)}, "a": {answer: func(c net.Conn, head string) bool {
-			if ill.Load() && strings.HasPrefix(head, "GET /healthz ") {
+		n := network{"b": {answer: responds(ok)}, "a": {answer: func(c net.Conn, head string) bool {
+			if unhealthy.Load() && strings.HasPrefix(head, "GET /healthz ") {
 				return status("503")(c, head)
 			}
-			return says(ok)(c, head)
+			return responds(ok)(c, head)
 		}}}
 		c := n.client(Config{Check: 2 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}, "a|b")
 		ctx, stop := context.WithCancel(t.Context())
@@ -99,15 +99,15 @@ func TestRun(t *testing.T) {
 			}
 			return hosts
 		}
-		time.Sleep(time.Second) // between the checks from now on
+		time.Sleep(time.Second) // from now on between the checks
 		for _, step := range []struct {
-			ill  bool
-			want string
+			unhealthy bool
+			want      string
 		}{{false, "a"}, {true, "a"}, {true, "b"}, {true, "b"}, {false, "a"}, {true, "a"}, {true, "b"}} {
-			ill.Store(step.ill)
+			unhealthy.Store(step.unhealthy)
 			time.Sleep(2 * time.Second)
 			if got := asked(); got != step.want {
-				t.Errorf("after a check (ill: %v) %q is asked, want %q", step.ill, got, step.want)
+				t.Errorf("after a check (ill: %v) %q got the request, want %q", step.unhealthy, got, step.want)
 			}
 			if got := c.Stats().Origins; got[0].Well != (step.want == "a") || !got[1].Well {
 				t.Errorf("Stats = %+v", got)
@@ -117,20 +117,22 @@ func TestRun(t *testing.T) {
 		<-done
 		c.Close()
 		if got := log.String(); strings.Count(got, "level=WARN") != 2 || strings.Count(got, "level=INFO") != 1 {
-			t.Errorf("log is %s", got)
+			t.Errorf("log: %s", got)
 		}
 	})
 }
 
-// An origin that was given up for failing, and that no request is sent to any more, is well again when a check finds it so: else a fallback would be
-// called ill until it is needed once more. What requests still try is judged by them: who answers checks may fail all else.
+// A health check closes the breaker of an origin that no requests are sent to any more, because
+// otherwise a fallback would be unhealthy until it is needed again. While requests still probe an
+// origin, their outcome counts, because an origin that answers health checks may fail all other
+// requests.
 func TestCheckClosesBreaker(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var back atomic.Bool
 			n := network{"b": {answer: func(c net.Conn, head string) bool {
 				if back.Load() || strings.HasPrefix(head, "GET /healthz ") {
-					return says(ok)(c, head)
+					return responds(ok)(c, head)
 				}
 				return false
 			}}}
@@ -138,11 +140,11 @@ func TestCheckClosesBreaker(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { c.Run(ctx); close(done) }()
-			for range mostFailures {
+			for range maxFailures {
 				fetch(t.Context(), c, get("/x"))
 			}
 			if got := c.Stats().Origins[1]; got.Well {
-				t.Errorf("Stats = %+v of an origin that has failed", got)
+				t.Errorf("Stats = %+v of a failed origin", got)
 			}
 			if back.Store(!asked); asked {
 				for range 100 {
@@ -155,7 +157,7 @@ func TestCheckClosesBreaker(t *testing.T) {
 				time.Sleep(9 * time.Second)
 			}
 			if got := c.Stats().Origins[1]; got.Well == asked {
-				t.Errorf("asked: %v, Stats = %+v", asked, got)
+				t.Errorf("requested: %v, Stats = %+v", asked, got)
 			}
 			stop()
 			<-done
@@ -165,9 +167,9 @@ func TestCheckClosesBreaker(t *testing.T) {
 }
 
 func TestRunOfOneOrigin(t *testing.T) {
-	s := serve(t, says(ok))
+	s := serve(t, responds(ok))
 	s.client(t, Config{}).Run(t.Context()) // returns
 	if got := s.requests(); len(got) != 0 {
-		t.Errorf("it was asked %q", got)
+		t.Errorf("the only origin got %q", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// An origin that lies gives an error within the deadline, and the next answer is its own.
+// A hostile origin causes an error within the deadline, and the next request gets its own response.
 func TestHostileOrigins(t *testing.T) {
 	endless := func(piece string) func(net.Conn) {
 		return func(c net.Conn) {
@@ -22,7 +22,7 @@ func TestHostileOrigins(t *testing.T) {
 	text := func(s string) func(net.Conn) { return func(c net.Conn) { io.WriteString(c, s) } }
 	for _, o := range []struct {
 		name   string
-		answer func(net.Conn) // then the connection is closed
+		answer func(net.Conn) // afterwards the connection is closed
 		want   error
 	}{
 		{"closes at once", text(""), ErrAnswer},
@@ -36,20 +36,20 @@ func TestHostileOrigins(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n")
 			io.WriteString(c, strings.Repeat("y", 60000))
 		}, ErrAnswer},
-		{"a body of nothing that is something", text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n!"), ErrAnswer},
+		{"a body although the length is 0", text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n!"), ErrAnswer},
 		{"closes in a chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), ErrAnswer},
 		{"closes before the last chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"), ErrAnswer},
-		{"a chunk size that is none", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"a chunk longer than it says", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n"), ErrAnswer},
-		{"a chunk size beyond all", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"a transfer coding that is unknown", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nab"), ErrAnswer},
+		{"an invalid chunk size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"a chunk longer than its size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n"), ErrAnswer},
+		{"a chunk size above 2^64", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"), ErrAnswer},
+		{"an unknown transfer coding", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nab"), ErrAnswer},
 		{"a transfer coding before chunked", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
 		{"chunked twice", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
 		{"chunks and a length", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
 		{"a length and chunks", text("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
 		{"chunks in HTTP/1.0", text("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
 		{"a 103, then chunks and a length", text("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"a trailer that is none", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX\r\n\r\n"), ErrAnswer},
+		{"an invalid trailer", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX\r\n\r\n"), ErrAnswer},
 		{"closes in the trailers", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n"), ErrAnswer},
 		{"two lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), ErrAnswer},
 		{"a list of lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc"), ErrAnswer},
@@ -61,12 +61,12 @@ func TestHostileOrigins(t *testing.T) {
 		{"another version", text("HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
 		{"HTTP/2", text("HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
 		{"a status of two digits", text("HTTP/1.1 99 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a status below all", text("HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a status above all", text("HTTP/1.1 600 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
+		{"a status below 100", text("HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
+		{"a status above 599", text("HTTP/1.1 600 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
 		{"no status", text("HTTP/1.1 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"101 unasked", text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nwhatever"), ErrAnswer},
-		{"206 unasked", text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"304 unasked", text("HTTP/1.1 304 Not Modified\r\n\r\n"), ErrAnswer},
+		{"an unexpected 101", text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nwhatever"), ErrAnswer},
+		{"an unexpected 206", text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
+		{"an unexpected 304", text("HTTP/1.1 304 Not Modified\r\n\r\n"), ErrAnswer},
 		{"a NUL in a field", text("HTTP/1.1 200 OK\r\nX: a\x00b\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
 		{"a bare CR in a field", text("HTTP/1.1 200 OK\r\nX: a\rSet-Cookie: b\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
 		{"a space before the colon", text("HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nab"), ErrAnswer},
@@ -82,7 +82,7 @@ func TestHostileOrigins(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 			endless("4\r\nabcd\r\n")(c)
 		}, ErrTooLarge},
-		{"a length that is too large", text("HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n"), ErrTooLarge},
+		{"Content-Length too large", text("HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n"), ErrTooLarge},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			origin := serve(t, func(c net.Conn, head string) bool {
@@ -90,21 +90,21 @@ func TestHostileOrigins(t *testing.T) {
 					o.answer(c)
 					return false
 				}
-				return says(ok)(c, head)
+				return responds(ok)(c, head)
 			})
 			c := origin.client(t, Config{})
 			_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/bad", Exact: true})
 			wantProblem(t, err, 502, o.want)
 			for range 3 {
 				if a, err := fetch(t.Context(), c, get("/good")); err != nil || a.Status != 200 || a.body != "ok" {
-					t.Fatalf("the next answer is %+v, %v", a, err)
+					t.Fatalf("the next response is %+v, %v", a, err)
 				}
 			}
 		})
 	}
 }
 
-// What is odd but has one meaning is passed on in one clean form.
+// An odd but unambiguous response is passed on in one canonical form.
 func TestOddOrigins(t *testing.T) {
 	for _, o := range []struct {
 		name, text, body string
@@ -113,26 +113,26 @@ func TestOddOrigins(t *testing.T) {
 		{"1xx before", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok, "ok", 2},
 		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 		{"chunks, an extension, a trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n", "ok", -1},
-		{"a trailer unannounced", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", "ok", -1},
+		{"an unannounced trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", "ok", -1},
 		{"a length in a 1xx", "HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nConnection: Date\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok", -1},
-		{"until it closes", "HTTP/1.1 200 OK\r\n\r\nok", "ok", -1},
+		{"a body until the connection ends", "HTTP/1.1 200 OK\r\n\r\nok", "ok", -1},
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", "ok", -1},
 		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", "", 0},
-		{"no content and its length", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "", 0},
-		{"another answer behind it", ok + evil, "ok", 2},
-		{"half of one behind it", ok + "HT", "ok", 2},
-		{"another behind a long one", "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50000) + evil, strings.Repeat("y", 50000), 50000},
-		{"a line's end behind it", ok + "\r\n", "ok", 2},
-		{"an error of its own", "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno", "no", 2},
+		{"no content, with Content-Length", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "", 0},
+		{"followed by another response", ok + evil, "ok", 2},
+		{"followed by half of another response", ok + "HT", "ok", 2},
+		{"a long body followed by another response", "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50000) + evil, strings.Repeat("y", 50000), 50000},
+		{"followed by an empty line", ok + "\r\n", "ok", 2},
+		{"a 500", "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno", "no", 2},
 		{"an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", 0},
-		{"a field of this hop beside close", "HTTP/1.1 200 OK\r\nConnection: close, X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
-		{"options that are folded", "HTTP/1.1 200 OK\r\nConnection: close,\r\n X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
+		{"Connection with close and a field name", "HTTP/1.1 200 OK\r\nConnection: close, X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
+		{"a folded Connection", "HTTP/1.1 200 OK\r\nConnection: close,\r\n X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			origin := serve(t, func(c net.Conn, _ string) bool { io.WriteString(c, o.text); return false })
 			a, err := fetch(t.Context(), origin.client(t, Config{}), Request{Method: "GET", Target: "/", Exact: true})
 			if err != nil || a.body != o.body || a.Length != o.length {
-				t.Fatalf("answer is %+v, %v; want %q of %d", a, err, o.body, o.length)
+				t.Fatalf("response %+v, %v; want %q of %d", a, err, o.body, o.length)
 			}
 			for _, field := range []string{"Transfer-Encoding", "Trailer", "X", "Link", "Connection"} {
 				if got, has := a.Header[field]; has {
@@ -140,31 +140,32 @@ func TestOddOrigins(t *testing.T) {
 				}
 			}
 			if got := a.Header.Get("Content-Length"); got != "" && a.Status == 204 {
-				t.Errorf("Content-Length: %s of nothing", got) // RFC 9110, section 8.6
+				t.Errorf("Content-Length: %s in a 204", got) // RFC 9110, section 8.6
 			}
-			if want := "1." + o.text[7:8] + " iconedge"; a.Header.Get("Via") != want { // RFC 9110, section 7.6.3
+			// RFC 9110, section 7.6.3.
+			if want := "1." + o.text[7:8] + " iconedge"; a.Header.Get("Via") != want {
 				t.Errorf("Via is %q, want %q", a.Header.Get("Via"), want)
 			}
 		})
 	}
 }
 
-// Who does not ask for more takes a length at its word, as other proxies do.
+// Without Exact, bytes after Content-Length are ignored, as other proxies do.
 func TestLengthAtItsWord(t *testing.T) {
-	o := serve(t, says(ok+"!"))
+	o := serve(t, responds(ok+"!"))
 	if a, err := fetch(t.Context(), o.client(t, Config{}), get("/")); err != nil || a.body != "ok" {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
 
-// net/http makes a Cache-Control of this; an answer is passed on as it came.
+// net/http sets Cache-Control because of Pragma; the Answer has the fields that the origin sent.
 func TestPragmaIsLeftAlone(t *testing.T) {
 	for text, want := range map[string]string{
 		"Pragma: no-cache\r\n":                              "",
 		"Pragma: no-cache\r\nCache-Control: no-cache\r\n":   "no-cache",
 		"cache-control: max-age=1\r\n pragma: no-cache\r\n": "max-age=1 pragma: no-cache",
 	} {
-		o := serve(t, says("HTTP/1.1 200 OK\r\n"+text+"Content-Length: 2\r\n\r\nok"))
+		o := serve(t, responds("HTTP/1.1 200 OK\r\n"+text+"Content-Length: 2\r\n\r\nok"))
 		a, err := fetch(t.Context(), o.client(t, Config{}), get("/"))
 		if err != nil || a.Header.Get("Cache-Control") != want {
 			t.Errorf("%q: Cache-Control is %q, %v; want %q", text, a.Header.Get("Cache-Control"), err, want)
@@ -172,14 +173,14 @@ func TestPragmaIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A part is passed on to who asked for one, and a 304 to who had a condition.
+// A 206 is accepted if the request has a Range, and a 304 if it has a condition.
 func TestWhatWasAskedFor(t *testing.T) {
 	const part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nok"
 	const same = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
 	for _, row := range []struct{ field, text, status string }{
 		{"Range", part, "206"}, {"If-None-Match", same, "304"}, {"If-Modified-Since", same, "304"}, {"If-Match", same, ""}, {"If-None-Match", part, ""}, {"Range", same, ""},
 	} {
-		o := serve(t, says(row.text))
+		o := serve(t, responds(row.text))
 		a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "GET", Target: "/", Header: map[string][]string{row.field: {"x"}}})
 		if row.status == "" {
 			wantProblem(t, err, 502, ErrAnswer)
@@ -190,18 +191,18 @@ func TestWhatWasAskedFor(t *testing.T) {
 }
 
 func TestHeadKeepsItsLength(t *testing.T) {
-	o := serve(t, says("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"))
+	o := serve(t, responds("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"))
 	a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "HEAD", Target: "/"})
 	if err != nil || a.Header.Get("Content-Length") != "99999999999" || a.body != "" || a.Length != 0 {
 		t.Fatalf("answer is %+v, %v", a, err)
 	}
 }
 
-// What is refused leaves no connection open.
+// A refused response leaves no connection open.
 func TestRefusedIsClosed(t *testing.T) {
 	for _, text := range []string{"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nab", "HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\n\r\nab", "HTTP/9.9 200 OK\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
-			c := network{"a": {answer: says(text)}}.client(Config{}, "a")
+			c := network{"a": {answer: responds(text)}}.client(Config{}, "a")
 			_, err := c.Do(t.Context(), get("/"))
 			wantProblem(t, err, 502, ErrAnswer)
 			synctest.Wait()

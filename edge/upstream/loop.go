@@ -5,18 +5,21 @@ import (
 	"strings"
 )
 
-// mostEdges is how many of ours a request may have gone through: more are a loop, even one of processes that start anew.
-const mostEdges = 8
+// maxEdges is how many of our edges a request may have passed. More are a loop, even if the
+// processes restart.
+const maxEdges = 8
 
-// mostBefore is how many edges that a request has gone through are named in a question that others may share: fewer than make a loop by
-// their number, so that nobody who invents them spoils the answer of all.
-const mostBefore = 4
+// maxBefore is how many earlier edges a shared request names. It is less than mostEdges, so that a
+// client that invents edges can't make the shared request look like a loop.
+const maxBefore = 4
 
-// member is what c adds to CDN-Loop (RFC 8586, section 2): a name that all edges share and an id that is this Client's own.
+// member returns the entry of c in CDN-Loop (RFC 8586, section 2): a name that all edges share and
+// an ID of this Client.
 func (c *Client) member() string { return c.name + "; id=" + c.id }
 
-// Looped reports whether a request with these lines of CDN-Loop has been here before, or in too many edges. They are cut
-// at every comma, one in a quoted string too: a quote that a client leaves open must not hide what follows.
+// Looped reports whether a request with these lines of CDN-Loop has passed this Client before, or
+// too many edges. It splits them at every comma, even in a quoted string, so that a client can't
+// hide entries behind an open quote.
 func (c *Client) Looped(cdnLoop []string) bool {
 	ours := 0
 	for _, line := range cdnLoop {
@@ -25,7 +28,7 @@ func (c *Client) Looped(cdnLoop []string) bool {
 			if !strings.EqualFold(strings.Trim(name, " \t"), c.name) {
 				continue
 			}
-			if ours++; ours > mostEdges || strings.Contains(parameters, "id="+c.id) {
+			if ours++; ours > maxEdges || strings.Contains(parameters, "id="+c.id) {
 				return true
 			}
 		}
@@ -33,8 +36,8 @@ func (c *Client) Looped(cdnLoop []string) bool {
 	return false
 }
 
-// Before are the last edges of ours that a request has gone through, by its lines of CDN-Loop, for the field of a question that is
-// asked on its behalf; nil: none. Nothing else that stands there is passed on.
+// Before returns the CDN-Loop field for a request made on behalf of a request with these lines of
+// CDN-Loop: the last of our edges in them, and nothing else. nil means that there are none.
 func (c *Client) Before(cdnLoop []string) []string {
 	var members []string
 	for _, line := range cdnLoop {
@@ -45,7 +48,7 @@ func (c *Client) Before(cdnLoop []string) []string {
 			}
 		}
 	}
-	if members = members[max(0, len(members)-mostBefore):]; len(members) == 0 {
+	if members = members[max(0, len(members)-maxBefore):]; len(members) == 0 {
 		return nil
 	}
 	return []string{strings.Join(members, ", ")}

@@ -12,18 +12,18 @@ func TestLooped(t *testing.T) {
 		lines []string
 		want  bool
 	}{
-		"no field":              {nil, false},
-		"others alone":          {[]string{"a; id=1, b.example:80", "c"}, false},
-		"this process":          {[]string{"a, " + c.member() + ", b"}, true},
-		"on another line":       {[]string{"a", c.member()}, true},
-		"another process":       {[]string{other.member()}, false},
-		"another name, our id":  {[]string{"elsewhere; id=" + c.id}, false},
-		"any case, odd spaces":  {[]string{"\tIconEdge ;x=y;id=" + c.id}, true},
-		"an open quote before":  {[]string{`a; b=", ` + c.member()}, true},
-		"eight edges":           {[]string{strings.Repeat("iconedge; id=1, ", 8)}, false},
-		"nine edges":            {[]string{strings.Repeat("iconedge; id=1, ", 5), strings.Repeat("iconedge,", 4)}, true},
-		"nine of somebody else": {[]string{strings.Repeat("iconedger,", 9)}, false},
-		"no members":            {[]string{",;,; ,", ""}, false},
+		"no field":             {nil, false},
+		"only other CDNs":      {[]string{"a; id=1, b.example:80", "c"}, false},
+		"this process":         {[]string{"a, " + c.member() + ", b"}, true},
+		"on another line":      {[]string{"a", c.member()}, true},
+		"another process":      {[]string{other.member()}, false},
+		"another name, our id": {[]string{"elsewhere; id=" + c.id}, false},
+		"any case, odd spaces": {[]string{"\tIconEdge ;x=y;id=" + c.id}, true},
+		"an open quote before": {[]string{`a; b=", ` + c.member()}, true},
+		"eight edges":          {[]string{strings.Repeat("iconedge; id=1, ", 8)}, false},
+		"nine edges":           {[]string{strings.Repeat("iconedge; id=1, ", 5), strings.Repeat("iconedge,", 4)}, true},
+		"nine of another CDN":  {[]string{strings.Repeat("iconedger,", 9)}, false},
+		"no members":           {[]string{",;,; ,", ""}, false},
 	} {
 		if got := c.Looped(row.lines); got != row.want {
 			t.Errorf("%s: Looped(%q) = %v", name, row.lines, got)
@@ -31,7 +31,7 @@ func TestLooped(t *testing.T) {
 	}
 }
 
-// Whatever came before, a request that c sent is known to it.
+// A Client recognises a request that it has sent, whatever the field contained before.
 func FuzzLooped(f *testing.F) {
 	for _, s := range []string{"", "a; b=c", `a; b="`, "iconedge; id=1", ",,", `\`} {
 		f.Add(s)
@@ -40,15 +40,16 @@ func FuzzLooped(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		r := Request{Method: "GET", Target: "/", Header: http.Header{"Cdn-Loop": {s}}}
 		if h := c.requestHeader(r); !c.Looped(h["Cdn-Loop"]) {
-			t.Fatalf("%q is not known", h["Cdn-Loop"])
+			t.Fatalf("%q is not recognised", h["Cdn-Loop"])
 		}
-		if strings.Count(s, ",") < mostEdges && !strings.Contains(s, c.id) && c.Looped([]string{s}) {
+		if strings.Count(s, ",") < maxEdges && !strings.Contains(s, c.id) && c.Looped([]string{s}) {
 			t.Fatalf("%q is taken for a loop", s)
 		}
 	})
 }
 
-// What is passed on of a loop's field are edges of ours alone, as each names itself, and too few to look like a loop by their number.
+// Before returns only well-formed entries of our own edges, and too few of them to look like a
+// loop.
 func TestBefore(t *testing.T) {
 	c := New(Config{})
 	ids := func(ids ...string) string { return "iconedge; id=" + strings.Join(ids, ", iconedge; id=") }
@@ -57,13 +58,13 @@ func TestBefore(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"nothing":               {nil, ""},
+		"no field":              {nil, ""},
 		"one":                   {[]string{ids(a)}, ids(a)},
 		"on two lines":          {[]string{"other, " + ids(a), ids(b)}, ids(a, b)},
-		"somebody else's":       {[]string{"cloudflare, a; id=" + a}, ""},
+		"another CDN":           {[]string{"cloudflare, a; id=" + a}, ""},
 		"no id":                 {[]string{"iconedge"}, ""},
 		"an id of another form": {[]string{ids("0123", a+a, "0123456789abcdeg")}, ""},
-		"more said":             {[]string{ids(a) + "; x=y"}, ""},
+		"further parameters":    {[]string{ids(a) + "; x=y"}, ""},
 		"the last four":         {[]string{ids(a, a, a, b, b, b)}, ids(a, b, b, b)},
 	} {
 		got := c.Before(row.lines)
@@ -72,6 +73,6 @@ func TestBefore(t *testing.T) {
 		}
 	}
 	if !c.Looped(New(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.Before([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
-		t.Error("a request that comes back through another edge is not known")
+		t.Error("a request that returns through another edge is not recognised")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// TestMain keeps net/http's log of unasked bytes out of the tests' output: here they are sent on purpose.
+// TestMain silences net/http's log of unsolicited bytes, which these tests send on purpose.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
 	m.Run()
@@ -25,31 +25,31 @@ func TestMain(m *testing.M) {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-// An answerer writes to a request whatever bytes a test says; it may wait and close. Unless it returns false the connection takes the
-// next request.
-type answerer func(c net.Conn, head string) bool
+// An answerer responds to a request with any bytes; it may wait and close the connection. If it
+// returns true the connection reads the next request.
+type responder func(c net.Conn, head string) bool
 
-// says answers every request with the same bytes and keeps the connection open.
-func says(text string) answerer {
+// responds responds to every request with the same bytes and keeps the connection open.
+func responds(text string) responder {
 	return func(c net.Conn, _ string) bool { _, err := io.WriteString(c, text); return err == nil }
 }
 
-// drops closes the connection without a word.
+// drops closes the connection without a response.
 func drops(net.Conn, string) bool { return false }
 
-// hangs never answers.
+// hangs never responds.
 func hangs(c net.Conn, _ string) bool { io.Copy(io.Discard, c); return false }
 
-// A server is an origin of raw connections.
+// A server is an origin that reads and writes raw bytes.
 type server struct {
-	answer answerer
+	answer responder
 	ln     net.Listener
 	mu     sync.Mutex
-	seen   []string // heads of the requests, in the order in which they came
+	seen   []string // heads of the requests, in order of arrival
 }
 
 // serve starts an origin on loopback.
-func serve(t *testing.T, answer answerer) *server {
+func serve(t *testing.T, answer responder) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func serve(t *testing.T, answer answerer) *server {
 			if err != nil {
 				return
 			}
-			t.Cleanup(func() { c.Close() }) // wakes an answer that still writes
+			t.Cleanup(func() { c.Close() }) // ends a response that is still being written
 			go s.connection(c)
 		}
 	}()
@@ -86,7 +86,7 @@ func (s *server) connection(c net.Conn) {
 	}
 }
 
-// readHead reads a request line and its fields, and throws away a body of a Content-Length.
+// readHead reads a request line and its fields, and discards a body with a Content-Length.
 func readHead(r *bufio.Reader) (string, error) {
 	var head strings.Builder
 	for {
@@ -106,7 +106,7 @@ func readHead(r *bufio.Reader) (string, error) {
 	}
 }
 
-// requests is what the origin was asked.
+// requests returns the heads of the requests received.
 func (s *server) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *server) requests() []string {
 
 func (s *server) url() *url.URL { return &url.URL{Scheme: "http", Host: s.ln.Addr().String()} }
 
-// client asks s, with the patience that a busy machine needs.
+// client returns a Client of s with timeouts that suit a busy machine.
 func (s *server) client(t *testing.T, cfg Config) *Client {
 	t.Helper()
 	cfg.Origins, cfg.Connect, cfg.FirstByte = [][]*url.URL{{s.url()}}, or(cfg.Connect, time.Minute), or(cfg.FirstByte, time.Minute)
@@ -124,8 +124,9 @@ func (s *server) client(t *testing.T, cfg Config) *Client {
 	return c
 }
 
-// A network has a server for each host name, and connections that are pipes: within a bubble time passes only when all wait, and
-// the bubble's end fails if a goroutine is left. A host that it has no server for can't be connected to.
+// A network has a server for each host name, connected by pipes, so that within a bubble time
+// passes only when all goroutines wait, and a remaining goroutine fails the test. Other hosts
+// refuse connections.
 type network map[string]*server
 
 func (n network) dial(_ context.Context, _, address string) (net.Conn, error) {
@@ -139,7 +140,7 @@ func (n network) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return near, nil
 }
 
-// client asks origins by name: groups are apart by a bar, hosts by a space.
+// client returns a Client of the named origins: a bar separates groups, a space separates hosts.
 func (n network) client(cfg Config, origins string) *Client {
 	for group := range strings.SplitSeq(origins, "|") {
 		var urls []*url.URL
@@ -153,18 +154,18 @@ func (n network) client(cfg Config, origins string) *Client {
 	return c
 }
 
-// dialWith makes c connect as a test says.
+// dialWith makes c connect with d.
 func (c *Client) dialWith(d dial) {
-	c.transport.DialContext, c.again.DialContext = c.watch(d), c.watch(d)
+	c.transport.DialContext, c.retryTransport.DialContext = c.wrapDial(d), c.wrapDial(d)
 }
 
-// fetched is an answer that has been read.
+// fetched is a response with its whole body.
 type fetched struct {
 	*Answer
 	body string
 }
 
-// fetch reads the whole of an answer, of a mebibyte or less.
+// fetch reads a whole response of at most a MiB.
 func fetch(ctx context.Context, c *Client, r Request) (*fetched, error) {
 	a, err := c.Do(ctx, r)
 	if err != nil {
@@ -176,12 +177,13 @@ func fetch(ctx context.Context, c *Client, r Request) (*fetched, error) {
 
 func get(target string) Request { return Request{Method: http.MethodGet, Target: target} }
 
-// wantProblem checks that err is an answer with this status and cause, and tells a caller nothing of the cause.
+// wantProblem checks that err is a problem with this status and cause, and that its detail does not
+// reveal the cause.
 func wantProblem(t *testing.T, err error, status int, cause error) {
 	t.Helper()
 	p, ok := errors.AsType[*problem.Problem](err)
 	if !ok || p.Status != status || !errors.Is(err, cause) {
-		t.Fatalf("error is %v, want a %d because of %q", err, status, cause)
+		t.Fatalf("error %v, want a %d because of %q", err, status, cause)
 	}
 	if p.Header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After is %q, want 1", p.Header.Get("Retry-After"))

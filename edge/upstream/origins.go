@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// An origin is one of those that can be asked, and what is known of its health.
+// An origin is one of the configured origins, with its state of health.
 type origin struct {
 	url   *url.URL
 	group int
 	seed  uint64
-	alone bool // there is no other
+	only  bool // the only origin
 	log   *slog.Logger
 
 	mu               sync.Mutex
@@ -29,9 +29,9 @@ func newOrigin(u *url.URL, group int, log *slog.Logger) *origin {
 	return &origin{url: u, group: group, seed: fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log: log.With("origin", u.Host)}
 }
 
-// choose finds the origin that is to be asked for path: of those that may be, the first in order whose breaker lets the request
-// through. Whether it is the breaker's probe goes to settle with the verdict.
-func (c *Client) choose(path string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
+// chooseOrigin returns the origin for a path: the first in order that may be used and whose breaker
+// admits the request. The caller passes probe to record.
+func (c *Client) chooseOrigin(path string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
 	for _, o := range rank(c.origins, path) {
 		if !may(o) {
 			continue
@@ -43,27 +43,28 @@ func (c *Client) choose(path string, may func(*origin) bool, now time.Time) (o *
 	return nil, false
 }
 
-// rank puts origins in the order in which they are asked for path. Those that are well come before the others, which are only
-// asked if no other is left; then groups count; and in a group each path has an order of its own (rendezvous
-// hashing), the same in every edge, in which an origin that comes or goes moves no path but its own.
+// rank sorts origins by preference for a path. Healthy origins come before the others, which are
+// only used if no healthy one is left; then groups count. Within a group each path has an order of
+// its own (rendezvous hashing). The order is the same in every edge, and adding or removing an
+// origin only moves the paths of that origin.
 func rank(origins []*origin, path string) []*origin {
 	if len(origins) == 1 {
 		return origins
 	}
-	type place struct {
-		o     *origin
-		ill   int
-		score uint64
+	type candidate struct {
+		o         *origin
+		unhealthy int
+		score     uint64
 	}
-	places := make([]place, len(origins))
+	candidates := make([]candidate, len(origins))
 	for i, o := range origins {
-		places[i] = place{o, o.ill(), score(o.seed, path)}
+		candidates[i] = candidate{o, o.unhealthy(), score(o.seed, path)}
 	}
-	slices.SortStableFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.ill, b.ill), cmp.Compare(a.o.group, b.o.group), cmp.Compare(b.score, a.score))
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.unhealthy, b.unhealthy), cmp.Compare(a.o.group, b.o.group), cmp.Compare(b.score, a.score))
 	})
 	ranked := make([]*origin, len(origins))
-	for i, p := range places {
+	for i, p := range candidates {
 		ranked[i] = p.o
 	}
 	return ranked
@@ -71,7 +72,7 @@ func rank(origins []*origin, path string) []*origin {
 
 const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
 
-// fnv goes on with an FNV-1a hash.
+// fnv continues an FNV-1a hash.
 func fnv(h uint64, s string) uint64 {
 	for i := 0; i < len(s); i++ {
 		h = (h ^ uint64(s[i])) * fnvPrime
@@ -79,7 +80,8 @@ func fnv(h uint64, s string) uint64 {
 	return h
 }
 
-// score is an origin's for a path. FNV alone leaves the last bytes in the low bits: the finaliser of MurmurHash3 spreads them.
+// score returns the rank of an origin for a path. In FNV the last bytes affect mostly the low bits,
+// so the finaliser of MurmurHash3 spreads them.
 func score(seed uint64, path string) uint64 {
 	h := fnv(seed, path)
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
@@ -87,10 +89,10 @@ func score(seed uint64, path string) uint64 {
 	return h ^ h>>33
 }
 
-func (o *origin) ill() int {
+func (o *origin) unhealthy() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.health.well() {
+	if o.health.healthy() {
 		return 0
 	}
 	return 1
@@ -102,44 +104,45 @@ func (o *origin) admit(now time.Time) (probe, ok bool) {
 	return o.breaker.admit(now)
 }
 
-// settle takes the verdict on a try that was admitted.
-func (o *origin) settle(probe bool, v verdict, err error, now time.Time) {
+// record records the outcome of an admitted try.
+func (o *origin) record(probe bool, v outcome, err error, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if v == failure {
 		o.failures++
 	}
-	if o.alone && errors.Is(err, errLost) {
-		v = nothing // it is there, and there is no other: one address that it fails at must not close all of them
+	if o.only && errors.Is(err, errLost) {
+		// The only origin must stay available although it loses the requests for some URL.
+		v = inconclusive
 	}
-	opened, closed := o.breaker.settle(probe, v, now)
+	opened, closed := o.breaker.record(probe, v, now)
 	if opened {
 		o.opened++
-		o.log.Warn("the origin fails: it is asked again after a pause", "err", err)
+		o.log.Warn("origin circuit breaker opened", "err", err)
 	}
 	if closed {
-		o.log.Info("the origin answers again")
+		o.log.Info("origin circuit breaker closed")
 	}
 }
 
-// checked takes the verdict on a health check.
-func (o *origin) checked(v verdict, err error, now time.Time) {
+// recordCheck records the outcome of a health check.
+func (o *origin) recordCheck(v outcome, err error, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if v == success && o.breaker.forgotten(now) {
+	if v == success && o.breaker.unprobed(now) {
 		o.breaker = breaker{}
-		o.log.Info("the origin answers again")
+		o.log.Info("origin circuit breaker closed by a health check")
 	}
-	switch changed := o.health.note(v); {
-	case changed && o.health.well():
-		o.log.Info("the origin is well again")
+	switch changed := o.health.update(v); {
+	case changed && o.health.healthy():
+		o.log.Info("origin healthy again")
 	case changed:
-		o.log.Warn("the origin is not well", "err", err)
+		o.log.Warn("origin health check failed", "err", err)
 	}
 }
 
 func (o *origin) stats() OriginStats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return OriginStats{URL: o.url.Redacted(), Well: o.health.well() && !o.breaker.open(), Failures: o.failures, Opened: o.opened}
+	return OriginStats{URL: o.url.Redacted(), Well: o.health.healthy() && !o.breaker.open(), Failures: o.failures, Opened: o.opened}
 }

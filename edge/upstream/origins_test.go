@@ -19,7 +19,8 @@ func hosts(origins []*origin) string {
 	return strings.Join(names, " ")
 }
 
-// Each origin of a group gets its part of the paths, and when one goes away only its own paths move.
+// Each origin of a group gets its share of the paths, and when an origin is removed only its own
+// paths move.
 func TestRendezvous(t *testing.T) {
 	const paths = 10_000
 	for _, names := range []string{"a b", "a b c", "10.0.0.1:8081 10.0.0.2:8081 10.0.0.3:8081 10.0.0.4:8081 10.0.0.5:8081"} {
@@ -30,7 +31,7 @@ func TestRendezvous(t *testing.T) {
 			ranked := rank(c.origins, path)
 			first[ranked[0].url.Host]++
 			if all, rest := hosts(ranked), hosts(rank(without(c.origins, ranked[0]), path)); all != ranked[0].url.Host+" "+rest {
-				t.Fatalf("%s: the order is %s, without the first %s", path, all, rest)
+				t.Fatalf("%s: the order is %s, without the first origin %s", path, all, rest)
 			}
 		}
 		for host, n := range first {
@@ -50,18 +51,19 @@ func without(origins []*origin, one *origin) (rest []*origin) {
 	return rest
 }
 
-// The order is the same in every edge, and stays so: a change moves every path to another origin's cache.
+// The order is the same in every edge and must never change, because every path would move to
+// another origin's cache.
 func TestRankIsFixed(t *testing.T) {
 	c := network{}.client(Config{}, "a b c d")
 	for path, want := range map[string]string{"/mdi/home.svg": "b a c d", "/": "c d a b", "/api/v1/search": "b a d c"} {
 		if got := hosts(rank(c.origins, path)); got != want {
-			t.Errorf("%s is asked of %s, want %s", path, got, want)
+			t.Errorf("%s goes to %s, want %s", path, got, want)
 		}
 	}
 }
 
 func TestRank(t *testing.T) {
-	for _, row := range []struct{ origins, ill, want string }{
+	for _, row := range []struct{ origins, unhealthy, want string }{
 		{"a", "", "a"},
 		{"a", "a", "a"},
 		{"a|b|c", "", "a b c"},
@@ -74,21 +76,21 @@ func TestRank(t *testing.T) {
 	} {
 		c := network{}.client(Config{}, row.origins)
 		for _, o := range c.origins {
-			if strings.Contains(row.ill, o.url.Host) {
-				o.health.failed = failedChecks
+			if strings.Contains(row.unhealthy, o.url.Host) {
+				o.health.failures = failedChecks
 			}
 		}
 		if got := hosts(rank(c.origins, "/b")); got != row.want {
-			t.Errorf("of %s, %q not well: %s, want %s", row.origins, row.ill, got, row.want)
+			t.Errorf("of %s, with %q unhealthy: %s, want %s", row.origins, row.unhealthy, got, row.want)
 		}
 	}
 }
 
-// Which origins are asked, in which order, and what comes of it.
+// TestTries checks which origins get a request, and the result.
 func TestTries(t *testing.T) {
-	good := &server{answer: says(ok)}
+	good := &server{answer: responds(ok)}
 	drop := &server{answer: drops}
-	broken := &server{answer: says("nonsense\r\n\r\n")}
+	broken := &server{answer: responds("nonsense\r\n\r\n")}
 	for _, row := range []struct {
 		name, method string
 		first        *server // second and third come after it; nil can't be connected to
@@ -97,7 +99,7 @@ func TestTries(t *testing.T) {
 		cause        error
 		asked        [3]int
 	}{
-		{"the first answers", "GET", good, good, good, nil, [3]int{1, 0, 0}},
+		{"the first responds", "GET", good, good, good, nil, [3]int{1, 0, 0}},
 		{"no connection", "GET", nil, good, good, nil, [3]int{0, 1, 0}},
 		{"no connection for a POST", "POST", nil, good, good, nil, [3]int{0, 1, 0}},
 		{"no connection twice", "GET", nil, nil, good, nil, [3]int{0, 0, 1}},
@@ -113,7 +115,7 @@ func TestTries(t *testing.T) {
 		{"no connection, then lost", "GET", nil, drop, good, nil, [3]int{0, 1, 1}},
 		{"lost, then no connection", "GET", drop, nil, good, nil, [3]int{1, 0, 1}},
 		{"no connection, then a lost POST", "POST", nil, drop, good, ErrAnswer, [3]int{0, 1, 0}},
-		{"an answer that is broken", "GET", broken, good, good, ErrAnswer, [3]int{1, 0, 0}},
+		{"a malformed response", "GET", broken, good, good, ErrAnswer, [3]int{1, 0, 0}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -135,7 +137,7 @@ func TestTries(t *testing.T) {
 				}
 				for i, s := range asked {
 					if s != nil && len(s.requests()) != row.asked[i] {
-						t.Errorf("origin %d was asked %d times, want %d", i, len(s.requests()), row.asked[i])
+						t.Errorf("origin %d got %d requests, want %d", i, len(s.requests()), row.asked[i])
 					}
 				}
 			})
@@ -143,50 +145,50 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// When an origin fails it is left alone, whatever asks; a probe brings it back.
+// While an origin fails it gets no requests but probes; a successful probe closes the breaker.
 func TestOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		n := network{}
 		c := n.client(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, "a")
 		defer c.Close()
-		for range mostFailures {
+		for range maxFailures {
 			_, err := c.Do(t.Context(), get("/"))
 			wantProblem(t, err, 502, ErrUnreachable)
 		}
-		n["a"] = &server{answer: says(ok)}
+		n["a"] = &server{answer: responds(ok)}
 		_, err := c.Do(t.Context(), get("/"))
 		wantProblem(t, err, 502, ErrOpen)
 		wantProblem(t, err, 502, ErrUnreachable)
-		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Well: false, Failures: mostFailures, Opened: 1}) {
+		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Well: false, Failures: maxFailures, Opened: 1}) {
 			t.Errorf("Stats = %+v", got)
 		}
-		time.Sleep(longestPause)
+		time.Sleep(maxPause)
 		for range 3 {
 			if _, err := fetch(t.Context(), c, get("/")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if got := c.Stats().Origins[0]; !got.Well || len(n["a"].requests()) != 3 {
-			t.Errorf("Stats = %+v, asked %q", got, n["a"].requests())
+			t.Errorf("Stats = %+v, requests %q", got, n["a"].requests())
 		}
 		if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "level=INFO") != 1 || !strings.Contains(got, "origin=a") {
-			t.Errorf("log is %s", got)
+			t.Errorf("log: %s", got)
 		}
 	})
 }
 
-// A probe's answer may be broken: the origin is there.
+// A malformed response to a probe is a success, because the origin is there.
 func TestProbeOfBrokenAnswer(t *testing.T) {
 	for _, text := range []string{"nonsense\r\n\r\n", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			n := network{}
 			c := n.client(Config{}, "a")
-			for range mostFailures {
+			for range maxFailures {
 				c.Do(t.Context(), get("/"))
 			}
-			time.Sleep(longestPause)
-			n["a"] = &server{answer: says(text)}
+			time.Sleep(maxPause)
+			n["a"] = &server{answer: responds(text)}
 			_, err := c.Do(t.Context(), get("/"))
 			wantProblem(t, err, 502, ErrAnswer)
 			if got := c.Stats(); !got.Origins[0].Well {
@@ -196,17 +198,17 @@ func TestProbeOfBrokenAnswer(t *testing.T) {
 	}
 }
 
-// A probe that hangs lets nobody through in its pause, and after that the next one: an origin that is back is found by it, and not
-// when the first is given up.
+// While a probe hangs, no other request is admitted in its pause, but the next probe is, so that it
+// can find a recovered origin before the first probe times out.
 func TestProbeThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{}
 		c := n.client(Config{}, "a")
 		defer c.Close()
-		for range mostFailures {
+		for range maxFailures {
 			c.Do(t.Context(), get("/"))
 		}
-		time.Sleep(longestPause)
+		time.Sleep(maxPause)
 		hung := &server{answer: hangs}
 		n["a"] = hung
 		first := make(chan error)
@@ -214,31 +216,32 @@ func TestProbeThatHangs(t *testing.T) {
 		synctest.Wait()
 		_, err := c.Do(t.Context(), get("/"))
 		wantProblem(t, err, 502, ErrOpen)
-		n["a"] = &server{answer: says(ok)}
-		time.Sleep(longestPause)
-		for range 2 * mostFailures {
+		n["a"] = &server{answer: responds(ok)}
+		time.Sleep(maxPause)
+		for range 2 * maxFailures {
 			if _, err := fetch(t.Context(), c, get("/")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		wantProblem(t, <-first, 504, ErrTimeout)
 		if got := c.Stats().Origins[0]; !got.Well || len(hung.requests()) != 1 {
-			t.Errorf("Stats = %+v, the probe that hung was asked %q", got, hung.requests())
+			t.Errorf("Stats = %+v, the hanging origin got %q", got, hung.requests())
 		}
 	})
 }
 
-// A caller that has no patience, and a pool that is in use, say nothing of the origin.
+// A caller that leaves early, and a pool without a free connection, are inconclusive about the
+// origin.
 func TestNoVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := network{"a": {answer: says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")}}
+		n := network{"a": {answer: responds("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")}}
 		c := n.client(Config{MaxConns: 1, Idle: time.Hour}, "a")
 		defer c.Close()
 		a, err := c.Do(t.Context(), get("/"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range mostFailures {
+		for range maxFailures {
 			_, err := c.Do(t.Context(), get("/"))
 			wantProblem(t, err, 504, ErrTimeout)
 			ctx, leave := timeout(t, time.Second)
@@ -246,7 +249,7 @@ func TestNoVerdict(t *testing.T) {
 			leave()
 			wantProblem(t, err, 504, ErrTimeout)
 		}
-		if got := c.Stats(); !got.Origins[0].Well || got.Origins[0].Failures != 0 || got.Timeouts != 2*mostFailures {
+		if got := c.Stats(); !got.Origins[0].Well || got.Origins[0].Failures != 0 || got.Timeouts != 2*maxFailures {
 			t.Errorf("Stats = %+v", got)
 		}
 		io.ReadFull(a.Body, make([]byte, 2))
@@ -257,7 +260,7 @@ func TestNoVerdict(t *testing.T) {
 	})
 }
 
-// An origin that is alone, and drops requests to one address, is not given up for it.
+// The only origin stays available if it loses the requests for one URL.
 func TestLostRequestsOfOneOrigin(t *testing.T) {
 	for _, names := range [][]string{{"a"}, {"a", "b"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -267,11 +270,11 @@ func TestLostRequestsOfOneOrigin(t *testing.T) {
 			}
 			c := n.client(Config{}, strings.Join(names, " "))
 			defer c.Close()
-			for range 2 * mostFailures {
+			for range 2 * maxFailures {
 				c.Do(t.Context(), get("/"))
 			}
-			if well := c.Stats().Origins[0].Well; well != (len(names) == 1) {
-				t.Errorf("of %d origins the first is well: %v", len(names), well)
+			if healthy := c.Stats().Origins[0].Well; healthy != (len(names) == 1) {
+				t.Errorf("of %d origins the first is available: %v", len(names), healthy)
 			}
 		})
 	}

@@ -12,8 +12,9 @@ import (
 	"testing/synctest"
 )
 
-// An origin that closes a connection without a word gets a GET once more, on whichever connection, and a POST never, whatever
-// its header fields say: net/http sends one with an Idempotency-Key again.
+// An origin that closes a connection without a response gets a GET a second time, on whichever
+// connection, and a POST never, whatever its header fields: net/http would repeat one with an
+// Idempotency-Key.
 func TestOnceMore(t *testing.T) {
 	for _, r := range []struct {
 		method string
@@ -21,7 +22,8 @@ func TestOnceMore(t *testing.T) {
 	}{{"GET", 2}, {"HEAD", 2}, {"OPTIONS", 2}, {"POST", 1}, {"TRACE", 1}} {
 		t.Run(r.method, func(t *testing.T) {
 			const idle = 10
-			var warm sync.WaitGroup // holds the first answers back until each has a connection of its own
+			// Delays the first responses until each has a connection of its own.
+			var warm sync.WaitGroup
 			warm.Add(idle)
 			o := serve(t, func(c net.Conn, head string) bool {
 				if strings.Contains(head, " /drop ") {
@@ -29,7 +31,7 @@ func TestOnceMore(t *testing.T) {
 				}
 				warm.Done()
 				warm.Wait()
-				return says(ok)(c, head)
+				return responds(ok)(c, head)
 			})
 			c := o.client(t, Config{})
 			var wg sync.WaitGroup
@@ -44,14 +46,14 @@ func TestOnceMore(t *testing.T) {
 			_, err := c.Do(t.Context(), Request{Method: r.method, Target: "/drop", Header: http.Header{"Idempotency-Key": {"x"}}})
 			wantProblem(t, err, 502, ErrAnswer)
 			if got := len(o.requests()) - idle; got != r.want {
-				t.Errorf("the origin got %d of one %s, want %d", got, r.method, r.want)
+				t.Errorf("the origin got one %[2]s %[1]d times, want %[3]d", got, r.method, r.want)
 			}
 		})
 	}
 }
 
-// A connection that was lost is no error of a GET's: it goes out on another. That the first was new does not matter, as an
-// origin that starts anew closes such ones too.
+// A GET whose connection was lost is sent again on another connection, even if the first one was
+// new, because an origin that restarts closes new connections too.
 func TestLostConnectionIsMended(t *testing.T) {
 	for _, before := range []int{0, 1} {
 		var dropped atomic.Bool
@@ -59,7 +61,7 @@ func TestLostConnectionIsMended(t *testing.T) {
 			if strings.Contains(head, " /drop ") && dropped.CompareAndSwap(false, true) {
 				return false
 			}
-			return says(ok)(c, head)
+			return responds(ok)(c, head)
 		})
 		c := o.client(t, Config{})
 		for range before {
@@ -74,7 +76,7 @@ func TestLostConnectionIsMended(t *testing.T) {
 	}
 }
 
-// An origin that closes what it has kept open, and only then, loses no GET, however many of its connections are left.
+// An origin that closes only idle connections loses no GET, however many idle ones it has.
 func TestSecondTryIsOnANewConnection(t *testing.T) {
 	const idle = 10
 	var mu sync.Mutex
@@ -90,7 +92,7 @@ func TestSecondTryIsOnANewConnection(t *testing.T) {
 			warm.Done()
 			warm.Wait()
 		}
-		return !before && says(ok)(c, head)
+		return !before && responds(ok)(c, head)
 	})
 	c := o.client(t, Config{})
 	var wg sync.WaitGroup
@@ -105,29 +107,30 @@ func TestSecondTryIsOnANewConnection(t *testing.T) {
 	}
 }
 
-// An answer that has begun is not asked for again.
+// A request is not repeated once a response has begun.
 func TestBegunAnswerIsNotMended(t *testing.T) {
 	for _, text := range []string{"H", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"} {
 		o := serve(t, func(c net.Conn, head string) bool {
 			if strings.Contains(head, " /bad ") {
-				says(text)(c, head)
+				responds(text)(c, head)
 				return false
 			}
-			return says(ok)(c, head)
+			return responds(ok)(c, head)
 		})
 		c := o.client(t, Config{})
 		fetch(t.Context(), c, get("/"))
 		_, err := c.Do(t.Context(), get("/bad"))
 		wantProblem(t, err, 502, ErrAnswer)
 		if got := c.Stats(); len(o.requests()) != 2 || got.Retries != 0 || got.Origins[0].Failures != 0 {
-			t.Errorf("asked %q; Stats = %+v", o.requests(), got)
+			t.Errorf("requests %q; Stats = %+v", o.requests(), got)
 		}
 	}
 }
 
-// An idle connection that the origin closed before anything was sent costs nobody a try, a POST neither.
+// An idle connection that the origin closes before a request is sent costs no try, not even for a
+// POST.
 func TestIdleConnectionIsClosed(t *testing.T) {
-	o := serve(t, func(c net.Conn, head string) bool { says(ok)(c, head); return false })
+	o := serve(t, func(c net.Conn, head string) bool { responds(ok)(c, head); return false })
 	c := o.client(t, Config{})
 	for range 50 {
 		a, err := fetch(t.Context(), c, get("/"))
@@ -140,15 +143,16 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// What could not be written was not sent: it goes to the next origin, or to the same again, whatever the method.
+// A request that could not be written was not sent, so it goes to the next origin, or to the same
+// one again, whatever the method.
 func TestNothingWasWritten(t *testing.T) {
 	for _, row := range []struct {
 		origins string
-		dead    int32 // connections that take no byte
+		dead    int32 // connections that accept no byte
 		want    error
 	}{{"a|b", 1, nil}, {"a", 1, nil}, {"a|b", 2, errUnsent}, {"a", 2, errUnsent}} {
 		synctest.Test(t, func(t *testing.T) {
-			n := network{"a": {answer: says(ok)}, "b": {answer: says(ok)}}
+			n := network{"a": {answer: responds(ok)}, "b": {answer: responds(ok)}}
 			c := n.client(Config{}, row.origins)
 			defer c.Close()
 			var dials atomic.Int32

@@ -1,9 +1,12 @@
-// Package upstream is the way from an edge to its origins: requests made afresh, answers checked and streamed, or an error
-// that is itself an answer (502, 504). It follows no redirect, decodes no coding, keeps nothing.
+// Package upstream sends an edge's requests to its origins. It builds each request anew, checks the
+// response and streams it, or returns an error that is itself a response (502, 504). It follows no
+// redirects, decodes no content codings and stores nothing.
 //
-// Underneath is net/http's Transport. What it adds: which of several origins is asked (origins.go), whether it is worth
-// asking (breaker.go, health.go); deadlines for the header fields, for every read and for the whole exchange; hop-by-hop fields stay on their hop; a request
-// that was lost is sent to one or two others at most (way.go); what an edge proves itself by goes to its origins alone; and bytes that nobody asked for never become the beginning of the next answer (conn.go).
+// It uses net/http's Transport, and adds: the choice among several origins (origins.go), circuit
+// breakers and health checks (breaker.go, health.go); deadlines for the header fields, for every
+// read and for the whole exchange; removal of hop-by-hop fields; retries of a lost request with one
+// or two other origins (route.go); the tier secret, which only origins get; and protection against
+// bytes that arrive before a request (conn.go).
 package upstream
 
 import (
@@ -19,25 +22,25 @@ import (
 	"time"
 )
 
-// Config says where the origins are and how long and how much may be waited for. Zero fields take the defaults named.
+// Config configures a Client. Zero fields take the defaults named.
 type Config struct {
-	Origins   [][]*url.URL       // groups in order of preference; http or https; a path in one comes before every target
-	Connect   time.Duration      // of connecting, TLS included; 3 s
-	FirstByte time.Duration      // until an answer's header fields, a second try included; 10 s
-	Idle      time.Duration      // of one read of a body, and of each MiB of one that is waited for whole; FirstByte
-	Whole     time.Duration      // of an exchange, body included; 15 min
-	Check     time.Duration      // between two health checks of an origin, where there are several origins; 2 s
-	MaxConns  int                // open at a time to one origin; later requests wait for one; 256
-	Name      string             // a token: in Via, CDN-Loop and, where the request has none, User-Agent; iconedge
-	TLS       func() *tls.Config // for https, asked for each connection; nil: the system's roots
-	Secret    func() string      // by which the edge proves itself to its origins, asked for each request; nil, or empty: it does not
-	Log       *slog.Logger       // failures, at level debug: their causes are in the errors too; origins that fail and come back
+	Origins   [][]*url.URL       // groups in order of preference; a URL may have a path
+	Connect   time.Duration      // for connecting, including TLS; 3 s
+	FirstByte time.Duration      // until a response's header fields, over all tries; 10 s
+	Idle      time.Duration      // for one read of a body, and for each MiB in Whole; FirstByte
+	Whole     time.Duration      // for an exchange, including the body; 15 min
+	Check     time.Duration      // between two health checks of an origin; 2 s
+	MaxConns  int                // connections to one origin; more requests wait; 256
+	Name      string             // a token for Via, CDN-Loop and User-Agent; iconedge
+	TLS       func() *tls.Config // called for each connection; nil: the system's roots
+	Secret    func() string      // the tier secret for each request; nil or "": none is sent
+	Log       *slog.Logger       // failures at level debug, and changes of the origins' health
 }
 
-// maxHead bounds the header fields of an answer, 1xx ones included, in bytes.
+// maxHead limits the header fields of a response, including 1xx responses, in bytes.
 const maxHead = 64 << 10
 
-// A Client asks the origins. It is safe for concurrent use.
+// A Client sends requests to the origins. It is safe for concurrent use.
 type Client struct {
 	origins                       []*origin
 	firstByte, idle, whole, check time.Duration
@@ -45,11 +48,11 @@ type Client struct {
 	log                           *slog.Logger
 	secret                        func() string
 	transport                     *http.Transport
-	again                         *http.Transport // of second tries: each on a new connection
+	retryTransport                *http.Transport // for retries, each on a new connection
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
-// New makes a Client. It connects when first asked.
+// New returns a Client. It connects with the first request.
 func New(cfg Config) *Client {
 	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
 		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret}
@@ -63,15 +66,15 @@ func New(cfg Config) *Client {
 		}
 	}
 	if len(c.origins) == 1 {
-		c.origins[0].alone = true
+		c.origins[0].only = true
 	}
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
-	c.again = c.transport.Clone()
-	c.again.DisableKeepAlives = true
+	c.retryTransport = c.transport.Clone()
+	c.retryTransport.DisableKeepAlives = true
 	return c
 }
 
-// newID is for CDN-Loop: no other process has it, and no client can guess it.
+// newID returns an ID for CDN-Loop that is unique to this process and that no client can guess.
 func newID() string {
 	var b [8]byte
 	rand.Read(b[:])
@@ -84,13 +87,13 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 		config = func() *tls.Config { return nil }
 	}
 	secure := func(ctx context.Context, network, address string) (net.Conn, error) {
-		d := tls.Dialer{NetDialer: dialer, Config: config()} // the timeout is for its handshake too
+		d := tls.Dialer{NetDialer: dialer, Config: config()} // the timeout includes the handshake
 		return d.DialContext(ctx, network, address)
 	}
 	t := &http.Transport{
-		DialContext:            c.watch(dialer.DialContext),
-		DialTLSContext:         c.watch(secure),
-		DisableCompression:     true, // what the caller accepts is what is asked for, and passed on as it comes
+		DialContext:            c.wrapDial(dialer.DialContext),
+		DialTLSContext:         c.wrapDial(secure),
+		DisableCompression:     true, // the caller decides about content codings
 		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,
 		IdleConnTimeout:        30 * time.Second,
@@ -101,7 +104,7 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 	return t
 }
 
-// or is v, or def where v is zero.
+// or returns v, or def if v is zero.
 func or[T comparable](v, def T) T {
 	var zero T
 	if v == zero {
@@ -110,23 +113,23 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// Stats are plain counts, for metrics.
+// Stats holds counts for metrics.
 type Stats struct {
-	Requests, Failures, Timeouts int64 // timeouts are among the failures
-	Retries                      int64 // requests that were tried a second time
+	Requests, Failures, Timeouts int64 // Failures include Timeouts
+	Retries                      int64 // tries after the first
 	Open                         int64 // connections open now
 	Origins                      []OriginStats
 }
 
-// OriginStats are of one origin, in the order of Config.
+// OriginStats holds counts of one origin, in the order of Config.
 type OriginStats struct {
 	URL      string
-	Well     bool  // its checks succeed and its breaker is closed
-	Failures int64 // tries that it failed: no connection, lost, too late
+	Well     bool  // its health checks succeed and its breaker is closed
+	Failures int64 // failed tries: no connection, lost, too late
 	Opened   int64 // times that its breaker opened
 }
 
-// Stats counts what c has done, and its connections.
+// Stats returns the counts since New, and the number of open connections.
 func (c *Client) Stats() Stats {
 	s := &c.stats
 	all := Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.retries.Load(), s.open.Load(), nil}
@@ -136,5 +139,5 @@ func (c *Client) Stats() Stats {
 	return all
 }
 
-// Close closes the connections that are idle; requests under way go on.
+// Close closes idle connections. Requests under way continue.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }

@@ -8,8 +8,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// JSON responses have no byte that means anything in HTML, also where a parameter or an icon has some.
-// Package problem writes problems.
+// JSON responses have no byte with a meaning in HTML, even if a parameter or an icon has one. The
+// same holds for problems, which package problem writes.
 func TestJSONIsNoMarkup(t *testing.T) {
 	w := published(t)
 	for _, path := range []string{

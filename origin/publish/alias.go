@@ -12,12 +12,15 @@ import (
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
-const defaultSide = 16 // of an icon that gives none, and whose pack gives none: defaultIconDimensions of @iconify/utils
+// defaultSide is the width or height of an icon if neither the icon nor its pack gives one
+// (defaultIconDimensions of @iconify/utils).
+const defaultSide = 16
 
-// maxChain is how many aliases may lie between a name and its icon, itself among them. In @iconify/json there is at most one.
+// maxChain is the largest number of aliases that lead from a name to its icon, including the name
+// itself. In @iconify/json there is at most one.
 const maxChain = 32
 
-// set resolves the aliases and gives every drawing.
+// set resolves the aliases and returns all icons and aliases.
 func (c *collection) set(ctx context.Context) (*set, error) {
 	s := &set{}
 	in, err := c.membership(ctx)
@@ -33,18 +36,18 @@ func (c *collection) set(ctx context.Context) (*set, error) {
 			continue
 		}
 		merged := merge(c.defaults, *e)
-		s.drawings = append(s.drawings, drawing{
-			name: name, hidden: merged.hidden(), categories: in[name], draw: drawer(e.Body, merged),
+		s.icons = append(s.icons, rawIcon{
+			name: name, hidden: merged.hidden(), categories: in[name], clean: cleaner(e.Body, merged),
 		})
 	}
 	if err := c.setAliases(ctx, s, in); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(s.drawings, func(a, b drawing) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(s.icons, func(a, b rawIcon) int { return cmp.Compare(a.name, b.name) })
 	return s, nil
 }
 
-// setAliases adds the aliases, and to their icons that they are also called so.
+// setAliases adds the aliases to s, and their names as tags to their icons.
 func (c *collection) setAliases(ctx context.Context, s *set, in map[string][]string) error {
 	others := map[string][]string{} // icon: its aliases
 	r := resolver{c, map[string]resolved{}}
@@ -52,7 +55,7 @@ func (c *collection) setAliases(ctx context.Context, s *set, in map[string][]str
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, taken := c.icons[name]; taken { // getIconsTree of @iconify/utils: the icon wins
+		if _, taken := c.icons[name]; taken { // the icon wins, as in getIconsTree of @iconify/utils
 			continue
 		}
 		to := r.resolve(name)
@@ -60,43 +63,44 @@ func (c *collection) setAliases(ctx context.Context, s *set, in map[string][]str
 		case !icon.ValidKey(name):
 			s.omit(name, badName(name))
 			continue
-		case to.why != "":
-			s.omit(name, to.why)
+		case to.reason != "":
+			s.omit(name, to.reason)
 			continue
 		case !icon.ValidKey(to.of):
 			s.omit(name, "it is an alias of an icon whose name is not valid")
 			continue
 		}
-		d := c.drawAlias(name, to.of)
+		d := c.rawAlias(name, to.of)
 		d.categories = union(in[to.of], in[name])
 		if !d.hidden {
 			others[to.of] = append(others[to.of], name)
 		}
-		s.drawings = append(s.drawings, d)
+		s.icons = append(s.icons, d)
 	}
-	for i := range s.drawings { // an icon's other names are words for it
-		d := &s.drawings[i]
+	for i := range s.icons { // search finds an icon by the names of its aliases too
+		d := &s.icons[i]
 		d.tags = slices.Sorted(slices.Values(others[d.name]))
 	}
 	return nil
 }
 
-// drawAlias is the drawing of an alias that resolves to an icon, in at most maxChain steps.
-func (c *collection) drawAlias(name, of string) drawing {
-	merged := bare()
-	for link := name; link != of; link = c.aliases[link].Parent { // from the alias to the icon, as internalGetIconData does
+// rawAlias returns an alias that resolves to the icon of in at most maxChain steps.
+func (c *collection) rawAlias(name, of string) rawIcon {
+	merged := emptyEntry()
+	// Merge from the alias to the icon, as internalGetIconData of @iconify/utils does.
+	for link := name; link != of; link = c.aliases[link].Parent {
 		merged = merge(*c.aliases[link], merged)
 	}
 	merged = merge(*c.icons[of], merged)
 	merged = merge(c.defaults, merged)
 	parent := merge(c.defaults, *c.icons[of])
-	return drawing{
+	return rawIcon{
 		name: name, of: of, same: merged.box() == parent.box() && merged.turn() == parent.turn(),
-		hidden: merged.hidden(), draw: drawer(c.icons[of].Body, merged),
+		hidden: merged.hidden(), clean: cleaner(c.icons[of].Body, merged),
 	}
 }
 
-// badName is what is wrong with the name of something that no icon can be called.
+// badName returns the reason why name, which icon.ValidKey refuses, is invalid.
 func badName(name string) string {
 	if len(name) > icon.MaxKey {
 		return fmt.Sprintf("its name has more than %d bytes", icon.MaxKey)
@@ -104,13 +108,14 @@ func badName(name string) string {
 	return "its name is not lower-case letters, digits and single hyphens"
 }
 
-// merge is mergeIconData of @iconify/utils: the child's sides count before the parent's, flips cancel, turns add up.
+// merge combines entries as mergeIconData of @iconify/utils does: the child's dimensions override
+// the parent's, two flips cancel each other, and rotations add up.
 func merge(parent, child entry) entry {
 	out := entry{
-		Left:   given(child.Left, parent.Left),
-		Top:    given(child.Top, parent.Top),
-		Width:  given(child.Width, parent.Width),
-		Height: given(child.Height, parent.Height),
+		Left:   numberOr(child.Left, parent.Left),
+		Top:    numberOr(child.Top, parent.Top),
+		Width:  numberOr(child.Width, parent.Width),
+		Height: numberOr(child.Height, parent.Height),
 		HFlip:  child.HFlip != parent.HFlip,
 		VFlip:  child.VFlip != parent.VFlip,
 		Rotate: math.Mod(child.Rotate+parent.Rotate, 4),
@@ -122,28 +127,29 @@ func merge(parent, child entry) entry {
 	return out
 }
 
-func given(a, b float64) float64 {
-	if math.IsNaN(a) {
-		return b
+// numberOr returns n, or fallback if n is NaN, which stands for an absent number.
+func numberOr(n, fallback float64) float64 {
+	if math.IsNaN(n) {
+		return fallback
 	}
-	return a
+	return n
 }
 
 func (e *entry) hidden() bool { return e.Hidden != nil && *e.Hidden }
 
 func (e *entry) box() svg.Box {
-	return svg.Box{Left: given(e.Left, 0), Top: given(e.Top, 0), Width: given(e.Width, defaultSide), Height: given(e.Height, defaultSide)}
+	return svg.Box{Left: numberOr(e.Left, 0), Top: numberOr(e.Top, 0), Width: numberOr(e.Width, defaultSide), Height: numberOr(e.Height, defaultSide)}
 }
 
 func (e *entry) turn() svg.Turn {
 	return svg.Turn{HFlip: e.HFlip, VFlip: e.VFlip, Rotate: int(e.Rotate)}
 }
 
-func drawer(body []byte, e entry) func() (svg.Drawing, error) {
-	return func() (svg.Drawing, error) { return svg.CleanTurned(body, e.box(), e.turn()) }
+func cleaner(body []byte, e entry) func() (svg.Icon, error) {
+	return func() (svg.Icon, error) { return svg.CleanTurned(body, e.box(), e.turn()) }
 }
 
-// membership turns the categories around: for each name, those that it is in, sorted.
+// membership returns the sorted categories of each icon and alias.
 func (c *collection) membership(ctx context.Context) (map[string][]string, error) {
 	in := map[string][]string{}
 	type pair struct{ name, category string }

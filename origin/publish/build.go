@@ -22,24 +22,26 @@ import (
 	"github.com/iconedge/iconedge/origin/search"
 )
 
-// builder is part of what a pack was built from: raise it when the same source would give another archive or entry, by a change
-// here, in package svg or in package release, or another index, by one in package search.
+// builder is part of the digest of every pack. Raise its number when a change in this package, in
+// svg or in release gives the same source another archive or entry, or when a change in search
+// gives it another index.
 const builder = "iconedge-2"
 
-// maxHeld bounds the bytes of the sources that are read at once, however many cores there are. One that is larger is read alone.
+// maxHeld limits the total bytes of the sources that are read at the same time. A larger source is
+// read alone.
 const maxHeld = 128 << 20
 
-// A pack is one pack on its way into the release.
+// A pack is one pack of the release that is being made.
 type pack struct {
 	source
-	entry release.PackEntry
-	taken bool // over from the current release
-	file  string
-	docs  []search.Doc // for the index; none of a hidden pack
-	none  bool         // there was no drawing to begin with
+	entry     release.PackEntry
+	unchanged bool         // entry is that of the current release
+	file      string       // the new archive in the working folder
+	docs      []search.Doc // for the index; none for a hidden pack
+	empty     bool         // the source has no icon, not even an invalid one
 }
 
-// each calls do for every pack, the largest first, on all cores, until one fails.
+// each calls do for every pack, the largest first, on all cores, until a call fails.
 func (p *publication) each(ctx context.Context, packs []*pack, do func(context.Context, *pack) error) error {
 	packs = slices.SortedStableFunc(slices.Values(packs), func(a, b *pack) int { return cmp.Compare(b.size(), a.size()) })
 	held := semaphore.NewWeighted(maxHeld)
@@ -58,14 +60,15 @@ func (p *publication) each(ctx context.Context, packs []*pack, do func(context.C
 	return cmp.Or(g.Wait(), ctx.Err())
 }
 
-// step starts a part of the work if there is any.
-func (p *publication) step(what string, total int64) {
+// step reports the start of a step, unless the step has nothing to do.
+func (p *publication) step(name string, total int64) {
 	if total > 0 {
-		p.Progress.Step(what, total)
+		p.Progress.Step(name, total)
 	}
 }
 
-// compare digests the sources and takes over what is as it was.
+// compare computes the digests of the sources. A pack with the digest that it has in the current
+// release keeps its entry and its archive.
 func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, error) {
 	packs := make([]*pack, len(sources))
 	var total int64
@@ -73,7 +76,7 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 		packs[i] = &pack{source: s}
 		total += s.size()
 	}
-	p.Progress.Step("looking for what has changed", total)
+	p.Progress.Step("comparing with the current release", total)
 	return packs, p.each(ctx, packs, func(ctx context.Context, k *pack) error {
 		digest, err := digest(ctx, k)
 		if err != nil {
@@ -81,7 +84,7 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 		}
 		k.entry.Source = digest
 		if old, ok := p.prev.pack(k.about().key); ok && old.Source == digest && p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
-			k.entry, k.taken = *old, true
+			k.entry, k.unchanged = *old, true
 		}
 		p.Progress.Add(k.size(), 0)
 		return nil
@@ -95,6 +98,7 @@ func (prev *previous) pack(key string) (*release.PackEntry, bool) {
 	return prev.manifest.Pack(key)
 }
 
+// digest returns a hash of the builder, the description and the content of a pack.
 func digest(ctx context.Context, s source) (string, error) {
 	h := sha256.New()
 	about, err := json.Marshal(s.about())
@@ -108,17 +112,17 @@ func digest(ctx context.Context, s source) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// build makes the archives of the packs that were not taken over, and returns the packs that have drawings.
+// build makes the archives of the changed packs. It returns the packs that have icons.
 func (p *publication) build(ctx context.Context, packs []*pack) ([]*pack, error) {
 	var changed []*pack
 	var total int64
 	for _, k := range packs {
-		if !k.taken {
+		if !k.unchanged {
 			changed = append(changed, k)
 			total += k.size()
 		}
 	}
-	p.step("cleaning drawings", total)
+	p.step("cleaning icons", total)
 	if err := p.each(ctx, changed, p.buildPack); err != nil {
 		return nil, err
 	}
@@ -126,7 +130,7 @@ func (p *publication) build(ctx context.Context, packs []*pack) ([]*pack, error)
 	var errs []error
 	for _, k := range packs {
 		switch {
-		case k.none:
+		case k.empty:
 			p.sum.Skipped = append(p.sum.Skipped, k.about().key)
 		case k.entry.Icons == 0:
 			errs = append(errs, fmt.Errorf("%w: %s (%s)", ErrEmptyPack, k.about().key, reasons(k.entry.LeftOut)))
@@ -135,12 +139,12 @@ func (p *publication) build(ctx context.Context, packs []*pack) ([]*pack, error)
 		}
 	}
 	if len(full) == 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("%w: there is not one icon in it", ErrSource))
+		errs = append(errs, fmt.Errorf("%w: the sources have no icons", ErrSource))
 	}
 	return full, errors.Join(errs...)
 }
 
-// reasons gives the first few, with their names.
+// reasons lists the first few omissions with their reasons.
 func reasons(left []release.Omission) string {
 	const few = 3
 	var words []string
@@ -158,14 +162,14 @@ func (p *publication) buildPack(ctx context.Context, k *pack) error {
 	if err != nil {
 		return fmt.Errorf("reading the pack %s: %w", k.about().key, err)
 	}
-	if k.none = len(s.drawings)+len(s.leftOut) == 0; k.none {
+	if k.empty = len(s.icons)+len(s.leftOut) == 0; k.empty {
 		return nil
 	}
-	before, err := p.openBefore(ctx, k)
+	old, err := p.openOldArchive(ctx, k)
 	if err != nil {
 		return err
 	}
-	defer before.Close()
+	defer old.Close()
 	k.file = filepath.Join(p.work, k.about().key+".zip")
 	f, err := os.Create(k.file)
 	if err != nil {
@@ -173,7 +177,7 @@ func (p *publication) buildPack(ctx context.Context, k *pack) error {
 	}
 	defer f.Close()
 	buf := bufio.NewWriterSize(f, 1<<16)
-	w := &packWriter{pack: k, archive: release.NewWriter(buf), before: before, seq: p.seq, tally: newTally(k)}
+	w := &packWriter{pack: k, archive: release.NewWriter(buf), old: old, seq: p.seq, tally: newTally(k)}
 	if err := w.add(ctx, s, p.Progress); err != nil {
 		return fmt.Errorf("building the pack %s: %w", k.about().key, err)
 	}

@@ -23,19 +23,20 @@ type folder struct {
 	info
 	tree  *tree
 	name  string
-	files []svgFile // those that end like a drawing, sorted by name
+	files []svgFile // files that end in .svg, sorted by name
 	bytes int64
 }
 
-// An svgFile is what is known of a file before it is read.
+// An svgFile describes a file before it is read.
 type svgFile struct {
-	name string
-	size int64
-	why  string // it is left out unread; empty: it is not
+	name    string
+	size    int64
+	omitted string // the reason to leave the file out unread; empty: read it
 }
 
-// openFolders opens a folder of packs. Folders without a pack.json and without drawings, and those that start with a dot, are
-// none of ours; one with drawings and no pack.json has no licence, which sources complains of.
+// openFolders opens a folder of packs. It skips folders whose name starts with a dot, and folders
+// that have neither a pack.json nor SVG files. A folder of SVG files without a pack.json is a pack
+// without a licence, which sources reports as an error.
 func openFolders(t *tree) ([]source, error) {
 	entries, err := t.ReadDir(".")
 	if err != nil {
@@ -74,7 +75,7 @@ func openFolder(t *tree, key string) (*folder, error) {
 		if !strings.EqualFold(path.Ext(e.Name()), ".svg") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		file, err := f.look(e.Name())
+		file, err := f.inspect(e.Name())
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
@@ -84,7 +85,7 @@ func openFolder(t *tree, key string) (*folder, error) {
 	slices.SortFunc(f.files, func(a, b svgFile) int { return cmp.Compare(a.name, b.name) })
 	from := path.Join(key, packFileName)
 	err = readJSON(t, from, &f.info)
-	f.key, f.from = key, t.full(from)
+	f.key, f.from = key, t.fullPath(from)
 	if errors.Is(err, os.ErrNotExist) {
 		if len(f.files) == 0 {
 			return nil, nil
@@ -94,11 +95,11 @@ func openFolder(t *tree, key string) (*folder, error) {
 	return f, err
 }
 
-// look finds out whether a file can be read.
-func (f *folder) look(name string) (svgFile, error) {
+// inspect returns the size of a file, and the reason to leave it out if it can't be read.
+func (f *folder) inspect(name string) (svgFile, error) {
 	fi, err := f.tree.Stat(path.Join(f.name, name)) // follows links
-	if errors.Is(err, errLeaves) {
-		return svgFile{name: name, why: errLeaves.Error()}, nil
+	if errors.Is(err, errOutside) {
+		return svgFile{name: name, omitted: errOutside.Error()}, nil
 	}
 	if err != nil {
 		return svgFile{}, err
@@ -106,9 +107,9 @@ func (f *folder) look(name string) (svgFile, error) {
 	file := svgFile{name: name, size: fi.Size()}
 	switch {
 	case !fi.Mode().IsRegular(): // reading a pipe might never end
-		file.why = errNotFile.Error()
+		file.omitted = errNotFile.Error()
 	case fi.Size() > svg.MaxBytes:
-		file.why = fmt.Sprintf("it is larger than %d bytes", svg.MaxBytes)
+		file.omitted = fmt.Sprintf("it is larger than %d bytes", svg.MaxBytes)
 	}
 	return file, nil
 }
@@ -124,9 +125,9 @@ func (f *folder) digest(ctx context.Context, w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "%q %d\n", file.name, file.size); err != nil {
 			return err
 		}
-		if file.why != "" {
-			if file.why == errLeaves.Error() {
-				fmt.Fprintln(w, file.why) // it has no size of its own
+		if file.omitted != "" {
+			if file.omitted == errOutside.Error() {
+				fmt.Fprintln(w, file.omitted) // such a file has no size of its own
 			}
 			continue
 		}
@@ -143,24 +144,24 @@ func (f *folder) read(ctx context.Context) (*set, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		name, plain := strings.CutSuffix(file.name, ".svg")
-		if !plain || !icon.ValidKey(name) {
+		name, ok := strings.CutSuffix(file.name, ".svg")
+		if !ok || !icon.ValidKey(name) {
 			s.omit(file.name, badName(name))
 			continue
 		}
-		if file.why != "" {
-			s.omit(name, file.why)
+		if file.omitted != "" {
+			s.omit(name, file.omitted)
 			continue
 		}
-		s.drawings = append(s.drawings, drawing{name: name, draw: func() (svg.Drawing, error) {
+		s.icons = append(s.icons, rawIcon{name: name, clean: func() (svg.Icon, error) {
 			doc, err := fs.ReadFile(f.tree, path.Join(f.name, file.name))
 			if err != nil {
-				return svg.Drawing{}, err
+				return svg.Icon{}, err
 			}
 			return svg.CleanDocument(doc, f.Palette)
 		}})
 	}
-	// By name, where the files are by name and extension: "a-b.svg" sorts before "a.svg".
-	slices.SortFunc(s.drawings, func(a, b drawing) int { return cmp.Compare(a.name, b.name) })
+	// Sort again: the files are sorted with their extension, so "a-b.svg" comes before "a.svg".
+	slices.SortFunc(s.icons, func(a, b rawIcon) int { return cmp.Compare(a.name, b.name) })
 	return s, nil
 }

@@ -24,7 +24,8 @@ type packFile struct {
 	bytes    int64
 }
 
-// openLibrary opens the npm package of @iconify/json. A pack that its collections.json lacks is hidden.
+// openLibrary opens the npm package of @iconify/json. A pack that its collections.json lacks is
+// hidden.
 func openLibrary(t *tree) ([]source, error) {
 	var listed map[string]json.RawMessage
 	if err := readJSON(t, "collections.json", &listed); err != nil {
@@ -42,7 +43,7 @@ func openLibrary(t *tree) ([]source, error) {
 			continue
 		}
 		f := &packFile{tree: t, path: path.Join(dir, file.Name())}
-		from := t.full(f.path)
+		from := t.fullPath(f.path)
 		if err := f.stat(); err != nil {
 			return nil, err
 		}
@@ -61,7 +62,8 @@ func openLibrary(t *tree) ([]source, error) {
 	return packs, nil
 }
 
-// openPackage opens an npm package of @iconify-json. The info that is part of icons.json counts where there is no info.json.
+// openPackage opens an npm package of @iconify-json. Without an info.json, it reads the info member
+// of icons.json.
 func openPackage(t *tree) ([]source, error) {
 	f := &packFile{tree: t, path: "icons.json"}
 	var about struct {
@@ -78,13 +80,13 @@ func openPackage(t *tree) ([]source, error) {
 		about.info, err = ownInfo(t, f.path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.full(from), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.fullPath(from), err)
 	}
 	f.info = about.info
-	f.from = t.full(from)
+	f.from = t.fullPath(from)
 	if f.key = about.Prefix; f.key == "" {
 		if f.key, err = ownPrefix(t, f.path); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.full(f.path), err)
+			return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.fullPath(f.path), err)
 		}
 	}
 	switch file, err := t.Open("metadata.json"); {
@@ -97,7 +99,7 @@ func openPackage(t *tree) ([]source, error) {
 	return []source{f}, nil
 }
 
-// stat finds out how large the file is, and that it can be read.
+// stat sets the size of the file. It returns an error if the file can't be read.
 func (f *packFile) stat() error {
 	file, err := f.tree.large().Open(f.path)
 	if err != nil {
@@ -122,16 +124,16 @@ func (f *packFile) digest(_ context.Context, w io.Writer) error {
 	return f.tree.copyTo(w, f.metadata)
 }
 
-// read decodes the file icon by icon: what is held is the bodies, and once.
+// read decodes the file icon by icon, so that memory holds each icon body once and nothing else.
 func (f *packFile) read(ctx context.Context) (*set, error) {
 	file, err := f.tree.large().Open(f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	from := f.tree.full(f.path)
+	from := f.tree.fullPath(f.path)
 	d := json.NewDecoder(bufio.NewReaderSize(file, 1<<16))
-	c := collection{icons: map[string]*entry{}, aliases: map[string]*entry{}, defaults: bare()}
+	c := collection{icons: map[string]*entry{}, aliases: map[string]*entry{}, defaults: emptyEntry()}
 	if err := c.read(ctx, d); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, from, err)
 	}
@@ -150,7 +152,7 @@ func (f *packFile) read(ctx context.Context) (*set, error) {
 	return c.set(ctx)
 }
 
-// A collection is a pack as its file has it.
+// A collection is the content of a packFile.
 type collection struct {
 	prefix     string
 	icons      map[string]*entry
@@ -159,7 +161,7 @@ type collection struct {
 	categories map[string][]string
 }
 
-// An entry is an icon (with a body) or an alias (with a parent). A side that is not given is NaN.
+// An entry is an icon (with a body) or an alias (with a parent). NaN stands for an absent number.
 type entry struct {
 	Body   text    `json:"body"`
 	Parent string  `json:"parent"`
@@ -169,11 +171,11 @@ type entry struct {
 	Height float64 `json:"height"`
 	HFlip  bool    `json:"hFlip"`
 	VFlip  bool    `json:"vFlip"`
-	Rotate float64 `json:"rotate"` // in quarters
+	Rotate float64 `json:"rotate"` // quarter turns
 	Hidden *bool   `json:"hidden"`
 }
 
-func bare() entry {
+func emptyEntry() entry {
 	nan := math.NaN()
 	return entry{Left: nan, Top: nan, Width: nan, Height: nan}
 }
@@ -181,7 +183,7 @@ func bare() entry {
 func (c *collection) read(ctx context.Context, d *json.Decoder) error {
 	entries := func(into map[string]*entry) error {
 		return object(d, func(name string) error {
-			e := bare()
+			e := emptyEntry()
 			if err := d.Decode(&e); err != nil {
 				return fmt.Errorf("%s: %w", printable(name), err)
 			}
@@ -212,9 +214,10 @@ func (c *collection) read(ctx context.Context, d *json.Decoder) error {
 	})
 }
 
-// errFound ends the reading of a file of which one member was wanted.
+// errFound ends the reading of a file once the wanted member is found.
 var errFound = errors.New("found")
 
+// member decodes one member of the object in a file. A file without it leaves into unchanged.
 func member(t *tree, name, wanted string, into any) error {
 	file, err := t.large().Open(name)
 	if err != nil {
@@ -237,7 +240,7 @@ func member(t *tree, name, wanted string, into any) error {
 	return err
 }
 
-// ownInfo is the info that is part of a pack's file.
+// ownInfo returns the info member of a pack's file.
 func ownInfo(t *tree, name string) (in info, err error) {
 	err = member(t, name, "info", &in)
 	return in, err
@@ -248,19 +251,20 @@ func ownPrefix(t *tree, name string) (prefix string, err error) {
 	return prefix, err
 }
 
-// readJSON reads a small file. The error is ErrSource, and os.ErrNotExist where that is so.
+// readJSON reads a small file. The error wraps ErrSource, and os.ErrNotExist for an absent file.
 func readJSON(t *tree, name string, into any) error {
 	b, err := fs.ReadFile(t, name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\uFEFF")), into); err != nil { // editors put the mark there
-		return fmt.Errorf("%w: %s: %w", ErrSource, t.full(name), err)
+	// Some editors write a byte order mark.
+	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\uFEFF")), into); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrSource, t.fullPath(name), err)
 	}
 	return nil
 }
 
-// globQuote makes a pattern of a path that matches itself alone.
+// globQuote returns the pattern that matches only path.
 func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }

@@ -19,13 +19,15 @@ import (
 	"github.com/iconedge/iconedge/origin/search"
 )
 
-// An index is the search index on its way into the release; file is "" for one that was taken over.
+// An index is the search index of the release. file is "" if the index is that of the current
+// release, unchanged.
 type index struct {
 	blob release.Blob
 	file string
 }
 
-// index takes over the index of the current release if every pack was, and it learned from the same tags, else builds one.
+// index reuses the index of the current release if all packs and tags are the same; otherwise it
+// builds a new one.
 func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	lex, made, err := p.lexicon(ctx)
 	if err != nil {
@@ -34,7 +36,7 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	if old, ok := p.sameIndex(ctx, packs, made); ok {
 		return index{blob: old}, nil
 	}
-	if err := p.readTaken(ctx, packs); err != nil {
+	if err := p.readUnchanged(ctx, packs); err != nil {
 		return index{}, err
 	}
 	p.Progress.Step("building the search index", 0)
@@ -75,10 +77,11 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	return x, cmp.Or(err, f.Close(), ctx.Err())
 }
 
-// sameIndex gives the current release's index if it is what building it again would give, and can be opened.
-func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string) (release.Blob, bool) {
+// sameIndex returns the index of the current release. ok is false if the packs or the tags have
+// changed, or if the index can't be opened.
+func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string) (blob release.Blob, ok bool) {
 	m := p.prev.manifest
-	if m == nil || len(packs) != len(m.Packs) || slices.ContainsFunc(packs, func(k *pack) bool { return !k.taken }) ||
+	if m == nil || len(packs) != len(m.Packs) || slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged }) ||
 		!p.prev.holds(release.IndexKey(m.Index.Hash), m.Index) {
 		return release.Blob{}, false
 	}
@@ -91,18 +94,18 @@ func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string)
 	return m.Index, err == nil && x.Made() == made && hex.EncodeToString(sum[:]) == m.Index.Hash
 }
 
-// readTaken reads from the archives of the packs that were taken over what the index needs of them.
-func (p *publication) readTaken(ctx context.Context, packs []*pack) error {
-	var taken []*pack
+// readUnchanged reads the documents for the index from the archives of the unchanged packs.
+func (p *publication) readUnchanged(ctx context.Context, packs []*pack) error {
+	var unchanged []*pack
 	var total int64
 	for _, k := range packs {
-		if k.taken && !k.entry.Hidden {
-			taken = append(taken, k)
+		if k.unchanged && !k.entry.Hidden {
+			unchanged = append(unchanged, k)
 			total += k.entry.Archive.Size
 		}
 	}
-	p.step("reading what has not changed", total)
-	return p.each(ctx, taken, func(ctx context.Context, k *pack) error {
+	p.step("reading unchanged packs", total)
+	return p.each(ctx, unchanged, func(ctx context.Context, k *pack) error {
 		defer p.Progress.Add(k.entry.Archive.Size, 0)
 		b, err := p.fetch(ctx, release.ArchiveKey(k.entry.Archive.Hash), k.entry.Archive)
 		if errors.Is(err, release.ErrDamaged) {
@@ -116,6 +119,7 @@ func (p *publication) readTaken(ctx context.Context, packs []*pack) error {
 	})
 }
 
+// documents adds the visible icons of an archive to k.docs.
 func (k *pack) documents(ctx context.Context, a *release.Archive) error {
 	for e := range a.All() {
 		m, err := a.Meta(e)
@@ -128,11 +132,11 @@ func (k *pack) documents(ctx context.Context, a *release.Archive) error {
 		if m.Hidden {
 			continue
 		}
-		drawing, err := a.Read(e)
+		svg, err := a.Read(e)
 		if err != nil {
 			return err
 		}
-		k.docs = append(k.docs, document(k.entry.Pack.Pack, m, drawing))
+		k.docs = append(k.docs, document(k.entry.Pack.Pack, m, svg))
 	}
 	return ctx.Err()
 }

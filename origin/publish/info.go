@@ -34,10 +34,10 @@ type info struct {
 	Hidden   bool     `json:"hidden"`
 
 	key  string // of the pack
-	from string // the file, for messages
+	from string // the file that this was read from, for messages
 }
 
-// heights is a number or a list of them.
+// heights is a number or a list of numbers in JSON.
 type heights []float64
 
 func (h *heights) UnmarshalJSON(b []byte) error {
@@ -54,23 +54,24 @@ func (h *heights) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// spdx is what an SPDX identifier, or an expression of several, is written in (SPDX 2.3, annex D).
+// spdx matches the characters of an SPDX identifier or licence expression (SPDX 2.3, annex D).
 var spdx = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:-]*( [A-Za-z0-9.+:-]+|[()])*$`)
 
+// check returns an error for an invalid key, and for a missing or invalid licence.
 func (in *info) check() error {
 	if err := validKey(in.key, in.from); err != nil {
 		return err
 	}
 	if strings.TrimSpace(in.License.SPDX) == "" {
-		return fmt.Errorf("%w: of the pack %s: license.spdx in %s", ErrNoLicense, in.key, in.from)
+		return fmt.Errorf("%w: of the pack %s: set license.spdx in %s", ErrNoLicense, in.key, in.from)
 	}
 	if !spdx.MatchString(in.License.SPDX) {
-		return fmt.Errorf("%w: of the pack %s: license.spdx in %s is no SPDX identifier", ErrNoLicense, in.key, in.from)
+		return fmt.Errorf("%w: of the pack %s: license.spdx in %s is not an SPDX identifier", ErrNoLicense, in.key, in.from)
 	}
 	return nil
 }
 
-// pack gives all of a pack's description that does not follow from its drawings.
+// pack returns the description of the pack, without the fields that its icons determine.
 func (in *info) pack() icon.Pack {
 	p := icon.Pack{
 		Pack:       in.key,
@@ -98,7 +99,8 @@ func (in *info) pack() icon.Pack {
 	return p
 }
 
-// webAddress is s if it is the address of a page, as it can stand in a Link field (RFC 8288); else nothing.
+// webAddress returns s as a URL for a Link field (RFC 8288), or "" if it is not an http or https
+// URL.
 func webAddress(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -107,14 +109,15 @@ func webAddress(s string) string {
 	return strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22").Replace(u.String())
 }
 
-// line makes one line of s that can be shown anywhere.
+// line returns s as one line of printable characters.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsGraphic(r)
 	}), " ")
 }
 
-// printable is s, quoted where it is not something to put on a terminal: names of files may be anything.
+// printable returns s, quoted if it has characters that could control a terminal. Names of files
+// may have any.
 func printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return s

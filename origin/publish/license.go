@@ -2,8 +2,8 @@ package publish
 
 import "strings"
 
-// titles are the full names of the licences that icon packs have, from the SPDX licence list 3.27. Sources shorten them, each
-// in its own way.
+// titles has the full names of the licences of known icon packs, from the SPDX licence list 3.27.
+// Sources abbreviate these names in different ways.
 var titles = map[string]string{
 	"0BSD":              "BSD Zero Clause License",
 	"AGPL-3.0-only":     "GNU Affero General Public License v3.0 only",
@@ -34,7 +34,7 @@ var titles = map[string]string{
 	"Unlicense":         "The Unlicense",
 }
 
-// licenseTitle is the licence's full name where it is known, else what the source calls it.
+// licenseTitle returns the full name of a known licence, or else the name that the source gives.
 func licenseTitle(id, given string) string {
 	switch title := titles[id]; {
 	case title != "":
@@ -45,12 +45,13 @@ func licenseTitle(id, given string) string {
 	return id
 }
 
-// licenseURL is the page that the source gives, else that of the SPDX list.
+// licenseURL returns the URL that the source gives, or else the licence's page of the SPDX list.
 func licenseURL(id, given string) string {
 	switch {
 	case given != "":
 		return given
-	case strings.ContainsAny(id, " ():") || strings.HasPrefix(id, "LicenseRef-"): // an expression, or a licence that the list does not have
+	case strings.ContainsAny(id, " ():") || strings.HasPrefix(id, "LicenseRef-"):
+		// Expressions and licences that are not in the list have no page.
 		return "https://spdx.org/licenses/"
 	}
 	return "https://spdx.org/licenses/" + id + ".html"

@@ -19,61 +19,61 @@ type packWriter struct {
 	*pack
 	tally   *tally
 	archive *release.Writer
-	before  *before
+	old     *oldArchive
 	seq     int
-	icons   map[string]*drawn // those that aliases show
+	parents map[string]*cleanOnce // the icons that have aliases
 }
 
-// A drawn is an icon that is drawn once, when it or the first of its aliases comes.
-type drawn struct {
-	draw func() (svg.Drawing, error) // nil when it has been called
-	svg.Drawing
+// A cleanOnce cleans an icon once, for the icon itself and all of its aliases.
+type cleanOnce struct {
+	clean func() (svg.Icon, error) // nil after its call
+	svg.Icon
 	err error
 }
 
-func (d *drawn) once() (svg.Drawing, error) {
-	if d.draw != nil {
-		d.Drawing, d.err = d.draw()
-		d.draw = nil
+func (c *cleanOnce) result() (svg.Icon, error) {
+	if c.clean != nil {
+		c.Icon, c.err = c.clean()
+		c.clean = nil
 	}
-	return d.Drawing, d.err
+	return c.Icon, c.err
 }
 
-// add cleans all drawings and puts them into the archive; what can't be cleaned is left out.
+// add cleans all icons and adds them to the archive. It leaves out the icons that can't be cleaned.
 func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
-	w.icons = map[string]*drawn{}
-	for i := range s.drawings {
-		if of := s.drawings[i].of; of != "" {
-			w.icons[of] = &drawn{}
+	w.parents = map[string]*cleanOnce{}
+	for i := range s.icons {
+		if of := s.icons[i].of; of != "" {
+			w.parents[of] = &cleanOnce{}
 		}
 	}
-	for i := range s.drawings {
-		if shown := w.icons[s.drawings[i].name]; shown != nil {
-			shown.draw = s.drawings[i].draw
+	for i := range s.icons {
+		if parent := w.parents[s.icons[i].name]; parent != nil {
+			parent.clean = s.icons[i].clean
 		}
 	}
-	for i := range s.drawings {
+	for i := range s.icons {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d := &s.drawings[i]
-		drawing, err := w.draw(d)
+		raw := &s.icons[i]
+		cleaned, err := w.clean(raw)
 		switch {
 		case errors.Is(err, svg.ErrUnclean):
-			s.omit(d.name, err.Error())
+			s.omit(raw.name, err.Error())
 		case err != nil:
 			return err
 		default:
-			if err := w.addOne(d, drawing); err != nil {
+			if err := w.addOne(raw, cleaned); err != nil {
 				return err
 			}
 		}
 		const chunk = 64
-		if n := len(s.drawings); (i+1)%chunk == 0 || i+1 == n {
+		if n := len(s.icons); (i+1)%chunk == 0 || i+1 == n {
 			from := int64(i / chunk * chunk)
 			progress.Add(w.size()*int64(i+1)/int64(n)-w.size()*from/int64(n), i+1-int(from))
 		}
-		d.draw = nil // a body that is written need not be held
+		raw.clean = nil // releases the body, which is not needed any more
 	}
 	slices.SortFunc(s.leftOut, func(a, b release.Omission) int { return cmp.Compare(a.Name, b.Name) })
 	w.entry.LeftOut = s.leftOut
@@ -81,47 +81,49 @@ func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
 	return nil
 }
 
-// draw cleans a drawing. An alias is drawn only if its icon can be.
-func (w *packWriter) draw(d *drawing) (svg.Drawing, error) {
-	if d.of == "" {
-		if shown := w.icons[d.name]; shown != nil {
-			return shown.once()
+// clean returns the clean form of an icon or alias. An alias can be cleaned only if its icon can.
+func (w *packWriter) clean(raw *rawIcon) (svg.Icon, error) {
+	if raw.of == "" {
+		if parent := w.parents[raw.name]; parent != nil {
+			return parent.result()
 		}
-		return d.draw()
+		return raw.clean()
 	}
-	shown, err := w.icons[d.of].once()
+	parent, err := w.parents[raw.of].result()
 	if err != nil {
-		return svg.Drawing{}, fmt.Errorf("its icon %s: %w", d.of, err)
+		return svg.Icon{}, fmt.Errorf("its icon %s: %w", raw.of, err)
 	}
-	if d.same {
-		return shown, nil
+	if raw.same {
+		return parent, nil
 	}
-	return d.draw()
+	return raw.clean()
 }
 
-func (w *packWriter) addOne(d *drawing, drawing svg.Drawing) error {
+// addOne adds a clean icon to the archive, the tally and the documents of the index.
+func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 	m := release.Meta{
-		Name: d.name, Width: drawing.Width, Height: drawing.Height, ViewBox: drawing.ViewBox, Hidden: d.hidden,
-		Monochrome: drawing.Monochrome, AliasOf: d.of, Categories: d.categories, Tags: d.tags,
+		Name: raw.name, Width: cleaned.Width, Height: cleaned.Height, ViewBox: cleaned.ViewBox, Hidden: raw.hidden,
+		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Categories: raw.categories, Tags: raw.tags,
 	}
-	m.Seq = w.before.seq(m, drawing.SVG, w.seq)
+	m.Seq = w.old.seq(m, cleaned.SVG, w.seq)
 	w.tally.count(m)
 	if !m.Hidden && !w.entry.Hidden {
-		w.docs = append(w.docs, document(w.entry.Pack.Pack, m, drawing.SVG))
+		w.docs = append(w.docs, document(w.entry.Pack.Pack, m, cleaned.SVG))
 	}
-	return w.archive.Add(m, drawing.SVG)
+	return w.archive.Add(m, cleaned.SVG)
 }
 
-func document(pack string, m release.Meta, drawing []byte) search.Doc {
-	sum := sha256.Sum256(drawing)
+func document(pack string, m release.Meta, data []byte) search.Doc {
+	sum := sha256.Sum256(data)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
 		Categories: m.Categories, Drawing: [16]byte(sum[:16]),
 	}
 }
 
-// seq is the Seq of a drawing: what it was if nothing of it has changed, else now.
-func (b *before) seq(m release.Meta, drawing []byte, now int) int {
+// seq returns the number of the release in which an icon last changed: now, unless the old archive
+// has the same icon with the same metadata.
+func (b *oldArchive) seq(m release.Meta, data []byte, now int) int {
 	if b.archive == nil {
 		return now
 	}
@@ -133,7 +135,7 @@ func (b *before) seq(m release.Meta, drawing []byte, now int) int {
 	if err != nil || !old.Same(m) {
 		return now
 	}
-	if was, err := b.archive.Read(e); err != nil || !bytes.Equal(was, drawing) {
+	if was, err := b.archive.Read(e); err != nil || !bytes.Equal(was, data) {
 		return now
 	}
 	return old.Seq

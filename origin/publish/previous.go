@@ -14,21 +14,21 @@ import (
 
 const (
 	maxCurrent  = 64 << 10 // bytes of the current object
-	maxManifest = 64 << 20 // bytes of a manifest; the whole of Iconify's takes half a megabyte
+	maxManifest = 64 << 20 // bytes of a manifest; that of the whole @iconify/json has 0.5 MB
 )
 
-// previous is what the store holds before a publication.
+// previous describes the content of the store before a publication.
 type previous struct {
 	current  release.Current
-	etag     string            // of the current object; "" if there is none
-	manifest *release.Manifest // of the current release; nil if there is none that can be read
-	kept     []*release.Manifest
-	objects  map[string]int64 // sizes of the archives and indexes
+	etag     string              // of the current object; "" if there is none
+	manifest *release.Manifest   // of the current release; nil if it is absent or damaged
+	stored   []*release.Manifest // all readable manifests, the newest first
+	objects  map[string]int64    // sizes of the archives and indexes
 	warnings []string
 }
 
-// readPrevious looks at the store. A current release that is damaged is as good as none, but for a warning: publishing anew
-// is how to mend it.
+// readPrevious reads the state of the store. It reports a damaged current release only as a
+// warning, because a new publication repairs it.
 func readPrevious(ctx context.Context, b objectstore.Bucket) (prev previous, err error) {
 	warn := func(err error) { prev.warnings = append(prev.warnings, err.Error()) }
 	if prev.current, prev.etag, err = readCurrent(ctx, b); errors.Is(err, release.ErrDamaged) {
@@ -36,26 +36,28 @@ func readPrevious(ctx context.Context, b objectstore.Bucket) (prev previous, err
 	} else if err != nil {
 		return previous{}, err
 	}
-	kept, damaged, err := manifests(ctx, b)
+	stored, damaged, err := manifests(ctx, b)
 	if err != nil {
 		return previous{}, err
 	}
 	for _, err := range damaged {
 		warn(err)
 	}
-	prev.kept = kept
-	if i := slices.IndexFunc(kept, func(m *release.Manifest) bool { return m.ID == prev.current.Release }); i >= 0 {
-		prev.manifest = kept[i]
+	prev.stored = stored
+	if i := slices.IndexFunc(stored, func(m *release.Manifest) bool { return m.ID == prev.current.Release }); i >= 0 {
+		prev.manifest = stored[i]
 	} else if prev.current.Release != "" {
-		warn(fmt.Errorf("the current release %s has no manifest that can be read", prev.current.Release))
+		warn(fmt.Errorf("the manifest of the current release %s is missing or damaged", prev.current.Release))
 	}
 	prev.objects, err = objects(ctx, b)
 	return prev, err
 }
 
-// readCurrent gives no release and no error where none has been published yet.
+// readCurrent reads the object that names the current release. The result is empty, without an
+// error, if no release has been published yet.
 func readCurrent(ctx context.Context, b objectstore.Bucket) (c release.Current, etag string, err error) {
-	// The ETag first: if the object changes in between, the ETag is that of the old one, and PutIf says so.
+	// Read the ETag first: if the object changes before the next read, PutIf with the old ETag
+	// fails.
 	info, err := b.Stat(ctx, release.CurrentKey)
 	if errors.Is(err, objectstore.ErrNotExist) {
 		return c, "", nil
@@ -73,7 +75,7 @@ func readCurrent(ctx context.Context, b objectstore.Bucket) (c release.Current, 
 	return c, info.ETag, nil
 }
 
-// manifests reads all there are, newest first, and says which of them are damaged.
+// manifests reads all manifests, the newest first. damaged has an error for each damaged one.
 func manifests(ctx context.Context, b objectstore.Bucket) (all []*release.Manifest, damaged []error, err error) {
 	for info, err := range b.List(ctx, release.ManifestPrefix) {
 		if err != nil {
@@ -92,7 +94,7 @@ func manifests(ctx context.Context, b objectstore.Bucket) (all []*release.Manife
 		}
 		m, err := release.ParseManifest(data)
 		if err == nil && m.ID != id {
-			err = fmt.Errorf("%w: it is that of %s", release.ErrDamaged, m.ID)
+			err = fmt.Errorf("%w: it has the manifest of the release %s", release.ErrDamaged, m.ID)
 		}
 		if err != nil {
 			damaged = append(damaged, fmt.Errorf("reading %s: %w", info.Key, err))
@@ -104,7 +106,7 @@ func manifests(ctx context.Context, b objectstore.Bucket) (all []*release.Manife
 	return all, damaged, nil
 }
 
-// objects lists the archives and indexes.
+// objects returns the sizes of the archives and indexes in the store.
 func objects(ctx context.Context, b objectstore.Bucket) (map[string]int64, error) {
 	sizes := map[string]int64{}
 	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix} {
@@ -118,17 +120,18 @@ func objects(ctx context.Context, b objectstore.Bucket) (map[string]int64, error
 	return sizes, nil
 }
 
-// holds reports whether the store has the object whole.
+// holds reports whether the store has an object with the size of blob.
 func (prev *previous) holds(key string, blob release.Blob) bool {
 	size, ok := prev.objects[key]
 	return ok && size == blob.Size
 }
 
-// nextSeq is one more than that of any release that was current. A manifest that was written after the last switch belongs to
-// a publication that did not get that far: its number is used again, so that its archives are too.
+// nextSeq returns the number after the highest number of any release that was current. A manifest
+// that was written after the last change of the current release belongs to a publication that did
+// not finish. Its number is used again, so that its archives can be used again too.
 func (prev *previous) nextSeq() int {
 	last := 0
-	for _, m := range prev.kept {
+	for _, m := range prev.stored {
 		if prev.etag == "" || prev.current.Release != "" && m.Created.After(prev.current.Published) {
 			continue
 		}
@@ -137,8 +140,9 @@ func (prev *previous) nextSeq() int {
 	return last + 1
 }
 
-// after is now, or just after whatever was published last: releases are told apart, and ordered, by their time.
-func (prev *previous) after(now time.Time) time.Time {
+// nextTime returns now, or a moment after the last publication if now is not later than that:
+// releases are ordered by their times, so no two may have the same.
+func (prev *previous) nextTime(now time.Time) time.Time {
 	if !now.After(prev.current.Published) {
 		now = prev.current.Published.Add(time.Millisecond)
 	}

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress hears how far a publication is. Its methods may be called from several goroutines at once.
+// Progress receives the progress of a publication. Several goroutines may call its methods at once.
 type Progress interface {
-	Step(what string, total int64) // starts the next part; total is in bytes, 0 where it is not known
-	Add(bytes int64, drawings int) // more of the step is done
-	Done()                         // the publication has ended, well or not; it may be called again
+	Step(step string, total int64) // starts the next step; total is in bytes, 0 if it is unknown
+	Add(bytes int64, icons int)    // reports work done since the last call
+	Done()                         // ends the publication, also after an error; may be called twice
 }
 
 type silent struct{}
@@ -24,7 +24,8 @@ func (silent) Step(string, int64) {}
 func (silent) Add(int64, int)     {}
 func (silent) Done()              {}
 
-// NewProgress shows progress on w: a bar if it is a terminal, else a line now and then and no cursor codes.
+// NewProgress shows progress on w: as a bar on a terminal, otherwise as lines without control
+// codes.
 func NewProgress(w io.Writer) Progress {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -41,35 +42,35 @@ func NewProgress(w io.Writer) Progress {
 }
 
 const (
-	redraw   = 100 * time.Millisecond // between two bars
-	logEvery = 5 * time.Second        // between two lines of a log, at the least
+	redraw   = 100 * time.Millisecond // least time between two updates of the bar
+	logEvery = 5 * time.Second        // least time between two lines of a log
 )
 
-// A meter draws a bar where it knows the width of the terminal, else it writes lines.
+// A meter draws a bar on a terminal, and writes lines to a log.
 type meter struct {
 	w     io.Writer
 	now   func() time.Time
-	width func() int // columns; nil in a log
+	width func() int // columns of the terminal; nil for a log
 
-	mu       sync.Mutex
-	what     string
-	total    int64
-	bytes    int64
-	drawings int
-	began    time.Time
-	shown    time.Time
-	drawn    bool // a bar is on the line
+	mu      sync.Mutex
+	step    string
+	total   int64
+	bytes   int64
+	icons   int
+	began   time.Time
+	shown   time.Time
+	visible bool // a bar is on the line
 }
 
 func newMeter(w io.Writer, now func() time.Time, width func() int) *meter {
 	return &meter{w: w, now: now, width: width}
 }
 
-func (m *meter) Step(what string, total int64) {
+func (m *meter) Step(step string, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end()
-	m.what, m.total, m.bytes, m.drawings = what, total, 0, 0
+	m.step, m.total, m.bytes, m.icons = step, total, 0, 0
 	m.began = m.now()
 	m.shown = m.began
 	if m.width != nil {
@@ -77,11 +78,11 @@ func (m *meter) Step(what string, total int64) {
 	}
 }
 
-func (m *meter) Add(bytes int64, drawings int) {
+func (m *meter) Add(bytes int64, icons int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.bytes += bytes
-	m.drawings += drawings
+	m.icons += icons
 	now := m.now()
 	switch since := now.Sub(m.shown); {
 	case m.width != nil && since >= redraw:
@@ -97,23 +98,23 @@ func (m *meter) Done() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end()
-	m.what = ""
+	m.step = ""
 }
 
-// end finishes a step: on a terminal its bar goes, in a log its line comes.
+// end finishes a step: it removes the bar from a terminal, or writes the step's line to a log.
 func (m *meter) end() {
 	switch {
-	case m.what == "":
+	case m.step == "":
 	case m.width == nil:
 		m.line(" in " + m.now().Sub(m.began).Round(redraw).String())
-	case m.drawn:
+	case m.visible:
 		fmt.Fprint(m.w, "\r\x1b[K")
-		m.drawn = false
+		m.visible = false
 	}
 }
 
 func (m *meter) line(suffix string) {
-	fmt.Fprintf(m.w, "%s: %s%s\n", m.what, m.figures(), suffix)
+	fmt.Fprintf(m.w, "%s: %s%s\n", m.step, m.figures(), suffix)
 }
 
 func (m *meter) figures() string {
@@ -121,8 +122,8 @@ func (m *meter) figures() string {
 	if m.total > 0 {
 		parts = append(parts, fmt.Sprintf("%d %%", m.percent()))
 	}
-	if m.drawings > 0 {
-		parts = append(parts, grouped(m.drawings)+" drawings")
+	if m.icons > 0 {
+		parts = append(parts, grouped(m.icons)+" icons")
 	}
 	if len(parts) == 0 {
 		return "done"
@@ -134,22 +135,22 @@ func (m *meter) percent() int64 { return min(100, 100*m.bytes/max(1, m.total)) }
 
 const (
 	barWidth = 30 // columns
-	minWidth = 8  // of a terminal that anything is drawn on
+	minWidth = 8  // columns of the narrowest terminal with a bar
 )
 
 func (m *meter) bar() {
-	text := m.what
+	text := m.step
 	if m.total > 0 {
 		full := int(barWidth * m.percent() / 100)
-		text = fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), m.figures())
+		text = fmt.Sprintf("%s [%s%s] %s", m.step, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), m.figures())
 	}
 	width := m.width()
 	if width < minWidth {
 		return
 	}
-	if len(text) >= width { // a line that wraps can't be drawn over
+	if len(text) >= width { // a line that wraps can't be overwritten
 		text = text[:width-1]
 	}
 	fmt.Fprint(m.w, "\r\x1b[K", text)
-	m.drawn = true
+	m.visible = true
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A stopper calls stop when it has been told of some progress.
+// A stopper is a Progress that calls stop once, at the call with the number left.
 type stopper struct {
 	mu   sync.Mutex
 	left int
 	stop func()
 }
 
-func (s *stopper) tell() {
+func (s *stopper) count() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left--; s.left == 0 {
@@ -23,14 +23,14 @@ func (s *stopper) tell() {
 	}
 }
 
-func (s *stopper) Step(string, int64) { s.tell() }
-func (s *stopper) Add(int64, int)     { s.tell() }
+func (s *stopper) Step(string, int64) { s.count() }
+func (s *stopper) Add(int64, int)     { s.count() }
 func (s *stopper) Done()              {}
 
-// play tells a meter of a short publication, by a clock of its own.
+// play reports a short publication to a meter and moves its clock.
 func play(m *meter, clock *time.Time) {
 	wait := func(d time.Duration) { *clock = clock.Add(d) }
-	m.Step("cleaning drawings", 1000)
+	m.Step("cleaning icons", 1000)
 	wait(50 * time.Millisecond)
 	m.Add(100, 1000) // too soon to be shown
 	wait(5 * time.Second)
@@ -47,8 +47,8 @@ func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	clock := t0
 	play(newMeter(&out, func() time.Time { return clock }, nil), &clock)
-	want := `cleaning drawings: 50 %, 4,000 drawings
-cleaning drawings: 100 %, 4,010 drawings in 6.1s
+	want := `cleaning icons: 50 %, 4,000 icons
+cleaning icons: 100 %, 4,010 icons in 6.1s
 building the search index: done in 1s
 `
 	if out.String() != want {
@@ -63,10 +63,10 @@ func TestBar(t *testing.T) {
 	frames := strings.Split(out.String(), "\r\x1b[K")
 	want := []string{
 		"",
-		"cleaning drawings [                              ] 0 %",
-		"cleaning drawings [===============               ] 50 %, 4,000 drawings",
-		"cleaning drawings [==============================] 100 %, 4,010 drawings",
-		"", // the bar goes
+		"cleaning icons [                              ] 0 %",
+		"cleaning icons [===============               ] 50 %, 4,000 icons",
+		"cleaning icons [==============================] 100 %, 4,010 icons",
+		"", // removes the bar
 		"building the search index",
 		"",
 	}

@@ -9,13 +9,15 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// grace is how old an object must be before it is deleted because no release names it: somebody may be publishing one that
-// will. It is longer than a publication takes.
+// grace is the least age of an object that prune deletes because no release names it. It is longer
+// than a publication takes, because another publication may be about to name the object.
 const grace = time.Hour
 
-// prune deletes all but the keep newest releases and the current one, and the archives and indexes that no release needs any
-// more. Before is when the release was published that was current until now: what was made after it and is not current was
-// never made so, and never will be. It returns the ids of the releases that are gone.
+// prune deletes all releases except the `keep` newest ones, and the archives and indexes that no
+// release needs any more. The current release counts as one of the newest. before is the time when
+// the previous release became current. A release that was made after it and is not current belongs
+// to a publication that failed, so prune deletes it too. It returns the ids of the deleted
+// releases.
 func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time.Time) (gone []string, err error) {
 	current, _, err := readCurrent(ctx, b)
 	if err != nil {
@@ -26,11 +28,13 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 		return nil, err
 	}
 	needed := map[string]bool{}
-	left := keep - 1 // one is the current's
+	left := keep - 1 // besides the current release
 	for _, m := range all {
 		switch {
-		case m.ID == current.Release, m.Created.After(current.Published): // of a publication under way
-		case !before.IsZero() && m.Created.After(before), left == 0: // never current, or too old
+		case m.ID == current.Release, m.Created.After(current.Published):
+			// The release is current, or another publication is about to make it so.
+		case !before.IsZero() && m.Created.After(before), left == 0:
+			// The release never was current, or is too old.
 			if err := b.Delete(ctx, release.ManifestKey(m.ID)); err != nil {
 				return gone, err
 			}
@@ -47,7 +51,7 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 	return gone, sweep(ctx, b, needed, now.Add(-grace))
 }
 
-// sweep deletes the archives and indexes that are not needed, and older than a time.
+// sweep deletes the archives and indexes that are not needed and were modified before a time.
 func sweep(ctx context.Context, b objectstore.Bucket, needed map[string]bool, before time.Time) error {
 	var useless []string
 	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix} {

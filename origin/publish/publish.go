@@ -1,11 +1,13 @@
-// Package publish makes a release of an icon library and makes it the current one. It reads the sources, cleans every
-// drawing, writes an archive for each pack that has changed and a search index, uploads what the store does not have yet,
-// and replaces the object `current` last: whatever happens before leaves the current release as it was, and what has been
-// uploaded is found by its hash the next time.
+// Package publish makes a release of an icon library and makes it the current one. It reads the
+// sources, cleans every icon, and writes a search index and an archive for each changed pack. It
+// uploads the files that the store does not have yet, and replaces the object `current` last. If a
+// publication fails before that, the current release stays as it was, and the next publication
+// finds the uploaded files by their hashes.
 //
-// A pack whose source is what it was is taken over unread. A second publication of the same sources writes nothing.
+// An unchanged pack keeps its archive. A second publication of the same sources writes nothing.
 //
-// It imports objectstore, and release, search and svg, which hide how archives, indexes and drawings look.
+// The package imports objectstore, and release, search and svg, which define the formats of
+// archives, indexes and icons.
 package publish
 
 import (
@@ -18,38 +20,44 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 )
 
-// What can be wrong besides what the store and the file system say. The errors name the pack or the folder.
+// Errors of Publish and Rollback, besides those of the store and the file system. Errors that wrap
+// them name the pack or the folder.
 var (
 	ErrSource    = errors.New("not a source of icons")
-	ErrNoSource  = errors.New("there is no such folder")
-	ErrNoLicense = errors.New("a licence is missing")
-	ErrEmptyPack = errors.New("nothing is left of a pack that had drawings")
+	ErrNoSource  = errors.New("the folder does not exist")
+	ErrNoLicense = errors.New("a valid licence is missing")
+	ErrEmptyPack = errors.New("every icon of a pack was left out")
 	ErrTwice     = errors.New("a pack comes from two sources")
-	ErrRaced     = errors.New("the current release was changed by somebody else meanwhile; publish again")
+	ErrRaced     = errors.New("another process changed the current release meanwhile; publish again")
 )
 
-// DefaultKeep is how many releases are kept where nothing else is said.
+// DefaultKeep is the default number of releases to keep.
 const DefaultKeep = 5
 
-// Options say what to publish, and where.
+// Options are the arguments of Publish.
 type Options struct {
-	Sources  []string // folders: see Open
-	Store    objectstore.Bucket
-	Tags     []string  // folders that the search index learns from: see lexicon.Open; empty: those beside a source, NoTags: none
-	Keep     int       // releases to keep, the current one among them; 0: DefaultKeep
+	Sources []string // folders, in the forms that the method open accepts
+	Store   objectstore.Bucket
+	// Tags are folders with tags for the search index: see lexicon.Open. Empty: use those beside a
+	// source. NoTags: use none.
+	Tags     []string
+	Keep     int       // releases to keep, including the current one; 0: DefaultKeep
 	DryRun   bool      // do everything but write to the store
 	Progress Progress  // may be nil
-	Now      time.Time // when the release is made; zero: now
-	Work     string    // folder for temporary files, about as large as the archives that change; "": the system's
+	Now      time.Time // the time of the release; zero: now
+	// Work is the folder for temporary files, which need about the size of the archives that
+	// change; "": that of the system.
+	Work string
 }
 
-// Publish makes a release of the sources and makes it the current one, on all cores. The whole of @iconify/json takes about
-// 300 MB of memory at the default GOGC.
+// Publish makes a release of the sources and makes it the current one, on all cores. The whole of
+// @iconify/json takes about 300 MB of memory at the default GOGC.
 //
-// The error wraps one of this package's, of objectstore's, or ctx's; the store's current release is then what it was.
+// After an error, which wraps one of this package, of objectstore or of ctx, the current release of
+// the store is the previous one.
 func Publish(ctx context.Context, opt Options) (Summary, error) {
 	if opt.Keep < 0 {
-		return Summary{}, errors.New("publishing: fewer than one release can't be kept")
+		return Summary{}, errors.New("publishing: --keep must be at least 1")
 	}
 	if opt.Keep == 0 {
 		opt.Keep = DefaultKeep
@@ -108,12 +116,13 @@ func (p *publication) run(ctx context.Context) (err error) {
 	m := p.manifest(packs, index)
 	p.summarise(m, packs)
 	if p.DryRun {
-		return p.pending(packs, index)
+		p.countUploads(p.toUpload(packs, index))
+		return nil
 	}
 	if err := p.upload(ctx, m, packs, index); err != nil {
 		return err
 	}
-	// The release is current. What can't be tidied up now can be the next time.
+	// The release is current. If pruning fails, the next publication prunes.
 	pruned, err := prune(ctx, p.Store, p.Keep, p.prev.current.Published, time.Now())
 	p.sum.Pruned = pruned
 	if err != nil {

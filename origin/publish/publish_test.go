@@ -42,7 +42,7 @@ func TestPacks(t *testing.T) {
 			Attribution: "House by Us, MIT", CommercialUse: true, Author: "Us", AuthorURL: "https://example.com", Category: "Ours",
 			Samples: []string{"home", "home-black", "hostile"}, Monochrome: true, Height: []float64{10, 24}, Categories: []icon.Category{},
 		}},
-		{"old", true, icon.Pack{ // collections.json says so
+		{"old", true, icon.Pack{ // hidden in collections.json
 			Name: "Old", Count: 1, License: "Apache-2.0", LicenseTitle: "Apache License 2.0", LicenseURL: "https://spdx.org/licenses/Apache-2.0.html",
 			Attribution: "Old by Someone, Apache-2.0", CommercialUse: true, Author: "Someone",
 			Samples: []string{"thing"}, Monochrome: true, Height: []float64{16}, Categories: []icon.Category{},
@@ -63,7 +63,7 @@ func TestPacks(t *testing.T) {
 			Attribution: "Single by One, Apache-2.0", CommercialUse: true, Author: "One", Version: "2.0.0", Category: "General",
 			Samples: []string{"up"}, Monochrome: true, Height: []float64{20}, Categories: []icon.Category{{Name: "Directions", Count: 1}},
 		}},
-		{"unlisted", true, icon.Pack{ // collections.json lacks it
+		{"unlisted", true, icon.Pack{ // not in collections.json
 			Name: "Unlisted", Count: 1, License: "ISC", LicenseTitle: "ISC License", LicenseURL: "https://spdx.org/licenses/ISC.html",
 			Attribution: "Unlisted by Someone, ISC", CommercialUse: true, Author: "Someone",
 			Samples: []string{"thing"}, Monochrome: true, Height: []float64{16}, Categories: []icon.Category{},
@@ -94,7 +94,7 @@ func TestPacks(t *testing.T) {
 	}
 }
 
-func TestDrawings(t *testing.T) {
+func TestIcons(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
 	mustPublish(t, b, t0, all...)
 	m := whole(t, b)
@@ -103,22 +103,26 @@ func TestDrawings(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		ref    string
-		want   string // name box width of hidden mono categories tags
-		inside string
+		want   string // in the form of describe
+		inside string // the content of the SVG; empty: any
 	}{
 		{"shapes/square", "[0 0 24 24] 24x24 mono in=Things tags=box", inside["square"]},
 		{"shapes/box", "[0 0 24 24] 24x24 mono of=square in=Things", inside["square"]},
 		{"shapes/arrow", "[-4 0 32 24] 32x24 mono in=Arrows tags=arrow-back,arrow-back-again,arrow-down,arrow-up", inside["arrow"]},
 		{"shapes/arrow-back", "[0 0 32 24] 32x24 mono of=arrow in=Arrows", `<g transform="translate(28 0) scale(-1 1)">` + inside["arrow"] + "</g>"},
-		{"shapes/arrow-back-again", "[-4 0 32 24] 32x24 mono of=arrow in=Arrows", inside["arrow"]}, // flipped twice
+		// The two flips of this alias and its parent cancel each other.
+		{"shapes/arrow-back-again", "[-4 0 32 24] 32x24 mono of=arrow in=Arrows", inside["arrow"]},
 		{"shapes/arrow-down", "[0 0 24 24] 24x24 mono of=arrow in=Arrows", ""},
 		{"shapes/arrow-up", "[0 0 24 32] 24x32 mono of=arrow in=Arrows,Other names", ""},
 		{"shapes/dot", "[0 0 16 16] 16x16 in=Things", `<circle cx="8" cy="8" r="4"/>`},
 		{"shapes/ghost", "[0 0 24 24] 24x24 hidden mono in=Nobody,Things tags=seen", ""},
-		{"shapes/spirit", "[0 0 24 24] 24x24 hidden mono of=ghost in=Nobody,Things", ""}, // as its icon is
-		{"shapes/seen", "[0 0 24 24] 24x24 mono of=ghost in=Nobody,Things", ""},          // it says that it is not
+		// The alias is hidden like its icon.
+		{"shapes/spirit", "[0 0 24 24] 24x24 hidden mono of=ghost in=Nobody,Things", ""},
+		// The source has hidden: false.
+		{"shapes/seen", "[0 0 24 24] 24x24 mono of=ghost in=Nobody,Things", ""},
 		{"shapes/unseen", "[0 0 24 24] 24x24 hidden mono of=line", ""},
-		{"shapes/line", "[0 0 24 24] 24x24 mono", `<path fill="none" stroke="currentColor" d="M0 12h24"/>`}, // the icon, not the alias
+		// The pack has an icon and an alias of this name; the icon wins.
+		{"shapes/line", "[0 0 24 24] 24x24 mono", `<path fill="none" stroke="currentColor" d="M0 12h24"/>`},
 		{"flags/red", "[0 0 4 3] 4x3", `<path fill="#f00" d="M0 0h4v3H0z"/>`},
 		{"old/stuff", "[0 0 16 16] 16x16 mono of=thing", ""},
 		{"single/up", "[0 0 20 20] 20x20 mono in=Directions", ""},
@@ -135,7 +139,7 @@ func TestDrawings(t *testing.T) {
 		if got := describe(meta); !ok || got != tt.want {
 			t.Errorf("%s: %s, %v, want %s", ref, got, ok, tt.want)
 		}
-		svg := m.drawings[ref]
+		svg := m.svgs[ref]
 		head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="%s">`, meta.Width, meta.Height, meta.ViewBox)
 		if got, ok := strings.CutPrefix(svg, head); !ok || tt.inside != "" && got != tt.inside+"</svg>" {
 			t.Errorf("%s: %s, want %s%s</svg>", ref, svg, head, tt.inside)
@@ -146,7 +150,7 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// describe is a Meta on one line.
+// describe returns a Meta as one line.
 func describe(m release.Meta) string {
 	s := fmt.Sprintf("[%s] %vx%v", m.ViewBox, m.Width, m.Height)
 	if m.Hidden {
@@ -190,7 +194,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	for _, line := range []string{"left out shapes/orphan: it is an alias of nothing", "skipped void: it has no icons", sum.Release} {
 		if !strings.Contains(out.String(), line) {
-			t.Errorf("the summary does not say %q:\n%s", line, &out)
+			t.Errorf("the summary lacks %q:\n%s", line, &out)
 		}
 	}
 }
@@ -201,15 +205,15 @@ func TestSearchable(t *testing.T) {
 	m := whole(t, b)
 	for _, tt := range []struct {
 		text string
-		want string // the best hit
+		want string // the first result
 	}{
 		{"square", "shapes/square"},
 		{"dot", "shapes/dot"},
 		{"seen", "shapes/seen"},
 		{"home", "house/home"},
 		{"ghost", ""},  // hidden
-		{"spirit", ""}, // as its icon is
-		{"thing", ""},  // of hidden packs
+		{"spirit", ""}, // hidden like its icon
+		{"thing", ""},  // in hidden packs
 	} {
 		hits, _ := m.index.Search(search.Query{Text: tt.text, Limit: 1})
 		got := ""
@@ -217,7 +221,7 @@ func TestSearchable(t *testing.T) {
 			got = hits[0].Ref.String()
 		}
 		if got != tt.want {
-			t.Errorf("searching %q gives %q, want %q", tt.text, got, tt.want)
+			t.Errorf("the first result for %q is %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }
@@ -227,21 +231,22 @@ func TestAgain(t *testing.T) {
 	b := &counting{Bucket: dir}
 	first := mustPublish(t, b, t0, all...)
 	n := b.writes()
-	again := mustPublish(t, b, t0.Add(time.Hour), "testdata/folder", "testdata/package", "testdata/library") // the order does not count
+	// The order of the sources does not matter.
+	again := mustPublish(t, b, t0.Add(time.Hour), "testdata/folder", "testdata/package", "testdata/library")
 	if n := b.writes() - n; n != 0 || again.Release != first.Release || !again.Unchanged || again.Uploads != 0 {
-		t.Errorf("published again: %d writes, %s, unchanged %v, %d uploads; want none, %s", n, again.Release, again.Unchanged, again.Uploads, first.Release)
+		t.Errorf("published again: %d writes, release %s, unchanged %v, %d uploads; want no writes, %s, true, 0", n, again.Release, again.Unchanged, again.Uploads, first.Release)
 	}
 	if len(again.LeftOut) != len(first.LeftOut) || again.Icons != first.Icons || again.TakenOver != first.Built {
-		t.Errorf("the summary is another: %+v, was %+v", again, first)
+		t.Errorf("the summary is %+v, want the figures of %+v", again, first)
 	}
 	elsewhere := mustPublish(t, objectstore.Dir(t.TempDir()), t0.Add(24*time.Hour), all...)
 	if elsewhere.Release != first.Release {
-		t.Errorf("the same library in another store is %s, want %s", elsewhere.Release, first.Release)
+		t.Errorf("the same library in another store has the release %s, want %s", elsewhere.Release, first.Release)
 	}
 }
 
-// A source that changes without a change of what is drawn is the same release.
-func TestSameDrawings(t *testing.T) {
+// A change of a source that does not change its icons gives the same release.
+func TestSameIcons(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
 	lib := copied(t, "library")
 	first := mustPublish(t, b, t0, lib)
@@ -249,10 +254,11 @@ func TestSameDrawings(t *testing.T) {
 	c := &counting{Bucket: b}
 	second := mustPublish(t, c, t0.Add(time.Hour), lib)
 	if second.Release != first.Release || !second.Unchanged || second.Built != 1 || second.Uploads != 0 {
-		t.Errorf("got %+v, want the release %s with one pack built anew", second, first.Release)
+		t.Errorf("got %+v, want the release %s and one new archive", second, first.Release)
 	}
-	if third := mustPublish(t, c, t0.Add(2*time.Hour), lib); third.Built != 0 { // it is known now what it was made from
-		t.Errorf("%d packs are built anew, want none", third.Built)
+	// The manifest now has the new digest of the source.
+	if third := mustPublish(t, c, t0.Add(2*time.Hour), lib); third.Built != 0 {
+		t.Errorf("%d packs are built again, want none", third.Built)
 	}
 	if m := whole(t, b); !m.Created.Equal(t0) {
 		t.Errorf("created %v, want %v", m.Created, t0)
@@ -269,7 +275,7 @@ func TestHistory(t *testing.T) {
 	edit(t, shapes, "M2 2h20v20H2z", "M3 3h18v18H3z")
 	t1 := t0.Add(time.Hour)
 	sum := mustPublish(t, b, t1, lib)
-	if sum.Built != 1 || sum.Uploads != 1 { // the words are the same, so the index is
+	if sum.Built != 1 || sum.Uploads != 1 { // the words are the same, so the index is too
 		t.Errorf("%d built, %d uploads; want 1 and 1", sum.Built, sum.Uploads)
 	}
 	two := whole(t, b)
@@ -284,7 +290,7 @@ func TestHistory(t *testing.T) {
 	}
 	for i, p := range two.Packs {
 		if same := p.Archive == one.Packs[i].Archive; same != (p.Pack.Pack != "shapes") {
-			t.Errorf("%s: the same archive is %v", p.Pack.Pack, same)
+			t.Errorf("%s has the same archive: %v, want %v", p.Pack.Pack, same, !same)
 		}
 	}
 	if got, want := two.Changed(1), (release.Epoch{Seq: 1, ID: one.ID, Created: t0}); got != want {
@@ -294,7 +300,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("Changed(2) = %v, want %v", got, want)
 	}
 
-	// What answers about its icons say of a pack belongs to each of them.
+	// The response for an icon contains the name of its pack, so a new name changes all icons.
 	edit(t, filepath.Join(lib, "collections.json"), `"name": "Flags"`, `"name": "Banners"`)
 	mustPublish(t, b, t0.Add(2*time.Hour), lib)
 	three := whole(t, b)
@@ -304,21 +310,21 @@ func TestHistory(t *testing.T) {
 		}
 	}
 
-	// Back to what was: the drawing changes once more, to a release of its own.
+	// Restoring the old content is another change, and makes a new release.
 	edit(t, shapes, "M3 3h18v18H3z", "M2 2h20v20H2z")
 	edit(t, filepath.Join(lib, "collections.json"), `"name": "Banners"`, `"name": "Flags"`)
 	mustPublish(t, b, t0.Add(3*time.Hour), lib)
 	four := whole(t, b)
 	if four.ID == one.ID {
-		t.Error("a drawing that changed twice is as if it never had: Last-Modified would go back")
+		t.Error("an icon that changed back has its first release again, so Last-Modified would go back")
 	}
 	square := icon.Ref{Pack: "shapes", Name: "square"}
-	if four.metas[square].Seq != 4 || four.drawings[square] != one.drawings[square] {
+	if four.metas[square].Seq != 4 || four.svgs[square] != one.svgs[square] {
 		t.Errorf("square last changed in %d, want 4", four.metas[square].Seq)
 	}
 	for _, e := range four.History {
 		if e.Seq == 2 || e.Seq == 3 {
-			t.Errorf("the history keeps %d, in which no drawing last changed", e.Seq)
+			t.Errorf("the history has %d, but no icon last changed in that release", e.Seq)
 		}
 	}
 }
@@ -342,7 +348,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("a dry run writes %v, %v", entries, err)
 	}
 	if real := mustPublish(t, objectstore.Dir(dir), t0, all...); real.Release != sum.Release {
-		t.Errorf("the dry run was of %s, the release is %s", sum.Release, real.Release)
+		t.Errorf("the dry run made %s, the publication %s", sum.Release, real.Release)
 	}
 }
 
@@ -366,23 +372,24 @@ func TestRefused(t *testing.T) {
 	noText := copied(t, "folder")
 	edit(t, filepath.Join(noText, "house/pack.json"), `"MIT", "url"`, `"<b>", "url"`)
 	for _, tt := range []struct {
-		why     string
+		name    string
 		sources []string
 		want    error
 		names   []string
 	}{
-		{"no licence", []string{"testdata/package", "testdata/unlicensed"}, ErrNoLicense, []string{"bare", "free", "pack.json"}}, // all are named at once
-		{"a licence that is none", []string{noText}, ErrNoLicense, []string{"house"}},
-		{"nothing left", []string{empty, "testdata/package"}, ErrEmptyPack, []string{"house", "nonsense"}},
+		// One error names all packs.
+		{"no licence", []string{"testdata/package", "testdata/unlicensed"}, ErrNoLicense, []string{"bare", "free", "pack.json"}},
+		{"an invalid licence", []string{noText}, ErrNoLicense, []string{"house"}},
+		{"no valid icon", []string{empty, "testdata/package"}, ErrEmptyPack, []string{"house", "nonsense"}},
 		{"a pack twice", []string{"testdata/package", copied(t, "package")}, ErrTwice, []string{"single"}},
-		{"no key", []string{misnamed}, ErrSource, []string{"House"}},
+		{"an invalid key", []string{misnamed}, ErrSource, []string{"House"}},
 		{"no folder", []string{"testdata/gone"}, ErrSource, []string{"testdata/gone"}},
 		{"a file", []string{"publish.go"}, ErrSource, []string{"publish.go"}},
 		{"no packs", []string{t.TempDir()}, ErrSource, nil},
 		{"no source", nil, ErrSource, nil},
 		{"half a file", []string{cut}, ErrSource, []string{"flags"}},
 		{"another prefix", []string{other}, ErrSource, []string{"flags", "shapes"}},
-		{"a pack.json that is none", []string{badInfo}, ErrSource, []string{filepath.Join("house", "pack.json")}},
+		{"an invalid pack.json", []string{badInfo}, ErrSource, []string{filepath.Join("house", "pack.json")}},
 	} {
 		dir, work := t.TempDir(), t.TempDir()
 		b := objectstore.Dir(dir)
@@ -390,16 +397,16 @@ func TestRefused(t *testing.T) {
 		had := keys(t, b)
 		_, err := Publish(t.Context(), Options{Sources: tt.sources, Store: b, Now: t0.Add(time.Hour), Work: work})
 		if !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.why, err, tt.want)
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 			continue
 		}
 		for _, name := range tt.names {
 			if !strings.Contains(err.Error(), name) {
-				t.Errorf("%s: %v does not name %s", tt.why, err, name)
+				t.Errorf("%s: %v does not name %s", tt.name, err, name)
 			}
 		}
 		if now := keys(t, b); !slices.Equal(now, had) || whole(t, b).ID != before.Release {
-			t.Errorf("%s: the store has changed: %v, was %v", tt.why, now, had)
+			t.Errorf("%s: the store has changed: %v, was %v", tt.name, now, had)
 		}
 		checkEmpty(t, work)
 	}
@@ -412,7 +419,8 @@ func checkEmpty(t *testing.T, dir string) {
 	}
 }
 
-// However many writes go through before the store fails, the current release is whole, and publishing again mends all.
+// For each number of writes before the store fails, the current release stays whole, and the next
+// publication succeeds.
 func TestCrash(t *testing.T) {
 	lib := copied(t, "library")
 	seed := t.TempDir()
@@ -450,12 +458,12 @@ func TestCrash(t *testing.T) {
 		if !errors.Is(err, errFull) || after != before {
 			t.Errorf("after %d writes: %v, current is %s, want %s", n, err, after, before)
 		}
-		// What has been uploaded is found.
+		// The next publication does not upload the same objects again.
 		had := len(keys(t, b))
 		sum := mustPublish(t, b, t0.Add(2*time.Hour), lib)
 		manifests := 1
 		if n > 4 {
-			manifests = 0 // written again, under the same key
+			manifests = 0 // the second publication replaces the manifest of the first
 		}
 		if made := len(keys(t, b)) - had; sum.Release != want || whole(t, b).ID != want || sum.Uploads != made-manifests {
 			t.Errorf("after %d writes, publishing again: %s, %d uploads and %d new objects; want %s", n, sum.Release, sum.Uploads, made, want)
@@ -463,7 +471,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// ^C wherever a progress is told.
+// The operator interrupts the publication at each report of progress.
 func TestInterrupted(t *testing.T) {
 	lib := copied(t, "library")
 	b := objectstore.Dir(t.TempDir())
@@ -488,7 +496,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Two at once: the second to finish is told so, and the first one's release stands.
+// Of two simultaneous publications, the second to finish fails, and the release of the first stays.
 func TestRaced(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
 	mustPublish(t, b, t0, "testdata/package")
@@ -496,17 +504,17 @@ func TestRaced(t *testing.T) {
 	race := &stopper{left: 3, stop: func() { won = mustPublish(t, b, t0.Add(time.Minute), "testdata/folder") }}
 	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Store: b, Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race})
 	if !errors.Is(err, ErrRaced) {
-		t.Errorf("the slower one: %v, want ErrRaced", err)
+		t.Errorf("the slower publication returns %v, want ErrRaced", err)
 	}
 	if got := whole(t, b).ID; got != won.Release {
 		t.Errorf("current is %s, want %s", got, won.Release)
 	}
 }
 
-// A store whose current release is damaged is mended by publishing.
+// A publication repairs a store whose current release is damaged.
 func TestMends(t *testing.T) {
 	for _, tt := range []struct {
-		what   string
+		name   string
 		damage func(t *testing.T, b objectstore.Bucket, m published)
 	}{
 		{"current", func(t *testing.T, b objectstore.Bucket, _ published) { put(t, b, release.CurrentKey, "x") }},
@@ -520,22 +528,22 @@ func TestMends(t *testing.T) {
 		}},
 		{"no index", func(t *testing.T, b objectstore.Bucket, m published) { remove(t, b, release.IndexKey(m.Index.Hash)) }},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			b := objectstore.Dir(t.TempDir())
 			mustPublish(t, b, t0, "testdata/folder")
 			m := whole(t, b)
 			tt.damage(t, b, m)
 			sum := mustPublish(t, b, t0.Add(time.Hour), "testdata/folder")
-			if got := whole(t, b); got.ID != sum.Release || len(got.drawings) != len(m.drawings) {
-				t.Errorf("current is %s with %d drawings, want %s with %d", got.ID, len(got.drawings), sum.Release, len(m.drawings))
+			if got := whole(t, b); got.ID != sum.Release || len(got.svgs) != len(m.svgs) {
+				t.Errorf("current is %s with %d icons, want %s with %d", got.ID, len(got.svgs), sum.Release, len(m.svgs))
 			}
 		})
 	}
 }
 
-func put(t *testing.T, b objectstore.Bucket, key, what string) {
+func put(t *testing.T, b objectstore.Bucket, key, content string) {
 	t.Helper()
-	if err := b.Put(t.Context(), key, strings.NewReader(what), int64(len(what))); err != nil {
+	if err := b.Put(t.Context(), key, strings.NewReader(content), int64(len(content))); err != nil {
 		t.Fatal(err)
 	}
 }

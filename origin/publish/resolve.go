@@ -6,24 +6,25 @@ import (
 	"strings"
 )
 
-// A resolver finds the icons of aliases. Each alias is followed once, however many lead to it.
+// A resolver finds the icons of aliases. It follows each alias once, even if many others lead to
+// it.
 type resolver struct {
 	*collection
 	known map[string]resolved
 }
 
-// A resolved alias is of an icon, or is left out.
+// A resolved alias has either an icon or a reason to leave it out.
 type resolved struct {
-	of    string
-	links int    // aliases between the name and the icon, itself among them
-	why   string // it is left out; empty: it is not
+	of     string
+	links  int    // aliases that lead from the name to the icon, including the name itself
+	reason string // to leave the alias out; empty: it has an icon
 }
 
 // resolve follows an alias to its icon.
 func (r *resolver) resolve(name string) resolved {
-	var path []string // aliases on the way, none of them known
-	on := map[string]int{}
-	end := resolved{why: "it is an alias of nothing"}
+	var path []string      // the aliases from name on, none of them known
+	on := map[string]int{} // their positions in path
+	end := resolved{reason: "it is an alias of nothing"}
 	for {
 		if _, ok := r.icons[name]; ok {
 			end = resolved{of: name}
@@ -47,19 +48,21 @@ func (r *resolver) resolve(name string) resolved {
 		name = e.Parent
 	}
 	for _, link := range slices.Backward(path) {
-		if end.links++; end.why == "" && end.links > maxChain {
-			end.why = fmt.Sprintf("it is more than %d aliases away from its icon", maxChain)
+		if end.links++; end.reason == "" && end.links > maxChain {
+			end.reason = fmt.Sprintf("it is more than %d aliases away from its icon", maxChain)
 		}
 		r.known[link] = end
 	}
 	return end
 }
 
-// cycle notes that aliases lead to each other in a circle, the last to the first. All of them, and whatever leads to them, is left
-// out for the same reason.
+// cycle records that aliases form a circle, in which the last leads to the first. The circle and
+// all aliases that lead to it are left out, for the same reason.
 func (r *resolver) cycle(names []string) resolved {
 	const few = 4
-	least := slices.Index(names, slices.Min(names)) // so that it is the same wherever the circle was entered
+	// Start at the least name, so that the reason does not depend on the first alias that was
+	// resolved.
+	least := slices.Index(names, slices.Min(names))
 	names = slices.Concat(names[least:], names[:least])
 	shown := make([]string, 0, few+2)
 	for _, name := range names[:min(few, len(names))] {
@@ -68,7 +71,7 @@ func (r *resolver) cycle(names []string) resolved {
 	if len(names) > few {
 		shown = append(shown, fmt.Sprintf("%d more", len(names)-few))
 	}
-	end := resolved{why: "its aliases lead in a circle: " + strings.Join(append(shown, printable(names[0])), " → ")}
+	end := resolved{reason: "its aliases lead in a circle: " + strings.Join(append(shown, printable(names[0])), " → ")}
 	for _, name := range names {
 		r.known[name] = end
 	}

@@ -10,16 +10,16 @@ import (
 
 // aliasesOf makes a collection with the icon "icon" and aliases, given as name and parent.
 func aliasesOf(parents map[string]string) *collection {
-	c := &collection{icons: map[string]*entry{"icon": {Body: text("<path d=\"M0 0h1v1z\"/>")}}, aliases: map[string]*entry{}, defaults: bare()}
+	c := &collection{icons: map[string]*entry{"icon": {Body: text("<path d=\"M0 0h1v1z\"/>")}}, aliases: map[string]*entry{}, defaults: emptyEntry()}
 	for name, parent := range parents {
-		e := bare()
+		e := emptyEntry()
 		e.Parent = parent
 		c.aliases[name] = &e
 	}
 	return c
 }
 
-// chainOf has n aliases, the last n links away from the icon.
+// chainOf returns n aliases, the last of which is n links away from the icon.
 func chainOf(n int) map[string]string {
 	parents := map[string]string{"a1": "icon"}
 	for i := 2; i <= n; i++ {
@@ -37,19 +37,19 @@ func with(parents map[string]string, more ...string) map[string]string {
 
 func TestResolve(t *testing.T) {
 	for _, tt := range []struct {
-		what    string
-		parents map[string]string
-		drawn   int // aliases
-		leftOut map[string]string
+		name     string
+		parents  map[string]string
+		resolved int // aliases with an icon
+		leftOut  map[string]string
 	}{
 		{"an alias", map[string]string{"a": "icon"}, 1, nil},
 		{"the longest chain", chainOf(maxChain), maxChain, nil},
-		{"one that is longer", chainOf(maxChain + 2), maxChain, map[string]string{
+		{"a longer chain", chainOf(maxChain + 2), maxChain, map[string]string{
 			"a33": "it is more than 32 aliases away from its icon", "a34": "it is more than 32 aliases away from its icon",
 		}},
-		{"nothing", map[string]string{"a": "b", "b": "c"}, 0, map[string]string{"a": "it is an alias of nothing", "b": "it is an alias of nothing"}},
-		{"itself", map[string]string{"a": "a"}, 0, map[string]string{"a": "its aliases lead in a circle: a → a"}},
-		{"a circle, and what leads there", map[string]string{"c": "a", "a": "b", "b": "c", "x": "b", "y": "x"}, 0, map[string]string{
+		{"aliases of nothing", map[string]string{"a": "b", "b": "c"}, 0, map[string]string{"a": "it is an alias of nothing", "b": "it is an alias of nothing"}},
+		{"an alias of itself", map[string]string{"a": "a"}, 0, map[string]string{"a": "its aliases lead in a circle: a → a"}},
+		{"a circle, and aliases that lead there", map[string]string{"c": "a", "a": "b", "b": "c", "x": "b", "y": "x"}, 0, map[string]string{
 			"a": "its aliases lead in a circle: a → b → c → a", "b": "its aliases lead in a circle: a → b → c → a", "c": "its aliases lead in a circle: a → b → c → a",
 			"x": "its aliases lead in a circle: a → b → c → a", "y": "its aliases lead in a circle: a → b → c → a",
 		}},
@@ -57,7 +57,7 @@ func TestResolve(t *testing.T) {
 			"a": "its aliases lead in a circle: a → b → c → d → 2 more → a", "b": "its aliases lead in a circle: a → b → c → d → 2 more → a", "c": "its aliases lead in a circle: a → b → c → d → 2 more → a",
 			"d": "its aliases lead in a circle: a → b → c → d → 2 more → a", "e": "its aliases lead in a circle: a → b → c → d → 2 more → a", "f": "its aliases lead in a circle: a → b → c → d → 2 more → a",
 		}},
-		{"a name that is no icon's", map[string]string{"a": "B B"}, 0, map[string]string{"a": "it is an alias of nothing"}},
+		{"a parent with an invalid name", map[string]string{"a": "B B"}, 0, map[string]string{"a": "it is an alias of nothing"}},
 	} {
 		s, err := aliasesOf(tt.parents).set(t.Context())
 		if err != nil {
@@ -67,16 +67,17 @@ func TestResolve(t *testing.T) {
 		for _, o := range s.leftOut {
 			got[o.Name] = o.Reason
 		}
-		if len(s.drawings) != 1+tt.drawn || !maps.Equal(got, tt.leftOut) {
-			t.Errorf("%s: %d drawings, want %d; left out %q, want %q", tt.what, len(s.drawings), 1+tt.drawn, got, tt.leftOut)
+		if len(s.icons) != 1+tt.resolved || !maps.Equal(got, tt.leftOut) {
+			t.Errorf("%s: %d icons and aliases, want %d; left out %q, want %q", tt.name, len(s.icons), 1+tt.resolved, got, tt.leftOut)
 		}
 	}
 }
 
-// Each alias is followed once: the work is that of the aliases, however long their chain is, and wherever it leads.
+// The resolver follows each alias once, so its work grows with the number of aliases and not with
+// the lengths of their chains.
 func TestResolveIsLinear(t *testing.T) {
 	const n = 20_000
-	for what, parents := range map[string]map[string]string{
+	for chain, parents := range map[string]map[string]string{
 		"a chain": chainOf(n), "a chain to nothing": with(chainOf(n), "a1", "none"), "a circle": with(chainOf(n), "a1", fmt.Sprint("a", n)),
 	} {
 		r := resolver{aliasesOf(parents), map[string]resolved{}}
@@ -88,16 +89,16 @@ func TestResolveIsLinear(t *testing.T) {
 			steps += 1 + len(r.known) - before
 		}
 		if steps > 2*n || len(r.known) != n {
-			t.Errorf("%s: %d steps for %d aliases, of which %d are known", what, steps, n, len(r.known))
+			t.Errorf("%s: %d steps for %d aliases, of which %d are known", chain, steps, n, len(r.known))
 		}
 	}
 }
 
-// Whatever chain leads to it, the same alias resolves alike.
+// The order of the calls does not change the result for an alias.
 func TestResolveInAnyOrder(t *testing.T) {
 	parents := with(chainOf(maxChain+3), "c1", "c2", "c2", "c1", "x", "c2", "y", "none", "z", "y", "b", "a4")
 	names := slices.Sorted(maps.Keys(parents))
-	whole := func(names []string) string {
+	results := func(names []string) string {
 		r, out := resolver{aliasesOf(parents), map[string]resolved{}}, map[string]string{}
 		for _, name := range names {
 			out[name] = fmt.Sprint(r.resolve(name))
@@ -108,9 +109,9 @@ func TestResolveInAnyOrder(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	want := whole(names)
+	want := results(names)
 	slices.Reverse(names)
-	if got := whole(names); got != want {
-		t.Errorf("from behind:\n%s\nwant\n%s", got, want)
+	if got := results(names); got != want {
+		t.Errorf("in reverse order:\n%s\nwant\n%s", got, want)
 	}
 }

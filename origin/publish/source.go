@@ -18,38 +18,38 @@ import (
 type source interface {
 	about() *info
 	size() int64 // in bytes, for the order of work and the progress
-	// digest writes all that the pack is made of, but for its info.
+	// digest writes the whole content of the pack, except its info.
 	digest(ctx context.Context, w io.Writer) error
-	// read gives the drawings. It is called once.
+	// read returns the icons. It is called once.
 	read(ctx context.Context) (*set, error)
 }
 
-// A set is the drawings of one pack, not yet cleaned.
+// A set holds the icons and aliases of one pack, not yet cleaned.
 type set struct {
-	drawings []drawing // sorted by name; of an alias, the icon is among them
-	leftOut  []release.Omission
+	icons   []rawIcon // sorted by name; they include the icon of each alias
+	leftOut []release.Omission
 }
 
 func (s *set) omit(name, reason string) {
 	s.leftOut = append(s.leftOut, release.Omission{Name: printable(name), Reason: reason})
 }
 
-// A drawing is one icon or alias, not yet cleaned.
-type drawing struct {
+// A rawIcon is one icon or alias, not yet cleaned.
+type rawIcon struct {
 	name       string
-	of         string // of an alias, the icon
-	same       bool   // an alias that shows the icon as it is
+	of         string // the icon of an alias; empty for an icon
+	same       bool   // the alias shows its icon without a change
 	hidden     bool
 	categories []string
 	tags       []string
-	draw       func() (svg.Drawing, error) // the error is svg.ErrUnclean where the drawing is at fault
+	clean      func() (svg.Icon, error) // returns svg.ErrUnclean for an invalid icon
 }
 
-// open finds the packs of a folder, which is one of:
+// open finds the packs of a folder. It accepts three forms:
 //
 //   - the npm package of @iconify/json: collections.json and json/*.json,
 //   - an npm package of @iconify-json, one pack: icons.json, info.json and metadata.json,
-//   - a folder with a folder for each pack, with its pack.json and NAME.svg files.
+//   - a folder that has, for each pack, a folder with pack.json and NAME.svg files.
 func (p *publication) open(ctx context.Context, path string) ([]source, error) {
 	t, err := p.openTree(ctx, path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -72,11 +72,11 @@ func (p *publication) open(ctx context.Context, path string) ([]source, error) {
 	return openFolders(t)
 }
 
-// sources opens all of them, and looks at once for what would make the publication fail: a pack that comes twice, or one
-// without a licence.
+// sources opens all sources. It reports packs without a licence and packs that come twice before
+// any work is done on them.
 func (p *publication) sources(ctx context.Context) ([]source, error) {
 	if len(p.Sources) == 0 {
-		return nil, fmt.Errorf("%w: none is given", ErrSource)
+		return nil, fmt.Errorf("%w: name at least one folder", ErrSource)
 	}
 	var all []source
 	for _, path := range p.Sources {
@@ -101,11 +101,11 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 	return all, errors.Join(errs...)
 }
 
-// validKey is an error for what can't be a pack's key.
+// validKey returns an error if key is not a valid key of a pack.
 func validKey(key, from string) error {
 	if icon.ValidKey(key) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: a pack's key is lower-case letters, digits and single hyphens, at most %d bytes, not %s",
+	return fmt.Errorf("%w: %s: a pack's key must be lower-case letters, digits and single hyphens, at most %d bytes, not %s",
 		ErrSource, from, icon.MaxKey, printable(key))
 }

@@ -21,7 +21,7 @@ import (
 
 var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// counting counts what is written to a store.
+// counting counts the writes to a store.
 type counting struct {
 	objectstore.Bucket
 	n    atomic.Int64
@@ -46,11 +46,11 @@ func (c *counting) Delete(ctx context.Context, key string) error {
 	return c.Bucket.Delete(ctx, key)
 }
 
-// failing lets some writes through and fails all after them, as a crash or a full disk does. On is called at the first.
+// failing is a store in which all writes after the first ones fail, as after a crash or on a full
+// disk.
 type failing struct {
 	objectstore.Bucket
-	left atomic.Int64
-	on   func()
+	left atomic.Int64 // writes that succeed
 }
 
 var errFull = errors.New("no space left on device")
@@ -58,9 +58,6 @@ var errFull = errors.New("no space left on device")
 func (f *failing) write() error {
 	if f.left.Add(-1) >= 0 {
 		return nil
-	}
-	if f.on != nil {
-		f.on()
 	}
 	return errFull
 }
@@ -86,15 +83,15 @@ func (f *failing) Delete(ctx context.Context, key string) error {
 	return f.Bucket.Delete(ctx, key)
 }
 
-// published is a release as a reader sees it.
+// published is a release, read from the store.
 type published struct {
 	*release.Manifest
-	metas    map[icon.Ref]release.Meta
-	drawings map[icon.Ref]string
-	index    *search.Index
+	metas map[icon.Ref]release.Meta
+	svgs  map[icon.Ref]string
+	index *search.Index
 }
 
-// whole reads the current release and checks every hash of it.
+// whole reads the current release and checks all its hashes.
 func whole(t *testing.T, b objectstore.Bucket) published {
 	t.Helper()
 	c, _, err := readCurrent(t.Context(), b)
@@ -110,7 +107,7 @@ func readRelease(t *testing.T, b objectstore.Bucket, id string) published {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := published{Manifest: m, metas: map[icon.Ref]release.Meta{}, drawings: map[icon.Ref]string{}}
+	p := published{Manifest: m, metas: map[icon.Ref]release.Meta{}, svgs: map[icon.Ref]string{}}
 	for _, k := range m.Packs {
 		data := blob(t, b, release.ArchiveKey(k.Archive.Hash), k.Archive)
 		a, err := release.OpenArchive(bytes.NewReader(data), int64(len(data)))
@@ -122,11 +119,11 @@ func readRelease(t *testing.T, b objectstore.Bucket, id string) published {
 			if p.metas[ref], err = a.Meta(e); err != nil {
 				t.Fatal(err)
 			}
-			drawing, err := a.Read(e)
+			svg, err := a.Read(e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.drawings[ref] = string(drawing)
+			p.svgs[ref] = string(svg)
 		}
 	}
 	if p.index, err = search.Open(blob(t, b, release.IndexKey(m.Index.Hash), m.Index)); err != nil {
@@ -135,7 +132,7 @@ func readRelease(t *testing.T, b objectstore.Bucket, id string) published {
 	return p
 }
 
-// blob reads an object and checks that it is what it is called.
+// blob reads an object and checks its hash and its size.
 func blob(t *testing.T, b objectstore.Bucket, key string, want release.Blob) []byte {
 	t.Helper()
 	data := read(t, b, key)
@@ -155,7 +152,7 @@ func read(t *testing.T, b objectstore.Bucket, key string) []byte {
 	return data
 }
 
-// keys lists all objects.
+// keys returns the keys of all objects.
 func keys(t *testing.T, b objectstore.Bucket) (all []string) {
 	t.Helper()
 	for info, err := range b.List(t.Context(), "") {
@@ -167,7 +164,7 @@ func keys(t *testing.T, b objectstore.Bucket) (all []string) {
 	return all
 }
 
-// copied is a copy of a folder of testdata that a test may change.
+// copied returns a copy of a folder of testdata that a test may change.
 func copied(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -177,7 +174,7 @@ func copied(t *testing.T, name string) string {
 	return dir
 }
 
-// edit replaces text in a file, which must be there.
+// edit replaces text in a file, which must contain it.
 func edit(t *testing.T, path, old, new string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

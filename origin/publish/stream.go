@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// object reads a JSON object member by member, so that of a file of 100 MB only what is kept is held. Member must take the
-// value from d, by skip if by nothing else.
+// object reads a JSON object member by member, so that memory need not hold a file of 100 MB. The
+// function member must read the value from d; skip discards it.
 func object(d *json.Decoder, member func(name string) error) error {
 	if err := delim(d, '{'); err != nil {
 		return err
@@ -17,7 +17,7 @@ func object(d *json.Decoder, member func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		if err := member(t.(string)); err != nil { // the decoder lets nothing else stand there
+		if err := member(t.(string)); err != nil { // the decoder accepts only a string here
 			return err
 		}
 	}

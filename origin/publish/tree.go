@@ -12,26 +12,29 @@ import (
 )
 
 const (
-	// maxMetadata is the size in bytes up to which a file that describes drawings is read: it is held in memory as a whole. The
-	// largest of @iconify/json has 0.2 MB, the largest of the tag packages 15 MB.
+	// maxMetadata is the largest size in bytes of a file that describes icons, because memory holds
+	// the whole file. The largest of @iconify/json has 0.2 MB, the largest of the tag packages 15
+	// MB.
 	maxMetadata = 64 << 20
-	// maxIcons is the same for a pack in Iconify's form, which is decoded icon by icon. The largest of @iconify/json has 104 MB.
+	// maxIcons is the largest size in bytes of a pack in Iconify's form, which is decoded icon by
+	// icon. The largest of @iconify/json has 104 MB.
 	maxIcons = 512 << 20
 )
 
 var (
-	errLeaves  = errors.New("it is a symbolic link that leaves the source, or an absolute one: put the file or folder there instead")
+	errOutside = errors.New("it is a symbolic link that leaves the source, or an absolute one: put the file or folder there instead")
 	errNotFile = errors.New("it is not a file")
 	errSize    = errors.New("it is too large")
 )
 
-// A tree is the folder of a source, or of a package of tags, as a file system. Symbolic links are followed as long as they stay
-// inside, files that are not regular are refused unopened, because reading a pipe might never end, and every read ends with ctx.
+// A tree is the folder of a source, or of a package of tags, as a file system. It follows symbolic
+// links that stay inside the folder. It does not open irregular files, because reading a pipe might
+// never end. A read fails once ctx has ended.
 type tree struct {
-	ctx  context.Context
-	root *os.Root
-	path string
-	most int64 // bytes of a file
+	ctx      context.Context
+	root     *os.Root
+	path     string
+	maxBytes int64 // bytes of a file
 }
 
 // openTree opens a folder. The publication closes it when it ends.
@@ -50,11 +53,11 @@ func (p *publication) closeTrees() {
 	}
 }
 
-// large is the same tree for files that are not held as a whole.
+// large returns the same tree for files that are decoded piece by piece.
 func (t *tree) large() *tree { return &tree{t.ctx, t.root, t.path, maxIcons} }
 
-// full is the path of a file, for messages.
-func (t *tree) full(name string) string { return filepath.Join(t.path, filepath.FromSlash(name)) }
+// fullPath returns the path of a file, for messages.
+func (t *tree) fullPath(name string) string { return filepath.Join(t.path, filepath.FromSlash(name)) }
 
 // Stat follows links.
 func (t *tree) Stat(name string) (fs.FileInfo, error) {
@@ -62,7 +65,7 @@ func (t *tree) Stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	fi, err := t.root.Stat(name)
-	return fi, t.fail(name, err)
+	return fi, t.pathError(name, err)
 }
 
 // Open opens a folder, or a file that is not too large.
@@ -72,13 +75,13 @@ func (t *tree) Open(name string) (fs.File, error) {
 	case err != nil:
 		return nil, err
 	case !fi.IsDir() && !fi.Mode().IsRegular():
-		return nil, t.fail(name, errNotFile)
-	case !fi.IsDir() && fi.Size() > t.most:
+		return nil, t.pathError(name, errNotFile)
+	case !fi.IsDir() && fi.Size() > t.maxBytes:
 		return nil, t.tooLarge(name)
 	}
 	f, err := t.root.Open(name)
 	if err != nil {
-		return nil, t.fail(name, err)
+		return nil, t.pathError(name, err)
 	}
 	return &treeFile{file: f, tree: t, name: name}, nil
 }
@@ -89,15 +92,16 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	list, err := fs.ReadDir(t.root.FS(), name)
-	return list, t.fail(name, err)
+	return list, t.pathError(name, err)
 }
 
 func (t *tree) tooLarge(name string) error {
-	return t.fail(name, fmt.Errorf("%w: it may have at most %d bytes (%d MiB)", errSize, t.most, t.most>>20))
+	return t.pathError(name, fmt.Errorf("%w: it may have at most %d bytes (%d MiB)", errSize, t.maxBytes, t.maxBytes>>20))
 }
 
-// fail names the file by its whole path, and turns the error of os.Root, which exports none, into ours.
-func (t *tree) fail(name string, err error) error {
+// pathError adds the full path of the file to an error. It replaces the error of os.Root for a link
+// that leaves the folder, which package os does not export, by errOutside.
+func (t *tree) pathError(name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -105,12 +109,14 @@ func (t *tree) fail(name string, err error) error {
 		err = inner.Err
 	}
 	if strings.HasSuffix(err.Error(), "path escapes from parent") {
-		err = errLeaves
+		err = errOutside
 	}
-	return &fs.PathError{Op: "reading", Path: printable(t.full(name)), Err: err}
+	return &fs.PathError{Op: "reading", Path: printable(t.fullPath(name)), Err: err}
 }
 
-// A treeFile ends with its tree's context, and is no longer than it may be, whatever it said. It is no io.WriterTo.
+// A treeFile is a file of a tree. Read fails once the context of the tree has ended, or after
+// maxBytes, even if the file has grown since Open checked its size. It is not an io.WriterTo, which
+// io.Copy would use in place of Read.
 type treeFile struct {
 	file *os.File
 	tree *tree
@@ -126,13 +132,13 @@ func (f *treeFile) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := f.file.Read(b)
-	if f.read += int64(n); f.read > f.tree.most {
+	if f.read += int64(n); f.read > f.tree.maxBytes {
 		return 0, f.tree.tooLarge(f.name)
 	}
 	return n, err
 }
 
-// copyTo writes what is in a file to w.
+// copyTo copies the content of a file to w.
 func (t *tree) copyTo(w io.Writer, name string) error {
 	file, err := t.Open(name)
 	if err != nil {

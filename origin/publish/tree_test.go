@@ -14,7 +14,8 @@ import (
 
 const square = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="M0 0h24v24H0z"/></svg>`
 
-// files writes files below a folder; one that begins with "-> " is a link, one that begins with "size " has that size of nothing.
+// files writes files below a folder and returns the folder. The content "-> PATH" makes a symbolic
+// link; "large" and "huge" make sparse files of more than maxMetadata and maxIcons bytes.
 func files(t *testing.T, dir string, content map[string]string) string {
 	t.Helper()
 	for name, text := range content {
@@ -38,15 +39,16 @@ func files(t *testing.T, dir string, content map[string]string) string {
 
 const mit = `{"name":"P","license":{"spdx":"MIT"}}`
 
-// Metadata that is too large, links that leave the source and what is no file are refused in one line that names them.
+// An error of one line names metadata that is too large, a link that leaves the source, or a folder
+// in place of a file.
 func TestHostileSources(t *testing.T) {
 	outside := files(t, t.TempDir(), map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
 	const pack = `{"prefix":"p","icons":{"a":{"body":"<path d='M0 0h1v1z'/>"}}}`
 	for _, tt := range []struct {
-		what    string
+		name    string
 		content map[string]string
-		named   string // what the error names
-		why     error
+		named   string // the file in the error
+		want    error
 	}{
 		{"large collections.json", map[string]string{"collections.json": "large"}, "collections.json", errSize},
 		{"huge icons", map[string]string{"collections.json": "{}", "json/p.json": "huge"}, "json/p.json", errSize},
@@ -54,33 +56,33 @@ func TestHostileSources(t *testing.T) {
 		{"large info.json", map[string]string{"icons.json": pack, "info.json": "large"}, "info.json", errSize},
 		{"large metadata.json", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "large"}, "metadata.json", errSize},
 		{"large pack.json", map[string]string{"p/pack.json": "large", "p/a.svg": square}, "pack.json", errSize},
-		{"collections.json elsewhere", map[string]string{"collections.json": "-> " + outside + "/collections.json"}, "collections.json", errLeaves},
-		{"json elsewhere", map[string]string{"collections.json": "{}", "json": "-> " + outside + "/json"}, "json", errLeaves},
-		{"icons elsewhere", map[string]string{"collections.json": "{}", "json/p.json": "-> " + outside + "/json/p.json"}, "json/p.json", errLeaves},
-		{"icons.json elsewhere", map[string]string{"icons.json": "-> " + outside + "/json/p.json"}, "icons.json", errLeaves},
-		{"info.json elsewhere", map[string]string{"icons.json": pack, "info.json": "-> " + outside + "/pack.json"}, "info.json", errLeaves},
-		{"metadata.json elsewhere", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "-> ../../x"}, "metadata.json", errLeaves},
-		{"a pack elsewhere", map[string]string{"p": "-> " + outside}, "p", errLeaves},
-		{"a pack.json elsewhere", map[string]string{"p/pack.json": "-> " + outside + "/pack.json", "p/a.svg": square}, "p/pack.json", errLeaves},
-		{"a link out of a link", map[string]string{"q": "-> " + outside, "p/pack.json": "-> ../q/pack.json", "p/a.svg": square}, "pack.json", errLeaves},
+		{"collections.json elsewhere", map[string]string{"collections.json": "-> " + outside + "/collections.json"}, "collections.json", errOutside},
+		{"json elsewhere", map[string]string{"collections.json": "{}", "json": "-> " + outside + "/json"}, "json", errOutside},
+		{"icons elsewhere", map[string]string{"collections.json": "{}", "json/p.json": "-> " + outside + "/json/p.json"}, "json/p.json", errOutside},
+		{"icons.json elsewhere", map[string]string{"icons.json": "-> " + outside + "/json/p.json"}, "icons.json", errOutside},
+		{"info.json elsewhere", map[string]string{"icons.json": pack, "info.json": "-> " + outside + "/pack.json"}, "info.json", errOutside},
+		{"metadata.json elsewhere", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "-> ../../x"}, "metadata.json", errOutside},
+		{"a pack elsewhere", map[string]string{"p": "-> " + outside}, "p", errOutside},
+		{"a pack.json elsewhere", map[string]string{"p/pack.json": "-> " + outside + "/pack.json", "p/a.svg": square}, "p/pack.json", errOutside},
+		{"a link out of a link", map[string]string{"q": "-> " + outside, "p/pack.json": "-> ../q/pack.json", "p/a.svg": square}, "pack.json", errOutside},
 		{"a pack.json that is a folder", map[string]string{"p/pack.json/x": "", "p/a.svg": square}, "p/pack.json", nil},
 	} {
 		dir := files(t, t.TempDir(), tt.content)
 		_, err := Publish(t.Context(), Options{Sources: []string{dir}, Store: objectstore.Dir(t.TempDir()), Now: t0, Work: t.TempDir()})
-		if !errors.Is(err, ErrSource) || tt.why != nil && !errors.Is(err, tt.why) || !strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want one line with %s, and %v", tt.what, err, tt.named, tt.why)
+		if !errors.Is(err, ErrSource) || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line with %s, and %v", tt.name, err, tt.named, tt.want)
 		}
 	}
 }
 
-// A drawing behind a link that leaves the source is left out and named; links inside it are followed.
+// An icon behind a link that leaves the source is left out and reported; links inside are followed.
 func TestLinks(t *testing.T) {
 	outside := files(t, t.TempDir(), map[string]string{"a.svg": square})
 	dir := files(t, t.TempDir(), map[string]string{
 		"p/pack.json": mit, "p/a.svg": square, "p/b.svg": "-> a.svg", "p/c.svg": "-> ../.shared/c.svg", ".shared/c.svg": square,
 		"p/out.svg": "-> " + outside + "/a.svg", "p/up.svg": "-> ../../a.svg", "q": "-> .q", ".q/pack.json": mit, ".q/a.svg": square,
 	})
-	// The source itself may be behind a link: package managers make them.
+	// The source itself may be a link, because package managers make such links.
 	behind := filepath.Join(t.TempDir(), "source")
 	if err := os.Symlink(dir, behind); err != nil {
 		t.Fatal(err)
@@ -89,7 +91,7 @@ func TestLinks(t *testing.T) {
 	var out []string
 	for _, l := range sum.LeftOut {
 		out = append(out, l.Pack+"/"+l.Name)
-		if l.Reason != errLeaves.Error() {
+		if l.Reason != errOutside.Error() {
 			t.Errorf("%s is left out because %s", l.Name, l.Reason)
 		}
 	}
@@ -98,27 +100,27 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Tags are read with the same care.
+// The same limits hold for tags.
 func TestHostileTags(t *testing.T) {
 	outside := files(t, t.TempDir(), map[string]string{"tags.json": `{"a":["b"]}`})
 	for _, tt := range []struct {
-		what    string
+		name    string
 		content map[string]string
-		why     error
+		want    error
 	}{
 		{"large", map[string]string{"tags.json": "large"}, errSize},
-		{"elsewhere", map[string]string{"tags.json": "-> " + outside + "/tags.json"}, errLeaves},
-		{"a part elsewhere", map[string]string{"dict/data.noun": "", "dict/data.verb": "-> " + outside + "/tags.json"}, errLeaves},
+		{"elsewhere", map[string]string{"tags.json": "-> " + outside + "/tags.json"}, errOutside},
+		{"a part elsewhere", map[string]string{"dict/data.noun": "", "dict/data.verb": "-> " + outside + "/tags.json"}, errOutside},
 	} {
 		p := &publication{Options: Options{Tags: []string{files(t, t.TempDir(), tt.content)}}}
 		defer p.closeTrees()
-		if _, _, err := p.lexicon(t.Context()); !errors.Is(err, tt.why) {
-			t.Errorf("%s: %v, want %v", tt.what, err, tt.why)
+		if _, _, err := p.lexicon(t.Context()); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
 }
 
-// A countdown is a context that ends after it was looked at so many times.
+// A countdown is a context that ends after a number of calls of Err.
 type countdown struct {
 	context.Context
 	left atomic.Int64
@@ -137,7 +139,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Wherever it is stopped, a publication ends with the context's error, and the store's current release is what it was.
+// A publication that is stopped at any point returns the error of its context, and leaves the
+// current release unchanged.
 func TestStoppedAnywhere(t *testing.T) {
 	modules := filepath.Join(t.TempDir(), "node_modules")
 	files(t, modules, map[string]string{"lucide-static/tags.json": `{"square": ["box", "window"]}`})
@@ -148,10 +151,10 @@ func TestStoppedAnywhere(t *testing.T) {
 	if _, err := Publish(whole, opt); err != nil {
 		t.Fatal(err)
 	}
-	looks := most - whole.left.Load()
+	checks := most - whole.left.Load()
 	store := objectstore.Dir(t.TempDir())
 	stopped := 0
-	for n := int64(0); n < looks; n += max(1, looks/60) {
+	for n := int64(0); n < checks; n += max(1, checks/60) {
 		opt.Store = store
 		_, err := Publish(countFrom(t, n), opt)
 		c, _, readErr := readCurrent(t.Context(), store)
@@ -159,13 +162,13 @@ func TestStoppedAnywhere(t *testing.T) {
 		case readErr != nil:
 			t.Fatal(readErr)
 		case err == nil && c.Release == "", err != nil && !errors.Is(err, context.Canceled), err != nil && c.Release != "":
-			t.Fatalf("stopped when it had looked %d times of %d: %v, current release %q", n, looks, err, c.Release)
-		case err == nil: // it was current when it was stopped
+			t.Fatalf("stopped after %d of %d checks of the context: %v, current release %q", n, checks, err, c.Release)
+		case err == nil: // stopped after the release became current
 			return
 		}
 		stopped++
 	}
 	if stopped < 30 {
-		t.Errorf("it was stopped in %d places", stopped)
+		t.Errorf("stopped at %d points, want at least 30", stopped)
 	}
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// manifest describes the release. If it is the current one again, it keeps that one's number, time and history.
+// manifest returns the manifest of the release. If the release is the same as the current one, the
+// manifest has the same number, time and history.
 func (p *publication) manifest(packs []*pack, x index) *release.Manifest {
-	m := &release.Manifest{Seq: p.seq, Created: p.prev.after(p.Now), Base: p.prev.current.Release, Index: x.blob}
+	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release, Index: x.blob}
 	seqs := map[int]bool{}
 	for _, k := range packs {
 		m.Packs = append(m.Packs, k.entry)
@@ -40,15 +41,15 @@ func (p *publication) manifest(packs []*pack, x index) *release.Manifest {
 	return m
 }
 
-// A blobFile is a file that is to be in the store under its hash.
+// A blobFile is a file that the store must have, with a key made of its hash.
 type blobFile struct {
 	key, path string
 	size      int64
 }
 
-// missing lists the objects of the release that the store does not have. Two packs can't be the same, but two uploads of one
-// key at once would do no harm either.
-func (p *publication) missing(packs []*pack, x index) (files []blobFile) {
+// toUpload lists the objects of the release that the store does not have. Two packs can't have the
+// same archive; two simultaneous uploads of one key would do no harm either.
+func (p *publication) toUpload(packs []*pack, x index) (files []blobFile) {
 	add := func(key, path string, blob release.Blob) {
 		if path != "" && !p.prev.holds(key, blob) {
 			files = append(files, blobFile{key, path, blob.Size})
@@ -61,24 +62,22 @@ func (p *publication) missing(packs []*pack, x index) (files []blobFile) {
 	return files
 }
 
-// pending counts what an upload would send.
-func (p *publication) pending(packs []*pack, x index) error {
-	for _, f := range p.missing(packs, x) {
+// countUploads adds the objects that an upload sends to the summary.
+func (p *publication) countUploads(files []blobFile) {
+	for _, f := range files {
 		p.sum.Uploads++
 		p.sum.UploadedBytes += f.size
 	}
-	return nil
 }
 
-// upload writes the archives and the index, then the manifest, then the object that makes it current.
+// upload writes the archives and the index, then the manifest, then the object that makes it
+// current.
 func (p *publication) upload(ctx context.Context, m *release.Manifest, packs []*pack, x index) error {
-	files := p.missing(packs, x)
-	if err := p.pending(packs, x); err != nil {
-		return err
-	}
+	files := p.toUpload(packs, x)
+	p.countUploads(files)
 	p.step("uploading", p.sum.UploadedBytes)
 	g, putCtx := errgroup.WithContext(ctx)
-	g.SetLimit(4) // requests to a distant store wait more than they send
+	g.SetLimit(4) // a request to a distant store waits most of the time
 	for _, f := range files {
 		g.Go(func() error { return p.put(putCtx, f) })
 	}
@@ -92,11 +91,11 @@ func (p *publication) upload(ctx context.Context, m *release.Manifest, packs []*
 		return nil
 	}
 	if len(files) > 0 || p.prev.manifest != nil {
-		if err := complete(ctx, p.Store, m); err != nil {
+		if err := checkComplete(ctx, p.Store, m); err != nil {
 			return err
 		}
 	}
-	return flip(ctx, p.Store, release.Current{Release: m.ID, Published: m.Created}, p.prev.etag)
+	return makeCurrent(ctx, p.Store, release.Current{Release: m.ID, Published: m.Created}, p.prev.etag)
 }
 
 func (p *publication) put(ctx context.Context, file blobFile) error {
@@ -105,24 +104,25 @@ func (p *publication) put(ctx context.Context, file blobFile) error {
 		return err
 	}
 	defer f.Close()
-	if err := p.Store.Put(ctx, file.key, io.TeeReader(f, sent{p.Progress}), file.size); err != nil {
+	if err := p.Store.Put(ctx, file.key, io.TeeReader(f, progressWriter{p.Progress}), file.size); err != nil {
 		return fmt.Errorf("uploading %s: %w", file.key, err)
 	}
 	return nil
 }
 
-type sent struct{ Progress }
+// A progressWriter reports the bytes that are written to it, and discards them.
+type progressWriter struct{ Progress }
 
-func (s sent) Write(b []byte) (int, error) {
+func (s progressWriter) Write(b []byte) (int, error) {
 	s.Add(int64(len(b)), 0)
 	return len(b), nil
 }
 
-// writeManifest writes it where it is not there already, byte for byte: where nothing has changed, or where the sources have
-// and what is drawn has not.
+// writeManifest writes a manifest unless the store has the same bytes already. That is the case if
+// nothing has changed, or if the sources have changed but their icons have not.
 func (p *publication) writeManifest(ctx context.Context, m *release.Manifest) error {
 	data := m.Encode()
-	for _, old := range p.prev.kept {
+	for _, old := range p.prev.stored {
 		if old.ID == m.ID && bytes.Equal(old.Encode(), data) {
 			return nil
 		}
@@ -133,8 +133,9 @@ func (p *publication) writeManifest(ctx context.Context, m *release.Manifest) er
 	return nil
 }
 
-// flip makes a release current if nobody else has changed what is. The error is ErrRaced.
-func flip(ctx context.Context, b objectstore.Bucket, c release.Current, etag string) error {
+// makeCurrent makes a release current. It returns ErrRaced if another process has changed the
+// current release since etag was read.
+func makeCurrent(ctx context.Context, b objectstore.Bucket, c release.Current, etag string) error {
 	data := c.Encode()
 	err := b.PutIf(ctx, release.CurrentKey, bytes.NewReader(data), int64(len(data)), etag)
 	if errors.Is(err, objectstore.ErrChanged) {
@@ -146,8 +147,8 @@ func flip(ctx context.Context, b objectstore.Bucket, c release.Current, etag str
 	return nil
 }
 
-// complete is an error unless the store holds all that a release names.
-func complete(ctx context.Context, b objectstore.Bucket, m *release.Manifest) error {
+// checkComplete returns an error unless the store has all objects that a release names.
+func checkComplete(ctx context.Context, b objectstore.Bucket, m *release.Manifest) error {
 	have, err := objects(ctx, b)
 	if err != nil {
 		return err

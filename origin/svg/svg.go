@@ -58,8 +58,6 @@ type Icon struct {
 	Monochrome    bool    // every painted colour is currentColor; the word occurs nowhere else
 }
 
-type Drawing = Icon // the name that package publish uses
-
 // Clean cleans the body of an Iconify icon: the content of an <svg> element whose viewBox is box.
 // The error wraps ErrUnclean.
 func Clean(body []byte, box Box) (Icon, error) {

@@ -6,8 +6,10 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +20,7 @@ const (
 	tabColumns = 4
 )
 
-// A rule is a construction that sentences must not have, and what to write instead.
+// A rule describes a construction that sentences must not have, with the advice for its finding.
 type rule struct {
 	pattern *regexp.Regexp
 	// a match of pattern inside a match of except is no finding; nil: no exceptions
@@ -53,7 +55,7 @@ func parseRules(text string) ([]rule, error) {
 	return rules, nil
 }
 
-// broken returns the first forbidden construction of a text and what to write instead.
+// broken returns the first match of the rule in a text, except those that the rule allows.
 func (r rule) broken(text string) (match string, ok bool) {
 	allowed := [][]int{}
 	if r.except != nil {
@@ -80,12 +82,13 @@ type passage struct {
 // check returns the findings in one file. Files of kinds that passages does not know have none.
 func check(file, src string, rules []rule) []string {
 	var found []string
-	add := func(line int, what string) {
-		found = append(found, fmt.Sprintf("%s:%d: %s", file, line, what))
+	add := func(line int, finding string) {
+		found = append(found, fmt.Sprintf("%s:%d: %s", file, line, finding))
 	}
 	if path.Ext(file) == ".go" {
-		for n, line := range wide(src) {
-			add(n, fmt.Sprintf("comment of %d columns; wrap it at %d", line, maxColumns))
+		columns := wide(src)
+		for _, n := range slices.Sorted(maps.Keys(columns)) {
+			add(n, fmt.Sprintf("comment of %d columns; wrap it at %d", columns[n], maxColumns))
 		}
 	}
 	for _, p := range passages(file, src) {
@@ -145,7 +148,7 @@ func goComments(src string) (all []passage) {
 	files := token.NewFileSet()
 	f, err := parser.ParseFile(files, "", src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return nil // the compiler says so
+		return nil // the compiler reports it
 	}
 	for _, g := range f.Comments {
 		all = append(all, passage{files.Position(g.Pos()).Line, strings.Join(strings.Fields(g.Text()), " ")})
@@ -153,7 +156,7 @@ func goComments(src string) (all []passage) {
 	return all
 }
 
-// messageCalls are the functions whose texts people read: logs, errors, problems and flags.
+// messageCalls matches the functions whose texts people read: logs, errors, problems and flags.
 var messageCalls = regexp.MustCompile(`^(Debug|Info|Warn|Error|Errorf|Log|LogAttrs|New|NotFound|BadParameter|Because|With|` +
 	`StringVar|BoolVar|IntVar|Int64Var|UintVar|Uint64Var|DurationVar|Float64Var|Var|Func|BoolFunc|TextVar|` +
 	`NewDesc|Fatal|Fatalf|Skip|Skipf)$`)
@@ -197,8 +200,8 @@ func goMessages(src string) (all []passage) {
 	return all
 }
 
-// wide returns the width of each comment line that is too wide, by its number. Directives and lines
-// with a URL or a table in them can't be wrapped.
+// wide returns the width of each comment line that is too wide, by line number. It skips
+// directives, and lines with a URL or a table, which can't be wrapped.
 func wide(src string) map[int]int {
 	found := map[int]int{}
 	lines := strings.Split(src, "\n")

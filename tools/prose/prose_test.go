@@ -37,7 +37,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Each file has one finding, in the line that the name of the row says.
+// Each file has the wanted findings, with the line of each.
 func TestCheck(t *testing.T) {
 	rules, err := parseRules(`\bbad words\b => good words`)
 	if err != nil {
@@ -52,6 +52,13 @@ func TestCheck(t *testing.T) {
 		{"a log message", "a.go", "package a\n\nfunc f() {\n\tlog.Info(\"bad words\", \"key\", 1)\n}\n", []string{`a.go:4: "bad words"; good words`}},
 		{"another string", "a.go", "package a\n\nvar s = \"bad words\"\n", nil},
 		{"a wide comment", "a.go", "package a // " + long + "\n", []string{"a.go:1: comment of 114 columns; wrap it at 100"}},
+		{"wide comments, by line", "a.go", "package a\n" + strings.Repeat("\n// "+long+"\n", 9), []string{
+			"a.go:3: comment of 104 columns; wrap it at 100", "a.go:5: comment of 104 columns; wrap it at 100",
+			"a.go:7: comment of 104 columns; wrap it at 100", "a.go:9: comment of 104 columns; wrap it at 100",
+			"a.go:11: comment of 104 columns; wrap it at 100", "a.go:13: comment of 104 columns; wrap it at 100",
+			"a.go:15: comment of 104 columns; wrap it at 100", "a.go:17: comment of 104 columns; wrap it at 100",
+			"a.go:19: comment of 104 columns; wrap it at 100",
+		}},
 		{"a wide line of code", "a.go", "package a\n\nvar s = \"" + long + "\"\n", nil},
 		{"a URL", "a.go", "package a // https://" + long + "\n", nil},
 		{"a paragraph", "a.md", "# A\n\nbad\nwords `bad words`\n\n```\nbad words\n```\n", []string{`a.md:3: "bad words"; good words`}},

@@ -1,4 +1,4 @@
-// Package fleettest gives tests a Redis of their own.
+// Package fleettest runs a Redis server for a test.
 package fleettest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A Server is a redis-server on a socket that stays the same, however often it is started.
+// A Server is a redis-server whose socket stays the same when it is restarted.
 type Server struct {
 	*redis.Client // of the test itself
 	URL           string
@@ -22,7 +22,8 @@ type Server struct {
 	process       *exec.Cmd
 }
 
-// Start starts one, with more options if they are given. Without a redis-server here the test is skipped, but never where CI is set.
+// Start starts a server, with further options if given. If redis-server is not installed it skips
+// the test, or fails it if CI is set.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -31,7 +32,8 @@ func Start(t testing.TB, options ...string) *Server {
 		}
 		t.Skip("NOT TESTED: redis-server is missing; make engines installs it")
 	}
-	dir, err := os.MkdirTemp("", "redis") // not t.TempDir: the path of a socket has at most 107 bytes
+	// The path of a socket has at most 107 bytes; that of t.TempDir may be longer.
+	dir, err := os.MkdirTemp("", "redis")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func Start(t testing.TB, options ...string) *Server {
 	return s
 }
 
-// Again starts it after Kill, with what it finds in its folder: nothing, unless the test had it save.
+// Again starts the server after Kill, with the data in its folder: none, unless the test saved it.
 func (s *Server) Again(t testing.TB) {
 	t.Helper()
 	s.process = exec.Command("redis-server", s.args...)
@@ -63,18 +65,18 @@ func (s *Server) Again(t testing.TB) {
 	t.Fatal("redis-server does not listen")
 }
 
-// Kill ends it as kill -9 does.
+// Kill ends the server as kill -9 does.
 func (s *Server) Kill() {
 	s.process.Process.Kill()
 	s.process.Wait()
 	os.Remove(s.socket)
 }
 
-// Pause stops it where it is, so that it holds its connections and answers nothing, until Resume.
+// Pause suspends the server, which keeps its connections open and answers nothing until Resume.
 func (s *Server) Pause()  { s.signal("-STOP") }
 func (s *Server) Resume() { s.signal("-CONT") }
 
-// signal is kill(1): package syscall does not know these on all systems.
+// signal runs kill(1), because package syscall does not define these signals on all systems.
 func (s *Server) signal(name string) {
 	exec.Command("kill", name, strconv.Itoa(s.process.Process.Pid)).Run()
 }

@@ -14,45 +14,47 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// before is the archive that a pack has in the current release; the zero value is none.
-type before struct {
+// An oldArchive is a copy of the archive that a pack has in the current release. The zero value
+// means that there is none to compare with.
+type oldArchive struct {
 	archive *release.Archive
 	file    *os.File
 }
 
-func (b *before) Close() {
+func (b *oldArchive) Close() {
 	if b.file != nil {
 		b.file.Close()
 		os.Remove(b.file.Name())
 	}
 }
 
-// openBefore opens the archive whose drawings may still be the same. It is none where there is no such pack, where what
-// every answer about an icon says of its pack has changed, or where the archive is lost or damaged.
-func (p *publication) openBefore(ctx context.Context, k *pack) (*before, error) {
+// openOldArchive opens the archive of a pack in the current release. Icons that are the same there
+// keep their number. The result is empty if the release has no such pack, if the archive is lost or
+// damaged, or if those facts of the pack have changed that the response for each icon contains.
+func (p *publication) openOldArchive(ctx context.Context, k *pack) (*oldArchive, error) {
 	old, ok := p.prev.pack(k.about().key)
 	if !ok || facts(old.Pack) != facts(k.about().pack()) || !p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
-		return &before{}, nil
+		return &oldArchive{}, nil
 	}
 	b, err := p.fetch(ctx, release.ArchiveKey(old.Archive.Hash), old.Archive)
 	if errors.Is(err, release.ErrDamaged) || errors.Is(err, objectstore.ErrNotExist) {
-		return &before{}, nil
+		return &oldArchive{}, nil
 	}
 	return b, err
 }
 
-// facts are what an answer about one icon says of its pack.
+// facts returns the properties of a pack that the response for each of its icons contains.
 func facts(p icon.Pack) [6]string {
 	return [6]string{p.Name, p.License, p.LicenseTitle, p.LicenseURL, p.Attribution, fmt.Sprint(p.CommercialUse)}
 }
 
-// fetch copies an archive here, checks its hash and opens it.
-func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) (b *before, err error) {
-	f, err := os.CreateTemp(p.work, "before-*.zip")
+// fetch copies an archive into the working folder, checks its hash and opens it.
+func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) (b *oldArchive, err error) {
+	f, err := os.CreateTemp(p.work, "old-*.zip")
 	if err != nil {
 		return nil, err
 	}
-	b = &before{file: f}
+	b = &oldArchive{file: f}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -68,7 +70,7 @@ func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) 
 		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != blob.Hash {
-		return nil, fmt.Errorf("reading %s: %w: its hash is another", key, release.ErrDamaged)
+		return nil, fmt.Errorf("reading %s: %w: its content does not have the hash %s", key, release.ErrDamaged, blob.Hash)
 	}
 	if b.archive, err = release.OpenArchive(f, blob.Size); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", key, err)
@@ -76,7 +78,7 @@ func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) 
 	return b, nil
 }
 
-// A reader ends with its context.
+// A reader returns the error of its context once that has ended.
 type reader struct {
 	ctx context.Context
 	io.Reader

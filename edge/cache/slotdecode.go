@@ -2,53 +2,54 @@ package cache
 
 import "unsafe"
 
-// unpacked is an entry that was taken out of a cell, and what it points to.
-type unpacked struct {
+// A decodedSlot is an entry decoded from a slot, with the values that it points to.
+type decodedSlot struct {
 	entry    Entry
 	head     Head
 	variants [3]Variant
-	place    notes
+	spans    spanReader
 }
 
-// notes read what a parcel's notes say.
-type notes struct {
+// A spanReader reads the spans of a slot.
+type spanReader struct {
 	decoder
 	text string
 }
 
-// unpack makes an entry of a cell: a copy that stays when the cell goes, but for what is a common's. That of a large cell is the
-// entry itself.
-func (l *cell) unpack(k *commons) *Entry {
+// decode returns the entry of a slot: a copy, except for the interned header, which does not
+// change. For a heap slot it returns the entry itself.
+func (l *slot) decode(k *internTable) *Entry {
 	if l.shape&large != 0 {
 		return l.entry()
 	}
 	buf := append([]byte(nil), l.bytes(l.start(), uint16(l.end()-l.start()))...)
-	u := &unpacked{}
-	c := l.commonOf(k, buf)
+	u := &decodedSlot{}
+	c := l.internedOf(k, buf)
 	text, rest := buf[:l.text:l.text], buf[l.text:]
-	u.place = notes{decoder{b: rest[:l.notes:l.notes]}, unsafe.String(unsafe.SliceData(text), len(text))}
+	u.spans = spanReader{decoder{b: rest[:l.spans:l.spans]}, unsafe.String(unsafe.SliceData(text), len(text))}
 	u.describe(l, c)
-	u.bodies(l, rest[l.notes+l.ownCommon:])
+	u.bodies(l, rest[l.spans+l.ownHeader:])
 	return &u.entry
 }
 
-// commonOf is the common of a cell, in a copy of what follows its labels, if it is the cell's own.
-func (l *cell) commonOf(k *commons, buf []byte) *common {
-	if l.common != 0 {
-		return k.of(l.common)
+// internedOf returns the interned header of a slot, or the slot's own, which is in buf, a copy of
+// the content after the labels.
+func (l *slot) internedOf(k *internTable, buf []byte) *interned {
+	if l.interned != 0 {
+		return k.of(l.interned)
 	}
-	off := l.text + l.notes
-	return parseCommon(buf[off : off+l.ownCommon : off+l.ownCommon])
+	off := l.text + l.spans
+	return parseInterned(buf[off : off+l.ownHeader : off+l.ownHeader])
 }
 
-func (u *unpacked) describe(l *cell, c *common) {
-	e, n := &u.entry, &u.place
-	e.id, e.mark, e.cost = l.id, l.mark, l.bytesTaken()
+func (u *decodedSlot) describe(l *slot, c *interned) {
+	e, n := &u.entry, &u.spans
+	e.id, e.generation, e.cost = l.id, l.generation, l.bytesTaken()
 	e.labels = append(e.few[:0], l.labels()...)
 	e.checked.Store(l.checked.Load())
 	e.hits.Store(l.hits.Load())
-	e.softened.Store(l.softened.Load())
-	e.by.Store(l.by.Load())
+	e.expiredAt.Store(l.expiredAt.Load())
+	e.expiredBy.Store(l.expiredBy.Load())
 	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
 	e.Policy = l.policy(c)
 	if l.shape&withHead != 0 {
@@ -68,20 +69,20 @@ func (u *unpacked) describe(l *cell, c *common) {
 	}
 }
 
-// headOf is the head of an entry with these own lines, and what follows them.
-func (l *cell) headOf(c *common, lines []byte) Head {
+// headOf returns the head of an entry; lines begins with its own lines.
+func (l *slot) headOf(c *interned, lines []byte) Head {
 	h := c.head
 	h.Own, h.OwnBody, h.Paints = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
 	return h
 }
 
-// string reads where something stands in the text.
-func (n *notes) string() string {
+// string reads a span, and returns its text.
+func (n *spanReader) string() string {
 	off, size := n.uint(), n.uint()
 	return n.text[off : off+size]
 }
 
-func (n *notes) fields(shared *decoder) []Field {
+func (n *spanReader) fields(shared *decoder) []Field {
 	count := shared.count()
 	if count == 0 {
 		return nil
@@ -98,23 +99,23 @@ func (n *notes) fields(shared *decoder) []Field {
 	return list
 }
 
-func (u *unpacked) bodies(l *cell, b []byte) {
+func (u *decodedSlot) bodies(l *slot, b []byte) {
 	e := &u.entry
 	for i := range e.variants {
 		c, v := Coding(i), &u.variants[i]
-		if c != Identity && l.shape&has(c) == 0 {
+		if c != Identity && l.shape&withCoding(c) == 0 {
 			continue
 		}
 		end := l.body[c]
 		v.Body, b = b[:end:end], b[end:]
-		if v.ETag = u.place.text[l.tag : l.tag+l.tagLen]; c != Identity {
+		if v.ETag = u.spans.text[l.tag : l.tag+l.tagLen]; c != Identity {
 			v.ETag = Suffixed(v.ETag, c.String())
 		}
 		e.variants[c] = v
 	}
 }
 
-// asString and asBytes look at the same bytes, which nobody changes.
+// asString and asBytes convert without a copy. Nothing may change the bytes afterwards.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func asBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// headed is an entry as those of our own routes are, before its codings are made.
-func headed(key, body string) *Entry {
+// ownEntry returns an entry like those of our own routes, without codings.
+func ownEntry(key, body string) *Entry {
 	e := entry(key, body, "icon"+strings.TrimSuffix(key, ".svg"), "pack/mdi", "release/0123456789abcdef")
 	e.Date, e.Validator, e.Release, e.Monochrome = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `"0123456789abcdef0123456789abcdef"`, "0123456789abcdef", "?1"
 	e.SetIdentity([]byte(body), e.Validator)
@@ -29,43 +29,44 @@ func headed(key, body string) *Entry {
 	return e
 }
 
-func codedOf(e *Entry) *Entry {
+func withCodings(e *Entry) *Entry {
 	e.AddCodings()
 	return e
 }
 
-// throughCell packs an entry into a cell, and takes it out again; nil, if it is too large.
-func throughCell(t *testing.T, k *commons, seeds *seeds, e *Entry) *Entry {
+// throughSlot encodes an entry into a slot and decodes it; it returns nil if the entry is too
+// large.
+func throughSlot(t *testing.T, k *internTable, seeds *seeds, e *Entry) *Entry {
 	t.Helper()
 	c := &Cache{seeds: *seeds}
-	c.label(e)
+	c.prepare(e)
 	e.id = 7
-	p := &parcel{}
-	if !p.pack(e, maxCell) {
+	p := &slotEncoder{}
+	if !p.encode(e, maxSlot) {
 		return nil
 	}
-	p.share(k)
-	p.cell.number(e)
-	words := make([]uint64, p.cell.end()/8+2) // one more, to see that it is left alone
+	p.intern(k)
+	p.slot.setStored(e)
+	words := make([]uint64, p.slot.end()/8+2) // one more, which must not change
 	words[len(words)-1] = 42
-	l := (*cell)(unsafe.Pointer(&words[0]))
-	p.unload(l)
-	got := l.unpack(k)
+	l := (*slot)(unsafe.Pointer(&words[0]))
+	p.writeTo(l)
+	got := l.decode(k)
 	if l.keyText() != e.Key || l.secondaryText() != e.Secondary || fmt.Sprint(l.labels()) != fmt.Sprint(e.labels) || words[len(words)-1] != 42 {
-		t.Errorf("the cell is called %q %q with the labels %x", l.keyText(), l.secondaryText(), l.labels())
+		t.Errorf("the slot has the keys %q %q and the labels %x", l.keyText(), l.secondaryText(), l.labels())
 	}
-	if got.Freshness() != e.Freshness() || l.freshness(parseCommon(p.commonText(e))) != e.Freshness() {
-		t.Errorf("the freshness of the cell is %+v, want %+v", got.Freshness(), e.Freshness())
+	if got.Freshness() != e.Freshness() || l.freshness(parseInterned(p.headerText(e))) != e.Freshness() {
+		t.Errorf("the freshness of the slot is %+v, want %+v", got.Freshness(), e.Freshness())
 	}
-	clear(words) // a copy stays when the cell goes
+	clear(words) // the decoded entry must be a copy
 	return got
 }
 
-// commonText is the common of an entry, as it was before it was shared.
-func (p *parcel) commonText(e *Entry) []byte {
-	other := &parcel{}
-	other.pack(e, maxCell)
-	return other.common.b
+// headerText returns the header text of an entry before it was interned.
+func (p *slotEncoder) headerText(e *Entry) []byte {
+	other := &slotEncoder{}
+	other.encode(e, maxSlot)
+	return other.interned.b
 }
 
 func sameHead(a, b *Entry) bool {
@@ -77,84 +78,84 @@ func sameHead(a, b *Entry) bool {
 		string(a.Head.OwnBody) == string(b.Head.OwnBody) && a.Head.Paints == b.Head.Paints
 }
 
-// An entry that was in a cell is what it was before.
-func TestCell(t *testing.T) {
-	var k commons
+// A decoded entry equals the encoded one.
+func TestSlot(t *testing.T) {
+	var k internTable
 	k.init(1 << 20)
 	seeds := newSeeds()
-	far := headed("/far", "body")
+	far := ownEntry("/far", "body")
 	far.Policy.Stored = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
-	foreign := full()
+	foreign := fullEntry()
 	foreign.Fields = append(foreign.Fields, Field{[]byte("X-Own"), []byte("Accept-Language")})
-	soft := headed("/soft", "body")
+	soft := ownEntry("/soft", "body")
 	soft.expire(t0.Add(time.Minute), 3)
 	for name, tt := range map[string]struct {
 		e    *Entry
 		fits bool
 	}{
-		"our own":          {codedOf(headed("/mdi/home.svg", strings.Repeat("<path fill='currentColor'/>", 30))), true},
+		"our own":          {withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path fill='currentColor'/>", 30))), true},
 		"a forwarded one":  {foreign, true},
 		"marked stale":     {soft, true},
 		"almost nothing":   {entry("", ""), true},
 		"far in time":      {far, false},
-		"a large one":      {entry("/large", strings.Repeat("x", maxCell)), false},
-		"just too large":   {entry("/large", strings.Repeat("x", maxCell-cellStart-30)), false},
-		"almost too large": {entry("/large", strings.Repeat("x", maxCell-cellStart-200)), true},
+		"a large one":      {entry("/large", strings.Repeat("x", maxSlot)), false},
+		"just too large":   {entry("/large", strings.Repeat("x", maxSlot-slotStart-30)), false},
+		"almost too large": {entry("/large", strings.Repeat("x", maxSlot-slotStart-200)), true},
 	} {
-		for range 3 { // the common is its own, then one of all
-			got := throughCell(t, &k, &seeds, tt.e)
+		for range 3 { // first with header text of its own, then with an interned header
+			got := throughSlot(t, &k, &seeds, tt.e)
 			if (got != nil) != tt.fits || got != nil && (!same(got, tt.e) || !sameHead(got, tt.e) || got.hits.Load() != tt.e.hits.Load()) {
-				t.Errorf("%s: %+v comes out of its cell as %+v", name, tt.e, got)
+				t.Errorf("%s: %+v is decoded as %+v", name, tt.e, got)
 			}
 		}
 	}
 }
 
-// What entries have alike is stored once, and goes with the last of them.
-func TestCommons(t *testing.T) {
+// Header text that entries share is stored once, and removed with the last of them.
+func TestInternedHeaders(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
-		c.Put(headed(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Now())
+		c.Put(ownEntry(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Now())
 	}
-	if n := len(c.commons.byText); n != 1 || c.commons.bytes.Load() == 0 {
-		t.Errorf("of entries that differ in nothing but what is their own there are %d commons", n)
+	if n := len(c.interned.byText); n != 1 || c.interned.bytes.Load() == 0 {
+		t.Errorf("entries with the same header text have %d interned headers, want 1", n)
 	}
 	for i := range 100 {
-		c.Put(headed(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Now())
+		c.Put(ownEntry(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Now())
 		e := entry(fmt.Sprint("/", i), "body")
 		e.Fields = []Field{{[]byte("X-Request"), fmt.Append(nil, i)}}
 		c.Put(e, c.Now())
 	}
-	if n := len(c.commons.byText); n != 1 {
-		t.Errorf("what came once is common: there are %d", n)
+	if n := len(c.interned.byText); n != 1 {
+		t.Errorf("header text that occurred once was interned: there are %d headers", n)
 	}
 	c.Purge(Purge{All: true}, t0)
 	c.tidy()
-	if n := len(c.commons.byText); n != 0 || c.commons.bytes.Load() != 0 {
-		t.Errorf("%d commons with %d bytes are left of nothing", n, c.commons.bytes.Load())
+	if n := len(c.interned.byText); n != 0 || c.interned.bytes.Load() != 0 {
+		t.Errorf("%d interned headers with %d bytes are left after all entries were removed", n, c.interned.bytes.Load())
 	}
 	consistent(t, c)
 }
 
-// Beyond what there is room for an entry carries all of it.
-func TestCommonsAreBounded(t *testing.T) {
+// When the table of interned headers is full, an entry has its header text in its slot.
+func TestInternedHeadersAreBounded(t *testing.T) {
 	c := newTest(t, 1<<20)
 	for i := range 200 {
-		e := headed(fmt.Sprint("/", i), "body")
+		e := ownEntry(fmt.Sprint("/", i), "body")
 		e.Head.Always = bytes.Repeat([]byte(fmt.Sprint("X-", i, "\r\n")), 50)
 		c.Put(e, c.Now())
 		if got := c.Get(e.Key); got == nil || !same(got, e) || !sameHead(got, e) {
-			t.Fatalf("%+v is found as %+v", e, got)
+			t.Fatalf("%+v is stored as %+v", e, got)
 		}
 	}
-	if n := c.commons.bytes.Load(); n > 1<<20/commonPart {
-		t.Errorf("commons take %d bytes", n)
+	if n := c.interned.bytes.Load(); n > 1<<20/internedPart {
+		t.Errorf("interned headers take %d bytes", n)
 	}
 	consistent(t, c)
 }
 
-func FuzzCell(f *testing.F) {
-	var k commons
+func FuzzSlot(f *testing.F) {
+	var k internTable
 	k.init(1 << 30)
 	seeds := newSeeds()
 	f.Add("/mdi/home.svg", "", "<svg/>", "Date: x\r\nSurrogate-Key: a b\r\n", "Surrogate-Key", "a b", `"tag"`, int64(1), true)
@@ -172,8 +173,8 @@ func FuzzCell(f *testing.F) {
 		for c := Gzip; c <= Brotli && head; c++ {
 			e.variants[c] = &Variant{Body: []byte(own)[:len(own)/2], ETag: Suffixed(tag, c.String())}
 		}
-		if got := throughCell(t, &k, &seeds, e); got != nil && (!same(got, e) || !sameHead(got, e)) {
-			t.Errorf("%+v comes out of its cell as %+v", e, got)
+		if got := throughSlot(t, &k, &seeds, e); got != nil && (!same(got, e) || !sameHead(got, e)) {
+			t.Errorf("%+v is decoded as %+v", e, got)
 		}
 	})
 }

@@ -16,46 +16,51 @@ func TestAboveTheCeiling(t *testing.T) {
 	in := func(s string, at time.Duration) Decision { return l.Allow(netip.MustParseAddr(s), t0.Add(at)) }
 	in("192.0.2.1", 0)
 	in("2001:db8::1", 0)
-	for i, s := range []string{"198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"} { // share a /24
+	// These addresses share a /24.
+	for i, s := range []string{"198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"} {
 		if d := in(s, 30*time.Second); d.OK != (i < 3) {
 			t.Errorf("%s, above the ceiling: %+v", s, d)
 		}
 	}
 	if d := in("192.0.2.1", 30*time.Second); d.Remaining != 1 {
-		t.Errorf("a client from before has %d left, want 1", d.Remaining)
+		t.Errorf("an earlier client has %d calls left, want 1", d.Remaining)
 	}
-	// The ceiling of shared windows is 1 here: others share a wider one, and are counted too.
+	// The ceiling of shared windows is 1 here, so further clients share a wider window, which has a
+	// limit too.
 	for i, s := range []string{"203.0.113.1", "203.0.114.1", "203.1.1.1", "203.2.2.2"} {
 		if d := in(s, 30*time.Second); d.OK != (i < 3) {
 			t.Errorf("%s, above both ceilings: %+v", s, d)
 		}
 	}
-	// There is room again, but the shared window still counts: nobody gets a second one within its time.
+	// There is room again, but the shared window still counts, so no client gets a second window
+	// before it is empty.
 	l.Sweep(t0.Add(95 * time.Second))
 	if got := l.Stats(); got != (Stats{}) {
-		t.Fatalf("Stats = %+v after all are idle", got)
+		t.Fatalf("Stats = %+v after all windows are idle", got)
 	}
 	if d := in("198.51.100.1", 95*time.Second); d.Remaining != 2 {
-		t.Errorf("a window of its own has %d left, want 2", d.Remaining)
+		t.Errorf("a client in a new window of its own has %d calls left, want 2", d.Remaining)
 	}
 }
 
 func TestSharedWindowGoesOn(t *testing.T) {
 	l := New(Limit{2, time.Minute}, Options{MaxClients: 1})
 	l.Allow(alice, t0)
-	one, two := netip.MustParseAddr("2001:db8:1:1::1"), netip.MustParseAddr("2001:db8:1:2::1") // of one /48
+	// one and two are in the same /48.
+	one, two := netip.MustParseAddr("2001:db8:1:1::1"), netip.MustParseAddr("2001:db8:1:2::1")
 	l.Allow(one, t0.Add(40*time.Second))
 	l.Allow(two, t0.Add(40*time.Second))
-	l.Sweep(t0.Add(70 * time.Second)) // alice is gone: there is room
+	l.Sweep(t0.Add(70 * time.Second)) // removes the window of alice, so there is room
 	if d := l.Allow(one, t0.Add(70*time.Second)); d.OK {
-		t.Errorf("a second window within the time of the first: %+v", d)
+		t.Errorf("a second window before the first is empty: %+v", d)
 	}
 	if d := l.Allow(one, t0.Add(100*time.Second)); !d.OK {
 		t.Errorf("refused after the shared window is empty: %+v", d)
 	}
 }
 
-// Tokens share a window with those that begin with the same 16 bits, then 8, and nothing with addresses.
+// Tokens share a window with those that have the same first 16 bits, then 8 bits, and never with
+// addresses.
 func TestTokensAboveTheCeiling(t *testing.T) {
 	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
 	l.Allow(alice, t0)
@@ -63,7 +68,7 @@ func TestTokensAboveTheCeiling(t *testing.T) {
 		token [16]byte
 		ok    bool
 	}{
-		{[16]byte{1, 2, 3}, true}, {[16]byte{1, 2, 4}, false}, // one ceiling of shared windows is 1
+		{[16]byte{1, 2, 3}, true}, {[16]byte{1, 2, 4}, false}, // the ceiling of shared windows is 1
 		{[16]byte{1, 3}, true}, {[16]byte{1, 4}, false}, {[16]byte{2}, true}, {[16]byte{192, 0, 2, 2}, true},
 	} {
 		if d := l.AllowKey(row.token, t0); d.OK != row.ok {
@@ -72,25 +77,25 @@ func TestTokensAboveTheCeiling(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes at the ceiling, nobody gets more than the limit, who is refused has a network that has used it up, and
-// no more windows are kept than was said.
+// At the ceiling no client ever gets more calls through than the limit, a client is refused only if
+// its network has used up the limit, and there are no more windows than configured.
 func TestCeilingHolds(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		limit := Limit{1 + r.IntN(20), 10 * time.Second}
 		l := New(limit, Options{MaxClients: 8})
-		let := map[netip.Addr][]time.Time{}
+		allowed := map[netip.Addr][]time.Time{}
 		for now := t0; now.Before(t0.Add(2 * time.Minute)); now = now.Add(time.Duration(r.IntN(int(100 * time.Millisecond)))) {
 			a := netip.AddrFrom4([4]byte{10, byte(r.IntN(2)), byte(r.IntN(3)), byte(r.IntN(5))})
 			if !l.Allow(a, now).OK {
-				if n := inside(let, limit, now); n < limit.N {
-					t.Fatalf("seed %d: %v is refused while %d calls of all count", seed, a, n)
+				if n := counting(allowed, limit, now); n < limit.N {
+					t.Fatalf("seed %d: %v is refused while only %d calls of all clients count", seed, a, n)
 				}
 				continue
 			}
-			let[a] = append(let[a], now)
-			if n := len(let[a]); n > limit.N && now.Sub(let[a][n-1-limit.N]) < limit.Window {
-				t.Fatalf("seed %d: %v got %d calls through within %v", seed, a, limit.N+1, now.Sub(let[a][n-1-limit.N]))
+			allowed[a] = append(allowed[a], now)
+			if n := len(allowed[a]); n > limit.N && now.Sub(allowed[a][n-1-limit.N]) < limit.Window {
+				t.Fatalf("seed %d: %v got %d calls through within %v", seed, a, limit.N+1, now.Sub(allowed[a][n-1-limit.N]))
 			}
 			if got := l.Stats(); got.Clients > 8 || got.Shared > 2+1 {
 				t.Fatalf("seed %d: %+v above the ceiling", seed, got)
@@ -99,9 +104,9 @@ func TestCeilingHolds(t *testing.T) {
 	}
 }
 
-// inside counts the calls that count at now.
-func inside(let map[netip.Addr][]time.Time, limit Limit, now time.Time) (n int) {
-	for _, times := range let {
+// counting returns the number of calls that count at now.
+func counting(allowed map[netip.Addr][]time.Time, limit Limit, now time.Time) (n int) {
+	for _, times := range allowed {
 		for _, at := range times {
 			if now.Sub(at) < limit.Window {
 				n++
@@ -111,52 +116,56 @@ func inside(let map[netip.Addr][]time.Time, limit Limit, now time.Time) (n int) 
 	return n
 }
 
-// While a call is about to make a window above the ceiling, its client gets none in another way, though there is room again.
-func TestOneDoor(t *testing.T) {
-	l, decisions := heldDoor()
+// While a call is about to create a window above the ceiling, its client gets no other window, even
+// if there is room again.
+func TestWindowsAreCreatedOneAtATime(t *testing.T) {
+	l, decisions := lockedLimiter()
 	l.Sweep(t0.Add(70 * time.Second))
-	allowAtDoor(l, decisions, 2)
+	allowCarol(l, decisions, 2)
 	if len(decisions) > 0 {
-		t.Error("a call did not wait for the one before it")
+		t.Error("the second call did not wait for the first")
 	}
-	l.door.Unlock()
+	l.createMu.Unlock()
 	if a, b := <-decisions, <-decisions; a.OK == b.OK || l.Stats() != (Stats{Clients: 1}) {
-		t.Errorf("%+v and %+v with one place left, %+v", a, b, l.Stats())
+		t.Errorf("%+v and %+v with one call left, %+v", a, b, l.Stats())
 	}
 }
 
-// A window that was made for a client while he stood at the door is his, though there is room for another.
-func TestMadeMeanwhile(t *testing.T) {
-	l, decisions := heldDoor()
-	l.take(keyOf(carol).near(), l.moment(t0.Add(30*time.Second)), ifRoom)
+// A call that waits to create a window uses the shared window that was created meanwhile, even if
+// there is room for a window of its own.
+func TestWindowCreatedMeanwhile(t *testing.T) {
+	l, decisions := lockedLimiter()
+	l.take(keyOf(carol).near(), l.moment(t0.Add(30*time.Second)), createIfRoom)
 	l.Sweep(t0.Add(70 * time.Second))
-	l.door.Unlock()
+	l.createMu.Unlock()
 	if d := <-decisions; d.OK || l.Stats() != (Stats{Shared: 1}) {
-		t.Errorf("%+v where the shared window is full, %+v", d, l.Stats())
+		t.Errorf("%+v although the shared window is full, %+v", d, l.Stats())
 	}
 }
 
 var carol = netip.MustParseAddr("198.51.100.1")
 
-// heldDoor is a limiter with room for alice alone, and a call for carol that waits at its door, which the caller opens.
-func heldDoor() (*Limiter, chan Decision) {
+// lockedLimiter returns a limiter with room for alice alone, and starts a call for carol that waits
+// for its lock. The caller unlocks it.
+func lockedLimiter() (*Limiter, chan Decision) {
 	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
 	l.Allow(alice, t0)
-	l.door.Lock()
+	l.createMu.Lock()
 	decisions := make(chan Decision, 2)
-	allowAtDoor(l, decisions, 1)
+	allowCarol(l, decisions, 1)
 	return l, decisions
 }
 
-// allowAtDoor calls for carol, and returns when n calls wait, or one did not.
-func allowAtDoor(l *Limiter, decisions chan Decision, n int64) {
+// allowCarol starts a call for carol, and returns when n calls wait or one has been decided.
+func allowCarol(l *Limiter, decisions chan Decision, n int64) {
 	go func() { decisions <- l.Allow(carol, t0.Add(70*time.Second)) }()
-	for l.waiting.Load() < n && len(decisions) == 0 {
+	for l.overCeiling.Load() < n && len(decisions) == 0 {
 		runtime.Gosched()
 	}
 }
 
-// While windows are made and forgotten at the ceiling, a client whose calls come at once gets one: exactly the limit.
+// While windows are created and removed at the ceiling, parallel calls of a client get no more than
+// one limit through.
 func TestParallelAtTheCeiling(t *testing.T) {
 	limit := Limit{5, time.Minute}
 	l := New(limit, Options{MaxClients: 4})

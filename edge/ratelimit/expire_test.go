@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// size is how many tables and chunks of blocks l has.
+// size returns the numbers of tables and of chunks of blocks of l.
 func size(l *Limiter) (tables, chunks int) {
-	for i := range l.shardings {
-		s := &l.shardings[i]
+	for i := range l.shards {
+		s := &l.shards[i]
 		tables += len(slices.Compact(slices.Clone(s.tables)))
 		for _, c := range s.blocks.chunks {
 			if c.blocks != nil {
@@ -21,7 +21,7 @@ func size(l *Limiter) (tables, chunks int) {
 	return tables, chunks
 }
 
-func TestIdleAreForgotten(t *testing.T) {
+func TestIdleClientsExpire(t *testing.T) {
 	const n = 100_000
 	l := New(Limit{10, time.Minute}, Options{})
 	for i := range uint32(n) {
@@ -29,26 +29,26 @@ func TestIdleAreForgotten(t *testing.T) {
 	}
 	l.Allow(alice, t0.Add(30*time.Second))
 	if got := l.Stats().Clients; got != n+1 {
-		t.Fatalf("%d clients are kept, want %d", got, n+1)
+		t.Fatalf("%d clients, want %d", got, n+1)
 	}
 	l.Sweep(t0.Add(time.Minute - 1))
 	if got := l.Stats().Clients; got != n+1 {
-		t.Fatalf("a moment too early %d clients are kept, want %d", got, n+1)
+		t.Fatalf("%d clients just before a window is over, want %d", got, n+1)
 	}
 	l.Sweep(t0.Add(time.Minute))
 	if got := l.Stats().Clients; got != 1 {
-		t.Fatalf("after a window %d clients are kept, want 1", got)
+		t.Fatalf("%d clients after a window, want 1", got)
 	}
-	if tables, _ := size(l); tables != shards {
-		t.Errorf("%d tables are kept, want the first %d", tables, shards)
+	if tables, _ := size(l); tables != numShards {
+		t.Errorf("%d tables, want the first %d", tables, numShards)
 	}
 	if d := l.Allow(alice, t0.Add(time.Minute)); d.Remaining != 8 {
-		t.Errorf("the one that stays has %d calls left, want 8", d.Remaining)
+		t.Errorf("the remaining client has %d calls left, want 8", d.Remaining)
 	}
 }
 
-// Without a Sweep, calls of others make room bit by bit.
-func TestIdleAreForgottenOnTheWay(t *testing.T) {
+// Without a Sweep, the calls of other clients remove idle ones bit by bit.
+func TestCallsExpireIdleClients(t *testing.T) {
 	l := New(Limit{10, time.Minute}, Options{})
 	for i := range uint32(50_000) {
 		l.Allow(address(i), t0)
@@ -57,12 +57,12 @@ func TestIdleAreForgottenOnTheWay(t *testing.T) {
 		l.Allow(address(100_000+i%100), t0.Add(time.Minute))
 	}
 	if got := l.Stats().Clients; got > 50_000/2 {
-		t.Errorf("%d clients are kept of 50,000 idle ones", got)
+		t.Errorf("%d of 50,000 idle clients are left", got)
 	}
 }
 
-// A client that goes on calling does not keep others from being forgotten for long, wherever in the list it stands.
-func TestBusyClientsDoNotKeepIdleOnes(t *testing.T) {
+// Busy clients do not delay the removal of idle ones, wherever in a table they are.
+func TestBusyClientsDoNotDelayExpiry(t *testing.T) {
 	l := New(Limit{1000, time.Minute}, Options{})
 	for i := range uint32(10_000) {
 		l.Allow(address(i), t0)
@@ -75,28 +75,28 @@ func TestBusyClientsDoNotKeepIdleOnes(t *testing.T) {
 	}
 	l.Sweep(now)
 	if got := l.Stats().Clients; got != 50 {
-		t.Errorf("%d clients are kept, want the 50 that call", got)
+		t.Errorf("%d clients, want the 50 busy ones", got)
 	}
 }
 
-// A table whose clients are busy is not walked through at each look.
-func TestLooksAreFew(t *testing.T) {
+// A table of busy clients is not scanned at each opportunity.
+func TestScansAreFew(t *testing.T) {
 	l := New(Limit{10, time.Minute}, Options{})
 	for i := range uint32(10_000) {
 		l.Allow(address(i), t0.Add(time.Duration(i)*time.Millisecond))
 	}
 	at := l.moment(t0.Add(61 * time.Second))
-	for i := range l.shardings {
-		s := &l.shardings[i]
+	for i := range l.shards {
+		s := &l.shards[i]
 		l.sweep(s, 0, at)
 		if due := s.tables[0].due - at; due != 15*time.Second {
-			t.Fatalf("the next look is due in %v, want a quarter of the window", due)
+			t.Fatalf("the next scan is due in %v, want a quarter of the window", due)
 		}
 	}
 }
 
-// What stays loses no call when tables are joined: the survivors have what they had.
-func TestJoin(t *testing.T) {
+// Merging tables loses no call of the remaining clients.
+func TestMerge(t *testing.T) {
 	l := New(Limit{40, time.Minute}, Options{})
 	for i := range uint32(100_000) {
 		l.Allow(address(i), t0)
@@ -109,7 +109,7 @@ func TestJoin(t *testing.T) {
 	}
 	now := t0.Add(time.Minute)
 	for i := range uint32(survivors) {
-		l.Allow(address(i), now) // its first call has left the window
+		l.Allow(address(i), now) // the client's first call has left the window
 	}
 	l.Sweep(now)
 	for i := range uint32(survivors) {
@@ -123,8 +123,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// The blocks of a flood go back when it is over, though somebody is still there whose calls need some.
-func TestBlocksGoBack(t *testing.T) {
+// The blocks of a flood are released when it is over, even while a client still uses some.
+func TestBlocksAreReleased(t *testing.T) {
 	l := New(Limit{100, time.Minute}, Options{})
 	for range 50 {
 		for i := range uint32(5000) {
@@ -136,12 +136,13 @@ func TestBlocksGoBack(t *testing.T) {
 		l.Allow(alice, t0.Add(time.Duration(i)*time.Second))
 	}
 	l.Sweep(t0.Add(3 * time.Minute))
-	if _, left := size(l); most < 500 || left > 2*shards {
-		t.Errorf("%d chunks of blocks are kept of %d", left, most)
+	if _, left := size(l); most < 500 || left > 2*numShards {
+		t.Errorf("%d chunks of blocks are left of %d", left, most)
 	}
 }
 
-// A shard never has more to move for one call than a table, and a client of ten calls needs no more than its window, of two cache lines.
+// A call moves one table at most, and a client of ten calls needs no block besides its window of
+// two cache lines.
 func TestSizes(t *testing.T) {
 	if got := unsafe.Sizeof(table{}); got != 32<<10 {
 		t.Errorf("a table is %d bytes, want 32 KiB: the allocator's largest size", got)

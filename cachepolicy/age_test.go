@@ -18,23 +18,23 @@ func TestLongestLife(t *testing.T) {
 		{"nothing said", fields("Date: @0s"), 0},
 		{"max-age", fields("Cache-Control: public, max-age=60"), time.Minute},
 		{"s-maxage counts for some, max-age for others", fields("Cache-Control: s-maxage=10, max-age=60"), time.Minute},
-		{"of two the longer, whichever a cache takes, section 4.2.1", fields("Cache-Control: max-age=60", "Cache-Control: MAX-AGE=90"), 90 * time.Second},
+		{"of two values the longer, because a cache may use either, section 4.2.1", fields("Cache-Control: max-age=60", "Cache-Control: MAX-AGE=90"), 90 * time.Second},
 		{"as a string, section 5.2", fields(`Cache-Control: max-age="60"`), time.Minute},
 		{"one that is no number", fields("Cache-Control: max-age=x, max-age=60"), time.Minute},
 		{"overflow, section 1.2.2", fields("Cache-Control: max-age=99999999999"), MaxDelta},
-		{"other directives have no say", fields("Cache-Control: max-age=60, stale-while-revalidate=600, min-fresh=999"), time.Minute},
+		{"other directives do not count", fields("Cache-Control: max-age=60, stale-while-revalidate=600, min-fresh=999"), time.Minute},
 		{"a targeted field, RFC 9213", fields("CDN-Cache-Control: max-age=90", "Cache-Control: max-age=60"), 90 * time.Second},
-		{"one that is targeted at others", fields("Other-CDN-Cache-Control: max-age=90", "Cache-Control: max-age=60"), 90 * time.Second},
-		{"and browsers, who have a longer life", fields("CDN-Cache-Control: max-age=60", "Cache-Control: max-age=90"), 90 * time.Second},
+		{"a field targeted at other caches", fields("Other-CDN-Cache-Control: max-age=90", "Cache-Control: max-age=60"), 90 * time.Second},
+		{"browsers with a longer lifetime", fields("CDN-Cache-Control: max-age=60", "Cache-Control: max-age=90"), 90 * time.Second},
 		{"Surrogate-Control", fields(`Surrogate-Control: content="ESI/1.0", max-age=90+600;other`, "Cache-Control: max-age=60"), 90 * time.Second},
 		{"Expires minus Date", fields("Date: @-1h", "Expires: @1h"), 2 * time.Hour},
 		{"Expires beside a shorter max-age", fields("Date: @0s", "Expires: @1h", "Cache-Control: max-age=60"), time.Hour},
 		{"two Expires", fields("Date: @0s", "Expires: @1h", "Expires: @2h"), 2 * time.Hour},
 		{"Expires in the past", fields("Date: @0s", "Expires: @-1h", "Cache-Control: max-age=60"), time.Minute},
-		{"a guess", fields("Date: @0s", "Last-Modified: @-10h"), 2 * time.Hour},
-		{"a guess has no end", fields("Date: @0s", "Last-Modified: @-2400h"), 480 * time.Hour},
-		{"browsers guess beside s-maxage, section 5.2.2.10", fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: s-maxage=60"), 2 * time.Hour},
-		{"where nothing must be guessed it is not", fields("Date: @0s", "Last-Modified: @-2400h", "Cache-Control: max-age=60"), time.Minute},
+		{"a heuristic", fields("Date: @0s", "Last-Modified: @-10h"), 2 * time.Hour},
+		{"a heuristic has no upper bound", fields("Date: @0s", "Last-Modified: @-2400h"), 480 * time.Hour},
+		{"browsers use a heuristic beside s-maxage, section 5.2.2.10", fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: s-maxage=60"), 2 * time.Hour},
+		{"no heuristic beside an explicit lifetime", fields("Date: @0s", "Last-Modified: @-2400h", "Cache-Control: max-age=60"), time.Minute},
 	} {
 		if got := LongestLife(c.h, t0); got != c.want {
 			t.Errorf("%s: LongestLife(%v) = %v, want %v", c.name, c.h, got, c.want)
@@ -48,33 +48,33 @@ func TestAgeTold(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		h            http.Header
-		purged, told time.Duration // since t0
+		purged, sent time.Duration // since t0
 		want         time.Duration
 	}{
 		{"fresh", fields(cdn, "Age: 10"), never, 20 * time.Second, 30 * time.Second},
-		{"stale by its age: the truth", fields(cdn, "Age: 10"), never, 70 * time.Second, 80 * time.Second},
-		{"a life of its own for the edge: browsers may go on", fields("CDN-Cache-Control: max-age=60", split), never, 70 * time.Second, 70 * time.Second},
-		{"purged: its life is over", fields(cdn, "Age: 10"), 20 * time.Second, 20 * time.Second, time.Minute},
-		{"and from there it grows older", fields(cdn, "Age: 10"), 20 * time.Second, 25 * time.Second, 65 * time.Second},
-		{"browsers may not go on then", fields("CDN-Cache-Control: max-age=60", split), 20 * time.Second, 25 * time.Second, day + 5*time.Second},
-		{"nor where it was stale when it was purged", fields("CDN-Cache-Control: max-age=60", split), 70 * time.Second, 75 * time.Second, day + 15*time.Second},
-		{"old enough as it is", fields(cdn, "Age: 1000"), 20 * time.Second, 25 * time.Second, 1025 * time.Second},
-		{"its own age, where others are not told of its life", fields("Iconedge-Cache-Control: max-age=60", "Cache-Control: max-age=10"), 50 * time.Second, 55 * time.Second, 55 * time.Second},
-		{"no longer than an Age can be, section 1.2.2", fields("Cache-Control: max-age=2147483648"), time.Second, time.Hour, MaxDelta},
+		{"stale by its age: the true age", fields(cdn, "Age: 10"), never, 70 * time.Second, 80 * time.Second},
+		{"a shorter lifetime for the edge: browsers may use theirs", fields("CDN-Cache-Control: max-age=60", split), never, 70 * time.Second, 70 * time.Second},
+		{"purged: the end of its lifetime", fields(cdn, "Age: 10"), 20 * time.Second, 20 * time.Second, time.Minute},
+		{"purged: the age increases from there", fields(cdn, "Age: 10"), 20 * time.Second, 25 * time.Second, 65 * time.Second},
+		{"purged: stale for browsers too", fields("CDN-Cache-Control: max-age=60", split), 20 * time.Second, 25 * time.Second, day + 5*time.Second},
+		{"purged while stale: stale for browsers too", fields("CDN-Cache-Control: max-age=60", split), 70 * time.Second, 75 * time.Second, day + 15*time.Second},
+		{"purged: its true age exceeds the lifetime", fields(cdn, "Age: 1000"), 20 * time.Second, 25 * time.Second, 1025 * time.Second},
+		{"purged: its true age, because caches downstream do not see its lifetime", fields("Iconedge-Cache-Control: max-age=60", "Cache-Control: max-age=10"), 50 * time.Second, 55 * time.Second, 55 * time.Second},
+		{"the greatest Age, section 1.2.2", fields("Cache-Control: max-age=2147483648"), time.Second, time.Hour, MaxDelta},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
 		if c.purged >= 0 {
 			e = e.Expired(t0.Add(c.purged))
 		}
-		c.h.Del("Iconedge-Cache-Control") // on an edge's own paths it goes no further
-		if got := e.AgeTold(c.h, t0.Add(c.told)); got != c.want {
+		c.h.Del("Iconedge-Cache-Control") // the edge removes it from responses on its own paths
+		if got := e.AgeTold(c.h, t0.Add(c.sent)); got != c.want {
 			t.Errorf("%s: AgeTold = %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-// What was purged is fresh to nobody who goes by its fields and its Age, be it a cache like this one or a private one; and nobody takes
-// any answer for fresh for longer than LongestLife.
+// No cache, shared or private, takes a purged response for fresh by its fields and its Age, and no
+// cache derives a freshness lifetime beyond LongestLife.
 func FuzzAgeTold(f *testing.F) {
 	f.Add("max-age=60", "", "", "", int64(10), int64(3))
 	f.Add("s-maxage=5, max-age=100", "max-age=999", "max-age=7+8", "Sat, 21 Nov 2026 13:00:00 GMT", int64(2), int64(0))
@@ -92,15 +92,15 @@ func FuzzAgeTold(f *testing.F) {
 		}
 		when := t0.Add(time.Duration(purged) * time.Second)
 		now := when.Add(time.Duration(later) * time.Second)
-		told := NewEntry(200, h, t0, t0).Expired(when).AgeTold(h, now)
-		h.Set("Age", strconv.FormatInt(int64(told/time.Second), 10))
+		sent := NewEntry(200, h, t0, t0).Expired(when).AgeTold(h, now)
+		h.Set("Age", strconv.FormatInt(int64(sent/time.Second), 10))
 		private := http.Header{"Cache-Control": {control}, "Expires": h["Expires"], "Date": h["Date"], "Age": h["Age"]}
 		for _, h := range []http.Header{h, private} {
 			if e := NewEntry(200, h, now, now); e.Fresh(now) {
 				t.Fatalf("%v is fresh for %v", h, e.TTL(now))
 			}
-			if life, _ := Lifetime(200, h, now); life > LongestLife(h, now) {
-				t.Fatalf("%v lives %v, and at most %v", h, life, LongestLife(h, now))
+			if freshFor, _ := Lifetime(200, h, now); freshFor > LongestLife(h, now) {
+				t.Fatalf("the lifetime of %v is %v, and LongestLife is %v", h, freshFor, LongestLife(h, now))
 			}
 		}
 	})

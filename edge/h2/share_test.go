@@ -16,7 +16,7 @@ import (
 
 var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
 
-// connectAs connects as a client that has a share of the room.
+// connectAs connects as a client with a share of the room.
 func connectAs(t *testing.T, s *Server, client netip.Prefix, settings ...http2.Setting) *peer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,13 +37,14 @@ func connectAs(t *testing.T, s *Server, client netip.Prefix, settings ...http2.S
 	conn.CountFor(client)
 	go func() { defer close(done); conn.Serve() }()
 	t.Cleanup(func() { c.Close(); <-done })
-	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a server that says nothing is a failure
+	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a silent server fails the test
 	return dial(t, c, settings...)
 }
 
-const bombSize = 4*(3700+1+perEntry) + 250 // what the fields of a bomb count, and what comes on top of them, about
+// bombSize is about what a bomb counts: its fields and the overhead.
+const bombSize = 4*(3700+1+perEntry) + 250
 
-// bomb begins a stream that refers four times to a field of 3.7 kB, which is sent once.
+// bomb opens a stream with four references to a field of 3.7 kB, which is sent once.
 func (p *peer) bomb(ends bool) (stream uint32) {
 	long := hpack.HeaderField{Name: "x", Value: strings.Repeat("a", 3700)}
 	block := p.headers("POST", "/wait")
@@ -61,7 +62,8 @@ func (p *peer) bomb(ends bool) (stream uint32) {
 	return stream
 }
 
-// seen has the server take in all that was sent.
+// seen waits until the server has handled all frames sent, and returns the streams that it has
+// reset.
 func (p *peer) seen() (refused map[uint32]http2.ErrCode) {
 	p.t.Helper()
 	refused = map[uint32]http2.ErrCode{}
@@ -76,46 +78,47 @@ func (p *peer) seen() (refused map[uint32]http2.ErrCode) {
 	return refused
 }
 
-// The header fields of requests that are not whole count on their connection: beyond 256 KiB its streams are refused, until one of the others is
-// whole; a client that goes on loses the connection.
+// The header fields of incomplete requests count for their connection. Above 256 KiB further
+// streams are refused until one of the requests is complete, and a client that continues loses the
+// connection.
 func TestUnfinishedHeads(t *testing.T) {
 	a, room := newApp(), &bodies.Room{Max: 64 << 20, Each: 64 << 20}
 	defer close(a.wait)
 	s := New(a, a, Config{Bodies: room})
 	p := connectAs(t, s, hog)
 	var open []uint32
-	for range maxHeads / bombSize {
+	for range maxHeadBytes / bombSize {
 		open = append(open, p.bomb(false))
 	}
 	refused := p.seen()
-	if n := len(open) - len(refused); n < maxHeads/(bombSize+2*streamCosts) || room.Used() > maxHeads || room.Used() < maxHeads/2 {
-		t.Fatalf("%d streams were taken of %d, %d bytes count", n, len(open), room.Used())
+	if n := len(open) - len(refused); n < maxHeadBytes/(bombSize+2*streamCost) || room.Used() > maxHeadBytes || room.Used() < maxHeadBytes/2 {
+		t.Fatalf("%d streams accepted of %d, %d bytes counted", n, len(open), room.Used())
 	}
 	for len(refused) == 0 {
 		id := p.bomb(false)
 		if refused = p.seen(); len(refused) > 0 && refused[id] != http2.ErrCodeRefusedStream {
-			t.Fatalf("beyond: %v, want REFUSED_STREAM of %d", refused, id)
+			t.Fatalf("above the limit: %v, want REFUSED_STREAM of %d", refused, id)
 		}
 	}
 	if refused := func() map[uint32]http2.ErrCode { p.ask("GET", "/wait", true); return p.seen() }(); len(refused) > 0 {
-		t.Errorf("a request that is whole: %v", refused)
+		t.Errorf("a complete request: %v", refused)
 	}
 	<-a.started
 	p.WriteData(open[0], true, nil)
 	<-a.started
 	p.bomb(false)
 	if refused := p.seen(); len(refused) > 0 {
-		t.Errorf("when one of them is whole: %v", refused)
+		t.Errorf("after one request is complete: %v", refused)
 	}
 	go func() {
-		for range 2 * credit / resetCosts {
+		for range 2 * maxCredit / resetCost {
 			p.bomb(false)
 		}
 	}()
-	if code, told := p.ended(); !told || code != http2.ErrCodeEnhanceYourCalm {
-		t.Errorf("a client that goes on: %v, told: %v", code, told)
+	if code, goneAway := p.ended(); !goneAway || code != http2.ErrCodeEnhanceYourCalm {
+		t.Errorf("a client that continues: %v, GOAWAY: %v", code, goneAway)
 	}
-	settledAt(t, room, 2*HandlerCosts+copies*(bombSize+4*streamCosts)) // the handlers' alone
+	settledAt(t, room, 2*HandlerCosts+fieldCopies*(bombSize+4*streamCost)) // only the handlers'
 }
 
 // settledAt waits until clients hold no more than n bytes.
@@ -123,12 +126,13 @@ func settledAt(t *testing.T, room *bodies.Room, n int64) {
 	t.Helper()
 	for late := time.Now().Add(2 * time.Minute); room.Used() != 0 || room.Held(hog) > n; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("%d bytes are used, %d of the client's", room.Used(), room.Held(hog))
+			t.Fatalf("%d bytes used, %d of them by the client", room.Used(), room.Held(hog))
 		}
 	}
 }
 
-// However many connections a client has, it holds no more than its share: another client finds room.
+// However many connections a client has, it holds no more than its share, and another client still
+// has room.
 func TestShareOfClient(t *testing.T) {
 	a, room := newApp(), &bodies.Room{Max: 4 << 20, Each: 400 << 10}
 	defer close(a.wait)
@@ -151,26 +155,27 @@ func TestShareOfClient(t *testing.T) {
 		ends        bool
 		least, most int
 	}{
-		{"its first connection", hog, false, 15, 15},
-		{"its second", hog, false, 5, 11},
-		{"its third", hog, false, 0, 1},
-		{"its fourth, of whole requests", hog, true, 0, 0},
-		{"another client's", other, false, 15, 15},
-		{"another client's, of whole requests", other, true, 1, 2}, // a handler's costs come on top
-		{"nobody's in particular", netip.Prefix{}, false, 15, 15},
-		{"nobody's, of whole requests", netip.Prefix{}, true, 15, 15},
+		{"the first connection", hog, false, 15, 15},
+		{"the second", hog, false, 5, 11},
+		{"the third", hog, false, 0, 1},
+		{"the fourth, with complete requests", hog, true, 0, 0},
+		{"another client", other, false, 15, 15},
+		{"another client, with complete requests", other, true, 1, 2}, // plus the cost of handlers
+		{"no particular client", netip.Prefix{}, false, 15, 15},
+		{"no particular client, with complete requests", netip.Prefix{}, true, 15, 15},
 	} {
 		if n := taken(row.client, row.ends); n < row.least || n > row.most {
-			t.Errorf("%s: %d streams were taken of 15, want %d to %d", row.name, n, row.least, row.most)
+			t.Errorf("%s: %d streams accepted of 15, want %d to %d", row.name, n, row.least, row.most)
 		}
 		if room.Held(hog) > room.Each || room.Held(other) > room.Each {
-			t.Errorf("%s: %d and %d bytes are held", row.name, room.Held(hog), room.Held(other))
+			t.Errorf("%s: %d and %d bytes held", row.name, room.Held(hog), room.Held(other))
 		}
 	}
 }
 
-// Where all the room is used, streams whose requests are not whole are refused, and requests that are whole pass.
-func TestRoomIsUsed(t *testing.T) {
+// When all the room is used, streams with incomplete requests are refused, and complete requests
+// pass.
+func TestFullRoom(t *testing.T) {
 	a, room := newApp(), &bodies.Room{Max: 20 << 10, Each: 1 << 20}
 	defer close(a.wait)
 	s := New(a, a, Config{Bodies: room})
@@ -183,22 +188,22 @@ func TestRoomIsUsed(t *testing.T) {
 	}
 	id := p.ask("POST", "/wait", false, "long", strings.Repeat("a", 9000))
 	if refused := p.seen(); refused[id] != http2.ErrCodeRefusedStream {
-		t.Errorf("half a request: %v", refused)
+		t.Errorf("an incomplete request: %v", refused)
 	}
 	p.ask("GET", "/wait", true, "long", strings.Repeat("a", 9000))
 	if refused := p.seen(); len(refused) > 0 {
-		t.Errorf("a whole request: %v", refused)
+		t.Errorf("a complete request: %v", refused)
 	}
 }
 
-// Half a frame, half a header block and ready answers that wait for a window count too.
-func TestHalvesCount(t *testing.T) {
+// Incomplete frames and header blocks count too, and so do ready responses that wait for a window.
+func TestPartialFramesCount(t *testing.T) {
 	for name, tt := range map[string]struct {
 		settings []http2.Setting
 		send     func(p *peer)
 	}{
-		"half a frame": {nil, func(p *peer) { p.Conn.Write([]byte{0, 0x40, 0, 0, 0}) }},
-		"half a block": {nil, func(p *peer) {
+		"an incomplete frame": {nil, func(p *peer) { p.Conn.Write([]byte{0, 0x40, 0, 0, 0}) }},
+		"an incomplete block": {nil, func(p *peer) {
 			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
 		}},
 	} {
@@ -209,13 +214,13 @@ func TestHalvesCount(t *testing.T) {
 			tt.send(first)
 			for late := time.Now().Add(2 * time.Minute); room.Held(hog) < inBuffer; time.Sleep(time.Millisecond) {
 				if time.Now().After(late) {
-					t.Fatal("it does not count")
+					t.Fatal("nothing is counted")
 				}
 			}
 			second := connectAs(t, s, hog, tt.settings...)
 			tt.send(second)
-			if code, told := second.ended(); !told || code != http2.ErrCodeEnhanceYourCalm {
-				t.Errorf("beyond the share: %v, told: %v", code, told)
+			if code, goneAway := second.ended(); !goneAway || code != http2.ErrCodeEnhanceYourCalm {
+				t.Errorf("above the share: %v, GOAWAY: %v", code, goneAway)
 			}
 			first.Close()
 			settledAt(t, room, 0)
@@ -226,7 +231,7 @@ func TestHalvesCount(t *testing.T) {
 	p.ask("GET", "/ready/60000", true)
 	id := p.ask("GET", "/ready/60000", true)
 	if refused := p.seen(); len(refused) != 1 || refused[id] != http2.ErrCodeEnhanceYourCalm {
-		t.Errorf("ready answers that nobody takes: %v", refused)
+		t.Errorf("ready responses that the client does not take: %v", refused)
 	}
 	p.Close()
 	settledAt(t, room, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// a series publishes releases an hour apart, each with another drawing.
+// A series publishes releases an hour apart, each with another version of one icon.
 type series struct {
 	b    objectstore.Bucket
 	lib  string
@@ -47,18 +47,18 @@ func (s *series) back(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if !k.Current || whole(t, s.b).ID != k.ID {
-		t.Errorf("Rollback gives %+v, current is %s", k, whole(t, s.b).ID)
+		t.Errorf("Rollback returns %+v, current is %s", k, whole(t, s.b).ID)
 	}
 	return k.ID
 }
 
 func ids(t *testing.T, b objectstore.Bucket) (all []string, current string) {
 	t.Helper()
-	kept, err := List(t.Context(), b)
+	list, err := List(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range kept {
+	for _, k := range list {
 		all = append(all, k.ID)
 		if k.Current {
 			current = k.ID
@@ -81,12 +81,12 @@ func TestRollback(t *testing.T) {
 	}
 	four := s.publish(t, 9)
 	if all, current := ids(t, s.b); !slices.Equal(all, []string{four, three, two, one}) || current != four {
-		t.Errorf("kept %v, current %s; want %v, the first", all, current, []string{four, three, two, one})
+		t.Errorf("stored %v, current %s; want %v, the first", all, current, []string{four, three, two, one})
 	}
-	if m := whole(t, s.b); m.Seq != 4 { // not 2 again: what changed in the second release is something else
+	if m := whole(t, s.b); m.Seq != 4 { // not 2 again, because the second release has other changes
 		t.Errorf("the fourth release has the number %d", m.Seq)
 	}
-	if got := s.back(t); got != one { // not three: it was one that four took the place of
+	if got := s.back(t); got != one { // not three, because one was current when four was published
 		t.Errorf("back from four is %s, want one", got)
 	}
 }
@@ -108,8 +108,8 @@ func TestRollbackIncomplete(t *testing.T) {
 
 func TestEmptyStore(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
-	if kept, err := List(t.Context(), b); err != nil || len(kept) != 0 {
-		t.Errorf("List of an empty store: %v, %v", kept, err)
+	if list, err := List(t.Context(), b); err != nil || len(list) != 0 {
+		t.Errorf("List of an empty store: %v, %v", list, err)
 	}
 	if _, err := Rollback(t.Context(), b, t0); !errors.Is(err, ErrNoEarlier) {
 		t.Errorf("Rollback of an empty store: %v, want ErrNoEarlier", err)
@@ -120,11 +120,11 @@ func TestListDamaged(t *testing.T) {
 	s := newSeries(t)
 	one, two := s.publish(t, 9), s.publish(t, 9)
 	put(t, s.b, release.ManifestKey(one), "x")
-	kept, err := List(t.Context(), s.b)
-	if !errors.Is(err, release.ErrDamaged) || len(kept) != 1 || kept[0].ID != two {
-		t.Errorf("List: %v, %v; want the second release, and that the first is damaged", kept, err)
+	list, err := List(t.Context(), s.b)
+	if !errors.Is(err, release.ErrDamaged) || len(list) != 1 || list[0].ID != two {
+		t.Errorf("List: %v, %v; want the second release, and an error about the first", list, err)
 	}
-	s.publish(t, 9) // it is in nobody's way
+	s.publish(t, 9) // the damaged release does not prevent a publication
 }
 
 func TestKeep(t *testing.T) {
@@ -134,28 +134,28 @@ func TestKeep(t *testing.T) {
 		all = append(all, s.publish(t, 2))
 	}
 	if got, current := ids(t, s.b); !slices.Equal(got, []string{all[3], all[2]}) || current != all[3] {
-		t.Errorf("kept %v, want %v", got, []string{all[3], all[2]})
+		t.Errorf("stored %v, want %v", got, []string{all[3], all[2]})
 	}
 	last := s.publish(t, 1)
 	if got, _ := ids(t, s.b); !slices.Equal(got, []string{last}) {
-		t.Errorf("kept %v, want %s alone", got, last)
+		t.Errorf("stored %v, want %s alone", got, last)
 	}
 }
 
-// Archives that no release needs go when they are old enough for nobody to be about to need them.
+// prune deletes archives that no release needs, but only those that are older than grace.
 func TestSweep(t *testing.T) {
 	s := newSeries(t)
 	for range 3 {
 		s.publish(t, 1)
 	}
-	put(t, s.b, "packs/notes.txt", "none of ours")
+	put(t, s.b, "packs/notes.txt", "a file of the operator")
 	had := len(keys(t, s.b))
 	ctx := context.Background()
 	if _, err := prune(ctx, s.b, 1, time.Time{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(keys(t, s.b)); got != had {
-		t.Errorf("%d objects were deleted that are not an hour old", had-got)
+		t.Errorf("%d objects that are less than an hour old were deleted", had-got)
 	}
 	if _, err := prune(ctx, s.b, 1, time.Time{}, time.Now().Add(2*grace)); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What a crash left of a release that never was current is no release to go back to.
+// Rollback never goes to a release that a failed publication left in the store.
 func TestNeverCurrent(t *testing.T) {
 	s := newSeries(t)
 	one := s.publish(t, 9)
@@ -176,7 +176,7 @@ func TestNeverCurrent(t *testing.T) {
 	edit(t, filepath.Join(s.lib, "json/shapes.json"), s.path, "M9 9")
 	_, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Store: f, Now: s.now().Add(time.Minute), Work: t.TempDir()})
 	if all, _ := ids(t, s.b); !errors.Is(err, errFull) || len(all) != 2 {
-		t.Fatalf("%v, kept %v; want the manifest written and no more", err, all)
+		t.Fatalf("%v, stored %v; want the manifest written and no more", err, all)
 	}
 	s.path = "M9 9"
 	s.publish(t, 9)

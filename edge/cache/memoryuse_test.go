@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// icons are entries of the size that icons have: bodies of 156 to 900 bytes, in all codings that are kept. Many share a body, so
-// that it is coded once.
+// icons are entries of typical icon sizes: bodies of 156 to 900 bytes, in all codings. Many share a
+// body, so that it is encoded once.
 type icons struct{ bodies []*Entry }
 
 func newIcons() *icons {
@@ -24,20 +24,20 @@ func newIcons() *icons {
 		for size := 140 + random.IntN(740); len(b) < size; {
 			b = fmt.Appendf(b, "%c%d.%d", "lhvcsqa "[random.IntN(8)], random.IntN(20), random.IntN(100))
 		}
-		list.bodies = append(list.bodies, codedOf(headed("/", string(append(b, `"/></svg>`...)))))
+		list.bodies = append(list.bodies, withCodings(ownEntry("/", string(append(b, `"/></svg>`...)))))
 	}
 	return list
 }
 
 func (i *icons) at(n int) *Entry {
-	e := headed(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
+	e := ownEntry(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
 	body := i.bodies[n%len(i.bodies)]
 	e.variants, e.Head.Paints = body.variants, 1
 	return e
 }
 
-// held is what an entry holds for its clients: bodies, and the part of its head that is its own.
-func held(e *Entry) (n int64) {
+// payload returns the bytes of an entry that clients get: bodies, and its own part of the head.
+func payload(e *Entry) (n int64) {
 	for _, v := range e.variants {
 		if v != nil {
 			n += int64(len(v.Body))
@@ -50,17 +50,17 @@ func fill(t testing.TB, c *Cache, list *icons, entries int) (bytes int64) {
 	t.Helper()
 	for n := range entries {
 		e := list.at(n)
-		bytes += held(e)
+		bytes += payload(e)
 		c.Put(e, c.Now())
 	}
-	c.settle()
+	c.waitForLRU()
 	if got := c.Stats().Entries; got != int64(entries) {
-		t.Fatalf("%d of %d entries are kept", got, entries)
+		t.Fatalf("%d of %d entries are stored", got, entries)
 	}
 	return bytes
 }
 
-// However many entries there are, the collector has little to walk, and what they count is little more than what they hold.
+// Many entries add few objects for the garbage collector, and cost little more than their payload.
 func TestManyEntriesFewObjects(t *testing.T) {
 	const entries = 100_000
 	list := newIcons()
@@ -68,10 +68,10 @@ func TestManyEntriesFewObjects(t *testing.T) {
 	before := objects()
 	bytes := fill(t, c, list, entries)
 	if n := objects() - before; n > 5000 {
-		t.Errorf("%d entries are %d objects for the collector", entries, n)
+		t.Errorf("%d entries add %d objects on the heap", entries, n)
 	}
 	if got := c.Stats().Bytes; got > bytes*13/10+4<<20 {
-		t.Errorf("%d entries that hold %d bytes count %d", entries, bytes, got)
+		t.Errorf("%d entries with a payload of %d bytes cost %d", entries, bytes, got)
 	}
 	runtime.KeepAlive(list)
 }
@@ -84,7 +84,7 @@ func objects() int64 {
 	return int64(m.HeapObjects)
 }
 
-// The ceiling holds whatever sizes come and go: cells that are not used count too.
+// The ceiling holds for any sequence of sizes: free slots count too.
 func TestCeilingHoldsForAllSizes(t *testing.T) {
 	const ceiling = 16 << 20
 	c := newTest(t, ceiling)
@@ -96,9 +96,9 @@ func TestCeilingHoldsForAllSizes(t *testing.T) {
 			if random.IntN(50) == 0 {
 				size = random.IntN(len(body))
 			}
-			c.Put(headed(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Now())
+			c.Put(ownEntry(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Now())
 			if taken := c.Stats().Bytes; taken > ceiling {
-				t.Fatalf("after %d entries of size %d the cache takes %d bytes, its ceiling is %d", i+1, size, taken, ceiling)
+				t.Fatalf("after %d entries of size %d the cache has %d bytes, above its ceiling of %d", i+1, size, taken, ceiling)
 			}
 		}
 		if s := c.Stats(); s.Bytes < ceiling/2 && era > 3 {
@@ -108,7 +108,7 @@ func TestCeilingHoldsForAllSizes(t *testing.T) {
 	consistent(t, c)
 }
 
-// resident is what the process has in memory, in bytes; 0, where the system does not say.
+// resident returns the resident memory of the process in bytes; 0 if unknown.
 func resident() (n int64) {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err == nil {
@@ -118,8 +118,8 @@ func resident() (n int64) {
 	return n * int64(os.Getpagesize())
 }
 
-// BenchmarkMemory stores 400,000 icons, and prints what each holds, what it counts, and by how much the process grows for it: while
-// they come, and after a collection.
+// BenchmarkMemory stores 400,000 icons and prints for each entry its payload, its cost, and the
+// growth of the process, before and after a garbage collection.
 func BenchmarkMemory(b *testing.B) {
 	const entries = 400_000
 	list := newIcons()
@@ -145,7 +145,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// filled is a cache with so many icons, and room for more.
+// filled returns a cache with a number of icons, and room for more.
 func filled(b *testing.B, entries int) *Cache {
 	c, err := New(Options{MaxBytes: 1 << 30})
 	if err != nil {
@@ -156,7 +156,7 @@ func filled(b *testing.B, entries int) *Cache {
 	return c
 }
 
-// look takes from a view what an answer is made of.
+// look reads the parts of a response from a view.
 func (v *View) look(c *Cache, key string, out []byte) []byte {
 	if !c.View(key, v) || !v.Freshness().Fresh(t0) {
 		return nil
@@ -179,20 +179,20 @@ func BenchmarkView(b *testing.B) {
 				names[i] = fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n)
 			}
 			for name, do := range map[string]func(v *View, key string) bool{
-				"alone": func(v *View, key string) bool {
+				"view only": func(v *View, key string) bool {
 					ok := c.View(key, v)
 					v.Release()
 					return ok
 				},
 				"copied": func(v *View, key string) bool { return v.look(c, key, make([]byte, 0, 4096)) != nil },
 			} {
-				b.Run(fmt.Sprintf("%d entries, %d asked for, %s", entries, keys, name), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%d entries, %d requested, %s", entries, keys, name), func(b *testing.B) {
 					b.ReportAllocs()
 					i := 0
 					var v View
 					for b.Loop() {
 						if i++; !do(&v, names[i%len(names)]) {
-							b.Fatal("it is not there")
+							b.Fatal("the entry is not found")
 						}
 					}
 				})
@@ -227,8 +227,8 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// BenchmarkCollections looks at icons of a full cache at a fixed rate, without and with collections all the time, and prints how long
-// it took from the moment at which each was due.
+// BenchmarkCollections requests icons of a full cache at a fixed rate, without and with permanent
+// garbage collection, and prints the time from the moment at which each request was due.
 func BenchmarkCollections(b *testing.B) {
 	c := filled(b, 400_000)
 	for _, forced := range []bool{false, true} {

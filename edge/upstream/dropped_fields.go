@@ -8,10 +8,10 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// elsewhere are fields by which some origins take another host, path, scheme or client address than
-// those of the request itself. They are no part of any cache key: with one of them a client could
-// make a response that others get, or pass for another client.
-var elsewhere = fieldSet(
+// rewriteFields lists fields with which some origins replace the host, path, scheme or client
+// address of the request itself. They are not part of any cache key, so a client could use them to
+// change a response that others get, or to pass for another client.
+var rewriteFields = fieldSet(
 	// host
 	"X-Host", "X-Host-Override", "X-HTTP-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-Original-Host-Override", "X-Envoy-Original-Host",
 	// path
@@ -26,15 +26,15 @@ var elsewhere = fieldSet(
 	"X-Envoy-External-Address", "CloudFront-Viewer-Address", "X-Custom-IP-Authorization",
 )
 
-// override fields ask for another method. Where that makes a GET a DELETE, what comes of it is no
-// response to a GET.
-var override = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method", "X-Method-Override", "X-Original-Method")
+// methodOverrides lists fields that ask for another method. If an origin treats a GET as a DELETE,
+// its response is not one to a GET.
+var methodOverrides = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method", "X-Method-Override", "X-Original-Method")
 
-// fixed fields are never passed on as a client wrote them: the edge writes them itself, or they
-// belong to the framing or to one hop.
-var fixed = fieldSet("Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
-	tier.Field, // it is for the next hop alone: whoever sent it, it was meant for us
-	"Proxy")    // to a CGI program HTTP_PROXY is the address of a proxy
+// neverPassed lists fields that are never passed on as a client wrote them: the edge writes them
+// itself, or they belong to the framing or to one hop.
+var neverPassed = fieldSet("Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+	tier.Field, // it is for the next hop alone, so a received one was meant for this edge
+	"Proxy")    // a CGI program takes HTTP_PROXY for the address of a proxy
 
 func fieldSet(names ...string) map[string]bool {
 	set := make(map[string]bool, len(names))
@@ -44,20 +44,21 @@ func fieldSet(names ...string) map[string]bool {
 	return set
 }
 
-// Passable reports whether a field, as http.CanonicalHeaderKey spells it, is one that the edge
+// Passable reports whether a field, in the form of http.CanonicalHeaderKey, is one that the edge
 // drops unless the operator passes it.
 func Passable(field string) bool {
-	return !fixed[field] && (elsewhere[field] || override[field] || strings.HasPrefix(field, "X-Forwarded-"))
+	return !neverPassed[field] && (rewriteFields[field] || methodOverrides[field] || strings.HasPrefix(field, "X-Forwarded-"))
 }
 
-// dropped reports whether a field of a client stays here. To an origin behind CGI every mark but a
-// letter or a digit is an underscore, and so all spellings of a name count as that with dashes.
+// dropped reports whether a field of a client is dropped. For an origin behind CGI every character
+// other than a letter or a digit is an underscore, so all spellings of a name count as the one with
+// dashes.
 func (r Request) dropped(field string, reading bool) bool {
 	name := http.CanonicalHeaderKey(strings.Map(dashed, field))
 	switch {
-	case fixed[name], name != field && slices.Contains(hopByHop, name):
+	case neverPassed[name], name != field && slices.Contains(hopByHop, name):
 		return true
-	case override[name] && !reading:
+	case methodOverrides[name] && !reading:
 		return false
 	}
 	return Passable(name) && !r.Passed[field]

@@ -1,0 +1,66 @@
+package edge
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+)
+
+// serveH1 is the handler of the HTTP/1.1 server.
+func (h *handler) serveH1(ctx *fasthttp.RequestCtx) { h.ServeRequest(ctx, h.exchangeH1(ctx)) }
+
+// exchangeH1 returns a request of HTTP/1.1. Nothing else asks its connection what it is.
+func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
+	x := &exchange.Request{Peer: addressOf(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
+	if x.Arrived.IsZero() { // the request could not be read
+		x.Arrived = time.Now()
+	}
+	c, ok := ctx.Conn().(*lingeringConn)
+	if !ok {
+		return x
+	}
+	x.Secure, x.Tier = c.link != nil, c.tier
+	x.Malformed, x.Bodyless = !c.sound(), c.bare()
+	if x.Conn = (connH1{c, h.conns}); c.plainly() != nil {
+		x.LongLine, x.Sampled = c.plainly().LongLine(), c.plainly().Chosen()
+	}
+	return x
+}
+
+// takeBody returns the body of a request, which nothing else retains: the connection of a long one would retain its memory
+// while it is idle.
+func takeBody(ctx *fasthttp.RequestCtx) []byte {
+	if body := ctx.PostBody(); len(body) <= maxBody {
+		return bytes.Clone(body)
+	}
+	return ctx.Request.SwapBody(nil)
+}
+
+// connH1 is the connection of a request of HTTP/1.1.
+type connH1 struct {
+	c     *lingeringConn
+	conns *conns
+}
+
+func (c connH1) Serve(now time.Time) {
+	if p := c.c.plainly(); p != nil {
+		p.Serve(now)
+	}
+}
+
+func (c connH1) ResponseLength(length int64) {
+	if p := c.c.plainly(); p != nil {
+		p.Answer(length)
+	}
+}
+
+func (c connH1) Left() bool {
+	p := c.c.plainly()
+	return p != nil && p.Left()
+}
+
+func (c connH1) CloseAfter() { c.c.refuse() }
+func (c connH1) Exempt()     { c.conns.exempt(c.c) }

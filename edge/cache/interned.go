@@ -1,0 +1,138 @@
+package cache
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+const (
+	maxInterned  = 1 << 16 // number of different headers
+	internedPart = 32      // their share of the ceiling: 1/32
+	// maxSeen is the number of hashes of texts that were seen once.
+	maxSeen          = 1 << 12
+	internedOverhead = 384 // bytes for each besides its text: measured, and rounded up
+)
+
+// An interned header is text that many entries share: status, field names and most field values,
+// and the larger part of their heads. It is stored once, in the form that an encoder wrote.
+type interned struct {
+	number uint32 // in the table; 0: it belongs to one entry
+	uses   int
+	text   []byte
+	policy cachepolicy.Entry // the periods in which an entry may be served stale, and its flags
+	head   Head              // without the lines that an entry has for itself
+	rest   []byte            // the text after these parts
+}
+
+// An internTable holds the interned headers in use. Number 0 is none.
+type internTable struct {
+	list  atomic.Pointer[[]*interned] // by number
+	bytes atomic.Int64
+	most  int64
+
+	mu     sync.Mutex
+	byText map[string]*interned
+	spare  []uint32
+	seed   maphash.Seed
+	seen   [maxSeen]uint32 // hashes of texts that were seen once and not interned
+}
+
+func (k *internTable) init(most int64) {
+	k.most, k.byText, k.seed = most/internedPart, map[string]*interned{}, maphash.MakeSeed()
+	k.list.Store(&[]*interned{nil})
+}
+
+// of returns the interned header with a number.
+func (k *internTable) of(number uint32) *interned { return (*k.list.Load())[number] }
+
+// use adds a reference to the interned header with a text, and returns its number, or 0 if the
+// table is full. Unless shared is true, the text must occur twice before it is interned, because it
+// may well be unique.
+func (k *internTable) use(text []byte, shared bool) uint32 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c := k.byText[unsafe.String(unsafe.SliceData(text), len(text))]; c != nil {
+		c.uses++
+		return c.number
+	}
+	if !shared && !k.seenBefore(text) || len(k.byText) >= maxInterned || k.bytes.Load()+internedSize(text) > k.most {
+		return 0
+	}
+	c := parseInterned(append([]byte(nil), text...))
+	c.uses = 1
+	k.add(c)
+	return c.number
+}
+
+// seenBefore reports whether a text was seen before, as far as hashes of texts are still in the
+// table.
+func (k *internTable) seenBefore(text []byte) bool {
+	hash := maphash.Bytes(k.seed, text)
+	seen := &k.seen[hash%maxSeen]
+	was := *seen
+	*seen = uint32(hash >> 32)
+	return was == *seen
+}
+
+func (k *internTable) add(c *interned) {
+	if n := len(k.spare); n > 0 {
+		c.number, k.spare = k.spare[n-1], k.spare[:n-1]
+		(*k.list.Load())[c.number] = c
+	} else {
+		list := *k.list.Load()
+		c.number = uint32(len(list))
+		list = append(list, c)
+		k.list.Store(&list)
+	}
+	k.byText[unsafe.String(unsafe.SliceData(c.text), len(c.text))] = c
+	k.bytes.Add(internedSize(c.text))
+}
+
+// release removes a reference, and the interned header with its last one.
+func (k *internTable) release(number uint32) {
+	if number == 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.of(number)
+	if c.uses--; c.uses > 0 {
+		return
+	}
+	delete(k.byText, unsafe.String(unsafe.SliceData(c.text), len(c.text)))
+	(*k.list.Load())[number] = nil
+	k.spare = append(k.spare, number)
+	k.bytes.Add(-internedSize(c.text))
+}
+
+func internedSize(text []byte) int64 { return internedOverhead + int64(len(text)) }
+
+// interned writes the header text of an entry. It begins with the parts that a View needs.
+func (w *encoder) interned(e *Entry) {
+	for _, d := range [...]int64{int64(e.Policy.StaleWhileRevalidate), int64(e.Policy.StaleIfError), int64(e.Policy.StaleWhenLost)} {
+		w.int(d)
+	}
+	w.flags(&e.Policy)
+	head := e.Head
+	if head == nil {
+		head = &Head{}
+	}
+	for _, part := range [...][]byte{head.Type, head.Always, head.WithBody} {
+		w.bytes(part)
+	}
+}
+
+func parseInterned(text []byte) *interned {
+	c := &interned{text: text}
+	r := &decoder{b: text}
+	p := &c.policy
+	p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost = r.duration(), r.duration(), r.duration()
+	r.flags(p)
+	c.head.Type, c.head.Always, c.head.WithBody = r.part(), r.part(), r.part()
+	c.rest = r.b
+	return c
+}

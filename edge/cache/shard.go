@@ -1,0 +1,152 @@
+package cache
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	shards      = 64
+	shardBits   = (shards - 1) << 32 // of a hash
+	windowSlots = 32                 // entries in the recency window of each shard
+)
+
+// A shard holds the entries whose hashes have the same bits. Its ring keeps the entries that were
+// stored last, whatever ristretto decides. Only its index, which the garbage collector does not
+// scan, refers to slots.
+type shard struct {
+	// load is held while an entry is read from disk, so that it is read once. It is taken before
+	// update.
+	load sync.Mutex
+	// update is held while the entries of a key change, until ristretto was called too. It is taken
+	// before mu.
+	update   sync.Mutex
+	mu       sync.RWMutex
+	arena    *arena
+	index    map[uint64]ref
+	large    map[uint64]*heapSlot   // slots that the index has as onHeap
+	variants map[uint64]*variantSet // by the label of the key
+	origins  map[uint64]*location   // locations of entries that were read from disk
+	ring     [windowSlots]uint64    // hashes
+	next     int
+	decoded  []atomic.Pointer[Entry] // entries that were decoded last
+	closed   bool
+}
+
+// onHeap is the ref of every heap slot in the index: no slab has number 0.
+const onHeap ref = 0
+
+func (s *shard) init(a *arena, decoded int) {
+	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]ref{}, map[uint64]*heapSlot{}, map[uint64]*variantSet{}, map[uint64]*location{}
+	s.decoded = make([]atomic.Pointer[Entry], decoded)
+}
+
+// shard returns the shard of a hash. The hashes of all variants of a key have the same bits here.
+func (c *Cache) shard(hash uint64) *shard { return &c.shards[hash>>32%shards] }
+
+// at returns the slot with a hash, also if the entry was purged and not removed yet.
+func (s *shard) at(hash uint64) *slot {
+	r, ok := s.index[hash]
+	switch {
+	case !ok:
+		return nil
+	case r == onHeap:
+		return &s.large[hash].slot
+	}
+	return (*slot)(s.arena.at(r))
+}
+
+// find returns the slot of a key and a secondary key, and its hash. Other keys may have the same
+// hash.
+func (s *shard) find(c *Cache, key string, label uint64, secondary string) (*slot, uint64) {
+	hash := c.seeds.hashOf(label, secondary)
+	l := s.at(hash)
+	if l != nil && l.secondaryText() == secondary && l.keyText() == key && l.is(stateLive) {
+		return l, hash
+	}
+	if secondary == "" {
+		return nil, hash
+	}
+	if hash, ok := s.aliased(key, label, secondary); ok {
+		if l = s.at(hash); l != nil && l.keyText() == key && l.is(stateLive) {
+			return l, hash
+		}
+	}
+	return nil, hash
+}
+
+// conflicts returns the hashes of entries that e replaces: the entry with the same keys, and all
+// entries of the key that vary by other names, or not as e does.
+func (s *shard) conflicts(e *Entry) (conflicts []uint64) {
+	if s.at(e.hash) != nil {
+		conflicts = append(conflicts, e.hash)
+	}
+	label := e.labels[0]
+	if plain := s.at(label); e.Secondary != "" && plain != nil && plain.secondaryText() == "" {
+		conflicts = append(conflicts, label)
+	}
+	v := s.variants[label]
+	if v == nil {
+		return conflicts
+	}
+	for _, m := range v.members {
+		if m.hash != e.hash && (e.Secondary == "" || v.key != e.Key || !slices.Equal(v.names, e.Vary)) {
+			conflicts = append(conflicts, m.hash)
+		}
+	}
+	return conflicts
+}
+
+// add adds a slot, which has no conflicts, to the index.
+func (s *shard) add(e *Entry, at ref) *slot {
+	s.index[e.hash] = at
+	if e.origin != nil {
+		s.origins[e.hash] = e.origin
+	}
+	if e.Secondary != "" {
+		s.addVariant(e)
+	}
+	return s.at(e.hash)
+}
+
+// remove removes a slot from the index, and returns its ref.
+func (s *shard) remove(hash uint64, l *slot) ref {
+	if l.secondaryText() != "" {
+		s.removeVariant(hash, l.label)
+	}
+	s.forgetDecoded(hash, l.id)
+	delete(s.origins, hash)
+	at := s.index[hash]
+	delete(s.index, hash)
+	if at == onHeap {
+		delete(s.large, hash)
+	}
+	return at
+}
+
+// under returns the hashes of all entries of a key.
+func (s *shard) under(key string, label uint64) (hashes []uint64) {
+	if l := s.at(label); l != nil && l.secondaryText() == "" && l.keyText() == key {
+		hashes = append(hashes, label)
+	}
+	if v := s.variants[label]; v != nil && v.key == key {
+		for _, m := range v.members {
+			hashes = append(hashes, m.hash)
+		}
+	}
+	return hashes
+}
+
+func (s *shard) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// clear removes all entries of a closed shard.
+func (s *shard) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.init(s.arena, 0)
+}

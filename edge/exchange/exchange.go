@@ -1,0 +1,111 @@
+// Package exchange holds one request as the rooms of the edge see it, whatever protocol brought it.
+//
+// The adapter of each protocol fills a Request once, from the bytes and the connection of the
+// client. All other code reads it, and asks no connection what it is: facts that only one protocol
+// has, such as a malformed first line of HTTP/1.1, are fields here. Package exchange decides
+// nothing, and imports only the standard library.
+package exchange
+
+import (
+	"iter"
+	"net/netip"
+	"time"
+)
+
+// A Protocol is the version of HTTP of a request.
+type Protocol uint8
+
+// The protocols. Protocols is their number.
+const (
+	H1 Protocol = iota
+	H2
+	H3
+	Protocols
+)
+
+var (
+	protocolNames    = [Protocols]string{"h1", "h2", "h3"}
+	protocolVersions = [Protocols]string{"1.1", "2", "3"}
+)
+
+// String returns the name of a protocol in metrics and logs: h1, h2 or h3.
+func (p Protocol) String() string { return protocolNames[p] }
+
+// Version returns the version of HTTP for traces (OpenTelemetry's network.protocol.version).
+func (p Protocol) Version() string { return protocolVersions[p] }
+
+// A Request is one request of a client.
+type Request struct {
+	Protocol Protocol
+	Secure   bool // it came over TLS
+
+	// Peer is the other end of the connection, or the client that a PROXY header names.
+	Peer    netip.Addr
+	Arrived time.Time // when its header fields had been read
+
+	// Malformed: a line of it breaks the grammar of HTTP/1.1 (RFC 9112), and the server tolerates
+	// that.
+	Malformed bool
+	// Ambiguous: it names its host twice, or differently in Host and :authority (RFC 9113, section
+	// 8.3.1).
+	Ambiguous bool
+	// Bodyless: it is a HEAD that could not be parsed, so that its response has no body.
+	Bodyless bool
+	LongLine bool // its first line does not fit into the buffer
+	Sampled  bool // the fast path has left it to the pipeline, to be traced
+
+	// Fields are its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3).
+	Fields iter.Seq2[[]byte, []byte]
+	// Body takes its body, which nothing else retains. It is to be called once.
+	Body func() []byte
+	Conn Conn
+
+	// Client is Peer, or the client that a trusted proxy names. Access fills it before any other
+	// room reads it, because it depends on the proxies that the operator trusts.
+	Client netip.Addr
+	// Tier: it is of an edge behind this one, by certificate or by secret. The adapter knows the
+	// certificate, access the secret.
+	Tier bool
+}
+
+// Scheme returns the scheme of the request's address: https over TLS, else http.
+func (r *Request) Scheme() string {
+	if r.Secure {
+		return "https"
+	}
+	return "http"
+}
+
+// A Conn is the connection of a request, as far as the edge acts on it. Protocols with streams use
+// Stream, because their loops do all of this themselves.
+type Conn interface {
+	// Serve ends the time that the client has for its request, which has been read at now.
+	Serve(now time.Time)
+	// CloseAfter closes the connection after the response, although bytes of the client may be
+	// unread.
+	CloseAfter()
+	// ResponseLength sets the length of the response's body in bytes; its deadline depends on it.
+	ResponseLength(length int64)
+	// Left reports whether the client has gone, as far as is known.
+	Left() bool
+	// Exempt makes the connection count against no client: it is of an edge behind this one.
+	Exempt()
+}
+
+// Stream is the Conn of a request on a stream of HTTP/2 or HTTP/3.
+type Stream struct{}
+
+// Serve does nothing.
+func (Stream) Serve(time.Time) {}
+
+// CloseAfter does nothing.
+func (Stream) CloseAfter() {}
+
+// ResponseLength does nothing.
+func (Stream) ResponseLength(int64) {}
+
+// Left returns false.
+func (Stream) Left() bool { return false }
+
+// Exempt does nothing.
+func (Stream) Exempt() {}

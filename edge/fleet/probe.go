@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	probeInterval = time.Second
+	// firstTimeout covers connecting, authentication and loading the script: five round trips.
+	firstTimeout = 2 * time.Second
+)
+
+// probe tests whether Redis works: whether it accepts a connection, and then a check, which writes,
+// within the patience. PING would not be enough, because a server that is out of memory, a replica
+// and a server that is too far away answer it too.
+func (f *Fleet) probe(client *redis.Client) error {
+	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, time.Second.Microseconds(), time.Second.Milliseconds()}, script: windowScript}
+	if _, err := w.check(client, "", max(firstTimeout, f.Patience)); err != nil {
+		return err
+	}
+	f.openPool(client)
+	_, err := w.check(client, "", f.Patience)
+	return err
+}
+
+// openPool opens all connections of the pool, because connecting takes three round trips and a
+// check has time for one. A connection that can't be opened now is left to a later check.
+func (f *Fleet) openPool(client *redis.Client) {
+	ctx, cancel := context.WithTimeout(f.ctx, max(firstTimeout, f.Patience))
+	defer cancel()
+	var opened, all sync.WaitGroup
+	opened.Add(poolSize)
+	for range poolSize {
+		all.Go(func() {
+			// Conn gives each goroutine a connection of its own, not one that another has returned.
+			c := client.Conn()
+			defer c.Close()
+			c.Time(ctx)
+			opened.Done()
+			opened.Wait()
+		})
+	}
+	all.Wait()
+}
+
+// markDown marks Redis as down at the first failure of a client, so that the edge's own windows
+// decide until probeLoop finds it working.
+func (f *Fleet) markDown(client *redis.Client, err error) {
+	if f.ctx.Err() != nil || f.calls.Load() != client || !f.down.CompareAndSwap(false, true) {
+		return // already known, closing, or the failure of a client that was replaced
+	}
+	f.Log.Warn("redis is away: limits are counted by this edge alone", "err", f.redacted(err))
+}
+
+// probeLoop probes Redis once a second while it is down, until the Fleet is closed. Each probe uses
+// new connections, because it takes long until the old ones have all failed.
+func (f *Fleet) probeLoop() {
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !f.down.Load() {
+			continue
+		}
+		client := f.connect()
+		if f.probe(client) != nil {
+			client.Close()
+			continue
+		}
+		f.calls.Swap(client).Close()
+		f.down.Store(false)
+		f.Log.Info("redis is back")
+	}
+}

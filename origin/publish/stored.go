@@ -1,0 +1,111 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/release"
+)
+
+// ErrNoEarlier means that a rollback is impossible.
+var ErrNoEarlier = errors.New("the store has no earlier release to go back to")
+
+// Stored describes a release in the store. Packs and Icons count the visible ones, as the API does.
+type Stored struct {
+	ID      string
+	Created time.Time
+	Packs   int
+	Icons   int
+	Current bool
+}
+
+func storedRelease(m *release.Manifest, current string) Stored {
+	k := Stored{ID: m.ID, Created: m.Created, Current: m.ID == current}
+	for _, p := range m.Packs {
+		if !p.Hidden {
+			k.Packs++
+			k.Icons += p.Count
+		}
+	}
+	return k
+}
+
+// List returns the releases in the store, the newest first. If some are damaged, it returns the
+// others together with an error that names the damaged ones and wraps release.ErrDamaged.
+func List(ctx context.Context, b objectstore.Bucket) ([]Stored, error) {
+	current, _, err := readCurrent(ctx, b)
+	if err != nil && !errors.Is(err, release.ErrDamaged) {
+		return nil, err
+	}
+	all, damaged, listErr := manifests(ctx, b)
+	if listErr != nil {
+		return nil, listErr
+	}
+	var list []Stored
+	for _, m := range all {
+		list = append(list, storedRelease(m, current.Release))
+	}
+	return list, errors.Join(append(damaged, err)...)
+}
+
+// Rollback makes an earlier release current: the one that was current when the present one was
+// published or, if the store does not have it any more, the newest of the older ones. A second call
+// goes further back. Rollback deletes nothing, and the next publication makes a new release. The
+// error is ErrNoEarlier, ErrRaced, or that of the store.
+func Rollback(ctx context.Context, b objectstore.Bucket, now time.Time) (Stored, error) {
+	current, etag, err := readCurrent(ctx, b)
+	if err != nil {
+		return Stored{}, err
+	}
+	all, _, err := manifests(ctx, b)
+	if err != nil {
+		return Stored{}, err
+	}
+	m := earlier(all, current)
+	if m == nil {
+		return Stored{}, ErrNoEarlier
+	}
+	if err := checkComplete(ctx, b, m); err != nil {
+		return Stored{}, fmt.Errorf("rolling back: %w", err)
+	}
+	if newest := all[0].Created; !now.After(newest) { // see previous.nextSeq
+		now = newest.Add(time.Millisecond)
+	}
+	prev := previous{current: current}
+	if err := makeCurrent(ctx, b, release.Current{Release: m.ID, Published: prev.nextTime(now)}, etag); err != nil {
+		return Stored{}, err
+	}
+	return storedRelease(m, m.ID), nil
+}
+
+// earlier returns the release to go back to, or nil. all is sorted, the newest first.
+func earlier(all []*release.Manifest, current release.Current) *release.Manifest {
+	var from *release.Manifest
+	for _, m := range all {
+		if m.ID == current.Release {
+			from = m
+		}
+	}
+	if from == nil { // the current release is lost or damaged: take the newest one before it
+		for _, m := range all {
+			if !m.Created.After(current.Published) {
+				return m
+			}
+		}
+		return nil
+	}
+	var newest *release.Manifest
+	for _, m := range all {
+		switch {
+		case !m.Created.Before(from.Created):
+		case m.ID == from.Base:
+			return m
+		case newest == nil:
+			newest = m
+		}
+	}
+	return newest
+}
