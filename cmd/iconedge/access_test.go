@@ -35,7 +35,7 @@ func TestLists(t *testing.T) {
 	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	s.Log.Wait(regexp.MustCompile(`msg="a list was read" list=deny ranges=1`))
+	s.Log.Wait(regexp.MustCompile(`list=deny ranges=1`))
 	if status("192.0.2.1") != http.StatusOK || status("198.51.100.1") != http.StatusForbidden {
 		t.Error("the edge did not read the list again")
 	}
