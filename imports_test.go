@@ -15,7 +15,8 @@ const module = "github.com/iconedge/iconedge/"
 
 // rooms lists the imports that each room, a package with the packages below it, may have besides
 // the standard library and its own packages. A package of this module is named by its path. The
-// longest entry that is a prefix of a package's path counts. docs/architecture.md has the reasons.
+// longest entry that is a prefix of a package's path counts. docs/explain/architecture.md has the
+// reasons.
 var rooms = map[string]string{
 	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit

@@ -27,7 +27,7 @@ func (f *Forwarding) validate() error {
 	var errs []error
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
-			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/caching.md lists them", name))
+			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
 		}
 	}
 	return errors.Join(errs...)

@@ -126,7 +126,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestConfigDocs: docs/config.md lists every flag of the servers.
+// TestConfigDocs: docs/reference/config.md lists every flag of the servers.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("# Configuration\n\nEvery flag has an environment variable; the flag takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
@@ -149,7 +149,7 @@ func TestConfigDocs(t *testing.T) {
 			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
-	harness.Golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
+	harness.Golden(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
 }
 
 // TestCertificatesAtStart: an unusable certificate is one line that names the file, and exit status

@@ -14,7 +14,7 @@ list_packs, get_pack. It uses only the public API, and needs a licence token of 
   export ICONEDGE_LICENSE_TOKEN=$(iconedge token issue --plan lifetime)
   iconedge mcp --api https://icons.example.org --cdn https://icons.example.org
 
-With --http it serves streamable HTTP, without sessions, at /mcp. docs/mcp.md has the configuration of well-known clients.`
+With --http it serves streamable HTTP, without sessions, at /mcp. docs/how-to/mcp.md has the configuration of well-known clients.`
 
 func runMCP(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("mcp", "", mcpHelp)

@@ -41,7 +41,7 @@ func startEdge(t *testing.T, origin string, flags ...string) string {
 
 // TestConformance: for every required and optimal test of the public suite, an edge that follows
 // RFC 9111 strictly gets the result in testdata/conformance.list. With -update the test writes the
-// list, our figures and docs/conformance.md; `make conformance` writes the latter two.
+// list, our figures and docs/reference/conformance.md; `make conformance` writes the latter two.
 func TestConformance(t *testing.T) {
 	t.Parallel() // the suite mostly waits
 	base, known := startEdge(t, suiteOrigin(t), strictFlags...), readKnown(t)
@@ -63,13 +63,13 @@ func TestConformance(t *testing.T) {
 	}
 	got, stated := countsOf(results), readFigures(t).Measured[0]
 	if got.Required.Passed != stated.Required.Passed || got.Optimal.Passed != stated.Optimal.Passed {
-		t.Errorf("%s, but docs/conformance.md states %s: run with -update", got, stated.counts)
+		t.Errorf("%s, but docs/reference/conformance.md states %s: run with -update", got, stated.counts)
 	}
 	t.Log(got)
 }
 
-// TestConformanceByDefault measures an edge without those flags: docs/conformance.md names the
-// tests that it fails in addition. `make conformance` runs it, and -update.
+// TestConformanceByDefault measures an edge without those flags: docs/reference/conformance.md
+// names the tests that it fails in addition. `make conformance` runs it, and -update.
 func TestConformanceByDefault(t *testing.T) {
 	if !*harness.Update && os.Getenv(harness.WithPeers) == "" {
 		t.Skip("measures the default setting: " + harness.WithPeers + "=1 runs it")

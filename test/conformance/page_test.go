@@ -15,10 +15,11 @@ import (
 
 var (
 	figuresFile = filepath.Join(conformanceDir, "figures.json")
-	pageFile    = filepath.Join("..", "..", "docs", "conformance.md")
+	pageFile    = filepath.Join("..", "..", "docs", "reference", "conformance.md")
 )
 
-// figures are the data of docs/conformance.md, besides the reasons in testdata/conformance.list.
+// figures are the data of docs/reference/conformance.md, besides the reasons in
+// testdata/conformance.list.
 type figures struct {
 	Suite     string    `json:"suite"` // version
 	Measured  []product `json:"measured"`
@@ -140,7 +141,7 @@ func updateFigures(t *testing.T, change func(*figures)) {
 	harness.WritePage(t, figuresFile, f, pageFile, conformancePage(t, f))
 }
 
-// conformancePage returns docs/conformance.md.
+// conformancePage returns docs/reference/conformance.md.
 func conformancePage(t *testing.T, f figures) []byte {
 	t.Helper()
 	layout, err := template.ParseFiles(filepath.Join(conformanceDir, "page.md.tmpl"))
@@ -175,8 +176,8 @@ func failures(known map[string]string) (list []failure) {
 	return list
 }
 
-// TestConformancePage: docs/conformance.md has the figures and reasons of the tree, and the version
-// of the suite that the tree pins.
+// TestConformancePage: docs/reference/conformance.md has the figures and reasons of the tree, and
+// the version of the suite that the tree pins.
 func TestConformancePage(t *testing.T) {
 	f := readFigures(t)
 	harness.Golden(t, pageFile, conformancePage(t, f))

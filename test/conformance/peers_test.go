@@ -19,7 +19,7 @@ var peers = []harness.Peer{
 }
 
 // TestConformancePeers measures the installed peers in the same way as iconedge, and writes their
-// figures and docs/conformance.md. It fails for no result. `make conformance` runs it.
+// figures and docs/reference/conformance.md. It fails for no result. `make conformance` runs it.
 func TestConformancePeers(t *testing.T) {
 	if os.Getenv(harness.WithPeers) == "" {
 		t.Skip("measures other caches: " + harness.WithPeers + "=1 runs it")
@@ -35,7 +35,7 @@ func TestConformancePeers(t *testing.T) {
 		})
 	}
 	updateFigures(t, func(f *figures) { f.Published = published(t) })
-	t.Logf("docs/conformance.md:\n%s", conformancePage(t, readFigures(t)))
+	t.Logf("docs/reference/conformance.md:\n%s", conformancePage(t, readFigures(t)))
 }
 
 // pathOf returns the path of a peer, or skips the test if the peer is not installed.

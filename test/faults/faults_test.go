@@ -35,26 +35,26 @@ func byForm(full, short int) int {
 }
 
 // withTimes reports whether the phases run in the full form: with the default deadlines, one at a
-// time; the test checks times too, and writes docs/faults.md. The short form, on a machine that may
-// be busy, checks only bytes and statuses.
+// time; the test checks times too, and writes docs/reference/faults.md. The short form, on a
+// machine that may be busy, checks only bytes and statuses.
 func withTimes() bool { return os.Getenv(harness.WithPeers) != "" }
 
 // A phase is a fault, with the responses that clients may get during it.
 type phase struct {
 	name     string
-	what     string // description for docs/faults.md
+	what     string // description for docs/reference/faults.md
 	setup    func(s *scene)
-	begin    func(s *scene) (mend func()) // begins the fault, and returns the function that ends it
-	after    func(s *scene)               // further checks after the fault
-	cold     []int                        // allowed statuses of uncached paths, besides 200
-	hangs    bool                         // the fault lasts longer than the deadlines
-	harmless bool                         // all uncached paths may be answered
-	loses    bool                         // clients may lose their connections
-	own      bool                         // clients request only paths of iconedge
-	gone     bool                         // the origin answers 404 for warm paths
-	only     bool                         // only an iconedge edge is tested
-	direct   bool                         // the proxy connects to the origin without a wire
-	spare    bool                         // stale responses are allowed only for errors
+	begin    func(s *scene) (end func()) // begins the fault, and returns the function that ends it
+	after    func(s *scene)              // further checks after the fault
+	cold     []int                       // allowed statuses of uncached paths, besides 200
+	hangs    bool                        // the fault lasts longer than the deadlines
+	harmless bool                        // all uncached paths may be answered
+	loses    bool                        // clients may lose their connections
+	own      bool                        // clients request only paths of iconedge
+	gone     bool                        // the origin answers 404 for warm paths
+	only     bool                        // only an iconedge edge is tested
+	direct   bool                        // the proxy connects to the origin without a wire
+	spare    bool                        // stale responses are allowed only for errors
 }
 
 // A scene is the set-up of one phase: a proxy, the wire to its origin, and the responses that
@@ -142,7 +142,7 @@ func writeSVG(t *testing.T, folder, name, path string) {
 // TestFaults plays every phase against a real edge in front of a real origin. No body may have a
 // wrong byte; cached paths are served; uncached ones get a clean problem; and the fault has no
 // effect after its end. `make faults` runs the full form, plays the phases that apply to any proxy
-// against the installed ones, and writes docs/faults.md.
+// against the installed ones, and writes docs/reference/faults.md.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes minutes: not with -short")
@@ -161,7 +161,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	if withTimes() {
-		t.Logf("docs/faults.md:\n%s", faultsPage(readFaults(t)))
+		t.Logf("docs/reference/faults.md:\n%s", faultsPage(readFaults(t)))
 	}
 }
 
@@ -218,11 +218,11 @@ func (r *result) play(t *testing.T, w *world, c contender) {
 	s.warmUp()
 	s.load = newLoad(s)
 	s.load.warm()
-	mend := r.phase.begin(s)
+	end := r.phase.begin(s)
 	s.load.cold()
 	s.waitForEnd()
 	s.load.stop()
-	mend()
+	end()
 	r.recovery = s.recover()
 	s.load.drain()
 	if r.phase.after != nil {

@@ -15,10 +15,11 @@ import (
 
 var (
 	faultFigures = filepath.Join("..", "..", "tools", "faults", "figures.json")
-	faultsFile   = filepath.Join("..", "..", "docs", "faults.md")
+	faultsFile   = filepath.Join("..", "..", "docs", "reference", "faults.md")
 )
 
-// A faultColumn is the result of all phases for one proxy, from which docs/faults.md is made.
+// A faultColumn is the result of all phases for one proxy, from which docs/reference/faults.md is
+// made.
 type faultColumn struct {
 	Name    string              `json:"name"`
 	Version string              `json:"version"`
@@ -93,7 +94,7 @@ that pipelines request icons that are in the edge's cache, fresh and stale; thre
 ` + "`make faults`" + ` runs all phases and checks the times too, and writes this page. ` + "`make test`" + ` runs a short form that checks only bytes and statuses.
 `
 
-// faultsPage returns docs/faults.md; the first column is iconedge.
+// faultsPage returns docs/reference/faults.md; the first column is iconedge.
 func faultsPage(columns []faultColumn) string {
 	var b strings.Builder
 	b.WriteString(faultsHead)
@@ -112,7 +113,7 @@ func brief(d time.Duration) string { return d.Round(10 * time.Millisecond).Strin
 
 // compareFaults writes the table of the phases that apply to any proxy.
 func compareFaults(b *strings.Builder, columns []faultColumn) {
-	b.WriteString("\n## Other proxies\n\nThe phases that apply to any caching proxy, with Debian's packages with the configurations in [tools/faults](../tools/faults/).\n\n| phase")
+	b.WriteString("\n## Other proxies\n\nThe phases that apply to any caching proxy, with Debian's packages with the configurations in [tools/faults](../../tools/faults/).\n\n| phase")
 	var common []string
 	for _, p := range faultPhases() {
 		if !p.only {
@@ -142,7 +143,8 @@ func compareFaults(b *strings.Builder, columns []faultColumn) {
 	}
 }
 
-// TestFaultsPage: docs/faults.md has the tree's figures for every phase, and iconedge holds each.
+// TestFaultsPage: docs/reference/faults.md has the tree's figures for every phase, and iconedge
+// holds each.
 func TestFaultsPage(t *testing.T) {
 	columns := readFaults(t)
 	harness.Golden(t, faultsFile, []byte(faultsPage(columns)))

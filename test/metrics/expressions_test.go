@@ -39,7 +39,7 @@ func expressions(t *testing.T) []expression {
 		all = append(all, f.expressions()...)
 		return err
 	})
-	eachFile(t, filepath.Join("..", "..", "docs", "runbooks", "*.md"), func(name string, text []byte) error {
+	eachFile(t, filepath.Join("..", "..", "docs", "how-to", "runbooks", "*.md"), func(name string, text []byte) error {
 		for i, m := range inRunbook.FindAllSubmatch(text, -1) {
 			all = append(all, expression{name: fmt.Sprintf("%s, query %d", name, i+1), expr: string(m[1])})
 		}

@@ -40,18 +40,19 @@ func metricsPages(t *testing.T) []metricsPage {
 	return []metricsPage{{"An edge", edge.Address("admin")}, {"An origin", origin.Address("admin")}}
 }
 
-// TestMetricsDocs: docs/metrics.md lists every metric that a node exports after some traffic.
+// TestMetricsDocs: docs/reference/metrics.md lists every metric that a node exports after some
+// traffic.
 func TestMetricsDocs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\n`GET /metrics` on the admin listeners exports these metrics, besides those of the Go runtime and the process (`go_…`, `process_…`).\n" +
 		"Histograms have classic buckets and, if Prometheus requests them (`native-histograms`), native ones.\n" +
-		"Dashboards of them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](runbooks/README.md) say how to handle each alert.\n" +
+		"Dashboards of them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](../how-to/runbooks/README.md) say how to handle each alert.\n" +
 		"`make golden` writes this page from running nodes.\n")
 	for _, page := range metricsPages(t) {
 		_, text := harness.Get(t, page.address, "/metrics", "Accept", "text/plain")
 		b.WriteString("\n## " + page.title + "\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n" + metricsTable(text))
 	}
-	harness.Golden(t, filepath.Join("..", "..", "docs", "metrics.md"), []byte(b.String()))
+	harness.Golden(t, filepath.Join("..", "..", "docs", "reference", "metrics.md"), []byte(b.String()))
 }
 
 var labelName = regexp.MustCompile(`(\w+)="`)
