@@ -66,19 +66,19 @@ bench-go: ## run the Go benchmarks of every package
 
 conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## run the public cache suite against an edge and the installed caches, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
-	  go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
+	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
 	go test -count=1 -v -run TestH2Spec ./edge
 
 attacks: ## measure floods, slow clients and a stuck origin: their cost for the edge, and their effect on a well-behaved client
-	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge
-	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./cmd/iconedge
+	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./test/attacks
+	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./test/attacks
 
 faults: ## measure the effect of failing origins, processes, stores and disks on clients, also of the installed proxies; writes docs/reference/faults.md
-	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
+	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
 
 security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
-	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/reference/security.md
+	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest
@@ -93,7 +93,7 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge -update
+	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 

@@ -9,7 +9,7 @@ import (
 
 const mcpHelp = `
 Serves icons to agents over the Model Context Protocol, on stdin and stdout: search_icons, get_icon (svg, react, url, datauri),
-list_packs, get_pack. It asks the public API alone, and needs a licence token of the lifetime plan.
+list_packs, get_pack. It uses only the public API, and needs a licence token of the lifetime plan.
 
   export ICONEDGE_LICENSE_TOKEN=$(iconedge token issue --plan lifetime)
   iconedge mcp --api https://icons.example.org --cdn https://icons.example.org
