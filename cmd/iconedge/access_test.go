@@ -32,7 +32,7 @@ func TestLists(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	s.log.wait(regexp.MustCompile(`msg="a list was read" list=deny ranges=1`))
+	s.log.wait(regexp.MustCompile(`msg="address list read" list=deny ranges=1`))
 	if status("192.0.2.1") != http.StatusOK || status("198.51.100.1") != http.StatusForbidden {
 		t.Error("the list was not read again")
 	}

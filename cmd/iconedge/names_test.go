@@ -22,7 +22,7 @@ func TestNames(t *testing.T) {
 	inner := start(t, home, "edge", "--origin", "http://"+origin.address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	outer := start(t, home, "edge", "--origin", "http://"+inner.address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
 	for _, s := range []*server{inner, outer} {
-		eventually(t, "the names are here", func() bool { return strings.Contains(s.log.String(), "msg=names") })
+		eventually(t, "the names are here", func() bool { return strings.Contains(s.log.String(), `msg="name list ready"`) })
 	}
 	before := cdnCalls(t, origin)
 	for i := range 2000 {
