@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 	inner := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	outer := harness.Start(t, home, "edge", "--origin", "http://"+inner.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	for _, s := range []*harness.Server{inner, outer} {
-		harness.Eventually(t, "the edge has the list of names", func() bool { return strings.Contains(s.Log.String(), "msg=names") })
+		harness.Eventually(t, "the edge has the list of names", func() bool { return strings.Contains(s.Log.String(), `msg="name list ready"`) })
 	}
 	before := cdnCalls(t, origin)
 	for i := range 2000 {
