@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	maxPurge = 1 << 20 // bytes of the body of a purge
-	maxItems = 10_000  // that it names, of all kinds together
+	maxPurge = 1 << 20 // bytes of the body of a purge request
+	maxItems = 10_000  // URLs, prefixes and surrogate keys that one purge may name, all together
 )
 
-// A purgeCall is the body of POST /purge: one of the lists, or several.
+// A purgeCall is the body of POST /purge. At least one of its lists must have an item.
 type purgeCall struct {
 	URLs          []string `json:"urls,omitempty"`
 	Prefixes      []string `json:"prefixes,omitempty"`
@@ -66,40 +66,43 @@ func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
 	return n, p.h.shared.announce(call, n)
 }
 
-// told is a purge in words for the log: what a client names is not in it.
+// told returns the log attributes of a purge that affected n entries. They count the items of each
+// list without naming them, so that text of the caller does not reach the log.
 func (c purgeCall) told(n int) []any {
 	return []any{"entries", n, "urls", len(c.URLs), "prefixes", len(c.Prefixes), "surrogate_keys", len(c.SurrogateKeys), "soft", c.Soft}
 }
 
-// purge removes what is named here, or marks it stale, and says how many that were.
+// purge removes the named entries from this edge, or marks them stale if the purge is soft. It
+// returns how many entries it affected. It also clears the negative cache.
 func (h *handler) purge(call purgeCall) int {
 	h.missing.forget()
 	return h.cache.Purge(h.purgeOf(call), time.Now())
 }
 
-// drop forgets everything.
+// drop removes every cached entry and clears the negative cache.
 func (h *handler) drop() {
 	h.missing.forget()
 	h.cache.DropAll()
 }
 
-// readPurge reads a call; one that names nothing, or what is no path, is a mistake that is better told than done.
+// readPurge reads and checks the body of a purge. It refuses a body that names nothing, or an item
+// that is no path or no key, because such a purge is a mistake of the caller.
 func readPurge(body io.Reader) (call purgeCall, err error) {
 	b, err := io.ReadAll(body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return call, problem.New(http.StatusRequestEntityTooLarge, "the body has at most 1048576 bytes")
+		return call, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 1048576 bytes")
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err != nil || d.Decode(&call) != nil || d.More() {
-		return call, problem.New(http.StatusBadRequest, `the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, and perhaps "soft":true`)
+		return call, problem.New(http.StatusBadRequest, `the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, and optionally "soft":true`)
 	}
 	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
-		return call, problem.New(http.StatusBadRequest, `nothing is named: give "urls", "prefixes" or "surrogate_keys"`)
+		return call, problem.New(http.StatusBadRequest, `the body names nothing to purge: give "urls", "prefixes" or "surrogate_keys"`)
 	}
 	if n := len(call.URLs) + len(call.Prefixes) + len(call.SurrogateKeys); n > maxItems {
 		return call, problem.New(http.StatusRequestEntityTooLarge,
-			fmt.Sprintf("the call names %d urls, prefixes and surrogate_keys, and may name %d: split it", n, maxItems))
+			fmt.Sprintf("the body names %d urls, prefixes and surrogate_keys; at most %d are allowed: split it", n, maxItems))
 	}
 	for i := range call.URLs {
 		if call.URLs[i], err = pathOf(call.URLs[i]); err != nil {
@@ -108,7 +111,7 @@ func readPurge(body io.Reader) (call purgeCall, err error) {
 	}
 	for _, prefix := range call.Prefixes {
 		if !strings.HasPrefix(prefix, "/") {
-			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, with its slash")
+			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, starting with a slash")
 		}
 	}
 	for _, key := range call.SurrogateKeys {
@@ -119,7 +122,7 @@ func readPurge(body io.Reader) (call purgeCall, err error) {
 	return call, nil
 }
 
-// pathOf is the path and query of an address, which may come with its host.
+// pathOf returns the path and query of an address. The address is a path or an absolute URL.
 func pathOf(address string) (string, error) {
 	if strings.HasPrefix(address, "/") {
 		return address, nil
@@ -131,7 +134,8 @@ func pathOf(address string) (string, error) {
 	return u.RequestURI(), nil
 }
 
-// purgeOf names what is stored: an address of one of our own routes by its canonical spelling.
+// purgeOf returns the purge spec of a call. An address on one of the edge's own routes is purged by
+// its canonical cache key as well as by the spelling that the caller gave.
 func (h *handler) purgeOf(call purgeCall) cache.Purge {
 	p := cache.Purge{Prefixes: call.Prefixes, Tags: call.SurrogateKeys, Soft: call.Soft}
 	for _, address := range call.URLs {
@@ -143,7 +147,8 @@ func (h *handler) purgeOf(call purgeCall) cache.Purge {
 	return p
 }
 
-// canonical is the key of an address on a route of ours.
+// canonical returns the cache key of an address on one of the edge's own routes. It is not ok if
+// the route does not accept the address.
 func canonical(address string) (string, bool) {
 	path, query, _ := strings.Cut(address, "?")
 	parse := parseCDN

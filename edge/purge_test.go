@@ -83,7 +83,7 @@ func TestWrongPurges(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{`{}`, nil, 400, "nothing is named"},
+		{`{}`, nil, 400, "names nothing to purge"},
 		{`{"url":["/a"]}`, nil, 400, "JSON"},
 		{`[]`, nil, 400, "JSON"},
 		{`{"urls":["/a"]} x`, nil, 400, "JSON"},
@@ -93,7 +93,7 @@ func TestWrongPurges(t *testing.T) {
 		{`{"urls":["/a"]}`, []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{`{"urls":["/` + strings.Repeat("a", maxPurge) + `"]}`, nil, 413, "1048576"},
 		{named(maxItems), nil, 200, "purged"},
-		{named(maxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys, and may name 10000"},
+		{named(maxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys; at most 10000 are allowed"},
 	} {
 		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.says) {
 			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.says)

@@ -14,32 +14,35 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
-// A quicListener takes so many connections in all, and so many of one client: as many of each as there may be over TCP. They cost no
-// descriptors, so that the ones are not counted with the others. When there is no room it is made by the same rule as there.
+// A quicListener limits the QUIC connections in all and for each client, with the same limits as
+// for TCP. It counts them apart from TCP connections, because they use no file descriptors of their
+// own. When the limit in all is reached, choose decides which connections make room, as for TCP.
 type quicListener struct {
 	*quic.EarlyListener
-	conns *conns        // whose bounds hold, and who counts what is refused
-	idle  time.Duration // a connection without requests is closed after so long
+	conns *conns        // gives the limits, and counts the refused connections
+	idle  time.Duration // how long a connection may stay open without a request
 
 	mu   sync.Mutex
 	open map[*quic.Conn]*quicConn
 	of   perClient
 }
 
-// A quicConn is a connection of QUIC and what is asked on it. Requests alone count as use: packets that only keep a connection alive do not,
-// nor do streams on which no request has come.
+// A quicConn is a QUIC connection and the state of its requests. Only requests count as use:
+// keep-alive packets do not, nor do streams on which no request has arrived.
 type quicConn struct {
 	*quic.Conn
 	client  netip.Prefix
 	expires *time.Timer
 
 	mu      sync.Mutex
-	running int       // requests
-	waits   int       // of them, for the client: for more of their bodies, or to take what is written
-	used    time.Time // when a request last began, went on, or ended
+	running int // requests in flight
+	// waits counts the requests in flight that wait for the client: for more of a request body, or
+	// until the client reads more of the response.
+	waits int
+	used  time.Time // when a request last began, made progress, or ended
 }
 
-// Accept takes the next connection that there is room for; the others are closed.
+// Accept returns the next connection within the limits. It closes the connections beyond them.
 func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 	for {
 		c, err := l.EarlyListener.Accept(ctx)
@@ -61,6 +64,8 @@ func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 	}
 }
 
+// enter counts a connection if the limits allow it, closing others to make room if need be.
+// Otherwise it returns the reason for the refusal.
 func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +83,7 @@ func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 		for _, h := range spare {
 			l.forget(h.conn)
 			l.conns.madeRoom.Add(1)
-			go h.conn.end() // it waits for the connection's own goroutine
+			go h.conn.end() // not here: end waits for the connection's own goroutine
 		}
 	}
 	l.open[q.Conn] = q
@@ -87,7 +92,8 @@ func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 	return 0, true
 }
 
-// holdings are the connections that may be closed to make room.
+// holdings lists the connections that may be closed to make room: those that have been idle, or
+// slow, for long enough.
 func (l *quicListener) holdings(now time.Time) (list []holding[*quicConn]) {
 	for _, q := range l.open {
 		switch resting, since := q.rests(); {
@@ -98,6 +104,7 @@ func (l *quicListener) holdings(now time.Time) (list []holding[*quicConn]) {
 	return list
 }
 
+// leave releases a connection that has ended.
 func (l *quicListener) leave(q *quicConn) {
 	q.expires.Stop()
 	l.mu.Lock()
@@ -105,7 +112,7 @@ func (l *quicListener) leave(q *quicConn) {
 	l.forget(q)
 }
 
-// forget counts q no more. It may be called again.
+// forget stops counting q. Further calls have no effect. The caller holds mu.
 func (l *quicListener) forget(q *quicConn) {
 	if l.open[q.Conn] != q {
 		return
@@ -115,7 +122,8 @@ func (l *quicListener) forget(q *quicConn) {
 	l.conns.overQUIC.Add(-1)
 }
 
-// expire closes a connection on which nothing has been asked for as long as one may be idle.
+// expire closes a connection that has had no request for the idle time. It checks again later if
+// the connection is busy, or has been used since.
 func (l *quicListener) expire(q *quicConn) {
 	resting, since := q.rests()
 	left := l.idle
@@ -129,24 +137,25 @@ func (l *quicListener) expire(q *quicConn) {
 	q.expires.Reset(left)
 }
 
-// end closes the connection without a reproach.
+// end closes the connection without an error (H3_NO_ERROR).
 func (q *quicConn) end() { q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "") }
 
-// rests reports whether no request is under way, and since when the connection is as it is.
+// rests reports whether no request is in flight, and when the connection was last used.
 func (q *quicConn) rests() (bool, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.running == 0, q.used
 }
 
-// slow reports whether all that is under way waits for the client.
+// slow reports whether every request in flight waits for the client.
 func (q *quicConn) slow() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.running > 0 && q.waits == q.running
 }
 
-// count changes how many requests are under way, and how many of them wait for the client. Nobody counts those of another protocol.
+// count adds to the numbers of requests in flight and of those that wait for the client. A nil
+// quicConn belongs to a request of another protocol, and count does nothing.
 func (q *quicConn) count(running, waits int) {
 	if q == nil {
 		return
@@ -156,23 +165,23 @@ func (q *quicConn) count(running, waits int) {
 	q.running, q.waits, q.used = q.running+running, q.waits+waits, time.Now()
 }
 
-// A quicKey is what the quicConn of a request is known by in its context.
+// A quicKey is the context key of a request's quicConn.
 type quicKey struct{}
 
-// know gives the requests of a connection what counts them.
+// know adds the quicConn of a connection to the context of its requests.
 func (l *quicListener) know(ctx context.Context, c *quic.Conn) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return context.WithValue(ctx, quicKey{}, l.open[c])
 }
 
-// quicConnOf is the connection of QUIC that a request came by; nil: none.
+// quicConnOf returns the QUIC connection of a request; nil if it arrived by another protocol.
 func quicConnOf(r *http.Request) *quicConn {
 	q, _ := r.Context().Value(quicKey{}).(*quicConn)
 	return q
 }
 
-// busy counts the requests under way.
+// busy is a handler that counts its requests in flight.
 type busy struct {
 	http.Handler
 	now atomic.Int64
@@ -188,11 +197,12 @@ func (b *busy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	quietFor  = 500 * time.Millisecond // a request may be on its way for so long, and the end of an answer
+	// quietFor allows for a request, or for the end of a response, that is still in the network.
+	quietFor  = 500 * time.Millisecond
 	quietPoll = 50 * time.Millisecond
 )
 
-// quiet waits until no request has been under way for a while, or ctx ends.
+// quiet waits until no request has been in flight for quietFor, or until ctx ends.
 func (b *busy) quiet(ctx context.Context) {
 	last := time.Now()
 	tick := time.NewTicker(quietPoll)

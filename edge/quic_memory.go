@@ -12,31 +12,33 @@ import (
 )
 
 const (
-	// unvalidatedEach is how many handshakes a second may come from addresses that are not validated; beyond, the edge validates the
-	// address first (RFC 9000, section 8.1).
+	// unvalidatedEach is how many handshakes a second may come from addresses that are not
+	// validated. Beyond that rate the edge validates the address first (RFC 9000, section 8.1).
 	unvalidatedEach = 200
-	// unvalidatedPart is the part of a client's share beyond which its address is validated first, so that nobody uses up the share of
-	// another client by naming its address.
+	// unvalidatedPart sets when a client's address is validated first: once the client holds more
+	// than one part in unvalidatedPart of its share of memory. So an attacker that spoofs the
+	// address of another client cannot use up that client's share.
 	unvalidatedPart = 8
-	// roomyPart is the part of its share up to which a client's connections have as many streams as they may over HTTP/2. Clients that
-	// hold more get connections with fewStreams.
+	// roomyPart sets how many streams a new connection gets. While the client holds at most one
+	// part in roomyPart of its share, it gets as many as over HTTP/2; beyond that, fewStreams.
 	roomyPart  = 4
 	fewStreams = 16
 
-	// What a connection takes, and each stream that the client may open on it. quic-go reads the head of a request before anybody hears of the
-	// request, so that the streams count ahead.
+	// quicCosts and quicStreamCosts estimate the bytes of memory of a connection, and of each
+	// stream that the client may open on it. Streams are counted in advance, because quic-go reads
+	// the head of a request before it calls the edge's handler.
 	quicCosts       = 64 << 10
 	quicStreamCosts = 16 << 10
 )
 
-// A quicDoor decides about QUIC connections before anything is spent on them.
+// A quicDoor admits or refuses QUIC connections before the edge spends memory on them.
 type quicDoor struct {
 	conns      *conns
 	handshakes rate
 	now        func() time.Time
 }
 
-// over reports whether the client at an address holds more than a part of its share.
+// over reports whether the client at an address holds more than one part in `part` of its share.
 func (d *quicDoor) over(a net.Addr, part int64) bool {
 	room := d.conns.limits.Bodies
 	return room.Held(d.conns.owner(addressOf(a))) > room.Each/part
@@ -47,7 +49,7 @@ func (d *quicDoor) verify(a net.Addr) bool {
 	return d.over(a, unvalidatedPart) || !d.handshakes.allow(d.now(), unvalidatedEach)
 }
 
-// streams is how many streams the client at an address may open on its next connection.
+// streams returns how many streams the client at an address may open on its next connection.
 func (d *quicDoor) streams(a net.Addr) int64 {
 	if d.over(a, roomyPart) {
 		return fewStreams
@@ -55,7 +57,8 @@ func (d *quicDoor) streams(a net.Addr) int64 {
 	return h2.MaxStreams
 }
 
-// config gives each connection its number of streams.
+// config returns a function that makes the configuration of each connection, with its own limit of
+// streams.
 func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Config, error) {
 	return func(c *quic.ClientInfo) (*quic.Config, error) {
 		own := base.Clone()
@@ -64,8 +67,8 @@ func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Confi
 	}
 }
 
-// admit counts a connection against its client's share until it ends, or refuses it. quic-go calls it right after config, on the same
-// goroutine.
+// admit counts a connection against its client's share until the connection ends, or refuses it.
+// quic-go calls it right after config, on the same goroutine, so both count the same streams.
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
 	share := &bodies.Share{Client: d.conns.owner(addressOf(c.RemoteAddr))}
 	room := d.conns.limits.Bodies

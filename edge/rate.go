@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A rate counts what happens in a second of the clock.
+// A rate counts events in the current second of the clock.
 type rate struct{ second, count atomic.Int64 }
 
-// allow reports whether this is one of the most that may happen in the second of now.
+// allow counts an event and reports whether the second of now has had no more than most of them.
 func (r *rate) allow(now time.Time, most int64) bool {
 	if s := now.Unix(); r.second.Swap(s) != s {
 		r.count.Store(0)

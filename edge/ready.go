@@ -20,10 +20,11 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// maxReady is how long a body may be to be written in one piece with its head, in bytes.
+// maxReady is the length in bytes up to which a body is written in one piece with its head.
 const maxReady = 32 << 10
 
-// A meeting is a request that a fresh entry answers, and the answer: whole, or a 304.
+// A meeting is a hit on the fast path: the fresh entry that answers a request, and the response,
+// which is a 200 with the whole body or a 304.
 type meeting struct {
 	view   cache.View
 	target shortcut
@@ -32,12 +33,13 @@ type meeting struct {
 	body   []byte
 	coding cache.Coding
 
-	limiter  *ratelimit.Limiter // that it was counted by; nil: none
+	limiter  *ratelimit.Limiter // counted the request; nil: not limited
 	decision ratelimit.Decision
 }
 
-// meet finds the short way of a request that a fresh entry answers: the same answer, to the byte, that the long way through serve.go would
-// give. What it is not sure of it leaves to that. Where it is ok, the view is to be released.
+// meet looks a request up on the fast path. Its response is, byte for byte, the one that the
+// pipeline in serve.go would give; meet is not ok where it cannot be sure of that, and the caller
+// then uses the pipeline. If it is ok, the caller must release the view.
 func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
 	if h.redirect != "" && !q.Secure || q.Tier {
 		return false
@@ -56,7 +58,8 @@ func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
 	return false
 }
 
-// choose is what of an entry the client gets.
+// choose selects the status, coding and body that the client gets from a fresh entry. It reports
+// false where the pipeline has to decide.
 func (h *handler) choose(m *meeting, q *plain.Request) bool {
 	v, color := &m.view, m.target.color
 	if m.policy = v.Freshness(); !m.policy.Fresh(q.Now) {
@@ -81,11 +84,13 @@ func (h *handler) choose(m *meeting, q *plain.Request) bool {
 	return len(m.body) <= maxReady
 }
 
-// counts counts the request, if it must be. One that is refused does not count, so that it may be asked for again on the long way.
+// counts checks the access lists and counts the request against its limit. It reports false where
+// the pipeline has to decide. A request over the limit is not counted here, because the pipeline
+// counts it again and writes the 429.
 func (h *handler) counts(m *meeting, q *plain.Request) bool {
 	l := h.limits[m.target.route.class()]
 	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
-		return false // for whom it is the long way knows
+		return false // the pipeline finds the client in the forwarding fields
 	}
 	switch h.lists.of(q.Client) {
 	case denied:
@@ -97,7 +102,7 @@ func (h *handler) counts(m *meeting, q *plain.Request) bool {
 		return true
 	}
 	if h.shared != nil {
-		return false // Redis is asked, and nobody waits here
+		return false // the limit is in Redis, and the fast path must not block
 	}
 	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
 		h.metrics.counted(m.target.route.class(), true)
@@ -105,7 +110,8 @@ func (h *handler) counts(m *meeting, q *plain.Request) bool {
 	return m.decision.OK
 }
 
-// Answer is the short way of HTTP/1.1.
+// Answer appends the response to an HTTP/1.1 request on the fast path. It is not ok if the request
+// needs the pipeline.
 func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 	var m meeting
 	if h.draining.Load() || !h.meet(&m, q) {
@@ -120,7 +126,7 @@ func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
 	return dst, true
 }
 
-// appendAnswer writes the whole answer, and tells how many bytes its body has.
+// appendAnswer appends the whole response and returns how many bytes its body has.
 func (h *handler) appendAnswer(dst []byte, m *meeting, q *plain.Request) (out []byte, body int) {
 	if m.status == http.StatusOK {
 		dst = m.appendHead(dst)
@@ -132,7 +138,7 @@ func (h *handler) appendAnswer(dst []byte, m *meeting, q *plain.Request) (out []
 	return out, len(out) - len(dst)
 }
 
-// length is that of the body, with the colour in it.
+// length returns the length of the body after any colouring.
 func (m *meeting) length() int {
 	if m.target.color != "" {
 		return icon.RecolouredLen(len(m.body), m.view.Head().Paints, m.target.color)
@@ -140,7 +146,7 @@ func (m *meeting) length() int {
 	return len(m.body)
 }
 
-// appendBody writes the body, if there is to be one.
+// appendBody appends the body, if the response has one.
 func (m *meeting) appendBody(dst []byte) []byte {
 	switch {
 	case m.status != http.StatusOK:
@@ -151,7 +157,7 @@ func (m *meeting) appendBody(dst []byte) []byte {
 	return append(dst, m.body...)
 }
 
-// appendHead writes status line and fields of an answer with a body.
+// appendHead appends the status line and the stored fields of a response with a body.
 func (m *meeting) appendHead(dst []byte) []byte {
 	head := m.view.Head()
 	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), head.Type...)
@@ -168,7 +174,7 @@ func (m *meeting) appendHead(dst []byte) []byte {
 	return dst
 }
 
-// appendBare writes those of a 304.
+// appendBare appends the status line and the stored fields of a 304.
 func appendBare(dst []byte, head *cache.Head, etag []byte, t *shortcut) []byte {
 	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), head.Always...)
 	return append(appendTagLine(dst, etag, t.color), head.Own...)
@@ -186,7 +192,7 @@ func appendTag(dst, etag []byte, color icon.Color) []byte {
 	return append(append(dst, color[1:]...), '"')
 }
 
-// appendTold writes what depends on the moment, and on the connection.
+// appendTold appends the fields that depend on the time, the limit and the connection.
 func (h *handler) appendTold(dst []byte, m *meeting, q *plain.Request) []byte {
 	dst = strconv.AppendInt(append(dst, "Age: "...), int64(m.policy.AgeAt(q.Now)/time.Second), 10)
 	dst = append(dst, "\r\nCache-Status: "...)
@@ -207,7 +213,8 @@ func appendLimit(dst []byte, c class, l ratelimit.Limit, d ratelimit.Decision) [
 	return append(dst, "\r\n"...)
 }
 
-// sameTag compares an If-None-Match of one entity tag with that of the answer. It is not sure about anything else.
+// sameTag compares an If-None-Match field of one entity tag with the tag of the response. It is not
+// sure if the field has any other form.
 func sameTag(field, etag []byte, color icon.Color) (same, sure bool) {
 	field = bytes.TrimPrefix(field, []byte("W/")) // the weak comparison (RFC 9110, section 13.1.2)
 	if n := len(field); n < 2 || field[0] != '"' || bytes.IndexByte(field[1:], '"') != n-2 {
@@ -220,7 +227,7 @@ func sameTag(field, etag []byte, color icon.Color) (same, sure bool) {
 	return ok && len(stem) == len(etag) && stem[len(stem)-1] == '-' && bytes.Equal(stem[:len(stem)-1], etag[:len(etag)-1]), true
 }
 
-// A shortcut is what is known of a target as clients write it.
+// A shortcut is the parsed form of a target in the spelling of a client.
 type shortcut struct {
 	raw   string
 	key   string
@@ -228,22 +235,24 @@ type shortcut struct {
 	route route
 }
 
-// shortcuts are the targets with a query that came last, and were understood on the long way: as many as there are places.
+// shortcuts hold recent targets with a query that the pipeline has parsed. A new target replaces
+// the one with the same hash.
 type shortcuts [1 << 14]atomic.Pointer[shortcut]
 
-// placesSeed keeps anybody outside from choosing values that meet in one place.
+// placesSeed is random, so that a client cannot choose values that collide.
 var placesSeed = maphash.MakeSeed()
 
-// place is the one place of a value among places. It takes it from whatever was there.
+// place returns the slot of a value, by its hash. A value that is stored there replaces the
+// previous one.
 func place[T any](places []atomic.Pointer[T], value []byte) *atomic.Pointer[T] {
 	return &places[maphash.Bytes(placesSeed, value)%uint64(len(places))]
 }
 
-// shortcut is what is known of a target; it is not ok where the target must take the long way. A path without a query is its own key,
-// if anything is stored under it.
+// shortcut returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
+// path without a query is its own cache key: if it is malformed, no entry is stored under it.
 func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
 	if bytes.IndexByte(target, '?') < 0 {
-		key := unsafe.String(unsafe.SliceData(target), len(target)) // for as long as the request lasts
+		key := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the request only
 		return shortcut{key: key, route: routeOf(key)}, true
 	}
 	if known := place(h.shortcuts[:], target).Load(); known != nil && known.raw == string(target) {
@@ -252,7 +261,8 @@ func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
 	return t, false
 }
 
-// routeOf is the route of a canonical path without a query, of those whose answers lie ready.
+// routeOf returns the route of a canonical path without a query, among the routes whose responses
+// are cached.
 func routeOf(path string) route {
 	switch {
 	case !strings.HasPrefix(path, apiPath):
@@ -267,8 +277,9 @@ func routeOf(path string) route {
 	return routePack
 }
 
-// remember keeps what the long way found out about a target. Only drawings are coloured on the short way; lists of names are
-// not for everybody.
+// remember stores the parsed form of a target for the fast path. It leaves out coloured JSON,
+// because the fast path colours SVG only, and lists of names, because they may be reserved for
+// other edges.
 func (h *handler) remember(r *request) {
 	t, raw := r.target, r.ctx.RequestURI()
 	if !r.ctx.IsGet() || r.route == routeNames || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
@@ -280,7 +291,7 @@ func (h *handler) remember(r *request) {
 	}
 }
 
-// knownHosts are the values of Host that came last and are answered for.
+// knownHosts hold recent values of Host that the edge serves.
 type knownHosts [16]atomic.Pointer[string]
 
 func (k *knownHosts) has(host []byte) bool {
@@ -295,12 +306,13 @@ func (k *knownHosts) add(host []byte) {
 	}
 }
 
-// codings remembers what the Accept-Encodings that came last choose from each set of codings.
+// codings hold recent values of Accept-Encoding, with the coding that each selects from every set
+// of stored codings.
 type codings [64]atomic.Pointer[choice]
 
 type choice struct {
 	field string
-	of    [4]cache.Coding // by what there is besides identity: 1 gzip, 2 br
+	of    [4]cache.Coding // by the stored codings besides identity: 1 gzip, 2 br
 }
 
 func (c *codings) choose(v *cache.View, field []byte) cache.Coding {
@@ -343,15 +355,16 @@ func newChoice(field string) *choice {
 	return c
 }
 
-// restored readies an entry that was taken from disk, where heads are not kept.
+// restored serialises the head of an entry that was read from disk, because the disk does not store
+// heads.
 func restored(e *cache.Entry) {
 	if _, own := canonical(e.Key); own {
 		serialise(e)
 	}
 }
 
-// serialise makes the head of an entry of one of our own routes ready to be written, in the order of finish.go. What
-// entries have in common the cache keeps once.
+// serialise prepares the response head of an entry on one of the edge's own routes for the fast
+// path, with the fields in the order of finish.go. The cache interns the parts that entries share.
 func serialise(e *cache.Entry) {
 	if e.Status != fasthttp.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {
 		return

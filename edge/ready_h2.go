@@ -14,7 +14,8 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// AnswerH2 is Answer for HTTP/2: the same fields in the same order, in a header block.
+// AnswerH2 does for HTTP/2 what Answer does for HTTP/1.1. It appends the same fields in the same
+// order, as a header block.
 func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out []byte, block int, ok bool) {
 	var m meeting
 	if !h.meet(&m, q) {
@@ -59,7 +60,7 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 	return dst, block, true
 }
 
-// appendToldH2 is appendTold for HTTP/2.
+// appendToldH2 does for HTTP/2 what appendTold does for HTTP/1.1.
 func (h *handler) appendToldH2(dst []byte, m *meeting, q *plain.Request) []byte {
 	var value [128]byte
 	dst = h2.AppendValue(append(dst, encodedNames.age...), strconv.AppendInt(value[:0], int64(m.policy.AgeAt(q.Now)/time.Second), 10))
@@ -74,7 +75,7 @@ func (h *handler) appendToldH2(dst []byte, m *meeting, q *plain.Request) []byte 
 	return dst
 }
 
-// encodedNames are names of fields, encoded ahead.
+// encodedNames are field names, encoded in advance.
 var encodedNames = struct{ coding, length, etag, age, status, altSvc []byte }{
 	h2.AppendName(nil, "content-encoding"), h2.AppendName(nil, "content-length"), h2.AppendName(nil, "etag"),
 	h2.AppendName(nil, "age"), h2.AppendName(nil, "cache-status"), h2.AppendName(nil, "alt-svc"),
@@ -82,7 +83,7 @@ var encodedNames = struct{ coding, length, etag, age, status, altSvc []byte }{
 
 var sharedRange = h2.Share(acceptsRange.Name, acceptsRange.Value)
 
-// appendBlock appends lines of a head as fields of a header block.
+// appendBlock appends the field lines of an HTTP/1.1 head as fields of a header block.
 func appendBlock(dst, lines []byte) []byte {
 	for name, value := range fieldsIn(lines) {
 		dst = h2.AppendField(dst, name, value)
@@ -90,7 +91,7 @@ func appendBlock(dst, lines []byte) []byte {
 	return dst
 }
 
-// fieldsIn are the fields that lines of a head are.
+// fieldsIn iterates over the names and values of the field lines of an HTTP/1.1 head.
 func fieldsIn(lines []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for len(lines) > 0 {

@@ -11,17 +11,17 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// A reference serves HTTP/2 by net/http's server, which is x/net's: what the loop of our own is compared with. It answers by the same steps, and
-// is no match for floods.
+// A reference serves HTTP/2 with net/http's server (the one of golang.org/x/net), for comparison
+// with the edge's own. Requests take the same pipeline. It has no protection against floods.
 type reference struct {
 	http  *http.Server
 	conns chan net.Conn
-	ended sync.Map // by connection, the channel that is closed with it
+	ended sync.Map // from a connection to the channel that is closed when it ends
 	done  chan struct{}
 	once  sync.Once
 }
 
-// newReference is nil if the operator does not want one.
+// newReference returns nil unless the operator has set --http2-reference.
 func newReference(h *handler, cfg Config) *reference {
 	if !cfg.HTTP2Reference {
 		return nil
@@ -50,6 +50,7 @@ func (r *reference) serve(c net.Conn) {
 	}
 }
 
+// state lets serve return once the server has closed its connection.
 func (r *reference) state(c net.Conn, s http.ConnState) {
 	if s != http.StateClosed {
 		return
@@ -59,7 +60,7 @@ func (r *reference) state(c net.Conn, s http.ConnState) {
 	}
 }
 
-// shutdown waits for the requests under way.
+// shutdown waits for the requests in flight, or until ctx ends.
 func (r *reference) shutdown(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -67,7 +68,8 @@ func (r *reference) shutdown(ctx context.Context) error {
 	return r.http.Shutdown(ctx)
 }
 
-// Accept, Close and Addr make it the listener of its own server.
+// Accept returns the next connection that serve was called with. With Close and Addr it makes the
+// reference the listener of its own server.
 func (r *reference) Accept() (net.Conn, error) {
 	select {
 	case c := <-r.conns:
@@ -77,11 +79,11 @@ func (r *reference) Accept() (net.Conn, error) {
 	}
 }
 
-// Close has no further connections taken.
+// Close stops serve and Accept from taking further connections.
 func (r *reference) Close() error {
 	r.once.Do(func() { close(r.done) })
 	return nil
 }
 
-// Addr is nowhere: connections are given.
+// Addr returns an empty address, because the connections come from the edge's own listener.
 func (r *reference) Addr() net.Addr { return &net.TCPAddr{} }

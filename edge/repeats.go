@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// A repeats is a flag that may be given more than once: each time adds what is read of its value.
+// A repeats is the value of a flag that may be given more than once. Each use of the flag adds an
+// item.
 type repeats[T any] struct {
 	all  *[]T
 	read func(string) (T, error)
 }
 
-// repeat is the flag of all.
+// repeat returns a flag value that parses its text with read and appends to all.
 func repeat[T any](all *[]T, read func(string) (T, error)) repeats[T] { return repeats[T]{all, read} }
 
-// String is what help shows; the flag package asks it of a zero value too.
+// String returns the items as help shows them. It works on a zero value too, because the flag
+// package calls it on one.
 func (r repeats[T]) String() string {
 	if r.all == nil {
 		return ""
@@ -26,7 +28,7 @@ func (r repeats[T]) String() string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// Set adds a value.
+// Set parses and adds an item.
 func (r repeats[T]) Set(s string) error {
 	v, err := r.read(s)
 	if err == nil {
@@ -35,13 +37,14 @@ func (r repeats[T]) Set(s string) error {
 	return err
 }
 
-// Repeatable says that in the environment several values are separated by spaces.
+// Repeatable reports true: an environment variable may hold several values, separated by spaces.
 func (r repeats[T]) Repeatable() bool { return true }
 
-// asWritten takes a value as it is, such as the path of a file.
+// asWritten returns a value unchanged, such as the path of a file.
 func asWritten(s string) (string, error) { return s, nil }
 
-// inLowerCase takes the name of a host.
+// inLowerCase returns a host name in lower case.
 func inLowerCase(s string) (string, error) { return strings.ToLower(s), nil }
 
+// asItIs returns a value unchanged.
 func asItIs(s string) (string, error) { return s, nil }

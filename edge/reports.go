@@ -13,17 +13,17 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// Reports is what an operator can set about what an edge tells of single requests: lines of an access log, and traces. Where nothing is set
-// nothing of a request is told.
+// Reports configures the records of single requests: lines in an access log, and traces. By default
+// an edge records neither.
 type Reports struct {
 	AccessLog       string        // file, or - for the standard output; empty: none
-	AccessLogSample float64       // the part of answers that have a line, 0 to 1; those of 500 and above have one anyway
-	Trace           trace.Options // where traces go, and how many of them
+	AccessLogSample float64       // fraction of responses with a line, 0 to 1; 5xx always have one
+	Trace           trace.Options // destination and sampling of traces
 }
 
 func (c *Reports) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.AccessLog, "access-log", "", "`file` that gets a line of JSON for each answer, or - for the standard output; opened anew on SIGHUP (default none)")
-	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`part` of the answers that have a line, 0 to 1; answers of 500 and above always have one")
+	fs.StringVar(&c.AccessLog, "access-log", "", "`file` to which the edge writes a line of JSON for each response, or - for the standard output; reopened on SIGHUP (default none)")
+	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`fraction` of the responses that are logged, 0 to 1; responses with a 5xx status are always logged")
 	c.Trace.Flags(fs)
 }
 
@@ -35,7 +35,8 @@ func (c *Reports) validate() error {
 	return err
 }
 
-// reports are where requests are told of; what the operator does not want is nil.
+// reports are the open destinations of request records. Those that the operator has not configured
+// are nil.
 type reports struct {
 	lines  *accesslog.Log
 	tracer *trace.Tracer
@@ -49,13 +50,13 @@ func (c *Reports) open(reopen <-chan os.Signal, version string, log *slog.Logger
 	return r, err
 }
 
-// close writes and sends what waits.
+// close writes the buffered log lines and sends the buffered traces.
 func (r reports) close() {
 	r.lines.Close()
 	r.tracer.Close()
 }
 
-// ready tells of an answer of the short way, whose body has so many bytes.
+// ready logs a response of the fast path, with the number of bytes of its body.
 func (r reports) ready(c clients, p exchange.Protocol, m *meeting, q *plain.Request, body int) {
 	if !r.lines.Wants(m.status) {
 		return
@@ -69,7 +70,8 @@ func (r reports) ready(c clients, p exchange.Protocol, m *meeting, q *plain.Requ
 
 var methodGet = []byte("GET")
 
-// report tells of an answer of the long way; of one whose body streams, when that has gone.
+// report logs and traces a response of the pipeline. For a streamed body it does so when the stream
+// has ended.
 func (h *handler) report(r *request, o outcome, err error) {
 	span := r.followed.span()
 	wanted := h.reports.lines.Wants(r.ctx.Response.StatusCode())
@@ -86,14 +88,15 @@ func (h *handler) report(r *request, o outcome, err error) {
 		span.End(line.Time.Add(line.Duration), exchangeOf(line, r, err))
 	}
 	if r.stream != nil && r.ctx.Response.IsBodyStream() {
-		line = line.Clone() // the request is gone by then
+		line = line.Clone() // the request's memory is reused before the stream ends
 		r.stream.tell = tell
 		return
 	}
 	tell(bodyLength(r))
 }
 
-// line is what is known of a request and its answer, but for the body. Of one that could not be read nothing is told that it may have said.
+// line returns the log line of a request and its response, except for the size of the body. If the
+// request could not be read, the line has none of its fields.
 func (h *handler) line(r *request, o outcome) *accesslog.Line {
 	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: outcomeNames[o],
 		Protocol: r.Protocol.String(), TLS: r.Secure}

@@ -11,24 +11,25 @@ import (
 // A holding is a connection that may be closed to make room for another.
 type holding[C any] struct {
 	conn    C
-	client  netip.Prefix // zero: it is exempt, being a trusted proxy's or an edge's behind this one
-	since   time.Time    // it rests, or is slow
+	client  netip.Prefix // zero: exempt, as a trusted proxy or an edge behind this one
+	since   time.Time    // start of the idle or slow period
 	resting bool         // no request is in flight on it
 }
 
-// A holder is a client and its holdings, those first that are to be closed first.
+// A holder is a client and its holdings, in the order in which they are closed.
 type holder[C any] struct {
 	client netip.Prefix
-	held   int // connections in all; of the exempt -1, so that they come last
+	held   int // connections in all; -1 for the exempt, so that they come last
 	list   []holding[C]
 }
 
-// manyOf is how many of so many connections make a client one that holds many.
+// manyOf returns the number of connections, out of a limit of all, from which a client holds many.
 func manyOf(all int) int { return max(leastMany, all/roomPart) }
 
-const leastMany = 16 // more than a browser has
+const leastMany = 16 // more than a browser opens
 
-// least is how many of so many connections another client must hold to lose one to this one.
+// least returns how many connections another client must hold before it loses one to this client,
+// out of a limit of all.
 func (n perClient) least(client netip.Prefix, all int) int {
 	held := n[client]
 	if held < manyOf(all) {
@@ -37,7 +38,8 @@ func (n perClient) least(client netip.Prefix, all int) int {
 	return held + held/8 + 1
 }
 
-// foremost reports whether a client holds many of so many connections, and nobody clearly more: no room is made for another of its own.
+// foremost reports whether a client holds many of the connections and no other client holds clearly
+// more. No room is made for another connection of such a client.
 func (n perClient) foremost(client netip.Prefix, all int) bool {
 	least := n.least(client, all)
 	if least == n[client] {
@@ -51,10 +53,14 @@ func (n perClient) foremost(client netip.Prefix, all int) bool {
 	return true
 }
 
-// choose is which connections are closed to make room for one more of newcomer: always one of the client that holds most then, a resting one
-// if it has any, else a slow one, the oldest first; at most a part of all, at a time. A client never takes the place of one that holds fewer
-// than itself; where it holds many, only of one that holds clearly more, and not its own: two that hold about as many would take places from
-// each other without end, and each time costs a look at all. Those that are exempt lose connections only where nobody else has any to lose.
+// choose returns the connections that are closed to make room for one more of newcomer. Each time
+// it takes one from the client that then holds most: an idle one if there is any, else a slow one,
+// the oldest first. It returns at most one part in roomPart of all.
+//
+// A client never takes the place of a client that holds fewer connections than itself. If it holds
+// many, it takes only from a client that holds clearly more, and not from itself: otherwise two
+// clients with about the same number would take places from each other without end, and each time
+// costs a scan of all connections. Exempt clients lose connections only if no other client can.
 func choose[C any](list []holding[C], of perClient, newcomer netip.Prefix, all int) []holding[C] {
 	queue := holdersOf(list, of)
 	heap.Init(&queue)
@@ -100,7 +106,7 @@ func holdersOf[C any](list []holding[C], of perClient) holders[C] {
 	return all
 }
 
-// sooner orders holdings: resting ones before slow ones, and then by age.
+// sooner orders holdings: idle ones before slow ones, then the oldest first.
 func sooner[C any](a, b holding[C]) int {
 	if a.resting != b.resting {
 		if a.resting {
@@ -111,7 +117,7 @@ func sooner[C any](a, b holding[C]) int {
 	return a.since.Compare(b.since)
 }
 
-// holders are a heap with the client on top that holds most.
+// holders are a heap with the client that holds most connections on top.
 type holders[C any] []*holder[C]
 
 func (q holders[C]) Len() int { return len(q) }

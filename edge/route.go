@@ -10,7 +10,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// A class is a kind of calls that share a limit.
+// A class is a group of routes that share a rate limit.
 type class uint8
 
 const (
@@ -20,14 +20,14 @@ const (
 	classPacks
 	classVerify
 	classCDN
-	classes // how many there are
+	classes // the number of classes
 )
 
 var classNames = [classes]string{"none", "search", "icon", "packs", "verify", "cdn"}
 
 func (c class) String() string { return classNames[c] }
 
-// classNamed is the class of a name; classNone, if none that can be limited is called so.
+// classNamed returns the class of that name; classNone if no class with a limit has it.
 func classNamed(name string) class {
 	for c := classSearch; c < classes; c++ {
 		if c.String() == name {
@@ -37,11 +37,11 @@ func classNamed(name string) class {
 	return classNone
 }
 
-// A route is a kind of address, as metrics tell them apart.
+// A route is a kind of address. Metrics and logs use it as a label.
 type route uint8
 
 const (
-	routeUnknown route = iota // an address that there is not, or what could not be read so far
+	routeUnknown route = iota // no endpoint has the address, or the request was not parsed
 	routeCDN
 	routeIcon
 	routeSearch
@@ -54,9 +54,9 @@ const (
 	routeNames
 	routePage
 	routeHealth
-	routeForwarded // any that is none of ours (--proxy-all)
-	routePreflight // an OPTIONS, wherever it is for
-	routes         // how many there are
+	routeForwarded // an address that the edge forwards (--proxy-all)
+	routePreflight // an OPTIONS request, for any address
+	routes         // the number of routes
 )
 
 var routeLabels = [routes]string{"unknown", "cdn", "icon", "search", "suggest", "packs", "pack", "openapi", "verify", "release", "names",
@@ -64,33 +64,35 @@ var routeLabels = [routes]string{"unknown", "cdn", "icon", "search", "suggest", 
 
 func (r route) String() string { return routeLabels[r] }
 
-// routeClasses are the classes of routes that have one.
+// routeClasses has the classes of the routes that can be limited.
 var routeClasses = [routes]class{routeCDN: classCDN, routeIcon: classIcon, routeSearch: classSearch, routeSuggest: classSearch,
 	routePacks: classPacks, routePack: classPacks, routeNames: classPacks, routeVerify: classVerify}
 
 func (r route) class() class { return routeClasses[r] }
 
-// licensed reports whether the calls of c are those that a licence token is for.
+// licensed reports whether a licence token can be required for the routes of c.
 func (c class) licensed() bool { return c == classSearch || c == classIcon || c == classPacks }
 
-// A form says what a colour is put into.
+// A form is the kind of body that a colour is put into.
 type form uint8
 
 const (
-	formOther   form = iota // nothing that could be coloured
+	formOther   form = iota // cannot be coloured
 	formDrawing             // an SVG
-	formAnswer              // JSON with an SVG in it
+	formAnswer              // JSON that contains an SVG
 )
 
-// A target is what a call asks for, in canonical form: all spellings of it give the same key, and no other call does.
+// A target is the canonical form of a request's path and query. All spellings of one target have
+// the same key, and different targets have different keys.
 type target struct {
-	key   string     // the address that the origin is asked for, and the name of the entry; without the colour
-	color icon.Color // put in on the way out, where the origin says that it can be
+	key   string     // the cache key and the address at the origin, without the colour
+	color icon.Color // applied to the response, if the origin marks the icon as monochrome
 	form  form
 	name  string // of the icon in the current release, or of the pack; empty: neither
 }
 
-// colored is the address by which the origin itself is asked for the colour, for origins that are not ours.
+// colored returns the address at which the origin itself colours the icon, for origins of other
+// software.
 func (t target) colored() string {
 	sep := "?"
 	if strings.Contains(t.key, "?") {
@@ -99,11 +101,12 @@ func (t target) colored() string {
 	return t.key + sep + "color=%23" + string(t.color[1:])
 }
 
-// A parser reads the path and the raw query of a route. Its errors are answers.
+// A parser parses the path and the raw query of a route. Its errors are problems for the client.
 type parser func(path, query string) (target, error)
 
-// wellFormed reports whether a path is one that a route may look at: one slash at a time, no segments of dots, nothing
-// percent-encoded (no name here needs it, and %2f or %2e would give one thing two names), no control or other odd bytes.
+// wellFormed reports whether a path may be parsed by a route. It has no empty segments, no dot
+// segments, no backslashes, and only printable ASCII bytes. It has nothing percent-encoded, because
+// no name here needs it, and %2f or %2e would give one resource two names.
 func wellFormed(path string) bool {
 	if path == "" || path[0] != '/' {
 		return false
@@ -119,13 +122,14 @@ func wellFormed(path string) bool {
 	return true
 }
 
-// wellFormedSegment looks at what a path goes on with after a slash: not at once with another one, nor with dots alone.
+// wellFormedSegment reports whether the segment at the start of rest, which follows a slash, is
+// neither a dot segment nor empty. The last segment may be empty.
 func wellFormedSegment(rest string) bool {
 	segment, _, more := strings.Cut(rest, "/")
 	return segment != "." && segment != ".." && (segment != "" || !more)
 }
 
-// parseCDN reads /{pack}/{name}.svg. release asks for the drawing of one release.
+// parseCDN parses /{pack}/{name}.svg. The parameter release selects the SVG of one release.
 func parseCDN(path, query string) (target, error) {
 	name, ok := strings.CutSuffix(path[1:], ".svg")
 	if !ok {
@@ -148,9 +152,9 @@ func parseCDN(path, query string) (target, error) {
 		return t, nil
 	}
 	if !releaseID(release) {
-		return target{}, problem.NotFound("no release of that id is kept; without release you get the current drawing")
+		return target{}, problem.NotFound("no stored release has that id; without release you get the current SVG")
 	}
-	t.name = "" // the list tells of the current release alone
+	t.name = "" // the list of names covers only the current release
 	if strings.Contains(t.key, "?") {
 		t.key += "&release=" + release
 	} else {
@@ -174,7 +178,8 @@ func releaseID(s string) bool {
 	return len(s) == 32
 }
 
-// parseIcon reads /api/v1/icon/{pack}/{name}. With format=svg it is the CDN path, byte for byte, and shares its entry.
+// parseIcon parses /api/v1/icon/{pack}/{name}. With format=svg the response is that of the CDN
+// path, byte for byte, so the two share a cache entry.
 func parseIcon(path, query string) (target, error) {
 	ref, err := icon.ParseRef(strings.TrimPrefix(path, iconPath))
 	if err != nil {
@@ -196,7 +201,7 @@ func parseIcon(path, query string) (target, error) {
 	return t, err
 }
 
-// drawing is the target of an icon's SVG.
+// The key of an icon's SVG is its CDN path, with the variant as the query.
 func drawing(ref icon.Ref, p icon.Params) (target, error) {
 	color, err := icon.ParamColor(p)
 	if err != nil {
@@ -227,16 +232,17 @@ const (
 	maxVerifyBody = 4 << 10 // bytes
 )
 
-// parseText reads q: 1 to 200 characters in their canonical form, so that all spellings of a query share an entry.
+// parseText returns the text q in canonical form, so that all spellings of a query share an entry.
+// It must have 1 to 200 characters.
 func parseText(p icon.Params) (string, error) {
 	q := strings.TrimSpace(p["q"])
 	if n := utf8.RuneCountInString(q); n < 1 || n > icon.MaxText {
-		return "", problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around it")
+		return "", problem.BadParameter("q", "q must have 1 to 200 characters, not counting spaces around them")
 	}
 	return icon.CanonicalQuery(q), nil
 }
 
-// parseSuggest reads /api/v1/suggest.
+// parseSuggest parses /api/v1/suggest.
 func parseSuggest(_, query string) (target, error) {
 	p, err := icon.ParseQuery(query, "q")
 	if err != nil {
@@ -251,7 +257,7 @@ func parseSuggest(_, query string) (target, error) {
 	return target{key: b.of(suggestPath)}, nil
 }
 
-// parseSearch reads /api/v1/search.
+// parseSearch parses /api/v1/search.
 func parseSearch(_, query string) (target, error) {
 	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial")
 	if err != nil {
@@ -285,7 +291,7 @@ func parseSearch(_, query string) (target, error) {
 	return target{key: b.of(searchPath)}, nil
 }
 
-// parsePacks reads /api/v1/packs.
+// parsePacks parses /api/v1/packs.
 func parsePacks(_, query string) (target, error) {
 	p, err := icon.ParseQuery(query, "category", "license", "commercial")
 	if err != nil {
@@ -298,11 +304,11 @@ func parsePacks(_, query string) (target, error) {
 	return target{key: b.of(packsPath)}, nil
 }
 
-// parsePack reads /api/v1/packs/{pack}.
+// parsePack parses /api/v1/packs/{pack}.
 func parsePack(path, query string) (target, error) {
 	pack := strings.TrimPrefix(path, packsPath+"/")
 	if !icon.ValidKey(pack) {
-		return target{}, problem.NotFound("no such pack: a pack's key is of lower-case letters, digits and single hyphens")
+		return target{}, problem.NotFound("there is no such pack: keys have lower-case letters, digits and single hyphens")
 	}
 	p, err := icon.ParseQuery(query, "page", "per_page")
 	if err != nil {
@@ -322,37 +328,37 @@ func parsePack(path, query string) (target, error) {
 	return target{key: b.of(path), name: pack}, nil
 }
 
-// parseRelease reads /-/release, by which other edges ask what has changed.
+// parseRelease parses /-/release, from which other edges learn what a release has changed.
 func parseRelease(_, query string) (target, error) {
 	p, err := icon.ParseQuery(query, "since")
 	if err != nil {
 		return target{}, err
 	}
 	var b address
-	if since := p["since"]; releaseID(since) { // of anything else the origin knows nothing, as of none
+	if since := p["since"]; releaseID(since) { // the origin treats any other value like no value
 		b.add("since", since)
 	}
 	return target{key: b.of(releasePath)}, nil
 }
 
-// parseNames reads /-/names, by which other edges learn which icons there are in a release.
+// parseNames parses /-/names, from which other edges learn which icons a release has.
 func parseNames(_, query string) (target, error) {
 	p, err := icon.ParseQuery(query, "release")
 	if err != nil {
 		return target{}, err
 	}
 	if !releaseID(p["release"]) {
-		return target{}, problem.BadParameter("release", "release must be the id that /-/release tells")
+		return target{}, problem.BadParameter("release", "release must be an id that /-/release returned")
 	}
 	var b address
 	b.add("release", p["release"])
 	return target{key: b.of(namesPath)}, nil
 }
 
-// parsePlain reads a route without parameters.
+// parsePlain parses the address of a route that has no parameters.
 func parsePlain(path, _ string) (target, error) { return target{key: path}, nil }
 
-// An address collects the parameters of a canonical query, in the order in which they are added: that of the alphabet.
+// An address builds a canonical query. The caller adds the parameters in alphabetical order.
 type address struct{ query []string }
 
 func (b *address) add(name, value string) {
@@ -367,7 +373,7 @@ func (b *address) addInt(name string, value, unless int) {
 	}
 }
 
-// addFilters adds those by which packs are chosen, of lists of packs and of searches.
+// addFilters adds the parameters that filter packs, in lists of packs and in searches.
 func (b *address) addFilters(p icon.Params) error {
 	commercial, err := p.Bool("commercial")
 	if err != nil {
@@ -389,5 +395,5 @@ func (b *address) of(path string) string {
 }
 
 func notHere() *problem.Problem {
-	return problem.NotFound("there is nothing at this address; the page at / names what there is")
+	return problem.NotFound("nothing is at this address; the page at / lists the addresses")
 }

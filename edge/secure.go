@@ -20,43 +20,44 @@ import (
 
 const handshakeTimeout = 10 * time.Second
 
-// Secure is what an operator can set about TLS. Without TLSListen there is none.
+// Secure configures TLS. Without TLSListen the edge serves no TLS.
 type Secure struct {
-	TLSListen     string   // address for TLS over TCP (HTTP/1.1 and 2), and for QUIC over UDP (HTTP/3)
-	TLSCerts      []string // PEM files of certificates, and in the same order
-	TLSKeys       []string // of their keys
-	TLSRedirect   bool     // the plain listener sends clients to the address of TLS
-	ACMEHosts     []string // names for which certificates are got, instead of files
-	ACMEDir       string   // folder that keeps them
-	ACMEDirectory string   // URL of the authority; empty: Let's Encrypt
-	ACMEEmail     string   // that the authority may write to
+	TLSListen     string   // address for HTTP/1.1 and HTTP/2 on TCP, and for HTTP/3 on UDP
+	TLSCerts      []string // PEM files of certificates
+	TLSKeys       []string // PEM files of their keys, in the same order
+	TLSRedirect   bool     // the plain listener redirects clients to https
+	ACMEHosts     []string // names whose certificates come from an ACME authority, not from files
+	ACMEDir       string   // folder that stores these certificates
+	ACMEDirectory string   // URL of the authority's directory; empty: Let's Encrypt
+	ACMEEmail     string   // contact address for the authority
 
-	HTTP2Reference bool // HTTP/2 by net/http's server instead of our own
+	HTTP2Reference bool // serve HTTP/2 with net/http's server instead of the edge's own
 
-	TLSListener net.Listener   // used instead of listening on TLSListen, with
-	QUICSocket  net.PacketConn // nil: no HTTP/3
+	TLSListener net.Listener   // serves TLS instead of a listener on TLSListen
+	QUICSocket  net.PacketConn // serves HTTP/3 next to TLSListener; nil: no HTTP/3
 }
 
 func (c *Secure) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2, and on UDP HTTP/3 (default none)")
-	fs.Var(repeat(&c.TLSCerts, asWritten), "tls-cert", "`file` of a certificate (PEM, what it is signed by behind it); may be repeated; read again when it changes")
+	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2 on TCP, HTTP/3 on UDP (default none)")
+	fs.Var(repeat(&c.TLSCerts, asWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
 	fs.Var(repeat(&c.TLSKeys, asWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
-	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "send who comes to the plain listener to TLS, health checks apart")
-	fs.Var(repeat(&c.ACMEHosts, inLowerCase), "acme-host", "`NAME` for which a certificate is got from an authority (ACME, by TLS-ALPN), instead of --tls-cert; may be repeated")
-	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that keeps these certificates")
+	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks and CORS preflight requests")
+	fs.Var(repeat(&c.ACMEHosts, inLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge), instead of --tls-cert; may be repeated")
+	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
-	fs.StringVar(&c.ACMEEmail, "acme-email", "", "`address` that the authority may write to")
-	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 by the server of Go's library, to compare with: it costs more, and stands no floods")
+	fs.StringVar(&c.ACMEEmail, "acme-email", "", "contact email `address` for the authority")
+	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 with the server of Go's library, for comparison: it costs more, and has no protection against floods")
 }
 
-// secured reports whether there is to be TLS.
+// secured reports whether the edge serves TLS.
 func (c *Secure) secured() bool { return c.TLSListen != "" || c.TLSListener != nil }
 
-// validate reports what is wrong, certificates that can't be used among it.
+// validate returns every error of the configuration. It reads the certificates, to report those
+// that can't be used.
 func (c *Secure) validate(now time.Time) error {
 	if !c.secured() {
 		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect {
-			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host want --tls-listen")
+			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host require --tls-listen")
 		}
 		return nil
 	}
@@ -66,11 +67,11 @@ func (c *Secure) validate(now time.Time) error {
 	}
 	switch acme := len(c.ACMEHosts) > 0; {
 	case len(c.TLSCerts) != len(c.TLSKeys):
-		errs = append(errs, fmt.Errorf("there are %d --tls-cert and %d --tls-key: they come in pairs", len(c.TLSCerts), len(c.TLSKeys)))
+		errs = append(errs, fmt.Errorf("there are %d --tls-cert and %d --tls-key: each certificate needs its key", len(c.TLSCerts), len(c.TLSKeys)))
 	case acme == (len(c.TLSCerts) > 0):
-		errs = append(errs, errors.New("--tls-listen wants --tls-cert and --tls-key, or --acme-host"))
+		errs = append(errs, errors.New("--tls-listen requires either --tls-cert and --tls-key, or --acme-host"))
 	case acme && c.ACMEDir == "":
-		errs = append(errs, errors.New("--acme-host wants --acme-dir: authorities give only so many certificates a week"))
+		errs = append(errs, errors.New("--acme-host requires --acme-dir: authorities limit the certificates per week"))
 	case !acme:
 		_, err := certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now)
 		errs = append(errs, err)
@@ -85,7 +86,8 @@ func (c *Secure) pairs() (all []certs.Pair) {
 	return all
 }
 
-// A secured is all that TLS adds to an edge. A nil one adds nothing.
+// A secured has the TLS and QUIC listeners of an edge, with their certificates. It is nil without
+// TLS.
 type secured struct {
 	source *secureSource
 	tls    *secureListener
@@ -93,7 +95,8 @@ type secured struct {
 	log    *slog.Logger
 }
 
-// openSecure reads the certificates and listens, if cfg says so: on TCP, and on UDP at the same port.
+// openSecure reads the certificates and listens on TCP, and on UDP at the same port. It returns nil
+// if cfg has no TLS.
 func openSecure(ctx context.Context, h *handler, cfg Config) (*secured, error) {
 	if !cfg.secured() {
 		return nil, nil
@@ -126,10 +129,12 @@ func openSecure(ctx context.Context, h *handler, cfg Config) (*secured, error) {
 	return s, nil
 }
 
-// listenTries is how often a free port is looked for that is free on UDP as well.
+// listenTries is how many ports listenBoth tries before it gives up, if the system chooses the
+// port.
 const listenTries = 20
 
-// listenBoth listens on TCP and on UDP at one address.
+// listenBoth listens on TCP and on UDP at one address. If its port is 0, the system's choice for
+// TCP may be taken on UDP; listenBoth then tries another.
 func listenBoth(ctx context.Context, address string) (net.Listener, net.PacketConn, error) {
 	var lc net.ListenConfig
 	for try := 1; ; try++ {
@@ -150,7 +155,7 @@ func listenBoth(ctx context.Context, address string) (net.Listener, net.PacketCo
 	}
 }
 
-// serve begins to serve; what ends it goes to broken.
+// serve starts to serve. The error that ends a listener goes to broken.
 func (s *secured) serve(server *fasthttp.Server, broken chan<- error) {
 	if s == nil {
 		return
@@ -162,7 +167,8 @@ func (s *secured) serve(server *fasthttp.Server, broken chan<- error) {
 	}
 }
 
-// shutdown ends HTTP/3; the connections of TCP belong to their servers.
+// shutdown stops the TLS listener and drains HTTP/3. The servers of HTTP/1.1 and HTTP/2 drain their
+// own connections.
 func (s *secured) shutdown(ctx context.Context) error {
 	if s == nil {
 		return nil
@@ -186,7 +192,7 @@ func (s *secured) Close() error {
 	return err
 }
 
-// run keeps the certificates new.
+// run reloads the certificate files when they change, or on a signal, until ctx ends.
 func (s *secured) run(ctx context.Context, told <-chan os.Signal) {
 	if s != nil {
 		s.source.run(ctx, told)

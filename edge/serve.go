@@ -26,22 +26,22 @@ type handler struct {
 	life        context.Context // ends when the edge has drained
 	log         *slog.Logger
 	hosts       []string
-	patience    time.Duration // of a caller that waits for a flight
+	patience    time.Duration // how long a request waits for a collapsed fetch
 	clients     clients
 	conns       *conns
 	waiting     *waitingRoom
 	lists       *lists                      // nil: none
 	limits      [classes]*ratelimit.Limiter // nil: off
 	plans       plans
-	tokens      *tokens // nil: nobody looks at any
+	tokens      *tokens // nil: tokens are not checked
 	cache       *cache.Cache
 	origin      *upstream.Client
 	watch       *watch
-	release     atomic.Pointer[string]   // of the origin, as far as is known; nil: unknown, or the origin is not ours
-	names       atomic.Pointer[nameList] // of that release; nil: there is no list, or not yet
-	reached     atomic.Bool              // the origin has answered something other than a failure
-	unpublished atomic.Bool              // it said last that it has no release yet
-	publish     string                   // how the operator gives it one
+	release     atomic.Pointer[string]   // last known release of the origin; nil: none
+	names       atomic.Pointer[nameList] // icons of that release; nil: no list, or not yet
+	reached     atomic.Bool              // the origin has given a response that is no failure
+	unpublished atomic.Bool              // the origin said last that it has no release yet
+	publish     string                   // command by which the operator publishes a release
 	routes      *router.Router
 	page        *cache.Entry
 	metrics     *metrics
@@ -54,24 +54,25 @@ type handler struct {
 	streams    *h2.Server
 	tiers      *tiers
 	progress   *progress
-	shared     *shared // what edges share; nil: nothing
+	shared     *shared // state shared with other edges; nil: none
 	reports    reports
-	reference  *reference // serves HTTP/2 instead; nil: streams does
-	redirect   string     // where the plain listener sends all: scheme, a place for the host, and port; empty: nowhere
-	altSvc     string     // tells of HTTP/3 (RFC 7838); empty: there is none
+	reference  *reference // serves HTTP/2 instead of streams; nil: streams does
+	redirect   string     // format of the https URL to redirect to; empty: no redirect
+	altSvc     string     // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 	doors      doorkeeper
 	missing    missing
 	hints      rate
 
 	requireToken bool
-	draining     atomic.Bool // the edge ends: each connection has its last answer
+	draining     atomic.Bool // the edge ends: the next response of a connection is its last
 
 	proxyAll  bool
-	policy    cachepolicy.Policy // of forwarded paths
-	passed    map[string]bool    // fields of clients that the operator passes to the origin
-	maxObject int64              // bytes of the largest body that is stored
+	policy    cachepolicy.Policy // cache policy of forwarded paths
+	passed    map[string]bool    // request fields that the operator lets through to the origin
+	maxObject int64              // largest body that is stored, in bytes
 }
 
+// newHandler builds the handler of an edge. ctx ends when the edge has drained.
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
@@ -96,41 +97,45 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 }
 
 const (
-	objectPart = 16       // no body takes more than one part in so many of the cache
+	objectPart = 16       // a body may take at most one part in objectPart of the cache
 	maxObject  = 64 << 20 // bytes
 )
 
-// A request is the record of one request on its way through the edge: the exchange that its adapter made, and the results of
-// each step.
+// A request is the record of one request in the pipeline: the exchange that its adapter made, and
+// the results of each step.
 type request struct {
 	*exchange.Request
-	ctx    *fasthttp.RequestCtx // of the router, which holds the response, too
+	ctx    *fasthttp.RequestCtx // the router's context, which also holds the response
 	route  route
-	unread bool      // it is no request that could be read
-	now    time.Time // the one time that every decision about it rests on: when it came, or when it had waited for another's response
+	unread bool // the request could not be parsed
+	// now is the time for every decision about the request: when it arrived, or when its wait for a
+	// collapsed fetch ended.
+	now    time.Time
 	target target
-	status cachepolicy.CacheStatus // what the cache did
+	status cachepolicy.CacheStatus // for the field Cache-Status
 
-	pattern   string              // of its address; empty: none of ours
-	known     string              // release of the origin when it came, where an edge asks
-	forwarded bool                // its path is none of ours
-	forward   cachepolicy.Forward // why the origin is asked
-	stream    *countedStream      // its answer's body; nil: it is no stream
+	pattern   string              // address pattern of its endpoint; empty: no endpoint
+	known     string              // for an edge behind this one: the known release on arrival
+	forwarded bool                // its path is not one of the edge's own routes
+	forward   cachepolicy.Forward // why the origin was asked
+	stream    *countedStream      // streamed response body; nil: not streamed
 
-	counted  class           // as what
-	limit    ratelimit.Limit // that it was counted against; off: none
+	counted  class           // class whose limit applies
+	limit    ratelimit.Limit // limit that the request counted against; off: none
 	decision ratelimit.Decision
 
-	followed *followed // its trace; nil: it has none
+	followed *followed // its trace; nil: it is not traced
 }
 
-// newRequest returns the record of a request that has just arrived. Its client is the peer until the fields have been checked.
+// newRequest returns the record of a request that has just arrived. Its client is the peer until
+// the fields have been checked.
 func newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *request {
 	x.Client = x.Peer
 	return &request{Request: x, ctx: ctx, now: x.Arrived}
 }
 
-// ServeRequest is one request through the edge: what is wrong with it as HTTP, then its endpoint.
+// ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
+// redirect, the access lists and loops, and then calls the endpoint.
 func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	r := newRequest(ctx, x)
 	ctx.SetUserValue(recordMark{}, r)
@@ -141,7 +146,7 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	}()
 	x.Conn.Serve(r.now)
 	p := refuse(r, h.hosts)
-	x.Client = h.clients.of(x.Peer, &ctx.Request.Header) // not before: refuse takes out fields that came as trailers
+	x.Client = h.clients.of(x.Peer, &ctx.Request.Header) // refuse has removed trailer fields
 	if p != nil {
 		h.end(r, outcomeRefused, p)
 		return
@@ -166,20 +171,23 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	h.routes.Handler(ctx)
 }
 
-// A recordMark marks the record of a request among the values of its context.
+// A recordMark is the key of a request's record among the user values of its context.
 type recordMark struct{}
 
-// recordOf is the one record of a request, which ServeRequest makes and each step fills: whatever becomes of the request is told with what is known by then.
+// recordOf returns the record of a request. ServeRequest makes it and each step fills it, so that
+// the log line has every known detail, whichever step ends the request.
 func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMark{}).(*request) }
 
-// panicked answers a request whose steps panicked, and logs what the access log would tell of it, with the stack.
+// panicked answers a request whose handling panicked. It logs the fields of the access log line
+// with the panic and the stack.
 func (h *handler) panicked(r *request, p any) {
 	stack := debug.Stack()
 	h.log.Error("panic while answering", append(h.line(r, outcomeError).Told(), "panic", fmt.Sprint(p), "stack", string(stack))...)
 	h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
 }
 
-// answer is a request for an endpoint.
+// answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
+// --proxy-all.
 func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 	if h.proxyAll && ep.others != nil && ep.others(string(ctx.URI().PathOriginal())) {
 		h.pass(ctx)
@@ -188,13 +196,14 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 	r := recordOf(ctx)
 	r.route, r.pattern = ep.route, ep.pattern
 	if r.Tier {
-		r.known = h.watch.known() // before anything is looked up
+		r.known = h.watch.known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
 }
 
-// steps are those of every request: preflights are free; then it is admitted, understood, and answered.
+// steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
+// Preflight requests are answered first, without a limit.
 func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
 	if r.ctx.IsOptions() {
 		r.route = routePreflight
@@ -213,7 +222,7 @@ func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
 	return ep.serve(h, r)
 }
 
-// end writes what went wrong, if anything did, and counts the request.
+// end writes the problem, if there is an error, then counts, logs and traces the response.
 func (h *handler) end(r *request, o outcome, err error) {
 	if err != nil {
 		h.fail(r, problem.From(err))
@@ -226,13 +235,13 @@ func (h *handler) end(r *request, o outcome, err error) {
 	}
 	t := h.metrics.answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
 	if r.stream != nil {
-		r.stream.to = t // when it ends
+		r.stream.to = t // counts the bytes when the stream ends
 	}
 	t.send(bodyLength(r))
 	h.report(r, o, err)
 }
 
-// nothing answers an address that no endpoint has.
+// nothing answers an address that has no endpoint.
 func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.URI().PathOriginal())
 	if h.proxyAll && path != "*" {
@@ -251,11 +260,12 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// cached answers from the cache, or with what the origin says now.
+// cached answers from the cache, or with the origin's response.
 func (h *handler) cached(r *request) (outcome, error) {
 	f, err := h.find(r, h.ownInquiry(r, r.target.key), h.ask)
 	if err == nil && r.target.color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
-		// No origin of ours: it alone knows what can be coloured.
+		// The response lacks our origin's field, so this is an origin of other software. Only the
+		// origin can tell which icons take a colour, so it does the colouring.
 		r.target = target{key: r.target.colored(), form: r.target.form}
 		f, err = h.find(r, h.ownInquiry(r, r.target.key), h.ask)
 	}
@@ -267,7 +277,8 @@ func (h *handler) cached(r *request) (outcome, error) {
 	return f.outcome, nil
 }
 
-// tellRelease answers other edges, with no newer release than this edge has itself made room for.
+// tellRelease answers other edges that ask for the release. It names a new release only after this
+// edge has dropped the entries that the release changed.
 func (h *handler) tellRelease(r *request) (outcome, error) {
 	f, err := h.find(r, h.ownInquiry(r, r.target.key), h.watch.ask)
 	if err != nil {
@@ -278,13 +289,13 @@ func (h *handler) tellRelease(r *request) (outcome, error) {
 	return f.outcome, nil
 }
 
-// start answers / with a page that shows what is here.
+// start answers / with a page that lists the addresses of the edge.
 func (h *handler) start(r *request) (outcome, error) {
 	h.finish(r, found{entry: h.page})
 	return outcomeOwn, nil
 }
 
-// healthz says that the process lives.
+// healthz reports that the process is alive.
 func (h *handler) healthz(r *request) (outcome, error) {
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)

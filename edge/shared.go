@@ -14,18 +14,19 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
-// Shared is what an operator can set about what edges share. Without Redis each counts and purges alone.
+// Shared configures the state that edges share. Without Redis each edge counts and purges alone.
 type Shared struct {
 	Redis  string // URL of a Redis or Valkey; empty: none
-	Region string // edges of one region share their limits; purges and releases are told to all
+	Region string // edges of one region share limits; purges and releases reach all regions
 
 	redisPatience time.Duration // 0: the default
 }
 
-// flags defines them on fs. The URL is a plain string: a value of its own type would be repeated, password and all, where it is wrong.
+// flags defines the flags of Shared on fs. The URL is a plain string, because the flag package
+// would print the invalid text of a typed value, with its password.
 func (s *Shared) flags(fs *flag.FlagSet) {
 	fs.StringVar(&s.Redis, "redis", "", "`URL` of a Redis or Valkey through which edges share limits, purges and releases: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH (default none)")
-	fs.StringVar(&s.Region, "region", "", "`NAME` of the region whose edges share their limits: letters, digits and ._- (default the one without a name)")
+	fs.StringVar(&s.Region, "region", "", "`NAME` of the region whose edges share their limits: letters, digits and ._- (default the region without a name)")
 }
 
 func (s *Shared) validate() error {
@@ -36,7 +37,7 @@ func (s *Shared) validate() error {
 		}
 	}
 	if len(s.Region) > maxRegion || strings.Trim(s.Region, regionAlphabet) != "" {
-		errs = append(errs, fmt.Errorf("--region must be letters, digits and ._-, at most %d of them", maxRegion))
+		errs = append(errs, fmt.Errorf("--region must consist of letters, digits and ._-, at most %d bytes", maxRegion))
 	}
 	return errors.Join(errs...)
 }
@@ -46,21 +47,22 @@ const (
 	regionAlphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
-// shared is this edge's part in what edges share; nil: it is alone.
+// shared connects this edge to the state that edges share. It is nil without Redis.
 type shared struct {
 	h       *handler
 	fleet   *fleet.Fleet
 	windows map[*ratelimit.Limiter]*fleet.Window
-	release atomic.Pointer[string] // that this edge heard of last, or told of
-	wanted  atomic.Pointer[string] // that it heard of last and asks its origin for
+	release atomic.Pointer[string] // release that this edge last received or announced
+	wanted  atomic.Pointer[string] // release that it last received and now awaits from its origin
 
 	mu      sync.Mutex
-	closing chan struct{}  // closed when nothing new is to begin
-	later   sync.WaitGroup // what is to be done in a moment
+	closing chan struct{}  // closed when no new background task may start
+	later   sync.WaitGroup // background tasks
 }
 
-// openShared joins the fleet, if there is one: the limits of h are shared from then on, and what others have purged since an earlier life
-// of this edge has been purged here, as far as Redis answers. What is cached may be of that life if it is warm.
+// openShared joins the fleet, if the operator has configured Redis. From then on the limits of h
+// are shared. If the cache is warm, it may hold entries of the edge's previous run; openShared then
+// applies the purges since that run, as far as Redis answers.
 func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
 	if cfg.Redis == "" {
 		return nil, nil
@@ -83,7 +85,7 @@ func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
 	return s, nil
 }
 
-// share makes windows of all limits.
+// share makes a shared window of each limit.
 func (s *shared) share() {
 	for c, l := range s.h.limits {
 		if l != nil {
@@ -97,7 +99,8 @@ func (s *shared) share() {
 	}
 }
 
-// close ends it, with what was to be done in a moment done: the edge's place in the log, which it keeps, says that it was.
+// close leaves the fleet and waits for the background tasks. They must be done, because the stored
+// position in the fleet's log counts them as applied.
 func (s *shared) close() {
 	if s == nil {
 		return
@@ -109,7 +112,7 @@ func (s *shared) close() {
 	s.later.Wait()
 }
 
-// soon does something on a goroutine of its own, unless the edge is about to end.
+// soon runs a background task on its own goroutine, unless the edge is closing.
 func (s *shared) soon(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +123,7 @@ func (s *shared) soon(do func()) {
 	}
 }
 
-// rest waits, and reports whether the edge is about to end: then it does not.
+// rest waits for d, or until the edge is closing. It reports whether the edge is closing.
 func (s *shared) rest(d time.Duration) (ends bool) {
 	select {
 	case <-s.closing:
@@ -130,7 +133,8 @@ func (s *shared) rest(d time.Duration) (ends bool) {
 	}
 }
 
-// allow counts a call of an address against a limit: in the window of its region, where limits are shared. That may wait for Redis.
+// allow counts a request of a client address against a limit. If limits are shared it counts in the
+// region's window, which may wait for Redis.
 func (h *handler) allow(l *ratelimit.Limiter, client netip.Addr, now time.Time) ratelimit.Decision {
 	if h.shared != nil {
 		return h.shared.windows[l].Allow(client, now)
@@ -138,7 +142,7 @@ func (h *handler) allow(l *ratelimit.Limiter, client netip.Addr, now time.Time) 
 	return l.Allow(client, now)
 }
 
-// allowKey is allow for a token.
+// allowKey does for a token what allow does for an address.
 func (h *handler) allowKey(l *ratelimit.Limiter, token [16]byte, now time.Time) ratelimit.Decision {
 	if h.shared != nil {
 		return h.shared.windows[l].AllowKey(token, now)

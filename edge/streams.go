@@ -15,7 +15,8 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// Handle answers a request of an HTTP/2 stream that is not ready, by the same steps as all others.
+// Handle answers a request of an HTTP/2 stream that the fast path does not. The request takes the
+// same pipeline as those of other protocols.
 func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := newContext(q)
 	h.ServeStream(ctx, exchangeStream(q, exchange.H2), q.Refuse)
@@ -29,12 +30,15 @@ func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 		return
 	}
 	if a.copy(w, w.Flush) == nil {
-		ctx.Response.CloseBodyStream() // so that the answer is counted and told of before its client can know that it is over, and leave
+		// Closing the body counts and logs the response, before the client can see its end and
+		// leave.
+		ctx.Response.CloseBodyStream()
 		w.End()
 	}
 }
 
-// ServeStream is ServeRequest for a stream whose request must be refused with a status; 0: it need not.
+// ServeStream does what ServeRequest does, for a stream. If refuse is not 0, the stream's protocol
+// has refused the request, and that is the status of the response.
 func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, refuse int) {
 	if refuse == 0 {
 		h.ServeRequest(ctx, x)
@@ -44,16 +48,16 @@ func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, ref
 	h.end(newRequest(ctx, x), outcomeRefused, refusedAs(refuse))
 }
 
-// A streamConn stands for the connection of a stream in fasthttp's context, which wants one.
+// A streamConn stands for a stream's connection in fasthttp's context, which requires one.
 type streamConn struct {
-	net.Conn // nil: nobody reads or writes here
+	net.Conn // nil: never read or written
 	client   net.TCPAddr
 }
 
 func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
 func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
-// exchangeStream returns a request of a stream. It has arrived now.
+// exchangeStream returns the exchange of a stream's request, with the current time as its arrival.
 func exchangeStream(q *h2.Request, p exchange.Protocol) *exchange.Request {
 	return &exchange.Request{
 		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Chosen, Ambiguous: !oneHost(q),
@@ -61,7 +65,7 @@ func exchangeStream(q *h2.Request, p exchange.Protocol) *exchange.Request {
 	}
 }
 
-// newContext is a request as the server of HTTP/1.1 would have read it.
+// newContext returns a context with the request as fasthttp's HTTP/1.1 server would have parsed it.
 func newContext(q *h2.Request) *fasthttp.RequestCtx {
 	ctx := &fasthttp.RequestCtx{}
 	ctx.Init2(&streamConn{client: net.TCPAddr{IP: q.Client.AsSlice()}}, nil, true)
@@ -84,7 +88,8 @@ func newContext(q *h2.Request) *fasthttp.RequestCtx {
 	return ctx
 }
 
-// fieldsOf are the fields of a stream's request. Its cookies may have come in crumbs (RFC 9113, section 8.2.3).
+// fieldsOf iterates over the fields of a stream's request. It joins Cookie fields, because a client
+// may split them (RFC 9113, section 8.2.3).
 func fieldsOf(q *h2.Request) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		var cookies [][]byte
@@ -101,8 +106,8 @@ func fieldsOf(q *h2.Request) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// oneHost reports whether a stream's request names one host: Host comes once at most, and means the same as :authority where both are there
-// (RFC 9113, section 8.3.1; RFC 9114, section 4.3.1).
+// oneHost reports whether a stream's request names one host: it has at most one Host, which agrees
+// with :authority if both are present (RFC 9113, section 8.3.1; RFC 9114, section 4.3.1).
 func oneHost(q *h2.Request) bool {
 	hosts := 0
 	for _, f := range q.Fields {
@@ -116,7 +121,8 @@ func oneHost(q *h2.Request) bool {
 	return true
 }
 
-// sameHost compares two authorities without case, and without the port that is their scheme's own (RFC 3986, section 6.2.3).
+// sameHost compares two authorities, ignoring case and the default port of their scheme (RFC 3986,
+// section 6.2.3).
 func sameHost(a, b string, secure bool) bool {
 	port := ":80"
 	if secure {
@@ -125,17 +131,18 @@ func sameHost(a, b string, secure bool) bool {
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
-// A reply is what a context holds, for a protocol that frames bodies itself.
+// A reply is the response of a context, for protocols that frame bodies themselves.
 type reply struct {
 	status int
 	bare   bool // no body follows
 	body   []byte
-	stream io.Reader // instead of body
-	flush  bool      // each part at once
+	stream io.Reader // replaces body; nil: none
+	flush  bool      // flush after each write
 	fields func(yield func(name, value []byte) bool)
 }
 
-// replyOf reads the answer of a context. Lengths are as the server of HTTP/1.1 tells them: of a HEAD, what the body would have.
+// replyOf reads the response of a context. Its Content-Length is that of fasthttp's HTTP/1.1
+// server: for a HEAD it is the length that the body of a GET would have.
 func replyOf(ctx *fasthttp.RequestCtx) reply {
 	resp := &ctx.Response
 	a := reply{status: resp.StatusCode(), stream: resp.BodyStream(), flush: resp.ImmediateHeaderFlush}
@@ -164,10 +171,11 @@ func replyOf(ctx *fasthttp.RequestCtx) reply {
 	return a
 }
 
-// hopByHop are the fields of a connection of HTTP/1.1, which other protocols have no use for (RFC 9113, section 8.2.2).
+// hopByHop are the connection-specific fields of HTTP/1.1, which HTTP/2 and HTTP/3 forbid (RFC
+// 9113, section 8.2.2; RFC 9114, section 4.2).
 var hopByHop = map[string]bool{"Connection": true, "Keep-Alive": true, "Transfer-Encoding": true, "Upgrade": true, "Trailer": true}
 
-// copy writes the body.
+// copy writes the body to w.
 func (a *reply) copy(w io.Writer, flush func() error) error {
 	if a.stream == nil {
 		_, err := w.Write(a.body)
@@ -180,7 +188,7 @@ func (a *reply) copy(w io.Writer, flush func() error) error {
 	return err
 }
 
-// A flushing writer sends each part at once.
+// A flushing writer flushes after each write.
 type flushing struct {
 	io.Writer
 	flush func() error

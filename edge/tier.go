@@ -19,53 +19,55 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// Tiers is what an operator can set about the tiers next to an edge: how it proves itself to its origins, and how edges behind it prove
-// themselves to it. All are files.
+// Tiers configures how an edge authenticates to its origins, and how the edges behind it
+// authenticate to it. All fields are names of files.
 type Tiers struct {
-	TierSecretFile string // of the secret between tiers, sent and taken
-	OriginCA       string // PEM, of the authorities that https origins are believed by; empty: the system's
-	OriginCert     string // PEM, the certificate that they are shown
-	OriginKey      string // and its key
-	TLSClientCA    string // PEM, of the authorities that edges behind this one are believed by
+	TierSecretFile string // secret that the edge sends to origins and accepts from edges behind it
+	OriginCA       string // PEM: authorities of https origins; empty: the system's
+	OriginCert     string // PEM: client certificate for https origins
+	OriginKey      string // PEM: its key
+	TLSClientCA    string // PEM: authorities of the client certificates of edges behind this one
 }
 
 func (c *Tiers) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: sent to origins, and who sends it is an edge behind this one, not limited and told of releases; a second line is another that is taken as well; read again when it changes (default none)")
-	fs.StringVar(&c.OriginCA, "origin-ca", "", "`file` of the authorities (PEM) by which https origins are believed; read again when it changes (default the system's)")
-	fs.StringVar(&c.OriginCert, "origin-cert", "", "`file` of the certificate (PEM) that https origins are shown; read again when it changes (default none)")
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: the edge sends it to origins, and a client that sends it is an edge behind this one, which has no limits and may ask for releases; a second line is a further secret that the edge accepts; read again when it changes (default none)")
+	fs.StringVar(&c.OriginCA, "origin-ca", "", "`file` of the authorities (PEM) that https origins are verified against; read again when it changes (default the system's)")
+	fs.StringVar(&c.OriginCert, "origin-cert", "", "`file` of the client certificate (PEM) for https origins; read again when it changes (default none)")
 	fs.StringVar(&c.OriginKey, "origin-key", "", "`file` of its key (PEM)")
-	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of authorities (PEM): who shows a certificate of theirs is an edge behind this one, as by the secret; others need none; read again when it changes (default none)")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of authorities (PEM): a client with a certificate of theirs is an edge behind this one, as with the secret; other clients need no certificate; read again when it changes (default none)")
 }
 
-// validate reports what is wrong, files that can't be used among it.
+// validate returns every error of the configuration. It opens the files, to report those that can't
+// be used.
 func (c *Tiers) validate(now time.Time, secured bool, origins Origins) error {
 	_, err := c.open(now)
 	errs := []error{err}
 	if c.TLSClientCA != "" && !secured {
-		errs = append(errs, errors.New("--tls-client-ca wants --tls-listen"))
+		errs = append(errs, errors.New("--tls-client-ca requires --tls-listen"))
 	}
 	if (c.OriginCert == "") != (c.OriginKey == "") {
-		errs = append(errs, errors.New("--origin-cert and --origin-key come as a pair"))
+		errs = append(errs, errors.New("--origin-cert and --origin-key require each other"))
 	}
 	https := func(u *url.URL) bool { return u.Scheme == "https" }
 	if c.OriginCA+c.OriginCert+c.OriginKey != "" && !slices.ContainsFunc(slices.Concat(origins...), https) {
-		errs = append(errs, errors.New("--origin-ca, --origin-cert and --origin-key are for an https --origin"))
+		errs = append(errs, errors.New("--origin-ca, --origin-cert and --origin-key require an https --origin"))
 	}
 	return errors.Join(errs...)
 }
 
-// tiers are what this edge and its neighbours prove themselves by. What the operator does not want is nil.
+// tiers are the credentials between this edge and its neighbours. Those that the operator has not
+// configured are nil.
 type tiers struct {
 	files.Set
 	secrets  *tier.Secrets
-	ca       *certs.Authorities // of origins
-	shown    *certs.Store       // to origins
-	behind   *certs.Authorities // of the edges behind this one
-	requests atomic.Int64       // of edges behind this one
-	looped   sync.Once          // has been told
+	ca       *certs.Authorities // verifies origins
+	shown    *certs.Store       // client certificate for origins
+	behind   *certs.Authorities // verifies edges behind this one
+	requests atomic.Int64       // from edges behind this one
+	looped   sync.Once          // logs a loop
 }
 
-// open reads the files that are named. The error names every one that can't be used.
+// open reads the configured files. The error names every file that can't be used.
 func (c *Tiers) open(now time.Time) (*tiers, error) {
 	t := &tiers{}
 	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Kept, err error) {
@@ -89,10 +91,12 @@ func (c *Tiers) open(now time.Time) (*tiers, error) {
 	return t, t.Err()
 }
 
-// exclusive reports whether releases are told to the edges behind this one alone: where they can prove that they are.
+// exclusive reports whether only the edges behind this one may ask for releases. This is so if the
+// operator has configured a way for them to authenticate.
 func (t *tiers) exclusive() bool { return t.secrets != nil || t.behind != nil }
 
-// toOrigins is the TLS that is spoken with https origins. Who is shown a certificate, or sent the secret, is a tier, and speaks TLS 1.3.
+// toOrigins returns the TLS configuration for https origins. An origin that gets a client
+// certificate or the secret is a tier of the operator's, so TLS 1.3 is required of it.
 func (t *tiers) toOrigins() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.ca.Pool()}
 	if t.shown != nil {
@@ -104,18 +108,22 @@ func (t *tiers) toOrigins() *tls.Config {
 	return c
 }
 
-// ask has config ask clients for a certificate, where edges may show one. Who has none goes on as before.
+// ask makes config request client certificates, if edges may authenticate with one. Clients without
+// a certificate are still served.
 func (t *tiers) ask(config *tls.Config) {
 	if t.behind != nil {
 		t.behind.Ask(config, tls.VerifyClientCertIfGiven)
 	}
 }
 
-// amongTiers reports whether what is asked of the origin may be proven with the secret: the origin has told a release, as ours do and edges in front of them, or
-// supposed says that it will. Of a stranger's, which --proxy-all allows, a page that shows what it was asked with would tell the secret to anybody.
+// amongTiers reports whether requests to the origin may carry the secret. They may if the origin
+// has named a release, as our origins and the edges in front of them do, or if supposed says that
+// it will. With --proxy-all the origin may be other software, and a page of it that shows the
+// fields of its request would reveal the secret to any client.
 func (h *handler) amongTiers(supposed bool) bool { return supposed || h.release.Load() != nil }
 
-// proven reports whether a request is of an edge behind this one: by the certificate of its connection, or by the secret.
+// proven reports whether a request comes from an edge behind this one, authenticated by the client
+// certificate of its connection or by the secret.
 func (t *tiers) proven(r *request) bool {
 	if !t.exclusive() || !r.Tier && !t.secrets.Prove(texts(r.ctx.Request.Header.PeekAll(tier.Field))...) {
 		return false
@@ -124,7 +132,8 @@ func (t *tiers) proven(r *request) bool {
 	return true
 }
 
-// tiersOnly is the answer to who is no edge behind this one, where only those may ask; nil: it may.
+// tiersOnly returns the refusal for a client that is no edge behind this one, on a route reserved
+// for those. It returns nil if the request may go on.
 func (h *handler) tiersOnly(r *request) error {
 	asksForTiers := r.route == routeRelease || r.route == routeNames
 	if !asksForTiers || !h.tiers.exclusive() || r.Tier {
@@ -133,16 +142,17 @@ func (h *handler) tiersOnly(r *request) error {
 	return tier.Refused()
 }
 
-// looped answers a request that has been here before, and tells the operator, once: every request would say it again.
+// looped returns the problem for a request that has passed through this edge before. It warns the
+// operator only once, because every further request would repeat the warning.
 func (h *handler) looped() *problem.Problem {
 	h.tiers.looped.Do(func() {
-		h.log.Warn("a request has come back to this edge: some --origin leads back to it; such requests are answered 508")
+		h.log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
 	})
-	return problem.New(http.StatusLoopDetected, "this request has been here before: some server's origin leads back to it")
+	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
 }
 
-// tellTier tells an edge behind this one what an origin would: by it that edge colours by itself, and knows which of its answers a new
-// release may have changed.
+// tellTier adds the fields for an edge behind this one, as the origin would. With them that edge
+// colours icons itself, and knows which of its entries a new release may have changed.
 func (h *handler) tellTier(r *request, f found) {
 	if r.forwarded || !r.Tier {
 		return
@@ -154,8 +164,9 @@ func (h *handler) tellTier(r *request, f found) {
 	}
 }
 
-// releaseOf is the release that an answer is right for: the one that this edge knew before it looked the answer up, as what a newer one had
-// changed was gone by then. What was kept for moments only, since it named another (keep), is told to be of that.
+// releaseOf returns the release for which a response is current: the one that this edge knew before
+// the lookup, because it had by then dropped the entries that this release changed. A response that
+// keep stored only briefly, because it names another release, belongs to the release that it names.
 func (r *request) releaseOf(f found) string {
 	e := f.entry
 	if r.known == "" || e.Release == "" || momentary(e) {

@@ -451,7 +451,7 @@ func TestNoOriginAtStart(t *testing.T) {
 	for range 3 {
 		e.watch.look()
 	}
-	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "no origin has been reached yet") || !strings.Contains(got, "not ready") {
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "no origin reached yet") || !strings.Contains(got, "not ready") {
 		t.Errorf("after a while: %s", got)
 	}
 }

@@ -282,7 +282,7 @@ func TestTwoEdgesInALoop(t *testing.T) {
 		}
 	}
 	for _, n := range []*node{first, second} {
-		if got := strings.Count(n.log.String(), "some --origin leads back to it"); got != 1 {
+		if got := strings.Count(n.log.String(), "some --origin leads back to this edge"); got != 1 {
 			t.Errorf("told %d times:\n%s", got, n.log.String())
 		}
 		resp, err := http.Post(n.url()+verifyPath, "application/json", strings.NewReader(`{"token":"x"}`))
@@ -433,11 +433,11 @@ func TestTiersAreValidated(t *testing.T) {
 		{Tiers{TierSecretFile: broken}, "visible ASCII"},
 		{Tiers{TierSecretFile: dir + "/none"}, "no such file"},
 		{Tiers{OriginCA: broken}, "--origin-ca: "},
-		{Tiers{OriginCert: cert}, "--origin-cert and --origin-key come as a pair"},
-		{Tiers{OriginKey: key}, "--origin-cert and --origin-key come as a pair"},
+		{Tiers{OriginCert: cert}, "--origin-cert and --origin-key require each other"},
+		{Tiers{OriginKey: key}, "--origin-cert and --origin-key require each other"},
 		{Tiers{OriginCert: cert, OriginKey: other}, "private key does not match"},
 		{Tiers{OriginCert: broken, OriginKey: key}, "--origin-cert: "},
-		{Tiers{TLSClientCA: ca.File}, "--tls-client-ca wants --tls-listen"},
+		{Tiers{TLSClientCA: ca.File}, "--tls-client-ca requires --tls-listen"},
 		{Tiers{TLSClientCA: broken}, "--tls-client-ca: "},
 	} {
 		c := Config{Tiers: row.set}
@@ -449,7 +449,7 @@ func TestTiersAreValidated(t *testing.T) {
 	}
 	c := Config{Tiers: Tiers{OriginCA: ca.File}}
 	must(t, c.Origins.Set("http://origin.test"))
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "are for an https --origin") {
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "require an https --origin") {
 		t.Errorf("authorities for an origin without TLS: %v", err)
 	}
 }

@@ -15,12 +15,18 @@ import (
 )
 
 const (
-	licenseFresh  = 30 * time.Second       // a good verdict is used for so long without asking; the origin's own may be as old, and a revocation counts within a minute
-	licenseUsable = 60 * time.Second       // a bad one, and a good one where the origin can't be asked
-	licenseWait   = 250 * time.Millisecond // for the origin, where there is something to go on with
+	// licenseFresh is how long a positive verdict is used without asking the origin. The origin's
+	// own verdict may be as old, so a revocation takes effect within a minute.
+	licenseFresh = 30 * time.Second
+	// licenseUsable is how long a negative verdict is used, and a positive one while the origin
+	// does not answer.
+	licenseUsable = 60 * time.Second
+	// licenseWait is how long a request waits for the origin if it can use an older verdict, or can
+	// go on without one.
+	licenseWait = 250 * time.Millisecond
 )
 
-// A license is what the origin said of a token, and when it was asked.
+// A license is the origin's verdict on a token, with the time of the question.
 type license struct {
 	sum   [sha256.Size]byte
 	plan  string
@@ -34,8 +40,9 @@ func (l *license) fresh(now time.Time) bool {
 
 func (l *license) usable(now time.Time) bool { return l != nil && now.Sub(l.at) < licenseUsable }
 
-// tokens knows which licence tokens count. Verdicts are kept by the SHA-256 of their tokens and never the tokens themselves. Good
-// ones have places of their own, so that nobody can push them out with tokens that he makes up.
+// tokens cache the origin's verdicts on licence tokens. The key of a verdict is the SHA-256 of its
+// token; the tokens themselves are not stored. Positive verdicts have their own table, so that a
+// client cannot evict them with invented tokens.
 type tokens struct {
 	ask       func(token string) (plan string, valid bool, err error)
 	good, bad [1 << 12]atomic.Pointer[license]
@@ -44,7 +51,7 @@ type tokens struct {
 	flights map[[sha256.Size]byte]*tokenFlight
 }
 
-// A tokenFlight is one question to the origin, for all who ask the same meanwhile.
+// A tokenFlight is one request to the origin about a token. All requests with that token share it.
 type tokenFlight struct {
 	began   time.Time
 	done    chan struct{}
@@ -56,8 +63,9 @@ func newTokens(ask func(token string) (plan string, valid bool, err error)) *tok
 	return &tokens{ask: ask, flights: map[[sha256.Size]byte]*tokenFlight{}}
 }
 
-// verify is the verdict on a well-formed token. Before the origin is asked about one that it has not vouched for, guess may object:
-// its error is returned. Other errors are the origin's, after as much patience.
+// verify returns the verdict on a well-formed token. It calls guess before it asks the origin about
+// a token without a positive verdict, and returns the error of guess, if any. Its other errors say
+// that the origin failed, or did not answer within patience.
 func (t *tokens) verify(token string, now time.Time, patience time.Duration, guess func() error) (*license, error) {
 	sum := sha256.Sum256([]byte(token))
 	known, flight, err := t.begin(sum, token, now, guess)
@@ -66,7 +74,7 @@ func (t *tokens) verify(token string, now time.Time, patience time.Duration, gue
 	}
 	usable := known.usable(now)
 	if usable {
-		patience = licenseWait - now.Sub(flight.began) // once for all who come while it is under way
+		patience = licenseWait - now.Sub(flight.began) // one wait for all that join
 	}
 	wait := time.NewTimer(patience)
 	defer wait.Stop()
@@ -83,13 +91,14 @@ func (t *tokens) verify(token string, now time.Time, patience time.Duration, gue
 	return known, nil
 }
 
-// late is the answer where the origin takes longer than anybody would wait.
+// late returns the problem for a request that has waited too long for the origin.
 func late() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").With("Retry-After", "1")
 }
 
-// begin is what is known of a token, where that will do, or a flight that finds out. While guess makes up its mind, which may take a question to
-// Redis, others are not held up; nor is it asked about a flight that is under way.
+// begin returns a cached verdict that is fresh, or else a fetch of the verdict to wait for, with
+// the older verdict if there is one. It calls guess without the lock, because guess may wait for
+// Redis. It does not call guess if a fetch is already in progress.
 func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess func() error) (*license, *tokenFlight, error) {
 	if known := t.known(sum); known.fresh(now) {
 		return known, nil, nil
@@ -107,14 +116,15 @@ func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess
 	return known, f, nil
 }
 
-// join is what is known of a token, and the flight that is under way, if there is one.
+// join returns the cached verdict on a token and the fetch in progress; either may be nil.
 func (t *tokens) join(sum [sha256.Size]byte) (*license, *tokenFlight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known(sum), t.flights[sum]
 }
 
-// launch is the same, with a flight in any case, unless what is known will do: it may have landed meanwhile.
+// launch does what join does, and starts a fetch if there is none. It starts none if the verdict is
+// fresh, because a fetch may have ended since join.
 func (t *tokens) launch(sum [sha256.Size]byte, token string, now time.Time) (*license, *tokenFlight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,6 +137,7 @@ func (t *tokens) launch(sum [sha256.Size]byte, token string, now time.Time) (*li
 	return known, f
 }
 
+// fly asks the origin, stores the verdict, and wakes the requests that wait for it.
 func (t *tokens) fly(f *tokenFlight, sum [sha256.Size]byte, token string) {
 	plan, valid, err := t.ask(token)
 	t.mu.Lock()
@@ -139,7 +150,7 @@ func (t *tokens) fly(f *tokenFlight, sum [sha256.Size]byte, token string) {
 	}
 }
 
-// keep remembers a verdict. A bad one ends a good one.
+// keep stores a verdict. A negative verdict removes the positive one on the same token.
 func (t *tokens) keep(l *license) {
 	good := place(t.good[:], l.sum[:])
 	if l.valid {
@@ -152,7 +163,7 @@ func (t *tokens) keep(l *license) {
 	place(t.bad[:], l.sum[:]).Store(l)
 }
 
-// known is what the origin said last, however long ago; nil: nothing, or it is forgotten.
+// known returns the cached verdict on a token, whatever its age; nil if there is none.
 func (t *tokens) known(sum [sha256.Size]byte) *license {
 	for _, places := range [][]atomic.Pointer[license]{t.good[:], t.bad[:]} {
 		if l := place(places, sum[:]).Load(); l.of(sum) {
@@ -162,12 +173,14 @@ func (t *tokens) known(sum [sha256.Size]byte) *license {
 	return nil
 }
 
-// of reports whether l is of the token with that hash, in a time that tells nothing of either.
+// of reports whether l is the verdict on the token with that hash. It compares in constant time, so
+// that its duration reveals nothing about the hashes.
 func (l *license) of(sum [sha256.Size]byte) bool {
 	return l != nil && subtle.ConstantTimeCompare(l.sum[:], sum[:]) == 1
 }
 
-// askToken asks the origin what a token is worth. Its errors are problems: whatever else an origin answers is no verdict.
+// askToken asks the origin for its verdict on a token. Any response without a verdict is an error,
+// and its errors are problems for the client.
 func (h *handler) askToken(token string) (plan string, valid bool, err error) {
 	body, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// verify passes a licence token on to the origin, and its answer back. Nothing of either is kept or logged.
+// verify forwards a licence token to the origin, and returns the origin's response to the client.
+// The edge neither stores nor logs their contents.
 func (h *handler) verify(r *request) (outcome, error) {
 	body := r.ctx.PostBody()
 	if len(body) > maxVerifyBody {
-		return outcomeRefused, problem.New(http.StatusRequestEntityTooLarge, "the body has at most 4096 bytes")
+		return outcomeRefused, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 4096 bytes")
 	}
 	head := http.Header{"Accept-Encoding": {"identity"}}
 	for _, name := range []string{fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding} {
@@ -37,7 +38,7 @@ func (h *handler) verify(r *request) (outcome, error) {
 	setDate(resp, h.clock.date(r.now))
 	resp.SetStatusCode(a.Status)
 	resp.Header.SetContentType(a.Header.Get(fasthttp.HeaderContentType))
-	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // with a 415 (RFC 9110, section 12.5.1)
+	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // RFC 9110, section 12.5.1
 		resp.Header.Set(fasthttp.HeaderAccept, accept)
 	}
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")

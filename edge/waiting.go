@@ -10,35 +10,39 @@ import (
 )
 
 const (
-	// searchPause is between two searches for clients that have left, searched how many are looked at each time: any, not always the same.
+	// searchPause is the minimum time between two searches for clients that have left.
 	searchPause = 50 * time.Millisecond
-	searched    = 200
-	// orphans is how many questions to the origin there may be for each place: those that nobody waits for any more go on as well.
+	// searched is how many slots a search examines. Map order makes each search pick others.
+	searched = 200
+	// orphans is how many requests to the origin there may be for each slot. They can outnumber the
+	// slots, because a request to the origin goes on after its last client has left.
 	orphans = 2
 )
 
-// A waitingRoom has so many places for requests that wait for the origin. When all are taken, what the cache can't answer is refused at
-// once, so that a stuck origin costs neither memory nor the time of those whom the cache can answer.
+// The concurrency limiter has a fixed number of slots for requests that wait for the origin.
+// When all are taken, it refuses at once each request that the cache can't answer (load shedding).
+// So an origin that hangs does not use up memory, nor slow down requests that the cache can answer.
 type waitingRoom struct {
 	max    int
 	shed   atomic.Int64
-	asking atomic.Int64 // questions to the origin under way
+	asking atomic.Int64 // requests to the origin in flight
 	mu     sync.Mutex
 	taken  map[*seat]struct{}
-	last   time.Time // search
+	last   time.Time // of the last search
 }
 
-// A seat is one place, taken by a request.
+// A seat is a slot, taken by one request.
 type seat struct {
 	conn interface{ Left() bool }
-	left chan struct{} // closed when the place was given to another, because the client has gone
+	left chan struct{} // closed when the slot is freed because the client has left
 }
 
 func newWaitingRoom(places int) *waitingRoom {
 	return &waitingRoom{max: places, taken: map[*seat]struct{}{}}
 }
 
-// enter takes a place. Who takes one gives it back with leave.
+// enter takes a slot, or returns the problem for overload. The caller gives the slot back with
+// leave.
 func (w *waitingRoom) enter(conn interface{ Left() bool }, now time.Time) (*seat, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +59,7 @@ func (w *waitingRoom) enter(conn interface{ Left() bool }, now time.Time) (*seat
 	return p, nil
 }
 
-// clear frees the places of clients that have left.
+// clear frees the slots of clients that have left.
 func (w *waitingRoom) clear() {
 	looked := 0
 	for p := range w.taken {
@@ -81,7 +85,8 @@ func (w *waitingRoom) waiting() int {
 	return len(w.taken)
 }
 
-// ask counts a question to the origin, if it may be asked. Who asks one says answered.
+// ask counts a request to the origin, or returns the problem for overload. After the request the
+// caller calls answered.
 func (w *waitingRoom) ask() error {
 	if w.asking.Add(1) > orphans*int64(w.max) {
 		w.asking.Add(-1)

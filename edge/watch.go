@@ -16,32 +16,38 @@ import (
 )
 
 const (
-	watchFirst  = 250 * time.Millisecond // until the origin has answered anything: an edge that starts beside its origin is soon ready
-	watchEvery  = 2 * time.Second        // asks for the release: a new one shows within 5 s
-	watchAtMost = 4 * time.Second        // between two questions, when the origin fails
-	watchOther  = 30 * time.Second       // an origin that has no releases may become one that has
-	toldFor     = time.Second            // an answer to other edges is kept
-	toldKey     = "/-/release"           // surrogate key of such answers: none of an origin's begins with a slash
+	// watchFirst is the interval until the origin has first answered. It is short, so that an edge
+	// that starts together with its origin is soon ready.
+	watchFirst = 250 * time.Millisecond
+	// watchEvery is the usual interval. With it, clients see a new release within 5 s.
+	watchEvery  = 2 * time.Second
+	watchAtMost = 4 * time.Second  // the longest interval while the origin fails
+	watchOther  = 30 * time.Second // for an origin without releases, which may get some later
 
-	unreachedFor = 5 * time.Second // an edge may wait for its first origin before that is worth a warning
+	toldFor = time.Second // freshness lifetime of a response to other edges
+	// toldKey is the surrogate key of these responses. No key of an origin begins with a slash.
+	toldKey = "/-/release"
+
+	unreachedFor = 5 * time.Second // from the first failure to a warning, if no origin was reached
 )
 
-// A watch learns from the origin which release it serves, and drops what a new one changed. An origin that is not ours has none:
-// then header fields alone decide what is kept.
+// A watch polls the origin for its release, and drops the entries that a new release has changed.
+// An origin of other software has no releases; then only header fields decide how long entries
+// live.
 type watch struct {
 	h       *handler
-	mu      sync.Mutex    // one question at a time
-	failing bool          // logged, until it is over
-	since   time.Time     // when it began
-	unheard bool          // that no origin has been reached is logged
-	skewed  bool          // that the origin's clock is another is logged, until it is not
-	sum     string        // of the list of names that goes with the release; empty: there is none
-	news    chan struct{} // the list is to be asked for
+	mu      sync.Mutex    // held during a poll
+	failing bool          // the last poll failed, and a failure has been logged
+	since   time.Time     // of the first failure
+	unheard bool          // the warning that no origin was reached has been logged
+	skewed  bool          // the warning that the clocks differ has been logged
+	sum     string        // checksum of the release's list of names; empty: it has none
+	news    chan struct{} // receives when the list has to be fetched
 }
 
-var errNoReleases = errors.New("the origin tells of no releases")
+var errNoReleases = errors.New("the origin has no releases")
 
-// newWatch begins with the release that what is on disk was made from, if there is anything.
+// newWatch returns a watch that starts with the release of the entries on disk, if there are any.
 func newWatch(h *handler) *watch {
 	if release := h.progress.release; release != "" {
 		h.release.Store(&release)
@@ -49,7 +55,7 @@ func newWatch(h *handler) *watch {
 	return &watch{h: h, news: make(chan struct{}, 1)}
 }
 
-// run asks until ctx ends.
+// run polls the origin until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	go w.followNames(ctx)
 	wait := watchEvery
@@ -74,7 +80,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// look asks once, and logs the first failure of a row and the end of it.
+// look polls once. It logs the first of a series of failures, and the success that ends the series.
 func (w *watch) look() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,18 +92,19 @@ func (w *watch) look() error {
 		w.h.log.Info("waiting for the origin", "err", err)
 	case failing && !w.h.reached.Load() && !w.unheard && time.Since(w.since) >= unreachedFor:
 		w.unheard = true
-		w.h.log.Warn("no origin has been reached yet: nothing can be answered that is not stored, and the edge is not ready without a store", "err", err)
+		w.h.log.Warn("no origin reached yet; serving only stored responses, and not ready unless the cache was restored from disk", "err", err)
 	case failing && !w.failing:
-		w.h.log.Warn("the origin does not tell its release", "err", err)
+		w.h.log.Warn("release check failed", "err", err)
 	case !failing && w.failing:
-		w.h.log.Info("the origin tells its release again")
+		w.h.log.Info("release check succeeds again")
 	}
 	w.failing = failing
 	return err
 }
 
-// learn asks what changed since the release that is known, drops it, and knows the new one from then on. What the origin
-// makes of the old release from here on is kept for moments only (ask).
+// learn asks the origin for the changes since the known release, drops the changed entries, and
+// records the new release as known. From then on keep stores responses of the old release only
+// briefly.
 func (w *watch) learn() error {
 	known := w.known()
 	key := releasePath
@@ -109,7 +116,7 @@ func (w *watch) learn() error {
 		return err
 	}
 	w.compare(a)
-	defer func() { // when the release is known
+	defer func() { // after the release has been recorded
 		w.hear(told.Names)
 		w.h.metrics.told(told, a.ResponseTime)
 	}()
@@ -123,29 +130,31 @@ func (w *watch) learn() error {
 	}
 	w.h.missing.forget()
 	w.h.release.Store(&told.Release)
-	w.h.progress.learnt(told.Release) // so that after a restart what is on disk is dropped in part only
+	w.h.progress.learnt(told.Release) // so that a restart need not drop the whole disk cache
 	w.h.shared.learnt(told.Release)
 	w.h.metrics.switches.Inc()
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil
 }
 
-// compare looks at the clocks of this edge and of its origin, whose answer about a release is never older than a moment. Answers of ours are
-// right all the same (aged); those that are forwarded go by Date, and get older or younger by the difference.
+// compare warns if the clocks of this edge and its origin differ. It can tell by Date, because the
+// origin's response about its release is at most a few seconds old. The edge corrects the Date of
+// our origin's responses (see aged); the age of forwarded responses is wrong by the difference.
 func (w *watch) compare(a *ownAnswer) {
 	date, ok := cachepolicy.ParseDate(a.Header.Get("Date"), a.ResponseTime)
 	off := a.ResponseTime.Sub(date)
 	switch skewed := ok && off.Abs() >= skew; {
 	case skewed && !w.skewed:
-		w.h.log.Warn("the clocks of this edge and of its origin differ: one of them is wrong", "ahead_by", off.Round(time.Second))
+		w.h.log.Warn("clocks of this edge and its origin differ; one of them is wrong", "ahead_by", off.Round(time.Second))
 		w.skewed = true
 	case !skewed && w.skewed:
-		w.h.log.Info("the clocks of this edge and of its origin agree again")
+		w.h.log.Info("clocks of this edge and its origin agree again")
 		w.skewed = false
 	}
 }
 
-// hear takes the sum of the list of names that goes with the release, and has the list asked for where it is not here.
+// hear records the checksum of the release's list of names, and has the list fetched if the edge
+// does not have it.
 func (w *watch) hear(sum string) {
 	w.sum = sum
 	if n := w.h.currentNames(); sum == "" || n != nil && n.sum == sum {
@@ -153,11 +162,11 @@ func (w *watch) hear(sum string) {
 	}
 	select {
 	case w.news <- struct{}{}:
-	default: // it is being asked for
+	default: // a fetch is already due
 	}
 }
 
-// known is the release that the edge knows; empty, if none.
+// known returns the release that the edge last learnt; empty if there is none.
 func (w *watch) known() string {
 	if p := w.h.release.Load(); p != nil {
 		return *p
@@ -165,7 +174,7 @@ func (w *watch) known() string {
 	return ""
 }
 
-// askRelease asks the origin about its release.
+// askRelease asks the origin for its release. The error is errNoReleases if the origin has none.
 func (h *handler) askRelease(key string, header http.Header) (told icon.ReleaseAnswer, a *ownAnswer, err error) {
 	a, err = h.fetchOwn(nil, upstream.Request{Method: http.MethodGet, Target: key, Header: header, Proof: true, Exact: true, Onward: true})
 	switch {
@@ -177,16 +186,17 @@ func (h *handler) askRelease(key string, header http.Header) (told icon.ReleaseA
 		return told, a, fmt.Errorf("asking for the release: the origin answered %d", a.Status)
 	}
 	if err := json.Unmarshal(a.body, &told); err != nil {
-		return told, a, fmt.Errorf("%w: %w", errNoReleases, err) // some page of somebody else's
+		return told, a, fmt.Errorf("%w: %w", errNoReleases, err) // a page of other software
 	}
 	if !releaseID(told.Release) {
-		return told, a, fmt.Errorf("%w: what it names is no id", errNoReleases)
+		return told, a, fmt.Errorf("%w: the release in its response has no valid id", errNoReleases)
 	}
 	return told, a, nil
 }
 
-// ask gets the answer for other edges. Should it name a newer release than this edge knows, the edge makes room for that first:
-// who hears of it here may then ask here.
+// ask fetches the response about the release for other edges. If it names another release than this
+// edge knows, the edge first drops the changed entries itself, because the other edge will then
+// fetch the new ones from here.
 func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Result {
 	asked := w.h.cache.Now()
 	told, a, err := w.h.askRelease(q.key, q.header)
@@ -199,10 +209,10 @@ func (w *watch) ask(q *inquiry, _ *cache.Entry) cache.Result {
 		if err := w.look(); err != nil {
 			return cache.Result{Err: err}
 		}
-		asked = w.h.cache.Now() // this answer is newer than what look dropped
+		asked = w.h.cache.Now() // the response is newer than the invalidation by look
 	}
 	e := newOwn(q.key, a.Answer, a.body)
-	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // for clients
+	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
 	e.Tags = []string{toldKey}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: toldFor}
 	return cache.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: w.h.cache.Put(e, asked)}

@@ -27,7 +27,7 @@ func TestTierCalls(t *testing.T) {
 		{"run --tier-secret-file " + short, "--tier-secret-file"},
 		{"edge --tier-secret-file " + dir + "/none", "no such file"},
 		{"edge --origin https://o.test --origin-ca " + junk, "--origin-ca"},
-		{"edge --origin https://o.test --origin-cert " + cert, "come as a pair"},
+		{"edge --origin https://o.test --origin-cert " + cert, "require each other"},
 		{"edge --origin https://o.test --origin-cert " + cert + " --origin-key " + other, "does not match"},
 		{"edge --origin http://o.test --origin-ca " + ca.File, "https --origin"},
 		{"edge --tls-client-ca " + ca.File, "--tls-listen"},
