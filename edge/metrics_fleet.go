@@ -25,7 +25,7 @@ var (
 	redisUp     = desc("redis_up", "1 while Redis answers, else 0. Exists only with --redis.")
 	redisChecks = desc("redis_checks_total", "Requests counted against a limit, by place: shared in Redis, or local while Redis does not answer.", "result")
 	fleetEvents = desc("fleet_events_total", "Purges and releases that edges announced to each other, by kind and direction: sent, received at once, or replayed after this edge was disconnected.", "kind", "direction")
-	fleetLost   = desc("fleet_log_lost_total", "Times that the edge dropped its cache, because the log of purges no longer held the purges that it had missed.")
+	fleetLost   = desc("fleet_log_lost_total", "Times that the edge dropped its cache, because the log of purges did not reach back to the last event that it had received.")
 )
 
 // Describe implements prometheus.Collector.

@@ -51,7 +51,7 @@ func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
 	m.gaugeOf("connections_max", "Limit of connections at a time.", nil, func() float64 { return float64(s.max) })
 	counter("connections_reclaimed_total", "Connections over TCP or QUIC that were closed to make room: those of the client with the most, idle ones first.", nil, &s.madeRoom)
 	counter("connections_overdue_total", "Connections that were cut because their client did not take its responses in time.", nil, &s.overdue)
-	m.gaugeOf("h3_connections", "Open HTTP/3 connections, which no other metric of connections includes.", nil, func() float64 { return float64(s.overQUIC.Load()) })
+	m.gaugeOf("h3_connections", "Open HTTP/3 connections, which iconedge_edge_connections does not count.", nil, func() float64 { return float64(s.overQUIC.Load()) })
 	m.gaugeOf("bodies_bytes", "Bytes of memory for long request bodies that are being read.", nil, func() float64 { return float64(s.limits.Bodies.Used()) })
 	m.gaugeOf("waiting", "Requests that wait for the origin.", nil, func() float64 { return float64(w.waiting()) })
 	counter("shed_total", "Requests that were refused because too many waited for the origin.", nil, &w.shed)
