@@ -129,7 +129,7 @@ func Run(ctx context.Context, cfg Config) error {
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
 	if !access.Asks() && !onLoopback(admin.Addr()) {
-		cfg.Log.Warn("admin listener without a token and not on loopback: every client that reaches it can purge; keep it private, or set --admin-token-file", "address", admin.Addr().String())
+		cfg.Log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", admin.Addr().String())
 	}
 
 	select {
