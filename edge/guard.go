@@ -19,9 +19,9 @@ const (
 	maxTarget = 8 << 10  // bytes of a request target
 	maxHead   = 16 << 10 // bytes of a request's line and fields together
 	maxFields = 100      // lines of fields
-	maxBody   = 64 << 10 // bytes of a body on a route of our own
+	maxBody   = 64 << 10 // bytes of a body without --proxy-all
 
-	maxForwarded = 8 << 20 // bytes of a body that is forwarded
+	maxForwarded = 8 << 20 // bytes of a body with --proxy-all, and of a response to HTTP/1.0
 )
 
 // refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its
