@@ -14,7 +14,7 @@ run: build library/node_modules ## publish the real library into a local folder,
 test: lint tools/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, a browser
 	go test -race -timeout 15m ./...
 	go test -C loadtest -race -timeout 15m ./...
-	go test -C tools ./...
+	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
 	$(MAKE) react
@@ -36,7 +36,7 @@ lint: tools/node_modules ## check gofmt, vet, staticcheck, English (tools/prose)
 	go tool -C loadtest -modfile=../tools/go.mod go-licenses check . --ignore github.com/iconedge/iconedge $(LICENCE_CHECK)
 	@if command -v govulncheck >/dev/null; then for module in . loadtest; do govulncheck -C $$module ./... || [ $$? != 3 ] || exit 1; done; else echo "govulncheck is not installed: dependencies are NOT checked for known vulnerabilities"; fi
 	go run -C tools ./prose ..
-	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/openapi.yaml
+	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/reference/openapi.yaml
 
 race: ## run only the Go tests, under the race detector
 	go test -race ./...
@@ -46,17 +46,17 @@ fuzz: ## run every fuzz target for FUZZ (10s)
 	@set -e; for module in . loadtest; do for pkg in $$(go list -C $$module ./...); do for f in $$(go test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test -C $$module $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done; done
 
-bench: build .cache/loadtest library/node_modules ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/performance.md
-	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs
+bench: build .cache/loadtest library/node_modules ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/reference/performance.md
+	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs/reference
 
 bench-grow: build .cache/loadtest ## measure how the cost of an edge grows with entries, connections, cores and bodies
-	.cache/loadtest grow --iconedge ./iconedge --docs docs
+	.cache/loadtest grow --iconedge ./iconedge --docs docs/reference
 
-fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## run three regions, shield, origin, S3, Redis and Prometheus as local processes while parts of them fail; writes docs/fleet.md (SHORT=1: a few seconds a phase, no page)
+fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## run three regions, shield, origin, S3, Redis and Prometheus as local processes while parts of them fail; writes docs/reference/fleet.md (SHORT=1: a few seconds a phase, no page)
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
-	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs)
+	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite; writes docs/search.md (QUERIES=FILE has the queries)
+bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite; writes docs/explain/search.md (QUERIES=FILE has the queries)
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
 	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
@@ -66,19 +66,19 @@ bench-go: ## run the Go benchmarks of every package
 
 conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## run the public cache suite against an edge and the installed caches, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
-	  go test -count=1 -v -timeout 30m -run TestConformance ./cmd/iconedge
+	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
 	go test -count=1 -v -run TestH2Spec ./edge
 
 attacks: ## measure floods, slow clients and a stuck origin: their cost for the edge, and their effect on a well-behaved client
-	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./cmd/iconedge
-	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./cmd/iconedge
+	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./test/attacks
+	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./test/attacks
 
-faults: ## measure the effect of failing origins, processes, stores and disks on clients, also of the installed proxies; writes docs/faults.md
-	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./cmd/iconedge
+faults: ## measure the effect of failing origins, processes, stores and disks on clients, also of the installed proxies; writes docs/reference/faults.md
+	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
 
-security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/security.md
-	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge | go run -C tools ./security ../docs/security.md
+security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
+	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest
@@ -92,8 +92,8 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	echo "neither docker nor podman runs here; with one of them: docker $$build"; \
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
-golden: tools/node_modules ## write the golden files (docs/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge -update
+golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
+	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 

@@ -9,10 +9,11 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 )
 
-// serveH1 is the handler of the HTTP/1.1 server.
+// serveH1 handles the requests of the HTTP/1.1 server.
 func (h *handler) serveH1(ctx *fasthttp.RequestCtx) { h.ServeRequest(ctx, h.exchangeH1(ctx)) }
 
-// exchangeH1 returns a request of HTTP/1.1. Nothing else asks its connection what it is.
+// exchangeH1 returns the exchange of an HTTP/1.1 request, so that no other code inspects the
+// connection.
 func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x := &exchange.Request{Peer: addressOf(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
 	if x.Arrived.IsZero() { // the request could not be read
@@ -30,8 +31,8 @@ func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	return x
 }
 
-// takeBody returns the body of a request, which nothing else retains: the connection of a long one would retain its memory
-// while it is idle.
+// takeBody returns the body of a request and takes it from ctx. Otherwise the connection would
+// retain the memory of a long body while it is idle.
 func takeBody(ctx *fasthttp.RequestCtx) []byte {
 	if body := ctx.PostBody(); len(body) <= maxBody {
 		return bytes.Clone(body)
@@ -39,7 +40,7 @@ func takeBody(ctx *fasthttp.RequestCtx) []byte {
 	return ctx.Request.SwapBody(nil)
 }
 
-// connH1 is the connection of a request of HTTP/1.1.
+// connH1 is the connection that carries an HTTP/1.1 request.
 type connH1 struct {
 	c     *lingeringConn
 	conns *conns

@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// addresses are a set of addresses, as ranges in order that neither overlap nor touch: one is found among a million in twenty steps.
+// addresses is a set of addresses: sorted ranges that neither overlap nor touch. A binary search
+// finds one range among a million in twenty steps.
 type addresses []span
 
-// A span is the addresses from one to another, both among them.
+// A span is the range of addresses from first to last, both included.
 type span struct{ first, last netip.Addr }
 
-// parseAddresses reads a list: an address or a network a line, words behind # are for people.
+// parseAddresses parses a list with one address or network on each line; # begins a comment.
 func parseAddresses(text []byte) (addresses, error) {
 	var all addresses
 	number := 0
@@ -32,7 +33,7 @@ func parseAddresses(text []byte) (addresses, error) {
 	return all.merged(), nil
 }
 
-// lastOf is the last address of a network.
+// lastOf returns the last address of a network.
 func lastOf(p netip.Prefix) netip.Addr {
 	b := p.Addr().AsSlice()
 	for bit := p.Bits(); bit < 8*len(b); bit++ {
@@ -42,7 +43,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// merged puts a in order and joins what overlaps or touches.
+// merged sorts a and joins the spans that overlap or touch.
 func (a addresses) merged() addresses {
 	slices.SortFunc(a, func(x, y span) int { return x.first.Compare(y.first) })
 	joined := a[:0]
@@ -56,7 +57,7 @@ func (a addresses) merged() addresses {
 	return slices.Clip(joined)
 }
 
-// reaches reports whether an address that is not before s is in it, or the next one behind it.
+// reaches reports whether a, which is not before s.first, lies in s or directly after it.
 func (s span) reaches(a netip.Addr) bool {
 	return a.Compare(s.last) <= 0 || s.last.Next() == a
 }
@@ -68,7 +69,8 @@ func later(a, b netip.Addr) netip.Addr {
 	return a
 }
 
-// has reports whether a client is in the set. An IPv4 address is one also where it is written as IPv6; a zone is not looked at.
+// has reports whether the set contains a client's address. An IPv4 address matches in its
+// IPv6-mapped form too; a zone is ignored.
 func (a addresses) has(client netip.Addr) bool {
 	client = client.Unmap().WithZone("")
 	i, found := slices.BinarySearchFunc(a, client, func(s span, c netip.Addr) int { return s.first.Compare(c) })

@@ -11,8 +11,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// newAdmin is the server of the admin listener: health, readiness, metrics, purging. It is for the operator alone: access decides which requests
-// are.
+// newAdmin returns the server of the admin listener: health, readiness, metrics and purges. Only
+// the operator uses it; access decides which requests are allowed.
 func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
@@ -25,7 +25,7 @@ func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server 
 		case h.unpublished.Load():
 			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+h.publish+" makes one\n")
 		default:
-			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered yet as it should; the log says more\n")
+			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered correctly yet; see the log\n")
 		}
 	})
 	mux.Handle("GET /metrics", access.Metrics(h.metrics.handler()))
@@ -36,13 +36,13 @@ func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server 
 		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 
-		DisableGeneralOptionsHandler: true, // else OPTIONS * would pass by the guard
+		DisableGeneralOptionsHandler: true, // otherwise OPTIONS * would bypass access
 
 		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
 }
 
-// onLoopback reports whether only this machine reaches an address.
+// onLoopback reports whether only processes on this machine can reach an address.
 func onLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()

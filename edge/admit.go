@@ -12,13 +12,13 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// A planClass is what a limit for the tokens of one plan is for.
+// A planClass identifies the limit for one class of calls by the tokens of one plan.
 type planClass struct {
 	plan  string
 	class class
 }
 
-// plans are the limits that plans have of their own; nil: off.
+// plans holds the limits that the operator set for single plans; nil: the limit is off.
 type plans map[planClass]*ratelimit.Limiter
 
 func newPlans(l Limits) plans {
@@ -31,7 +31,7 @@ func newPlans(l Limits) plans {
 	return p
 }
 
-// newLimiter counts calls against a limit; nil, if that is off.
+// newLimiter returns a limiter for a limit, or nil if the limit is off.
 func newLimiter(limit ratelimit.Limit) *ratelimit.Limiter {
 	if limit.Off() {
 		return nil
@@ -39,13 +39,14 @@ func newLimiter(limit ratelimit.Limit) *ratelimit.Limiter {
 	return ratelimit.New(limit, ratelimit.Options{})
 }
 
-// admit says whether a request may go on: by its token, where one is wanted, and within the limit of whoever asks.
+// admit decides whether a request may proceed: it needs a valid token where its class requires one,
+// and must be within the limit of its client or of its token's plan.
 func (h *handler) admit(r *request) (outcome, error) {
 	if h.limits[r.route.class()] == nil && h.tokens == nil {
 		return outcomeOwn, nil
 	}
 	if r.Tier {
-		return outcomeOwn, nil // whom it asks for it has counted itself
+		return outcomeOwn, nil // the edge behind this one has already counted it for its client
 	}
 	client := r.Client
 	exempt := h.lists.of(client) == allowed
@@ -53,14 +54,16 @@ func (h *handler) admit(r *request) (outcome, error) {
 	if o == outcomeLimited || exempt {
 		return o, err
 	}
-	if over := h.count(r, client, l); over != nil { // who bears no good token uses up his window with it
+	// A client without a valid token spends its own limit on the attempt.
+	if over := h.count(r, client, l); over != nil {
 		return outcomeLimited, over
 	}
 	return o, err
 }
 
-// licensed is the licence of the token that a request bears, nil if it bears none that counts, and what is to be answered where
-// one must.
+// licensed returns the licence of the request's token, or nil if the request has no valid one. If
+// its class requires a token and the request has no valid one, it also returns the outcome and the
+// error to answer with.
 func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license, outcome, error) {
 	if h.tokens == nil || !r.route.class().licensed() {
 		return nil, outcomeOwn, nil
@@ -91,7 +94,7 @@ func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license
 	case valid:
 		return l, outcomeOwn, nil
 	case !h.requireToken:
-		return nil, outcomeOwn, nil // counted by its address, as anybody
+		return nil, outcomeOwn, nil // counted by its client's address
 	case limited:
 		return nil, outcomeLimited, err
 	case err != nil:
@@ -100,8 +103,8 @@ func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license
 	return nil, outcomeRefused, h.unlicensed(true)
 }
 
-// guess counts a question about a token that nobody has vouched for as a call of auth/verify: tokens can be tried there and here
-// together no faster than that.
+// guess counts the check of an unverified token as a call of auth/verify. Therefore a client can
+// try tokens at all endpoints together no faster than at auth/verify alone.
 func (h *handler) guess(r *request, client netip.Addr) error {
 	l := h.limits[classVerify]
 	if l == nil {
@@ -109,13 +112,15 @@ func (h *handler) guess(r *request, client netip.Addr) error {
 	}
 	err := h.counted(r, classVerify, l.Limit(), h.allow(l, client, r.now))
 	if err == nil || !h.requireToken {
-		r.limit = ratelimit.Limit{} // the fields are for what ends the call, or for its own class
+		// RateLimit describes this limit only if it ends the request; otherwise the request's own
+		// class sets it.
+		r.limit = ratelimit.Limit{}
 	}
 	return err
 }
 
-// unlicensed is the 401 of who bears no token that counts; nil, where nobody has to. Where one was given its answer says what is wrong
-// (RFC 6750, section 3.1).
+// unlicensed returns the 401 for a missing or invalid token, or nil where no token is required. For
+// an invalid token the response names the error (RFC 6750, section 3.1).
 func (h *handler) unlicensed(given bool) error {
 	switch {
 	case !h.requireToken:
@@ -124,11 +129,13 @@ func (h *handler) unlicensed(given bool) error {
 		return problem.New(http.StatusUnauthorized, "the token is not valid: it is unknown, revoked, expired or mistyped").
 			With(fasthttp.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
 	}
-	return problem.New(http.StatusUnauthorized, "this address wants Authorization: Bearer with a licence token").
+	return problem.New(http.StatusUnauthorized, "this endpoint requires a licence token in Authorization: Bearer").
 		With(fasthttp.HeaderWWWAuthenticate, "Bearer")
 }
 
-// bearer is the token that a request bears (RFC 6750, section 2.1). given: there is one, whatever it is; two are none.
+// bearer returns the token in the Authorization field of a request (RFC 6750, section 2.1). given
+// reports whether the client sent one, even a malformed one. Two Authorization fields are an
+// invalid token.
 func bearer(ctx *fasthttp.RequestCtx) (token string, given bool) {
 	lines := ctx.Request.Header.PeekAll(fasthttp.HeaderAuthorization)
 	if len(lines) != 1 {
@@ -141,8 +148,9 @@ func bearer(ctx *fasthttp.RequestCtx) (token string, given bool) {
 	return strings.Trim(token, " "), true
 }
 
-// count counts a request against the limit of its token's plan, if that has one, else of its class for its address. The fields say
-// how things stand, also on what is refused.
+// count counts a request against the limit of its token's plan, if the operator set one, otherwise
+// against the limit of its class for the client's address. The RateLimit fields report the state of
+// that limit, on refused requests too.
 func (h *handler) count(r *request, client netip.Addr, l *license) error {
 	if l != nil {
 		if of, ok := h.plans[planClass{l.plan, r.route.class()}]; ok && of == nil {
@@ -157,7 +165,7 @@ func (h *handler) count(r *request, client netip.Addr, l *license) error {
 	return nil
 }
 
-// counted notes what a limit decided about a request that was counted as one of some class.
+// counted records a limiter's decision about a request that was counted as a call of class as.
 func (h *handler) counted(r *request, as class, limit ratelimit.Limit, d ratelimit.Decision) error {
 	r.counted, r.limit, r.decision = as, limit, d
 	h.metrics.counted(as, d.OK)

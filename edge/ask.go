@@ -12,27 +12,33 @@ import (
 )
 
 const (
-	// otherRelease is how long an answer is kept that was made from another release than the one that the edge knows: either the
-	// edge or the origin is about to learn of a newer one, and the answer may be of the older.
+	// otherRelease is the time for which the edge stores a response from a release that differs
+	// from the release that the edge knows. Either the edge or the origin is about to learn of a
+	// newer release, and the response may be from the older one.
 	otherRelease = 2 * time.Second
-	maxOwn       = 16 << 20               // bytes of an answer on our own routes: they are always held whole
-	held         = 256 << 10              // bytes of a forwarded answer that are waited for; a longer one goes out while it comes
-	patience     = 200 * time.Millisecond // for the end of one whose length is unknown
+	maxOwn       = 16 << 20 // bytes of a response on our own routes, always held whole
+	// held is the number of bytes of a forwarded response that the edge waits for; a longer
+	// response is sent while it arrives.
+	held = 256 << 10
+	// patience is the time that the edge waits for the end of a response of unknown length.
+	patience = 200 * time.Millisecond
 )
 
-// ask gets one response from the origin and stores it, if it may. It runs in a collapsed fetch, whichever clients have gone away
-// meanwhile.
+// ask fetches one response from the origin and stores it if it may. It runs in a collapsed fetch
+// and goes on when clients leave.
 func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Result {
-	asked, missing := h.cache.Now(), h.missing.table.Load() // before the request: what is dropped from here on may concern the answer
+	// These are read before the request, so that a purge from here on applies to the response.
+	asked, missing := h.cache.Now(), h.missing.table.Load()
 	a, err := h.fetch(q.followed, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
-		a.Body.Close() // it is about some other answer
+		a.Body.Close() // the 304 confirms another response
 		a, err = h.fetch(q.followed, q.upstream(nil))
 	}
 	switch {
 	case err != nil:
 		return cache.Result{Err: err}
-	case a.Status == http.StatusNotModified && stale != nil: // asked for by nobody else
+	// The edge made the request conditional, not the client.
+	case a.Status == http.StatusNotModified && stale != nil:
 		a.Body.Close()
 		return h.keep(q, confirmed(q, stale, a), sharingOfConfirmed(q, stale, a), asked)
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
@@ -47,10 +53,11 @@ func (h *handler) ask(q *inquiry, stale *cache.Entry) cache.Result {
 	return h.landForwarded(q, a, asked, !spoils(stale, a))
 }
 
-// spoils reports whether an answer is an error that must not take the place of what is stored, as long as that is of use: whoever
-// can make an origin fail, with a field that it chokes on or at a bad moment, would take the good answer from everybody. That
-// something is gone is no such error, unless it was an origin of ours that said that it is there, and another one says that it is not:
-// ours names its release in every answer.
+// spoils reports whether a response is an error that must not replace a stored response that is
+// still usable. Otherwise a client that makes the origin fail, by a field that it cannot handle or
+// at a bad moment, would take the good response from every other client. A 404, 410 or 451 is no
+// such error, unless the stored response came from an origin of ours and the new one did not: ours
+// names its release in every response.
 func spoils(stored *cache.Entry, a *upstream.Answer) bool {
 	switch a.Status {
 	case http.StatusNotFound, http.StatusGone, http.StatusUnavailableForLegalReasons:
@@ -62,13 +69,13 @@ func spoils(stored *cache.Entry, a *upstream.Answer) bool {
 		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureLost, a.ResponseTime)
 }
 
-// An ownAnswer is an answer on one of our own routes, with its whole body.
+// An ownAnswer is a response on one of our own routes with its whole body.
 type ownAnswer struct {
 	*upstream.Answer
 	body []byte
 }
 
-// fetchOwn asks the origin for the whole of an answer.
+// fetchOwn fetches a whole response from the origin.
 func (h *handler) fetchOwn(f *followed, r upstream.Request) (*ownAnswer, error) {
 	a, err := h.fetch(f, r)
 	if err != nil {
@@ -78,8 +85,9 @@ func (h *handler) fetchOwn(f *followed, r upstream.Request) (*ownAnswer, error) 
 	return &ownAnswer{a, body}, err
 }
 
-// landOwn makes a response ours: whole, with a strong entity tag, in its codings. One that the cache does not admit is for the
-// requests that wait for it now.
+// landOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its
+// content codings. If the cache does not admit the entry, only the requests that wait for it now
+// get it.
 func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, missing *missingTable) cache.Result {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
@@ -91,7 +99,7 @@ func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, miss
 	there := h.cache.Get(q.key) != nil
 	sharing := cachepolicy.SharingOf(q.asks, a.Status, a.Header, a.ResponseTime)
 	e := newOwn(q.key, a, body)
-	if a.Endless { // requests that wait may have it, by what its fields say; no cache may
+	if a.Endless { // waiting requests may share it, by its own fields; no cache may store it
 		e = endless(e, a)
 	}
 	l := h.keep(q, e, cachepolicy.Sharing{}, asked)
@@ -105,7 +113,7 @@ func (h *handler) landOwn(q *inquiry, a *upstream.Answer, asked cache.Mark, miss
 	return l
 }
 
-// endless makes an entry one that no cache stores, with the policy of the origin's own fields.
+// endless makes e an entry that no cache stores. It keeps the policy of the origin's own fields.
 func endless(e *cache.Entry, a *upstream.Answer) *cache.Entry {
 	policy := e.Policy
 	uncertain(a.Header)
@@ -114,8 +122,8 @@ func endless(e *cache.Entry, a *upstream.Answer) *cache.Entry {
 	return e
 }
 
-// uncertain makes an answer one for those who wait for it now: nobody can tell whether all of it has come, and a drawing that was cut
-// must not stay a day here or in browsers.
+// uncertain limits a response to the requests that wait for it now. Nobody can know whether all of
+// it has arrived, and a truncated icon must not stay for a day here or in browsers.
 func uncertain(h http.Header) {
 	for _, name := range lives {
 		h.Del(name)
@@ -123,11 +131,13 @@ func uncertain(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// lives are the fields by which caches decide how long they keep an answer, beside Cache-Control.
+// lives are the fields, beside Cache-Control, that set the freshness lifetime of a response in
+// caches.
 var lives = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Expires"}
 
-// landForwarded takes an answer as it is. A short one is held until it is whole, so that a cut one is a clean 502; one that is
-// long, or slow to end, goes out while it comes, and is stored when all of it has, if it may be.
+// landForwarded makes a result of a response without changing it. A short response is held until it
+// is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is sent
+// to clients while it arrives. It is stored when it is whole, if it may be.
 func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark, may bool) cache.Result {
 	f := h.forwardedAnswer(q, a, may)
 	if 0 <= a.Length && a.Length < held {
@@ -143,7 +153,8 @@ func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark
 	}
 	var stored cache.Result
 	spool := cache.NewSpool(a.Body, nil, a.Length, room)
-	go spool.Keep(func(body []byte) { stored = f.store(body, asked) }) // its error is its readers'
+	// The readers of the spool report its error.
+	go spool.Keep(func(body []byte) { stored = f.store(body, asked) })
 	body, whole, err := spool.Hold(held, holdFor(a))
 	switch {
 	case err != nil:
@@ -151,14 +162,15 @@ func (h *handler) landForwarded(q *inquiry, a *upstream.Answer, asked cache.Mark
 	case whole:
 		return f.whole(body, stored)
 	}
-	f.entry.SetIdentity(nil, f.etag) // the body is the stream's
+	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
 	l := cache.Result{Entry: f.entry, Common: f.common(), Sharing: f.sharing, Stream: spool}
 	l.Common.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
 }
 
-// holdFor is how long the end of an answer is waited for. What comes event by event is not to be held at all, nor what is long anyway.
+// holdFor returns the time to wait for the end of a response. A stream of events and a response
+// that is known to be long are not held at all.
 func holdFor(a *upstream.Answer) time.Duration {
 	if a.Length >= held || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 		return 0
@@ -166,18 +178,19 @@ func holdFor(a *upstream.Answer) time.Duration {
 	return patience
 }
 
-// A forwarded answer, without its body.
+// A forwarded is a forwarded response without its body.
 type forwarded struct {
 	h       *handler
 	q       *inquiry
 	etag    string
-	entry   *cache.Entry // for the client that asked
-	header  http.Header  // of what is kept
+	entry   *cache.Entry // for the client that sent the request
+	header  http.Header  // the fields to store
 	answer  *upstream.Answer
 	sharing cachepolicy.Sharing
 }
 
-// forwardedAnswer takes the head of a response. If may is false, the response is not stored, whatever its fields say.
+// forwardedAnswer reads the head of a response. If may is false, the response is not stored,
+// whatever its fields permit.
 func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer, may bool) *forwarded {
 	f := &forwarded{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), answer: a}
 	f.sharing = cachepolicy.SharingOf(q.asks, a.Status, a.Header, a.ResponseTime)
@@ -185,11 +198,11 @@ func (h *handler) forwardedAnswer(q *inquiry, a *upstream.Answer, may bool) *for
 	return f
 }
 
-// common is the entry for other clients, without the fields that are for the client that asked alone. Its body is for the caller
-// to set.
+// common returns the entry for other clients, without the fields that are meant only for the client
+// that sent the request. The caller sets its body.
 func (f *forwarded) common() *cache.Entry { return newForwarded(f.q, f.answer, f.header) }
 
-// store keeps the answer with its whole body, if it may be kept. It returns no Entry otherwise.
+// store stores the response with its whole body, if it may. Otherwise the result has no Entry.
 func (f *forwarded) store(body []byte, asked cache.Mark) cache.Result {
 	if !f.sharing.Storable {
 		return cache.Result{}
@@ -199,13 +212,13 @@ func (f *forwarded) store(body []byte, asked cache.Mark) cache.Result {
 	return f.h.keep(f.q, e, f.sharing, asked)
 }
 
-// whole is the result for a response with its whole body; stored is what store made of it.
+// whole returns the result for a response with its whole body; stored is the result of store.
 func (f *forwarded) whole(body []byte, stored cache.Result) cache.Result {
 	f.entry.SetIdentity(body, f.etag)
 	return cache.Result{Entry: f.entry, Common: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
 }
 
-// keep stores an entry where its Sharing lets it.
+// keep stores an entry if its Sharing permits.
 func (h *handler) keep(q *inquiry, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Mark) cache.Result {
 	if known := h.watch.known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
@@ -229,23 +242,23 @@ func (h *handler) keep(q *inquiry, e *cache.Entry, sharing cachepolicy.Sharing, 
 	return l
 }
 
-// momentary reports whether an answer of ours was kept for moments only (keep).
+// momentary reports whether a response of our own origin is stored for moments only (see keep).
 func momentary(e *cache.Entry) bool {
 	return e.Release != "" && e.Policy.Lifetime <= e.Policy.Age+otherRelease
 }
 
-// storable judges an answer that was confirmed by the fields that it has now.
+// storable reports whether a confirmed response may be stored, by the fields that it has now.
 func storable(q *inquiry, stale *cache.Entry, a *upstream.Answer) bool {
 	return cachepolicy.Storable(q.asks, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
 }
 
-// sharingOfConfirmed judges a response that was confirmed by the fields that it has now.
+// sharingOfConfirmed returns the Sharing of a confirmed response, by the fields that it has now.
 func sharingOfConfirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) cachepolicy.Sharing {
 	return cachepolicy.SharingOf(q.asks, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
 }
 
-// byLanguage is the second key of a response in one language, by which all clients that like that language best find it; empty:
-// there is none.
+// byLanguage returns the second key of a response in one language, under which all clients that
+// prefer that language find it; empty: none.
 func byLanguage(q *inquiry, e *cache.Entry) string {
 	if e.Secondary == "" {
 		return ""
@@ -258,7 +271,8 @@ func byLanguage(q *inquiry, e *cache.Entry) string {
 	return ""
 }
 
-// fetch asks the origin, within the edge's life, for a request that may be part of a trace. Its errors are problems.
+// fetch sends a request to the origin and records it in the trace, if there is one. It ends with
+// the edge, not with a client. Its errors are problems.
 func (h *handler) fetch(f *followed, r upstream.Request) (*upstream.Answer, error) {
 	if err := h.waiting.ask(); err != nil {
 		return nil, err
@@ -275,13 +289,15 @@ func (h *handler) fetch(f *followed, r upstream.Request) (*upstream.Answer, erro
 	return a, err
 }
 
-// originFailed reports whether a status on our own routes tells of the origin, and not of what was asked: to a client it would look as if it
-// were the one who asks too slowly or too often, and not the edge.
+// originFailed reports whether a status on our own routes reports a failure of the origin and not
+// of the client's request. A 408 or 429 sent on would blame the client for requests that the edge
+// made too slowly or too often.
 func originFailed(status int) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }
 
-// failing are the statuses for which a stale answer may be sent instead (RFC 5861, section 4).
+// failing reports whether a stale response may be sent in place of a response with this status (RFC
+// 5861, section 4).
 func failing(status int) bool {
 	switch status {
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

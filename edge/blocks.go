@@ -8,14 +8,15 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// blocks are the fields that heads have in common with those of other entries, encoded ahead, by where their lines lie. A library has a
-// few for each of its packs, hundreds together. To make a block costs as much as the answer that it is for, so that there are several times as many
-// places, and several to choose from for each.
+// blocks caches the encoded HTTP/2 fields that many entries have in common, by the address of their
+// interned lines. A library has a few such sets for each of its packs, hundreds in total. Encoding
+// a block costs as much as the response that needs it. Therefore the table has several times as
+// many places as that, and several places for each hash.
 type blocks [1 << blockBits][blockPlaces]atomic.Pointer[block]
 
 const (
 	blockBits   = 10
-	blockPlaces = 4 // they lie in one line of the processor's cache
+	blockPlaces = 4 // those of one hash lie in one line of the processor's cache
 )
 
 type block struct {
@@ -23,7 +24,8 @@ type block struct {
 	kind, always, withBody []*h2.Shared
 }
 
-// of is the block of a head whose lines are never changed. That they are known keeps them where they are: no others can have their place.
+// of returns the block of a head, whose lines never change. The block refers to the lines, so the
+// garbage collector cannot give their address to other lines.
 func (b *blocks) of(head *cache.Head) *block {
 	places := b.places(head)
 	for i := range places {
@@ -31,7 +33,9 @@ func (b *blocks) of(head *cache.Head) *block {
 			return known
 		}
 	}
-	for i := blockPlaces - 1; i > 0; i-- { // whose head is gone leaves in the end; two at once lose a block at most
+	// Blocks of discarded heads move to the end and drop out. Two goroutines that insert at once
+	// lose at most a block.
+	for i := blockPlaces - 1; i > 0; i-- {
 		places[i].Store(places[i-1].Load())
 	}
 	made := newBlock(head)
@@ -39,15 +43,17 @@ func (b *blocks) of(head *cache.Head) *block {
 	return made
 }
 
-// places are those of a head. Its address is a multiple of some power of two, hence the product: all bits of the address count in the upper ones
-// (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+// places returns the places for a head. The address of its lines is a multiple of some power of
+// two. The multiplication carries all bits of the address into the upper ones (Knuth, The Art of
+// Computer Programming, volume 3, section 6.4).
 func (b *blocks) places(head *cache.Head) *[blockPlaces]atomic.Pointer[block] {
 	at := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(head.Always))))
 	return &b[at*0x9e3779b97f4a7c15>>(64-blockBits)]
 }
 
 func newBlock(head *cache.Head) *block {
-	lines := cache.Head{Type: head.Type, Always: head.Always, WithBody: head.WithBody} // what is an entry's own lies where others will
+	// The block leaves out the fields that belong to one entry alone.
+	lines := cache.Head{Type: head.Type, Always: head.Always, WithBody: head.WithBody}
 	return &block{lines, share(lines.Type), share(lines.Always), share(lines.WithBody)}
 }
 
@@ -62,7 +68,7 @@ func (b *block) is(head *cache.Head) bool {
 	return sameLines(b.lines.Always, head.Always) && sameLines(b.lines.Type, head.Type) && sameLines(b.lines.WithBody, head.WithBody)
 }
 
-// sameLines reports whether two slices are one.
+// sameLines reports whether two slices are the same memory.
 func sameLines(a, b []byte) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }

@@ -7,14 +7,17 @@ import (
 	"time"
 )
 
-// Capacity bounds what clients may take of an edge: connections, time, places before the origin. What is zero has its default.
+// Capacity bounds the connections, the time and the places before the origin that clients may take
+// of an edge. Zero values have their defaults.
 type Capacity struct {
-	IdleTimeout    time.Duration // of a connection on which no request has begun
+	IdleTimeout    time.Duration // until a connection on which no request begins is closed
 	RequestTimeout time.Duration // for each MiB of a request, from its first byte to its last
-	AnswerTimeout  time.Duration // for each MiB of an answer, until the client has taken it
+	AnswerTimeout  time.Duration // for each MiB of a response, until the client has taken it
 
-	MaxConnections          int // at a time; 0: by the descriptors that the process may have
-	MaxConnectionsPerClient int // of them, of one address; trusted proxies and edges behind this one may have more; 0: half of them
+	MaxConnections int // at a time; 0: depends on the descriptors of the process
+	// MaxConnectionsPerClient bounds the connections of one address; trusted proxies and edges
+	// behind this one may have more. 0: half of MaxConnections or of its default, the lesser.
+	MaxConnectionsPerClient int
 	MaxWaiting              int // requests that wait for the origin at a time
 
 	clientBytes int64 // memory that one client may hold; filled sets it
@@ -26,20 +29,23 @@ const (
 	defaultAnswer  = 30 * time.Second
 	defaultWaiting = 2000
 
-	mostConnections  = 16384 // by default: each costs up to some 70 kB
-	otherDescriptors = 4     // one in so many is left for the origin, the disk, the listeners and the admin,
-	leastOthers      = 320   // and at least so many: an origin may have 256
-	scarceOthers     = 2     // but no more than one in so many
+	mostConnections = 16384 // by default: each takes up to about 70 kB
+	// Of the process's descriptors one in otherDescriptors is left for the origin, the disk, the
+	// listeners and the admin listener, and at least leastOthers, because an origin may have 256
+	// connections, but at most one in scarceOthers.
+	otherDescriptors = 4
+	leastOthers      = 320
+	scarceOthers     = 2
 )
 
-// flags defines them on fs.
+// flags defines the flags of Capacity on fs.
 func (c *Capacity) flags(fs *flag.FlagSet) {
-	fs.DurationVar(&c.IdleTimeout, "idle-timeout", defaultIdle, "`time` after which a connection is closed on which no request begins")
-	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; one longer than 1 MiB has as much again for each further MiB")
-	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole answer; for one longer than 1 MiB as much again for each further MiB")
-	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond, the client that holds most loses one on which it asks for nothing (default three in four of the descriptors that the process may have, less where those are fewer than 1280, at most 16384)")
-	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of all)")
-	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond, what the cache can't answer is a 503 at once")
+	fs.DurationVar(&c.IdleTimeout, "idle-timeout", defaultIdle, "`time` after which the edge closes a connection on which no request begins")
+	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
+	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
+	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
+	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less)")
+	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
 }
 
 func (c *Capacity) validate() error {
@@ -53,13 +59,14 @@ func (c *Capacity) validate() error {
 	return errors.Join(errs...)
 }
 
-// filled is c with the defaults in place of what is zero.
+// filled returns c with the defaults in place of zero values.
 func (c Capacity) filled() Capacity {
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, defaultIdle)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, defaultRequest)
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
-	// An operator who allows one client so many connections allows it their memory, too.
+	// An operator that allows one client many connections allows it the memory of those connections
+	// too.
 	c.clientBytes = max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts)
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
@@ -67,7 +74,8 @@ func (c Capacity) filled() Capacity {
 	return c
 }
 
-// shareOf is how many connections there may be by default, of so many descriptors; 0: that is not known.
+// shareOf returns the default maximum of connections for a number of descriptors; 0: that number is
+// unknown.
 func shareOf(descriptors int) int {
 	if descriptors == 0 {
 		return mostConnections
@@ -76,5 +84,6 @@ func shareOf(descriptors int) int {
 	return max(1, min(descriptors-others, mostConnections))
 }
 
-// halfOf is how many of so many places one client may take by default: the other half is left for all others.
+// halfOf returns the default maximum of connections of one client. The other half of the places is
+// left for all other clients.
 func halfOf(places int) int { return max(1, places/2) }

@@ -14,9 +14,9 @@ import (
 	"github.com/iconedge/iconedge/certs"
 )
 
-// A secureSource gives the certificates: of files, or of an authority.
+// A secureSource provides the TLS certificates, from files or from an ACME authority.
 type secureSource struct {
-	files *certs.Store // nil: the authority's
+	files *certs.Store // nil: the certificates come from acme
 	acme  *autocert.Manager
 	log   *slog.Logger
 	m     *metrics
@@ -38,7 +38,8 @@ func newSecureSource(c Secure, log *slog.Logger, m *metrics, now time.Time) (*se
 	return s, nil
 }
 
-// run reads the files again when they change, and at once when told to. What can't be used changes nothing, and is told.
+// run reads the files again when they change, or at once on a signal. Files that can't be used
+// change nothing: run logs an error, and the previous certificates stay in use.
 func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
 	if s.files == nil {
 		return
@@ -46,21 +47,22 @@ func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
 	s.files.Run(ctx, told, func(err error) {
 		s.m.certificates(s.files.Ends(), err == nil)
 		if err != nil {
-			s.log.Error("certificates can't be read; the ones before stay", "err", err)
+			s.log.Error("unreadable certificates; the previous ones stay in use", "err", err)
 			return
 		}
-		s.log.Info("certificates were read", "end", s.files.Ends())
+		s.log.Info("certificates read", "end", s.files.Ends())
 	})
 }
 
-// config is TLS as it is spoken over TCP: 1.2 with ciphers that nobody has broken, and 1.3; tickets are the library's, whose keys
-// it changes each day.
+// config returns the TLS configuration for TCP: TLS 1.2 with ciphers that have no known weakness,
+// and TLS 1.3. The session tickets are those of crypto/tls, which changes their keys each day.
 func (s *secureSource) config() *tls.Config {
 	c := &tls.Config{
-		MinVersion:                  tls.VersionTLS12,
-		NextProtos:                  []string{"h2", "http/1.1"},
-		DynamicRecordSizingDisabled: true, // answers are short: small records cost calls and save nothing
-		CipherSuites: []uint16{ // of TLS 1.2; those of 1.3 are not to be chosen
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"},
+		// Responses are short: small records would cost calls and save nothing.
+		DynamicRecordSizingDisabled: true,
+		CipherSuites: []uint16{ // for TLS 1.2; crypto/tls chooses those of TLS 1.3 itself
 			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,

@@ -10,16 +10,18 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// clients tells who asks. Only a proxy that the operator trusts is believed about whom it asks for.
+// clients finds the client of a request. It believes only the proxies that the operator trusts
+// about the clients that they forward for.
 type clients struct{ trusted []netip.Prefix }
 
-// of is the address of the client of a request: the connection's, or, behind trusted proxies, the rightmost one named that is
-// not itself trusted. Where Forwarded and X-Forwarded-For name different clients, it is the proxy; no other field counts.
+// of returns the address of a request's client: the peer's, or, behind trusted proxies, the
+// rightmost named address that is not itself trusted. If Forwarded and X-Forwarded-For name
+// different clients, the peer is the client. Other fields are ignored.
 func (c clients) of(peer netip.Addr, fields *fasthttp.RequestHeader) netip.Addr {
 	return c.named(peer, fields.PeekAll)
 }
 
-// ofPlain is of, for a request on the short way.
+// ofPlain returns the client's address for a request on the fast path.
 func (c clients) ofPlain(q *plain.Request) netip.Addr {
 	if !q.Forwarded {
 		return q.Client
@@ -27,7 +29,8 @@ func (c clients) ofPlain(q *plain.Request) netip.Addr {
 	return c.named(q.Client, func(name string) [][]byte { return lines(q, strings.ToLower(name)) })
 }
 
-// named is the client that a request of peer has, by its fields where they count.
+// named returns the client of a request that arrived from peer. It uses the request's fields only
+// if peer is trusted.
 func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip.Addr {
 	if !c.trusts(peer) {
 		return peer
@@ -38,12 +41,14 @@ func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip
 	}
 	client := c.behind(peer, lines, forwardedFor)
 	if lines = fields(fasthttp.HeaderXForwardedFor); len(lines) > 0 && c.behind(peer, lines, parseNode) != client {
-		return peer // a proxy may write one of the two fields and pass the client's own words in the other
+		// A proxy may write one of the two fields and pass the other on as the client sent it.
+		return peer
 	}
 	return client
 }
 
-// addressOf is the address of the other end of a connection; that of one that is neither TCP nor QUIC is unspecified.
+// addressOf returns the address of the other end of a TCP or QUIC connection. For other connections
+// it returns the unspecified address.
 func addressOf(remote net.Addr) netip.Addr {
 	switch a := remote.(type) {
 	case *net.TCPAddr:
@@ -63,8 +68,9 @@ func (c clients) trusts(a netip.Addr) bool {
 	return false
 }
 
-// behind walks a list of hops from its end, where the nearest proxy wrote, to the first address that is not trusted. What can't
-// be read ends the walk: whatever stands before it was not written by somebody trusted.
+// behind walks a list of hops from its end, which the nearest proxy wrote, to the first address
+// that is not trusted. An unreadable hop ends the walk, because no trusted proxy wrote the hops
+// before it.
 func (c clients) behind(peer netip.Addr, lines [][]byte, read func(string) (netip.Addr, bool)) netip.Addr {
 	for i := len(lines) - 1; i >= 0; i-- {
 		rest := string(lines[i])
@@ -83,8 +89,8 @@ func (c clients) behind(peer netip.Addr, lines [][]byte, read func(string) (neti
 	return peer
 }
 
-// cutLast cuts the last element off a list. It reads from the end, quotes as well: whatever a client wrote into the field
-// before, what its proxy appended is understood.
+// cutLast cuts the last element off a list. It reads from the end, quotes included, so that it
+// understands the element that a proxy appended, whatever the client wrote into the field before.
 func cutLast(s string) (before, last string, more bool) {
 	quoted := false
 	for i := len(s) - 1; i >= 0; i-- {
@@ -98,7 +104,8 @@ func cutLast(s string) (before, last string, more bool) {
 	return "", s, false
 }
 
-// forwardedFor is the address in an element of Forwarded, such as `for="[2001:db8::1]:4711";proto=https` (RFC 7239, section 4).
+// forwardedFor returns the address in an element of Forwarded, such as
+// `for="[2001:db8::1]:4711";proto=https` (RFC 7239, section 4).
 func forwardedFor(element string) (netip.Addr, bool) {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -113,7 +120,8 @@ func forwardedFor(element string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// parseNode reads an address, with or without a port; an IPv6 address with one is in brackets (RFC 7239, section 6).
+// parseNode parses an address, with or without a port. An IPv6 address with a port is in brackets
+// (RFC 7239, section 6).
 func parseNode(s string) (netip.Addr, bool) {
 	if strings.HasPrefix(s, "[") {
 		inner, port, closed := strings.Cut(s[1:], "]")

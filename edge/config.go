@@ -20,25 +20,25 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// Config is everything that an operator can set on an edge; Flags gives the defaults. Listener and AdminListener, where they are
-// set, are used instead of listening on an address.
+// Config holds everything that an operator can set on an edge; Flags sets the defaults. The edge
+// uses Listener and AdminListener, if they are set, and does not listen on the addresses.
 type Config struct {
 	Listen         string         // public address, HOST:PORT
-	AdminListen    string         // address of health, readiness and metrics
+	AdminListen    string         // address of health, readiness, metrics and purges
 	Origins        Origins        // groups of base URLs, in order of preference
-	OriginTimeout  time.Duration  // for the head of an origin's answer, and between two parts of its body
-	ProxyAll       bool           // forward and cache what is not one of the edge's own paths
-	Drain          time.Duration  // for requests under way when the edge is told to stop
-	CacheBytes     int64          // ceiling of the cache: bodies and header fields together
-	CacheDir       string         // folder for what falls out of memory; empty: none
-	CacheDiskBytes int64          // ceiling of that folder
+	OriginTimeout  time.Duration  // for an origin's response to begin, and between two parts
+	ProxyAll       bool           // forward and cache paths that are not the edge's own
+	Drain          time.Duration  // for requests in flight when the edge stops
+	CacheBytes     int64          // limit of the cache: bodies and header fields together
+	CacheDir       string         // folder for entries evicted from memory; empty: none
+	CacheDiskBytes int64          // limit of that folder
 	Admin          admin.Config   // which requests the admin listener answers
-	Limits         Limits         // by class of calls, or by plan and class; a class that is not in it has its default
-	RequireToken   bool           // search, icon and packs want a licence token
-	TrustedProxies []netip.Prefix // whose Forwarded, X-Forwarded-For and PROXY protocol are believed
+	Limits         Limits         // by class of calls, or by plan and class; others have a default
+	RequireToken   bool           // search, icon and packs require a licence token
+	TrustedProxies []netip.Prefix // believed in Forwarded, X-Forwarded-For, PROXY protocol
 	AllowFile      string         // list of addresses that no limit counts; empty: none
-	DenyFile       string         // list of addresses that are not answered; empty: none
-	Hosts          []string       // names that are answered for; none: any well-formed one
+	DenyFile       string         // list of addresses that are refused; empty: none
+	Hosts          []string       // names that the edge answers for; none: any well-formed one
 	Forwarding
 	Capacity
 	Secure
@@ -47,10 +47,14 @@ type Config struct {
 	Shared
 
 	Listener, AdminListener net.Listener
-	Reload                  <-chan os.Signal // has certificates, secrets and lists read at once, and the access log opened anew
-	Log                     *slog.Logger     // nil: the default one
-	Version                 string           // of the program, for its metrics
-	Publish                 string           // the command by which the origin gets its first release; empty: that of the program, for a store that is set elsewhere
+	// Reload makes the edge read certificates, secrets and lists at once, and open the access log
+	// again.
+	Reload  <-chan os.Signal
+	Log     *slog.Logger // nil: the default logger
+	Version string       // of the program, for its metrics
+	// Publish is the command that publishes the origin's first release. Empty: the command of the
+	// program, for a store that is configured elsewhere.
+	Publish string
 }
 
 const (
@@ -68,10 +72,10 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "listen", ":8080", "public `address`, HOST:PORT")
 	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
 	c.Admin.Flags(fs, "POST /purge")
-	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the first group that is well is asked (default "+defaultOrigin+")")
-	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin an answer, and for each further part of it")
-	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its answers (RFC 9111)")
-	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests under way have when the edge is told to stop")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
+	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
+	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
+	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 	c.Forwarding.flags(fs)
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
@@ -79,17 +83,18 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Reports.flags(fs)
 	c.Shared.flags(fs)
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
-	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` that keeps what falls out of the cache, also over a restart (default none)")
+	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
-	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
-	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to who bears a licence token (Authorization: Bearer)")
-	fs.Var(repeat(&c.TrustedProxies, parsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers are believed; may be repeated")
-	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one a line, that no limit counts and no list denies; read again when it changes (default none)")
-	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one a line, that are answered 403; read again when it changes (default none)")
-	fs.Var(repeat(&c.Hosts, inLowerCase), "host", "`NAME` that is answered for, others are refused; may be repeated (default any)")
+	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
+	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
+	fs.Var(repeat(&c.TrustedProxies, parsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
+	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit counts and no list denies; the edge reads it again when it changes (default none)")
+	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one on each line, that the edge answers 403; the edge reads it again when it changes (default none)")
+	fs.Var(repeat(&c.Hosts, inLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
 }
 
-// Validate reports all that is wrong with c at once, also in the files that c names, of which it keeps nothing: Run reads them for itself. No origins stand for the default one.
+// Validate reports all errors in c at once, including those in the files that c names. It keeps
+// nothing of the files, because Run reads them again. An empty Origins means the default origin.
 func (c *Config) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
@@ -123,7 +128,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// filled is c with the defaults in place of what is zero.
+// filled returns c with the defaults in place of zero values.
 func (c Config) filled() Config {
 	if c.OriginTimeout == 0 {
 		c.OriginTimeout = defaultOriginTimeout
@@ -147,10 +152,10 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Limits are the limits of the classes of calls, by name, and those of the tokens of a plan, by "plan:class".
+// Limits maps classes of calls, and "plan:class" for the tokens of a plan, to their limits.
 type Limits map[string]ratelimit.Limit
 
-// of is the limit of a class.
+// of returns the limit of a class.
 func (l Limits) of(c class) ratelimit.Limit {
 	if limit, ok := l[c.String()]; ok {
 		return limit
@@ -165,7 +170,7 @@ var defaultLimits = [classes]ratelimit.Limit{
 	classVerify: {N: 30, Window: time.Minute},
 }
 
-// String is what help shows: every limit that holds.
+// String returns all limits in force, as help shows them.
 func (l *Limits) String() string {
 	var limits Limits
 	if l != nil {
@@ -183,7 +188,7 @@ func (l *Limits) String() string {
 	return b.String()[1:]
 }
 
-// Set reads CLASS=LIMIT or PLAN:CLASS=LIMIT.
+// Set parses CLASS=LIMIT or PLAN:CLASS=LIMIT.
 func (l *Limits) Set(s string) error {
 	name, value, _ := strings.Cut(s, "=")
 	plan, ofPlan, given := strings.Cut(name, ":")
@@ -191,9 +196,9 @@ func (l *Limits) Set(s string) error {
 	case !given && classNamed(name) == classNone:
 		return errors.New("the class must be search, icon, packs, verify or cdn")
 	case given && !icon.ValidPlan(plan):
-		return errors.New("a plan is called by lower-case letters, digits and single hyphens, at most 64 bytes")
+		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
 	case given && !classNamed(ofPlan).licensed():
-		return errors.New("a plan's class must be search, icon or packs: tokens are for these alone")
+		return errors.New("a plan's class must be search, icon or packs: only these accept tokens")
 	}
 	limit, err := ratelimit.ParseLimit(value)
 	if err != nil {
@@ -206,10 +211,10 @@ func (l *Limits) Set(s string) error {
 	return nil
 }
 
-// Repeatable says that in the environment several values are separated by spaces.
+// Repeatable reports that several values in the environment are separated by spaces.
 func (l *Limits) Repeatable() bool { return true }
 
-// parsePrefix reads a CIDR or a single address.
+// parsePrefix parses a CIDR or a single address.
 func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if err != nil {
@@ -220,12 +225,12 @@ func parsePrefix(s string) (netip.Prefix, error) {
 		prefix = netip.PrefixFrom(addr, addr.BitLen())
 	}
 	if prefix.Addr().Is4In6() {
-		return netip.Prefix{}, errors.New("write an IPv4 network as such")
+		return netip.Prefix{}, errors.New("an IPv4 network must be in IPv4 form, such as 10.0.0.0/8")
 	}
 	return prefix.Masked(), nil
 }
 
-// Origins are groups of origins, in order of preference.
+// Origins holds groups of origins, in order of preference.
 type Origins [][]*url.URL
 
 func (o *Origins) String() string {
@@ -242,7 +247,7 @@ func (o *Origins) String() string {
 	return strings.Join(groups, " ")
 }
 
-// Set adds one group: URLs separated by commas.
+// Set adds one group, as URLs separated by commas.
 func (o *Origins) Set(s string) error {
 	var group []*url.URL
 	for raw := range strings.SplitSeq(s, ",") {

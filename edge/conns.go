@@ -17,41 +17,48 @@ import (
 )
 
 const (
-	// idleFor is how long a connection must have rested to be closed for another's sake. A client whose connection is closed
-	// between two requests makes another (RFC 9112, section 9.3.1); one that is refused may not come back.
+	// idleFor is the time for which a connection must have been idle before the edge may close it
+	// to make room. A client whose connection is closed between two requests opens another (RFC
+	// 9112, section 9.3.1); a client that is refused may not come back.
 	idleFor = 100 * time.Millisecond
-	// slowFor is how long a request may have been coming, or an answer going, before its connection is, where its client has none
-	// that rests.
+	// slowFor is the time that a request may take to arrive, or a response to leave, before the
+	// edge may close its connection to make room, if the client has no idle one.
 	slowFor = 5 * time.Second
-	// roomPart is what part of all connections is closed together: choosing costs a look at each.
+	// roomPart sets the part of all connections that are closed together, because choosing them
+	// reads the state of each.
 	roomPart = 64
-	// roomPause is for how long nobody looks again who would find no more than the last one that found nothing.
+	// roomPause is the time for which a failed search for room stands for later searches that would
+	// find no more.
 	roomPause = 10 * time.Millisecond
-	// acceptPause is between two tries to accept, when there are no descriptors left and nothing can be closed.
+	// acceptPause is the time between two calls of Accept when there are no descriptors left and no
+	// connection can be closed.
 	acceptPause = 10 * time.Millisecond
-	// maxBodies is how many bytes of long bodies are read at a time.
+	// maxBodies bounds the bytes of long request bodies in memory at a time.
 	maxBodies = 256 << 20
-	// maxEach is how many bytes one client may hold by default. With the garbage that comes of them they are two to three times as many.
+	// maxEach bounds the bytes that one client may hold by default. With the garbage from them they
+	// take two to three times as much memory.
 	maxEach = 48 << 20
-	// What a connection takes of its client's share, whatever it does: buffers, stacks, what crypto/tls and quic-go keep.
+	// plainCosts and secureCosts are the bytes that an open connection takes of its client's share:
+	// buffers, stacks, and the state of crypto/tls and quic-go.
 	plainCosts  = 20 << 10
 	secureCosts = 28 << 10
 )
 
-// A refusal is why a connection was closed at once.
+// A refusal is the reason for which a connection was closed at once.
 type refusal uint8
 
 const (
-	refusedTotal       refusal = iota // there are as many as may be, all in use
+	refusedTotal       refusal = iota // as many connections as allowed are open, all in use
 	refusedClient                     // its client has as many as it may have
 	refusedDescriptors                // the system has none left
-	refusals                          // how many there are
+	refusals                          // the number of reasons
 )
 
 var refusalNames = [refusals]string{"total", "client", "descriptors"}
 
-// conns are the connections of the public listener: so many in all, so many of one client. When there is no room the client that
-// holds most loses a connection on which it asks for nothing, so that a client that only holds connections shuts nobody out.
+// conns is the set of connections of the public listener. It bounds their number in total and for
+// each client. When there is no room, it closes an idle or slow connection of the client that holds
+// most, so that a client that only holds connections locks no other client out.
 type conns struct {
 	limits         h1.Limits
 	max, perClient int
@@ -59,7 +66,7 @@ type conns struct {
 	refused        [refusals]atomic.Int64
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
-	overQUIC       atomic.Int64 // open now, besides the others
+	overQUIC       atomic.Int64 // open now, in addition to the connections in open
 	now            func() time.Time
 
 	mu     sync.Mutex
@@ -68,14 +75,14 @@ type conns struct {
 	sought search
 }
 
-// A search is the last one for room that found none.
+// A search is the last search for room that found none.
 type search struct {
 	at   time.Time
-	held int // connections that its newcomer's client held
+	held int // connections that the new connection's client held
 }
 
-// vain reports whether another search for a newcomer whose client holds so many would find nothing either: each costs a look at all
-// connections.
+// vain reports whether another search for a client that holds so many connections would also find
+// nothing. Each search reads the state of all connections.
 func (s search) vain(now time.Time, held int) bool {
 	return held >= s.held && now.Sub(s.at) >= 0 && now.Sub(s.at) < roomPause
 }
@@ -89,11 +96,13 @@ func newConns(cfg Config) *conns {
 	return s
 }
 
-// admit makes c one of the connections, or closes it at once and returns nil. A proxy that is trusted may have as many as all: it
-// speaks for many clients. With a config it is one of TLS, whose handshake is to come; without, it may begin with HTTP/2's preface.
+// admit adds a connection to the set, or closes it at once and returns nil. A trusted proxy may
+// have as many as all clients together, because it speaks for many of them. With a config the
+// connection is one of TLS, before its handshake; without one it may begin with the preface of
+// HTTP/2.
 func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
 	client := s.owner(addressOf(raw.RemoteAddr()))
-	if why, hopeless := s.hopeless(client); hopeless { // it is to cost as little as it can
+	if why, hopeless := s.hopeless(client); hopeless { // refuse it as cheaply as possible
 		s.refused[why].Add(1)
 		cut(raw)
 		return nil
@@ -110,7 +119,9 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 		plainly := h1.NewConn(conn, h, limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
 			c.taken.Store(true)
-			go func() { // the server of HTTP/1.1 is done with it: its buffers would stay for as long as the connection
+			// A new goroutine lets fasthttp's end, whose buffers would stay for as long as the
+			// connection.
+			go func() {
 				link := h2.NewLink(below(conn), false, already)
 				c.serveStreams(h, link, link)
 				c.end()
@@ -127,8 +138,8 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	return c
 }
 
-// owner is the client that a connection from an address counts for; zero: nobody in particular, since a proxy that is trusted speaks for
-// many clients.
+// owner returns the client that a connection from peer counts for; zero: none, because peer is a
+// trusted proxy, which speaks for many clients.
 func (s *conns) owner(peer netip.Addr) netip.Prefix {
 	if s.clients.trusts(peer) {
 		return netip.Prefix{}
@@ -136,7 +147,8 @@ func (s *conns) owner(peer netip.Addr) netip.Prefix {
 	return ratelimit.ClientKey(peer)
 }
 
-// hopeless reports whether there is no room for another connection of a client, as far as can be said at once.
+// hopeless reports whether it is already certain that there is no room for another connection of a
+// client.
 func (s *conns) hopeless(client netip.Prefix) (refusal, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +158,7 @@ func (s *conns) hopeless(client netip.Prefix) (refusal, bool) {
 	return refusedTotal, len(s.open) >= s.max && (s.sought.vain(s.now(), s.of[client]) || s.of.foremost(client, s.max))
 }
 
-// cut ends a connection at once.
+// cut closes a connection at once, with a reset where it is TCP.
 func cut(raw net.Conn) {
 	if tcp, ok := raw.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -154,7 +166,8 @@ func cut(raw net.Conn) {
 	raw.Close()
 }
 
-// below is a connection to read from straight, if nothing has to be read from it in another way first.
+// below returns the connection that a link reads from. It hides the socket of a proxiedConn,
+// because the link would read from the socket itself, and not past the PROXY protocol's header.
 func below(c net.Conn) net.Conn {
 	if p, ok := c.(*proxiedConn); ok {
 		return struct{ net.Conn }{p}
@@ -162,7 +175,7 @@ func below(c net.Conn) net.Conn {
 	return c
 }
 
-// enter counts c, where there is room for it or room can be made.
+// enter adds c to the set if there is room for it or room can be made.
 func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Lock()
 	now, held := s.now(), s.of[c.client]
@@ -190,7 +203,7 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	return 0, true
 }
 
-// leave forgets c.
+// leave removes c from the set.
 func (s *conns) leave(c *lingeringConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +215,8 @@ func (s *conns) leave(c *lingeringConn) {
 	s.limits.Bodies.Give(&c.share)
 }
 
-// exempt has c count for no client any more: it is an edge's behind this one, which asks for many clients.
+// exempt stops counting c for its client, because c comes from an edge behind this one, which
+// speaks for many clients.
 func (s *conns) exempt(c *lingeringConn) {
 	if c.exempt.Swap(true) {
 		return
@@ -215,7 +229,8 @@ func (s *conns) exempt(c *lingeringConn) {
 	c.client = netip.Prefix{}
 }
 
-// perClient counts connections by client; those of nobody in particular, the zero Prefix, are not counted.
+// perClient counts connections by client. It does not count those of the zero Prefix, which belong
+// to no client.
 type perClient map[netip.Prefix]int
 
 func (n perClient) enter(client netip.Prefix) {
@@ -230,7 +245,8 @@ func (n perClient) leave(client netip.Prefix) {
 	}
 }
 
-// relieve closes connections because there are no descriptors left, and reports whether it found any.
+// relieve closes connections because no descriptors are left, and reports whether it found any to
+// close.
 func (s *conns) relieve() bool {
 	s.refused[refusedDescriptors].Add(1)
 	s.mu.Lock()
@@ -241,7 +257,8 @@ func (s *conns) relieve() bool {
 	return len(spare) > 0
 }
 
-// holdings are the connections that may be closed to make room: those that rest, and those that are slow.
+// holdings returns the connections that may be closed to make room: the idle ones and the slow
+// ones.
 func (s *conns) holdings(now time.Time) []holding[*lingeringConn] {
 	list := make([]holding[*lingeringConn], 0, len(s.open))
 	for c := range s.open {
@@ -255,7 +272,8 @@ func (s *conns) holdings(now time.Time) []holding[*lingeringConn] {
 	return list
 }
 
-// close closes connections, but for those that have just begun to be used. It waits for none of their clients.
+// close closes connections, except those that a client has just begun to use. It waits for no
+// client.
 func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 	for _, h := range list {
 		if !h.conn.closeIdle() {
@@ -277,7 +295,7 @@ func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 
 var phaseNames = [h1.Writing + 1]string{"idle", "reading", "busy", "writing"}
 
-// phases counts the connections by what they do.
+// phases counts the connections by phase.
 func (s *conns) phases() (n [h1.Writing + 1]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +306,8 @@ func (s *conns) phases() (n [h1.Writing + 1]int) {
 	return n
 }
 
-// scarce reports whether accepting failed for lack of something that comes back: for fasthttp that would be the end of serving.
+// scarce reports whether Accept failed for lack of a resource that becomes available again.
+// fasthttp would stop serving on such an error.
 func scarce(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 }

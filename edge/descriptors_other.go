@@ -2,5 +2,5 @@
 
 package edge
 
-// descriptors is how many the process may have open; 0: that is not known.
+// descriptors returns the number of descriptors that the process may open; 0: unknown.
 func descriptors() int { return 0 }

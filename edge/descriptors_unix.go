@@ -4,7 +4,7 @@ package edge
 
 import "syscall"
 
-// descriptors is how many the process may have open; 0: that is not known.
+// descriptors returns the number of descriptors that the process may open; 0: unknown.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

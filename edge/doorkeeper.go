@@ -6,15 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// A doorkeeper lets a form of a drawing be stored when it is asked for the second time. Of one drawing there are millions of
-// forms (sizes, turns, flips), and whoever asks for them one by one would push out what others ask for. It knows the keys that came last,
-// as many as there are places, by hashes that nobody outside can make meet; a key has one place, and takes it from whatever was there.
+// A doorkeeper lets a form of an icon be stored when clients request it for the second time. One
+// icon has millions of forms (sizes, rotations, flips), and a client that requests them one by one
+// would evict the responses that others need. The doorkeeper remembers the latest keys, at most one
+// for each place, by seeded hashes whose collisions no client can provoke. Each key has one place,
+// and replaces the key that was there.
 type doorkeeper struct {
 	seed   maphash.Seed
 	places [1 << 16]atomic.Uint64
 }
 
-// admits reports whether the answer to a key of one of our own routes may be stored. To the doorkeeper it has then been asked for.
+// admits reports whether the response to a key of one of our own routes may be stored, and records
+// that the key was requested.
 func (d *doorkeeper) admits(key string) bool {
 	path, _, form := strings.Cut(key, "?")
 	if !form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, iconPath) {

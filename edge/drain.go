@@ -14,20 +14,22 @@ import (
 	"github.com/iconedge/iconedge/edge/h1"
 )
 
-// An edge ends without losing a request. It takes no more connections first: who waits in the queue of a socket that outlives the process is
-// answered by the next one. Then each connection has its last answer, which says so: by Connection: close (RFC 9112, section 9.6), or
-// GOAWAY (RFC 9113, section 6.8). A client may have sent a request before it could know. So a connection that is idle is kept for a moment longer
-// than most clients are away, and not closed while anything lies in it unread.
+// An edge stops without losing a request. First it accepts no more connections: clients in the
+// queue of a socket that outlives the process are answered by the next process. Then each
+// connection gets its last response, which announces the end by Connection: close (RFC 9112,
+// section 9.6) or GOAWAY (RFC 9113, section 6.8). A client may have sent a request before it could
+// know. Therefore an idle connection stays open for a moment longer than most round trips, and
+// while unread bytes lie in it.
 
 const (
 	idleGrace = time.Second
-	drainPoll = 50 * time.Millisecond // between two looks for connections that have become idle
+	drainPoll = 50 * time.Millisecond // between two searches for connections that have become idle
 )
 
 type ending = func(context.Context) error
 
-// drain has every server take no new connections, and wait for the requests under way; the server of HTTP/1.1 last: it would close what is
-// idle at once, and what it takes for idle.
+// drain makes every server accept no new connections and wait for the requests in flight. The
+// HTTP/1.1 server stops last, because it closes connections at once when it considers them idle.
 func (h *handler) drain(atMost time.Duration, log *slog.Logger, server *fasthttp.Server, public net.Listener, s *secured) {
 	h.draining.Store(true)
 	log.Info("draining", "at_most", atMost)
@@ -38,20 +40,21 @@ func (h *handler) drain(atMost time.Duration, log *slog.Logger, server *fasthttp
 	together(ctx, log, server.ShutdownWithContext)
 }
 
-// together calls all endings at once, and waits for them.
+// together calls all endings at once and waits for them.
 func together(ctx context.Context, log *slog.Logger, endings ...ending) {
 	var all sync.WaitGroup
 	for _, f := range endings {
 		all.Go(func() {
 			if err := f(ctx); err != nil {
-				log.Warn("drained no further", "err", err)
+				log.Warn("drain timed out; closing connections", "err", err)
 			}
 		})
 	}
 	all.Wait()
 }
 
-// shutdown closes what is idle, again and again until nothing is open or ctx ends. Connections of HTTP/2 are ended by their own server.
+// shutdown closes idle connections repeatedly until none is open or ctx ends. The HTTP/2 server
+// closes its own connections.
 func (s *conns) shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	began := s.now()
@@ -68,7 +71,8 @@ func (s *conns) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// endIdle ends what has been idle for a while since draining began, and returns how many were open.
+// endIdle closes the connections that have been idle for idleGrace since draining began, and
+// returns the number that were open.
 func (s *conns) endIdle(began time.Time) int {
 	s.mu.Lock()
 	open, now := slices.Collect(maps.Keys(s.open)), s.now()
@@ -82,7 +86,7 @@ func (s *conns) endIdle(began time.Time) int {
 	return len(open)
 }
 
-// missed reports whether nobody will miss c.
+// missed reports whether c can be closed without losing a request of its client.
 func (c *lingeringConn) missed(began, now time.Time) bool {
 	if c.shaking.Load() || c.closing.Load() || c.streams.Load() != nil {
 		return false
@@ -94,7 +98,7 @@ func (c *lingeringConn) missed(began, now time.Time) bool {
 	return phase == h1.Idle && now.Sub(since) >= idleGrace && !c.plainly().Waiting()
 }
 
-// A publicListener may be closed twice, by the server and by who drains it.
+// A publicListener may be closed twice: by the server and by drain.
 type publicListener struct {
 	net.Listener
 	once *sync.Once

@@ -1,25 +1,30 @@
-// Package edge is the caching reverse proxy that people talk to. It serves, on its public listener,
+// Package edge is the caching reverse proxy that clients connect to. On its public listener it
+// serves
 //
 //	GET  /{pack}/{name}.svg            an icon (the CDN path)
 //	GET  /api/v1/icon/{pack}/{name}    an icon with its metadata
-//	GET  /api/v1/search                icons by words
-//	GET  /api/v1/suggest               words to go on with, while typing
+//	GET  /api/v1/search                a search for icons by words
+//	GET  /api/v1/suggest               completions of a search while a user types
 //	GET  /api/v1/packs[/{pack}]        packs
-//	GET  /api/v1/openapi.json          the API, described
+//	GET  /api/v1/openapi.json          the description of the API
 //	POST /api/v1/auth/verify           a licence token's validity; never cached
-//	GET  /-/release                    what changed, for other edges
-//	GET  /-/names                      which icons there are, for them too
-//	GET  /, /healthz                   a page; whether the process lives
+//	GET  /-/release                    the changes of a release, for other edges
+//	GET  /-/names                      the names of all icons, for other edges
+//	GET  /, /healthz                   a page; whether the process is alive
 //
-// and on its admin listener /healthz, /readyz, /metrics and POST /purge. Everything else is a problem (RFC 9457), or, with
-// --proxy-all, forwarded to the origin and cached by RFC 9111.
+// and on its admin listener /healthz, /readyz, /metrics and POST /purge. It answers any other path
+// with a problem (RFC 9457), or, with --proxy-all, forwards it to the origin and caches the
+// response by RFC 9111.
 //
-// A request goes through the steps of serve.go: who asks (client.go), what for (route.go, or pass.go where the path is none of
-// ours), within the limit (ratelimit), from the cache or the origin (inquiry.go, find.go, ask.go, entry.go), finished for this
-// client (finish.go). Package cachepolicy decides what may be stored and reused; the origin is spoken to over HTTP alone, and need
-// not be ours: one of ours tells besides what a new release changed (watch.go) and which drawings may be recoloured here. Of single
-// requests nothing is told unless the operator wants it (reports.go): then an access log has a line for each answer, and some are
-// traced (follow.go).
+// A request takes the steps of serve.go: find its client (client.go) and its route (route.go, or
+// pass.go for a path that is none of ours), check the limit (ratelimit), get the response from
+// the cache or the origin (inquiry.go, find.go, ask.go, entry.go), and finish it for this client
+// (finish.go). Package cachepolicy decides which responses may be stored and reused.
+//
+// The edge speaks only HTTP with the origin, and the origin need not be ours. An origin of ours
+// also reports the changes of a new release (watch.go) and which icons may be recoloured here. The
+// edge records single requests only if the operator wants it (reports.go): an access log has a line
+// for each response, and some requests are traced (follow.go).
 package edge
 
 import (
@@ -42,8 +47,8 @@ import (
 	"github.com/iconedge/iconedge/files"
 )
 
-// Run serves until ctx ends, and then until the requests under way are answered, or cfg.Drain is over. An error is one of
-// starting, or of a listener that broke; draining is none.
+// Run serves until ctx ends, and then until the requests in flight are answered or cfg.Drain has
+// passed. It returns an error if it can't start or a listener fails, but none for draining.
 func Run(ctx context.Context, cfg Config) error {
 	cfg = cfg.filled()
 	public, admin, err := listen(ctx, cfg)
@@ -72,12 +77,13 @@ func Run(ctx context.Context, cfg Config) error {
 	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.toOrigins, Secret: tiers.secrets.Sent, Log: cfg.Log})
 	defer asked.Close()
 
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by the drain
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // life outlives ctx by the drain
 	defer end()
 	m := newMetrics(cfg.Version)
 	h := newHandler(life, cfg, store, asked, m)
 	h.tiers = tiers
-	warm := store.Stats().DiskEntries > 0 // it can answer something without its origin, and may be needed to
+	// A warm edge can serve some icons without an origin, and may need to.
+	warm := store.Stats().DiskEntries > 0
 	ready := func() bool { return (warm || h.reached.Load()) && !h.draining.Load() }
 	m.watches(store, cfg.CacheBytes, asked, ready)
 	m.watchesClients(h.conns, h.waiting)
@@ -86,7 +92,7 @@ func Run(ctx context.Context, cfg Config) error {
 	m.watchesAdmin(access)
 	m.watchesLimits(h.limiters())
 	if err := h.lists.load(); err != nil {
-		return fmt.Errorf("reading the lists of addresses: %w", err)
+		return fmt.Errorf("reading the address lists: %w", err)
 	}
 	told := files.Spread(life, cfg.Reload, 5)
 	if h.reports, err = cfg.Reports.open(told[3], cfg.Version, cfg.Log); err != nil {
@@ -123,7 +129,7 @@ func Run(ctx context.Context, cfg Config) error {
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
 	if !access.Asks() && !onLoopback(admin.Addr()) {
-		cfg.Log.Warn("whoever reaches the admin listener can purge: keep it private, or set --admin-token-file", "address", admin.Addr().String())
+		cfg.Log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", admin.Addr().String())
 	}
 
 	select {
@@ -135,24 +141,24 @@ func Run(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// listen opens the listeners that cfg does not bring.
+// listen opens the listeners that cfg does not provide.
 func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err error) {
 	var lc net.ListenConfig
 	if public = cfg.Listener; public == nil {
 		if public, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
-			return nil, nil, fmt.Errorf("listening for the public: %w", err)
+			return nil, nil, fmt.Errorf("opening the public listener: %w", err)
 		}
 	}
 	if admin = cfg.AdminListener; admin == nil {
 		if admin, err = lc.Listen(ctx, "tcp", cfg.AdminListen); err != nil {
 			public.Close()
-			return nil, nil, fmt.Errorf("listening for the admin: %w", err)
+			return nil, nil, fmt.Errorf("opening the admin listener: %w", err)
 		}
 	}
 	return public, admin, nil
 }
 
-// maxRequestBody is how long a request's body may be: to our own routes nobody sends much.
+// maxRequestBody returns the maximum length of a request's body. Our own routes need no long ones.
 func maxRequestBody(proxyAll bool) int {
 	if proxyAll {
 		return maxForwarded
@@ -160,8 +166,9 @@ func maxRequestBody(proxyAll bool) int {
 	return maxBody
 }
 
-// newServer is the public server. It sets no deadlines: those are for whole requests and answers, and its connections keep them
-// themselves (conns.go). A slow client holds a connection, and nothing else, and not for ever.
+// newServer returns the public HTTP/1.1 server. It sets no deadlines, because its connections
+// (conns.go) enforce those for whole requests and responses. A slow client occupies a connection
+// for a bounded time, and nothing else.
 func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:                      h.serveH1,
@@ -171,17 +178,18 @@ func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
 		WriteBufferSize:              16 << 10,
 		MaxRequestBodySize:           maxRequestBody(h.proxyAll),
 		NoDefaultServerHeader:        true,
-		NoDefaultDate:                true, // answers have one of their own: setDate
+		NoDefaultDate:                true, // setDate writes it
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		CloseOnShutdown:              true,
-		SecureErrorLogMessage:        true, // a request's bytes may hold a token
+		SecureErrorLogMessage:        true, // the bytes of a request may contain a token
 		Logger:                       serverLog{log},
 	}
 }
 
-// received takes an expectation out of a request in HTTP/1.0: who sends that does not know a 100 (RFC 9110, section 10.1.1). It takes one
-// out of a request with a long body too: that has been met by the connection (h1).
+// received removes Expect from a request in HTTP/1.0, whose client does not know a 100 (RFC 9110,
+// section 10.1.1). It also removes it from a request with a long body, because the connection (h1)
+// has already sent the 100.
 func received(h *fasthttp.RequestHeader) (defaults fasthttp.RequestConfig) {
 	if !h.IsHTTP11() || h.ContentLength() > maxBody && strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), "100-continue") {
 		h.Del(fasthttp.HeaderExpect)
@@ -191,12 +199,12 @@ func received(h *fasthttp.RequestHeader) (defaults fasthttp.RequestConfig) {
 
 type serverLog struct{ log *slog.Logger }
 
-// Printf takes the server's words about connections that went wrong: clients' doing, mostly.
+// Printf logs the server's messages about broken connections. Most of them are caused by clients.
 func (l serverLog) Printf(format string, args ...any) {
 	l.log.Debug("http server", "said", fmt.Sprintf(format, args...))
 }
 
-// sweep lets the limits forget clients that have gone.
+// sweep makes the limiters forget clients that have left.
 func (h *handler) sweep(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()
@@ -212,7 +220,7 @@ func (h *handler) sweep(ctx context.Context) {
 	}
 }
 
-// limiters are those that are not off.
+// limiters returns the limiters that are not off.
 func (h *handler) limiters() iter.Seq[*ratelimit.Limiter] {
 	return func(yield func(*ratelimit.Limiter) bool) {
 		for _, l := range slices.AppendSeq(h.limits[:], maps.Values(h.plans)) {
@@ -223,7 +231,7 @@ func (h *handler) limiters() iter.Seq[*ratelimit.Limiter] {
 	}
 }
 
-// unreadable answers what could not be read as a request. Its connection is closed.
+// unreadable answers a request that the server could not parse, and closes its connection.
 func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	r := newRequest(ctx, h.exchangeH1(ctx))
 	closeAfter(r)

@@ -17,7 +17,9 @@ type endpoint struct {
 	allow   string // methods: reading or posting
 	parse   parser
 	serve   func(*handler, *request) (outcome, error)
-	others  func(path string) bool // with --proxy-all: a path that is not this endpoint's after all; nil: none
+	// With --proxy-all, others reports whether a path that matches the pattern does not belong to
+	// this endpoint; nil: every one belongs.
+	others func(path string) bool
 }
 
 const (
@@ -26,7 +28,7 @@ const (
 	allMethods = "GET, HEAD, OPTIONS, POST"
 )
 
-// endpoints are all there are; anything else is 404, or forwarded with --proxy-all.
+// endpoints lists all endpoints. Other paths are answered 404, or forwarded with --proxy-all.
 var endpoints = []endpoint{
 	{"/{pack}/{file}", routeCDN, reading, parseCDN, (*handler).cached, notDrawing},
 	{iconPath + "{pack}/{name}", routeIcon, reading, parseIcon, (*handler).cached, nil},
@@ -52,8 +54,8 @@ func notDrawing(path string) bool {
 	return err != nil
 }
 
-// newRoutes finds the endpoint of a path. The router sees paths as they came, and mends none. Methods are ours to judge, once
-// the request is counted.
+// newRoutes returns a router that finds the endpoint of a path. The router sees paths as the client
+// sent them and corrects none. The endpoint checks the method itself, after the request is counted.
 func newRoutes(answer func(*fasthttp.RequestCtx, *endpoint), nothing fasthttp.RequestHandler) *router.Router {
 	r := router.New()
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
@@ -66,7 +68,8 @@ func newRoutes(answer func(*fasthttp.RequestCtx, *endpoint), nothing fasthttp.Re
 	return r
 }
 
-// parse makes the canonical target of a request, or a problem; the origin is not asked for it either way.
+// parse returns the canonical target of a request, or a problem. It never sends a request to the
+// origin.
 func parse(ctx *fasthttp.RequestCtx, ep *endpoint) (target, error) {
 	path := string(ctx.URI().PathOriginal())
 	if !wellFormed(path) {

@@ -17,21 +17,24 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// clientErrors is how long an answer of 400 to 499 is kept at most on our own routes: a name that is published shows at once.
+// clientErrors bounds the freshness lifetime of a 4xx on our own routes, so that a newly published
+// name is visible within seconds.
 const clientErrors = 5 * time.Second
 
-// passed are the fields of an origin's answer that go on to clients of our own routes; any other stays between the two.
+// passed lists the fields of an origin's response that clients of our own routes receive. The edge
+// removes all others.
 var passed = map[string]bool{
 	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
 	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
 }
 
-// apart are the fields that an entry keeps elsewhere, or that are made anew for each answer.
+// apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
+// response.
 var apart = map[string]bool{
 	"Age": true, "Cache-Status": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true,
 }
 
-// describes reports whether a field describes the body that comes with it, so that a 304 leaves it out
+// describes reports whether a field describes the body that comes with it, so that a 304 omits it
 // (RFC 9110, section 15.4.5).
 func describes(name string, tagged bool) bool {
 	switch name {
@@ -40,20 +43,20 @@ func describes(name string, tagged bool) bool {
 	case "Link", "Location", "Retry-After", "Www-Authenticate":
 		return true
 	case "Last-Modified":
-		return tagged // else it is all that a client can go by
+		return tagged // without an entity tag a client has no other validator
 	}
 	return strings.HasPrefix(name, "Content-")
 }
 
-// newOwn makes a complete answer on a route of ours of what the origin said: its fields as they will be written, a strong
-// entity tag of the content, and what decides of its life.
+// newOwn makes the entry for a response on our own routes. It has the fields as they will be
+// written, a strong entity tag of the content, and the policy that sets its freshness lifetime.
 func newOwn(key string, a *upstream.Answer, body []byte) *cache.Entry {
 	e := &cache.Entry{Key: key, Status: a.Status}
 	etag := ""
 	if a.Status == http.StatusOK {
 		etag = entityTag(a.Header.Get("Etag"), body)
 	}
-	e.SetIdentity(bytes.Clone(body), etag) // without the room to grow that reading left behind it
+	e.SetIdentity(bytes.Clone(body), etag) // without the spare capacity left by reading
 	describe(e, a.Header, a, true)
 	if e.Status >= http.StatusBadRequest {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+clientErrors)
@@ -61,8 +64,8 @@ func newOwn(key string, a *upstream.Answer, body []byte) *cache.Entry {
 	return e
 }
 
-// newForwarded makes an entry of an answer that is passed on as it is, with these of its fields. Its body is for the caller to
-// set.
+// newForwarded makes the entry for a response that is forwarded unchanged, with the fields h. The
+// caller sets its body.
 func newForwarded(q *inquiry, a *upstream.Answer, h http.Header) *cache.Entry {
 	e := &cache.Entry{Key: q.key, Status: a.Status}
 	describe(e, h, a, false)
@@ -70,7 +73,8 @@ func newForwarded(q *inquiry, a *upstream.Answer, h http.Header) *cache.Entry {
 	return e
 }
 
-// vary says for which requests an entry is: those that agree with q in the fields that its Vary names.
+// vary sets which requests an entry is for: those that agree with q in the fields that its Vary
+// names.
 func (q *inquiry) vary(e *cache.Entry, h http.Header) {
 	e.Vary, e.Secondary = nil, ""
 	if names, _ := cachepolicy.VaryNames(h); len(names) > 0 {
@@ -78,13 +82,16 @@ func (q *inquiry) vary(e *cache.Entry, h http.Header) {
 	}
 }
 
-// describe fills all of an entry that follows from the header fields. On our own routes clients see some of them only.
+// describe sets every part of an entry that follows from the header fields. On our own routes
+// clients receive only some of the fields.
 func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 	e.Fields, e.Missing = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
 		if apart[name] || internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
-			continue // a 404's surrogate key tags the entry, but would repeat to the client a name that was not found
+			// A 404's surrogate key tags the entry, but would send the client a name that was not
+			// found.
+			continue
 		}
 		for _, value := range h[name] {
 			f := cache.Field{Name: []byte(name), Value: []byte(value)}
@@ -117,15 +124,19 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 	}
 }
 
-// skew is by how much the clocks of two tiers may differ, and the time on the way, before a Date is taken for wrong.
+// skew is the difference between Date and Age from which aged considers the Date wrong. The clocks
+// of two tiers and the time on the way explain a smaller difference.
 const skew = time.Minute
 
-// aged is what decides of an answer's life, and the Date that it is passed on with. An answer of ours says by its Age how old it is, tier by
-// tier, and each tier measures that by its own clock: so its Date, which an origin's clock made that may be hours off, has no say in it, as
-// it has in RFC 9111, section 4.2.3; and where the two differ the Date is set right, since the caches of clients go by it.
+// aged returns the caching policy of a response, and the Date to pass on with it. A response of
+// ours reports its age in Age, tier by tier, and each tier measures its part by its own clock.
+// Therefore aged ignores the Date of such a response, unlike RFC 9111, section 4.2.3, because the
+// origin's clock may be hours off. Where the two differ aged corrects the Date, because the caches
+// of clients use it.
 func aged(status int, h http.Header, a *upstream.Answer, ours bool) (cachepolicy.Entry, []byte) {
 	if h.Get("Date") == "" {
-		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime) // RFC 9110, section 6.6.1
+		// RFC 9110, section 6.6.1.
+		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime)
 	}
 	if !ours {
 		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), []byte(h.Get("Date"))
@@ -142,7 +153,7 @@ func aged(status int, h http.Header, a *upstream.Answer, ours bool) (cachepolicy
 
 func httpDate(t time.Time) []byte { return []byte(t.UTC().Format(http.TimeFormat)) }
 
-// fieldNames are those of the fields, sorted: an answer looks the same every time.
+// fieldNames returns the sorted names of the fields, so that a response looks the same every time.
 func fieldNames(h http.Header) []string {
 	list := make([]string, 0, len(h))
 	for name := range h {
@@ -152,7 +163,7 @@ func fieldNames(h http.Header) []string {
 	return list
 }
 
-// header are the fields of an entry as the origin sent them, but for those that were not kept.
+// header returns the fields of an entry as the origin sent them, except those that were not stored.
 func header(e *cache.Entry) http.Header {
 	h := http.Header{}
 	for _, fields := range [][]cache.Field{e.Fields, e.Missing} {
@@ -169,14 +180,14 @@ func header(e *cache.Entry) http.Header {
 	return h
 }
 
-// confirmed makes a new entry of one that the origin says has not changed, with the fields of its 304 (or of its answer to a
-// HEAD) in place of the old ones (RFC 9111, section 3.2).
+// confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
+// of the response to a HEAD, replace the old ones (RFC 9111, section 3.2).
 func confirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) *cache.Entry {
 	e := stale.Confirmed()
 	monochrome, validator := e.Monochrome, e.Validator
 	h := cachepolicy.Freshened(header(stale), a.Header)
 	describe(e, h, a, q.own)
-	e.Validator = validator // the body is still the one that it was made for
+	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {
 		e.Monochrome = monochrome
 	}
@@ -186,16 +197,16 @@ func confirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) *cache.Entry 
 	return e
 }
 
-// internal are the fields that stay between an origin of ours and its edges.
+// internal lists the fields that only an origin of ours and its edges exchange.
 var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: true, icon.FieldReady: true}
 
-// drawingPolicy lets nothing in an SVG run or load, should one be opened as a page.
+// drawingPolicy prevents an SVG from running or loading anything if a client opens it as a page.
 var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
-// clientError makes an origin's 4xx one of ours: a problem, kept for seconds, and not at all where it is about the caller. It
-// returns the body.
+// clientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
+// concerns the caller. It returns the body.
 func clientError(a *upstream.Answer, body []byte) []byte {
-	p := problem.New(a.Status, "the origin answered that this can't be done as it was asked for")
+	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	if strings.TrimSpace(media) != problem.ContentType {
 		body = p.JSON()
@@ -210,7 +221,8 @@ func clientError(a *upstream.Answer, body []byte) []byte {
 	return body
 }
 
-// entityTag is a strong tag of the content: the origin's, or one made of it where the origin gave none, a weak one or no tag.
+// entityTag returns the origin's entity tag if it is strong and well-formed, and otherwise a strong
+// one made from the content.
 func entityTag(etag string, body []byte) string {
 	if wellFormedTag(etag) {
 		return etag

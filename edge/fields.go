@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// everyAnswer is on every answer of the public listener, whatever its status.
+// everyAnswer is on every response of the public listener, whatever its status.
 var everyAnswer = []cache.Field{
 	field("Access-Control-Allow-Origin", "*"),
 	field("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"),
@@ -23,7 +23,7 @@ var everyAnswer = []cache.Field{
 	field("Cross-Origin-Resource-Policy", "cross-origin"),
 }
 
-// onPreflights is besides that on the answer to a preflight: it holds for a day.
+// onPreflights is also on the response to a preflight, which clients may cache for a day.
 var onPreflights = []cache.Field{
 	field("Access-Control-Allow-Methods", allMethods),
 	field("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"),
@@ -46,7 +46,8 @@ func writeFields(resp *fasthttp.Response, fields []cache.Field) {
 	}
 }
 
-// addFields writes fields, of which several may have one name: those that each entry has to itself, or the others.
+// addFields writes fields, several of which may have one name. If own is set it writes those whose
+// values differ from entry to entry, otherwise the rest.
 func addFields(resp *fasthttp.Response, fields []cache.Field, own bool) {
 	for _, f := range fields {
 		if isOwn(f.Name) == own {
@@ -55,7 +56,8 @@ func addFields(resp *fasthttp.Response, fields []cache.Field, own bool) {
 	}
 }
 
-// isOwn reports whether a field has another value in almost every entry; other fields are shared by many.
+// isOwn reports whether a field has a different value in almost every entry. Many entries share the
+// other fields.
 func isOwn(name []byte) bool {
 	switch string(name) {
 	case "Surrogate-Key", "Last-Modified", "Cache-Status":
@@ -68,8 +70,9 @@ func write(resp *fasthttp.Response, f cache.Field) { resp.Header.SetCanonical(f.
 
 var nameDate, dateInWaiting = []byte("Date"), []byte("Xate")
 
-// setDate writes the Date that an answer was made at (RFC 9110, section 6.6.1). fasthttp drops a Date that is set and writes the
-// present time instead: so it is set by another name, and the name is mended where it stands.
+// setDate writes the Date of a response (RFC 9110, section 6.6.1). fasthttp replaces a Date that is
+// set with the present time. Therefore setDate sets it under another name, and then changes the
+// name in place.
 func setDate(resp *fasthttp.Response, date []byte) {
 	resp.Header.SetCanonical(dateInWaiting, date)
 	for name := range resp.Header.All() {
@@ -80,7 +83,7 @@ func setDate(resp *fasthttp.Response, date []byte) {
 	}
 }
 
-// A clock gives the present time as a Date field, formatted once a second.
+// A clock returns the present time as a Date field, formatted once a second.
 type clock struct{ last atomic.Pointer[tick] }
 
 type tick struct {
@@ -97,7 +100,7 @@ func (c *clock) date(now time.Time) []byte {
 	return t.date
 }
 
-// fail writes a problem in place of whatever was written before.
+// fail writes a problem in place of everything written to the response before.
 func (h *handler) fail(r *request, p *problem.Problem) {
 	resp := &r.ctx.Response
 	closing := resp.ConnectionClose()
@@ -123,11 +126,12 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 	tellUnready(r, p)
 	send(r, p.JSON())
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
-		h.log.Debug("answered a problem", "status", p.Status, "err", p.Err)
+		h.log.Debug("problem response", "status", p.Status, "err", p.Err)
 	}
 }
 
-// preflight answers an OPTIONS. It is the same whatever is asked for, and costs nobody anything.
+// preflight answers an OPTIONS request. The response is the same for every path, and counts against
+// no limit.
 func (h *handler) preflight(r *request, allow string) outcome {
 	resp := &r.ctx.Response
 	resp.SetStatusCode(http.StatusNoContent)
@@ -138,17 +142,19 @@ func (h *handler) preflight(r *request, allow string) outcome {
 	return outcomeOwn
 }
 
-// writeCacheStatus tells what this cache did (RFC 9211), where it did anything.
+// writeCacheStatus reports the use of this cache in Cache-Status (RFC 9211), if the request used
+// it.
 func writeCacheStatus(r *request) {
 	if r.status.Hit || r.status.Forward != "" {
 		var buf [96]byte
-		r.ctx.Response.Header.AddBytesKV(nameCacheStatus, cachepolicy.AppendCacheStatus(buf[:0], r.status)) // behind those of the caches before
+		// It follows the members of the caches before this one.
+		r.ctx.Response.Header.AddBytesKV(nameCacheStatus, cachepolicy.AppendCacheStatus(buf[:0], r.status))
 	}
 }
 
 var nameCacheStatus, nameRateLimit, nameRatePolicy = []byte("Cache-Status"), []byte("RateLimit"), []byte("RateLimit-Policy")
 
-// writeLimit tells how the limit stands for a client (draft-ietf-httpapi-ratelimit-headers-11).
+// writeLimit reports the state of the client's limit (draft-ietf-httpapi-ratelimit-headers-11).
 func writeLimit(r *request) {
 	if r.limit.Off() {
 		return
@@ -159,9 +165,9 @@ func writeLimit(r *request) {
 	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.decision))
 }
 
-// tooMany is the 429 of a client over its limit.
+// tooMany returns the 429 for a client over its limit.
 func tooMany(d ratelimit.Decision) *problem.Problem {
 	wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
-	return problem.New(http.StatusTooManyRequests, "over the limit of calls; another will do in "+wait+" s").
+	return problem.New(http.StatusTooManyRequests, "over the limit of calls; try again in "+wait+" s").
 		With(fasthttp.HeaderRetryAfter, wait)
 }

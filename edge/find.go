@@ -17,23 +17,26 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// found is an answer, and how it was come by.
+// A found is the response to a request, and how the edge got it.
 type found struct {
 	entry   *cache.Entry
-	stream  io.ReadCloser // of the body, while it still comes; nil: the entry has it
-	length  int64         // of the stream; -1: unknown
-	relayed bool          // the origin saw this very request: conditions and ranges are its business
-	aged    bool          // it was not made for this request: its Age is told
+	stream  io.ReadCloser // of the body, while it still arrives; nil: the entry has the body
+	length  int64         // of stream; -1: unknown
+	relayed bool          // the origin has evaluated the request's conditions and ranges
+	aged    bool          // not made for this request: sent with an Age
 	outcome outcome
 }
 
-// An asker gets the answer to an inquiry from the origin; stale is what is stored of it, for a conditional request.
+// asker is the type of the functions that fetch the response to an inquiry from the origin; stale
+// is the stored response, if any, for a conditional request.
 type asker func(q *inquiry, stale *cache.Entry) cache.Result
 
-// find looks an inquiry up, and sends a request to the origin where it must. It leaves in r what the cache did.
+// find looks an inquiry up in the cache, and sends a request to the origin if it must. It records
+// in r what the cache did.
 //
-// Requests for the same response collapse into one fetch. One that may not have the response of that fetch is sent by itself, at
-// once, or joins one more fetch, of its own variant or of requests without credentials; it never waits for a third.
+// Requests for the same response collapse into one fetch. If a request may not use the response of
+// that fetch, it is sent by itself at once, or joins one more fetch: of its own variant, or of
+// requests without credentials. It never waits for a third.
 func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 	w := &waiter{came: h.cache.Now()}
 	for {
@@ -56,17 +59,18 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 			return found{outcome: outcomeRefused}, notStored()
 		}
 		if e != nil && e.Freshness().Fresh(r.now) {
-			r.forward = cachepolicy.ForwardRequest // the client's own directives ask for it
+			r.forward = cachepolicy.ForwardRequest // the client's own directives require it
 		}
 		if f, ok, err := h.collapse(r, q, s, w, ask); ok || err != nil {
 			return f, err
 		}
-		r.now = time.Now() // the request has waited: what it finds must be fresh now
+		// The request has waited, so that any response must be fresh at this later time.
+		r.now = time.Now()
 	}
 }
 
-// collapse gets the response to one request from the origin, from a fetch that others have begun if it may. It is not ok where
-// the request must look again, as w says how.
+// collapse gets the response to one request from the origin, by another request's fetch if it may.
+// If ok is false the request must look again, as w says.
 func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask asker) (f found, ok bool, err error) {
 	key := q.collapseKey(s, w)
 	if w.pass || q.asks.Directives.NoStore || h.cache.IsHitForPass(q.passKey(key), r.now) {
@@ -100,7 +104,8 @@ func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask aske
 	return found{}, false, nil
 }
 
-// own is the response to the request that was sent for this client, or a stale one, or the problem, where none came.
+// own returns the response to the request that was sent for this client. If there is none, it
+// returns a stale response or the problem.
 func (r *request) own(q *inquiry, e *cache.Entry, l cache.Result) (found, error) {
 	if l.Err != nil {
 		return r.without(q, e, l.Err)
@@ -108,28 +113,29 @@ func (r *request) own(q *inquiry, e *cache.Entry, l cache.Result) (found, error)
 	return r.alone(l)
 }
 
-// endsWait reports whether the error of a fetch that another client began is the end for this request too: it may have the error,
-// or a stale response instead, or has waited as long as it may.
+// endsWait reports whether the error of another client's fetch ends this request too: it may use
+// the error, or a stale response instead, or has waited as long as it may.
 func (r *request) endsWait(q *inquiry, e *cache.Entry, err error) bool {
 	return cachepolicy.MayShareError(q.asks) || errors.Is(err, cache.ErrLate) || errors.Is(err, cache.ErrLeft) ||
 		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now)
 }
 
-// maxJoins is how many fetches a request joins at most: the first, and one more.
+// maxJoins is the maximum number of fetches that a request joins: the first, and one more.
 const maxJoins = 2
 
-// A waiter is what a request has learned by waiting for fetches of others.
+// A waiter holds the knowledge that a request gains while it waits for the fetches of others.
 type waiter struct {
-	came      cache.Mark // when it came
-	joined    int        // fetches whose responses it could not have
+	came      cache.Mark // when the request arrived
+	joined    int        // fetches whose responses the request could not use
 	variant   string     // secondary key that its own response will have; empty: unknown, or none
-	anonymous bool       // it collapses with requests without credentials alone
-	pass      bool       // it is sent by itself
+	anonymous bool       // the request collapses only with requests without credentials
+	pass      bool       // the request is sent by itself
 }
 
-// next decides what a request does that could not have the response of another client. Another fetch helps where one of many
-// requests would get a response for all of them: those that want the same variant; those without credentials, where the request
-// that was sent had some; and those that came after a purge of what was fetched.
+// next decides the next step of a request that could not use another client's response. Another
+// fetch helps if one of many requests would get a response for all of them: the requests for the
+// same variant; those without credentials, if the request that was sent had some; and those that
+// arrived after a purge of the fetched response.
 func (w *waiter) next(q *inquiry, l *cache.Result) {
 	w.joined++
 	if l.Err != nil || w.joined == maxJoins {
@@ -141,7 +147,7 @@ func (w *waiter) next(q *inquiry, l *cache.Result) {
 	case usable && !cachepolicy.MayShare(c, q.asks, q.secondary(l.ForOthers().Vary), now):
 		w.variant = q.variant(l.ForOthers().Vary)
 	case usable && l.Stream != nil:
-		w.pass = true // the beginning of the body is no longer held
+		w.pass = true // the stream no longer holds the beginning of the body
 	case usable: // it was purged meanwhile
 	case l.Sharing.Again && cachepolicy.MayShareError(q.asks):
 		w.anonymous = true
@@ -150,12 +156,13 @@ func (w *waiter) next(q *inquiry, l *cache.Result) {
 	}
 }
 
-// hesitation is how long an origin may take before it counts as failing for those who have a stale answer.
+// hesitation is the time after which a request that has a stale response considers the origin
+// failing.
 const hesitation = 500 * time.Millisecond
 
-// waits is how long a request waits for a fetch. A request that has an answer which may be used when the origin fails does not
-// wait for the deadline to learn that it does (RFC 5861, section 4); when the fetch ends, what it brings is there for later
-// requests.
+// waits returns the time that a request waits for a fetch. A request that may use a stale response
+// when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
+// response of the fetch is stored for later requests.
 func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Fetch) time.Duration {
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks, cachepolicy.FailureStatus, r.now) {
 		return h.patience
@@ -163,18 +170,19 @@ func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Fetch) 
 	return min(h.patience, hesitation-f.Age(r.now))
 }
 
-// notStored answers only-if-cached (RFC 9111, section 5.2.1.7).
+// notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
 func notStored() *problem.Problem {
-	return problem.New(http.StatusGatewayTimeout, "only a stored answer was asked for, and none that may be used is there")
+	return problem.New(http.StatusGatewayTimeout, "only-if-cached accepts only a stored response, and there is no usable one")
 }
 
-// refresh revalidates what is stored behind the client's back, once at a time, and not within a second of a failure.
+// refresh revalidates a stored response in the background, once at a time, and not within a second
+// of a failure.
 func (h *handler) refresh(q *inquiry, s stored, now time.Time, ask asker) {
 	h.join(q, s.entry, q.collapseKey(s, &waiter{}), now, ask, false)
 }
 
-// join begins the collapsed fetch of a key, or joins it. With sendAnyway a failure that is remembered does not keep the request
-// from being sent.
+// join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
+// if an earlier failure is remembered.
 func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time, ask asker, sendAnyway bool) (*cache.Fetch, bool) {
 	return h.cache.Join(now, cache.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
@@ -195,8 +203,8 @@ func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time
 	})
 }
 
-// logPanic logs a panic of a collapsed fetch with its stack, and panics on: the cache makes it the error of the fetch, of which
-// its callers log no more than that.
+// logPanic logs a panic of a collapsed fetch with its stack and panics again. The cache makes the
+// panic the error of the fetch, whose callers log only the error.
 func (h *handler) logPanic(q *inquiry) {
 	if p := recover(); p != nil {
 		h.log.Error("panic while fetching", "method", q.asks.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -204,8 +212,9 @@ func (h *handler) logPanic(q *inquiry) {
 	}
 }
 
-// markHitForPass marks a key whose response no other client may have, so that requests do not wait in vain for each other's, and
-// removes the marker when the response is one that others may have. An error says nothing about responses.
+// markHitForPass marks a key whose response no other client may use, so that requests do not wait
+// in vain for each other's. It removes the marker when the response is one that others may use. An
+// error changes nothing.
 func (h *handler) markHitForPass(q *inquiry, key string, stale *cache.Entry, l *cache.Result) {
 	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
 		return
@@ -216,8 +225,8 @@ func (h *handler) markHitForPass(q *inquiry, key string, stale *cache.Entry, l *
 	h.cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
 }
 
-// collapseKey is the name under which requests for the same response collapse. Requests for variants that are known apart do not
-// wait for each other.
+// collapseKey returns the key under which requests for the same response collapse. Requests for
+// variants that are known to differ do not wait for each other.
 func (q *inquiry) collapseKey(s stored, w *waiter) string {
 	key := q.key
 	if variant := cmp.Or(s.variant, w.variant); variant != "" {
@@ -229,8 +238,8 @@ func (q *inquiry) collapseKey(s stored, w *waiter) string {
 	return key
 }
 
-// passKey is the name under which hit-for-pass markers and failures of a key are kept: a client with credentials makes none that
-// count for clients without.
+// passKey returns the key of the hit-for-pass markers and failures of a key. Markers and failures
+// from a request with credentials do not count for requests without.
 func (q *inquiry) passKey(key string) string {
 	if cachepolicy.MayShareError(q.asks) {
 		return key
@@ -238,20 +247,21 @@ func (q *inquiry) passKey(key string) string {
 	return key + "\x00credentials"
 }
 
-// onlyIfCached is the one directive of clients that counts on our own routes.
+// onlyIfCached reports whether a request has only-if-cached, the one directive of clients that
+// counts on our own routes.
 func onlyIfCached(ctx *fasthttp.RequestCtx) bool {
 	v := ctx.Request.Header.Peek(fasthttp.HeaderCacheControl)
 	return len(v) > 0 && cachepolicy.ParseCacheControl(string(v)).OnlyIfCached
 }
 
-// hit is a stored answer.
+// hit returns a stored response.
 func (r *request) hit(e *cache.Entry, o outcome) found {
 	e.Hit()
 	r.status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: e.Freshness().TTL(r.now)}
 	return found{entry: e, aged: true, outcome: o}
 }
 
-// collapsed is the response to a request of another client, where this one may have it.
+// collapsed returns the response to another client's request, if this one may use it.
 func (r *request) collapsed(q *inquiry, l cache.Result) (f found, ok bool) {
 	now, e := time.Now(), l.ForOthers()
 	if !cachepolicy.MayShare(l.Collapsed(), q.asks, q.secondary(e.Vary), now) {
@@ -261,7 +271,7 @@ func (r *request) collapsed(q *inquiry, l cache.Result) (f found, ok bool) {
 	if l.Stream != nil {
 		stream, err := l.Stream.Reader()
 		if err != nil {
-			return found{}, false // its beginning is no longer held
+			return found{}, false // the stream no longer holds its beginning
 		}
 		f.stream, f.length = stream, l.Stream.Length()
 	}
@@ -270,7 +280,7 @@ func (r *request) collapsed(q *inquiry, l cache.Result) (f found, ok bool) {
 	return f, true
 }
 
-// alone is the answer to this request's own question.
+// alone returns the response to the request that was sent for this client alone.
 func (r *request) alone(l cache.Result) (found, error) {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
 	if l.Err != nil {
@@ -289,8 +299,8 @@ func (r *request) alone(l cache.Result) (found, error) {
 	return f, err
 }
 
-// without answers when the origin does not: with a stale copy where one may be used (RFC 9111, section 4.2.4; RFC 5861,
-// section 4), else with the problem.
+// without answers a request when the origin does not: with a stale response if one may be used (RFC
+// 9111, section 4.2.4; RFC 5861, section 4), else with the problem.
 func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) {
 	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now) {
 		f := r.hit(e, outcomeStale)
@@ -302,12 +312,12 @@ func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) 
 		err = late().Because(err)
 	}
 	if errors.Is(err, cache.ErrLeft) {
-		err = crowded() // it may have closed one direction alone
+		err = crowded() // the client may have closed one direction only
 	}
 	return found{}, err
 }
 
-// failureOf is how the origin failed.
+// failureOf returns the kind of the origin's failure.
 func failureOf(err error) cachepolicy.Failure {
 	if errors.Is(err, errStatus) {
 		return cachepolicy.FailureStatus

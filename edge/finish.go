@@ -14,18 +14,20 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// A representation is what an entry looks like to one client.
+// A representation is the form in which one client receives an entry.
 type representation struct {
 	body   []byte
 	etag   string
 	coding cache.Coding
-	color  icon.Color // to be put in
-	fixed  bool       // a colour was asked for, and the drawing has its own
+	color  icon.Color // the colour to put in; empty: none
+	fixed  bool       // the client asked for a colour, but the icon has its own
 }
 
 func represent(r *request, e *cache.Entry) representation {
 	if c := r.target.color; c != "" && e.Status == http.StatusOK {
-		if e.Monochrome == "?1" { // as it is, whatever Accept-Encoding says: colours are made one by one
+		// A recoloured icon is sent unencoded, whatever Accept-Encoding says, because each response
+		// is recoloured anew.
+		if e.Monochrome == "?1" {
 			id := e.Identity()
 			return representation{body: id.Body, etag: cache.Suffixed(id.ETag, string(c[1:])), color: c}
 		}
@@ -36,7 +38,7 @@ func represent(r *request, e *cache.Entry) representation {
 	return representation{body: v.Body, etag: v.ETag, coding: coding}
 }
 
-// colored is the body with the colour in it.
+// colored returns the body with the colour in it.
 func (p *representation) colored(f form) []byte {
 	if p.color == "" {
 		return p.body
@@ -47,8 +49,9 @@ func (p *representation) colored(f form) []byte {
 	return icon.Recolour(p.body, p.color)
 }
 
-// finish writes an entry as the answer to a request: its conditions, its range, its colour, its coding. What is forwarded is
-// passed on as the origin made it. The order of the fields is that of ready.go, to the byte.
+// finish writes an entry as the response to a request, according to its conditions, range, colour
+// and coding. Forwarded responses keep the form that the origin gave them. The order of the fields
+// is that of ready.go, to the byte.
 func (h *handler) finish(r *request, f found) {
 	e, resp := f.entry, &r.ctx.Response
 	p := represent(r, e)
@@ -58,7 +61,7 @@ func (h *handler) finish(r *request, f found) {
 	}
 	if status == http.StatusPreconditionFailed && e.Status != status {
 		f.close()
-		h.fail(r, problem.New(status, "what is here now is not what If-Match or If-Unmodified-Since asks for"))
+		h.fail(r, problem.New(status, "the current representation does not satisfy If-Match or If-Unmodified-Since"))
 		return
 	}
 	resp.SetStatusCode(status)
@@ -87,7 +90,7 @@ func (h *handler) finish(r *request, f found) {
 	h.tell(r, f)
 }
 
-// fields writes the fields of an entry: those that others have too, then its own.
+// fields writes the fields of an entry: those that many entries share, then its own.
 func (h *handler) fields(r *request, e *cache.Entry, etag string, withBody bool) {
 	resp := &r.ctx.Response
 	if !r.forwarded {
@@ -112,12 +115,13 @@ func (h *handler) fields(r *request, e *cache.Entry, etag string, withBody bool)
 	}
 }
 
-// tell writes what depends on the request.
+// tell writes the fields that depend on the request.
 func (h *handler) tell(r *request, f found) {
 	if code := r.ctx.Response.StatusCode(); code == http.StatusRequestedRangeNotSatisfiable && f.entry.Status != code {
-		return // the problem has told it
+		return // the problem's fields are written already
 	}
-	if f.aged || f.entry.Freshness().Ended { // a purge may have come while it was on its way
+	// A purge may have arrived while the response was on its way.
+	if f.aged || f.entry.Freshness().Ended {
 		var buf [20]byte
 		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(ageTold(f.entry, r.now)/time.Second), 10))
 	}
@@ -126,19 +130,20 @@ func (h *handler) tell(r *request, f found) {
 	writeLimit(r)
 }
 
-// ageTold is the Age that goes out with an entry. One whose life was ended here, by a soft purge or since it was kept for moments only, must be
-// stale to the caches below as well, or they would keep it for as long as its fields say.
+// ageTold returns the Age to send with an entry. If its freshness lifetime was ended here, by a
+// soft purge or because it is stored for moments only, the Age must make it stale to downstream
+// caches too. Otherwise they would keep it for as long as its fields permit.
 func ageTold(e *cache.Entry, now time.Time) time.Duration {
 	p := e.Freshness()
 	if p.Ended = p.Ended || momentary(e); !p.Ended {
 		return p.AgeAt(now)
 	}
 	h := header(e)
-	h.Set("Date", string(e.Date)) // Expires counts from there
+	h.Set("Date", string(e.Date)) // Expires is relative to Date
 	return p.AgeTold(h, now)
 }
 
-// body writes the body that the representation has: coded, coloured, or a part of it.
+// body writes the representation's body: coded, coloured, or a part of it.
 func (h *handler) body(r *request, e *cache.Entry, p representation) {
 	resp := &r.ctx.Response
 	if p.fixed {
@@ -159,16 +164,17 @@ func (h *handler) body(r *request, e *cache.Entry, p representation) {
 	send(r, body)
 }
 
-// close gives up what is left of a body.
+// close closes the stream of the body, if there is one.
 func (f found) close() {
 	if f.stream != nil {
 		f.stream.Close()
 	}
 }
 
-// conditional is what the preconditions of a request come to: 200, 304 or 412. Our own routes are the edge's own, so that it has
-// a say about If-Match as well: a coloured drawing has a tag that no origin knows. Before somebody else's origin it has none
-// (RFC 9111, section 4.3.2), and goes by Date where there is no Last-Modified.
+// conditional evaluates the preconditions of a request and returns 200, 304 or 412. On our own
+// routes it evaluates If-Match too, because the edge is their origin: a recoloured icon has an
+// entity tag that no origin knows. On forwarded paths it leaves If-Match to the origin (RFC 9111,
+// section 4.3.2), and uses Date where there is no Last-Modified.
 func conditional(r *request, etag string, e *cache.Entry) int {
 	h := &r.ctx.Request.Header
 	c := cachepolicy.Conditions{
@@ -188,18 +194,18 @@ func conditional(r *request, etag string, e *cache.Entry) int {
 
 var nameETag, nameAge = []byte("ETag"), []byte("Age")
 
-// send gives an answer its body, which is not copied: entries are never changed.
+// send sets the body of a response without a copy, because entries never change.
 func send(r *request, body []byte) {
 	ctx := r.ctx
 	ctx.Response.SetBodyRaw(body)
 	r.Conn.ResponseLength(int64(len(body)))
 	if len(body) == 0 {
-		ctx.Response.Header.SetContentLength(0) // or a HEAD would not have it
+		ctx.Response.Header.SetContentLength(0) // otherwise a response to HEAD would lack it
 	}
 }
 
-// part is the range of an identity body that was asked for, or all of it. Where the range lies outside of the body it has
-// answered that, and is nil.
+// part returns the requested range of an identity body, or all of it. If the range lies outside the
+// body, it answers 416 and returns nil.
 func (h *handler) part(r *request, e *cache.Entry, body []byte, etag string) []byte {
 	asked := r.ctx.Request.Header.Peek(fasthttp.HeaderRange)
 	if len(asked) == 0 || !r.ctx.IsGet() {
@@ -217,7 +223,7 @@ func (h *handler) part(r *request, e *cache.Entry, body []byte, etag string) []b
 		r.ctx.Response.Header.Set(fasthttp.HeaderContentRange, contentRange(off, n, size))
 		return body[off : off+n]
 	case cachepolicy.RangeUnsatisfiable:
-		h.fail(r, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range lies outside of what there is").
+		h.fail(r, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range lies outside the body").
 			With(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10)))
 		return nil
 	}
@@ -235,7 +241,7 @@ func contentRange(off, n, size int64) string {
 	return "bytes " + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(off+n-1, 10) + "/" + strconv.FormatInt(size, 10)
 }
 
-// joined is the value of a field, several lines of it joined (RFC 9110, section 5.3).
+// joined returns the value of a field, with several lines joined (RFC 9110, section 5.3).
 func joined(ctx *fasthttp.RequestCtx, name string) string {
 	lines := ctx.Request.Header.PeekAll(name)
 	switch len(lines) {

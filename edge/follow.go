@@ -12,14 +12,16 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// A followed is what is known of the trace that a request is part of. A nil one is of a request that nobody follows, here or before.
+// A followed holds the trace that a request is part of. nil means that neither this edge nor the
+// sender traces the request.
 type followed struct {
-	parent trace.Parent // as it is passed on, where this edge does not follow the request
-	edge   *trace.Span  // nil: it does not
+	parent trace.Parent // the trace context to pass on if this edge does not trace the request
+	edge   *trace.Span  // the span of the request; nil: this edge does not trace it
 }
 
-// follow reads what a request says of its trace, and begins its span, if it is to be followed here. Where this edge has traces, the flag of who
-// is not trusted to decide decides nothing here or behind it.
+// follow reads the trace context of a request, and begins its span if this edge traces it. If this
+// edge exports traces, a client that is not trusted can't decide by its sampled flag what this edge
+// or the servers behind it trace.
 func (h *handler) follow(r *request) {
 	fields := &r.ctx.Request.Header
 	said := fields.PeekAll(trace.FieldParent)
@@ -41,7 +43,8 @@ func (h *handler) follow(r *request) {
 	}
 }
 
-// chooses decides whether a request that could be answered on the short way is to be followed: then it takes the long one.
+// chooses decides whether to trace a request that the fast path could answer. A traced request
+// takes the pipeline instead.
 func (h *handler) chooses(q *plain.Request) bool {
 	if h.clients.trusts(q.Client) {
 		q.Chosen = h.reports.tracer.Decides(trace.Read(texts(lines(q, "traceparent")), texts(lines(q, "tracestate"))), true)
@@ -51,7 +54,7 @@ func (h *handler) chooses(q *plain.Request) bool {
 	return q.Chosen
 }
 
-// lines are all lines of a field of a plain request.
+// lines returns all lines of a field of an eligible request.
 func lines(q *plain.Request, name string) (all [][]byte) {
 	for i := 0; ; i++ {
 		line := q.Fields.Line(name, i)
@@ -62,7 +65,7 @@ func lines(q *plain.Request, name string) (all [][]byte) {
 	}
 }
 
-// span is that of the request at this edge.
+// span returns the span of the request at this edge; nil: the request is not traced here.
 func (f *followed) span() *trace.Span {
 	if f == nil {
 		return nil
@@ -70,7 +73,8 @@ func (f *followed) span() *trace.Span {
 	return f.edge
 }
 
-// passed is what a request to the origin says that is made for this one, and not followed itself.
+// passed returns the trace context that a request to the origin carries if it is made for this
+// request and not traced itself.
 func (f *followed) passed() trace.Parent {
 	if f == nil {
 		return trace.Parent{}
@@ -78,7 +82,8 @@ func (f *followed) passed() trace.Parent {
 	return f.parent
 }
 
-// follows makes a question to the origin a part of the trace, in its header fields. Where this edge has traces, the origin has no say about which.
+// follows makes a request to the origin part of the trace, by its header fields. If this edge
+// exports traces, the origin does not decide which requests are traced.
 func (h *handler) follows(f *followed, r *upstream.Request, now time.Time) *trace.Span {
 	span, parent := f.span().Ask(now), f.passed()
 	switch {
@@ -97,7 +102,8 @@ func (h *handler) follows(f *followed, r *upstream.Request, now time.Time) *trac
 	return span
 }
 
-// asked is what is told of such a question, and of its answer, if there is one.
+// asked returns the trace's description of a request to the origin, and of its response, if there
+// is one.
 func asked(r upstream.Request, a *upstream.Answer, err error) trace.Exchange {
 	e := trace.Exchange{Method: r.Method, Path: urlPath([]byte(r.Target)), Err: err}
 	if a != nil {
@@ -106,13 +112,15 @@ func asked(r upstream.Request, a *upstream.Answer, err error) trace.Exchange {
 	return e
 }
 
-// exchangeOf is what the span of a request tells: what its line does.
+// exchangeOf returns the trace's description of a request. It agrees with the request's line of the
+// access log.
 func exchangeOf(l *accesslog.Line, r *request, err error) trace.Exchange {
 	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
 		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Err: err}
 }
 
-// urlPath is the path of a target. One that names its host is not told: nobody sends such a one but to a proxy.
+// urlPath returns the path of a target. It is empty for a target that names its host, which clients
+// send only to a proxy.
 func urlPath(target []byte) string {
 	path, _, _ := bytes.Cut(accesslog.Redacted(target), []byte("?"))
 	if !strings.HasPrefix(string(path), "/") {

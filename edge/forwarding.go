@@ -10,16 +10,21 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
-// Forwarding is what an operator can set about forwarded paths (--proxy-all).
+// Forwarding holds everything that an operator can set about forwarded paths (--proxy-all).
 type Forwarding struct {
-	StoreCookies       bool     // RFC 9111 alone decides about responses with Set-Cookie, and about requests with Cookie
-	ClientRevalidation bool     // every directive of a client's Cache-Control counts, and Pragma
-	PassFields         []string // fields that name another host, path, scheme, method or client, and reach the origin all the same
+	// StoreCookies leaves responses with Set-Cookie, and those to requests with Cookie, to RFC
+	// 9111 alone.
+	StoreCookies bool
+	// ClientRevalidation obeys every directive of a client's Cache-Control, and Pragma.
+	ClientRevalidation bool
+	// PassFields lists fields that name another host, path, scheme, method or client, and reach the
+	// origin all the same.
+	PassFields []string
 }
 
 func (f *Forwarding) flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
-	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without it only no-store and only-if-cached count")
+	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Var(repeat(&f.PassFields, asItIs), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
 }
 
@@ -27,18 +32,18 @@ func (f *Forwarding) validate() error {
 	var errs []error
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
-			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/caching.md lists them", name))
+			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// policy is what the cache follows on forwarded paths.
+// policy returns the caching policy of forwarded paths.
 func (f *Forwarding) policy() cachepolicy.Policy {
 	return cachepolicy.Policy{SafeCookies: !f.StoreCookies, IgnoreRevalidation: !f.ClientRevalidation}
 }
 
-// passed is the set of the passed fields.
+// passed returns the set of the fields to pass.
 func (f *Forwarding) passed() map[string]bool {
 	set := make(map[string]bool, len(f.PassFields))
 	for _, name := range f.PassFields {

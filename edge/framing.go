@@ -9,17 +9,19 @@ import (
 	"github.com/iconedge/iconedge/edge/plain"
 )
 
-// A framed is what the lines of a message's fields say about the message as a whole. The server's parser keeps one framing field of
-// two and the last Connection only, mends lines that others read in another way, and does not tell.
+// A framed summarises the field lines of a message. fasthttp's parser keeps one framing field of
+// two and only the last Connection, and accepts malformed lines that others read in another way,
+// without reporting any of it.
 type framed struct {
-	coded, measured bool // Transfer-Encoding, Content-Length
+	coded, measured bool // the message has Transfer-Encoding, Content-Length
 	closing         bool // close is among the options of Connection
-	upgrading       bool // Upgrade: what follows may be of another protocol
-	sound           bool // every line is one by the letter
+	upgrading       bool // the message has Upgrade: another protocol may follow
+	sound           bool // every line is well-formed, strictly by RFC 9112
 }
 
-// framing reads the lines of a message's fields. They end in CR LF, none goes on in the next, a name is a token with its colon
-// at once behind it, and no byte is a control byte (RFC 9112, sections 2.2, 5.1 and 5.2).
+// framing parses the field lines of a message. Each ends in CR LF, none is folded, a name is a
+// token directly followed by its colon, and no byte is a control character (RFC 9112, sections 2.2,
+// 5.1 and 5.2).
 func framing(fields []byte) framed {
 	m := framed{sound: true}
 	for len(fields) > 0 {
@@ -50,7 +52,7 @@ func (m *framed) field(name, value []byte) {
 
 func is(name []byte, field string) bool { return strings.EqualFold(string(name), field) }
 
-// asksToClose reports whether close is one of these options.
+// asksToClose reports whether close is one of the options.
 func asksToClose(options string) bool {
 	for option := range strings.SplitSeq(options, ",") {
 		if strings.EqualFold(strings.Trim(option, " \t"), "close") {

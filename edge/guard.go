@@ -18,14 +18,15 @@ import (
 const (
 	maxTarget = 8 << 10  // bytes of a request target
 	maxHead   = 16 << 10 // bytes of a request's line and fields together
-	maxFields = 100      // lines of them
-	maxBody   = 64 << 10 // bytes of a body that is read at all
+	maxFields = 100      // lines of fields
+	maxBody   = 64 << 10 // bytes of a body without --proxy-all
 
-	maxForwarded = 8 << 20 // bytes of a body that is forwarded
+	maxForwarded = 8 << 20 // bytes of a body with --proxy-all, and of a response to HTTP/1.0
 )
 
-// refuse says what is wrong with a message as HTTP, before anybody looks at what it asks for; nil, if nothing is. After some
-// messages nothing more may be read from their connection: it is closed with the answer.
+// refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its
+// path; nil, if the request is sound. After some requests the edge closes the connection with the
+// response, because the bytes that follow can't be trusted.
 func refuse(r *request, hosts []string) *problem.Problem {
 	ctx, h := r.ctx, &r.ctx.Request.Header
 	m := framing(h.RawHeaders())
@@ -34,8 +35,8 @@ func refuse(r *request, hosts []string) *problem.Problem {
 	if p == nil {
 		p = refuseHost(r, hosts)
 	}
-	// A body where none belongs, one whose length others may read differently, or bytes that may be of another protocol: what
-	// comes after them is not trusted.
+	// The end of such a request is in doubt: it has a body with a method that defines none, a body
+	// whose length other servers may read differently, or bytes that may be of another protocol.
 	doubtful := m.coded || m.upgrading || h.IsConnect() || h.ContentLength() > 0 && (h.IsGet() || h.IsHead())
 	if doubtful || m.closing || p != nil && (p.Status == fasthttp.StatusBadRequest || p.Status == fasthttp.StatusHTTPVersionNotSupported) {
 		closeAfter(r)
@@ -46,13 +47,14 @@ func refuse(r *request, hosts []string) *problem.Problem {
 	return p
 }
 
-// illFormed is the 400 of a message that HTTP forbids. The next client's for the same address may be well formed: no cache keeps it.
+// illFormed returns the 400 of a request that HTTP forbids. No cache may store it, because the next
+// request for the same address may be well-formed.
 func illFormed(detail string) *problem.Problem {
 	return problem.New(fasthttp.StatusBadRequest, detail).With(fasthttp.HeaderCacheControl, "no-store")
 }
 
-// withoutTrailers takes out of a request's fields those that came behind its chunks. The server adds them to the others, where one
-// could pass for the word of a proxy (RFC 9110, section 6.5.1).
+// withoutTrailers removes the trailer fields of a request. The server adds them to the header
+// fields, where one could pass for a field of a trusted proxy (RFC 9110, section 6.5.1).
 func withoutTrailers(h *fasthttp.RequestHeader) *problem.Problem {
 	head := fmt.Appendf(nil, "%s %s %s\r\n%s", h.Method(), h.RequestURI(), h.Protocol(), h.RawHeaders())
 	if err := h.Read(bufio.NewReaderSize(bytes.NewReader(head), len(head))); err != nil {
@@ -61,23 +63,23 @@ func withoutTrailers(h *fasthttp.RequestHeader) *problem.Problem {
 	return nil
 }
 
-// misread says what is wrong with the form of a message.
+// misread returns the error of a request whose form is wrong; nil, if it is right.
 func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	h, path := &ctx.Request.Header, ctx.URI().PathOriginal()
 	switch {
 	case !m.sound:
 		return illFormed("a line of the request is malformed")
 	case m.coded && m.measured:
-		// A sender of both may be smuggling (RFC 9112, section 6.1).
-		return illFormed("a request has a Transfer-Encoding or a Content-Length, not both")
+		// A client that sends both may be smuggling a request (RFC 9112, section 6.1).
+		return illFormed("a request may have a Transfer-Encoding or a Content-Length, but not both")
 	case string(h.Protocol()) != "HTTP/1.1" && string(h.Protocol()) != "HTTP/1.0":
-		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "this address speaks HTTP/1.1")
+		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "the HTTP version of the request is not supported; use HTTP/1.1")
 	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
-		return problem.New(fasthttp.StatusExpectationFailed, "the only expectation that is met is 100-continue")
+		return problem.New(fasthttp.StatusExpectationFailed, "the only supported expectation is 100-continue")
 	case len(h.RequestURI()) > maxTarget:
 		return longTarget()
-	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > maxFields+1: // with the empty line behind them
-		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request has at most 100 fields")
+	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > maxFields+1: // counts the empty line too
+		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request may have at most 100 header fields")
 	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
 		return malformed()
 	}
@@ -85,15 +87,16 @@ func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 }
 
 func longTarget() *problem.Problem {
-	return problem.New(fasthttp.StatusRequestURITooLong, "an address has at most 8192 bytes")
+	return problem.New(fasthttp.StatusRequestURITooLong, "an address may have at most 8192 bytes")
 }
 
 func malformed() *problem.Problem {
-	return illFormed("the address is malformed: paths here are of lower-case letters, digits, hyphens, dots and single slashes, nothing percent-encoded")
+	return illFormed("the address is malformed: paths here consist of lower-case letters, digits, hyphens, dots and single slashes, without percent-encoding")
 }
 
-// refuseHost says what is wrong with the host that a request is for: the field is one, and a target that names a host as well
-// names the same (RFC 9112, sections 3.2 and 3.2.2).
+// refuseHost returns the error of a request whose host is wrong; nil, if it is right. A request may
+// have one Host field, and a target that is a whole URL must name the same host (RFC 9112, sections
+// 3.2 and 3.2.2).
 func refuseHost(r *request, hosts []string) *problem.Problem {
 	ctx := r.ctx
 	if r.Ambiguous {
@@ -109,7 +112,8 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 	if (host != "" || absolute) && !wellFormedHost(host) {
 		return illFormed("the Host field is malformed")
 	}
-	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == healthPath { // health checks come by address
+	// Health checks name an IP address as the host.
+	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == healthPath {
 		return nil
 	}
 	name, _ := splitHost(host)
@@ -121,7 +125,8 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 	return problem.New(fasthttp.StatusMisdirectedRequest, "this server does not answer for that host")
 }
 
-// authority is what a target that is a whole address names as its host; of another scheme than http and https nothing.
+// authority returns the host of a target that is a whole URL. It is empty if the scheme is neither
+// http nor https.
 func authority(target string) (host string, ok bool) {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || target[0] == '/' {
@@ -138,7 +143,7 @@ func expectable(expect string) bool {
 	return expect == "" || strings.EqualFold(expect, "100-continue")
 }
 
-// splitHost cuts the port off a Host field; the brackets of an IPv6 address stay.
+// splitHost splits a Host field into host and port. An IPv6 address keeps its brackets.
 func splitHost(s string) (host, port string) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 || strings.HasSuffix(s, "]") {
@@ -147,7 +152,8 @@ func splitHost(s string) (host, port string) {
 	return s[:i], s[i+1:]
 }
 
-// wellFormedHost reports whether s is a name or an address, perhaps with a port (RFC 9110, section 7.2).
+// wellFormedHost reports whether s is a name or an IP address, with or without a port (RFC 9110,
+// section 7.2).
 func wellFormedHost(s string) bool {
 	host, port := splitHost(s)
 	if _, err := strconv.ParseUint(port, 10, 16); port != "" && err != nil || len(port) > 5 || host == "" || len(host) > 255 {
@@ -166,7 +172,7 @@ func wellFormedHost(s string) bool {
 	return true
 }
 
-// unreadable is the answer to what could not be read as a request at all.
+// unreadable returns the error of a request that the server could not read; err is the server's.
 func unreadable(err error) *problem.Problem {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
@@ -183,13 +189,14 @@ func unreadable(err error) *problem.Problem {
 	return illFormed("the request is malformed")
 }
 
-// refusedAs is the answer to a request that can't be read to its end, whatever protocol it comes by.
+// refusedAs returns the error with this status of a request that was not read to its end. It is the
+// same for all protocols.
 func refusedAs(status int) *problem.Problem {
 	p := problem.New(status, map[int]string{
-		fasthttp.StatusRequestTimeout:              "the request did not come in time",
+		fasthttp.StatusRequestTimeout:              "the request did not arrive in time",
 		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
-		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request's line and fields have at most 16384 bytes",
-		fasthttp.StatusServiceUnavailable:          "too many long requests are being read; trying again in a moment may help",
+		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request line and header fields may have at most 16384 bytes",
+		fasthttp.StatusServiceUnavailable:          "the server is reading too many long requests; try again in a moment",
 	}[status])
 	if status == fasthttp.StatusServiceUnavailable {
 		p.With("Retry-After", "1")

@@ -15,8 +15,9 @@ import (
 	"github.com/iconedge/iconedge/certs"
 )
 
-// A secureListener shakes hands. Connections that choose HTTP/2 are served by themselves, the others by the server of HTTP/1.1; those too
-// whose handshake is done when no more are accepted.
+// A secureListener accepts connections over TLS and does their handshakes. Connections that
+// negotiate HTTP/2 serve themselves, the server of HTTP/1.1 serves the others. A connection whose
+// handshake ends after the listener was closed is served too.
 type secureListener struct {
 	listener
 	plainer *fasthttp.Server
@@ -26,7 +27,7 @@ func newSecureListener(l net.Listener, h *handler, config *tls.Config) *secureLi
 	return &secureListener{listener{publicListener{l, new(sync.Once)}, h, config}, nil}
 }
 
-// serve accepts until the listener is closed.
+// serve accepts connections until the listener is closed.
 func (l *secureListener) serve(plainer *fasthttp.Server) error {
 	l.plainer = plainer
 	for {
@@ -38,7 +39,7 @@ func (l *secureListener) serve(plainer *fasthttp.Server) error {
 	}
 }
 
-// shake does the handshake of one connection, for which it has a time as a whole.
+// shake does the handshake of one connection, within handshakeTimeout, and then serves it.
 func (l *secureListener) shake(c *lingeringConn) {
 	t := c.plainly().Conn.(*tls.Conn)
 	ctx, cancel := context.WithTimeout(l.h.life, handshakeTimeout)
@@ -61,14 +62,14 @@ func (l *secureListener) shake(c *lingeringConn) {
 		c.end()
 	default:
 		if err := l.plainer.ServeConn(c); err != nil {
-			l.h.log.Debug("http server", "said", err.Error())
+			l.h.log.Debug("HTTP/1.1 connection failed", "err", err.Error())
 		}
 	}
 }
 
-// toSecure sends a request that came in the clear to TLS, and reports whether it did. Whether the process lives is told in the clear, and what
-// a browser asks before a request of another site: to that a redirect is no answer, while the request itself may follow one (Fetch
-// standard, CORS-preflight fetch).
+// toSecure redirects a request that came without TLS to https, and reports whether it did. Health
+// checks and preflights are answered without TLS. A preflight fails if its response is a redirect,
+// while the request after it may follow one (Fetch standard, CORS-preflight fetch).
 func (h *handler) toSecure(r *request) bool {
 	if h.redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
 		return false
@@ -87,13 +88,15 @@ func (h *handler) toSecure(r *request) bool {
 	return true
 }
 
-// isPreflight reports whether a request is one that a browser makes of its own accord before another.
+// isPreflight reports whether a request is a CORS preflight, which a browser makes by itself before
+// a request to another site.
 func isPreflight(ctx *fasthttp.RequestCtx) bool {
 	h := &ctx.Request.Header
 	return ctx.IsOptions() && len(h.Peek(fasthttp.HeaderOrigin)) > 0 && len(h.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0
 }
 
-// portOf is the port of a listener as it stands in an address; that of https is left out.
+// portOf returns the port of a listener as a URL has it, with a colon. It is empty for the default
+// port of https.
 func portOf(a net.Addr) string {
 	_, port, err := net.SplitHostPort(a.String())
 	if err != nil || port == "443" {

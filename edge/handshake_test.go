@@ -82,7 +82,7 @@ func TestCertificates(t *testing.T) {
 	if got := s.subject(t, "b.test"); got != "third" {
 		t.Errorf("a broken pair took the place of a good one: %q", got)
 	}
-	if line := log.String(); !strings.Contains(line, "the ones before stay") || strings.Contains(line, "no key") {
+	if line := log.String(); !strings.Contains(line, "the previous ones stay in use") || strings.Contains(line, "no key") {
 		t.Errorf("the log says %s", line)
 	}
 	pairIn(t, dir, "b", "fourth", "b.test")

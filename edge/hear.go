@@ -12,19 +12,23 @@ import (
 )
 
 const (
-	// maxHeard is how long a purge of another edge may be, in bytes: what JSON makes of the longest body.
+	// maxHeard is the largest purge of another edge, in bytes: JSON's escapes make the longest body
+	// of a purge at most six times as long.
 	maxHeard = 6 * maxPurge
-	// purgeAgain is after how long a purge is done a second time: an edge whose origin is another edge may have asked it again before
-	// that one had purged too, and keep the old answer for a day. All edges hear of a purge within that time. (Wikimedia's caches do the same,
-	// and call it a rebound purge.)
+	// purgeAgain is the delay after which an edge repeats a purge. An edge whose origin is another
+	// edge may have fetched a response again before that edge had purged too, and would store the
+	// old response for a day. All edges hear of a purge within this delay. (Wikimedia's caches do
+	// the same, and call it a rebound purge.)
 	purgeAgain = time.Second
 
-	hurryEvery = 200 * time.Millisecond // the origin is asked for a release that another edge knows
-	hurries    = 10                     // times; then it is asked as often as ever
+	// hurryEvery is the interval at which an edge asks its origin for a release that another edge
+	// has announced, hurries times at most. Then only the regular checks go on.
+	hurryEvery = 200 * time.Millisecond
+	hurries    = 10
 )
 
-// announce tells all other edges of a purge that was done here. It is the caller's to know if that can't be done, and to call again: nobody else would
-// notice.
+// announce publishes to all other edges a purge that this edge has done. If that fails, the error
+// tells the client to call again, because nobody else would notice.
 func (s *shared) announce(call purgeCall, n int) error {
 	if s == nil {
 		return nil
@@ -35,13 +39,13 @@ func (s *shared) announce(call purgeCall, n int) error {
 		err = s.fleet.Publish(fleet.Purge, string(b))
 	}
 	if err != nil {
-		s.h.log.Warn("a purge was done here alone", "entries", n, "err", err)
+		s.h.log.Warn("purge not published to other edges", "entries", n, "err", err)
 		return problem.New(http.StatusServiceUnavailable, fmt.Sprintf("%d were purged here, but the other edges may not have heard: Redis did not take it; call again", n)).With("Retry-After", "1")
 	}
 	return nil
 }
 
-// again does something in a moment, a second time.
+// again repeats a purge after purgeAgain.
 func (s *shared) again(purge func()) {
 	s.soon(func() {
 		s.rest(purgeAgain)
@@ -49,7 +53,7 @@ func (s *shared) again(purge func()) {
 	})
 }
 
-// Hear takes what another edge did.
+// Hear handles an event that another edge published.
 func (s *shared) Hear(kind fleet.Kind, data string) {
 	switch kind {
 	case fleet.Purge:
@@ -59,35 +63,36 @@ func (s *shared) Hear(kind fleet.Kind, data string) {
 	}
 }
 
-// hearPurge does what another edge did. What can't be read, as an edge of a later version may write it, might be about anything.
+// hearPurge repeats a purge of another edge. If it can't be read, hearPurge drops the whole cache,
+// because the purge may concern any entry. An edge of a later version may write such a purge.
 func (s *shared) hearPurge(data string) {
 	if len(data) > maxHeard {
-		data = "" // an edge writes none that is longer
+		data = "" // no edge publishes a longer one
 	}
 	call, err := readPurge(strings.NewReader(data))
 	if err != nil {
-		s.h.log.Warn("a purge of another edge can't be read: the cache is dropped", "err", err)
+		s.h.log.Warn("unreadable purge of another edge; dropping the cache", "err", err)
 		s.Lost()
 		return
 	}
 	n := s.h.purge(call)
-	s.h.log.Info("purged as another edge did", call.told(n)...)
+	s.h.log.Info("purge of another edge", call.told(n)...)
 	s.again(func() { s.h.purge(call) })
 }
 
-// Lost drops everything: it is not known what others have purged.
+// Lost drops the whole cache, because purges of other edges may have been missed.
 func (s *shared) Lost() {
 	s.h.drop()
 	s.again(s.h.drop)
 }
 
-// Reached keeps the edge's place in the log beside what is cached.
+// Reached stores the edge's position in the log beside the cache.
 func (s *shared) Reached(position string) { s.h.progress.reached(position) }
 
-// hearRelease asks the origin for a release that another edge knows, until it tells of it.
+// hearRelease asks the origin repeatedly until it serves a release that another edge has announced.
 func (s *shared) hearRelease(id string) {
 	if s.h.watch.known() == id {
-		return // and whoever asks for a later one goes on
+		return // without stopping the questions about a later release
 	}
 	s.release.Store(&id)
 	s.wanted.Store(&id)
@@ -100,7 +105,7 @@ func (s *shared) hearRelease(id string) {
 	})
 }
 
-// look asks once, and reports whether it need not be asked again.
+// look asks the origin once, and reports whether no further question about release id is needed.
 func (s *shared) look(id string) (done bool) {
 	w := s.h.watch
 	if w.known() == id || *s.wanted.Load() != id {
@@ -110,7 +115,8 @@ func (s *shared) look(id string) (done bool) {
 	return w.known() == id
 }
 
-// learnt tells the others of a release, unless they told this edge. Who does not hear asks its origin soon.
+// learnt publishes a release to the other edges, unless this edge has it from them. An edge that
+// misses the event soon learns of the release from its origin.
 func (s *shared) learnt(id string) {
 	if s == nil {
 		return
@@ -120,7 +126,7 @@ func (s *shared) learnt(id string) {
 	}
 	s.soon(func() {
 		if err := s.fleet.Publish(fleet.Release, id); err != nil {
-			s.h.log.Debug("the release is not told to other edges", "err", err)
+			s.h.log.Debug("release not published to other edges", "err", err)
 		}
 	})
 }

@@ -28,7 +28,8 @@ type quicServer struct {
 	busy      *busy
 }
 
-// newQUIC listens for HTTP/3 on a socket. There is no 0-RTT: what is replayed counts against limits.
+// newQUIC listens for HTTP/3 on a socket. It does not allow 0-RTT, because an attacker could replay
+// a client's requests, which count against that client's limits.
 func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) (*quicServer, error) {
 	base := &quic.Config{
 		Allow0RTT:             false,
@@ -48,7 +49,7 @@ func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) 
 	return s, nil
 }
 
-// Serve serves until Shutdown.
+// Serve serves connections until Shutdown or Close is called.
 func (s *quicServer) Serve() error {
 	if err := s.http.ServeListener(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, quic.ErrServerClosed) {
 		return err
@@ -56,7 +57,9 @@ func (s *quicServer) Serve() error {
 	return nil
 }
 
-// Shutdown tells clients to take their further requests elsewhere, and waits for the requests under way. It does not wait for clients to go.
+// Shutdown announces to clients that no further requests are accepted (GOAWAY, RFC 9114, section
+// 5.2), and waits for the requests in flight. It does not wait until clients close their
+// connections.
 func (s *quicServer) Shutdown(ctx context.Context) error {
 	waits, done := context.WithCancel(ctx)
 	go func() { s.busy.quiet(ctx); done() }()
@@ -67,20 +70,21 @@ func (s *quicServer) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.listener.Close(), s.transport.Close())
 }
 
-// Close ends all at once.
+// Close closes all connections at once.
 func (s *quicServer) Close() error {
 	return errors.Join(s.http.Close(), s.listener.Close(), s.transport.Close())
 }
 
-// streams answers requests that net/http's interfaces bring, by the same steps as all others.
+// streams answers the requests of servers with net/http's interfaces, by the same steps as all
+// others.
 type streams struct {
 	h        *handler
 	protocol exchange.Protocol
 	maxBody  int
 	room     *bodies.Room
-	costs    int64         // bytes that a request takes besides its fields and body, and that its connection was not counted for
-	receive  time.Duration // a request's time
-	send     time.Duration // an answer's
+	costs    int64         // bytes of a request besides fields and body; 0: counted elsewhere
+	receive  time.Duration // for each MiB of a request
+	send     time.Duration // for each MiB of a response
 }
 
 func newStreams(h *handler, cfg Config, p exchange.Protocol) streams {
@@ -101,7 +105,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	most := s.maxBody
-	if n := r.ContentLength; n >= 0 { // what is announced needs no more room; a byte behind it is still found
+	if n := r.ContentLength; n >= 0 { // the declared length is enough; read tries one byte more
 		most = int(min(int64(most), n))
 	}
 	conn := quicConnOf(r)
@@ -122,7 +126,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.h.ServeStream(ctx, exchangeStream(q, s.protocol), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
-	w.Header()["Content-Type"] = nil // else the server would guess one
+	w.Header()["Content-Type"] = nil // otherwise the server would guess one
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
@@ -131,16 +135,16 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
-	if a.stream == nil { // else it is the origin that may be slow
+	if a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}
 	if a.copy(newPaced(w, s.send), flush) != nil {
-		panic(http.ErrAbortHandler) // so that what was cut does not look whole
+		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
 }
 
-// requestOf is a request as a stream of HTTP/2 has it.
+// requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
 	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {

@@ -12,36 +12,37 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
-// An inquiry is what a request needs of the cache and of the origin. Those of our own routes are the same whoever asks;
-// a forwarded one is the client's.
+// An inquiry is the request that the cache looks up and that the origin may receive. On our own
+// routes it does not depend on the client; a forwarded one is the client's own request.
 type inquiry struct {
-	key    string              // path and query that the origin is asked for, and the name of what is stored
-	own    bool                // of one of our routes: the answer is made ours before it is kept
-	proves bool                // the secret between tiers goes with it
-	name   string              // of the icon or the pack that it is about, as it is in the list of names; empty: none that the list tells of
-	asks   cachepolicy.Request // what decides about storing and reusing
-	header http.Header         // sent to the origin; not changed
-	client netip.Addr          // told to the origin; zero: nothing is
+	key    string              // the cache key: path and query of the request to the origin
+	own    bool                // of our own routes: the edge rebuilds the response before storing
+	proves bool                // carries the secret between tiers
+	name   string              // its icon or pack, as in the list of names; empty: unchecked
+	asks   cachepolicy.Request // the part of it that decides about storing and reusing
+	header http.Header         // sent to the origin; a fetch changes only a copy
+	client netip.Addr          // named to the origin; zero: none is
 	body   []byte
 	proto  string
-	passed map[string]bool // fields that the operator passes
+	passed map[string]bool // fields that the operator passes (--pass-field)
 
-	followed *followed // the trace of the request that it is made for
+	followed *followed // the trace of the client's request
 }
 
-// uncoded is all that our own routes ask an origin for: codings are made here.
+// uncoded has the fields of origin requests on our own routes. The edge makes the content codings
+// itself.
 var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 
-// ownInquiry asks for an address of our own routes. Of a client's directives one alone counts: nobody sends an edge to its
-// origin at will.
+// ownInquiry returns the inquiry for a cache key of our own routes. Of the client's cache
+// directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *handler) ownInquiry(r *request, key string) *inquiry {
 	return &inquiry{key: key, own: true, proves: h.amongTiers(!h.proxyAll), name: r.target.name, header: h.through(r.ctx, uncoded), followed: r.followed, asks: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }
 
-// through are fields of a question with the edges that a request has come through, where it has: should the question come back here, it is
-// a loop (RFC 8586).
+// through adds to fields the CDN-Loop of a request that has come through other edges, so that this
+// edge recognises a loop when the request comes back (RFC 8586). It changes only a copy.
 func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Header {
 	lines := ctx.Request.Header.PeekAll("CDN-Loop")
 	if len(lines) == 0 {
@@ -56,11 +57,11 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	return fields
 }
 
-// stored is what the cache has for an inquiry.
+// stored is the result of looking an inquiry up in the cache.
 type stored struct {
 	entry   *cache.Entry        // the stored response that may be selected; nil: none
-	why     cachepolicy.Forward // why the origin is sent a request where entry can't be used
-	variant string              // secondary key of the request by the fields that stored responses vary by; empty: none
+	why     cachepolicy.Forward // why the edge asks the origin, if entry can't be used
+	variant string              // secondary key of the request, by the stored Vary; empty: none
 }
 
 // lookup finds the stored response that may be selected for an inquiry.
@@ -78,7 +79,7 @@ func (h *handler) lookup(q *inquiry) (s stored) {
 	}
 	switch e := s.entry; {
 	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.asks):
-		s.entry, s.why = nil, cachepolicy.ForwardRequest // its Cookie
+		s.entry, s.why = nil, cachepolicy.ForwardRequest // because of its Cookie
 	case e != nil:
 		s.variant, s.why = e.Secondary, cachepolicy.ForwardStale
 	case varies:
@@ -89,11 +90,13 @@ func (h *handler) lookup(q *inquiry) (s stored) {
 	return s
 }
 
-// variant is the secondary key of the request for a response with such a Vary.
+// variant returns the secondary key of the request for a response with this Vary (RFC 9111, section
+// 4.1).
 func (q *inquiry) variant(vary []string) string { return cachepolicy.VaryKey(vary, q.lines) }
 
-// secondary are the keys under which a stored answer with such a Vary is for this request: that of its fields, then that of the
-// language it likes best (RFC 9111, section 4.1).
+// secondary returns the secondary keys of the stored responses with this Vary that match the
+// request: first the key of its fields, then the key of its preferred language (RFC 9111, section
+// 4.1).
 func (q *inquiry) secondary(vary []string) []string {
 	keys := []string{q.variant(vary)}
 	if language := cachepolicy.PreferredLanguage(q.header["Accept-Language"]); language != "" {
@@ -104,8 +107,9 @@ func (q *inquiry) secondary(vary []string) []string {
 
 func (q *inquiry) lines(name string) []string { return q.header[name] }
 
-// upstream is the request to the origin; stale is what is stored of the answer, to be confirmed (RFC 9111, section 4.3.1). Without anything
-// stored that could be used instead, a shield whose own origin has failed is gone around.
+// upstream returns the request to the origin, with the conditions that validate the stored response
+// stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
+// the request may bypass a shield whose own origin has failed.
 func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
 	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own, Passed: q.passed}
 	r.Onward = stale == nil || !mayServeStale(stale, time.Now())

@@ -16,18 +16,19 @@ import (
 const (
 	lingerFor    = 500 * time.Millisecond
 	lingerBytes  = 256 << 10
-	lingerUnread = 64 << 10 // bytes that the system may go on sending by itself when a connection is closed
+	lingerUnread = 64 << 10 // bytes that the system may still send by itself after Close
 	lingerPoll   = time.Second
 )
 
-// A listener's connections answer by themselves what is ready, and linger.
+// A listener accepts connections as lingeringConns, which answer eligible requests on the fast path
+// themselves.
 type listener struct {
 	net.Listener
 	h      *handler
-	config *tls.Config // nil: they are not of TLS
+	config *tls.Config // nil: without TLS
 }
 
-// Accept takes the next connection that there is room for.
+// Accept returns the next connection that the limits admit.
 func (l listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -44,26 +45,27 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 }
 
-// A lingeringConn, where it was refused in the middle of a request, is closed in two steps: with bytes of the client still
-// unread, closing at once would reset the connection, and the answer could be lost (RFC 9112, section 9.6). Where the client has not
-// taken its answer yet, it has what is left of its time for that, and no more.
+// A lingeringConn is a connection of a client that may close in two steps. After a request that was
+// refused before all of it was read, closing at once would reset the connection, and the client
+// could lose the response (RFC 9112, section 9.6). A client that has not taken its response yet has
+// until the deadline of that response.
 type lingeringConn struct {
 	net.Conn
 	refused atomic.Bool
 	closing atomic.Bool
-	taken   atomic.Bool  // HTTP/2 has taken it over: it is not for the server of HTTP/1.1 to close
-	shaking atomic.Bool  // the handshake of TLS is not done
-	share   bodies.Share // what it takes by being open
-	ended   func()       // called once, when it is closed; nil: nothing is
-	exempt  atomic.Bool  // from what one client may hold: it has been found to be an edge's behind this one
+	taken   atomic.Bool  // by HTTP/2, so that the server of HTTP/1.1 must not close it
+	shaking atomic.Bool  // the TLS handshake is not complete
+	share   bodies.Share // the memory of an open connection
+	ended   func()       // called when it is closed; nil: nothing is
+	exempt  atomic.Bool  // from limits per client, because the client is an edge behind this one
 
-	client  netip.Prefix            // whom it counts for, under conns.mu; zero: nobody
-	tier    bool                    // its client is an edge behind this one, by its certificate
-	link    *h2.Link                // below TLS; nil: it is not of TLS
-	streams atomic.Pointer[h2.Conn] // what serves it, where it speaks HTTP/2; nil: it does not
+	client  netip.Prefix            // the client that it counts against, under conns.mu; zero: none
+	tier    bool                    // the client is an edge behind this one, by its certificate
+	link    *h2.Link                // below TLS; nil: without TLS
+	streams atomic.Pointer[h2.Conn] // serves its streams; nil: it does not speak HTTP/2
 }
 
-// phase is what c does, and since when.
+// phase returns the activity of c, and since when.
 func (c *lingeringConn) phase() (h1.Phase, time.Time) {
 	s := c.streams.Load()
 	if s == nil {
@@ -74,12 +76,12 @@ func (c *lingeringConn) phase() (h1.Phase, time.Time) {
 		return h1.Idle, since
 	}
 	if began, ok := s.Waits(); ok {
-		return h1.Reading, began // or Writing: it may do both at a time
+		return h1.Reading, began // or Writing, or both at once
 	}
 	return h1.Busy, since
 }
 
-// closeIdle closes c if it is idle. It does not wait for the client.
+// closeIdle closes c if it is idle, and reports whether it did. It does not wait for the client.
 func (c *lingeringConn) closeIdle() bool {
 	s := c.streams.Load()
 	if s == nil {
@@ -88,10 +90,10 @@ func (c *lingeringConn) closeIdle() bool {
 	return s.CloseIdle()
 }
 
-// serveStreams serves c by HTTP/2, until it ends.
+// serveStreams serves c as a connection of HTTP/2, until it ends.
 func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 	if h.reference != nil {
-		c.plainly().Serve(time.Now()) // it is never idle: nobody here knows when it is
+		c.plainly().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
 		h.reference.serve(rw)
 		return
 	}
@@ -104,13 +106,14 @@ func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 	conn.Serve()
 }
 
-// plainly is the connection that knows where requests begin and end. It is nil for one that is not of our listener.
+// plainly returns the connection of HTTP/1.1, which knows where requests begin and end. It is nil
+// if c is not of our listener.
 func (c *lingeringConn) plainly() *h1.Conn {
 	h, _ := c.Conn.(*h1.Conn)
 	return h
 }
 
-// raw is the connection beneath.
+// raw returns the connection below HTTP/1.1.
 func (c *lingeringConn) raw() net.Conn {
 	if h := c.plainly(); h != nil {
 		return h.Conn
@@ -118,22 +121,25 @@ func (c *lingeringConn) raw() net.Conn {
 	return c.Conn
 }
 
-// sound reports whether the lines of the request that was read last are by the letter: the server does not tell how the first one ended.
+// sound reports whether the lines of the request that was read last follow RFC 9112 strictly. The
+// server itself does not report how the first line ended.
 func (c *lingeringConn) sound() bool {
 	h := c.plainly()
 	return h == nil || h.Sound()
 }
 
-// bare reports whether the request that was read last is a HEAD, where the server could make nothing of it.
+// bare reports whether the request that was read last is a HEAD, even if the server could not parse
+// it.
 func (c *lingeringConn) bare() bool {
 	h := c.plainly()
 	return h != nil && h.Bare()
 }
 
-// refuse makes c linger when it is closed.
+// refuse makes Close linger.
 func (c *lingeringConn) refuse() { c.refused.Store(true) }
 
-// Close says that no more is sent, and ends the connection when there is nothing left to wait for.
+// Close announces the end of the response to the client, and closes the connection when the client
+// needs no more time.
 func (c *lingeringConn) Close() error {
 	if c.taken.Load() || c.closing.Swap(true) {
 		return nil
@@ -147,7 +153,7 @@ func (c *lingeringConn) Close() error {
 	return nil
 }
 
-// linger waits for the client to go, or to take its answer.
+// linger waits until the client closes the connection or, if it is slow, has taken its response.
 func (c *lingeringConn) linger(slow bool) {
 	defer c.end()
 	if !slow {
@@ -179,7 +185,7 @@ func (c *lingeringConn) end() error {
 	return c.Conn.Close()
 }
 
-// closeAfter closes the connection of a request with its response.
+// closeAfter closes the connection of a request after its response.
 func closeAfter(r *request) {
 	r.ctx.SetConnectionClose()
 	r.Conn.CloseAfter()

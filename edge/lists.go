@@ -19,19 +19,20 @@ import (
 
 const maxList = 64 << 20 // bytes of a list's file
 
-// A standing is what the operator's lists say of a client.
+// A standing is the place of a client on the operator's lists.
 type standing uint8
 
 const (
 	ordinary standing = iota
-	allowed           // no limit counts its calls, and no list denies it
+	allowed           // no limit counts its requests, and the deny list does not apply
 	denied
 )
 
-// lists are the operator's: who is denied, and who is allowed whatever else is said. Nil: there are none.
+// lists are the operator's allow list and deny list. The allow list overrides the deny list. nil
+// means that there are none.
 type lists struct{ allow, deny *list }
 
-// newLists are the lists of these files; nil, if there are none. They are empty until they are loaded.
+// newLists returns the lists of these files; nil, if there are none. They are empty until load.
 func newLists(allow, deny string, log *slog.Logger, m *metrics) *lists {
 	if allow == "" && deny == "" {
 		return nil
@@ -39,7 +40,7 @@ func newLists(allow, deny string, log *slog.Logger, m *metrics) *lists {
 	return &lists{newList(listAllow, allow, log, m), newList(listDeny, deny, log, m)}
 }
 
-// of is the standing of a client.
+// of returns the standing of a client.
 func (l *lists) of(client netip.Addr) standing {
 	switch {
 	case l == nil:
@@ -52,7 +53,8 @@ func (l *lists) of(client netip.Addr) standing {
 	return ordinary
 }
 
-// load reads both files. An error is that of the first that can't be used: its list stays as it is.
+// load reads both files. It returns the error of the first file that can't be used, whose list
+// stays unchanged.
 func (l *lists) load() error {
 	if l == nil {
 		return nil
@@ -64,7 +66,7 @@ func (l *lists) load() error {
 	return l.deny.Reload(now)
 }
 
-// run reads each list again when its file has changed, and both at once when it is told to, until ctx ends.
+// run reads each list again when its file changes, and both on a signal, until ctx ends.
 func (l *lists) run(ctx context.Context, said <-chan os.Signal) {
 	if l == nil {
 		return
@@ -74,11 +76,11 @@ func (l *lists) run(ctx context.Context, said <-chan os.Signal) {
 	l.deny.Run(ctx, each[1], l.deny.told)
 }
 
-// A list is the addresses of a file, as it was when it was last read and all of it understood.
+// A list holds the addresses of a file, as of the last time that the whole file was valid.
 type list struct {
 	*files.Kept
 	name    listName
-	path    string // empty: nobody is on it
+	path    string // empty: the list is empty
 	log     *slog.Logger
 	metrics *metrics
 	set     atomic.Pointer[addresses]
@@ -93,7 +95,7 @@ func newList(name listName, path string, log *slog.Logger, m *metrics) *list {
 
 func (l *list) has(client netip.Addr) bool { return l.set.Load().has(client) }
 
-// read puts the addresses of the file in place of those before. What can't be used changes nothing.
+// read replaces the addresses by those of the file. A file that can't be used changes nothing.
 func (l *list) read(time.Time) error {
 	if l.path == "" {
 		return nil
@@ -109,14 +111,14 @@ func (l *list) read(time.Time) error {
 	return nil
 }
 
-// told logs what came of reading the file again.
+// told logs the result of reading the file again.
 func (l *list) told(err error) {
 	switch {
-	case l.path == "": // somebody said to read it
+	case l.path == "": // a signal reloads this list too
 	case err != nil:
-		l.log.Error("a list can't be read; the one before it stays", "list", l.name.String(), "err", err)
+		l.log.Error("address list not read; the previous one stays in use", "list", l.name.String(), "err", err)
 	default:
-		l.log.Info("a list was read", "list", l.name.String(), "ranges", len(*l.set.Load()))
+		l.log.Info("address list read", "list", l.name.String(), "ranges", len(*l.set.Load()))
 	}
 }
 
@@ -140,11 +142,12 @@ func readAddresses(file string) (addresses, error) {
 	return set, nil
 }
 
-// barred is the answer to a client on the deny list; nil, if it is not there, or proves to be an edge of this service. Whether the process lives is told to everybody:
-// health checks come from addresses that nobody thinks of.
+// barred returns the 403 for a client on the deny list; nil for all other clients and for edges
+// behind this one. Health checks are answered for every client, because operators tend to forget
+// the addresses from which they come.
 func (h *handler) barred(r *request) *problem.Problem {
 	if h.lists == nil || r.Tier || h.lists.of(r.Client) != denied || string(r.ctx.URI().PathOriginal()) == healthPath {
 		return nil
 	}
-	return problem.New(http.StatusForbidden, "calls from this address are not answered here").With(fasthttp.HeaderCacheControl, "no-store")
+	return problem.New(http.StatusForbidden, "requests from this address are denied").With(fasthttp.HeaderCacheControl, "no-store")
 }

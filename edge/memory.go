@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// memoryEvery is how often returnMemory looks, and so how often memory goes back to the system at most.
+	// memoryEvery is the interval between two checks of returnMemory, and so between two returns.
 	memoryEvery = 4 * time.Second
-	// fallenBytes is how much less than before clients must hold for their memory to go back.
+	// fallenBytes is the decrease of the bytes that clients hold after which memory is returned.
 	fallenBytes = 16 << 20
-	// quietBytes is how much an edge allocates at most between two looks while little happens.
+	// quietBytes is the most that a quiet edge allocates between two checks.
 	quietBytes = 4 << 20
-	// spareBytes is how much memory an edge may keep unused while little happens.
+	// spareBytes is the most unused memory that a quiet edge may keep.
 	spareBytes = 32 << 20
 )
 
-// returnMemory gives memory back to the system after clients have held much of it, or when much of it is unused while little happens.
-// The runtime alone would keep it: hits make no garbage, so that nothing is collected for two minutes after an attack.
+// returnMemory returns memory to the system after clients have held much of it, and when a quiet
+// edge has much of it unused. The runtime alone would keep it: hits make no garbage, so that the
+// next collection may come two minutes after an attack.
 func returnMemory(ctx context.Context, room *bodies.Room) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
@@ -36,18 +37,18 @@ func returnMemory(ctx context.Context, room *bodies.Room) {
 			before := h
 			h.look()
 			if room.Fallen(fallenBytes) || h.spare(before) {
-				runtime.GC() // what sync.Pool holds survives one collection
+				runtime.GC() // one of two, because sync.Pools keep objects for one
 				debug.FreeOSMemory()
 			}
 		}
 	}
 }
 
-// A heapSample is what the runtime reports of the heap, in bytes.
+// A heapSample holds the runtime's figures about the heap, in bytes.
 type heapSample struct {
 	allocated uint64 // since the process began
-	objects   uint64 // living ones and garbage
-	live      uint64 // what the last collection left
+	objects   uint64 // reachable and garbage
+	live      uint64 // reachable at the last collection
 	unused    uint64 // mapped, without objects
 }
 
@@ -61,7 +62,8 @@ func (h *heapSample) look() {
 	*h = heapSample{allocated: at(0), objects: at(1), live: at(2), unused: at(3) + at(4)}
 }
 
-// spare reports whether little has happened since before, and much is unused.
+// spare reports whether the edge has been quiet since the sample before, and has much memory
+// unused.
 func (h *heapSample) spare(before heapSample) bool {
 	garbage := h.objects - min(h.objects, h.live)
 	return h.allocated-before.allocated < quietBytes && garbage+h.unused > spareBytes

@@ -10,27 +10,29 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// durationBuckets are the upper bounds of the classic histograms of durations, in seconds.
+// durationBuckets are the upper bounds of the classic buckets of durations, in seconds.
 var durationBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
-// Native histograms grow from bucket to bucket by at most nativeFactor: that is schema 3, of eight buckets for each power of two.
+// Each native bucket is at most nativeFactor times as wide as the one before it. That is schema 3,
+// which has eight buckets for each power of two.
 const (
 	nativeFactor  = 1.1
 	nativeSchema  = 3
 	nativePerTwo  = 1 << nativeSchema
-	nativeBuckets = 160    // at most, where client_golang keeps them: it makes them coarser then
+	nativeBuckets = 160    // at most; client_golang merges buckets when there are more
 	firstNative   = -239   // the native bucket of a nanosecond: up to 2^(-239/8) s
-	topPower      = 12     // the power of two, in seconds: what takes longer counts as that
-	slotsPerTwo   = 16     // of a scale's index: none holds bounds of two native buckets
-	nanosecond    = 1 << 4 // of the index, so that the shortest times have slots too
-	octaves       = 42     // of nanoseconds in 2^topPower seconds
+	topPower      = 12     // longer durations count as 2^topPower seconds
+	slotsPerTwo   = 16     // index slots for each power of two, at most one native bound in each
+	nanosecond    = 1 << 4 // in units of the index, so that the shortest durations have slots
+	octaves       = 42     // powers of two from a nanosecond to 2^topPower seconds
 )
 
-// A scale divides time by the bounds of classic and native buckets alike, so that one count serves both.
+// A scale divides durations into cells by the bounds of both classic and native buckets, so that
+// one count serves both.
 type scale struct {
-	upper   []int64 // of each cell, in nanoseconds, itself included
-	native  []int   // the native bucket that each cell is of; that of the first, for no time at all, means nothing
-	classic []int   // the classic bucket
+	upper   []int64 // the upper bound of each cell in nanoseconds, inclusive
+	native  []int   // the native bucket of each cell; unused for the first cell, which is for zero
+	classic []int   // the classic bucket of each cell
 	first   [octaves * slotsPerTwo]uint16
 }
 
@@ -61,7 +63,8 @@ func (s *scale) add(upper int64, native, classic int) {
 	s.upper, s.native, s.classic = append(s.upper, upper), append(s.native, native), append(s.classic, classic)
 }
 
-// within is the longest time that is no longer than a bound in seconds, as time.Duration.Seconds sees it.
+// within returns the longest duration, in nanoseconds, whose time.Duration.Seconds does not exceed
+// a bound in seconds.
 func within(bound float64) int64 {
 	n := int64(bound * 1e9)
 	for time.Duration(n+1).Seconds() <= bound {
@@ -73,7 +76,7 @@ func within(bound float64) int64 {
 	return n
 }
 
-// cell is where a time belongs.
+// cell returns the cell of a duration.
 func (s *scale) cell(d time.Duration) int {
 	n := min(int64(d), s.upper[len(s.upper)-1])
 	if n <= 0 {
@@ -87,7 +90,8 @@ func (s *scale) cell(d time.Duration) int {
 	return cell
 }
 
-// durations count how long things took: client_golang's histogram of both kinds costs several times as much.
+// durations is a histogram of durations. Counting in client_golang's histogram, with classic and
+// native buckets, takes several times as long.
 type durations struct {
 	cells []atomic.Uint64
 	nanos atomic.Int64
@@ -97,13 +101,13 @@ func newDurations() durations {
 	return durations{cells: make([]atomic.Uint64, len(durationScale.upper))}
 }
 
-// took counts so many things that took so long each.
+// took counts a duration several times.
 func (d *durations) took(t time.Duration, times int) {
 	d.cells[durationScale.cell(t)].Add(uint64(times))
 	d.nanos.Add(int64(t) * int64(times))
 }
 
-// counts are what durations have come to.
+// counts are the sums of several durations.
 type counts struct {
 	cells []uint64
 	nanos int64
@@ -111,7 +115,7 @@ type counts struct {
 
 func newCounts() *counts { return &counts{cells: make([]uint64, len(durationScale.upper))} }
 
-// add adds what d has come to.
+// add adds the counts of d.
 func (c *counts) add(d *durations) {
 	for i := range d.cells {
 		c.cells[i] += d.cells[i].Load()
@@ -119,7 +123,7 @@ func (c *counts) add(d *durations) {
 	c.nanos += d.nanos.Load()
 }
 
-// metric is a histogram of both kinds.
+// metric returns the counts as a histogram with classic and native buckets.
 func (c *counts) metric(desc *prometheus.Desc, began time.Time, labels ...string) prometheus.Metric {
 	native, classic := map[int]int64{}, make([]uint64, len(durationBuckets)+1)
 	var all uint64
@@ -146,7 +150,7 @@ func cumulative(counts []uint64) []*dto.Bucket {
 	return buckets
 }
 
-// bothKinds is a native histogram that has classic buckets as well.
+// bothKinds is a native histogram that also has classic buckets.
 type bothKinds struct {
 	prometheus.Metric
 	classic []*dto.Bucket

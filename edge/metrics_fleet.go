@@ -8,33 +8,34 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet"
 )
 
-// redisChecks adds how long checks take that Redis decides.
+// redisChecks adds a histogram of the time of checks in Redis, and returns the function that counts
+// one.
 func (m *metrics) redisChecks() func(time.Duration) {
 	took := m.histogram("redis_check_duration_seconds", "Time that Redis took to count a request against a limit.")
 	return func(d time.Duration) { took.Observe(d.Seconds()) }
 }
 
-// watchesFleet adds what is counted of what edges share.
+// watchesFleet adds the metrics of the state that edges share.
 func (m *metrics) watchesFleet(stats func() fleet.Stats) { m.registry.MustRegister(shares(stats)) }
 
-// shares tells of it.
+// shares collects the metrics of the state that edges share.
 type shares func() fleet.Stats
 
 var (
-	redisUp     = desc("redis_up", "1 while Redis answers. There only with --redis.")
-	redisChecks = desc("redis_checks_total", "Requests counted against a limit, by where: shared in Redis, or local while that is away.", "result")
-	fleetEvents = desc("fleet_events_total", "Purges and releases that edges told each other of, by kind and direction: sent, received at once, or replayed after this edge was away.", "kind", "direction")
-	fleetLost   = desc("fleet_log_lost_total", "Times that the log of purges did not reach back to what the edge heard last, and its cache was dropped.")
+	redisUp     = desc("redis_up", "1 while Redis answers, else 0. Exists only with --redis.")
+	redisChecks = desc("redis_checks_total", "Requests counted against a limit, by place: shared in Redis, or local while Redis does not answer.", "result")
+	fleetEvents = desc("fleet_events_total", "Purges and releases that edges announced to each other, by kind and direction: sent, received at once, or replayed after this edge was disconnected.", "kind", "direction")
+	fleetLost   = desc("fleet_log_lost_total", "Times that the edge dropped its cache, because the log of purges did not reach back to the last event that it had received.")
 )
 
-// Describe is that of a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (s shares) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{redisUp, redisChecks, fleetEvents, fleetLost} {
 		to <- d
 	}
 }
 
-// Collect is that of a prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (s shares) Collect(to chan<- prometheus.Metric) {
 	now := s()
 	count := func(d *prometheus.Desc, n uint64, labels ...string) {

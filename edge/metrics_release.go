@@ -9,23 +9,24 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// releases tell the release that the edge knows. They read it when metrics are asked for, so that every page names one, and the times that go with it.
+// releases collects the metrics of the release that the edge knows. Each scrape reads the release
+// once, so that the name and the times in it belong together.
 type releases struct{ last atomic.Pointer[releaseTold] }
 
-// releaseTold is what the origin told last of its release, and when.
+// releaseTold is the last answer of the origin about its release.
 type releaseTold struct {
 	release string
-	created time.Time // zero: it did not say
-	at      time.Time
+	created time.Time // zero: unknown
+	at      time.Time // when the answer came
 }
 
 var (
-	releaseInfo    = desc("release_info", "1, by the release of the origin that the edge knows.", "release")
+	releaseInfo    = desc("release_info", "Always 1, by id of the origin's release that the edge knows.", "release")
 	releaseCreated = desc("release_created_timestamp_seconds", "When the release that the edge knows was made, in seconds since 1970.")
-	releaseChecked = desc("release_checked_timestamp_seconds", "When the origin last told its release, in seconds since 1970.")
+	releaseChecked = desc("release_checked_timestamp_seconds", "When the origin last answered about its release, in seconds since 1970.")
 )
 
-// told names the release that is known now, which the origin told at a time.
+// told records the origin's answer about its release, which came at a time.
 func (m *metrics) told(r icon.ReleaseAnswer, at time.Time) {
 	created, err := time.Parse(time.RFC3339, r.Created)
 	if err != nil {
@@ -34,14 +35,14 @@ func (m *metrics) told(r icon.ReleaseAnswer, at time.Time) {
 	m.release.last.Store(&releaseTold{r.Release, created, at})
 }
 
-// Describe is that of a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (r *releases) Describe(to chan<- *prometheus.Desc) {
 	to <- releaseInfo
 	to <- releaseCreated
 	to <- releaseChecked
 }
 
-// Collect is that of a prometheus.Collector. There are no series before a release is known.
+// Collect implements prometheus.Collector. There are no series before the edge knows a release.
 func (r *releases) Collect(to chan<- prometheus.Metric) {
 	last := r.last.Load()
 	if last == nil {

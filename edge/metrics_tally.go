@@ -13,36 +13,36 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-const statusClasses = 6 // "0xx" is for statuses that there are not; it makes the index plain
+const statusClasses = 6 // "0xx" is for invalid statuses, so that the index is the class itself
 
-// A tally is all that is counted of the answers of one route, outcome, class of status and protocol.
+// A tally counts the responses of one route, outcome, class of status and protocol.
 //
-// A hit on the short way costs one addition: ready holds how many there were and the bytes of their bodies, in one word. To read the
-// clock costs a tenth of such a hit, so that it is read for each of the first of them, and then for one of every few, which stands
-// for those before it.
+// A hit on the fast path costs one addition: one word, ready, holds the number of hits and the
+// bytes of their bodies. Reading the clock takes a tenth of the time of such a hit. So a tally
+// times each of the first hits, and then one of every few, which stands for those before it.
 type tally struct {
 	durations
 	requests atomic.Uint64
 	bytes    atomic.Uint64 // of bodies
 	ready    atomic.Uint64
-	settling sync.Mutex // while what is in ready goes to the others
+	settling sync.Mutex // while the counts of ready move to requests and bytes
 }
 
 const (
 	bytesBits  = 40              // of ready, below the count
-	timedEvery = 13              // a prime, so as not to keep step with clients that send several requests at once
-	timedFirst = 77 * timedEvery // that are timed each
-	settleAt   = 1 << 22         // hits: the bodies of four times as many, of maxReady bytes, have room
+	timedEvery = 13              // a prime, so as not to keep step with batches of requests
+	timedFirst = 77 * timedEvery // the hits that are all timed
+	settleAt   = 1 << 22         // hits; ready has room for four times as many of maxReady bytes
 )
 
-// hit counts one on the short way, that came at a time.
+// hit counts a hit on the fast path, whose request was received at now.
 func (t *tally) hit(now time.Time, bytes int) {
 	if n := t.ready.Add(1<<bytesBits|uint64(bytes)) >> bytesBits; n <= timedFirst || n%timedEvery == 0 {
 		t.time(n, now)
 	}
 }
 
-// time reads the clock for hit n.
+// time reads the clock and counts the duration of hit n.
 func (t *tally) time(n uint64, now time.Time) {
 	stands := 1
 	if n > timedFirst {
@@ -54,7 +54,7 @@ func (t *tally) time(n uint64, now time.Time) {
 	}
 }
 
-// settle makes room in ready.
+// settle moves the counts of ready to requests and bytes, before ready overflows.
 func (t *tally) settle() {
 	t.settling.Lock()
 	defer t.settling.Unlock()
@@ -63,7 +63,7 @@ func (t *tally) settle() {
 	t.bytes.Add(v % (1 << bytesBits))
 }
 
-// answered counts one on the long way. What is sent of its body is for the caller to add.
+// answered counts a request on the slow path. The caller adds the bytes of its body that were sent.
 func (t *tally) answered(took time.Duration) {
 	t.took(took, 1)
 	t.requests.Add(1)
@@ -71,7 +71,7 @@ func (t *tally) answered(took time.Duration) {
 
 func (t *tally) send(bytes int) { t.bytes.Add(uint64(bytes)) }
 
-// sums are how many answers and bytes there were.
+// sums returns the number of responses and of their bytes.
 func (t *tally) sums() (requests, bytes uint64) {
 	t.settling.Lock()
 	defer t.settling.Unlock()
@@ -79,8 +79,9 @@ func (t *tally) sums() (requests, bytes uint64) {
 	return t.requests.Load() + v>>bytesBits, t.bytes.Load() + v%(1<<bytesBits)
 }
 
-// tallies are those of all answers, each made when it is first wanted: most never are. Those of failures are there from the beginning: to Prometheus the first value
-// of a series is no increase, and an alert would miss what failed before it was first seen.
+// tallies holds the tallies of all responses. Each is made when it is first needed, because most
+// never are. Those of failures exist from the start: Prometheus does not see the first value of a
+// series as an increase, so an alert would miss failures before the first scrape of the series.
 type tallies struct {
 	began time.Time
 	at    [exchange.Protocols][routes][outcomes][statusClasses]atomic.Pointer[tally]
@@ -93,8 +94,8 @@ func newTallies(began time.Time) *tallies {
 		began: began,
 		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routeLabels[:], ", ")+"), outcome ("+
 			strings.Join(outcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
-		bytes:   desc("response_bytes_total", "Bytes of bodies that were sent, by route.", "route"),
-		seconds: desc("request_duration_seconds", "Time from a request's last byte to its answer, by route. Of fresh answers from memory one of every few is timed, and stands for those before it.", "route"),
+		bytes:   desc("response_bytes_total", "Bytes of response bodies that were sent, by route.", "route"),
+		seconds: desc("request_duration_seconds", "Time from a request's last byte to its response, by route. Of fresh responses from memory one of every few is timed, and stands for those before it.", "route"),
 	}
 	for p := range exchange.Protocols {
 		for _, r := range []route{routeCDN, routeIcon, routeSearch, routeSuggest, routePacks, routePack, routeVerify, routeForwarded} {
@@ -104,7 +105,7 @@ func newTallies(began time.Time) *tallies {
 	return all
 }
 
-// of is the tally of an answer.
+// of returns the tally of a response.
 func (all *tallies) of(p exchange.Protocol, r route, o outcome, status int) *tally {
 	class := status / 100
 	if class < 0 || class >= statusClasses {
@@ -117,20 +118,20 @@ func (all *tallies) of(p exchange.Protocol, r route, o outcome, status int) *tal
 	return first(at)
 }
 
-// first makes a tally, unless somebody else has just done so.
+// first makes a tally, unless another goroutine has just done so.
 func first(at *atomic.Pointer[tally]) *tally {
 	at.CompareAndSwap(nil, &tally{durations: newDurations()})
 	return at.Load()
 }
 
-// Describe is prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (all *tallies) Describe(to chan<- *prometheus.Desc) {
 	to <- all.requests
 	to <- all.bytes
 	to <- all.seconds
 }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (all *tallies) Collect(to chan<- prometheus.Metric) {
 	for r := range routes {
 		took, bytes, any := newCounts(), uint64(0), false
@@ -148,7 +149,7 @@ func (all *tallies) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// used are the tallies of a route that there are, by the labels of their requests.
+// used yields the existing tallies of a route, each with its label values.
 func (all *tallies) used(r route) iter.Seq2[[]string, *tally] {
 	return func(yield func([]string, *tally) bool) {
 		for p := range exchange.Protocols {

@@ -9,23 +9,25 @@ import (
 )
 
 const (
-	missingPart = 16      // of the cache's bytes, what is remembered of names that are not there may take one part in so many more
-	maxMissing  = 2 << 10 // bytes of such an answer; a larger one takes its chances with the others
+	missingPart = 16      // the table may take one part in so many of the cache's bytes, on top
+	maxMissing  = 2 << 10 // bytes of a response in the table; a longer one may go into the cache
 	leastPlaces = 1 << 9  // of a table
 	ways        = 4       // places that a key may take, side by side
-	mostPlaces  = 1 << 14 // 16,384 names in the seconds that one is remembered: more ask the origin, however many are invented
+	mostPlaces  = 1 << 14 // of a table; when clients invent more names, some reach the origin again
 )
 
-// missing remembers, apart from the cache, what the origin said about names of our own routes that are not there. There are more of them
-// than of icons, and whoever invents them must push out no icon.
+// missing is the negative cache: it holds, apart from the cache, the origin's 404 responses about
+// names of our own routes. There are more invented names than icons, and a client that invents them
+// must evict no icon.
 type missing struct {
 	seed  maphash.Seed
 	count int
 	table atomic.Pointer[missingTable]
 }
 
-// A missingTable is what is remembered since the last time that all was forgotten. An answer that was asked for before that goes to
-// the table that was there then, where nobody looks any more: it may be what was to be forgotten.
+// A missingTable holds the responses since the negative cache was last emptied. A fetch that began
+// before that stores its response in the table of its time, which nothing reads any more, because
+// the response may be outdated.
 type missingTable struct {
 	seed   maphash.Seed
 	places []atomic.Pointer[cache.Entry]
@@ -37,19 +39,20 @@ func (m *missing) init(cacheBytes int64) {
 	m.forget()
 }
 
-// forget is for all that may be there now: a new release, a purge.
+// forget empties the negative cache, because a new release or a purge may have made the names
+// exist.
 func (m *missing) forget() {
 	m.table.Store(&missingTable{m.seed, make([]atomic.Pointer[cache.Entry], m.count)})
 }
 
-// bucket are the places for a key, and the one that it takes from another if all are taken.
+// bucket returns the places for a key, and the one that the key takes over if all are taken.
 func (t *missingTable) bucket(key string) (places []atomic.Pointer[cache.Entry], last *atomic.Pointer[cache.Entry]) {
 	sum := maphash.String(t.seed, key)
 	i := sum % uint64(len(t.places)/ways) * ways
 	return t.places[i : i+ways], &t.places[i+sum>>32%ways]
 }
 
-// find is what is remembered about a key; nil: nothing.
+// find returns the response for a key; nil, if the table has none.
 func (t *missingTable) find(key string) *cache.Entry {
 	places, _ := t.bucket(key)
 	for i := range places {
@@ -60,8 +63,8 @@ func (t *missingTable) find(key string) *cache.Entry {
 	return nil
 }
 
-// keep remembers an answer, if it is one that says that a name is not there, in the place of the last about its key, or in an empty
-// one, or in that of another key.
+// keep stores a response if it is a short 404, and reports whether it did. The response replaces
+// the last one for its key, or takes an empty place, or replaces one for another key.
 func (t *missingTable) keep(e *cache.Entry) bool {
 	if e.Status != http.StatusNotFound || len(e.Identity().Body) > maxMissing {
 		return false

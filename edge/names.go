@@ -16,18 +16,19 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// maxNames bounds a list of names, in bytes: some two million icons.
+// maxNames is the maximum size of a list of names, in bytes. It is enough for some two million
+// icons.
 const maxNames = 16 << 20
 
-// A nameList has the names of one release. It counts while that is the release that the edge knows: with the next one every name is asked
-// for until the list of that one is here.
+// A nameList has the names of one release. It is valid while the edge knows that release. After a
+// switch, the edge asks the origin for every name until it has the list of the new release.
 type nameList struct {
 	release string
 	sum     string // SHA-256, in hexadecimal
 	*icon.Names
 }
 
-// currentNames is the list of the release that the edge knows; nil: there is none.
+// currentNames returns the list of the release that the edge knows; nil, if it has none.
 func (h *handler) currentNames() *nameList {
 	n, known := h.names.Load(), h.release.Load()
 	if n == nil || known == nil || n.release != *known {
@@ -36,12 +37,14 @@ func (h *handler) currentNames() *nameList {
 	return n
 }
 
-// mostHints is for how many answers a second close names are looked for: that takes some 80 µs, a hundred times as long as to know that a
-// name is not there, and who floods an edge with names is not looking for one.
+// mostHints is the number of 404 responses a second that suggest close names. The search for them
+// takes some 80 µs, a hundred times as long as finding that a name is absent, and it does not help
+// a client that floods the edge with names.
 const mostHints = 1000
 
-// absent is the answer to a question about an icon or a pack that is not in the list, the same as the origin's; nil: the origin is to be
-// asked. A pack that our origin does not have may be somebody else's path, where paths of others are served at all.
+// absent returns the 404 for an icon or a pack that is not in the list of names, the same as the
+// origin's; nil, if the edge has to ask the origin. With --proxy-all the path of an unknown pack
+// may belong to another application.
 func (h *handler) absent(name string, now time.Time) *problem.Problem {
 	n := h.currentNames()
 	if name == "" || n == nil {
@@ -64,7 +67,8 @@ func (h *handler) absent(name string, now time.Time) *problem.Problem {
 	return problem.NotFound(detail, near...)
 }
 
-// close are names in the pack that are close to one that it has not, or packs, if there is no such pack.
+// close returns the names in the pack that resemble an unknown name; if the pack is unknown, the
+// packs that resemble it.
 func (n *nameList) close(pack, name string, hasPack bool) []string {
 	if hasPack {
 		return n.Near(pack, name)
@@ -72,10 +76,10 @@ func (n *nameList) close(pack, name string, hasPack bool) []string {
 	return n.NearPacks(pack)
 }
 
-// followNames gets the list of each release that the watch learns of, until ctx ends. It holds nobody up: without a list every name is
-// asked for.
+// followNames fetches the list of each release that the watch learns of, until ctx ends. No request
+// waits for it: without a list the edge asks the origin for every name.
 func (w *watch) followNames(ctx context.Context) {
-	failing := "" // release whose failure is logged
+	failing := "" // the release whose failure has been logged
 	for {
 		select {
 		case <-ctx.Done():
@@ -84,12 +88,13 @@ func (w *watch) followNames(ctx context.Context) {
 		}
 		if release, err := w.learnNames(ctx); err != nil && release != failing && ctx.Err() == nil {
 			failing = release
-			w.h.log.Warn("the names of a release can't be had; until they are here every name is asked for", "release", release, "err", err)
+			w.h.log.Warn("name list not available; asking the origin for every name until it is", "release", release, "err", err)
 		}
 	}
 }
 
-// learnNames gets the list that goes with the release that is known. Where only drawings have changed it is the last one.
+// learnNames fetches the list of the known release. If only the contents of icons have changed, it
+// is the same as the last list.
 func (w *watch) learnNames(ctx context.Context) (release string, err error) {
 	w.mu.Lock()
 	n := nameList{release: w.known(), sum: w.sum}
@@ -101,13 +106,13 @@ func (w *watch) learnNames(ctx context.Context) (release string, err error) {
 	}
 	w.h.names.Store(&n)
 	w.h.metrics.names.Set(float64(n.Len()))
-	w.h.log.Info("names", "release", n.release, "count", n.Len())
+	w.h.log.Info("name list ready", "release", n.release, "count", n.Len())
 	return n.release, nil
 }
 
-var errSum = errors.New("it is not the list that the release names")
+var errSum = errors.New("the list does not have the SHA-256 that the release states")
 
-// askNames gets a list, and checks that it is the one with that SHA-256.
+// askNames fetches a list, and checks its SHA-256.
 func (h *handler) askNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
@@ -129,5 +134,5 @@ func (h *handler) askNames(ctx context.Context, release, sum string) (*icon.Name
 	return icon.ParseNames(b)
 }
 
-// namesIn is how long a list may take; then it is asked for anew.
+// namesIn is the time limit for fetching a list, after which the fetch fails.
 const namesIn = time.Minute

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A described address is one of docs/openapi.yaml, with the statuses that it may be answered.
+// A described address is one of docs/reference/openapi.yaml, with the statuses that it may be answered.
 type described struct {
 	pattern  string
 	path     *regexp.Regexp
@@ -29,7 +29,7 @@ var openAPI = sync.OnceValues(func() ([]described, error) {
 	var d struct {
 		Paths map[string]map[string]struct{ Responses map[string]any }
 	}
-	b, err := os.ReadFile("../docs/openapi.yaml")
+	b, err := os.ReadFile("../docs/reference/openapi.yaml")
 	if err == nil {
 		err = yaml.Unmarshal(b, &d)
 	}
@@ -50,7 +50,7 @@ var openAPI = sync.OnceValues(func() ([]described, error) {
 	return all, err
 })
 
-// describes holds that an answer of this edge is one that docs/openapi.yaml tells of. Preflights are the browser's affair; 308 is an
+// describes holds that an answer of this edge is one that docs/reference/openapi.yaml tells of. Preflights are the browser's affair; 308 is an
 // operator's wish, and 505 and 508 are about no address.
 func (e *edgeTest) describes(t testing.TB, method, path string, status int) {
 	if e.cfg.ProxyAll || method == http.MethodOptions || slices.Contains([]int{308, 505, 508}, status) {
@@ -64,7 +64,7 @@ func (e *edgeTest) describes(t testing.TB, method, path string, status int) {
 	for _, p := range all {
 		if p.path.MatchString(path) {
 			if !p.statuses[status] {
-				t.Errorf("%s %s: %d, and docs/openapi.yaml does not say so of %s", method, path, status, p.pattern)
+				t.Errorf("%s %s: %d, and docs/reference/openapi.yaml does not say so of %s", method, path, status, p.pattern)
 			}
 			return
 		}

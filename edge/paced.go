@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// paced keeps the time of a request, and of its answer, where the server keeps none: each MiB has so long, from the first byte of the first. Only the time
-// in which the client is waited for counts.
+// A paced holds the client to a minimum rate where the server has no deadlines: each MiB of the
+// request, or of the response, adds the same time. Only time spent on waiting for the client
+// counts.
 type paced struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -17,7 +18,7 @@ type paced struct {
 }
 
 const (
-	pacedFirst = 4 << 10 // bytes that are made room for at first
+	pacedFirst = 4 << 10 // bytes of the first part of a body
 	pacedPart  = 1 << 20
 )
 
@@ -25,19 +26,20 @@ func newPaced(w http.ResponseWriter, each time.Duration) *paced {
 	return &paced{ResponseWriter: w, control: http.NewResponseController(w), each: each}
 }
 
-// due is when the part that is moved next has to be there.
+// due returns the deadline for the next part.
 func (p *paced) due(now time.Time) time.Time {
 	return now.Add(p.each*time.Duration(1+p.moved/pacedPart) - p.waited)
 }
 
-// read reads up to most bytes of a body. take makes room for so many bytes of it, before they are read.
+// read reads up to most bytes of a body. It calls take with the length so far before it reads each
+// part, so that take can refuse the memory.
 func (p *paced) read(from io.Reader, most int, take func(length int64) error) ([]byte, error) {
 	var all []byte
 	for now := time.Now(); ; now = time.Now() {
 		if err := p.control.SetReadDeadline(p.due(now)); err != nil {
 			return nil, err
 		}
-		room := min(max(len(all), pacedFirst), pacedPart, most-len(all)) // announcing costs nothing
+		room := min(max(len(all), pacedFirst), pacedPart, most-len(all)) // not the declared length
 		if err := take(int64(len(all) + room)); err != nil {
 			return nil, err
 		}
@@ -50,7 +52,7 @@ func (p *paced) read(from io.Reader, most int, take func(length int64) error) ([
 	}
 }
 
-// Write writes part after part.
+// Write writes b in parts, each with its own deadline.
 func (p *paced) Write(b []byte) (n int, err error) {
 	for len(b) > 0 && err == nil {
 		now, m := time.Now(), 0

@@ -12,7 +12,7 @@ import (
 //go:embed page.html
 var page []byte
 
-// newPage is the answer at /, made once, like an entry of the cache.
+// newPage returns the response at /, made once, in the form of a cache entry.
 func newPage() *cache.Entry {
 	sum := sha256.Sum256(page)
 	e := &cache.Entry{

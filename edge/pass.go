@@ -15,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// pass answers a request for a path that is none of ours (--proxy-all): from the cache by the letter of RFC 9111, or from the
-// origin.
+// pass answers a request for a path outside our own routes (--proxy-all): from the cache, strictly
+// according to RFC 9111, or from the origin.
 func (h *handler) pass(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routeForwarded, true
@@ -24,30 +24,33 @@ func (h *handler) pass(ctx *fasthttp.RequestCtx) {
 	var o outcome
 	var err error
 	switch m := q.asks.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"): // a client that purges the cache behind this one purges nothing here
+	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
+		// A PURGE that reached a cache behind this edge would leave the response in this one.
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
-	case !q.upstream(nil).Fit(): // no failure of the origin: that would be remembered for all who ask for the address
-		err, o = problem.New(http.StatusBadRequest, "an address is of visible ASCII characters; others are percent-encoded"), outcomeRefused
+	case !q.upstream(nil).Fit():
+		// The client is at fault. A failure of the origin would be cached for all clients.
+		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), outcomeRefused
 	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
 		o, err = h.passWithBody(r, q)
 	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
 	case m == http.MethodHead:
 		o, err = h.passHead(r, q)
-	default: // it always reaches the origin
+	default: // every other method always reaches the origin
 		o, err = h.bypass(r, q, cachepolicy.ForwardMethod)
 	}
 	h.end(r, o, err)
 }
 
-// conditions are the fields of a request that a cache answers itself, once it has the whole representation.
+// conditions are the fields of a request that a cache can evaluate itself, once it has the whole
+// representation (RFC 9111, section 4.3.2).
 var conditions = []string{"If-None-Match", "If-Modified-Since"}
 
-// bypassing are the fields of a GET that the origin alone can answer: the cache has no say about them (RFC 9111, section 4.3.2),
-// or, for a range, nothing stored to take it from.
+// bypassing are the fields of a GET that only the origin can answer: a cache must not evaluate the
+// first two (RFC 9111, section 4.3.2), and a range needs a fresh stored response.
 var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
 
-// forwardedInquiry is a client's own request, as the origin will see it.
+// forwardedInquiry returns a client's own request, in the form that the origin receives.
 func (h *handler) forwardedInquiry(r *request) *inquiry {
 	head := make(http.Header, 16)
 	for name, value := range r.Fields {
@@ -55,7 +58,7 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 		head[key] = append(head[key], string(value))
 	}
 	f := r.followed
-	f.passed().Put(head) // or nothing, where the client's is malformed
+	f.passed().Put(head) // deletes the fields of a malformed trace
 	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), Passed: h.passed}
 	q := &inquiry{
 		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.Passed, followed: f,
@@ -70,7 +73,8 @@ func (h *handler) forwardedInquiry(r *request) *inquiry {
 	return q
 }
 
-// rawTarget is the path and query of a request as they came, also where it named the host with them (RFC 9112, section 3.2.2).
+// rawTarget returns the path and query of a request as the client sent them, also if its target is
+// a whole URL (RFC 9112, section 3.2.2).
 func rawTarget(ctx *fasthttp.RequestCtx) string {
 	if raw := string(ctx.RequestURI()); strings.HasPrefix(raw, "/") {
 		return raw
@@ -82,7 +86,8 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 	return key
 }
 
-// passGet is a GET: what is stored answers it if it may, a condition or a range of what is stored included.
+// passGet answers a GET: from a stored response if possible, including conditions and ranges;
+// otherwise from the origin.
 func (h *handler) passGet(r *request, q *inquiry) (outcome, error) {
 	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
@@ -107,8 +112,8 @@ func hasAny(h http.Header, names []string) bool {
 	return false
 }
 
-// passHead is a HEAD: what is stored of a GET answers it; else the origin, whose answer then says something about what is stored
-// (RFC 9111, section 4.3.5).
+// passHead answers a HEAD: from the stored response of a GET if possible; otherwise from the
+// origin, whose response may then update or invalidate the stored one (RFC 9111, section 4.3.5).
 func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 	s := h.lookup(q)
 	e, why := s.entry, s.why
@@ -135,7 +140,8 @@ func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
 	return h.relay(r, q, a, why)
 }
 
-// learn takes what the answer to a HEAD says about a stored GET.
+// learn updates or invalidates the stored response of a GET, according to the response to a HEAD
+// (RFC 9111, section 4.3.5).
 func (h *handler) learn(q *inquiry, e *cache.Entry, a *upstream.Answer, asked cache.Mark) {
 	length := int64(-1)
 	if id := e.Identity(); id != nil {
@@ -151,15 +157,16 @@ func (h *handler) learn(q *inquiry, e *cache.Entry, a *upstream.Answer, asked ca
 	}
 }
 
-// getOf is the same question as a GET.
+// getOf returns the same inquiry as a GET.
 func getOf(q *inquiry) *inquiry {
 	g := *q
 	g.asks.Method = http.MethodGet
 	return &g
 }
 
-// passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The body is an input of the response that is no part of
-// the cache key, and so the cache neither answers the request nor stores its response, and nobody waits for it.
+// passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The response may
+// depend on the body, which is no part of the cache key. So the cache neither answers the request
+// nor stores its response, and no other request shares the fetch.
 func (h *handler) passWithBody(r *request, q *inquiry) (outcome, error) {
 	if q.asks.Directives.OnlyIfCached {
 		return outcomeRefused, notStored()
@@ -167,7 +174,7 @@ func (h *handler) passWithBody(r *request, q *inquiry) (outcome, error) {
 	return h.bypass(r, q, cachepolicy.ForwardBypass)
 }
 
-// bypass asks the origin for this client alone.
+// bypass forwards the request to the origin without the cache.
 func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outcome, error) {
 	a, err := h.fetch(q.followed, q.upstream(nil))
 	if err != nil {
@@ -177,7 +184,8 @@ func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outco
 	return h.relay(r, q, a, why)
 }
 
-// relay passes an answer on as it comes, and makes invalid what the request may have changed (RFC 9111, section 4.4).
+// relay passes the origin's response on as it comes, and invalidates the stored responses that the
+// request may have changed (RFC 9111, section 4.4).
 func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepolicy.Forward) (outcome, error) {
 	asked := h.cache.Now()
 	if targets := cachepolicy.Invalidated(q.asks, a.Status, a.Header); len(targets) > 0 {
@@ -186,7 +194,8 @@ func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepol
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
 	if q.asks.Method == http.MethodPost && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime) {
-		f, err := r.alone(h.landForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest)) // it answers a GET as well (RFC 9110, section 9.3.3)
+		// The response is also stored for later GETs (RFC 9110, section 9.3.3).
+		f, err := r.alone(h.landForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest))
 		if err == nil {
 			h.finish(r, f)
 		}
@@ -195,14 +204,14 @@ func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepol
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
 	if 0 < a.Length && a.Length < held {
-		body, err := a.Whole(held) // so that a cut one is a clean 502
+		body, err := a.Whole(held) // so that an incomplete body becomes a clean 502
 		if err != nil {
 			return outcomeError, err
 		}
 		f.entry.SetIdentity(body, a.Header.Get("Etag"))
 		f.stream = nil
 	}
-	if r.ctx.IsHead() { // the field is all that tells how long a GET's body would be
+	if r.ctx.IsHead() { // only this field gives the length that the body of a GET would have
 		if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil {
 			f.length = n
 		} else {
@@ -214,7 +223,7 @@ func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepol
 	return outcomePassed, nil
 }
 
-// stream sends a body while it comes.
+// stream sends a body while it arrives from the origin.
 func stream(r *request, f found) {
 	if r.ctx.IsHead() {
 		f.close()
@@ -230,12 +239,13 @@ func stream(r *request, f found) {
 	r.ctx.SetBodyStream(r.stream, int(f.length))
 }
 
-// A countedStream is a body whose length is known when it has been sent.
+// A countedStream is a body that counts the bytes sent, because its length is known only at the
+// end.
 type countedStream struct {
 	io.ReadCloser
 	sent int
-	to   *tally          // nil: it is not what was answered
-	tell func(bytes int) // tells of the answer; nil: nobody wants to know
+	to   *tally          // counts the bytes on Close; nil: nothing does
+	tell func(bytes int) // called on Close; nil: nothing is
 }
 
 func (s *countedStream) Read(p []byte) (int, error) {
@@ -244,7 +254,7 @@ func (s *countedStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is called once, whatever became of the answer.
+// Close reports the bytes sent, whether the response was complete or not. Only the first call does.
 func (s *countedStream) Close() error {
 	if s.to != nil {
 		s.to.send(s.sent)
@@ -257,7 +267,7 @@ func (s *countedStream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// bodyLength is how long the body is that will be sent, where it lies ready.
+// bodyLength returns the length of the body that will be sent. It is 0 for a stream.
 func bodyLength(r *request) int {
 	ctx := r.ctx
 	if r.Bodyless || ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
@@ -266,13 +276,14 @@ func bodyLength(r *request) int {
 	return len(ctx.Response.Body())
 }
 
-// gather sends a body of unknown length when it has come whole, to a client that knows no chunks: were the end of its connection
-// the end of the body, one that was cut would pass for whole (RFC 9112, sections 6.1 and 8).
+// gather reads the whole of a body of unknown length before it sends it, for a client of HTTP/1.0,
+// which does not understand chunks. If the end of the connection marked the end of the body, the
+// client could not recognise an incomplete one (RFC 9112, sections 6.1 and 8).
 func gather(r *request, f found) error {
 	defer f.close()
 	body, err := io.ReadAll(io.LimitReader(f.stream, maxForwarded+1))
 	if err == nil && len(body) > maxForwarded {
-		err = problem.New(http.StatusHTTPVersionNotSupported, "the answer is too long for HTTP/1.0")
+		err = problem.New(http.StatusHTTPVersionNotSupported, "the response is too long for HTTP/1.0")
 	}
 	if err == nil {
 		send(r, body)

@@ -8,16 +8,17 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet"
 )
 
-// A progress is how far what is cached has come, kept beside it on disk: the release that the edge knows, and its place in the log of
-// purges that edges share. After a restart only what came since is dropped. It is one string there, so that neither is written without what it
-// rests on: release, space, position; or the release alone.
+// A progress records up to which release and which shared purge the cache is current, on disk
+// beside the cache. After a restart the edge only drops entries that later events concern. The
+// record is one string, so that both parts are written together: the release, a space and the
+// position in the log of purges; or the release alone.
 type progress struct {
 	mu                sync.Mutex
 	cache             *cache.Cache
 	release, position string // empty: unknown
 }
 
-// newProgress reads what an earlier life of the edge kept.
+// newProgress reads the record of the cache on disk.
 func newProgress(c *cache.Cache) *progress {
 	p := &progress{cache: c}
 	release, position, _ := strings.Cut(c.Label(), " ")
@@ -30,10 +31,10 @@ func newProgress(c *cache.Cache) *progress {
 	return p
 }
 
-// learnt keeps the release, for which everything has been dropped.
+// learnt records a release, after the entries that it changed have been dropped.
 func (p *progress) learnt(release string) { p.keep(func() { p.release = release }) }
 
-// reached keeps the position, up to which everything has been purged.
+// reached records a position in the log, after all purges up to it have been done.
 func (p *progress) reached(position string) { p.keep(func() { p.position = position }) }
 
 func (p *progress) keep(change func()) {

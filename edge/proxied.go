@@ -12,15 +12,15 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// A proxiedConn is the connection of a proxy that the operator trusts. It may say first for whom it is, in a header of the PROXY
-// protocol, version 1 or 2 (HAProxy's proxy-protocol.txt); what begins in another way is HTTP. From nobody else such a
-// header is even looked for.
+// A proxiedConn is a connection of a proxy that the operator trusts. It may begin with a header of
+// the PROXY protocol, version 1 or 2 (HAProxy's proxy-protocol.txt), which names the client;
+// otherwise it begins with HTTP or TLS. The edge looks for such a header on no other connection.
 type proxiedConn struct {
 	*net.TCPConn
 	in proxyReader
 }
 
-// proxied makes conn understand a header, if its peer is trusted. Everybody else's connection stays what it is.
+// proxied returns conn as a proxiedConn, if its peer is a trusted proxy; otherwise conn itself.
 func (c clients) proxied(conn net.Conn) net.Conn {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok || len(c.trusted) == 0 || !c.trusts(addressOf(conn.RemoteAddr())) {
@@ -29,7 +29,8 @@ func (c clients) proxied(conn net.Conn) net.Conn {
 	return &proxiedConn{tcp, proxyReader{from: tcp}}
 }
 
-// RemoteAddr is the client that the header names, once it has been read.
+// RemoteAddr returns the address of the client that the header names, once the header has been
+// read; until then, or without a header, that of the proxy.
 func (c *proxiedConn) RemoteAddr() net.Addr {
 	if c.in.client != nil {
 		return c.in.client
@@ -37,16 +38,17 @@ func (c *proxiedConn) RemoteAddr() net.Addr {
 	return c.TCPConn.RemoteAddr()
 }
 
-// Read reads what comes behind the header. The header has as long as a connection may be silent: the deadline is the connection's.
+// Read reads the bytes after the header. The header itself is subject to the read deadline of the
+// connection.
 func (c *proxiedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// A proxyReader takes the header off what a proxy sends.
+// A proxyReader removes the header from the bytes of a proxy.
 type proxyReader struct {
 	from   io.Reader
 	begun  bool
-	err    error    // of the header: there is nothing behind it to be read
-	client net.Addr // as the header has it; nil: the peer itself
-	rest   []byte   // read behind the header
+	err    error    // of the header, after which nothing can be read
+	client net.Addr // according to the header; nil: the peer itself
+	rest   []byte   // bytes after the header that were read together with it
 }
 
 func (r *proxyReader) Read(p []byte) (int, error) {
@@ -61,12 +63,12 @@ func (r *proxyReader) Read(p []byte) (int, error) {
 	}
 	n := copy(p, r.rest)
 	if r.rest = r.rest[n:]; len(r.rest) == 0 {
-		r.rest = nil // and with it the buffer
+		r.rest = nil // frees the buffer
 	}
 	return n, nil
 }
 
-// begin reads until it has the whole header, in however many pieces that comes, or bytes that are none.
+// begin reads until it has the whole header, in any number of pieces, or bytes that are no header.
 func (r *proxyReader) begin() error {
 	var b []byte
 	for in := make([]byte, 512); ; {
@@ -90,16 +92,16 @@ func (r *proxyReader) begin() error {
 
 const (
 	unknownSize    = -1
-	maxProxyV1     = 107        // bytes, with its CR LF
-	maxProxyV2     = 4<<10 + 16 // the protocol allows 64 KiB of a sender's own words; nobody has so many
-	fixedProxyV2   = 16         // bytes before those that the last two of them count
+	maxProxyV1     = 107        // bytes, including CR LF
+	maxProxyV2     = 4<<10 + 16 // the protocol allows 64 KiB, but no proxy sends as many
+	fixedProxyV2   = 16         // bytes; the last two of them are the length of the others
 	signatureProxy = "PROXY "
 )
 
 var errProxyHeader = errors.New("the header of the PROXY protocol is malformed")
 
-// proxyHeaderSize is how many bytes the header has that b begins with: none where b begins with something else, unknownSize where
-// more must be read.
+// proxyHeaderSize returns the size in bytes of the header at the beginning of b: 0 if b does not
+// begin with a header, unknownSize if more bytes must be read.
 func proxyHeaderSize(b []byte) (int, error) {
 	switch {
 	case begins(b, proxyproto.SIGV2):
@@ -110,7 +112,7 @@ func proxyHeaderSize(b []byte) (int, error) {
 	return 0, nil
 }
 
-// begins reports whether b begins with a signature, as far as b goes.
+// begins reports whether b begins with a signature or, if it is shorter, with the start of one.
 func begins(b, signature []byte) bool {
 	n := min(len(b), len(signature))
 	return bytes.Equal(b[:n], signature[:n])
@@ -137,8 +139,9 @@ func sizeOfV2(b []byte) (int, error) {
 	return size, nil
 }
 
-// readProxyHeader is the client that a whole header names. It is nil where there is none: the proxy asks for itself (LOCAL), or does
-// not know, or has it from a socket without addresses.
+// readProxyHeader returns the client that a whole header names. It is nil if the header names none:
+// the proxy connects on its own behalf (LOCAL), does not know the client, or has the connection
+// from a socket without IP addresses.
 func readProxyHeader(b []byte) (net.Addr, error) {
 	if len(b) == 0 {
 		return nil, nil

@@ -20,7 +20,7 @@ import (
 const benchHelp = `
 Measures the cost of a cache hit for iconedge's edge, nginx, Varnish, HAProxy and a bare fasthttp. They take turns on one
 core, in front of the same origin with the real library; first in the clear, then over TLS with HTTP/1.1 and HTTP/2, with
-h2load as the client. It prints the CPU time of a response and its ratios, and with --docs writes docs/performance.md. If
+h2load as the client. It prints the CPU time of a response and its ratios, and with --docs writes docs/reference/performance.md. If
 any response was wrong, it prints an error instead.
 
   make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json

@@ -25,7 +25,7 @@ them: performance/tried.md (attempts) and performance/knees.md (why cost grows w
 
 func runReport(_ context.Context, std cli.Streams, args []string) error {
 	fs := program.Flags("report", "", reportHelp)
-	docs := fs.String("docs", "docs", "`folder` of performance.md and performance/")
+	docs := fs.String("docs", filepath.Join("docs", "reference"), "`folder` of performance.md and performance/")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 const growHelp = `
 Measures how the cost of a cache hit grows with the number of entries, connections and cores, and with the length of bodies,
 one parameter at a time, with and without a disk tier. The edge's origin has made-up icons (loadtest origin). It prints a
-table for each parameter, and with --docs writes docs/performance.md.
+table for each parameter, and with --docs writes docs/reference/performance.md.
 
   make build .cache/loadtest && .cache/loadtest grow --iconedge ./iconedge --docs docs
   .cache/loadtest grow --iconedge ./iconedge --series connections --most 10000 --round 1s

@@ -28,7 +28,7 @@ var commands = []cli.Command{
 	{Name: "bench", Does: "an edge against nginx, Varnish, HAProxy and bare fasthttp on one core", Run: runBench},
 	{Name: "grow", Does: "how an edge's cost grows with entries, connections, cores and bodies", Run: runGrow},
 	{Name: "fleet", Does: "three regions, shields, an origin, S3, Redis and Prometheus on this machine, with failures", Run: runFleet},
-	{Name: "report", Does: "write docs/performance.md again from the figures beside it", Run: runReport},
+	{Name: "report", Does: "write docs/reference/performance.md again from the figures beside it", Run: runReport},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},
 	{Name: "ceiling", Does: "bare fasthttp, which answers with the stored responses of another server, for bench", Run: runCeiling},
 	{Name: "hold", Does: "a server that only holds TLS connections, for bench", Run: runHold},

@@ -35,7 +35,7 @@ func checkKey(key string) error {
 	for segment := range strings.SplitSeq(key, "/") {
 		switch {
 		case segment == "" || segment == "." || segment == "..":
-			return fmt.Errorf("%w: it has a segment that is empty, . or ..", ErrKey)
+			return fmt.Errorf("%w: it has an empty segment, or one that is \".\" or \"..\", which stores refuse", ErrKey)
 		case len(segment) > maxSegment:
 			return fmt.Errorf("%w: a segment is longer than %d bytes", ErrKey, maxSegment)
 		}

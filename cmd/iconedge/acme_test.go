@@ -14,49 +14,53 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s}}`
 
-// TestACME: an edge gets the certificate of its name from an authority, which is Let's Encrypt's own for tests, by TLS-ALPN on the port that it serves; and
-// shows it after a restart without asking again.
+// TestACME: an edge gets a certificate for its name by TLS-ALPN on its own TLS port, from Let's
+// Encrypt's authority for tests. After a restart it serves the stored certificate without a new
+// order.
 func TestACME(t *testing.T) {
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
-	directory, management, secured := freeAddress(t), freeAddress(t), freeAddress(t)
+	directory, management, secured := harness.FreeAddress(t), harness.FreeAddress(t), harness.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(secured)
 	conf := filepath.Join(home, "pebble.json")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, directory, management, cert, key, port), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pebble := startPebble(t, conf)
-	edge := func() *server {
-		cmd := program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
+	edge := func() *harness.Server {
+		cmd := harness.Program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
 			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://"+directory+"/dir")
 		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+cert)
-		s := startCommand(t, cmd)
-		s.address("tls")
+		s := harness.StartCommand(t, cmd)
+		s.Address("tls")
 		return s
 	}
 	first := edge()
-	serial := issued(t, secured)
+	serial := certificateSerial(t, secured)
 	if c, err := tls.Dial("tcp", secured, &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
 		c.Close()
-		t.Error("a name that the operator did not give was served")
+		t.Error("the edge serves a name that is not in --acme-host")
 	}
-	first.stop()
+	first.Stop()
 	pebble.Kill()
 	edge()
-	if again := issued(t, secured); again != serial {
+	if again := certificateSerial(t, secured); again != serial {
 		t.Errorf("after a restart without the authority: certificate %s, want %s", again, serial)
 	}
 }
 
-// issued shakes hands with an edge and returns the number of its certificate.
-func issued(t *testing.T, address string) string {
+// certificateSerial completes a TLS handshake with an edge, and returns the serial number of its
+// certificate.
+func certificateSerial(t *testing.T, address string) string {
 	t.Helper()
 	var c *tls.Conn
-	eventually(t, "an edge has the certificate", func() bool { // who asks for the first one waits for it, but no longer than for any handshake
+	// a handshake waits for the first certificate, but no longer than any handshake may take
+	harness.Eventually(t, "the edge serves its certificate", func() bool {
 		var err error
 		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 		return err == nil
@@ -69,7 +73,7 @@ func issued(t *testing.T, address string) string {
 	return leaf.SerialNumber.String()
 }
 
-// startPebble builds and starts an authority that takes every name to be on this machine.
+// startPebble builds and starts an authority that resolves every name to this machine.
 func startPebble(t *testing.T, conf string) *os.Process {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pebble")
@@ -78,19 +82,19 @@ func startPebble(t *testing.T, conf string) *os.Process {
 	}
 	cmd := exec.CommandContext(t.Context(), file, "-config", conf, "-dnsserver", serveNames(t))
 	cmd.Env = []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}
-	said := startOther(t, cmd)
+	output := harness.StartOther(t, cmd)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("pebble:\n%s", said)
+			t.Logf("pebble:\n%s", output)
 		}
 	})
-	if said.wait(regexp.MustCompile("ACME directory available")) == nil {
-		t.Fatal("the authority has ended")
+	if output.Wait(regexp.MustCompile("ACME directory available")) == nil {
+		t.Fatal("the authority exited")
 	}
 	return cmd.Process
 }
 
-// serveNames answers questions for any name with 127.0.0.1.
+// serveNames answers DNS questions for any name with 127.0.0.1.
 func serveNames(t *testing.T) string {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")

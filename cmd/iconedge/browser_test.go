@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// page is somebody's page on another origin than the edge's, that uses icons in every way that browsers have.
+// page is a page on another origin than the edge's. It uses icons in every way that browsers
+// support.
 const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
 <style>
 	body { margin: 0; background: #fff }
@@ -38,20 +41,20 @@ const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
 	]).then(() => document.body.className = "drawn", e => document.body.className = "failed " + e);
 </script>`
 
-// TestBrowser looks at the pixels of a page on another origin: each icon is there, in the colour asked for.
+// TestBrowser checks the pixels of a page on another origin: each icon is there, in its colour.
 func TestBrowser(t *testing.T) {
 	browser := chromium(t)
 	home := withPacks(t)
-	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, page, "http://"+edge.address("public"))
+		fmt.Fprintf(w, page, "http://"+edge.Address("public"))
 	}))
 	defer site.Close()
 
 	shot, title, class := screenshot(t, browser, site.URL, "body[class]")
 	if class != "drawn" || title != "etag" {
-		t.Fatalf("the page says %q, and the script could read of the ETag: %q", class, title)
+		t.Fatalf("the page has the class %q and the title %q", class, title)
 	}
 	for _, row := range []struct {
 		what    string
@@ -68,25 +71,25 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("%s: pixel #%02x%02x%02x, want #%02x%02x%02x", row.what, r>>8, g>>8, b>>8, row.r, row.g, row.b)
 		}
 		if r, g, b, _ := shot.At(2, row.y).RGBA(); r&g&b>>8 != 0xff {
-			t.Errorf("%s: painted beyond the drawing's edge", row.what)
+			t.Errorf("%s: painted beyond the edge of the SVG", row.what)
 		}
 	}
 }
 
-// TestHomePage opens the page at / and sees an icon on it.
+// TestHomePage opens the page at /, which has an icon on it.
 func TestHomePage(t *testing.T) {
 	browser := chromium(t)
 	home := withPacks(t)
-	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
+	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate("http://"+edge.address("public")+"/"))
-	width := see(t, ctx, chromedp.Evaluate[int](`document.querySelector("img").naturalWidth`))
+	act(t, ctx, chromedp.Navigate("http://"+edge.Address("public")+"/"))
+	width := act(t, ctx, chromedp.Evaluate[int](`document.querySelector("img").naturalWidth`))
 	if width == 0 {
-		t.Error("the page's icon was not drawn")
+		t.Error("the page's icon is not shown")
 	}
 }
 
-// chromium is the path of a browser.
+// chromium returns the path of a browser.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -94,12 +97,12 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	missing(t, "no Chromium on this machine: `make test` installs it where it may")
+	harness.Missing(t, "no Chromium on this machine: `make test` installs it as root")
 	return ""
 }
 
-// tab opens a headless browser of the test's own. Its folder is chromedp's, which tries again where the browser still writes
-// while the folder is removed.
+// tab opens a headless browser for the test. chromedp makes the browser's folder, and retries its
+// removal while the browser still writes to it.
 func tab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	options := append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
@@ -115,8 +118,8 @@ func tab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) con
 	return ctx
 }
 
-// see does one thing in the browser and returns what it gives.
-func see[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+// act runs one action in the browser, and returns its result.
+func act[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 	t.Helper()
 	got, err := chromedp.Run(ctx, a)
 	if err != nil {
@@ -125,19 +128,19 @@ func see[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 	return got
 }
 
-// screenshot opens address, waits for what selector names, and returns what is seen.
+// screenshot opens address, waits until selector matches, and returns a screenshot.
 func screenshot(t *testing.T, browser, address, selector string) (shot image.Image, title, class string) {
 	t.Helper()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate(address))
-	see(t, ctx, chromedp.WaitReady(selector))
-	title = see(t, ctx, chromedp.Title())
-	class = see(t, ctx, chromedp.Evaluate[string](`document.body.className`))
-	return picture(t, see(t, ctx, chromedp.CaptureScreenshot())), title, class
+	act(t, ctx, chromedp.Navigate(address))
+	act(t, ctx, chromedp.WaitReady(selector))
+	title = act(t, ctx, chromedp.Title())
+	class = act(t, ctx, chromedp.Evaluate[string](`document.body.className`))
+	return decode(t, act(t, ctx, chromedp.CaptureScreenshot())), title, class
 }
 
-// picture reads what a browser has shown.
-func picture(t *testing.T, data []byte) image.Image {
+// decode decodes a screenshot.
+func decode(t *testing.T, data []byte) image.Image {
 	t.Helper()
 	shot, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

@@ -7,15 +7,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,11 +21,13 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// wallPage hangs icons behind one another. The first is there before the others are asked for: until then a browser can't know that one
-// connection is enough. It tells how many were drawn, and by which protocol they came.
-const wallPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link rel="icon" href="data:,"><body>
+// iconsPage shows many icons. It loads the first one before the others, because until then a
+// browser can't know that one connection is enough. It reports how many icons were shown, and by
+// which protocol.
+const iconsPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link rel="icon" href="data:,"><body>
 <script>
 	const edge = %q, names = %s;
 	const draw = name => new Promise((ok, no) => { const i = new Image(); i.onload = () => ok(i.naturalWidth > 0); i.onerror = () => no(name); i.src = edge + "/mdi/" + name + ".svg"; document.body.append(i) });
@@ -39,7 +37,8 @@ const wallPage = `<!doctype html><meta charset="utf-8"><title>icons</title><link
 	}, name => document.body.className = "failed " + name);
 </script>`
 
-// TestBrowserOverTLS: a page of 40 icons and one of 400 come over one connection of HTTP/2, or of HTTP/3, and the browser has nothing to complain of.
+// TestBrowserOverTLS: the icons of a page of 40 and of a page of 400 come over one connection of
+// HTTP/2 or HTTP/3, and the browser's console is empty.
 func TestBrowserOverTLS(t *testing.T) {
 	browser := chromium(t)
 	home := withPacks(t)
@@ -49,14 +48,15 @@ func TestBrowserOverTLS(t *testing.T) {
 		for _, n := range []int{40, 400} {
 			t.Run(fmt.Sprint(n, " by ", protocol), func(t *testing.T) {
 				var wrong []string
-				for range 3 { // a browser that was stopped while it connected may try a second connection beside the first
-					edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).ready()
+				// a browser that is paused while it connects may open a second connection
+				for range 3 {
+					edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).Ready()
 					flags := []chromedp.ExecAllocatorOption{chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key))}
 					if protocol == "h3" {
-						flags = append(flags, chromedp.Flag("disable-quic", false), chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.address("tls")))
+						flags = append(flags, chromedp.Flag("disable-quic", false), chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.Address("tls")))
 					}
-					wrong = hang(t, tab(t, browser, flags...), edge, names[:n], protocol)
-					if edge.stop(); len(wrong) == 0 {
+					wrong = showIcons(t, tab(t, browser, flags...), edge, names[:n], protocol)
+					if edge.Stop(); len(wrong) == 0 {
 						return
 					}
 					t.Logf("%q", wrong)
@@ -67,24 +67,25 @@ func TestBrowserOverTLS(t *testing.T) {
 	}
 }
 
-// hang has a browser show a page of icons, and says what is wrong with how they came.
-func hang(t *testing.T, ctx context.Context, edge *server, names []string, protocol string) (wrong []string) {
+// showIcons makes a browser show a page of icons, and returns the faults of how they came.
+func showIcons(t *testing.T, ctx context.Context, edge *harness.Server, names []string, protocol string) (wrong []string) {
 	t.Helper()
 	list, _ := json.Marshal(names)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, wallPage, "https://"+edge.address("tls"), list)
+		fmt.Fprintf(w, iconsPage, "https://"+edge.Address("tls"), list)
 	}))
 	defer site.Close()
-	said := listenTo(t, ctx)
-	see(t, ctx, chromedp.Navigate(site.URL))
-	see(t, ctx, chromedp.WaitReady("body[class]"))
-	if got, want := see(t, ctx, chromedp.Evaluate[string](`document.body.className`)), fmt.Sprint(len(names), " by ", protocol); got != want {
-		return append([]string{fmt.Sprintf("the page says %q, want %q", got, want)}, said()...)
+	messages := consoleOf(t, ctx)
+	act(t, ctx, chromedp.Navigate(site.URL))
+	act(t, ctx, chromedp.WaitReady("body[class]"))
+	if got, want := act(t, ctx, chromedp.Evaluate[string](`document.body.className`)), fmt.Sprint(len(names), " by ", protocol); got != want {
+		return append([]string{fmt.Sprintf("the page has the class %q, want %q", got, want)}, messages()...)
 	}
-	count := func(line string) int { return sum(edge.metrics(t), line) }
+	count := func(line string) int { return harness.Sum(edge.Metrics(t), line) }
 	requests := `iconedge_edge_requests_total{.*protocol="` + protocol + `".*} `
-	eventually(t, "the requests are counted", func() bool { return count(requests) >= len(names) }) // which is after they are answered
+	// an edge counts a request after its response
+	harness.Eventually(t, "the edge has counted the requests", func() bool { return count(requests) >= len(names) })
 	if got := count(requests); got != len(names) {
 		wrong = append(wrong, fmt.Sprintf("%d requests by %s are counted, want %d", got, protocol, len(names)))
 	}
@@ -94,22 +95,22 @@ func hang(t *testing.T, ctx context.Context, edge *server, names []string, proto
 	if got := count(`iconedge_edge_tls_handshakes_total{result="ok"} `); protocol == "h2" && got != 1 {
 		wrong = append(wrong, fmt.Sprintf("%d handshakes, want 1", got))
 	}
-	return append(wrong, said()...)
+	return append(wrong, messages()...)
 }
 
-// listenTo returns what gives all that a page's console has said so far.
-func listenTo(t *testing.T, ctx context.Context) func() []string {
+// consoleOf returns a function that returns the console messages of a page so far.
+func consoleOf(t *testing.T, ctx context.Context) func() []string {
 	t.Helper()
 	var mu sync.Mutex
-	var said []string
+	var messages []string
 	if err := chromedp.Listen(ctx, func(event any) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
-			said = append(said, "the console has "+e.Entry.Text)
+			messages = append(messages, "the console has "+e.Entry.Text)
 		case *runtime.EventConsoleAPICalled, *runtime.EventExceptionThrown:
-			said = append(said, fmt.Sprintf("the console has %+v", e))
+			messages = append(messages, fmt.Sprintf("the console has %+v", e))
 		}
 	}); err != nil {
 		t.Fatal(err)
@@ -117,11 +118,11 @@ func listenTo(t *testing.T, ctx context.Context) func() []string {
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.Clone(said)
+		return slices.Clone(messages)
 	}
 }
 
-// keyHash is how a browser is told to trust the key of a certificate.
+// keyHash returns the hash of a certificate's key, in the form that makes a browser trust it.
 func keyHash(t *testing.T, cert, key string) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -132,10 +133,10 @@ func keyHash(t *testing.T, cert, key string) string {
 	return base64.StdEncoding.EncodeToString(hash[:])
 }
 
-// iconNames are n names of mdi, in order.
+// iconNames returns the first n names of mdi.
 func iconNames(t *testing.T, n int) []string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(npm(t, "@iconify-json/mdi"), "icons.json"))
+	b, err := os.ReadFile(filepath.Join(harness.NPM(t, "@iconify-json/mdi"), "icons.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,28 +150,4 @@ func iconNames(t *testing.T, n int) []string {
 	}
 	slices.Sort(names)
 	return names[:n]
-}
-
-// metrics are what the admin listener tells.
-func (s *server) metrics(t *testing.T) string {
-	t.Helper()
-	resp, err := http.Get("http://" + s.address("admin") + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// sum adds the values of the metrics whose lines begin so.
-func sum(metrics, line string) (n int) {
-	for _, m := range regexp.MustCompile(`(?m)^`+line+`(\S+)$`).FindAllStringSubmatch(metrics, -1) {
-		v, _ := strconv.ParseFloat(strings.TrimSpace(m[1]), 64)
-		n += int(v)
-	}
-	return n
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +14,11 @@ import (
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestCalls: wrong calls are one line on stderr and exit status 2, failures 1, and help is on stdout with an example.
+// TestCalls: a wrong call writes one line to stderr and has exit status 2, a failure has 1, and
+// help goes to stdout with an example.
 func TestCalls(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, "file")
@@ -27,7 +28,7 @@ func TestCalls(t *testing.T) {
 	for _, row := range []struct {
 		args   string
 		status int
-		stderr string // has to be in its one line
+		stderr string // must be in that line
 	}{
 		{"", 2, "no command"},
 		{"serve", 2, "no command"},
@@ -77,7 +78,7 @@ func TestCalls(t *testing.T) {
 		{"token revoke iel_" + strings.Repeat("0", 40), 2, "token"},
 		{"token revoke " + strings.Repeat("0", 64), 1, "no such"},
 	} {
-		stdout, stderr, status := callProgram(t, home, strings.Fields(row.args)...)
+		stdout, stderr, status := harness.Call(t, home, strings.Fields(row.args)...)
 		if status != row.status || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, row.stderr) {
 			t.Errorf("iconedge %s: status %d, want %d; stdout %q; stderr %q, want one line with %q", row.args, status, row.status, stdout, stderr, row.stderr)
 		}
@@ -86,17 +87,18 @@ func TestCalls(t *testing.T) {
 		if c.Name == "version" {
 			continue
 		}
-		stdout, stderr, status := callProgram(t, home, c.Name, "--help")
+		stdout, stderr, status := harness.Call(t, home, c.Name, "--help")
 		if status != 0 || stderr != "" || !strings.Contains(stdout, "\n  iconedge "+c.Name) {
 			t.Errorf("iconedge %s --help: status %d, stderr %q, stdout without an example: %s", c.Name, status, stderr, stdout)
 		}
 	}
-	if stdout, _, status := callProgram(t, home, "--version"); status != 0 || !strings.HasPrefix(stdout, "iconedge ") {
+	if stdout, _, status := harness.Call(t, home, "--version"); status != 0 || !strings.HasPrefix(stdout, "iconedge ") {
 		t.Errorf("--version: %d %q", status, stdout)
 	}
 }
 
-// TestEnvironment: a variable stands in for a flag that is not given, and a repeatable one's values are separated by spaces.
+// TestEnvironment: a variable stands in for a flag that is not given. It separates the values of a
+// repeatable flag by spaces.
 func TestEnvironment(t *testing.T) {
 	env := map[string]string{"ICONEDGE_ADMIN_LISTEN": "127.0.0.1:1", "ICONEDGE_LISTEN": "127.0.0.1:2", "ICONEDGE_LIMIT": "search=1/1m icon=2/1m", "ICONEDGE_HOST": ""}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
@@ -124,10 +126,10 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestConfigDocs: docs/config.md lists every flag of the servers as they are defined.
+// TestConfigDocs: docs/reference/config.md lists every flag of the servers.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nEvery flag has an environment variable; a flag wins. Values of a repeatable flag are separated by spaces there.\nThis page is made from the flags themselves (`make golden`). `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` has them all. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
+	b.WriteString("# Configuration\n\nEvery flag has an environment variable; the flag takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
 	var e edge.Config
 	var o origin.Config
 	var m mcp.Config
@@ -137,7 +139,7 @@ func TestConfigDocs(t *testing.T) {
 	}{{"iconedge edge", e.Flags}, {"iconedge origin", o.Flags}, {"iconedge mcp", m.Flags}} {
 		fs := flag.NewFlagSet(part.title, flag.ContinueOnError)
 		part.flags(fs)
-		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | is |\n|---|---|---|---|\n", part.title)
+		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n", part.title)
 		fs.VisitAll(func(f *flag.Flag) {
 			_, text := flag.UnquoteUsage(f)
 			def := f.DefValue
@@ -147,23 +149,11 @@ func TestConfigDocs(t *testing.T) {
 			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
-	golden(t, filepath.Join("..", "..", "docs", "config.md"), b.Bytes())
+	harness.Golden(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
 }
 
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s is not up to date (%v): run make golden and read the difference", path, err)
-	}
-}
-
-// TestCertificatesAtStart: certificates that can't be used are one line that names the file, and exit status 2.
+// TestCertificatesAtStart: an unusable certificate is one line that names the file, and exit status
+// 2.
 func TestCertificatesAtStart(t *testing.T) {
 	home, now := t.TempDir(), time.Now()
 	good, key := certstest.Pair(t, home, "good", "edge", now.Add(-time.Hour), now.Add(time.Hour), "edge.test")
@@ -198,7 +188,7 @@ func TestCertificatesAtStart(t *testing.T) {
 		{"files and an authority", append(pair(good, key), "--acme-host", "edge.test", "--acme-dir", home), []string{"or --acme-host"}},
 		{"an authority without a folder", []string{"--tls-listen", "127.0.0.1:0", "--acme-host", "edge.test"}, []string{"--acme-dir"}},
 	} {
-		stdout, stderr, status := callProgram(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
+		stdout, stderr, status := harness.Call(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
 		if status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want 2; stdout %q; stderr %q, want one line", row.what, status, stdout, stderr)
 		}

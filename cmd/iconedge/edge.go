@@ -11,15 +11,15 @@ import (
 )
 
 const edgeHelp = `
-Starts an edge node: the caching reverse proxy that people talk to. It needs nothing of its origin but HTTP; of iconedge's own
-origin it learns what a new release changed, and forgets only that.
+Starts an edge node: the caching reverse proxy that clients connect to. It works with any HTTP origin. From iconedge's own origin it
+learns which icons a new release has changed, and invalidates only those.
 
   iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
 
-GET /healthz and /readyz and /metrics are on the admin listener. SIGTERM drains: /readyz says 503, requests under way are answered.
-Sockets that systemd passes in are used instead of listening, by FileDescriptorName: public, tls, quic, admin.
-SIGHUP has certificates, secrets, --admin-token-file, --allow-file and --deny-file read at once, else they are read within seconds of a change, and
---access-log opened anew. It ends no process.`
+The admin listener serves GET /healthz, /readyz and /metrics. SIGTERM drains: /readyz answers 503, requests under way are answered.
+Sockets that systemd passes in replace the listeners, by FileDescriptorName: public, tls, quic, admin. The edge reads certificates,
+secrets, --admin-token-file, --allow-file and --deny-file again within seconds of a change, or at once on SIGHUP; SIGHUP also reopens
+--access-log. It does not end the process.`
 
 func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("edge", "", edgeHelp)
@@ -42,8 +42,9 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	})
 }
 
-// reloads are the signals by which an operator has a server read its files again. SIGHUP ends no process that has called it, whether anybody receives them or
-// not.
+// reloads returns a channel that receives each SIGHUP, by which the operator makes a server read
+// its files again. After the first call SIGHUP no longer ends the process, whether the channel is
+// read or not.
 func reloads() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)

@@ -8,10 +8,11 @@ import (
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
-// logFlags adds the flags by which every long-running command logs, and returns what makes the logger.
+// logFlags adds the log flags of the long-running commands, and returns a function that makes the
+// logger after the flags have been parsed.
 func logFlags(f *cli.Flags, std cli.Streams) func() (*slog.Logger, error) {
-	format := f.String("log-format", "text", "`form` of the log on stderr: text or json")
-	level := f.String("log-level", "info", "least `level` that is logged: debug, info, warn or error")
+	format := f.String("log-format", "text", "`format` of the log on stderr: text or json")
+	level := f.String("log-level", "info", "lowest `level` to log: debug, info, warn or error")
 	return func() (*slog.Logger, error) {
 		var l slog.Level
 		if err := l.UnmarshalText([]byte(*level)); err != nil {
@@ -28,7 +29,8 @@ func logFlags(f *cli.Flags, std cli.Streams) func() (*slog.Logger, error) {
 	}
 }
 
-// dataDir is where `run` keeps everything unless told otherwise: the user's data folder (XDG Base Directory Specification).
+// dataDir returns the default of `run --data`: the user's data folder (XDG Base Directory
+// Specification).
 func dataDir() string {
 	base := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(base) {
@@ -41,5 +43,5 @@ func dataDir() string {
 	return filepath.Join(base, "iconedge")
 }
 
-// storeOf is the address of the store that `run` keeps under its data folder.
+// storeOf returns the address of the store in the data folder of `run`.
 func storeOf(data string) string { return "dir:" + filepath.Join(data, "store") }

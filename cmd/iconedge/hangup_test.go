@@ -7,23 +7,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// hangUp sends SIGHUP, as a terminal does that is closed, and an operator after a change of a file.
-func (s *server) hangUp() {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// TestHangup: SIGHUP ends no server, whether there is anything to read again or not; SIGTERM still does.
+// TestHangup: SIGHUP ends no server, whether it has files to read again or not; SIGTERM still does.
 func TestHangup(t *testing.T) {
 	for name, args := range map[string][]string{
 		"edge":              {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1"},
-		"edge with a token": {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1", "--admin-token-file", textFile(t, "secret")},
+		"edge with a token": {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1", "--admin-token-file", harness.TextFile(t, "secret")},
 		"origin":            {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
 		"origin alone":      {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "none"},
 		"run":               {"run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
@@ -31,32 +24,32 @@ func TestHangup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, t.TempDir(), args...)
+			s := harness.Start(t, t.TempDir(), args...)
 			line := regexp.MustCompile(`(?:msg=listening address|address)=(\S+)`)
-			m := s.log.wait(line)
+			m := s.Log.Wait(line)
 			if m == nil {
-				t.Fatal("it never said where it listens")
+				t.Fatal("it logged no address")
 			}
 			for range 3 {
-				s.hangUp()
+				s.HangUp()
 				resp, err := http.Get("http://" + m[1] + "/healthz")
 				if err != nil {
 					t.Fatalf("after SIGHUP: %v", err)
 				}
 				resp.Body.Close()
 			}
-			if status := s.stop(); status != 0 {
+			if status := s.Stop(); status != 0 {
 				t.Errorf("after SIGHUP and SIGTERM: status %d, want 0", status)
 			}
 		})
 	}
 }
 
-// TestHangupOfCommands: nor does it end a command that is at work.
+// TestHangupOfCommands: SIGHUP does not end a command that is at work either.
 func TestHangupOfCommands(t *testing.T) {
 	for name, row := range map[string]struct {
 		args   func(address string) []string
-		status int // of the command, when its answer comes
+		status int // exit status after the response
 	}{
 		"health": {func(a string) []string { return []string{"health", "--within", "3m", "http://" + a + "/healthz"} }, 0},
 		"publish": {func(a string) []string {
@@ -68,36 +61,37 @@ func TestHangupOfCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked, answer := make(chan struct{}, 100), make(chan struct{})
+			arrived, answer := make(chan struct{}, 100), make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked <- struct{}{}
+				arrived <- struct{}{}
 				<-answer
 				if r.URL.Path != "/healthz" {
 					w.WriteHeader(http.StatusForbidden)
 				}
 			}))
 			defer server.Close()
-			cmd := program(t, t.TempDir(), row.args(strings.TrimPrefix(server.URL, "http://"))...)
+			cmd := harness.Program(t, t.TempDir(), row.args(strings.TrimPrefix(server.URL, "http://"))...)
 			cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
-			s := startCommand(t, cmd)
+			s := harness.StartCommand(t, cmd)
 			select {
-			case <-asked:
-			case <-s.done:
-				t.Fatalf("it ended without asking: %s", s.log)
+			case <-arrived:
+			case <-s.Done:
+				t.Fatalf("it exited without a request: %s", s.Log)
 			}
-			s.hangUp()
+			s.HangUp()
 			close(answer)
-			<-s.done
-			if got := s.cmd.ProcessState; got.ExitCode() != row.status {
+			<-s.Done
+			if got := s.Cmd.ProcessState; got.ExitCode() != row.status {
 				t.Errorf("after SIGHUP: %v, want status %d", got, row.status)
 			}
 		})
 	}
 }
 
-// TestHangupOfAgent: nor a server of tools whose terminal is closed: it ends when its input does.
+// TestHangupOfAgent: SIGHUP does not end an MCP server whose terminal is closed; the end of its
+// input does.
 func TestHangupOfAgent(t *testing.T) {
-	cmd := program(t, t.TempDir(), "mcp", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1")
+	cmd := harness.Program(t, t.TempDir(), "mcp", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,36 +100,38 @@ func TestHangupOfAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := startCommand(t, cmd)
+	s := harness.StartCommand(t, cmd)
 	in.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n"))
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	s.hangUp()
+	s.HangUp()
 	in.Close()
-	<-s.done
-	if got := s.cmd.ProcessState; !got.Exited() {
+	<-s.Done
+	if got := s.Cmd.ProcessState; !got.Exited() {
 		t.Errorf("after SIGHUP: %v", got)
 	}
 }
 
-// adminsOf are the addresses of both admin listeners of `iconedge run`: the edge's, and its origin's.
-func adminsOf(s *server) []string {
-	s.t.Helper()
+// adminsOf returns the addresses of both admin listeners of `iconedge run`, the edge's and its
+// origin's.
+func adminsOf(t *testing.T, s *harness.Server) []string {
+	t.Helper()
 	line := regexp.MustCompile(`msg=listening (?:part=origin )?address=(\S+) for=admin\b`)
-	eventually(s.t, "both listen", func() bool { return len(line.FindAllString(s.log.String(), -1)) == 2 })
+	harness.Eventually(t, "both admin listeners are logged", func() bool { return len(line.FindAllString(s.Log.String(), -1)) == 2 })
 	var all []string
-	for _, m := range line.FindAllStringSubmatch(s.log.String(), -1) {
+	for _, m := range line.FindAllStringSubmatch(s.Log.String(), -1) {
 		all = append(all, m[1])
 	}
 	return all
 }
 
-// TestAdminListenersOfRun: both admin listeners of `iconedge run` are kept for the operator, and both read the token again, on SIGHUP and when it changes.
+// TestAdminListenersOfRun: both admin listeners of `iconedge run` protect themselves, and both read
+// the token again, on SIGHUP and when the file changes.
 func TestAdminListenersOfRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admin-token")
 	write(t, file, "first")
-	s := start(t, t.TempDir(), "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--admin-token-file", file, "--admin-protect-metrics", "--admin-host", "*.example.org")
+	s := harness.Start(t, t.TempDir(), "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--admin-token-file", file, "--admin-protect-metrics", "--admin-host", "*.example.org")
 	code := func(address, path, host string, header ...string) int {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
@@ -153,7 +149,7 @@ func TestAdminListenersOfRun(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	admins := adminsOf(s)
+	admins := adminsOf(t, s)
 	metrics := func(address, token string) int {
 		return code(address, "/metrics", address, "Authorization", "Bearer "+token)
 	}
@@ -173,25 +169,25 @@ func TestAdminListenersOfRun(t *testing.T) {
 		}
 	}
 	write(t, file, "second")
-	s.hangUp()
+	s.HangUp()
 	for _, a := range admins {
-		eventually(t, "the second token counts after SIGHUP", func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
+		harness.Eventually(t, "both listeners accept only the second token after SIGHUP", func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
 	}
 	write(t, file, "the third")
 	for _, a := range admins {
-		eventually(t, "the third token counts without a signal", func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
+		harness.Eventually(t, "both listeners accept only the third token without a signal", func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	s.hangUp()
-	eventually(t, "both say that the file is gone", func() bool { return strings.Count(s.log.String(), "no such file") >= 2 })
+	s.HangUp()
+	harness.Eventually(t, "both log that the file is missing", func() bool { return strings.Count(s.Log.String(), "no such file") >= 2 })
 	for _, a := range admins {
 		if got := metrics(a, "the third"); got != 200 {
-			t.Errorf("%s: metrics while the file is gone: %d, want 200", a, got)
+			t.Errorf("%s: metrics while the file is missing: %d, want 200", a, got)
 		}
 	}
-	if status := s.stop(); status != 0 {
+	if status := s.Stop(); status != 0 {
 		t.Errorf("status %d", status)
 	}
 }

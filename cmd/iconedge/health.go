@@ -11,8 +11,8 @@ import (
 )
 
 const healthHelp = `
-Asks a server how it is, and exits with 0 where it answers 200, else with 1: for containers, which have no other program to ask with.
-/healthz says that the process lives, /readyz that it can answer. Without a URL it asks an edge on this machine whether it lives.
+Checks the health of a server: exit status 0 if the URL answers 200, else 1. It is meant for containers that have no other HTTP client.
+/healthz reports that the process lives, /readyz that it can answer. Without a URL the command checks /healthz of an edge on this machine.
 
   iconedge health http://127.0.0.1:8083/readyz`
 
@@ -20,7 +20,7 @@ const ownHealth = "http://127.0.0.1:8082/healthz"
 
 func health(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("health", "[URL]", healthHelp)
-	within := fs.Duration("within", 3*time.Second, "`time` that the answer may take")
+	within := fs.Duration("within", 3*time.Second, "time limit (`duration`) for the response")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func health(ctx context.Context, std cli.Streams, args []string) error {
 	case fs.NArg() > 1:
 		return cli.Usage("iconedge health takes one URL")
 	case fs.NArg() == 1 && err != nil:
-		return cli.Usage("the URL must be http://HOST:PORT/healthz or the like")
+		return cli.Usage("the URL must be http://HOST:PORT/PATH, such as http://127.0.0.1:8082/healthz")
 	case fs.NArg() == 1:
 		address = fs.Arg(0)
 	}
@@ -39,7 +39,7 @@ func health(ctx context.Context, std cli.Streams, args []string) error {
 	return healthy(ctx, address)
 }
 
-// healthy is nil where url is answered 200, on a connection of its own.
+// healthy returns nil if url answers 200. Each call uses a new connection.
 func healthy(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -52,7 +52,7 @@ func healthy(ctx context.Context, url string) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking for %s: %s", req.URL.Path, resp.Status)
+		return fmt.Errorf("requesting %s: %s", req.URL.Path, resp.Status)
 	}
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 
 const mcpHelp = `
 Serves icons to agents over the Model Context Protocol, on stdin and stdout: search_icons, get_icon (svg, react, url, datauri),
-list_packs, get_pack. It asks the public API alone, and needs a licence token of the lifetime plan.
+list_packs, get_pack. It uses only the public API, and needs a licence token of the lifetime plan.
 
   export ICONEDGE_LICENSE_TOKEN=$(iconedge token issue --plan lifetime)
   iconedge mcp --api https://icons.example.org --cdn https://icons.example.org
 
-With --http it serves streamable HTTP, without sessions, at /mcp. docs/mcp.md has the configuration of well-known clients.`
+With --http it serves streamable HTTP, without sessions, at /mcp. docs/how-to/mcp.md has the configuration of well-known clients.`
 
 func runMCP(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("mcp", "", mcpHelp)

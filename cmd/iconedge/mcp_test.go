@@ -16,28 +16,30 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// agent starts `iconedge mcp` against an edge, and connects the SDK's own client to it.
+// agent starts `iconedge mcp` against an edge, and connects the SDK's client to it.
 func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	t.Helper()
-	cmd := program(t, home, "mcp")
-	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base, "ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(must(t, home, "token", "issue")))
+	cmd := harness.Program(t, home, "mcp")
+	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base, "ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(harness.Must(t, home, "token", "issue")))
 	cmd.Stderr = os.Stderr
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: longest}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: harness.Longest}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil || cmd.ProcessState.ExitCode() != 0 {
-			t.Errorf("it ended with %v, %v", err, cmd.ProcessState)
+			t.Errorf("it exited with %v, %v", err, cmd.ProcessState)
 		}
 	})
 	return s
 }
 
-// ask calls a tool and returns its first text and its structured answer.
-func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (string, map[string]any) {
+// callTool calls a tool, and returns the first text and the structured content of its result.
+func callTool(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (string, map[string]any) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil || r.IsError {
@@ -46,31 +48,32 @@ func ask(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (
 	return r.Content[0].(*mcp.TextContent).Text, r.StructuredContent.(map[string]any)
 }
 
-// TestAgent goes an agent's way over real processes: it searches, gets an icon in each form, puts the React components into
-// projects of both versions of React, and looks at the pixels.
+// TestAgent does what an agent does, with real processes: it searches, gets an icon in each format,
+// builds projects of both versions of React from the components, and checks the pixels.
 func TestAgent(t *testing.T) {
-	browser, esbuild := chromium(t), npm(t, "esbuild")
+	browser, esbuild := chromium(t), harness.NPM(t, "esbuild")
 	home := withPacks(t)
-	edge := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	base := "http://" + edge.address("public")
+	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	base := "http://" + edge.Address("public")
 	s := agent(t, home, base)
 
-	_, found := ask(t, s, "search_icons", map[string]any{"query": "trash can", "pack": "lucide"})
-	trash := choose(t, found["results"].([]any), "trash")
+	_, found := callTool(t, s, "search_icons", map[string]any{"query": "trash can", "pack": "lucide"})
+	trash := firstHit(t, found["results"].([]any), "trash")
 	eachForm(t, s, base, "lucide", trash)
 
 	var parts []component
 	for _, want := range []component{
 		{pack: "lucide", name: trash, color: "#ff0000", seen: func(r, g, b uint32) bool { return r > 200 && g < 60 && b < 60 }, pixels: 500},
 		{pack: "mdi", name: "square", color: "#00ff00", seen: func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }, pixels: 3000},
-		{pack: "bi", name: "123", seen: func(r, g, b uint32) bool { return r < 60 && g < 60 && b > 200 }, pixels: 300}, // the text's colour
+		// in the text's colour
+		{pack: "bi", name: "123", seen: func(r, g, b uint32) bool { return r < 60 && g < 60 && b > 200 }, pixels: 300},
 		{pack: "fluent-emoji-flat", name: "red-apple", color: "#0000ff", seen: func(r, g, b uint32) bool { return r > 150 && b < 120 && g < 120 }, pixels: 2000},
 	} {
 		args := map[string]any{"pack": want.pack, "name": want.name, "format": "react"}
 		if want.color != "" {
 			args["color"] = want.color
 		}
-		want.source, found = ask(t, s, "get_icon", args)
+		want.source, found = callTool(t, s, "get_icon", args)
 		want.is = found["component"].(string)
 		parts = append(parts, want)
 	}
@@ -79,8 +82,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// choose takes the first hit whose name begins with a word, as an agent would.
-func choose(t *testing.T, hits []any, word string) string {
+// firstHit returns the first hit whose name begins with a word, as an agent would.
+func firstHit(t *testing.T, hits []any, word string) string {
 	t.Helper()
 	for _, h := range hits {
 		if name := h.(map[string]any)["name"].(string); strings.HasPrefix(name, word) && h.(map[string]any)["license"] == "ISC" {
@@ -91,11 +94,11 @@ func choose(t *testing.T, hits []any, word string) string {
 	return ""
 }
 
-// eachForm compares one icon in its forms with what the edge itself answers.
+// eachForm compares the formats of one icon with the edge's own responses.
 func eachForm(t *testing.T, s *mcp.ClientSession, base, pack, name string) {
 	raw := download(t, base+"/api/v1/icon/"+pack+"/"+name+"?format=svg&color=%23ff0000")
 	form := func(format string) string {
-		text, _ := ask(t, s, "get_icon", map[string]any{"pack": pack, "name": name, "format": format, "color": "#F00"})
+		text, _ := callTool(t, s, "get_icon", map[string]any{"pack": pack, "name": name, "format": format, "color": "#F00"})
 		return text
 	}
 	if got := form("svg"); got != raw {
@@ -124,14 +127,16 @@ func download(t *testing.T, address string) string {
 	return string(body)
 }
 
-// A component is one that get_icon gave, and how it looks.
+// A component is a component from get_icon, with the way it should look.
 type component struct {
 	pack, name, color, source, is string
-	seen                          func(r, g, b uint32) bool // a pixel of it
-	pixels                        int                       // of those at least, in 100 by 100
+	// reports whether a pixel has its colour
+	seen   func(r, g, b uint32) bool
+	pixels int // minimum number of those, of 100 by 100
 }
 
-// mount draws each component in a box of its own, twice in StrictMode, with props that must win, and then says what it found.
+// mount shows each component twice in StrictMode, in a box of its own, once with props that must
+// win, and reports its findings.
 const mount = `
 const errors = [];
 console.error = console.warn = (...words) => errors.push(words.join(" "));
@@ -146,7 +151,7 @@ requestAnimationFrame(() => requestAnimationFrame(() => {
 	document.body.className = "drawn";
 }));`
 
-// bundle makes a project of the components, with one version of React, and returns its script.
+// bundle makes a project of the components with one version of React, and returns its script.
 func bundle(t *testing.T, esbuild, version string, parts []component) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -193,29 +198,29 @@ func seeComponents(t *testing.T, browser, script string, parts []component) {
 	}))
 	defer site.Close()
 	ctx := tab(t, browser)
-	see(t, ctx, chromedp.Navigate(site.URL))
-	see(t, ctx, chromedp.WaitReady("body.drawn"))
+	act(t, ctx, chromedp.Navigate(site.URL))
+	act(t, ctx, chromedp.WaitReady("body.drawn"))
 	var found struct {
 		Errors        []string
 		SVGs, Right   int
 		Unique, Space bool
 	}
-	if err := json.Unmarshal([]byte(see(t, ctx, chromedp.Evaluate[string](`window.found`))), &found); err != nil {
+	if err := json.Unmarshal([]byte(act(t, ctx, chromedp.Evaluate[string](`window.found`))), &found); err != nil {
 		t.Fatal(err)
 	}
 	if len(found.Errors) > 0 || found.SVGs != 2*len(parts) || found.Right != len(parts) || !found.Unique || !found.Space {
 		t.Errorf("the page: %+v", found)
 	}
-	shot := picture(t, see(t, ctx, chromedp.CaptureScreenshot()))
+	shot := decode(t, act(t, ctx, chromedp.CaptureScreenshot()))
 	for i, p := range parts {
-		if n := painted(shot, image.Rect(0, 100*i, 100, 100*i+100), p.seen); n < p.pixels {
+		if n := countPixels(shot, image.Rect(0, 100*i, 100, 100*i+100), p.seen); n < p.pixels {
 			t.Errorf("%s/%s: %d pixels of its colour, want %d", p.pack, p.name, n, p.pixels)
 		}
 	}
 }
 
-// painted counts the pixels of a part of a picture that are as wanted.
-func painted(shot image.Image, part image.Rectangle, want func(r, g, b uint32) bool) (n int) {
+// countPixels counts the pixels of a part of a picture that have the wanted colour.
+func countPixels(shot image.Image, part image.Rectangle, want func(r, g, b uint32) bool) (n int) {
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {
 			if r, g, b, _ := shot.At(x, y).RGBA(); want(r>>8, g>>8, b>>8) {

@@ -9,12 +9,13 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memoryPart is the part of its control group's memory that the process may use before the runtime collects garbage without a pause: what
-// the runtime does not count, such as the buffers of sockets, has the rest.
+// memoryPart is the share of the control group's memory that becomes the runtime's limit. The rest
+// is for memory that the runtime does not count, such as the buffers of sockets.
 const memoryPart = 0.9
 
-// limitMemory sets the runtime's memory limit to a part of that of the process's control group (version 1 or 2), unless GOMEMLIMIT is in the
-// environment. Without either there is no limit.
+// limitMemory sets the runtime's memory limit to memoryPart of the limit of the process's control
+// group (version 1 or 2), unless GOMEMLIMIT is in the environment. Without either there is no
+// limit.
 func limitMemory(log *slog.Logger, group memlimit.Provider) {
 	source := "cgroup"
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {

@@ -13,7 +13,8 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// The runtime keeps to nine tenths of the limit of its control group, and to what GOMEMLIMIT says where that is set.
+// TestLimitMemory: the runtime's limit is nine tenths of the control group's, or GOMEMLIMIT if that
+// is set.
 func TestLimitMemory(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
@@ -36,7 +37,7 @@ func TestLimitMemory(t *testing.T) {
 			if tt.env == "" {
 				os.Unsetenv("GOMEMLIMIT")
 			} else {
-				debug.SetMemoryLimit(1 << 40) // as the runtime does when the process begins
+				debug.SetMemoryLimit(1 << 40) // as the runtime does at the start of the process
 			}
 			var log bytes.Buffer
 			limitMemory(slog.New(slog.NewTextHandler(&log, nil)), tt.group)

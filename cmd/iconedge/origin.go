@@ -12,15 +12,15 @@ import (
 )
 
 const originHelp = `
-Starts the origin service: it answers from the current release in the store, and keeps answering when the store is gone. It is for
-edges to talk to; it does not limit anybody, so leave it on a loopback or private address.
+Starts the origin service: it answers from the current release in the store, and keeps answering while the store is unreachable. Its
+clients are edges; it has no limits, so let it listen on a loopback or private address.
 
   AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=… \
   iconedge origin --store 's3://icons?endpoint=10.0.0.9:9000&tls=false&region=us-east-1' --cdn-url https://cdn.example.org
 
-GET /healthz and /readyz and /metrics are on the admin listener. Sockets that systemd passes in are used instead of listening, by
-FileDescriptorName: public, admin. SIGHUP has certificates, secrets and --admin-token-file read at once, else they are read within seconds of a change; it ends
-no process.`
+The admin listener serves GET /healthz, /readyz and /metrics. Sockets that systemd passes in replace the listeners, by
+FileDescriptorName: public, admin. The origin reads certificates, secrets and --admin-token-file again within seconds of a change,
+or at once on SIGHUP, which does not end the process.`
 
 func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("origin", "", originHelp)
@@ -47,14 +47,16 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	})
 }
 
-// serve runs a server whose flags have been read: first its logger, then its configuration, looked at as a whole.
+// serve runs a server after its flags have been parsed. It makes the logger, and then validates the
+// whole configuration.
 func serve(ctx context.Context, fs *cli.Flags, log **slog.Logger, logger func() (*slog.Logger, error), validate func() error, run func(context.Context) error) error {
 	l, err := logger()
 	if err != nil {
 		return err
 	}
 	*log = l
-	slog.SetLogLoggerLevel(slog.LevelDebug) // what the standard library says of its own accord: an origin's odd bytes, mostly
+	// the standard library logs little but malformed bytes from origins
+	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(l)
 	if err := validate(); err != nil {
 		return cli.Usage(cli.OneLine(err))

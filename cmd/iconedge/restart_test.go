@@ -19,13 +19,15 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestRestarts stops and starts processes under load whose sockets outlive them. Not one request may fail, of clients that ask nothing twice: neither on
-// new connections, which wait between two processes, nor on kept ones, which are told when they have had their last answer.
+// TestRestarts stops and starts processes under load while their sockets stay open. No request may
+// fail, although the clients never retry: neither on new connections, which wait between two
+// processes, nor on kept ones, where the server announces its last response.
 func TestRestarts(t *testing.T) {
 	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	for name, begin := range map[string]func(t *testing.T, home string) *restarted{"edge": restartEdge, "origin": restartOrigin, "run": restartRun} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +36,7 @@ func TestRestarts(t *testing.T) {
 			l := newSteady(t, r.kinds)
 			for range 3 {
 				l.more(t, 40)
-				if status := now.stop(); status != 0 {
+				if status := now.Stop(); status != 0 {
 					t.Errorf("after SIGTERM: status %d", status)
 				}
 				now = r.start()
@@ -45,16 +47,18 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A restarted process has sockets that are held for it, and clients of many kinds.
+// A restarted process has sockets that outlive it, and clients of many kinds.
 type restarted struct {
-	start func() *server
-	kinds map[string]asker
+	start func() *harness.Server
+	kinds map[string]clientMaker
 }
 
-// An asker asks once, and says what went wrong; as one of so many, each with connections of its own.
-type asker func() (ask func(ctx context.Context, path string) error)
+// A clientMaker makes one of several clients of a kind, each with connections of its own. ask sends
+// a request, and returns an error if the response is not right.
+type clientMaker func() (ask func(ctx context.Context, path string) error)
 
-// paths are asked for in turn: hits, one that is coloured on the way, one that no two ask for alike, and names that are not there.
+// pathsOf returns the paths in turn: hits, icons coloured by the edge, paths of which no two are
+// alike, and unknown names.
 func pathsOf(n int) string {
 	switch n % 4 {
 	case 0:
@@ -69,7 +73,7 @@ func pathsOf(n int) string {
 
 var unlimited = []string{"--limit", "search=off", "--limit", "icon=off", "--limit", "packs=off"}
 
-// restartSecured is a command that is an edge, with each of its sockets held.
+// restartSecured returns an edge or `iconedge run`, whose sockets all stay open.
 func restartSecured(t *testing.T, home string, args ...string) *restarted {
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
 	public, secured, admin := hold(t, publicSocket, "127.0.0.1:0"), hold(t, tlsSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0")
@@ -79,57 +83,58 @@ func restartSecured(t *testing.T, home string, args ...string) *restarted {
 		return &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: protocols}
 	}
 	return &restarted{
-		start: func() *server {
-			return startCommand(t, passing(program(t, home, args...), public, admin, quic, secured)).ready()
+		start: func() *harness.Server {
+			return harness.StartCommand(t, passing(harness.Program(t, home, args...), public, admin, quic, secured)).Ready()
 		},
-		kinds: map[string]asker{
-			"h1, new":           byH1(public.addr, nil, false),
-			"h1, kept":          byH1(public.addr, nil, true),
-			"h1 over TLS, new":  byH1(secured.addr, config("http/1.1"), false),
-			"h1 over TLS, kept": byH1(secured.addr, config("http/1.1"), true),
-			"h2, new":           byH2(secured.addr, config("h2"), false),
-			"h2, kept":          byH2(secured.addr, config("h2"), true),
-			"h2c, kept":         byH2(public.addr, nil, true),
+		kinds: map[string]clientMaker{
+			"h1, new":           h1Clients(public.addr, nil, false),
+			"h1, kept":          h1Clients(public.addr, nil, true),
+			"h1 over TLS, new":  h1Clients(secured.addr, config("http/1.1"), false),
+			"h1 over TLS, kept": h1Clients(secured.addr, config("http/1.1"), true),
+			"h2, new":           h2Clients(secured.addr, config("h2"), false),
+			"h2, kept":          h2Clients(secured.addr, config("h2"), true),
+			"h2c, kept":         h2Clients(public.addr, nil, true),
 		},
 	}
 }
 
 func restartEdge(t *testing.T, home string) *restarted {
-	origin := start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").ready()
-	return restartSecured(t, home, "edge", "--origin", "http://"+origin.address("public"))
+	origin := harness.Start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	return restartSecured(t, home, "edge", "--origin", "http://"+origin.Address("public"))
 }
 
 func restartRun(t *testing.T, home string) *restarted { return restartSecured(t, home, "run") }
 
-// restartOrigin: those who ask the origin itself, and those who ask an edge in front of it for what that has not.
+// restartOrigin returns an origin with clients of its own, and clients of an edge in front of it
+// that request uncached paths.
 func restartOrigin(t *testing.T, home string) *restarted {
 	public, admin, mirror := hold(t, publicSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0"), filepath.Join(t.TempDir(), "mirror")
-	begin := func() *server {
-		return startCommand(t, passing(program(t, home, "origin", "--mirror", mirror), public, admin)).ready()
+	begin := func() *harness.Server {
+		return harness.StartCommand(t, passing(harness.Program(t, home, "origin", "--mirror", mirror), public, admin)).Ready()
 	}
 	first := begin()
 	args := append([]string{"edge", "--origin", "http://" + public.addr.String(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, unlimited...)
-	edge, err := net.ResolveTCPAddr("tcp", start(t, home, args...).ready().address("public"))
+	edge, err := net.ResolveTCPAddr("tcp", harness.Start(t, home, args...).Ready().Address("public"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &restarted{
-		start: func() *server {
+		start: func() *harness.Server {
 			if s := first; s != nil {
 				first = nil
 				return s
 			}
 			return begin()
 		},
-		kinds: map[string]asker{
-			"h1, new":         byH1(public.addr, nil, false),
-			"h1, kept":        byH1(public.addr, nil, true),
-			"through an edge": byH1(edge, nil, true),
+		kinds: map[string]clientMaker{
+			"h1, new":         h1Clients(public.addr, nil, false),
+			"h1, kept":        h1Clients(public.addr, nil, true),
+			"through an edge": h1Clients(edge, nil, true),
 		},
 	}
 }
 
-// A steady load has clients of each kind ask until it ends.
+// A steady load has clients of each kind send requests until it ends.
 type steady struct {
 	stop     context.CancelFunc
 	all      sync.WaitGroup
@@ -138,16 +143,16 @@ type steady struct {
 	progress chan struct{}
 }
 
-const askersEach = 3
+const clientsEach = 3
 
-func newSteady(t *testing.T, kinds map[string]asker) *steady {
+func newSteady(t *testing.T, kinds map[string]clientMaker) *steady {
 	ctx, stop := context.WithCancel(t.Context())
 	l := &steady{stop: stop, answered: map[string]*atomic.Int64{}, progress: make(chan struct{}, 1)}
-	for kind, asker := range kinds {
+	for kind, clientMaker := range kinds {
 		count := &atomic.Int64{}
 		l.answered[kind] = count
-		for range askersEach {
-			l.all.Go(func() { l.ask(ctx, t, kind, asker(), count) })
+		for range clientsEach {
+			l.all.Go(func() { l.ask(ctx, t, kind, clientMaker(), count) })
 		}
 	}
 	return l
@@ -155,7 +160,7 @@ func newSteady(t *testing.T, kinds map[string]asker) *steady {
 
 func (l *steady) ask(ctx context.Context, t *testing.T, kind string, ask func(context.Context, string) error, count *atomic.Int64) {
 	for n := 0; ctx.Err() == nil; n++ {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), harness.Longest)
 		if err := ask(within, pathsOf(n)); err != nil && l.failed.Add(1) <= 20 {
 			t.Errorf("%s: %s: %v", kind, pathsOf(n%4), err)
 		}
@@ -165,23 +170,23 @@ func (l *steady) ask(ctx context.Context, t *testing.T, kind string, ask func(co
 		case l.progress <- struct{}{}:
 		default:
 		}
-		time.Sleep(rand.N(20 * time.Millisecond)) // a kept connection is idle between two requests
+		time.Sleep(rand.N(20 * time.Millisecond)) // kept connections are idle between two requests
 	}
 }
 
-// more waits until each kind has had so many answers more.
+// more waits until each kind has had a number of further responses.
 func (l *steady) more(t *testing.T, answers int64) {
 	want := map[string]int64{}
 	for kind, count := range l.answered {
 		want[kind] = count.Load() + answers
 	}
-	late := time.After(2 * longest)
+	late := time.After(2 * harness.Longest)
 	for kind, count := range l.answered {
 		for count.Load() < want[kind] {
 			select {
 			case <-l.progress:
 			case <-late:
-				t.Fatalf("%s: only %d answers, waiting for %d", kind, count.Load(), want[kind])
+				t.Fatalf("%s: only %d responses, want %d", kind, count.Load(), want[kind])
 			}
 		}
 	}
@@ -191,7 +196,7 @@ func (l *steady) end(t *testing.T) {
 	l.stop()
 	l.all.Wait()
 	for kind, count := range l.answered {
-		t.Logf("%s: %d answers", kind, count.Load())
+		t.Logf("%s: %d responses", kind, count.Load())
 	}
 	if n := l.failed.Load(); n > 0 {
 		t.Errorf("%d requests failed", n)
@@ -205,8 +210,9 @@ func dial(ctx context.Context, address net.Addr, config *tls.Config) (net.Conn, 
 	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address.String())
 }
 
-// byH1 asks by HTTP/1.1, on a connection that is kept until an answer says that it was the last one.
-func byH1(address net.Addr, config *tls.Config, kept bool) asker {
+// h1Clients makes clients of HTTP/1.1. They keep a connection until the server announces its last
+// response.
+func h1Clients(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	return func() func(context.Context, string) error {
 		var conn net.Conn
 		var from *bufio.Reader
@@ -217,7 +223,7 @@ func byH1(address net.Addr, config *tls.Config, kept bool) asker {
 				}
 				from = bufio.NewReader(conn)
 			}
-			last, err := askH1(ctx, conn, from, path)
+			last, err := requestH1(ctx, conn, from, path)
 			if err != nil || last || !kept {
 				conn.Close()
 				conn = nil
@@ -227,8 +233,8 @@ func byH1(address net.Addr, config *tls.Config, kept bool) asker {
 	}
 }
 
-// askH1 asks once, and reports whether the answer is the connection's last.
-func askH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) (last bool, err error) {
+// requestH1 sends one request, and reports whether the response is the connection's last.
+func requestH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) (last bool, err error) {
 	deadline, _ := ctx.Deadline()
 	conn.SetDeadline(deadline)
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n", path); err != nil {
@@ -236,26 +242,26 @@ func askH1(ctx context.Context, conn net.Conn, from *bufio.Reader, path string) 
 	}
 	resp, err := http.ReadResponse(from, nil)
 	if err != nil {
-		return true, fmt.Errorf("reading the answer: %w", err)
+		return true, fmt.Errorf("reading the response: %w", err)
 	}
-	return resp.Close, drawn(resp)
+	return resp.Close, checkIcon(resp)
 }
 
-// drawn reads an answer to its end.
-func drawn(resp *http.Response) error {
+// checkIcon reads a response to its end, and checks that it has an icon.
+func checkIcon(resp *http.Response) error {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return fmt.Errorf("reading the body: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "svg xmlns=") {
-		return fmt.Errorf("answered %s %.200s", resp.Status, body)
+		return fmt.Errorf("response %s %.200s", resp.Status, body)
 	}
 	return nil
 }
 
-// byH2 asks by HTTP/2, on a connection that is kept until it is told to go away.
-func byH2(address net.Addr, config *tls.Config, kept bool) asker {
+// h2Clients makes clients of HTTP/2. They keep a connection until the server sends GOAWAY.
+func h2Clients(address net.Addr, config *tls.Config, kept bool) clientMaker {
 	scheme := "https"
 	if config == nil {
 		scheme = "http"
@@ -273,7 +279,7 @@ func byH2(address net.Addr, config *tls.Config, kept bool) asker {
 						return fmt.Errorf("connecting: %w", err)
 					}
 				}
-				sent, err := askH2(ctx, conn, scheme+"://edge.test"+path)
+				sent, err := requestH2(ctx, conn, scheme+"://edge.test"+path)
 				if !kept || err != nil {
 					conn.Close()
 					conn = nil
@@ -286,15 +292,15 @@ func byH2(address net.Addr, config *tls.Config, kept bool) asker {
 	}
 }
 
-// askH2 asks once, and reports whether the request was sent: a connection may have been told to go away just before.
-func askH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
+// requestH2 sends one request, and reports whether it was sent: GOAWAY may have come just before.
+func requestH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
 	if err != nil {
 		return true, err
 	}
 	resp, err := conn.RoundTrip(req)
 	if err != nil {
-		return sent, fmt.Errorf("asking: %w", err)
+		return sent, fmt.Errorf("requesting: %w", err)
 	}
-	return true, drawn(resp)
+	return true, checkIcon(resp)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const runHelp = `
-Runs origin and edge in one process over a folder: the whole service, with real HTTP between the two. It takes the edge's flags.
+Runs an origin and an edge in one process over a folder: the whole service, with real HTTP between the two. It takes the edge's flags.
 
   iconedge publish library/node_modules/@iconify/json
   iconedge run
@@ -29,9 +29,9 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	edgeCfg := edge.Config{Version: buildVersion()}
 	edgeCfg.Flags(fs.FlagSet)
 	fs.Preset("listen", "127.0.0.1:8080")
-	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and all else")
+	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and everything else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
-	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN that answers name (default the address it listens on)")
+	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN in responses (default the address of the listener)")
 	logger := logFlags(fs, std)
 	if err := fs.Parse(std, args); err != nil {
 		return err
@@ -48,8 +48,8 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	})
 }
 
-// runBoth runs an edge over an origin of its own. The origin outlives the edge, so that what the edge has under way when it
-// drains is answered.
+// runBoth runs an edge and its own origin. The origin outlives the edge, so that it answers the
+// requests that are under way while the edge drains.
 func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	e.Reload, o.Reload = reloads(), reloads()
 	err := supervised(ctx, e.Log, e.AdminListen, &e.AdminListener, &e.Listener, &e.TLSListener)
@@ -70,7 +70,7 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	}
 	e.Origins = edge.Origins{{{Scheme: "http", Host: o.Listener.Addr().String()}}}
 	e.Publish = fmt.Sprintf("iconedge publish --store %s SOURCE", o.Store)
-	sayHowToPublish(ctx, e.Log, o.Store, e.Publish)
+	warnUnpublished(ctx, e.Log, o.Store, e.Publish)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -78,20 +78,20 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	originDone := make(chan error, 1)
 	go func() {
 		originDone <- origin.Run(originCtx, o)
-		stop() // an edge without its origin is no use here
+		stop() // the edge is of no use without its origin
 	}()
 	edgeErr := edge.Run(ctx, e)
 	stopOrigin()
 	return errors.Join(edgeErr, <-originDone)
 }
 
-// sayHowToPublish logs what to do where the store has no release yet.
-func sayHowToPublish(ctx context.Context, log *slog.Logger, store, how string) {
+// warnUnpublished logs how to publish if the store has no release yet.
+func warnUnpublished(ctx context.Context, log *slog.Logger, store, how string) {
 	bucket, err := objectstore.Address(store)
 	if err != nil {
-		return // the origin will say so
+		return // the origin reports the error
 	}
 	if _, err := bucket.Stat(ctx, release.CurrentKey); errors.Is(err, objectstore.ErrNotExist) {
-		log.Warn("nothing is published yet: not ready until it is", "publish", how)
+		log.Warn("no release published yet; not ready", "publish", how)
 	}
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
-// Sockets that outlive the process: systemd opens them, keeps them, and gives them to each process that it starts (sd_listen_fds(3)).
-// Who connects between two processes waits in the socket's queue, and is answered by the next one.
+// systemd can open sockets and pass them to each process that it starts (sd_listen_fds(3)). They
+// outlive the process: clients that connect between two processes wait in the socket's queue, and
+// the next process answers them.
 
-// The names by which they are known: FileDescriptorName in a socket unit.
+// The names of sockets: FileDescriptorName in a socket unit.
 const (
 	publicSocket = "public"
 	adminSocket  = "admin"
@@ -24,24 +25,25 @@ const (
 	quicSocket   = "quic"
 )
 
-// inherited are the sockets that the process was started with, by name.
+// inherited holds the sockets that the process was started with, by name.
 type inherited struct {
 	streams map[string]net.Listener
 	packets map[string]net.PacketConn
 }
 
-// inherit takes the sockets that the process was started with; a command knows some names, and one that it does not know is a wrong call.
+// inherit takes the sockets that the process was started with. A socket whose name is not in known
+// is a wrong call.
 func inherit(known ...string) (inherited, error) {
 	s := inherited{map[string]net.Listener{}, map[string]net.PacketConn{}}
 	for _, f := range activation.Files(true) {
 		err := s.take(f, known)
-		f.Close() // what was taken has a descriptor of its own
+		f.Close() // the listener has a descriptor of its own
 		if err != nil {
 			return s, cli.Usage(err.Error())
 		}
 	}
 	if s.packets[quicSocket] != nil && s.streams[tlsSocket] == nil {
-		return s, cli.Usage("a socket called quic was passed in, and none called tls: HTTP/3 is served beside TLS alone")
+		return s, cli.Usage("systemd passed in a socket called quic, and none called tls: HTTP/3 needs TLS")
 	}
 	return s, nil
 }
@@ -50,9 +52,9 @@ func (s inherited) take(f *os.File, known []string) (err error) {
 	name := f.Name()
 	switch {
 	case !slices.Contains(known, name):
-		return fmt.Errorf("a socket called %q was passed in: FileDescriptorName must be one of %s", name, strings.Join(known, ", "))
+		return fmt.Errorf("systemd passed in a socket called %q: FileDescriptorName must be one of %s", name, strings.Join(known, ", "))
 	case s.streams[name] != nil || s.packets[name] != nil:
-		return fmt.Errorf("two sockets called %s were passed in: each name is for one", name)
+		return fmt.Errorf("systemd passed in two sockets called %s: use each name once", name)
 	case name == quicSocket:
 		s.packets[name], err = net.FilePacketConn(f)
 	default:
@@ -61,12 +63,12 @@ func (s inherited) take(f *os.File, known []string) (err error) {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("taking the socket called %s: %w", name, err)
+		return fmt.Errorf("using the socket called %s: %w", name, err)
 	}
 	return nil
 }
 
-// inheritEdge gives an edge the sockets that the process was started with.
+// inheritEdge sets the listeners of an edge to the sockets that the process was started with.
 func inheritEdge(cfg *edge.Config) error {
 	s, err := inherit(publicSocket, tlsSocket, quicSocket, adminSocket)
 	cfg.Listener, cfg.TLSListener, cfg.AdminListener = s.streams[publicSocket], s.streams[tlsSocket], s.streams[adminSocket]

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -11,16 +10,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/harness"
+	"github.com/iconedge/iconedge/test/listening"
 )
 
-// A held socket is one that a test keeps, as systemd does, for process after process.
+// A held socket is one that the test keeps open, as systemd does, for one process after another.
 type held struct {
 	name string
 	file *os.File
 	addr net.Addr
 }
 
-// hold opens a socket: on UDP where the name is quic.
+// hold opens a socket: for UDP if the name is quic.
 func hold(t *testing.T, name, address string) held {
 	t.Helper()
 	var socket interface {
@@ -45,25 +47,24 @@ func hold(t *testing.T, name, address string) held {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket.Close() // the file is the same socket
+	socket.Close() // file is a duplicate of the socket
 	t.Cleanup(func() { file.Close() })
 	return held{name, file, addr}
 }
 
-// passing is cmd with sockets passed in (sd_listen_fds(3)). The process must be told its own number, which it has when a shell has become it.
+// passing returns cmd, to which it passes sockets.
 func passing(cmd *exec.Cmd, sockets ...held) *exec.Cmd {
 	var names []string
+	var files []*os.File
 	for _, s := range sockets {
-		names = append(names, s.name)
-		cmd.ExtraFiles = append(cmd.ExtraFiles, s.file)
+		names, files = append(names, s.name), append(files, s.file)
 	}
-	cmd.Env = append(cmd.Env, fmt.Sprintf("LISTEN_FDS=%d", len(sockets)), "LISTEN_FDNAMES="+strings.Join(names, ":"))
-	cmd.Args = append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
-	cmd.Path = "/bin/sh"
+	listening.PassSockets(cmd, names, files)
 	return cmd
 }
 
-// TestWrongSockets: sockets that a command has no use for are one line that says what is wrong, and exit status 2.
+// TestWrongSockets: sockets that a command can't use are one line with the reason, and exit status
+// 2.
 func TestWrongSockets(t *testing.T) {
 	home := t.TempDir()
 	named := func(name string) held { return hold(t, name, "127.0.0.1:0") }
@@ -82,17 +83,17 @@ func TestWrongSockets(t *testing.T) {
 		sockets []held
 		stderr  string
 	}{
-		{"edge", []held{named("iconedge-edge.socket")}, `"iconedge-edge.socket" was passed in: FileDescriptorName must be one of public, tls, quic, admin`},
+		{"edge", []held{named("iconedge-edge.socket")}, `systemd passed in a socket called "iconedge-edge.socket": FileDescriptorName must be one of public, tls, quic, admin`},
 		{"run", []held{named("web")}, `"web"`},
 		{"origin", []held{named("tls")}, "must be one of public, admin"},
 		{"edge", []held{named("public"), named("public")}, "two sockets called public"},
 		{"edge", []held{named("quic")}, "none called tls"},
-		{"edge", []held{named("tls")}, "--tls-cert"}, // what is asked for beside --tls-listen
+		{"edge", []held{named("tls")}, "--tls-cert"}, // the certificate that TLS needs
 		{"edge", []held{as("public", named("quic"))}, "called public"},
 		{"edge", []held{named("tls"), as("quic", named("public"))}, "called quic"},
 		{"edge", []held{{name: "public", file: connection}}, "Accept=no"},
 	} {
-		cmd := passing(program(t, home, row.command), row.sockets...)
+		cmd := passing(harness.Program(t, home, row.command), row.sockets...)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		cmd.Run()
@@ -102,8 +103,8 @@ func TestWrongSockets(t *testing.T) {
 	}
 }
 
-// A manager is what listens to sd_notify.
-func manager(t *testing.T) (address string, told func(string) string) {
+// A manager receives the notifications of sd_notify.
+func manager(t *testing.T) (address string, received func(string) string) {
 	t.Helper()
 	address = filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
@@ -113,68 +114,69 @@ func manager(t *testing.T) (address string, told func(string) string) {
 	t.Cleanup(func() { socket.Close() })
 	return address, func(want string) string {
 		t.Helper()
-		socket.SetReadDeadline(time.Now().Add(longest))
+		socket.SetReadDeadline(time.Now().Add(harness.Longest))
 		for buf := make([]byte, 4096); ; {
 			n, err := socket.Read(buf)
 			if err != nil {
-				t.Fatalf("the manager was never told %q: %v", want, err)
+				t.Fatalf("the manager never received %q: %v", want, err)
 			}
-			if said := string(buf[:n]); strings.Contains(said, want) {
-				return said
+			if message := string(buf[:n]); strings.Contains(message, want) {
+				return message
 			}
 		}
 	}
 }
 
-// nobody is an origin that is not there: no program of ours takes the port.
-const nobody = "http://127.0.0.1:1"
+// noOrigin is the URL of an origin that does not exist: no test takes its port.
+const noOrigin = "http://127.0.0.1:1"
 
-// TestSupervised: a service manager is told when a server is ready, that it is alive, and that it stops; by a server without an origin too.
+// TestSupervised: a server notifies the service manager when it is ready, that it is alive, and
+// that it stops, even if it has no origin.
 func TestSupervised(t *testing.T) {
 	home := t.TempDir()
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	for name, row := range map[string]struct {
 		args   []string
 		status string
 	}{
 		"run":                    {[]string{"run"}, "STATUS=ready"},
-		"edge":                   {[]string{"edge", "--origin", nobody}, "STATUS=serving, not ready yet: see the log"},
+		"edge":                   {[]string{"edge", "--origin", noOrigin}, "STATUS=serving, not ready yet: see the log"},
 		"origin":                 {[]string{"origin"}, "STATUS=ready"},
 		"origin without /readyz": {[]string{"origin", "--admin-listen", "none"}, "STATUS=ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := ""
-			var s *server
-			var told func(string) string
-			for range 3 { // a busy machine may take longer to be ready than a manager is kept waiting
+			message := ""
+			var s *harness.Server
+			var received func(string) string
+			for range 3 { // on a busy machine a server may be ready later than readyWithin
 				var address string
-				address, told = manager(t)
-				cmd := program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
+				address, received = manager(t)
+				cmd := harness.Program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
 				cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+address, "WATCHDOG_USEC=200000")
-				s = startCommand(t, cmd)
-				if said = told("READY=1"); said == "READY=1\n"+row.status {
+				s = harness.StartCommand(t, cmd)
+				if message = received("READY=1"); message == "READY=1\n"+row.status {
 					break
 				}
-				s.stop()
+				s.Stop()
 			}
-			if said != "READY=1\n"+row.status {
-				t.Fatalf("the manager was told %q, want %q", said, row.status)
+			if message != "READY=1\n"+row.status {
+				t.Fatalf("the manager received %q, want %q", message, row.status)
 			}
-			told("WATCHDOG=1")
-			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			received("WATCHDOG=1")
+			if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			told("STOPPING=1")
+			received("STOPPING=1")
 		})
 	}
 }
 
-// TestHealth: containers ask by the program itself.
+// TestHealth: `iconedge health` checks a server for containers.
 func TestHealth(t *testing.T) {
 	home := t.TempDir()
-	s := start(t, home, "edge", "--origin", nobody, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-	admin := "http://" + s.address("admin")
+	s := harness.Start(t, home, "edge", "--origin", noOrigin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	admin := "http://" + s.Address("admin")
 	for _, row := range []struct {
 		args   []string
 		status int
@@ -182,12 +184,12 @@ func TestHealth(t *testing.T) {
 	}{
 		{[]string{admin + "/healthz"}, 0, ""},
 		{[]string{admin + "/readyz"}, 1, http.StatusText(http.StatusServiceUnavailable)},
-		{[]string{nobody}, 1, "refused"},
+		{[]string{noOrigin}, 1, "refused"},
 		{[]string{"ftp://x"}, 2, "http://"},
 		{[]string{"nonsense"}, 2, "http://"},
 		{[]string{admin, admin}, 2, "one URL"},
 	} {
-		if _, stderr, status := callProgram(t, home, append([]string{"health", "--within", "3m"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
+		if _, stderr, status := harness.Call(t, home, append([]string{"health", "--within", "3m"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
 			t.Errorf("iconedge health %v: status %d, want %d; stderr %q, want %q", row.args, status, row.status, stderr, row.stderr)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// listens is nil for a socket that takes connections. With Accept=yes systemd passes in a connection instead, and accepting from that fails
-// only later.
+// listens returns nil if the socket listens. With Accept=yes systemd passes a connection instead,
+// and accepting from that fails only later.
 func listens(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -21,7 +21,7 @@ func listens(f *os.File) error {
 		accepts, err = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ACCEPTCONN)
 	})
 	if err = cmp.Or(controlled, err); err == nil && accepts == 0 {
-		err = errors.New("it takes no connections: it must be a stream that listens, with Accept=no")
+		err = errors.New("it does not listen: it must be a listening stream socket, with Accept=no")
 	}
 	return err
 }

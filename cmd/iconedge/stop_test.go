@@ -13,22 +13,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A mute server takes requests, or connections, and answers none. It tells when it has got one.
+// A mute server accepts requests or connections, and never answers. It reports the first one.
 type mute struct {
 	address string
-	asked   chan struct{}
+	arrived chan struct{}
 	once    sync.Once
 }
 
-func (m *mute) got() { m.once.Do(func() { close(m.asked) }) }
+func (m *mute) received() { m.once.Do(func() { close(m.arrived) }) }
 
 func muteHTTP(t *testing.T) *mute {
-	m := &mute{asked: make(chan struct{})}
+	m := &mute{arrived: make(chan struct{})}
 	stop := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		m.got()
+		m.received()
 		select {
 		case <-r.Context().Done():
 		case <-stop:
@@ -40,9 +42,9 @@ func muteHTTP(t *testing.T) *mute {
 	return m
 }
 
-// muteTCP says not even what protocol it speaks.
+// muteTCP accepts connections and sends nothing.
 func muteTCP(t *testing.T) *mute {
-	m := &mute{asked: make(chan struct{})}
+	m := &mute{arrived: make(chan struct{})}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,13 +58,14 @@ func muteTCP(t *testing.T) *mute {
 				return
 			}
 			t.Cleanup(func() { conn.Close() })
-			m.got()
+			m.received()
 		}
 	}()
 	return m
 }
 
-// bigLibrary is a package of @iconify/json with as many icons as a publication takes some seconds for in each of its steps.
+// bigLibrary makes a package of @iconify/json with so many icons that publishing takes some seconds
+// in each of its steps.
 func bigLibrary(t *testing.T, packs, icons int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +95,8 @@ func bigLibrary(t *testing.T, packs, icons int) string {
 	return dir
 }
 
-// SIGTERM ends every command, whatever it waits for, with one line and status 1; a server with status 0.
+// TestStopped: SIGTERM ends every command, whatever it waits for, with one line and status 1, and a
+// server with status 0.
 func TestStopped(t *testing.T) {
 	small := bigLibrary(t, 1, 1)
 	s3 := func(m *mute) string { return "s3://icons?endpoint=" + m.address + "&tls=false&region=us-east-1" }
@@ -134,33 +138,34 @@ func TestStopped(t *testing.T) {
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			home, m := t.TempDir(), tt.mute(t)
-			cmd := program(t, home, tt.args(home, m)...)
+			cmd := harness.Program(t, home, tt.args(home, m)...)
 			cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 			in, err := cmd.StdinPipe() // stays open
 			if err != nil {
 				t.Fatal(err)
 			}
 			cmd.Stdout = io.Discard
-			s := startCommand(t, cmd)
+			s := harness.StartCommand(t, cmd)
 			if _, err := io.WriteString(in, tt.stdin); err != nil {
 				t.Fatal(err)
 			}
 			select {
-			case <-m.asked:
-			case <-s.done:
-				t.Fatalf("it ended by itself:\n%s", s.log)
+			case <-m.arrived:
+			case <-s.Done:
+				t.Fatalf("it exited by itself:\n%s", s.Log)
 			}
-			if status := s.stop(); status != tt.status {
-				t.Errorf("status %d, want %d:\n%s", status, tt.status, s.log)
+			if status := s.Stop(); status != tt.status {
+				t.Errorf("status %d, want %d:\n%s", status, tt.status, s.Log)
 			}
-			if tt.status == 1 && s.log.String() != "iconedge: stopped\n" {
-				t.Errorf("stderr %q, want one line that says that it was stopped", s.log)
+			if tt.status == 1 && s.Log.String() != "iconedge: stopped\n" {
+				t.Errorf("stderr %q, want the line iconedge: stopped", s.Log)
 			}
 		})
 	}
 }
 
-// A publication is stopped in the middle of any of its steps, and leaves neither a release nor temporary files.
+// TestPublishStopped: a publication that is stopped in any of its steps leaves neither a release
+// nor temporary files.
 func TestPublishStopped(t *testing.T) {
 	library := bigLibrary(t, 4, 12_000)
 	for _, tt := range []struct{ step, before string }{
@@ -170,24 +175,24 @@ func TestPublishStopped(t *testing.T) {
 		t.Run(tt.step, func(t *testing.T) {
 			home := t.TempDir()
 			work, store := filepath.Join(home, "work"), filepath.Join(home, "store")
-			s := start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
-			if s.log.wait(regexp.MustCompile(tt.before)) == nil {
-				t.Fatalf("it ended before:\n%s", s.log)
+			s := harness.Start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
+			if s.Log.Wait(regexp.MustCompile(tt.before)) == nil {
+				t.Fatalf("it exited before the signal:\n%s", s.Log)
 			}
-			if status := s.stop(); status != 1 || !strings.HasSuffix(s.log.String(), "\niconedge: stopped\n") {
-				t.Errorf("status %d, want 1 and that it was stopped:\n%s", status, s.log)
+			if status := s.Stop(); status != 1 || !strings.HasSuffix(s.Log.String(), "\niconedge: stopped\n") {
+				t.Errorf("status %d, want 1 and the line iconedge: stopped:\n%s", status, s.Log)
 			}
 			if _, err := os.Stat(filepath.Join(store, "current")); !os.IsNotExist(err) {
-				t.Errorf("there is a release: %v", err)
+				t.Errorf("the store has a release: %v", err)
 			}
 			if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
-				t.Errorf("%v are left, %v", left, err)
+				t.Errorf("leftover files %v, %v", left, err)
 			}
 		})
 	}
 }
 
-// A chain of aliases that has no end takes no time: each is named in the report.
+// TestPublishLongChain: an endless chain of aliases takes no time; the report names each alias.
 func TestPublishLongChain(t *testing.T) {
 	const links = 5000
 	dir, home := t.TempDir(), t.TempDir()
@@ -202,7 +207,7 @@ func TestPublishLongChain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, stderr, status := callProgram(t, home, "publish", "--store", "dir:"+filepath.Join(home, "store"), dir)
+	out, stderr, status := harness.Call(t, home, "publish", "--store", "dir:"+filepath.Join(home, "store"), dir)
 	for _, line := range []string{
 		"left out p/a33: it is more than 32 aliases away from its icon\n", "left out p/a5000: it is more than 32 aliases away from its icon\n",
 		"left out p/b: its aliases lead in a circle: b → c → b\n", "icons     1 visible; in all 1, and 32 aliases\n", "left out  4,970\n",

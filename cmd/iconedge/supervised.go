@@ -13,24 +13,26 @@ import (
 )
 
 const (
-	// readyWithin is how long a service manager is kept waiting for an origin or a release. A server without them answers what it can, and
-	// is not to be killed for them.
+	// readyWithin is how long a service manager waits for an origin or a release. A server without
+	// them answers the requests that it can, and the manager must not kill it.
 	readyWithin = 10 * time.Second
 	readyPoll   = 100 * time.Millisecond
-	askFor      = 5 * time.Second // an answer of our own admin listener
-	noAdmin     = "none"          // address of no such listener
+	answerTime  = 5 * time.Second // time limit for an answer of our own admin listener
+	noAdmin     = "none"          // the address that means no admin listener
 )
 
-// A supervisor is told how the process is (sd_notify(3)): ready, stopping, and, where it wants to know, alive.
+// A supervisor notifies the service manager of the process's state (sd_notify(3)): ready, stopping
+// and, if the manager has a watchdog, alive.
 type supervisor struct {
-	admin string // URL of our own admin listener; empty: there is none
+	admin string // URL of our own admin listener; empty: none
 	log   *slog.Logger
-	ready chan struct{} // closed when the server is ready, or has had its time to become so
+	ready chan struct{} // closed when the server is ready, or readyWithin has passed
 }
 
-// supervised tells the service manager, if there is one, how the server is until the process ends, and has sockets that were passed in take nobody
-// before it is ready: who waits in their queue has come in the middle of a restart, and is to be answered as if there had been none. It learns that
-// by the admin listener, which it opens where nobody has.
+// supervised notifies the service manager, if there is one, of the server's state until the process
+// ends. Sockets that were passed in accept nothing before the server is ready: the clients in their
+// queue have connected during a restart, and must not notice it. supervised learns the state from
+// the admin listener, and opens it if systemd did not pass it in.
 func supervised(ctx context.Context, log *slog.Logger, address string, admin *net.Listener, passed ...*net.Listener) (err error) {
 	passed = slices.DeleteFunc(passed, func(l *net.Listener) bool { return *l == nil })
 	if os.Getenv("NOTIFY_SOCKET") == "" && len(passed) == 0 {
@@ -48,13 +50,13 @@ func supervised(ctx context.Context, log *slog.Logger, address string, admin *ne
 	for _, l := range passed {
 		*l = &patient{Listener: *l, ready: s.ready, closed: make(chan struct{})}
 	}
-	context.AfterFunc(ctx, func() { s.tell(daemon.SdNotifyStopping) })
+	context.AfterFunc(ctx, func() { s.notify(daemon.SdNotifyStopping) })
 	go s.await(ctx)
 	go s.alive(context.WithoutCancel(ctx))
 	return nil
 }
 
-// A patient listener takes nobody before the server is ready.
+// A patient listener accepts nothing before the server is ready.
 type patient struct {
 	net.Listener
 	ready  <-chan struct{}
@@ -76,13 +78,13 @@ func (l *patient) Close() error {
 	return l.Listener.Close()
 }
 
-func (s supervisor) tell(state string) {
+func (s supervisor) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		s.log.Warn("the service manager can't be told", "err", err)
+		s.log.Warn("service manager notification failed", "err", err)
 	}
 }
 
-// await waits until the server is ready.
+// await waits until the server is ready, and notifies the service manager.
 func (s supervisor) await(ctx context.Context) {
 	status := "ready"
 	if !s.becomesReady(ctx) {
@@ -92,7 +94,7 @@ func (s supervisor) await(ctx context.Context) {
 		return
 	}
 	close(s.ready)
-	s.tell(daemon.SdNotifyReady + "\nSTATUS=" + status)
+	s.notify(daemon.SdNotifyReady + "\nSTATUS=" + status)
 }
 
 func (s supervisor) becomesReady(ctx context.Context) bool {
@@ -100,7 +102,7 @@ func (s supervisor) becomesReady(ctx context.Context) bool {
 	defer cancel()
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
-	for s.admin != "" && !s.ask(ctx, "/readyz") {
+	for s.admin != "" && !s.answers(ctx, "/readyz") {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -110,25 +112,25 @@ func (s supervisor) becomesReady(ctx context.Context) bool {
 	return true
 }
 
-// alive tells that the server answers, twice in each period of the manager's watchdog, for as long as it does.
+// alive notifies the watchdog twice in each of its periods, as long as the server answers.
 func (s supervisor) alive(ctx context.Context) {
 	period, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		s.log.Warn("the service manager's watchdog is not kept quiet", "err", err)
+		s.log.Warn("watchdog settings unreadable; no keep-alives sent", "err", err)
 	}
 	if period == 0 {
 		return
 	}
 	for range time.Tick(period / 2) {
-		if s.admin == "" || s.ask(ctx, "/healthz") {
-			s.tell(daemon.SdNotifyWatchdog)
+		if s.admin == "" || s.answers(ctx, "/healthz") {
+			s.notify(daemon.SdNotifyWatchdog)
 		}
 	}
 }
 
-// ask reports whether our own admin listener answers 200.
-func (s supervisor) ask(ctx context.Context, path string) bool {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+// answers reports whether our own admin listener answers 200.
+func (s supervisor) answers(ctx context.Context, path string) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	return healthy(ctx, s.admin+path) == nil
 }

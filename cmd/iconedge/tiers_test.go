@@ -3,36 +3,24 @@ package main
 import (
 	"crypto/tls"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/test/harness"
 	"github.com/iconedge/iconedge/tier"
 )
 
-const secretBetween = "a-secret-between-tiers-0123"
-
-// textFile writes a file of the test's.
-func textFile(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// Files of tiers that can't be used are one line with the name of the flag and exit status 2, before anything listens.
+// TestTierCalls: an unusable file of the tiers is one line with the flag's name and exit status 2,
+// before anything listens.
 func TestTierCalls(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	ca := certstest.NewAuthority(t, dir, "ca")
 	cert, key := ca.Pair(t, dir, "edge")
 	_, other := ca.Pair(t, dir, "other")
-	secret, short, junk := textFile(t, secretBetween), textFile(t, "too-short"), textFile(t, "no certificate")
+	secret, short, junk := harness.TextFile(t, harness.TierSecret), harness.TextFile(t, "too-short"), harness.TextFile(t, "no certificate")
 	origin := "origin --store dir:" + home + "/s --mirror " + home + "/m"
 	for _, row := range []struct{ args, stderr string }{
 		{"edge --tier-secret-file " + short, "--tier-secret-file: " + short + ": a secret must have at least 16 bytes"},
@@ -50,33 +38,33 @@ func TestTierCalls(t *testing.T) {
 		{origin + " --tls-client-ca " + ca.File, "--tls-cert"},
 		{origin + " --tls-cert " + cert + " --tls-key " + key + " --tls-client-ca " + secret, "no certificate in it"},
 	} {
-		stdout, stderr, status := callProgram(t, home, strings.Fields(row.args)...)
+		stdout, stderr, status := harness.Call(t, home, strings.Fields(row.args)...)
 		if status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, row.stderr) {
 			t.Errorf("iconedge %s: status %d; stdout %q; stderr %q, want one line with %q", row.args, status, stdout, stderr, row.stderr)
 		}
-		if strings.Contains(stderr, "too-short") || strings.Contains(stderr, secretBetween) {
-			t.Errorf("iconedge %s tells a secret: %s", row.args, stderr)
+		if strings.Contains(stderr, "too-short") || strings.Contains(stderr, harness.TierSecret) {
+			t.Errorf("iconedge %s prints a secret: %s", row.args, stderr)
 		}
 	}
 }
 
-// Three tiers that prove themselves by the secret: an edge, a shield, the origin. Strangers get nothing of the inner ones that is not for them,
-// and no log has the secret in it.
+// TestTiersBySecret: an edge, a shield and an origin authenticate to each other by the secret.
+// Other clients get no protected response from the inner tiers, and no log has the secret in it.
 func TestTiersBySecret(t *testing.T) {
-	home, secret := t.TempDir(), textFile(t, secretBetween+"\n")
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	origin := start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tier-secret-file", secret).ready()
-	edge := func(of *server, with ...string) *server {
-		return start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level", "debug", "--origin", "http://" + of.address("public")}, with...)...)
+	home, secret := t.TempDir(), harness.TextFile(t, harness.TierSecret+"\n")
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
+	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tier-secret-file", secret).Ready()
+	edge := func(of *harness.Server, with ...string) *harness.Server {
+		return harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level", "debug", "--origin", "http://" + of.Address("public")}, with...)...)
 	}
-	shield := edge(origin, "--tier-secret-file", secret).ready()
-	outer := edge(shield, "--tier-secret-file", secret).ready()
+	shield := edge(origin, "--tier-secret-file", secret).Ready()
+	outer := edge(shield, "--tier-secret-file", secret).Ready()
 	stranger := edge(origin)
-	if resp, body := get(t, outer.address("public"), "/demo/arrow.svg"); resp.StatusCode != 200 || !strings.Contains(body, "M0 0h8v8z") || len(resp.Header["Cache-Status"]) != 2 {
+	if resp, body := harness.Get(t, outer.Address("public"), "/demo/arrow.svg"); resp.StatusCode != 200 || !strings.Contains(body, "M0 0h8v8z") || len(resp.Header["Cache-Status"]) != 2 {
 		t.Errorf("through three tiers: %d, Cache-Status: %q", resp.StatusCode, resp.Header["Cache-Status"])
 	}
 	for _, row := range []struct {
-		from        *server
+		from        *harness.Server
 		path, given string
 		status      int
 		wanted      string
@@ -85,43 +73,44 @@ func TestTiersBySecret(t *testing.T) {
 		{origin, "/demo/arrow.svg", "", 403, "?1"},
 		{origin, "/demo/arrow.svg", "a-secret-of-nobodys-0123", 403, "?1"},
 		{origin, "/-/release", "", 403, "?1"},
-		{origin, "/demo/arrow.svg", secretBetween, 200, ""},
+		{origin, "/demo/arrow.svg", harness.TierSecret, 200, ""},
 		{shield, "/demo/arrow.svg", "", 200, ""},
 		{shield, "/-/release", "", 403, "?1"},
-		{shield, "/-/release", secretBetween, 200, ""},
+		{shield, "/-/release", harness.TierSecret, 200, ""},
 		{stranger, "/demo/arrow.svg", "", 502, ""},
 	} {
-		resp, body := get(t, row.from.address("public"), row.path, tier.Field, row.given)
+		resp, body := harness.Get(t, row.from.Address("public"), row.path, tier.Field, row.given)
 		if resp.StatusCode != row.status || resp.Header.Get(tier.FieldWanted) != row.wanted || row.status >= 400 && !strings.Contains(resp.Header.Get("Content-Type"), "problem+json") {
 			t.Errorf("%s: %d %s; want %d", row.path, resp.StatusCode, body, row.status)
 		}
 	}
-	eventually(t, "the stranger's log says why", func() bool {
-		return strings.Contains(stranger.log.String(), "does not take this edge for one of its own")
+	harness.Eventually(t, "the unauthenticated edge logs the reason", func() bool {
+		return strings.Contains(stranger.Log.String(), "does not take this edge for one of its own")
 	})
-	if resp, _ := get(t, stranger.address("admin"), "/readyz"); resp.StatusCode != 503 {
+	if resp, _ := harness.Get(t, stranger.Address("admin"), "/readyz"); resp.StatusCode != 503 {
 		t.Errorf("an edge that its origin refuses is ready: %d", resp.StatusCode)
 	}
-	must(t, home, "publish", library(t, "M1 1h8v8z"))
-	eventually(t, "the second release is shown behind two tiers", func() bool {
-		_, body := get(t, outer.address("public"), "/demo/arrow.svg")
+	harness.Must(t, home, "publish", harness.Library(t, "M1 1h8v8z"))
+	harness.Eventually(t, "two tiers serve the second release", func() bool {
+		_, body := harness.Get(t, outer.Address("public"), "/demo/arrow.svg")
 		return strings.Contains(body, "M1 1h8v8z")
 	})
-	for _, s := range []*server{origin, shield, outer, stranger} {
-		if strings.Contains(s.log.String(), secretBetween) {
-			t.Errorf("a log has the secret in it:\n%s", s.log)
+	for _, s := range []*harness.Server{origin, shield, outer, stranger} {
+		if strings.Contains(s.Log.String(), harness.TierSecret) {
+			t.Errorf("a log has the secret in it:\n%s", s.Log)
 		}
 	}
 }
 
-// An origin that wants certificates: edges with one of its authority are answered, by TLS 1.3, and nobody else, at /healthz neither.
+// TestTiersByCertificate: an origin with client certificates answers edges with a certificate of
+// its authority, over TLS 1.3, and no other client, not even at /healthz.
 func TestTiersByCertificate(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	ca, others := certstest.NewAuthority(t, dir, "ca"), certstest.NewAuthority(t, dir, "others")
 	cert, key := ca.Pair(t, dir, "origin", "127.0.0.1")
-	must(t, home, "publish", library(t, "M0 0h8v8z"))
-	origin := start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca.File).ready()
-	address := "https://" + origin.address("public")
+	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
+	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca.File).Ready()
+	address := "https://" + origin.Address("public")
 	for _, row := range []struct {
 		name   string
 		signed *certstest.Authority
@@ -158,19 +147,20 @@ func TestTiersByCertificate(t *testing.T) {
 		if row.max != 0 {
 			continue
 		}
-		edge := start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", address, "--origin-ca", ca.File}, flags...)...)
+		edge := harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", address, "--origin-ca", ca.File}, flags...)...)
 		if row.ok {
-			edge.ready()
+			edge.Ready()
 		}
-		if resp, _ := get(t, edge.address("public"), "/demo/arrow.svg"); (resp.StatusCode == 200) != row.ok {
+		if resp, _ := harness.Get(t, edge.Address("public"), "/demo/arrow.svg"); (resp.StatusCode == 200) != row.ok {
 			t.Errorf("%s, through an edge: %d", row.name, resp.StatusCode)
 		}
 	}
 }
 
-// An origin that others than this machine can ask, and that asks for no proof, says so; one that does is silent.
+// TestExposedOrigin: an origin that other machines can reach, and that requires no proof, warns;
+// one that requires a proof does not.
 func TestExposedOrigin(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // it mostly waits
 	for _, row := range []struct {
 		listen string
 		flags  []string
@@ -178,13 +168,13 @@ func TestExposedOrigin(t *testing.T) {
 	}{
 		{"0.0.0.0:0", nil, true},
 		{"127.0.0.1:0", nil, false},
-		{"0.0.0.0:0", []string{"--tier-secret-file", textFile(t, secretBetween)}, false},
+		{"0.0.0.0:0", []string{"--tier-secret-file", harness.TextFile(t, harness.TierSecret)}, false},
 	} {
-		s := start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen", "127.0.0.1:0"}, row.flags...)...)
-		s.address("admin") // logged behind the warning
-		if got := strings.Contains(s.log.String(), "origin reachable from other machines without authentication"); got != row.warns {
-			t.Errorf("%s %v: it warns: %v", row.listen, row.flags, got)
+		s := harness.Start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen", "127.0.0.1:0"}, row.flags...)...)
+		s.Address("admin") // logged after the warning
+		if got := strings.Contains(s.Log.String(), "origin reachable from other machines without authentication"); got != row.warns {
+			t.Errorf("%s %v: warning logged: %v", row.listen, row.flags, got)
 		}
-		s.stop()
+		s.Stop()
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const tokenHelp = `
-Keeps the licence tokens in the store. A token is printed once, alone on stdout, and kept nowhere: the store holds its hash.
+Issues, revokes and lists licence tokens. A token is printed once, alone on stdout, and stored nowhere: the store has its hash.
 
   iconedge token issue --plan lifetime
   iconedge token revoke iel_…            (the token, or its hash as list shows it)
@@ -32,8 +32,8 @@ func tokens(ctx context.Context, std cli.Streams, args []string) error {
 	var valid time.Duration
 	switch what {
 	case "issue":
-		fs.StringVar(&plan, "plan", plan, "the `name` of the plan that the token stands for")
-		fs.DurationVar(&valid, "valid", 0, "how long the token is valid, such as 8760h (default for ever)")
+		fs.StringVar(&plan, "plan", plan, "`name` of the plan that the token grants")
+		fs.DurationVar(&valid, "valid", 0, "how long the token is valid, such as 8760h (default forever)")
 	case "revoke", "list", "":
 	default:
 		return cli.Usage("iconedge token takes issue, revoke or list; see iconedge token --help")
@@ -50,7 +50,7 @@ func tokens(ctx context.Context, std cli.Streams, args []string) error {
 	case what == "issue" && fs.NArg() == 0:
 		return issueToken(ctx, std, bucket, plan, valid, now)
 	case what == "revoke" && fs.NArg() == 1:
-		return misnamed(token.Revoke(ctx, bucket, fs.Arg(0), now))
+		return asUsage(token.Revoke(ctx, bucket, fs.Arg(0), now))
 	case what == "list" && fs.NArg() == 0:
 		return listTokens(ctx, std, bucket)
 	}
@@ -60,7 +60,7 @@ func tokens(ctx context.Context, std cli.Streams, args []string) error {
 func issueToken(ctx context.Context, std cli.Streams, bucket objectstore.Bucket, plan string, valid time.Duration, now time.Time) error {
 	var until *time.Time
 	if valid < 0 {
-		return cli.Usage("--valid must be a time to come")
+		return cli.Usage("--valid must be a positive duration")
 	}
 	if valid > 0 {
 		end := now.Add(valid)
@@ -68,14 +68,14 @@ func issueToken(ctx context.Context, std cli.Streams, bucket objectstore.Bucket,
 	}
 	t, err := token.Issue(ctx, bucket, plan, until, now)
 	if err != nil {
-		return misnamed(err)
+		return asUsage(err)
 	}
 	_, err = fmt.Fprintln(std.Out, t)
 	return err
 }
 
-// misnamed makes a wrong call of what no plan or token can be called.
-func misnamed(err error) error {
+// asUsage turns the error for a malformed plan or token into a wrong call.
+func asUsage(err error) error {
 	if errors.Is(err, token.ErrPlan) || errors.Is(err, token.ErrForm) {
 		return cli.Usage(cli.OneLine(err))
 	}

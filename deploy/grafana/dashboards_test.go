@@ -107,7 +107,7 @@ func TestLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range page.FindAllSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join("..", "..", "docs", "runbooks", string(m[1])+".md")); err != nil {
+			if _, err := os.Stat(filepath.Join("..", "..", "docs", "how-to", "runbooks", string(m[1])+".md")); err != nil {
 				t.Errorf("%s: %v", b.name, err)
 			}
 		}

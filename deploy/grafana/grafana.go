@@ -9,7 +9,7 @@ import (
 
 // runbooks is the address of the runbooks. Each has the name of its alert; the rules' runbook_url
 // begins with this address too.
-const runbooks = "https://github.com/iconedge/iconedge/blob/main/docs/runbooks/"
+const runbooks = "https://github.com/iconedge/iconedge/blob/main/docs/how-to/runbooks/"
 
 // schema is the schema version of Grafana 11; later versions read it and migrate it.
 const schema = 39

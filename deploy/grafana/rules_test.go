@@ -98,7 +98,7 @@ var linkedPage = regexp.MustCompile(`\]\(([^)]+\.md)\)`)
 // TestRunbooks: there is a page for each alert and no other; each answers the same questions in the
 // same order.
 func TestRunbooks(t *testing.T) {
-	folder := filepath.Join("..", "..", "docs", "runbooks")
+	folder := filepath.Join("..", "..", "docs", "how-to", "runbooks")
 	left := alerts(t)
 	files, err := filepath.Glob(filepath.Join(folder, "*.md"))
 	if err != nil {

@@ -65,7 +65,7 @@ func lines(t *testing.T, file string) int {
 
 func logger(to *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
-func TestGathered(t *testing.T) {
+func TestLinesAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{buf: 1 << 20}
 		l := start(Config{Sample: 1}, d)
@@ -127,9 +127,9 @@ func TestFullDisk(t *testing.T) {
 }
 
 // A file that blocks delays neither Write nor Close for longer than closeTimeout.
-func TestStuck(t *testing.T) {
+func TestBlockedFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := stuck(make(chan struct{}))
+		out := blocked(make(chan struct{}))
 		defer close(out)
 		l := start(Config{Sample: 1, Log: slog.New(slog.DiscardHandler)}, out)
 		for range 2 * maxQueue / 300 {
@@ -147,10 +147,10 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-type stuck chan struct{}
+type blocked chan struct{}
 
-func (s stuck) Write(p []byte) (int, error) { <-s; return 0, errors.New("gone") }
-func (s stuck) Close() error                { return nil }
+func (s blocked) Write(p []byte) (int, error) { <-s; return 0, errors.New("gone") }
+func (s blocked) Close() error                { return nil }
 
 func TestReopened(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "access.log")
@@ -179,7 +179,7 @@ func TestReopened(t *testing.T) {
 }
 
 // The new file begins with a whole line if the previous file ends in the middle of one.
-func TestReopenedHalfway(t *testing.T) {
+func TestReopenedMidLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "access.log")
 	hangup := make(chan os.Signal)
 	var logged bytes.Buffer
@@ -194,7 +194,7 @@ func TestReopenedHalfway(t *testing.T) {
 	}
 }
 
-func TestReopenedNowhere(t *testing.T) {
+func TestReopenFails(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "logs", "access.log")
 	os.Mkdir(filepath.Dir(file), 0o755)

@@ -104,7 +104,7 @@ func TestFallen(t *testing.T) {
 }
 
 // Concurrent clients never hold more than Max or Each, and Give releases everything.
-func TestRoomOfMany(t *testing.T) {
+func TestRoomConcurrently(t *testing.T) {
 	r := &Room{Max: 10 << 20, Each: 5 << 20}
 	var all sync.WaitGroup
 	var now atomic.Int64

@@ -43,7 +43,8 @@ type Request struct {
 	Peer    netip.Addr
 	Arrived time.Time // when its header fields had been read
 
-	// Malformed: a line of it breaks the grammar of HTTP/1.1 (RFC 9112), which the server tolerates.
+	// Malformed: a line of it breaks the grammar of HTTP/1.1 (RFC 9112), and the server tolerates
+	// that.
 	Malformed bool
 	// Ambiguous: it names its host twice, or differently in Host and :authority (RFC 9113, section
 	// 8.3.1).
@@ -83,7 +84,7 @@ type Conn interface {
 	// CloseAfter closes the connection after the response, although bytes of the client may be
 	// unread.
 	CloseAfter()
-	// ResponseLength sets the length of the response's body in bytes, on which its deadline depends.
+	// ResponseLength sets the length of the response's body in bytes; its deadline depends on it.
 	ResponseLength(length int64)
 	// Left reports whether the client has gone, as far as is known.
 	Left() bool

@@ -67,7 +67,8 @@ type Answerer interface {
 	Answer(dst []byte, r *plain.Request) (out []byte, ok bool)
 }
 
-// Limits of a connection. Request and Answer apply to each MiB of a whole request or response.
+// Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request
+// or response.
 type Limits struct {
 	Idle    time.Duration // before a request, and between two
 	Request time.Duration // from a request's first byte to its last

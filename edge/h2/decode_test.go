@@ -107,10 +107,10 @@ func TestDecodeStops(t *testing.T) {
 	long := append([]byte("\x40\x01a\x7f\xa1\x16"), bytes.Repeat([]byte{'v'}, 2976)...)
 	bomb := append(long, bytes.Repeat([]byte{0xbe}, 10000)...)
 	if err := d.decode(bomb, 16<<10); err != nil || !d.truncated || len(d.fields) > 6 {
-		t.Errorf("an HPACK bomb: %v, over %v, %d fields", err, d.truncated, len(d.fields))
+		t.Errorf("an HPACK bomb: %v, truncated %v, %d fields", err, d.truncated, len(d.fields))
 	}
 	if err := d.decode([]byte{0xbe}, 16<<10); err != nil || d.truncated || len(d.fields) != 1 {
-		t.Errorf("the next block: %v, over %v, %d fields", err, d.truncated, len(d.fields))
+		t.Errorf("the next block: %v, truncated %v, %d fields", err, d.truncated, len(d.fields))
 	}
 }
 
@@ -126,7 +126,7 @@ func TestInvalidFields(t *testing.T) {
 			t.Fatalf("%q: %v", block, err)
 		}
 		if last := d.fields[len(d.fields)-1]; last.invalid != invalid {
-			t.Errorf("%q: bad %v, want %v", block, last.invalid, invalid)
+			t.Errorf("%q: invalid %v, want %v", block, last.invalid, invalid)
 		}
 	}
 }

@@ -231,8 +231,8 @@ func (p *peer) headers(method, path string, fields ...string) []byte {
 	return bytes.Clone(p.block.Bytes())
 }
 
-// ask opens a stream with a request.
-func (p *peer) ask(method, path string, ends bool, fields ...string) uint32 {
+// openStream opens a stream with a request.
+func (p *peer) openStream(method, path string, ends bool, fields ...string) uint32 {
 	id := p.next
 	p.next += 2
 	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.headers(method, path, fields...), EndHeaders: true, EndStream: ends})
@@ -287,15 +287,15 @@ func TestFloods(t *testing.T) {
 		"one-byte windows": {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteWindowUpdate(0, 1) }) }, http2.ErrCodeEnhanceYourCalm},
 		"unknown frames":   {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteRawFrame(0xbe, 0, 0, nil) }) }, http2.ErrCodeEnhanceYourCalm},
 		"empty DATA": {func(p *peer) {
-			id := p.ask("POST", "/post", false)
+			id := p.openStream("POST", "/post", false)
 			p.repeat(5000, func(int) error { return p.WriteData(id, false, nil) })
 		}, http2.ErrCodeEnhanceYourCalm},
 		"DATA with only padding": {func(p *peer) {
-			id := p.ask("POST", "/post", false)
+			id := p.openStream("POST", "/post", false)
 			p.repeat(2300, func(int) error { return p.WriteDataPadded(id, false, nil, make([]byte, 255)) })
 		}, http2.ErrCodeEnhanceYourCalm},
 		"DATA that is mostly padding": {func(p *peer) {
-			id := p.ask("POST", "/post", false)
+			id := p.openStream("POST", "/post", false)
 			p.repeat(2300, func(int) error { return p.WriteDataPadded(id, false, []byte{'x'}, make([]byte, 255)) })
 		}, http2.ErrCodeEnhanceYourCalm},
 		"padded HEADERS with a reset": {func(p *peer) {
@@ -307,7 +307,7 @@ func TestFloods(t *testing.T) {
 			})
 		}, http2.ErrCodeEnhanceYourCalm},
 		"rapid reset of running requests": {func(p *peer) {
-			p.repeat(5000, func(int) error { return p.WriteRSTStream(p.ask("GET", "/wait", true), http2.ErrCodeCancel) })
+			p.repeat(5000, func(int) error { return p.WriteRSTStream(p.openStream("GET", "/wait", true), http2.ErrCodeCancel) })
 		}, http2.ErrCodeEnhanceYourCalm},
 		"CONTINUATION without end": {func(p *peer) {
 			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
@@ -327,7 +327,7 @@ func TestFloods(t *testing.T) {
 		}, http2.ErrCodeEnhanceYourCalm},
 		"windows up and down": {func(p *peer) {
 			for range 100 {
-				p.ask("GET", "/wait", true)
+				p.openStream("GET", "/wait", true)
 			}
 			p.repeat(200, func(i int) error {
 				return p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(i % 2)})
@@ -371,18 +371,18 @@ func TestRunningHandlersAreCounted(t *testing.T) {
 	a := newApp()
 	p := connect(t, New(a, a, Config{}))
 	for range MaxStreams {
-		id := p.ask("GET", "/wait", true)
+		id := p.openStream("GET", "/wait", true)
 		<-a.started
 		p.WriteRSTStream(id, http2.ErrCodeCancel)
 	}
-	id := p.ask("GET", "/wait", true)
+	id := p.openStream("GET", "/wait", true)
 	f := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.RSTStreamFrame); return ok }).(*http2.RSTStreamFrame)
 	if f.StreamID != id || f.ErrCode != http2.ErrCodeRefusedStream {
 		t.Errorf("one stream too many: %v", f)
 	}
 	close(a.wait)
 	for { // until a handler has ended
-		id := p.ask("GET", "/hello", true)
+		id := p.openStream("GET", "/hello", true)
 		f := p.until(func(f http2.Frame) bool { return f.Header().StreamID == id })
 		if _, ok := f.(*http2.MetaHeadersFrame); ok {
 			break
@@ -396,7 +396,7 @@ func TestHeldBodies(t *testing.T) {
 	a, room := newApp(), &bodies.Room{Max: 64 << 20}
 	p := connect(t, New(a, a, Config{MaxBody: maxBodyBytes / 2, Bodies: room}))
 	post := func(parts int, ends bool) (stream uint32) {
-		id := p.ask("POST", "/wait", false)
+		id := p.openStream("POST", "/wait", false)
 		for i := range parts {
 			p.WriteData(id, ends && i == parts-1, make([]byte, 16<<10))
 			p.until(func(f http2.Frame) bool { w, ok := f.(*http2.WindowUpdateFrame); return ok && w.StreamID == 0 })
@@ -424,7 +424,7 @@ func TestHeldBodies(t *testing.T) {
 			}
 		}
 	}
-	given("when all are answered")
+	given("after all responses")
 	half := func() (stream uint32) {
 		id := post(8, false)
 		if room.Used() == 0 {
@@ -444,7 +444,7 @@ func TestClosedWindow(t *testing.T) {
 	for _, path := range []string{"/ready/300", "/bytes/300"} {
 		t.Run(path[1:], func(t *testing.T) {
 			p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-			id := p.ask("GET", path, true)
+			id := p.openStream("GET", path, true)
 			p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
 			var got []byte
 			for len(got) < 300 {
@@ -465,9 +465,9 @@ func TestClosedWindow(t *testing.T) {
 // The most urgent body is sent first (RFC 9218).
 func TestUrgency(t *testing.T) {
 	p := connect(t, New(newApp(), newApp(), Config{}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-	p.ask("GET", "/ready/10", true)
-	last := p.ask("GET", "/ready/10", true, "priority", "u=5, i")
-	first := p.ask("GET", "/ready/10", true, "priority", "u=1")
+	p.openStream("GET", "/ready/10", true)
+	last := p.openStream("GET", "/ready/10", true, "priority", "u=5, i")
+	first := p.openStream("GET", "/ready/10", true, "priority", "u=1")
 	p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
 	var order []uint32
 	for len(order) < 3 {
@@ -501,7 +501,7 @@ func TestClientTableSize(t *testing.T) {
 				if i == 2 && tt.later {
 					p.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
 				}
-				p.ask("GET", path, true)
+				p.openStream("GET", path, true)
 				h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
 				block := h.HeaderBlockFragment()
 				if acked := block[0] == 0x20; acked != (i == tt.ack) {
@@ -529,7 +529,7 @@ func TestDeadlines(t *testing.T) {
 	for name, tt := range map[string]func(t *testing.T, p *peer){
 		"a dripping body": func(t *testing.T, p *peer) {
 			start := time.Now()
-			id := p.ask("POST", "/post", false)
+			id := p.openStream("POST", "/post", false)
 			go p.repeat(100, func(int) error {
 				time.Sleep(time.Second)
 				return p.WriteData(id, false, []byte{'x'})
@@ -542,7 +542,7 @@ func TestDeadlines(t *testing.T) {
 		"a response through a window of one byte a second": func(t *testing.T, p *peer) {
 			start := time.Now()
 			p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-			ready, handled := p.ask("GET", "/ready/1000", true), p.ask("GET", "/bytes/1000", true)
+			ready, handled := p.openStream("GET", "/ready/1000", true), p.openStream("GET", "/bytes/1000", true)
 			go p.repeat(100, func(int) error {
 				time.Sleep(time.Second)
 				p.WriteWindowUpdate(ready, 1)
@@ -563,7 +563,7 @@ func TestDeadlines(t *testing.T) {
 			}
 		},
 		"frames without a request": func(t *testing.T, p *peer) {
-			id := p.ask("GET", "/ready/10", true)
+			id := p.openStream("GET", "/ready/10", true)
 			start := time.Now()
 			go p.repeat(100, func(i int) error {
 				time.Sleep(time.Second)
@@ -600,7 +600,7 @@ func TestDeadlines(t *testing.T) {
 			}
 		},
 		"padding and DATA on an ended stream": func(t *testing.T, p *peer) {
-			id := p.ask("GET", "/ready/10", true)
+			id := p.openStream("GET", "/ready/10", true)
 			start := time.Now()
 			go p.repeat(100, func(i int) error {
 				time.Sleep(time.Second)
@@ -615,7 +615,7 @@ func TestDeadlines(t *testing.T) {
 			start := time.Now()
 			for range 10 {
 				time.Sleep(15 * time.Second)
-				p.ask("GET", "/ready/10", true)
+				p.openStream("GET", "/ready/10", true)
 				p.until(isHeaders)
 			}
 			last := time.Now()
@@ -625,7 +625,7 @@ func TestDeadlines(t *testing.T) {
 			}
 		},
 		"a long upload with frames in halves": func(t *testing.T, p *peer) {
-			id := p.ask("POST", "/post", false)
+			id := p.openStream("POST", "/post", false)
 			p.WriteData(id, false, text(100))
 			data := append([]byte{0, 0, 100, 0, 0, 0, 0, 0, byte(id)}, text(100)...)
 			go func() {
@@ -646,7 +646,7 @@ func TestDeadlines(t *testing.T) {
 			}
 		},
 		"a response that takes longer than the idle time": func(t *testing.T, p *peer) {
-			p.ask("GET", "/think", true)
+			p.openStream("GET", "/think", true)
 			p.until(isHeaders)
 			start := time.Now()
 			p.ended()
@@ -743,12 +743,12 @@ func TestIdleAndWaits(t *testing.T) {
 		idle  bool
 		waits bool
 	}{
-		"pings":                      {func(p *peer) { p.ask("GET", "/ready/1", true) }, true, false},
-		"an incomplete request":      {func(p *peer) { p.ask("POST", "/post", false) }, false, true},
-		"a closed window":            {func(p *peer) { p.ask("GET", "/ready/70000", true) }, false, true},
-		"a blocked handler":          {func(p *peer) { p.ask("GET", "/bytes/70000", true) }, false, true},
-		"a busy handler":             {func(p *peer) { p.ask("GET", "/think", true) }, false, false},
-		"one of two streams is busy": {func(p *peer) { p.ask("POST", "/post", false); p.ask("GET", "/think", true) }, false, false},
+		"pings":                      {func(p *peer) { p.openStream("GET", "/ready/1", true) }, true, false},
+		"an incomplete request":      {func(p *peer) { p.openStream("POST", "/post", false) }, false, true},
+		"a closed window":            {func(p *peer) { p.openStream("GET", "/ready/70000", true) }, false, true},
+		"a blocked handler":          {func(p *peer) { p.openStream("GET", "/bytes/70000", true) }, false, true},
+		"a busy handler":             {func(p *peer) { p.openStream("GET", "/think", true) }, false, false},
+		"one of two streams is busy": {func(p *peer) { p.openStream("POST", "/post", false); p.openStream("GET", "/think", true) }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -788,7 +788,7 @@ func TestIdleAndWaits(t *testing.T) {
 // A silent client is not cut off while a handler works for it.
 func TestSlowHandler(t *testing.T) {
 	piped(t, app{}, func(t *testing.T, p *peer) {
-		p.ask("GET", "/think", true)
+		p.openStream("GET", "/think", true)
 		p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
 	})
 }
@@ -798,13 +798,13 @@ func TestShutdown(t *testing.T) {
 	a := newApp()
 	s := New(a, a, Config{})
 	p := connect(t, s)
-	p.ask("GET", "/wait", true)
+	p.openStream("GET", "/wait", true)
 	<-a.started
 	down := make(chan error)
 	go func() { down <- s.Shutdown(t.Context()) }()
 	p.until(func(f http2.Frame) bool { _, ok := f.(*http2.GoAwayFrame); return ok })
 	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.GoAwayFrame); return ok && g.LastStreamID == 1 })
-	p.ask("GET", "/hello", true)
+	p.openStream("GET", "/hello", true)
 	close(a.wait)
 	if h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }); h.Header().StreamID != 1 {
 		t.Errorf("response: %v", h)
@@ -849,7 +849,7 @@ func TestConnectDuringShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := connect(t, s)
-	p.ask("GET", "/hello", true)
+	p.openStream("GET", "/hello", true)
 	p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamID == 1 })
 	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.GoAwayFrame); return ok && g.LastStreamID == 1 })
 	if code, goneAway := p.ended(); goneAway && code != http2.ErrCodeNo {
@@ -861,7 +861,7 @@ func TestConnectDuringShutdown(t *testing.T) {
 func TestIdleHoldsNoBuffers(t *testing.T) {
 	s := New(newApp(), newApp(), Config{})
 	p := connect(t, s)
-	p.ask("GET", "/ready/100", true)
+	p.openStream("GET", "/ready/100", true)
 	p.until(func(f http2.Frame) bool { d, ok := f.(*http2.DataFrame); return ok && d.StreamEnded() })
 	p.WritePing(false, [8]byte{1})
 	p.until(func(f http2.Frame) bool { g, ok := f.(*http2.PingFrame); return ok && g.IsAck() })
@@ -883,12 +883,12 @@ func FuzzServe(f *testing.F) {
 	p := &peer{Framer: http2.NewFramer(&b, nil), next: 1}
 	p.enc = hpack.NewEncoder(&p.block)
 	p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 50})
-	p.ask("GET", "/ready/100", true)
+	p.openStream("GET", "/ready/100", true)
 	p.WriteWindowUpdate(1, 100)
-	p.ask("POST", "/post", false, "content-length", "3")
+	p.openStream("POST", "/post", false, "content-length", "3")
 	p.WriteDataPadded(3, true, []byte("abc"), []byte{0, 0})
 	p.WritePing(false, [8]byte{})
-	p.ask("GET", "/bytes/20", true)
+	p.openStream("GET", "/bytes/20", true)
 	p.WriteRSTStream(5, http2.ErrCodeCancel)
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, sent []byte) {

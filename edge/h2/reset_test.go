@@ -12,20 +12,20 @@ import (
 // ignored, and the connection stays open.
 func TestLateFramesOfAResetStream(t *testing.T) {
 	for name, begin := range map[string]func(p *peer) uint32{
-		"a malformed request": func(p *peer) uint32 { return p.ask(http.MethodPost, "/post", false, "connection", "close") },
+		"a malformed request": func(p *peer) uint32 { return p.openStream(http.MethodPost, "/post", false, "connection", "close") },
 		"a body longer than announced": func(p *peer) uint32 {
-			id := p.ask(http.MethodPost, "/post", false, "content-length", "1")
+			id := p.openStream(http.MethodPost, "/post", false, "content-length", "1")
 			p.WriteData(id, false, []byte("two"))
 			return id
 		},
 		"a refused request": func(p *peer) uint32 {
 			for range MaxStreams {
-				p.ask(http.MethodGet, "/wait", true)
+				p.openStream(http.MethodGet, "/wait", true)
 			}
-			return p.ask(http.MethodPost, "/post", false)
+			return p.openStream(http.MethodPost, "/post", false)
 		},
 		"a response before the request's end": func(p *peer) uint32 {
-			return p.ask(http.MethodPost, "/post", false, "content-length", "999999999999")
+			return p.openStream(http.MethodPost, "/post", false, "content-length", "999999999999")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	a := newApp()
 	defer close(a.wait)
 	p := connect(t, New(a, a, Config{}))
-	id := p.ask(http.MethodGet, "/wait", true)
+	id := p.openStream(http.MethodGet, "/wait", true)
 	p.block.Reset()
 	p.enc.WriteField(hpack.HeaderField{Name: "x-trailer", Value: "late"})
 	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block.Bytes(), EndHeaders: true, EndStream: true})

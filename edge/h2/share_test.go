@@ -100,7 +100,7 @@ func TestUnfinishedHeads(t *testing.T) {
 			t.Fatalf("above the limit: %v, want REFUSED_STREAM of %d", refused, id)
 		}
 	}
-	if refused := func() map[uint32]http2.ErrCode { p.ask("GET", "/wait", true); return p.seen() }(); len(refused) > 0 {
+	if refused := func() map[uint32]http2.ErrCode { p.openStream("GET", "/wait", true); return p.seen() }(); len(refused) > 0 {
 		t.Errorf("a complete request: %v", refused)
 	}
 	<-a.started
@@ -186,11 +186,11 @@ func TestFullRoom(t *testing.T) {
 			t.Fatal("the first stream does not count")
 		}
 	}
-	id := p.ask("POST", "/wait", false, "long", strings.Repeat("a", 9000))
+	id := p.openStream("POST", "/wait", false, "long", strings.Repeat("a", 9000))
 	if refused := p.seen(); refused[id] != http2.ErrCodeRefusedStream {
 		t.Errorf("an incomplete request: %v", refused)
 	}
-	p.ask("GET", "/wait", true, "long", strings.Repeat("a", 9000))
+	p.openStream("GET", "/wait", true, "long", strings.Repeat("a", 9000))
 	if refused := p.seen(); len(refused) > 0 {
 		t.Errorf("a complete request: %v", refused)
 	}
@@ -228,8 +228,8 @@ func TestPartialFramesCount(t *testing.T) {
 	}
 	a, room := newApp(), &bodies.Room{Max: 1 << 20, Each: 100 << 10}
 	p := connectAs(t, New(a, a, Config{Bodies: room}), hog, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-	p.ask("GET", "/ready/60000", true)
-	id := p.ask("GET", "/ready/60000", true)
+	p.openStream("GET", "/ready/60000", true)
+	id := p.openStream("GET", "/ready/60000", true)
 	if refused := p.seen(); len(refused) != 1 || refused[id] != http2.ErrCodeEnhanceYourCalm {
 		t.Errorf("ready responses that the client does not take: %v", refused)
 	}

@@ -28,8 +28,8 @@ const fieldCopies = 6
 // Handler runs.
 const HandlerCosts = 32 << 10
 
-// A stream is a stream that could not be answered at once: its request has a body, a handler runs,
-// or its response waits for a window.
+// A stream is an open stream, which could not be answered at once: its request has a body, a
+// handler runs, or its response waits for a window.
 type stream struct {
 	id     uint32
 	window int64     // for the response's body

@@ -73,7 +73,7 @@ func appendName(dst []byte, name string) []byte {
 	return append(append(append(dst, '"'), name...), '"')
 }
 
-// ceilSeconds rounds up to whole seconds, so that a client that waits as told does not come too
+// ceilSeconds rounds up to whole seconds, so that a client that waits for so long does not come too
 // early.
 func ceilSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)

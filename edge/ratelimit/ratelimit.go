@@ -151,15 +151,14 @@ func (l *Limiter) takeFirst(keys []key, at moment, when createMode) (d Decision,
 	return d, ok
 }
 
-// createMode says when take may create a missing window.
+// createMode says when take may create a missing window. createUncontended also requires that no
+// window is shared and no call is in allowOverCeiling.
 type createMode int
 
 const (
-	createNever createMode = iota
-	// createUncontended creates a window if there is room, no shared window and no call over the
-	// ceiling.
-	createUncontended
-	createIfRoom
+	createNever       createMode = iota // never
+	createUncontended                   // if there is room and no contention
+	createIfRoom                        // if there is room
 )
 
 // expireEvery is the number of calls after which a shard expires one table. A table holds many more

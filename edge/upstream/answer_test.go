@@ -43,7 +43,7 @@ func TestBodyStreams(t *testing.T) {
 }
 
 // A body larger than the memory that it may take is passed through.
-func TestBodyIsNotHeld(t *testing.T) {
+func TestBodyIsNotBuffered(t *testing.T) {
 	const size = 64 << 20
 	o := serve(t, func(c net.Conn, _ string) bool {
 		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", size)
@@ -151,7 +151,7 @@ type foreign struct {
 func (f foreign) Done() <-chan struct{} { return f.done }
 
 // However an exchange ends, it leaves no goroutine or timer.
-func TestNothingIsLeft(t *testing.T) {
+func TestNoGoroutineIsLeft(t *testing.T) {
 	for name, row := range map[string]struct {
 		answer responder
 		end    func(*Answer)

@@ -41,7 +41,7 @@ func TestBreaker(t *testing.T) {
 }
 
 // Requests that began before the breaker opened do not change it.
-func TestBreakerIgnoresLatecomers(t *testing.T) {
+func TestBreakerIgnoresLateResults(t *testing.T) {
 	var b breaker
 	now := time.Unix(1e9, 0)
 	for i := range maxFailures {

@@ -13,7 +13,7 @@ const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
 // Bytes after a response are never taken for the response to the next request, whatever the
 // response and however many requests wait for the connection.
-func TestLeftoverIsNoAnswer(t *testing.T) {
+func TestSurplusIsNoResponse(t *testing.T) {
 	for name, first := range map[string]struct{ method, text string }{
 		"a length":    {"GET", ok + evil},
 		"chunks":      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n" + evil},
@@ -54,16 +54,16 @@ func TestLeftoverIsNoAnswer(t *testing.T) {
 }
 
 // Bytes that an origin sends before a request are not used.
-func TestGreetingIsNoAnswer(t *testing.T) {
+func TestEarlyBytesAreNoResponse(t *testing.T) {
 	near, far := net.Pipe()
 	c := newConn(near, func() {})
 	_, at := newAttempt(t.Context(), get("/"))
 	go func() { io.WriteString(far, evil); io.Copy(io.Discard, far) }()
 	if n, err := c.Read(make([]byte, 99)); n != 0 || err != errUnsolicited {
-		t.Errorf("Read before any Write = %d, %v; want none, errUnasked", n, err)
+		t.Errorf("Read before any Write = %d, %v; want none, errUnsolicited", n, err)
 	}
 	if _, err := c.Write([]byte("GET")); err != errUnsolicited {
-		t.Errorf("Write after it: %v, want errUnasked", err)
+		t.Errorf("Write after it: %v, want errUnsolicited", err)
 	}
 	c.startRequest(at)
 	if c.sent() {
@@ -72,7 +72,7 @@ func TestGreetingIsNoAnswer(t *testing.T) {
 }
 
 // A request waits until the Transport has handled all earlier bytes.
-func TestBeginWaits(t *testing.T) {
+func TestStartRequestWaits(t *testing.T) {
 	for _, end := range []string{"reads on", "closes"} {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := net.Pipe()

@@ -41,7 +41,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreNotSent(t *testing.T) {
+func TestUnfitRequests(t *testing.T) {
 	o := serve(t, responds(ok))
 	c := o.client(t, Config{})
 	for _, r := range []Request{

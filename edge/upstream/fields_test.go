@@ -50,7 +50,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
+func TestSetForwarded(t *testing.T) {
 	for _, row := range []struct{ client, proto, forwarded, xFor, xProto string }{
 		{"192.0.2.1", "http", "for=192.0.2.1;proto=http", "192.0.2.1", "http"},
 		{"::ffff:192.0.2.1", "https", "for=192.0.2.1;proto=https", "192.0.2.1", "https"},
@@ -70,9 +70,9 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// docs/caching.md lists every field that is dropped by default.
+// docs/reference/caching.md lists every field that is dropped by default.
 func TestDroppedFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/caching.md")
+	page, err := os.ReadFile("../../docs/reference/caching.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestDroppedFieldsAreDocumented(t *testing.T) {
 	for _, set := range []map[string]bool{rewriteFields, methodOverrides} {
 		for name := range set {
 			if !listed[name] {
-				t.Errorf("docs/caching.md does not list %s", name)
+				t.Errorf("docs/reference/caching.md does not list %s", name)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func FuzzAnswer(f *testing.F) {
 				}
 				a, err := fetch(t.Context(), c, get(fmt.Sprintf("/good/%d", i)))
 				if err != nil || a.body != fmt.Sprint(i) || a.Header.Get("X-Number") != fmt.Sprint(i) {
-					t.Fatalf("after %q the answer %d is %+v, %v", text, i, a, err)
+					t.Fatalf("after %q response %d is %+v, %v", text, i, a, err)
 				}
 			}
 		})

@@ -105,7 +105,7 @@ func TestHostileOrigins(t *testing.T) {
 }
 
 // An odd but unambiguous response is passed on in one canonical form.
-func TestOddOrigins(t *testing.T) {
+func TestUnusualOrigins(t *testing.T) {
 	for _, o := range []struct {
 		name, text, body string
 		length           int64
@@ -151,7 +151,7 @@ func TestOddOrigins(t *testing.T) {
 }
 
 // Without Exact, bytes after Content-Length are ignored, as other proxies do.
-func TestLengthAtItsWord(t *testing.T) {
+func TestWithoutExact(t *testing.T) {
 	o := serve(t, responds(ok+"!"))
 	if a, err := fetch(t.Context(), o.client(t, Config{}), get("/")); err != nil || a.body != "ok" {
 		t.Errorf("%+v, %v", a, err)
@@ -159,7 +159,7 @@ func TestLengthAtItsWord(t *testing.T) {
 }
 
 // net/http sets Cache-Control because of Pragma; the Answer has the fields that the origin sent.
-func TestPragmaIsLeftAlone(t *testing.T) {
+func TestPragmaIsUnchanged(t *testing.T) {
 	for text, want := range map[string]string{
 		"Pragma: no-cache\r\n":                              "",
 		"Pragma: no-cache\r\nCache-Control: no-cache\r\n":   "no-cache",
@@ -174,7 +174,7 @@ func TestPragmaIsLeftAlone(t *testing.T) {
 }
 
 // A 206 is accepted if the request has a Range, and a 304 if it has a condition.
-func TestWhatWasAskedFor(t *testing.T) {
+func TestRangeAndConditions(t *testing.T) {
 	const part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nok"
 	const same = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
 	for _, row := range []struct{ field, text, status string }{
@@ -194,7 +194,7 @@ func TestHeadKeepsItsLength(t *testing.T) {
 	o := serve(t, responds("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"))
 	a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "HEAD", Target: "/"})
 	if err != nil || a.Header.Get("Content-Length") != "99999999999" || a.body != "" || a.Length != 0 {
-		t.Fatalf("answer is %+v, %v", a, err)
+		t.Fatalf("response %+v, %v", a, err)
 	}
 }
 

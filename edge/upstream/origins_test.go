@@ -146,7 +146,7 @@ func TestTries(t *testing.T) {
 }
 
 // While an origin fails it gets no requests but probes; a successful probe closes the breaker.
-func TestOpen(t *testing.T) {
+func TestBreakerOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		n := network{}
@@ -179,7 +179,7 @@ func TestOpen(t *testing.T) {
 }
 
 // A malformed response to a probe is a success, because the origin is there.
-func TestProbeOfBrokenAnswer(t *testing.T) {
+func TestMalformedResponseToProbe(t *testing.T) {
 	for _, text := range []string{"nonsense\r\n\r\n", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			n := network{}
@@ -232,7 +232,7 @@ func TestProbeThatHangs(t *testing.T) {
 
 // A caller that leaves early, and a pool without a free connection, are inconclusive about the
 // origin.
-func TestNoVerdict(t *testing.T) {
+func TestInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{"a": {answer: responds("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")}}
 		c := n.client(Config{MaxConns: 1, Idle: time.Hour}, "a")

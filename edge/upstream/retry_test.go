@@ -15,7 +15,7 @@ import (
 // An origin that closes a connection without a response gets a GET a second time, on whichever
 // connection, and a POST never, whatever its header fields: net/http would repeat one with an
 // Idempotency-Key.
-func TestOnceMore(t *testing.T) {
+func TestRetryByMethod(t *testing.T) {
 	for _, r := range []struct {
 		method string
 		want   int
@@ -54,7 +54,7 @@ func TestOnceMore(t *testing.T) {
 
 // A GET whose connection was lost is sent again on another connection, even if the first one was
 // new, because an origin that restarts closes new connections too.
-func TestLostConnectionIsMended(t *testing.T) {
+func TestLostConnectionIsRetried(t *testing.T) {
 	for _, before := range []int{0, 1} {
 		var dropped atomic.Bool
 		o := serve(t, func(c net.Conn, head string) bool {
@@ -77,7 +77,7 @@ func TestLostConnectionIsMended(t *testing.T) {
 }
 
 // An origin that closes only idle connections loses no GET, however many idle ones it has.
-func TestSecondTryIsOnANewConnection(t *testing.T) {
+func TestRetryUsesNewConnection(t *testing.T) {
 	const idle = 10
 	var mu sync.Mutex
 	var warm sync.WaitGroup
@@ -108,7 +108,7 @@ func TestSecondTryIsOnANewConnection(t *testing.T) {
 }
 
 // A request is not repeated once a response has begun.
-func TestBegunAnswerIsNotMended(t *testing.T) {
+func TestBegunResponseIsNotRetried(t *testing.T) {
 	for _, text := range []string{"H", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"} {
 		o := serve(t, func(c net.Conn, head string) bool {
 			if strings.Contains(head, " /bad ") {
@@ -145,7 +145,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 
 // A request that could not be written was not sent, so it goes to the next origin, or to the same
 // one again, whatever the method.
-func TestNothingWasWritten(t *testing.T) {
+func TestUnwrittenRequest(t *testing.T) {
 	for _, row := range []struct {
 		origins string
 		dead    int32 // connections that accept no byte

@@ -18,7 +18,7 @@ const maxTries = 3
 // edges of one group are down, the next group follows, and finally the origin itself.
 type route struct {
 	safe, onward bool
-	origins      []*origin
+	tried        []*origin
 	lost         int            // tries that may have reached an origin and had no response
 	minGroup     int            // only groups from this one on may be tried
 	failingResp  *http.Response // a failing response of an earlier origin; nil: none
@@ -29,7 +29,7 @@ func anyOrigin(*origin) bool { return true }
 
 // allows reports whether o may be tried.
 func (w *route) allows(o *origin) bool {
-	return o.group >= w.minGroup && !slices.Contains(w.origins, o)
+	return o.group >= w.minGroup && !slices.Contains(w.tried, o)
 }
 
 // headTimeout returns how long to wait for the head of o's response, 0 for no limit of its own:
@@ -43,7 +43,7 @@ func (w *route) headTimeout(c *Client, o *origin) time.Duration {
 
 // tryNext records the outcome of a try with o, and reports whether another origin is to be tried.
 func (w *route) tryNext(ctx context.Context, o *origin, resp *http.Response, err error) bool {
-	w.origins = append(w.origins, o)
+	w.tried = append(w.tried, o)
 	switch {
 	case err == nil:
 		if w.failingResp != nil || !w.safe || !w.onward || !failing(resp) {
@@ -67,7 +67,7 @@ func (w *route) tryNext(ctx context.Context, o *origin, resp *http.Response, err
 // mayRepeat reports whether the only origin may be tried once more. It may not after a timeout,
 // because it would time out again.
 func (w *route) mayRepeat(err error) bool {
-	return len(w.origins) == 1 && err != nil && !errors.Is(err, ErrUnreachable) && !errors.Is(err, errLate)
+	return len(w.tried) == 1 && err != nil && !errors.Is(err, ErrUnreachable) && !errors.Is(err, errLate)
 }
 
 // result returns the final response. If there is no other, it is the failing one.

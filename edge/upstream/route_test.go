@@ -20,8 +20,8 @@ func statusOf(line string) responder {
 	return responds("HTTP/1.1 " + line + "\r\nContent-Length: 2\r\n\r\nxx")
 }
 
-// TestWay checks to which origins a request is sent.
-func TestWay(t *testing.T) {
+// TestRoute checks to which origins a request is sent.
+func TestRoute(t *testing.T) {
 	for _, row := range []struct {
 		name, origins string
 		answers       map[string]responder

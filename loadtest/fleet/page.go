@@ -16,7 +16,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// Markdown renders docs/fleet.md.
+// Markdown renders docs/reference/fleet.md.
 func (r *Result) Markdown() ([]byte, error) {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, r); err != nil {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/iconedge/iconedge/test/listening"
 )
 
 // A process is a program that can be started repeatedly with the same arguments.
@@ -63,14 +65,12 @@ func (p *process) launch() error {
 		return err
 	}
 	defer log.Close()
-	argv, env := append([]string{p.program}, p.args...), p.env
-	var files []*os.File
+	cmd := exec.Command(p.program, p.args...)
+	cmd.Env = append(os.Environ(), p.env...)
 	if p.kept != nil {
-		argv, env, files = p.kept.hand(argv, env)
+		listening.PassSockets(cmd, p.kept.names, p.kept.files)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, files
+	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return err

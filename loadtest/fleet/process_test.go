@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/listening"
 )
 
 // script returns a process that runs a shell script. It is ready when it has written a file; the
@@ -69,7 +71,7 @@ func TestProcessThatEnds(t *testing.T) {
 // TestSockets: sockets are passed as by systemd, and connections wait in them while no process
 // serves.
 func TestSockets(t *testing.T) {
-	ports, err := freePorts(2)
+	ports, err := listening.FreeAddresses(2)
 	if err != nil {
 		t.Fatal(err)
 	}

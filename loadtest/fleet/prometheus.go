@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/test/listening"
 )
 
 // A scraped is a scrape target of Prometheus, with the labels that an operator would set.
@@ -72,7 +74,7 @@ func (s *site) addPrometheus(cfg Config) error {
 	if err := os.RemoveAll(data); err != nil { // remove the data of an earlier run
 		return err
 	}
-	ports, err := freePorts(1)
+	ports, err := listening.FreeAddresses(1)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/loadtest/relay"
+	"github.com/iconedge/iconedge/test/listening"
 )
 
 const (
@@ -41,7 +42,7 @@ func (s *site) process(name, program string, args ...string) *process {
 
 // addEngines adds the S3 server over a folder, and a Redis that restores its data after a restart.
 func (s *site) addEngines(cfg Config) error {
-	ports, err := freePorts(2)
+	ports, err := listening.FreeAddresses(2)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (s *site) addEngines(cfg Config) error {
 }
 
 func (s *site) addOrigin(cfg Config) error {
-	ports, err := freePorts(2)
+	ports, err := listening.FreeAddresses(2)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (s *site) addOrigin(cfg Config) error {
 
 // addShield adds an edge beside the origin, which the regions' edges use as their origin.
 func (s *site) addShield(cfg Config, i int) error {
-	ports, err := freePorts(2)
+	ports, err := listening.FreeAddresses(2)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (r *region) open(to string, way *relay.Path) (addr string, err error) {
 
 // newEdge makes an edge whose listening sockets this process holds.
 func (s *site) newEdge(cfg Config, r *region, k int, args ...string) (*edge, error) {
-	ports, err := freePorts(2)
+	ports, err := listening.FreeAddresses(2)
 	if err != nil {
 		return nil, err
 	}

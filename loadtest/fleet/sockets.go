@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
-	"strings"
 )
 
 // sockets are listeners that this process holds and passes to another one, as systemd does
@@ -51,12 +49,4 @@ func (s *sockets) close() {
 		f.Close()
 	}
 	s.files = nil
-}
-
-// hand changes a command so that it gets the sockets. LISTEN_PID must be the number of the process
-// itself, so a shell sets it and then executes the program.
-func (s *sockets) hand(argv, env []string) ([]string, []string, []*os.File) {
-	argv = append([]string{"/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`}, argv...)
-	env = append(env, "LISTEN_FDS="+strconv.Itoa(len(s.files)), "LISTEN_FDNAMES="+strings.Join(s.names, ":"))
-	return argv, env, s.files
 }

@@ -3,12 +3,12 @@
 package peers
 
 import (
-	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/iconedge/iconedge/test/listening"
 )
 
 // A Place is the folder and address where a server runs.
@@ -101,10 +101,9 @@ func Self(name, command string, p Place, args ...string) (Spec, error) {
 
 // FreePort returns a loopback address that nothing listens on.
 func FreePort() (netip.AddrPort, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addresses, err := listening.FreeAddresses(1)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("looking for a free port: %w", err)
+		return netip.AddrPort{}, err
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort(), nil
+	return netip.ParseAddrPort(addresses[0])
 }

@@ -10,7 +10,7 @@ import (
 	"text/template"
 )
 
-// A Page is docs/performance.md: the figures, and the texts that people wrote.
+// A Page is docs/reference/performance.md: the figures, and the texts that people wrote.
 type Page struct {
 	Bench        *Bench // nil: not measured yet
 	Secure       *Secure

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package report makes tables, plots and docs/performance.md from the results, and compares them
-// with the targets. It measures nothing, and reads no files except its embedded templates.
+// Package report makes tables, plots and docs/reference/performance.md from the results, and
+// compares them with the targets. It measures nothing, and reads no files except its embedded
+// templates.
 package report
 
 import (

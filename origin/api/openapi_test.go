@@ -14,11 +14,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// TestOpenAPI checks that docs/openapi.yaml is the same as /api/v1/openapi.json of a service on the
-// default address.
+// TestOpenAPI checks that docs/reference/openapi.yaml is the same as /api/v1/openapi.json of a
+// service on the default address.
 func TestOpenAPI(t *testing.T) {
 	got := asYAML(t, newEntity(Document("http://127.0.0.1:8080")).body)
-	path := filepath.Join("..", "..", "docs", "openapi.yaml")
+	path := filepath.Join("..", "..", "docs", "reference", "openapi.yaml")
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)

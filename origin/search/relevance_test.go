@@ -47,8 +47,8 @@ type engine func(q question) []icon.Ref
 var baseline func(t testing.TB, docs []Doc) (string, engine)
 
 // TestRelevance runs the queries with known answers on the real library, and writes the figures of
-// docs/search.md. `make bench-search` runs it. It fails if a figure is below the promise of
-// docs/search.md.
+// docs/explain/search.md. `make bench-search` runs it. It fails if a figure is below the promise of
+// docs/explain/search.md.
 func TestRelevance(t *testing.T) {
 	j, questions := questions(t)
 	packs, docs := library(t)
@@ -203,12 +203,12 @@ func (r *report) learned(t testing.TB, packs []icon.Pack, docs []Doc) float64 {
 	return sum / 3
 }
 
-// The figures are between these lines of docs/search.md.
+// The figures are between these lines of docs/explain/search.md.
 const figuresFrom, figuresTo = "<!-- figures: written by make bench-search -->\n", "<!-- /figures -->"
 
 func (r *report) write(t *testing.T) {
 	t.Log("\n" + r.text.String())
-	path := filepath.Join("..", "..", "docs", "search.md")
+	path := filepath.Join("..", "..", "docs", "explain", "search.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

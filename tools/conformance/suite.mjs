@@ -4,7 +4,7 @@
 //   node suite.mjs run http://127.0.0.1:8080   runs it against the cache at that address, whose origin must be the suite's server
 //   node suite.mjs published                   reads the results that the suite ships
 //
-// Prints JSON in the form of Go's types caseResult and published (cmd/iconedge/conformance_test.go).
+// Prints JSON in the form of Go's types caseResult and published (test/conformance/conformance_test.go).
 import fs from 'node:fs'
 import fetch from 'node-fetch'
 import * as config from 'http-cache-tests/client/config.mjs'

@@ -24,7 +24,7 @@ func TestRules(t *testing.T) {
 		{"of one that has ended", true},
 		{"a drawing of 24 by 24", true},
 		{"Decide reports what is allowed.", false},
-		{"docs/config.md says what is read again.", false},
+		{"docs/reference/config.md says what is read again.", false},
 		{"operators who run several edges", false},
 		{"The preflight is answered by the edge.", false},
 		{"the lingering close; in-flight requests", false},

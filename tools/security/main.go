@@ -1,7 +1,7 @@
-// Command security writes the table of docs/security.md from the output of the tests, so that the
-// page claims only tested behaviour.
+// Command security writes the table of docs/reference/security.md from the output of the tests, so
+// that the page claims only tested behaviour.
 //
-//	go test -json ./... | go run -C tools ./security ../docs/security.md
+//	go test -json ./... | go run -C tools ./security ../docs/reference/security.md
 //
 // It reads the events of `go test -json` and counts the tests of each attack (attacks.txt has the
 // attacks, with their packages and tests). It writes the table between the two marks in the

@@ -18,8 +18,8 @@ type Meaning struct {
 }
 
 // The certainty of each step from a word to its meanings. The values were chosen by learning from
-// two of three projects and querying for the tags of the third; docs/search.md has the figures.
-// Most values may be a third larger or smaller with little effect.
+// two of three projects and querying for the tags of the third; docs/explain/search.md has the
+// figures. Most values may be a third larger or smaller with little effect.
 const (
 	sureTag = .7 // the icon has the tag
 	// sureWord is for a word in names of icons with the tag, times their share of all with the

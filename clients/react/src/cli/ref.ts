@@ -6,7 +6,7 @@ export interface Ref {
   name: string;
 }
 
-// The service's own rule (docs/api.md). It makes a name safe in an address, in a path and in TypeScript.
+// The service's own rule (docs/reference/api.md). It makes a name safe in an address, in a path and in TypeScript.
 const key = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Whether a word is a pack's key or an icon's name. */

@@ -1,4 +1,4 @@
-/** The exit statuses, documented in docs/react.md. */
+/** The exit statuses, documented in docs/how-to/react.md. */
 export const status = { done: 0, failed: 1, usage: 2, differs: 3 } as const;
 
 /** An error for the user: the command prints its message, without a stack trace. */
