@@ -20,7 +20,7 @@ type Capacity struct {
 	MaxConnectionsPerClient int
 	MaxWaiting              int // requests that wait for the origin at a time
 
-	clientBytes int64 // memory that one client may hold; filled sets it
+	clientBytes int64 // memory that one client may hold; 0: as filled says
 }
 
 const (
@@ -67,7 +67,7 @@ func (c Capacity) filled() Capacity {
 	places := shareOf(descriptors())
 	// An operator that allows one client many connections allows it the memory of those connections
 	// too.
-	c.clientBytes = max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts)
+	c.clientBytes = cmp.Or(c.clientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)

@@ -175,6 +175,13 @@ func below(c net.Conn) net.Conn {
 	return c
 }
 
+// present returns the time of the clock, which mu guards.
+func (s *conns) present() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now()
+}
+
 // enter adds c to the set if there is room for it or room can be made.
 func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Lock()
