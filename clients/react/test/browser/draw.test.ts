@@ -244,10 +244,10 @@ describe.each(reacts)('React %s, in a browser', (react) => {
         await page.waitForFunction(() => document.querySelectorAll('svg path').length === 4);
       },
       expect.arrayContaining([
-        'warn: @iconedge/react: a/none is not drawn: 404',
-        'warn: @iconedge/react: a/broken is not drawn: 500',
+        'warn: @iconedge/react: a/none cannot be drawn: 404',
+        'warn: @iconedge/react: a/broken cannot be drawn: 500',
         'warn: @iconedge/react: a/html cannot be drawn: no response, or not an SVG',
-        'warn: @iconedge/react: a/../x is not drawn: 404',
+        'warn: @iconedge/react: a/../x cannot be drawn: 404',
       ]) as unknown as unknown[],
     );
     const times = (path: string) => cdn.asked.filter((one) => one.path === path).length;
