@@ -26,6 +26,14 @@ type application struct {
 	// called with the number of the request before it is answered; may block.
 	each  func(n int64, r *http.Request)
 	asked atomic.Int64
+	mu    sync.Mutex // guards the other fields, which tests change while the application serves
+}
+
+// change changes the fields of the application while it serves.
+func (a *application) change(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
 }
 
 func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,15 +42,18 @@ func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := a.asked.Add(1)
-	if a.each != nil {
-		a.each(n, r)
+	a.mu.Lock()
+	each, fields, shared := a.each, a.fields, a.shared
+	a.mu.Unlock()
+	if each != nil {
+		each(n, r)
 	}
 	body := bodyFor(identityOf(r))
-	if a.shared {
+	if shared {
 		body = bodyFor("everybody")
 	}
-	for i := 0; i+1 < len(a.fields); i += 2 {
-		w.Header().Add(a.fields[i], a.fields[i+1])
+	for i := 0; i+1 < len(fields); i += 2 {
+		w.Header().Add(fields[i], fields[i+1])
 	}
 	if a.status != 0 {
 		w.WriteHeader(a.status)
@@ -179,11 +190,11 @@ var unshared = map[string][]string{
 func expire(t *testing.T, e *edgeTest, app *application, target string) {
 	t.Helper()
 	fields := app.fields
-	app.fields = []string{"Cache-Control", "max-age=60"}
+	app.change(func() { app.fields = []string{"Cache-Control", "max-age=60"} })
 	e.get(t, target, "X-Who", "another")
 	settled(t, "it is stored", func() bool { return e.cache.Get(target) != nil })
 	e.age(t, target, time.Minute)
-	app.fields = fields
+	app.change(func() { app.fields = fields })
 	app.asked.Store(0)
 }
 
@@ -203,7 +214,7 @@ func TestCollapseUnshared(t *testing.T) {
 						if expired {
 							expire(t, e, app, "/")
 						}
-						app.each = allWaiting(t, e, clients, clients-1)
+						app.change(func() { app.each = allWaiting(t, e, clients, clients-1) })
 						c := crowd{t, clients, "/", of}
 						if bodies, statuses := c.wrong(c.ask(e)); bodies != 0 || statuses != 0 {
 							t.Errorf("%d of %d responses were another client's, %d claim to be hits or collapsed", bodies, clients, statuses)
@@ -234,7 +245,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 						expire(t, s.edgeTest, app, "/")
 					}
 					together := min(clients, 50) // within the stream limit of a connection
-					app.each = allWaiting(t, s.edgeTest, together, together-1)
+					app.change(func() { app.each = allWaiting(t, s.edgeTest, together, together-1) })
 					c := crowd{t, clients, "/", withCookies}
 					if bodies, statuses := c.wrong(c.ask(s.by(t, way).edgeTest)); bodies != 0 || statuses != 0 {
 						t.Errorf("%d of %d responses were another client's, %d claim to be hits or collapsed", bodies, clients, statuses)
@@ -259,7 +270,7 @@ func TestCollapseThroughShield(t *testing.T) {
 					shield.age(t, "/", time.Minute)
 				}
 				// Within the edge's limit of connections.
-				app.each = allWaiting(t, e, clients, min(clients, 50)-1)
+				app.change(func() { app.each = allWaiting(t, e, clients, min(clients, 50)-1) })
 				c := crowd{t, clients, "/", withCookies}
 				bodies := 0
 				for i, a := range c.ask(e) {
@@ -286,7 +297,7 @@ func TestCollapseHeuristic(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			app := &application{shared: row.shared, fields: []string{"Last-Modified", time.Now().Add(-24 * time.Hour).UTC().Format(http.TimeFormat)}}
 			e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
-			app.each = allWaiting(t, e, clients, clients-1)
+			app.change(func() { app.each = allWaiting(t, e, clients, clients-1) })
 			c := crowd{t, clients, "/", row.of}
 			all := c.ask(e)
 			if right, collapsed, _ := c.shared(all); row.shared && (right != clients || collapsed != clients-1) {
@@ -316,20 +327,22 @@ func TestCollapseFromDisk(t *testing.T) {
 	}
 	first.stop()
 	n, conditional := run(), atomic.Int64{}
-	app.fields = nil
+	app.change(func() { app.fields = nil })
 	app.asked.Store(0)
 	const clients = 50
 	var here atomic.Int64
-	app.each = func(_ int64, r *http.Request) {
-		if r.Header.Get("If-None-Match") != "" {
-			conditional.Add(1)
+	app.change(func() {
+		app.each = func(_ int64, r *http.Request) {
+			if r.Header.Get("If-None-Match") != "" {
+				conditional.Add(1)
+			}
+			if here.Add(1) == 1 {
+				reached(t, "requests that wait in the edge", 1, func() int {
+					return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients))
+				})
+			}
 		}
-		if here.Add(1) == 1 {
-			reached(t, "requests that wait in the edge", 1, func() int {
-				return strings.Count(metricsOf(t, n.admin), fmt.Sprintf("iconedge_edge_waiting %d\n", clients))
-			})
-		}
-	}
+	})
 	var wg sync.WaitGroup
 	var wrong atomic.Int64
 	for i := range clients {
@@ -361,7 +374,7 @@ func TestCollapseConditional(t *testing.T) {
 					expire(t, e, app, "/")
 				}
 				app.asked.Store(0)
-				app.each = allWaiting(t, e, clients, clients-1)
+				app.change(func() { app.each = allWaiting(t, e, clients, clients-1) })
 				c := crowd{t, clients, "/", func(i int) []string {
 					if i%10 == 0 {
 						return append(withCookies(i), "If-None-Match", mine.Header.Get("Etag"))
@@ -433,7 +446,7 @@ func TestCollapseShared(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, streams %v, %s", name, streams, who), func(t *testing.T) {
 					app := &application{fields: fields, streams: streams, shared: true}
 					e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
-					app.each = allWaiting(t, e, clients, clients)
+					app.change(func() { app.each = allWaiting(t, e, clients, clients) })
 					c, mine := crowd{t, clients, "/", of}, 0
 					all := c.ask(e)
 					for _, a := range all {
@@ -485,15 +498,17 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
 	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
 	first := make(chan struct{})
-	app.each = func(n int64, _ *http.Request) {
-		switch n {
-		case 1:
-			close(first)
-			reached(t, "requests that wait in the edge", clients, e.cache.Callers)
-		case 2:
-			reached(t, "requests that wait in the edge", clients-1, e.cache.Callers)
+	app.change(func() {
+		app.each = func(n int64, _ *http.Request) {
+			switch n {
+			case 1:
+				close(first)
+				reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+			case 2:
+				reached(t, "requests that wait in the edge", clients-1, e.cache.Callers)
+			}
 		}
-	}
+	})
 	var wg sync.WaitGroup
 	wg.Go(func() { e.get(t, "/", "Authorization", "Bearer mine") })
 	<-first
@@ -536,7 +551,7 @@ func TestCollapseFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			app := &application{status: row.status, fields: row.fields, shared: row.shared}
 			e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
-			app.each = allWaiting(t, e, clients, 50)
+			app.change(func() { app.each = allWaiting(t, e, clients, 50) })
 			c := crowd{t, clients, "/", row.of}
 			for i, a := range c.ask(e) {
 				want := bodyFor(fmt.Sprint("user", i))
@@ -653,25 +668,27 @@ func TestCollapseHitForPass(t *testing.T) {
 	e.get(t, "/", "X-Who", "first")
 	var here atomic.Int64
 	all := make(chan struct{})
-	app.each = func(int64, *http.Request) {
-		if here.Add(1) == clients {
-			close(all)
+	app.change(func() {
+		app.each = func(int64, *http.Request) {
+			if here.Add(1) == clients {
+				close(all)
+			}
+			select {
+			case <-all: // no request waits for another
+			case <-time.After(atMost):
+				t.Errorf("%d requests are at the origin at once", here.Load())
+			}
 		}
-		select {
-		case <-all: // no request waits for another
-		case <-time.After(atMost):
-			t.Errorf("%d requests are at the origin at once", here.Load())
-		}
-	}
+	})
 	c := crowd{t, clients, "/", nameless}
 	if bodies, statuses := c.wrong(c.ask(e)); bodies != 0 || statuses != 0 {
 		t.Errorf("%d are another client's, %d claim to be collapsed", bodies, statuses)
 	}
-	app.each, app.shared, app.fields = nil, true, []string{"Cache-Control", "max-age=60"}
+	app.change(func() { app.each, app.shared, app.fields = nil, true, []string{"Cache-Control", "max-age=60"} })
 	e.get(t, "/")
 	e.cache.Purge(cache.Purge{All: true}, time.Now())
 	app.asked.Store(0)
-	app.each = allWaiting(t, e, clients, clients)
+	app.change(func() { app.each = allWaiting(t, e, clients, clients) })
 	if right, collapsed, _ := c.shared(c.ask(e)); right != clients || collapsed != clients-1 || app.asked.Load() != 1 {
 		t.Errorf("%d right, %d collapsed, the origin was asked %d times", right, collapsed, app.asked.Load())
 	}
@@ -684,14 +701,16 @@ func TestCollapsePurged(t *testing.T) {
 	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
 	old := make(chan answer, 1)
 	purged := make(chan struct{})
-	app.each = func(n int64, _ *http.Request) {
-		if n > 1 {
-			return
+	app.change(func() {
+		app.each = func(n int64, _ *http.Request) {
+			if n > 1 {
+				return
+			}
+			e.cache.Purge(cache.Purge{All: true}, time.Now())
+			close(purged)
+			reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
 		}
-		e.cache.Purge(cache.Purge{All: true}, time.Now())
-		close(purged)
-		reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
-	}
+	})
 	go func() { old <- e.get(t, "/") }()
 	<-purged
 	c := crowd{t, clients, "/", withCookies}
@@ -721,7 +740,7 @@ func TestCollapseOwnRoutes(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, proxy all %v", name, proxyAll), func(t *testing.T) {
 				app := &application{fields: row.fields}
 				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = proxyAll })
-				app.each = allWaiting(t, e, clients, clients-1)
+				app.change(func() { app.each = allWaiting(t, e, clients, clients-1) })
 				c, collapsed := crowd{t, clients, "/mdi/home.svg", withCookies}, 0
 				for _, a := range c.ask(e) {
 					// The origin gets no cookie.

@@ -87,6 +87,14 @@ func (s *conns) later(by time.Duration) {
 	s.now = func() time.Time { return time.Now().Add(by) }
 }
 
+// freeze stops the clock of the connections, so that none rests for any time.
+func (s *conns) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.now = func() time.Time { return now }
+}
+
 // One client may have only a limited number of connections, and may open another after closing one.
 // Other clients have their own limits, and a trusted proxy has none.
 func TestConnectionsPerClient(t *testing.T) {

@@ -140,7 +140,10 @@ func inUse() int64 {
 
 // The memory of a client's connections and requests counts against its own share, and no other.
 func TestShareOfMemory(t *testing.T) {
-	w := newWall(t, true, func(c *Config) { c.clientBytes = 2*plainCosts + 1000 })
+	w := newWall(t, true, func(c *Config) {
+		c.clientBytes = 2*plainCosts + 1000
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32")) // it has no share
+	})
 	w.ask(t, "/mdi/hot.svg")
 	settled(t, "nobody is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
 	first := w.from(t, "127.0.0.2")

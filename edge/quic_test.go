@@ -71,7 +71,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSecured(t, newLibrary(), change)
-			s.conns.later(-time.Minute) // nothing has rested for long
+			s.conns.freeze()
 			from := "127.0.0.2"
 			if name == "trusted, total" {
 				from = "127.0.0.1"
