@@ -142,7 +142,8 @@ func inUse() int64 {
 func TestShareOfMemory(t *testing.T) {
 	w := newWall(t, true, func(c *Config) {
 		c.clientBytes = 2*plainCosts + 1000
-		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32")) // it has no share
+		// The client that warms the cache has no share.
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
 	})
 	w.ask(t, "/mdi/hot.svg")
 	settled(t, "nobody is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
