@@ -61,7 +61,8 @@ func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	return false
 }
 
-// One client has so many connections of QUIC, half of all by default, and others have theirs; there are so many in all, and who goes makes room.
+// One client may have only a limited number of QUIC connections, half of all by default. Other
+// clients have their own limits. A closed connection makes room, also within the limit of all.
 func TestConnectionsOfQUIC(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"client":         func(c *Config) { c.MaxConnectionsPerClient = 3 },

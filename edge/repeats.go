@@ -45,6 +45,3 @@ func asWritten(s string) (string, error) { return s, nil }
 
 // inLowerCase returns a host name in lower case.
 func inLowerCase(s string) (string, error) { return strings.ToLower(s), nil }
-
-// asItIs returns a value unchanged.
-func asItIs(s string) (string, error) { return s, nil }

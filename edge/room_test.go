@@ -36,7 +36,7 @@ func TestRoomOfWhoHoldsMost(t *testing.T) {
 		"the heaviest is busy":                      {"a3 b2", "b-r1", "c", 1, "b-r1"},
 		"the newcomer is the heaviest":              {"a3 b1", "a-r9 b-r1", "a", 4, "a-r9"},
 		"and is busy: nobody pays for it":           {"a3 b1", "b-r1", "a", 4, ""},
-		"it may take of who holds as many":          {"a2 b2", "b-r1", "a", 1, "b-r1"},
+		"it takes from a client with as many":       {"a2 b2", "b-r1", "a", 1, "b-r1"},
 		"exempt ones last, though they are more":    {"a1 proxy9", "proxy-r1 proxy-r2 a-s9", "c", 2, "a-s9 proxy-r1"},
 		"the exempt are no heavy newcomers":         {"a1 b1", "a-r2 b-r1", "proxy", 1, "b-r1"},
 		"many of its own, and nobody has more":      {"a16 b16", "a-r1 b-r1", "a", 4, ""},
