@@ -43,11 +43,11 @@ var rooms = map[string]string{
 	"edge/accesslog": "",
 	"edge/fleet":     "edge/ratelimit github.com/redis/go-redis", // the state that edges share
 	"edge/bodies":    "",
-	"edge/exchange":  "",                       // the request
-	"edge/h1":        "edge/bodies edge/plain", // knows nothing of caches
+	"edge/exchange":  "",                          // the request
+	"edge/h1":        "edge/bodies edge/eligible", // knows nothing of caches
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's Huffman code.
-	"edge/h2":        "edge/bodies edge/plain golang.org/x/net/http2",
-	"edge/plain":     "",
+	"edge/h2":        "edge/bodies edge/eligible golang.org/x/net/http2",
+	"edge/eligible":  "",
 	"edge/ratelimit": "",
 	"edge/upstream":  "problem tier golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",

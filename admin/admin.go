@@ -45,9 +45,9 @@ var errProtect = errors.New("--admin-protect-metrics requires --admin-token-file
 // serve without the protection that the operator wants.
 func (c *Config) Open() (*Access, error) {
 	a := &Access{hosts: c.Hosts, protects: c.ProtectMetrics}
-	a.Add("--admin-token-file", c.TokenFile, func(path string) (k *files.Kept, err error) {
+	a.Add("--admin-token-file", c.TokenFile, func(path string) (k *files.Watched, err error) {
 		a.token, err = openToken(path)
-		return a.token.Kept, err
+		return a.token.Watched, err
 	})
 	err := a.Err()
 	if c.ProtectMetrics && c.TokenFile == "" {

@@ -18,7 +18,7 @@ const maxToken = 8 << 10 // bytes of a token
 
 // A token is the admin token, from the last time that its file was read and could be used.
 type token struct {
-	*files.Kept
+	*files.Watched
 	path   string
 	sum    atomic.Pointer[[sha256.Size]byte] // of the token, which is not stored itself
 	failed atomic.Bool                       // the last reading of the file failed
@@ -27,7 +27,7 @@ type token struct {
 // openToken reads the token from a file. Its errors name the file, but quote none of its content.
 func openToken(path string) (*token, error) {
 	t := &token{path: path}
-	t.Kept = files.NewKept(t.read, path)
+	t.Watched = files.Watch(t.read, path)
 	return t, t.Reload(time.Now())
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AgeTold returns the Age to send with a stored response that has these fields (RFC 9111, section
+// AgeToSend returns the Age to send with a stored response that has these fields (RFC 9111, section
 // 5.1). For an entry that is fresh, or stale by its age, that is its current age, so the caches
 // downstream decide as this one does.
 //
@@ -16,19 +16,19 @@ import (
 // cache downstream would store a purged response until the lifetime in its fields is over. The
 // fields stay as the origin wrote them, because the periods of RFC 5861 begin at the end of that
 // lifetime, here and downstream.
-func (e Entry) AgeTold(h http.Header, now time.Time) time.Duration {
+func (e Entry) AgeToSend(h http.Header, now time.Time) time.Duration {
 	age, late := e.AgeAt(now), -e.TTL(now)
-	if !e.Ended || late < 0 {
+	if !e.SoftPurged || late < 0 {
 		return age
 	}
-	return min(max(age, LongestLife(h, now)+late), MaxDelta)
+	return min(max(age, LongestLifetime(h, now)+late), MaxDelta)
 }
 
-// LongestLife returns the longest freshness lifetime that any cache could derive from these fields:
-// a browser, which uses Cache-Control or Expires, or a shared cache that has a field of its own
-// (RFC 9213; the W3C Note "Edge Architecture"). Of repeated values the longest counts. now replaces
-// a missing Date.
-func LongestLife(h http.Header, now time.Time) time.Duration {
+// LongestLifetime returns the longest freshness lifetime that any cache could derive from these
+// fields: a browser, which uses Cache-Control or Expires, or a shared cache that has a field of its
+// own (RFC 9213; the W3C Note "Edge Architecture"). Of repeated values the longest counts. now
+// replaces a missing Date.
+func LongestLifetime(h http.Header, now time.Time) time.Duration {
 	freshFor, guessed := time.Duration(0), len(h["Cache-Control"])+len(h["Expires"]) == 0
 	for name, lines := range h {
 		if name != "Surrogate-Control" && name != "Cache-Control" && !strings.HasSuffix(name, "-Cache-Control") {

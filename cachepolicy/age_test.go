@@ -9,7 +9,7 @@ import (
 
 const day = 24 * time.Hour
 
-func TestLongestLife(t *testing.T) {
+func TestLongestLifetime(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    http.Header
@@ -36,13 +36,13 @@ func TestLongestLife(t *testing.T) {
 		{"browsers use a heuristic beside s-maxage, section 5.2.2.10", fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: s-maxage=60"), 2 * time.Hour},
 		{"no heuristic beside an explicit lifetime", fields("Date: @0s", "Last-Modified: @-2400h", "Cache-Control: max-age=60"), time.Minute},
 	} {
-		if got := LongestLife(c.h, t0); got != c.want {
-			t.Errorf("%s: LongestLife(%v) = %v, want %v", c.name, c.h, got, c.want)
+		if got := LongestLifetime(c.h, t0); got != c.want {
+			t.Errorf("%s: LongestLifetime(%v) = %v, want %v", c.name, c.h, got, c.want)
 		}
 	}
 }
 
-func TestAgeTold(t *testing.T) {
+func TestAgeToSend(t *testing.T) {
 	const split = "Cache-Control: max-age=86400"
 	never := time.Duration(-1)
 	for _, c := range []struct {
@@ -67,15 +67,15 @@ func TestAgeTold(t *testing.T) {
 			e = e.Expired(t0.Add(c.purged))
 		}
 		c.h.Del("Iconedge-Cache-Control") // the edge removes it from responses on its own paths
-		if got := e.AgeTold(c.h, t0.Add(c.sent)); got != c.want {
+		if got := e.AgeToSend(c.h, t0.Add(c.sent)); got != c.want {
 			t.Errorf("%s: AgeTold = %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
 // No cache, shared or private, takes a purged response for fresh by its fields and its Age, and no
-// cache derives a freshness lifetime beyond LongestLife.
-func FuzzAgeTold(f *testing.F) {
+// cache derives a freshness lifetime beyond LongestLifetime.
+func FuzzAgeToSend(f *testing.F) {
 	f.Add("max-age=60", "", "", "", int64(10), int64(3))
 	f.Add("s-maxage=5, max-age=100", "max-age=999", "max-age=7+8", "Sat, 21 Nov 2026 13:00:00 GMT", int64(2), int64(0))
 	f.Add("max-age=2147483648", "max-age=x", `max-age="5"`, "0", int64(1), int64(1<<31))
@@ -92,15 +92,15 @@ func FuzzAgeTold(f *testing.F) {
 		}
 		when := t0.Add(time.Duration(purged) * time.Second)
 		now := when.Add(time.Duration(later) * time.Second)
-		sent := NewEntry(200, h, t0, t0).Expired(when).AgeTold(h, now)
+		sent := NewEntry(200, h, t0, t0).Expired(when).AgeToSend(h, now)
 		h.Set("Age", strconv.FormatInt(int64(sent/time.Second), 10))
 		private := http.Header{"Cache-Control": {control}, "Expires": h["Expires"], "Date": h["Date"], "Age": h["Age"]}
 		for _, h := range []http.Header{h, private} {
 			if e := NewEntry(200, h, now, now); e.Fresh(now) {
 				t.Fatalf("%v is fresh for %v", h, e.TTL(now))
 			}
-			if freshFor, _ := Lifetime(200, h, now); freshFor > LongestLife(h, now) {
-				t.Fatalf("the lifetime of %v is %v, and LongestLife is %v", h, freshFor, LongestLife(h, now))
+			if freshFor, _ := Lifetime(200, h, now); freshFor > LongestLifetime(h, now) {
+				t.Fatalf("the lifetime of %v is %v, and LongestLifetime is %v", h, freshFor, LongestLifetime(h, now))
 			}
 		}
 	})

@@ -40,7 +40,7 @@ func sharedFailure(status int, h http.Header) bool {
 	if status < 500 || status > 599 || len(h["Set-Cookie"]) > 0 {
 		return false
 	}
-	d, _ := AnswerDirectives(h)
+	d, _ := ResponseDirectives(h)
 	personal := func(d Directives) bool { return d.NoStore || d.Private || len(d.PrivateFields) > 0 }
 	return !personal(d) && !personal(ParseCacheControl(h["Cache-Control"]...))
 }

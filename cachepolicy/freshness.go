@@ -13,7 +13,7 @@ const maxHeuristic = 24 * time.Hour
 // (RFC 9111, section 4.2.1). now replaces a missing Date. It returns false if the response has no
 // explicit lifetime and a heuristic is not allowed.
 func Lifetime(status int, h http.Header, now time.Time) (time.Duration, bool) {
-	d, targeted := AnswerDirectives(h)
+	d, targeted := ResponseDirectives(h)
 	return lifetime(d, targeted, status, h, now)
 }
 

@@ -57,7 +57,7 @@ func TestSafeCookies(t *testing.T) {
 			if got := Decide(e, use.r, t0) == Fresh; got != use.want {
 				t.Errorf("%s: fresh for a request with Cookie %v: %v, want %v", c.name, use.r.Cookie, got, use.want)
 			}
-			if !use.want && !e.NoCache && !Selectable(e, use.r) && MayServeStale(e, use.r, FailureLost, t0.Add(time.Hour)) {
+			if !use.want && !e.NoCache && !Selectable(e, use.r) && MayServeStale(e, use.r, FailureDisconnected, t0.Add(time.Hour)) {
 				t.Errorf("%s: used stale for a request with Cookie %v", c.name, use.r.Cookie)
 			}
 			use.r.Policy.SafeCookies = false
@@ -83,7 +83,7 @@ func FuzzSafeCookies(f *testing.F) {
 		}
 		r := Request{Method: "GET", Cookie: has, Policy: Policy{SafeCookies: true}}
 		e, now := NewEntry(200, h, t0, t0), t0.Add(time.Duration(at)*time.Second)
-		used := Decide(e, r, now) != Revalidate || MayServeStale(e, r, FailureStatus, now) || MayServeStale(e, r, FailureLost, now)
+		used := Decide(e, r, now) != Revalidate || MayServeStale(e, r, FailureStatus, now) || MayServeStale(e, r, FailureDisconnected, now)
 		if used && !Selectable(e, r) {
 			t.Fatalf("a request with Cookie %[2]v may use %[1]v, which is not selectable for it", h, has)
 		}

@@ -26,13 +26,13 @@ type Entry struct {
 	NoCache        bool // never serve without revalidation
 	Heuristic      bool // no explicit freshness lifetime (RFC 9111, section 4.2.2)
 	SetsCookie     bool // the response has Set-Cookie
-	Ended          bool // set by Expired: see AgeTold
+	SoftPurged     bool // set by Expired: see AgeToSend
 }
 
 // NewEntry returns the Entry of a response to a request that was sent at requestTime; the response
 // arrived at responseTime.
 func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
-	d, targeted := AnswerDirectives(h)
+	d, targeted := ResponseDirectives(h)
 	freshFor, _ := lifetime(d, targeted, status, h, responseTime)
 	e := Entry{
 		Stored:               responseTime,
@@ -71,7 +71,7 @@ func (e Entry) Fresh(now time.Time) bool { return !e.NoCache && e.TTL(now) > 0 }
 // latest, and the periods in which it may be served stale begin then. An expired entry is never
 // usable for longer than the original.
 func (e Entry) Expired(now time.Time) Entry {
-	e.Lifetime, e.Ended = min(e.Lifetime, e.AgeAt(now)), true
+	e.Lifetime, e.SoftPurged = min(e.Lifetime, e.AgeAt(now)), true
 	return e
 }
 
@@ -128,8 +128,8 @@ func limitsStaleness(req *Directives) bool { return req.HasMaxAge || req.HasMaxS
 type Failure uint8
 
 const (
-	FailureStatus Failure = iota // the origin answered 500, 502, 503 or 504 (RFC 5861, section 4)
-	FailureLost                  // no complete response arrived
+	FailureStatus       Failure = iota // 500, 502, 503 or 504 (RFC 5861, section 4)
+	FailureDisconnected                // no complete response arrived
 )
 
 // MayServeStale reports whether the entry may answer a request after its origin failed. It may if
@@ -145,7 +145,7 @@ func MayServeStale(e Entry, r Request, f Failure, now time.Time) bool {
 		return true // the client accepts it
 	case late >= 0 && limitsStaleness(req):
 		return false
-	case f == FailureLost && late < e.StaleWhenLost:
+	case f == FailureDisconnected && late < e.StaleWhenLost:
 		return true
 	}
 	return late < e.StaleIfError

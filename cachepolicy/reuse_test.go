@@ -77,27 +77,27 @@ func TestMayServeStale(t *testing.T) {
 	}{
 		{"stale-if-error, RFC 5861 section 4", fields(cdn), "", FailureStatus, 160*time.Second - 1, true},
 		{"after stale-if-error", fields(cdn), "", FailureStatus, 160 * time.Second, false},
-		{"stale-if-error, origin lost", fields(cdn), "", FailureLost, 160*time.Second - 1, true},
-		{"after stale-if-error, origin lost", fields(cdn), "", FailureLost, 160 * time.Second, false},
+		{"stale-if-error, origin lost", fields(cdn), "", FailureDisconnected, 160*time.Second - 1, true},
+		{"after stale-if-error, origin lost", fields(cdn), "", FailureDisconnected, 160 * time.Second, false},
 		{"no stale-if-error, an error response", fields(plain), "", FailureStatus, 60 * time.Second, false},
-		{"no stale-if-error, origin lost, RFC 9111 section 4.2.4", fields(plain), "", FailureLost, 60*time.Second + day - 1, true},
-		{"no stale-if-error, origin lost for a day", fields(plain), "", FailureLost, 60*time.Second + day, false},
-		{"a stale-if-error longer than a day", fields(plain + ", stale-if-error=604800"), "", FailureLost, 6 * day, true},
-		{"stale on arrival", fields("Expires: @-1h", "Date: @0s"), "", FailureLost, time.Second, true},
-		{"must-revalidate", fields(cdn + ", must-revalidate"), "", FailureLost, 60 * time.Second, false},
-		{"proxy-revalidate", fields(cdn + ", proxy-revalidate"), "", FailureLost, 60 * time.Second, false},
-		{"s-maxage", fields(cdn + ", s-maxage=2"), "", FailureLost, 60 * time.Second, false},
-		{"no-cache", fields(cdn + ", no-cache"), "", FailureLost, 0, false},
-		{"an Age that is no number", fields(plain, "Age: x"), "", FailureLost, 0, false},
+		{"no stale-if-error, origin lost, RFC 9111 section 4.2.4", fields(plain), "", FailureDisconnected, 60*time.Second + day - 1, true},
+		{"no stale-if-error, origin lost for a day", fields(plain), "", FailureDisconnected, 60*time.Second + day, false},
+		{"a stale-if-error longer than a day", fields(plain + ", stale-if-error=604800"), "", FailureDisconnected, 6 * day, true},
+		{"stale on arrival", fields("Expires: @-1h", "Date: @0s"), "", FailureDisconnected, time.Second, true},
+		{"must-revalidate", fields(cdn + ", must-revalidate"), "", FailureDisconnected, 60 * time.Second, false},
+		{"proxy-revalidate", fields(cdn + ", proxy-revalidate"), "", FailureDisconnected, 60 * time.Second, false},
+		{"s-maxage", fields(cdn + ", s-maxage=2"), "", FailureDisconnected, 60 * time.Second, false},
+		{"no-cache", fields(cdn + ", no-cache"), "", FailureDisconnected, 0, false},
+		{"an Age that is no number", fields(plain, "Age: x"), "", FailureDisconnected, 0, false},
 		{"still fresh", fields(plain + ", must-revalidate"), "", FailureStatus, 0, true},
 
-		{"the client's no-cache", fields(cdn), "no-cache", FailureLost, 0, false},
-		{"the client's no-cache, stale", fields(cdn), "no-cache", FailureLost, 60 * time.Second, false},
-		{"a reload", fields(cdn), "max-age=0", FailureLost, 10 * time.Second, false},
-		{"the client's min-fresh", fields(cdn), "min-fresh=30", FailureLost, 40 * time.Second, false},
-		{"max-age without max-stale accepts no stale response", fields(cdn), "max-age=100", FailureLost, 61 * time.Second, false},
+		{"the client's no-cache", fields(cdn), "no-cache", FailureDisconnected, 0, false},
+		{"the client's no-cache, stale", fields(cdn), "no-cache", FailureDisconnected, 60 * time.Second, false},
+		{"a reload", fields(cdn), "max-age=0", FailureDisconnected, 10 * time.Second, false},
+		{"the client's min-fresh", fields(cdn), "min-fresh=30", FailureDisconnected, 40 * time.Second, false},
+		{"max-age without max-stale accepts no stale response", fields(cdn), "max-age=100", FailureDisconnected, 61 * time.Second, false},
 		{"max-age with max-stale", fields(cdn), "max-age=100, max-stale=5", FailureStatus, 61 * time.Second, true},
-		{"max-stale exceeded", fields(cdn), "max-stale=5", FailureLost, 66 * time.Second, false},
+		{"max-stale exceeded", fields(cdn), "max-stale=5", FailureDisconnected, 66 * time.Second, false},
 		{"the client's stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160*time.Second - 1, true},
 		{"the end of the client's stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160 * time.Second, false},
 		{"the client's stale-if-error, longer than that of the response", fields(cdn), "stale-if-error=1000", FailureStatus, 1000 * time.Second, true},
@@ -127,7 +127,7 @@ func TestExpired(t *testing.T) {
 		}
 	}
 	late, ended := t0.Add(70*time.Second), e
-	if ended.Ended = true; e.Expired(late) != ended {
+	if ended.SoftPurged = true; e.Expired(late) != ended {
 		t.Errorf("Expired of a stale entry = %+v, want %+v", e.Expired(late), ended)
 	}
 	if again := e.Expired(purged).Expired(purged.Add(time.Second)); again != e.Expired(purged) {
@@ -151,7 +151,7 @@ func TestEntry(t *testing.T) {
 		t.Errorf("AgeAt after the clock was set back = %v, want %v", got, want)
 	}
 	req := Request{Directives: ParseCacheControl("max-age=10, max-stale=5"), Cookie: true, Policy: Policy{SafeCookies: true}}
-	if n := testing.AllocsPerRun(100, func() { Decide(e, req, now); MayServeStale(e, req, FailureLost, now) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { Decide(e, req, now); MayServeStale(e, req, FailureDisconnected, now) }); n != 0 {
 		t.Errorf("Decide and MayServeStale allocate %v times", n)
 	}
 }
@@ -172,10 +172,10 @@ func FuzzDecide(f *testing.F) {
 		if with > without && (neverStale(d) || d.NoCache || !req.Directives.HasMaxStale || with == StaleWhileRevalidate) {
 			t.Fatalf("Decide(%q) is %v, but for %q %v", answer, without, request, with)
 		}
-		if with == Revalidate && without == Fresh && MayServeStale(e, req, FailureLost, now) {
+		if with == Revalidate && without == Fresh && MayServeStale(e, req, FailureDisconnected, now) {
 			t.Fatalf("%q after %d s: served although the request rejects it with %q", answer, at, request)
 		}
-		if late := -e.TTL(now); late >= 0 && (neverStale(d) || d.NoCache) && MayServeStale(e, req, FailureLost, now) {
+		if late := -e.TTL(now); late >= 0 && (neverStale(d) || d.NoCache) && MayServeStale(e, req, FailureDisconnected, now) {
 			t.Fatalf("%q is served stale to %q", answer, request)
 		}
 		if purged := e.Expired(t0.Add(time.Duration(purge) * time.Second)); Decide(purged, req, now) > with {

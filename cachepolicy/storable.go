@@ -10,7 +10,7 @@ import (
 // it (RFC 9111, section 3). A response without Date is taken to be generated now (RFC 9110, section
 // 6.6.1).
 func Storable(r Request, status int, h http.Header, now time.Time) bool {
-	d, targeted := AnswerDirectives(h)
+	d, targeted := ResponseDirectives(h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
 	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified:
@@ -86,7 +86,7 @@ func variesOnEverything(h http.Header) bool {
 // (sections 5.2.2.4 and 5.2.2.7). It never modifies h, and returns h itself if no field has to be
 // left out.
 func StoredHeader(h http.Header) http.Header {
-	d, _ := AnswerDirectives(h)
+	d, _ := ResponseDirectives(h)
 	names := slices.Concat(d.NoCacheFields, d.PrivateFields, connectionFields(h))
 	has := func(name string) bool { _, ok := h[name]; return ok }
 	if !slices.ContainsFunc(names, has) {

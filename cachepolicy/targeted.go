@@ -18,10 +18,10 @@ const surrogate = "iconedge" // the device token by which Surrogate-Control targ
 // present and valid applies.
 var targets = [...]string{"Iconedge-Cache-Control", "Cdn-Cache-Control"}
 
-// AnswerDirectives returns the directives of a response that apply to this cache: those of
+// ResponseDirectives returns the directives of a response that apply to this cache: those of
 // Iconedge-Cache-Control, else of CDN-Cache-Control (RFC 9213), else of Surrogate-Control, else of
 // Cache-Control. If targeted is true, Cache-Control (with its no-store) and Expires do not apply.
-func AnswerDirectives(h http.Header) (d Directives, targeted bool) {
+func ResponseDirectives(h http.Header) (d Directives, targeted bool) {
 	for _, name := range targets {
 		if d, ok := dictionary(h[name]); ok {
 			return d, true

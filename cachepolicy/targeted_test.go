@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestAnswerDirectives(t *testing.T) {
+func TestResponseDirectives(t *testing.T) {
 	maxAge := func(d time.Duration) Directives { return Directives{HasMaxAge: true, MaxAge: d} }
 	const general = "Cache-Control: max-age=10"
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestAnswerDirectives(t *testing.T) {
 		{"too large", fields("Surrogate-Control: max-age=99999999999"), maxAge(MaxDelta), true},
 		{"a quote without an end may hide any directive", fields(`Surrogate-Control: x="max-age=60`), Directives{NoStore: true}, true},
 	} {
-		got, targeted := AnswerDirectives(c.h)
+		got, targeted := ResponseDirectives(c.h)
 		if !reflect.DeepEqual(got, c.want) || targeted != c.targeted {
 			t.Errorf("%s: AnswerDirectives(%v) = %+v, %v; want %+v, %v", c.name, c.h, got, targeted, c.want, c.targeted)
 		}
@@ -69,13 +69,13 @@ func TestAnswerDirectives(t *testing.T) {
 
 // A valid targeted field applies alone, an invalid one changes nothing, and every duration is a
 // valid delta-seconds value.
-func FuzzAnswerDirectives(f *testing.F) {
+func FuzzResponseDirectives(f *testing.F) {
 	for _, s := range []string{"max-age=60", `no-cache="a"`, "max-age=60;iconedge", "x=?0", "a=(1 2);b", "max-age=1+2;x", `="`, "no-store,"} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, cdn, surrogate string) {
 		with := func(cacheControl string) (Directives, bool) {
-			return AnswerDirectives(http.Header{"Cdn-Cache-Control": {cdn}, "Surrogate-Control": {surrogate}, "Cache-Control": {cacheControl}})
+			return ResponseDirectives(http.Header{"Cdn-Cache-Control": {cdn}, "Surrogate-Control": {surrogate}, "Cache-Control": {cacheControl}})
 		}
 		d, targeted := with("max-age=5")
 		for _, n := range []time.Duration{d.MaxAge, d.SMaxage, d.StaleIfError, d.StaleWhileRevalidate} {

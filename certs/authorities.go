@@ -14,7 +14,7 @@ import (
 
 // Authorities holds the certificate authorities of a PEM file, which the program trusts.
 type Authorities struct {
-	*files.Kept
+	*files.Watched
 	path    string
 	current atomic.Pointer[x509.CertPool]
 }
@@ -23,7 +23,7 @@ type Authorities struct {
 // error, and so is a block that is not a certificate.
 func OpenAuthorities(path string, now time.Time) (*Authorities, error) {
 	a := &Authorities{path: path}
-	a.Kept = files.NewKept(a.read, path)
+	a.Watched = files.Watch(a.read, path)
 	return a, a.Reload(now)
 }
 

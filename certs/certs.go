@@ -22,7 +22,7 @@ type Pair struct{ Cert, Key string }
 
 // A Store holds the certificates of its pairs.
 type Store struct {
-	*files.Kept
+	*files.Watched
 	use     x509.ExtKeyUsage
 	pairs   []Pair
 	current atomic.Pointer[set]
@@ -43,7 +43,7 @@ func Open(pairs []Pair, use x509.ExtKeyUsage, now time.Time) (*Store, error) {
 	for _, p := range pairs {
 		paths = append(paths, p.Cert, p.Key)
 	}
-	s.Kept = files.NewKept(s.read, paths...)
+	s.Watched = files.Watch(s.read, paths...)
 	return s, s.Reload(now)
 }
 

@@ -97,7 +97,7 @@ func TestLook(t *testing.T) {
 	}
 	look := func(what string, did bool, fails bool, want string) {
 		t.Helper()
-		got, err := s.Look(now)
+		got, err := s.Check(now)
 		if got != did || (err != nil) != fails || shown(t, s, "a.example") != want {
 			t.Errorf("%s: %v, %v, shown %s", what, got, err, shown(t, s, "a.example"))
 		}

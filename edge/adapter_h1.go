@@ -24,9 +24,9 @@ func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 		return x
 	}
 	x.Secure, x.Tier = c.link != nil, c.tier
-	x.Malformed, x.Bodyless = !c.sound(), c.bare()
-	if x.Conn = (connH1{c, h.conns}); c.plainly() != nil {
-		x.LongLine, x.Sampled = c.plainly().LongLine(), c.plainly().Chosen()
+	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
+	if x.Conn = (connH1{c, h.conns}); c.http1() != nil {
+		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
 	}
 	return x
 }
@@ -47,20 +47,20 @@ type connH1 struct {
 }
 
 func (c connH1) Serve(now time.Time) {
-	if p := c.c.plainly(); p != nil {
+	if p := c.c.http1(); p != nil {
 		p.Serve(now)
 	}
 }
 
 func (c connH1) ResponseLength(length int64) {
-	if p := c.c.plainly(); p != nil {
-		p.Answer(length)
+	if p := c.c.http1(); p != nil {
+		p.ResponseLength(length)
 	}
 }
 
-func (c connH1) Left() bool {
-	p := c.c.plainly()
-	return p != nil && p.Left()
+func (c connH1) ClientGone() bool {
+	p := c.c.http1()
+	return p != nil && p.ClientGone()
 }
 
 func (c connH1) CloseAfter() { c.c.refuse() }

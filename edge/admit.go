@@ -75,16 +75,16 @@ func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license
 		}
 		return nil, outcomeRefused, h.unlicensed(given)
 	}
-	patience := licenseWait
+	patience := tokenWait
 	if h.requireToken {
-		patience = h.patience
+		patience = h.waitTimeout
 	}
 	limited := false
 	l, err := h.tokens.verify(token, r.now, patience, func() error {
 		if exempt {
 			return nil
 		}
-		err := h.guess(r, client)
+		err := h.countGuess(r, client)
 		limited = err != nil
 		return err
 	})
@@ -103,14 +103,14 @@ func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license
 	return nil, outcomeRefused, h.unlicensed(true)
 }
 
-// guess counts the check of an unverified token as a call of auth/verify. Therefore a client can
-// try tokens at all endpoints together no faster than at auth/verify alone.
-func (h *handler) guess(r *request, client netip.Addr) error {
+// countGuess counts the check of an unverified token as a call of auth/verify. Therefore a client
+// can try tokens at all endpoints together no faster than at auth/verify alone.
+func (h *handler) countGuess(r *request, client netip.Addr) error {
 	l := h.limits[classVerify]
 	if l == nil {
 		return nil
 	}
-	err := h.counted(r, classVerify, l.Limit(), h.allow(l, client, r.now))
+	err := h.recordDecision(r, classVerify, l.Limit(), h.allow(l, client, r.now))
 	if err == nil || !h.requireToken {
 		// RateLimit describes this limit only if it ends the request; otherwise the request's own
 		// class sets it.
@@ -156,17 +156,18 @@ func (h *handler) count(r *request, client netip.Addr, l *license) error {
 		if of, ok := h.plans[planClass{l.plan, r.route.class()}]; ok && of == nil {
 			return nil
 		} else if ok {
-			return h.counted(r, r.route.class(), of.Limit(), h.allowKey(of, [16]byte(l.sum[:16]), r.now))
+			return h.recordDecision(r, r.route.class(), of.Limit(), h.allowKey(of, [16]byte(l.sum[:16]), r.now))
 		}
 	}
 	if of := h.limits[r.route.class()]; of != nil {
-		return h.counted(r, r.route.class(), of.Limit(), h.allow(of, client, r.now))
+		return h.recordDecision(r, r.route.class(), of.Limit(), h.allow(of, client, r.now))
 	}
 	return nil
 }
 
-// counted records a limiter's decision about a request that was counted as a call of class as.
-func (h *handler) counted(r *request, as class, limit ratelimit.Limit, d ratelimit.Decision) error {
+// recordDecision records a limiter's decision about a request that was counted as a call of class
+// as.
+func (h *handler) recordDecision(r *request, as class, limit ratelimit.Limit, d ratelimit.Decision) error {
 	r.counted, r.limit, r.decision = as, limit, d
 	h.metrics.counted(as, d.OK)
 	if !d.OK {

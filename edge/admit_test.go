@@ -26,7 +26,7 @@ func licensedEdge(t testing.TB, l *library, limits ...string) *edgeTest {
 			}
 		}
 	})
-	if err := e.watch.look(); err != nil {
+	if err := e.watch.poll(); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -205,7 +205,7 @@ func TestPlanLimits(t *testing.T) {
 				must(t, c.Limits.Set(s))
 			}
 		})
-		must(t, e.watch.look())
+		must(t, e.watch.poll())
 		ask := func(target, client, token string) answer {
 			fields := []string{"X-Forwarded-For", client}
 			if token != "" {
@@ -254,7 +254,7 @@ func TestPlanLimits(t *testing.T) {
 // The allow list lifts limits, and nothing else.
 func TestAllowedNeedTokens(t *testing.T) {
 	e, _, _ := listed(t)
-	e.requireToken, e.tokens = true, newTokens(e.askToken)
+	e.requireToken, e.tokens = true, newTokens(e.checkToken)
 	for i := range 5 {
 		if a := e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.1", "Authorization", "Bearer "+token(fmt.Sprint("good", i))); a.StatusCode != 200 || a.Header.Get("RateLimit") != "" {
 			t.Errorf("%d %v", a.StatusCode, a.Header)

@@ -21,7 +21,7 @@ const (
 
 type block struct {
 	lines                  cache.Head
-	kind, always, withBody []*h2.Shared
+	kind, always, withBody []*h2.SharedField
 }
 
 // of returns the block of a head, whose lines never change. The block refers to the lines, so the
@@ -57,9 +57,9 @@ func newBlock(head *cache.Head) *block {
 	return &block{lines, share(lines.Type), share(lines.Always), share(lines.WithBody)}
 }
 
-func share(lines []byte) (fields []*h2.Shared) {
+func share(lines []byte) (fields []*h2.SharedField) {
 	for name, value := range fieldsIn(lines) {
-		fields = append(fields, h2.Share(name, value))
+		fields = append(fields, h2.NewSharedField(name, value))
 	}
 	return fields
 }
@@ -73,7 +73,7 @@ func sameLines(a, b []byte) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
-func appendShared(dst []byte, fields []*h2.Shared, known *h2.Memory) []byte {
+func appendShared(dst []byte, fields []*h2.SharedField, known *h2.ClientTable) []byte {
 	for _, f := range fields {
 		dst = known.Append(dst, f)
 	}

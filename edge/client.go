@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // clients finds the client of a request. It believes only the proxies that the operator trusts
@@ -22,7 +22,7 @@ func (c clients) of(peer netip.Addr, fields *fasthttp.RequestHeader) netip.Addr 
 }
 
 // ofPlain returns the client's address for a request on the fast path.
-func (c clients) ofPlain(q *plain.Request) netip.Addr {
+func (c clients) ofPlain(q *eligible.Request) netip.Addr {
 	if !q.Forwarded {
 		return q.Client
 	}

@@ -34,24 +34,24 @@ func (c chance) directives(list ...string) string {
 	return strings.Join(some, ", ")
 }
 
-// modelRequest returns a random request for a key, as forwardedInquiry makes it.
-func (c chance) modelRequest(policy cachepolicy.Policy, key string) *inquiry {
+// modelRequest returns a random request for a key, as forwardedRequest makes it.
+func (c chance) modelRequest(policy cachepolicy.Policy, key string) *fetchRequest {
 	head := c.fields(3, map[string][]string{
 		"Authorization": {"Bearer x"}, "Cookie": {"a=b", "a=c"}, "Accept-Language": {"en", "de", "en-GB, en;q=0.5", "en, de;q=0.9", "fr"}, "X-A": {"1", "2"},
 	})
 	if c.IntN(4) == 0 {
 		head.Set("Cache-Control", c.directives("no-cache", "max-age=0", "max-age=20", "max-stale", "max-stale=5", "min-fresh=50", "only-if-cached", "stale-if-error=9"))
 	}
-	return &inquiry{key: key, header: head, asks: cachepolicy.Request{
+	return &fetchRequest{key: key, header: head, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Authorized: head["Authorization"] != nil, Cookie: head["Cookie"] != nil,
 		Directives: policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], nil)), Policy: policy,
 	}}
 }
 
 // modelAnswer returns a random response that arrived at the given time.
-func (c chance) modelAnswer(at time.Time) *upstream.Answer {
+func (c chance) modelAnswer(at time.Time) *upstream.Response {
 	ago := func(d time.Duration) string { return at.Add(-d).UTC().Format(http.TimeFormat) }
-	a := &upstream.Answer{Status: []int{200, 200, 200, 200, 404, 301, 302, 206, 403, 500, 503, 304}[c.IntN(12)], RequestTime: at.Add(-time.Duration(c.IntN(4)) * time.Second), ResponseTime: at, Length: 1}
+	a := &upstream.Response{Status: []int{200, 200, 200, 200, 404, 301, 302, 206, 403, 500, 503, 304}[c.IntN(12)], RequestTime: at.Add(-time.Duration(c.IntN(4)) * time.Second), ResponseTime: at, Length: 1}
 	a.Header = c.fields(4, map[string][]string{
 		"Etag": {`"x"`, `W/"y"`}, "Last-Modified": {ago(0), ago(10 * time.Minute), ago(time.Hour), "junk"}, "Expires": {"0", ago(time.Minute), ago(-time.Minute)},
 		"Age": {"0", "10", "30", "60", "x"}, "Date": {ago(0), ago(30 * time.Second), ago(time.Hour)}, "Set-Cookie": {"a=b"}, "Content-Language": {"en", "de"},
@@ -80,18 +80,18 @@ func TestModelOfCollapsing(t *testing.T) {
 		sent, waits := c.modelRequest(policy, key), c.modelRequest(policy, key)
 		a := c.modelAnswer(at)
 		now := at.Add(time.Duration(c.IntN(80)) * time.Second)
-		f := e.forwardedAnswer(sent, a, true)
+		f := e.newForwardedResponse(sent, a, true)
 		body := []byte("body")
-		result := f.whole(body, f.store(body, e.cache.Now()))
+		result := f.whole(body, f.store(body, e.cache.Generation()))
 		if f.sharing.Storable != result.Stored {
 			t.Fatalf("seed %d, pair %d: storable %v, stored %v", seed, i, f.sharing.Storable, result.Stored)
 		}
 
 		stored := e.lookup(waits).entry
-		want := stored != nil && cachepolicy.Decide(stored.Freshness(), waits.asks, now) != cachepolicy.Revalidate
+		want := stored != nil && cachepolicy.Decide(stored.Freshness(), waits.policy, now) != cachepolicy.Revalidate
 		noOnes := a.Status >= 500 && len(a.Header["Set-Cookie"])+len(sent.header["Authorization"])+len(sent.header["Cookie"])+len(waits.header["Authorization"])+len(waits.header["Cookie"]) == 0 &&
 			!strings.Contains(fmt.Sprint(a.Header), "private") && !strings.Contains(fmt.Sprint(a.Header), "no-store")
-		got := cachepolicy.MayShare(result.Collapsed(), waits.asks, waits.secondary(result.ForOthers().Vary), now)
+		got := cachepolicy.MayShare(result.Collapsed(), waits.policy, waits.secondary(result.ForOthers().Vary), now)
 		if got != (want || noOnes) {
 			t.Errorf("seed %d, pair %d: %d %v\nto %v\nshared with %v after %v: %v; the cache says %v, a failure of nobody's: %v", seed, i, a.Status, a.Header, sent.header, waits.header, now.Sub(at), got, want, noOnes)
 		}

@@ -92,7 +92,7 @@ func newConns(cfg Config) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Room{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Budget{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
 	return s
 }
 
@@ -102,7 +102,7 @@ func newConns(cfg Config) *conns {
 // HTTP/2.
 func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
 	client := s.owner(addressOf(raw.RemoteAddr()))
-	if why, hopeless := s.hopeless(client); hopeless { // refuse it as cheaply as possible
+	if why, hopeless := s.certainlyFull(client); hopeless { // refuse it as cheaply as possible
 		s.refused[why].Add(1)
 		cut(raw)
 		return nil
@@ -112,7 +112,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	conn, limits := s.clients.proxied(raw), s.limits
 	limits.Client = client
 	if config != nil {
-		c.shaking.Store(true)
+		c.handshaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
 		c.Conn = h1.NewConn(tls.Server(c.link, config), h, limits)
 	} else {
@@ -132,7 +132,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	c.ended = func() { s.leave(c) }
 	if why, ok := s.enter(c); !ok {
 		s.refused[why].Add(1)
-		c.plainly().Cut()
+		c.http1().Cut()
 		return nil
 	}
 	return c
@@ -147,9 +147,9 @@ func (s *conns) owner(peer netip.Addr) netip.Prefix {
 	return ratelimit.ClientKey(peer)
 }
 
-// hopeless reports whether it is already certain that there is no room for another connection of a
-// client.
-func (s *conns) hopeless(client netip.Prefix) (refusal, bool) {
+// certainlyFull reports whether it is already certain that there is no room for another connection
+// of a client.
+func (s *conns) certainlyFull(client netip.Prefix) (refusal, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of[client] >= s.perClient {
@@ -190,7 +190,7 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	if c.link != nil {
 		costs = secureCosts
 	}
-	if held >= s.perClient || s.limits.Bodies.Keep(&c.share, costs) != nil {
+	if held >= s.perClient || s.limits.Bodies.ReserveShare(&c.share, costs) != nil {
 		s.mu.Unlock()
 		return refusedClient, false
 	}
@@ -198,7 +198,7 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	if len(s.open) >= s.max {
 		if spare = choose(s.holdings(now), s.of, c.client, s.max); len(spare) == 0 {
 			s.sought = search{s.now(), held}
-			s.limits.Bodies.Give(&c.share)
+			s.limits.Bodies.Release(&c.share)
 			s.mu.Unlock()
 			return refusedTotal, false
 		}
@@ -219,7 +219,7 @@ func (s *conns) leave(c *lingeringConn) {
 	}
 	delete(s.open, c)
 	s.of.leave(c.client)
-	s.limits.Bodies.Give(&c.share)
+	s.limits.Bodies.Release(&c.share)
 }
 
 // exempt stops counting c for its client, because c comes from an edge behind this one, which
@@ -287,7 +287,7 @@ func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 			if _, since := h.conn.phase(); now.Sub(since) < slowFor {
 				continue
 			}
-			h.conn.plainly().Cut()
+			h.conn.http1().Cut()
 		}
 		h.conn.closing.Store(true)
 		h.conn.ended()

@@ -138,9 +138,9 @@ func TestCookiesWhileWaiting(t *testing.T) {
 		})
 	}
 	settled(t, "all wait, or have asked for themselves", func() bool {
-		e.waiting.mu.Lock()
-		defer e.waiting.mu.Unlock()
-		return len(e.waiting.taken) == 21 || len(s.requests("/modified")) > 20
+		e.limiter.mu.Lock()
+		defer e.limiter.mu.Unlock()
+		return len(e.limiter.slots) == 21 || len(s.requests("/modified")) > 20
 	})
 	close(open)
 	wg.Wait()
@@ -250,7 +250,7 @@ func TestCookiesOnIconRoutes(t *testing.T) {
 			t.Errorf("%s, %q", a.Header.Get("Cache-Status"), a.Header["Set-Cookie"])
 		}
 	}
-	if r := (&inquiry{}).asks; r.Policy != (cachepolicy.Policy{}) {
+	if r := (&fetchRequest{}).policy; r.Policy != (cachepolicy.Policy{}) {
 		t.Error("a policy that nobody set")
 	}
 }

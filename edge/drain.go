@@ -78,7 +78,7 @@ func (s *conns) endIdle(began time.Time) int {
 	open, now := slices.Collect(maps.Keys(s.open)), s.now()
 	s.mu.Unlock()
 	for _, c := range open {
-		if c.missed(began, now) && c.closeIdle() {
+		if c.closable(began, now) && c.closeIdle() {
 			c.closing.Store(true)
 			c.end()
 		}
@@ -86,16 +86,16 @@ func (s *conns) endIdle(began time.Time) int {
 	return len(open)
 }
 
-// missed reports whether c can be closed without losing a request of its client.
-func (c *lingeringConn) missed(began, now time.Time) bool {
-	if c.shaking.Load() || c.closing.Load() || c.streams.Load() != nil {
+// closable reports whether c can be closed without losing a request of its client.
+func (c *lingeringConn) closable(began, now time.Time) bool {
+	if c.handshaking.Load() || c.closing.Load() || c.streams.Load() != nil {
 		return false
 	}
 	phase, since := c.phase()
 	if since.Before(began) {
 		since = began
 	}
-	return phase == h1.Idle && now.Sub(since) >= idleGrace && !c.plainly().Waiting()
+	return phase == h1.Idle && now.Sub(since) >= idleGrace && !c.http1().Waiting()
 }
 
 // A publicListener may be closed twice: by the server and by drain.

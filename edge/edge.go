@@ -17,14 +17,14 @@
 // response by RFC 9111.
 //
 // A request takes the steps of serve.go: find its client (client.go) and its route (route.go, or
-// pass.go for a path that is none of ours), check the limit (ratelimit), get the response from
-// the cache or the origin (inquiry.go, find.go, ask.go, entry.go), and finish it for this client
-// (finish.go). Package cachepolicy decides which responses may be stored and reused.
+// forward.go for a path that is none of ours), check the limit (ratelimit), get the response from
+// the cache or the origin (fetchrequest.go, find.go, fetch.go, entry.go), and finish it for this
+// client (finish.go). Package cachepolicy decides which responses may be stored and reused.
 //
 // The edge speaks only HTTP with the origin, and the origin need not be ours. An origin of ours
 // also reports the changes of a new release (watch.go) and which icons may be recoloured here. The
 // edge records single requests only if the operator wants it (reports.go): an access log has a line
-// for each response, and some requests are traced (follow.go).
+// for each response, and some requests are traced (tracing.go).
 package edge
 
 import (
@@ -86,7 +86,7 @@ func Run(ctx context.Context, cfg Config) error {
 	warm := store.Stats().DiskEntries > 0
 	ready := func() bool { return (warm || h.reached.Load()) && !h.draining.Load() }
 	m.watches(store, cfg.CacheBytes, asked, ready)
-	m.watchesClients(h.conns, h.waiting)
+	m.watchesClients(h.conns, h.limiter)
 	m.watchesStreams(h.streams)
 	m.watchesTiers(tiers)
 	m.watchesAdmin(access)
@@ -236,7 +236,7 @@ func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	r := newRequest(ctx, h.exchangeH1(ctx))
 	closeAfter(r)
 	p := unreadable(err)
-	if r.LongLine && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
+	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
 		p = longTarget()
 	}
 	r.now = time.Now()

@@ -30,9 +30,9 @@ func (e *edgeTest) age(t *testing.T, key string, by time.Duration) {
 	if old == nil {
 		t.Fatalf("nothing is stored under %s", key)
 	}
-	n := old.Confirmed()
+	n := old.CopyConfirmed()
 	n.Policy.Stored = n.Policy.Stored.Add(-by)
-	if !e.cache.Put(n, e.cache.Now()) {
+	if !e.cache.Put(n, e.cache.Generation()) {
 		t.Fatalf("%s was not stored", key)
 	}
 }
@@ -43,7 +43,7 @@ func TestThousandClientsOneRequest(t *testing.T) {
 	all := make(chan struct{})
 	e := newEdgeTest(t, l)
 	// Responses of an unknown release live two seconds.
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	l.set(func() { l.hold = func(string) { <-all } }) // the origin waits for all clients
 	var wg sync.WaitGroup
 	var wrong, collapsed atomic.Int64
@@ -75,7 +75,7 @@ func TestLaterCallerOutlivesTheFirst(t *testing.T) {
 	l := newLibrary()
 	asked, open := make(chan struct{}), make(chan struct{})
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	l.set(func() { l.hold = func(string) { close(asked); <-open } })
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -154,7 +154,7 @@ func TestStale(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLibrary()
 			e := newEdgeTest(t, l)
-			e.watch.look()
+			e.watch.poll()
 			e.get(t, key)
 			e.age(t, key, tt.age)
 			l.set(func() { l.broken = tt.broken })
@@ -198,7 +198,7 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 	const key = "/mdi/home.svg"
 	l := newLibrary()
 	e := newEdgeTest(t, l)
-	e.watch.look()
+	e.watch.poll()
 	e.get(t, key)
 	e.age(t, key, 25*time.Hour)
 	old := e.cache.Get(key)
@@ -226,12 +226,12 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 func TestReleaseSwitch(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/account.svg", "/api/v1/packs"} {
 		e.get(t, target)
 	}
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	tests := []struct {
 		target string
 		hit    bool
@@ -254,7 +254,7 @@ func TestReleaseSwitch(t *testing.T) {
 func TestOldAnswerOnItsWay(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	asked, open := make(chan struct{}), make(chan struct{})
 	l.set(func() {
 		l.hold = func(target string) {
@@ -268,7 +268,7 @@ func TestOldAnswerOnItsWay(t *testing.T) {
 	go func() { first <- e.get(t, "/mdi/home.svg") }()
 	<-asked // the origin has begun its answer from the old release
 	l.set(func() { l.release, l.changed, l.hold = releaseB, []string{"icon/mdi/home"}, nil })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	close(open)
 	if a := <-first; a.StatusCode != 200 || strings.Contains(a.Header.Get("Cache-Status"), "stored") {
 		t.Errorf("%d, Cache-Status: %s; want an answer that is not stored", a.StatusCode, a.Header.Get("Cache-Status"))
@@ -283,7 +283,7 @@ func TestOldAnswerOnItsWay(t *testing.T) {
 func TestAnswerOfAnUnknownRelease(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	l.set(func() { l.release = releaseB })
 	got := e.get(t, "/mdi/home.svg").Header.Get("Cache-Status")
 	after, ok := strings.CutPrefix(got, "iconedge; fwd=uri-miss; stored; ttl=")
@@ -296,7 +296,7 @@ func TestAnswerOfAnUnknownRelease(t *testing.T) {
 func TestToldReleaseIsKnownHere(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	e.get(t, "/mdi/home.svg")
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
 	if a := e.get(t, "/-/release?since="+releaseA); !strings.Contains(a.body, releaseB) || a.Header.Get("Cache-Control") != "no-store" {
@@ -310,14 +310,14 @@ func TestToldReleaseIsKnownHere(t *testing.T) {
 		e.get(t, "/-/release?since="+releaseA)
 	}
 	// Two for the first, then one a second.
-	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/toldFor) {
+	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/releaseLifetime) {
 		t.Errorf("eleven questions of other edges asked the origin %d times in %v", n, took)
 	}
 }
 
 func TestOriginWithoutReleases(t *testing.T) {
 	e := newEdgeTest(t, http.NotFoundHandler())
-	if err := e.watch.look(); !errors.Is(err, errNoReleases) {
+	if err := e.watch.poll(); !errors.Is(err, errNoReleases) {
 		t.Errorf("look = %v, want errNoReleases", err)
 	}
 	if !e.reached.Load() {
@@ -330,17 +330,17 @@ func TestWatchLogsTroubleOnce(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l, func(c *Config) { c.Log = log.Logger() })
 	l.set(func() { l.broken = true })
-	if err := e.watch.look(); err == nil || e.reached.Load() {
+	if err := e.watch.poll(); err == nil || e.reached.Load() {
 		t.Errorf("look = %v of an origin that fails; it counts as reached: %v", err, e.reached.Load())
 	}
 	if strings.Contains(log.String(), "WARN") {
 		t.Errorf("an origin that has yet to start is no trouble:\n%s", log.String())
 	}
 	l.set(func() { l.broken = false })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	l.set(func() { l.broken = true })
 	for range 3 {
-		if err := e.watch.look(); err == nil {
+		if err := e.watch.poll(); err == nil {
 			t.Fatal("no error of a broken origin")
 		}
 	}
@@ -349,7 +349,7 @@ func TestWatchLogsTroubleOnce(t *testing.T) {
 	}
 	log.Reset()
 	l.set(func() { l.broken = false })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	if !strings.Contains(log.String(), "again") {
 		t.Errorf("the end of the trouble is not logged:\n%s", log.String())
 	}

@@ -17,9 +17,9 @@ type endpoint struct {
 	allow   string // methods: reading or posting
 	parse   parser
 	serve   func(*handler, *request) (outcome, error)
-	// With --proxy-all, others reports whether a path that matches the pattern does not belong to
+	// With --proxy-all, notOurs reports whether a path that matches the pattern does not belong to
 	// this endpoint; nil: every one belongs.
-	others func(path string) bool
+	notOurs func(path string) bool
 }
 
 const (
@@ -30,18 +30,18 @@ const (
 
 // endpoints lists all endpoints. Other paths are answered 404, or forwarded with --proxy-all.
 var endpoints = []endpoint{
-	{"/{pack}/{file}", routeCDN, reading, parseCDN, (*handler).cached, notDrawing},
-	{iconPath + "{pack}/{name}", routeIcon, reading, parseIcon, (*handler).cached, nil},
-	{searchPath, routeSearch, reading, parseSearch, (*handler).cached, nil},
-	{suggestPath, routeSuggest, reading, parseSuggest, (*handler).cached, nil},
-	{packsPath, routePacks, reading, parsePacks, (*handler).cached, nil},
-	{packsPath + "/{pack}", routePack, reading, parsePack, (*handler).cached, nil},
-	{verifyPath, routeVerify, posting, parsePlain, (*handler).verify, nil},
-	{openAPIPath, routeOpenAPI, reading, parsePlain, (*handler).cached, nil},
-	{releasePath, routeRelease, reading, parseRelease, (*handler).tellRelease, nil},
-	{namesPath, routeNames, reading, parseNames, (*handler).cached, nil},
-	{healthPath, routeHealth, reading, parsePlain, (*handler).healthz, nil},
-	{"/", routePage, reading, parsePlain, (*handler).start, func(string) bool { return true }},
+	{"/{pack}/{file}", routeCDN, reading, parseCDN, (*handler).serveCached, notDrawing},
+	{iconPath + "{pack}/{name}", routeIcon, reading, parseIcon, (*handler).serveCached, nil},
+	{searchPath, routeSearch, reading, parseSearch, (*handler).serveCached, nil},
+	{suggestPath, routeSuggest, reading, parseSuggest, (*handler).serveCached, nil},
+	{packsPath, routePacks, reading, parsePacks, (*handler).serveCached, nil},
+	{packsPath + "/{pack}", routePack, reading, parsePack, (*handler).serveCached, nil},
+	{verifyPath, routeVerify, posting, parsePlain, (*handler).serveVerify, nil},
+	{openAPIPath, routeOpenAPI, reading, parsePlain, (*handler).serveCached, nil},
+	{releasePath, routeRelease, reading, parseRelease, (*handler).serveRelease, nil},
+	{namesPath, routeNames, reading, parseNames, (*handler).serveCached, nil},
+	{healthPath, routeHealth, reading, parsePlain, (*handler).serveHealth, nil},
+	{"/", routePage, reading, parsePlain, (*handler).servePage, func(string) bool { return true }},
 }
 
 // notDrawing reports whether a path of two segments can't be that of an icon.
@@ -72,8 +72,8 @@ func newRoutes(answer func(*fasthttp.RequestCtx, *endpoint), nothing fasthttp.Re
 // origin.
 func parse(ctx *fasthttp.RequestCtx, ep *endpoint) (target, error) {
 	path := string(ctx.URI().PathOriginal())
-	if !wellFormed(path) {
-		return target{}, malformed()
+	if !wellFormedPath(path) {
+		return target{}, malformedAddress()
 	}
 	allowed := ctx.IsGet() || ctx.IsHead()
 	if ep.allow == posting {

@@ -50,7 +50,7 @@ func describes(name string, tagged bool) bool {
 
 // newOwn makes the entry for a response on our own routes. It has the fields as they will be
 // written, a strong entity tag of the content, and the policy that sets its freshness lifetime.
-func newOwn(key string, a *upstream.Answer, body []byte) *cache.Entry {
+func newOwn(key string, a *upstream.Response, body []byte) *cache.Entry {
 	e := &cache.Entry{Key: key, Status: a.Status}
 	etag := ""
 	if a.Status == http.StatusOK {
@@ -66,7 +66,7 @@ func newOwn(key string, a *upstream.Answer, body []byte) *cache.Entry {
 
 // newForwarded makes the entry for a response that is forwarded unchanged, with the fields h. The
 // caller sets its body.
-func newForwarded(q *inquiry, a *upstream.Answer, h http.Header) *cache.Entry {
+func newForwarded(q *fetchRequest, a *upstream.Response, h http.Header) *cache.Entry {
 	e := &cache.Entry{Key: q.key, Status: a.Status}
 	describe(e, h, a, false)
 	q.vary(e, h)
@@ -75,7 +75,7 @@ func newForwarded(q *inquiry, a *upstream.Answer, h http.Header) *cache.Entry {
 
 // vary sets which requests an entry is for: those that agree with q in the fields that its Vary
 // names.
-func (q *inquiry) vary(e *cache.Entry, h http.Header) {
+func (q *fetchRequest) vary(e *cache.Entry, h http.Header) {
 	e.Vary, e.Secondary = nil, ""
 	if names, _ := cachepolicy.VaryNames(h); len(names) > 0 {
 		e.Vary, e.Secondary = names, cachepolicy.VaryKey(names, q.lines)
@@ -84,8 +84,8 @@ func (q *inquiry) vary(e *cache.Entry, h http.Header) {
 
 // describe sets every part of an entry that follows from the header fields. On our own routes
 // clients receive only some of the fields.
-func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
-	e.Fields, e.Missing = nil, nil
+func describe(e *cache.Entry, h http.Header, a *upstream.Response, own bool) {
+	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
 		if apart[name] || internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
@@ -96,7 +96,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 		for _, value := range h[name] {
 			f := cache.Field{Name: []byte(name), Value: []byte(value)}
 			if describes(name, tagged) {
-				e.Missing = append(e.Missing, f)
+				e.FieldsWithBody = append(e.FieldsWithBody, f)
 			} else {
 				e.Fields = append(e.Fields, f)
 			}
@@ -106,7 +106,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 		e.Fields = append(e.Fields, field("Cache-Status", before))
 	}
 	if path, _, _ := strings.Cut(e.Key, "?"); own && strings.HasSuffix(path, ".svg") {
-		e.Missing = append(e.Missing, drawingPolicy)
+		e.FieldsWithBody = append(e.FieldsWithBody, drawingPolicy)
 	}
 	e.ContentType = []byte(h.Get("Content-Type"))
 	if t, ok := cachepolicy.ParseDate(h.Get("Last-Modified"), a.ResponseTime); ok {
@@ -120,7 +120,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Answer, own bool) {
 	e.Release = h.Get(icon.FieldRelease)
 	e.Policy, e.Date = aged(e.Status, h, a, own && e.Release != "")
 	if d := cachepolicy.ParseCacheControl(h["Cache-Control"]...); !own || d.NoTransform || h.Get("Content-Encoding") != "" {
-		e.AsItIs()
+		e.DisableCodings()
 	}
 }
 
@@ -133,7 +133,7 @@ const skew = time.Minute
 // Therefore aged ignores the Date of such a response, unlike RFC 9111, section 4.2.3, because the
 // origin's clock may be hours off. Where the two differ aged corrects the Date, because the caches
 // of clients use it.
-func aged(status int, h http.Header, a *upstream.Answer, ours bool) (cachepolicy.Entry, []byte) {
+func aged(status int, h http.Header, a *upstream.Response, ours bool) (cachepolicy.Entry, []byte) {
 	if h.Get("Date") == "" {
 		// RFC 9110, section 6.6.1.
 		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime)
@@ -166,7 +166,7 @@ func fieldNames(h http.Header) []string {
 // header returns the fields of an entry as the origin sent them, except those that were not stored.
 func header(e *cache.Entry) http.Header {
 	h := http.Header{}
-	for _, fields := range [][]cache.Field{e.Fields, e.Missing} {
+	for _, fields := range [][]cache.Field{e.Fields, e.FieldsWithBody} {
 		for _, f := range fields {
 			h.Add(string(f.Name), string(f.Value))
 		}
@@ -182,8 +182,8 @@ func header(e *cache.Entry) http.Header {
 
 // confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
 // of the response to a HEAD, replace the old ones (RFC 9111, section 3.2).
-func confirmed(q *inquiry, stale *cache.Entry, a *upstream.Answer) *cache.Entry {
-	e := stale.Confirmed()
+func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache.Entry {
+	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
 	h := cachepolicy.Freshened(header(stale), a.Header)
 	describe(e, h, a, q.own)
@@ -205,7 +205,7 @@ var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-
 
 // clientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
 // concerns the caller. It returns the body.
-func clientError(a *upstream.Answer, body []byte) []byte {
+func clientError(a *upstream.Response, body []byte) []byte {
 	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	if strings.TrimSpace(media) != problem.ContentType {

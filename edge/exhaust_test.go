@@ -466,30 +466,30 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 		t.Cleanup(func() { server.Close() })
 		return client, h1.NewConn(server, nil, h1.Limits{Idle: time.Minute})
 	}
-	w, now := newWaitingRoom(2), time.Now()
+	w, now := newConcurrencyLimiter(2), time.Now()
 	leaving, c := join()
-	gone, err := w.enter(c, now)
+	gone, err := w.acquire(c, now)
 	must(t, err)
 	_, c = join()
-	stays, err := w.enter(c, now)
+	stays, err := w.acquire(c, now)
 	must(t, err)
 	_, c = join()
-	if _, err := w.enter(c, now.Add(time.Second)); err == nil {
+	if _, err := w.acquire(c, now.Add(time.Second)); err == nil {
 		t.Error("a third has one of two places")
 	}
 	leaving.Close()
 	settled(t, "the place of who has left is another's", func() bool {
 		now = now.Add(time.Minute)
-		_, err := w.enter(c, now)
+		_, err := w.acquire(c, now)
 		return err == nil
 	})
 	select {
-	case <-gone.left:
+	case <-gone.clientGone:
 	default:
 		t.Error("the request of a client that has left still waits")
 	}
 	select {
-	case <-stays.left:
+	case <-stays.clientGone:
 		t.Error("who stays has lost his place")
 	default:
 	}
@@ -531,7 +531,7 @@ func TestStuckOrigin(t *testing.T) {
 	for i := range places {
 		stuck(i)
 	}
-	settled(t, "all places are taken", func() bool { return w.waiting.waiting() == places && w.waiting.asking.Load() == places })
+	settled(t, "all places are taken", func() bool { return w.limiter.waiting() == places && w.limiter.fetches.Load() == places })
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
 	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
@@ -594,13 +594,13 @@ func TestAnnouncedBodies(t *testing.T) {
 
 // Requests to the origin go on after their clients have left, but only a limited number of them.
 func TestOrphans(t *testing.T) {
-	w := newWaitingRoom(2)
+	w := newConcurrencyLimiter(2)
 	for range 2 * orphans {
-		must(t, w.ask())
+		must(t, w.beginFetch())
 	}
-	if w.ask() == nil {
+	if w.beginFetch() == nil {
 		t.Error("there is no end of questions")
 	}
-	w.answered()
-	must(t, w.ask())
+	w.endFetch()
+	must(t, w.beginFetch())
 }

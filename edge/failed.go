@@ -20,7 +20,7 @@ var (
 // failed returns the problem for an origin's error response. Our own routes never pass its body on.
 // An origin without a release is a 503 and not a 502, because another call after a second would not
 // help.
-func failed(a *upstream.Answer) error {
+func failed(a *upstream.Response) error {
 	if a.Status == http.StatusServiceUnavailable && withoutRelease(a) {
 		return problem.New(http.StatusServiceUnavailable, "not ready: the origin has published no release yet; trying again later may help").
 			With("Retry-After", "5").Because(errUnready)
@@ -30,19 +30,19 @@ func failed(a *upstream.Answer) error {
 }
 
 // withoutRelease reports whether the origin declares in a response that it has no release yet.
-func withoutRelease(a *upstream.Answer) bool { return a.Header.Get(icon.FieldReady) == "?0" }
+func withoutRelease(a *upstream.Response) bool { return a.Header.Get(icon.FieldReady) == "?0" }
 
-// heard records whether the origin can answer requests, by one of its responses.
-func (h *handler) heard(a *upstream.Answer) {
+// recordOriginState records whether the origin can answer requests, by one of its responses.
+func (h *handler) recordOriginState(a *upstream.Response) {
 	h.unpublished.Store(withoutRelease(a))
 	if a.Status < http.StatusInternalServerError && !withoutRelease(a) {
 		h.reached.Store(true)
 	}
 }
 
-// tellUnready passes the origin's declaration that it has no release yet on to an edge behind this
+// writeUnready passes the origin's declaration that it has no release yet on to an edge behind this
 // one.
-func tellUnready(r *request, p *problem.Problem) {
+func writeUnready(r *request, p *problem.Problem) {
 	if errors.Is(p, errUnready) && r.Tier {
 		r.ctx.Response.Header.Set(icon.FieldReady, "?0")
 	}

@@ -39,8 +39,8 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 			e.get(t, key)
 			e.age(t, key, 25*time.Hour)
 			status, release = http.StatusNotFound, row.after
-			q := &inquiry{key: key, own: true, header: uncoded, asks: cachepolicy.Request{Method: http.MethodGet, Target: key}}
-			if l := e.ask(q, e.cache.Get(key)); (l.Err == nil) != row.gone {
+			q := &fetchRequest{key: key, own: true, header: uncoded, policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
+			if l := e.fetchAndStore(q, e.cache.Get(key)); (l.Err == nil) != row.gone {
 				t.Errorf("the 404 is believed: %v, want %v", l.Err == nil, row.gone)
 			}
 			if kept := e.cache.Get(key); kept == nil || (kept.Status == http.StatusOK) == row.gone {

@@ -123,7 +123,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 			resp.Header.Set(name, value)
 		}
 	}
-	tellUnready(r, p)
+	writeUnready(r, p)
 	send(r, p.JSON())
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
 		h.log.Debug("problem response", "status", p.Status, "err", p.Err)

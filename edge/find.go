@@ -27,25 +27,25 @@ type found struct {
 	outcome outcome
 }
 
-// asker is the type of the functions that fetch the response to an inquiry from the origin; stale
-// is the stored response, if any, for a conditional request.
-type asker func(q *inquiry, stale *cache.Entry) cache.Result
+// fetchFunc is the type of the functions that fetch the response to a fetch request from the
+// origin; stale is the stored response, if any, for a conditional request.
+type fetchFunc func(q *fetchRequest, stale *cache.Entry) cache.Result
 
-// find looks an inquiry up in the cache, and sends a request to the origin if it must. It records
-// in r what the cache did.
+// find looks a fetch request up in the cache, and sends a request to the origin if it must. It
+// records in r what the cache did.
 //
 // Requests for the same response collapse into one fetch. If a request may not use the response of
 // that fetch, it is sent by itself at once, or joins one more fetch: of its own variant, or of
 // requests without credentials. It never waits for a third.
-func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
-	w := &waiter{came: h.cache.Now()}
+func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err error) {
+	w := &waiter{came: h.cache.Generation()}
 	for {
 		s := h.lookup(q)
 		e := s.entry
 		r.forward = s.why
 		verdict := cachepolicy.Revalidate
 		if e != nil {
-			verdict = cachepolicy.Decide(e.Freshness(), q.asks, r.now)
+			verdict = cachepolicy.Decide(e.Freshness(), q.policy, r.now)
 		} else if p := h.absent(q.name, r.now); p != nil {
 			return found{outcome: outcomeRefused}, p
 		}
@@ -55,7 +55,7 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 		case verdict == cachepolicy.StaleWhileRevalidate:
 			h.refresh(q, s, r.now, ask)
 			return r.hit(e, outcomeStale), nil
-		case q.asks.Directives.OnlyIfCached:
+		case q.policy.Directives.OnlyIfCached:
 			return found{outcome: outcomeRefused}, notStored()
 		}
 		if e != nil && e.Freshness().Fresh(r.now) {
@@ -71,31 +71,31 @@ func (h *handler) find(r *request, q *inquiry, ask asker) (f found, err error) {
 
 // collapse gets the response to one request from the origin, by another request's fetch if it may.
 // If ok is false the request must look again, as w says.
-func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask asker) (f found, ok bool, err error) {
+func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waiter, ask fetchFunc) (f found, ok bool, err error) {
 	key := q.collapseKey(s, w)
-	if w.pass || q.asks.Directives.NoStore || h.cache.IsHitForPass(q.passKey(key), r.now) {
+	if w.pass || q.policy.Directives.NoStore || h.cache.IsHitForPass(q.passKey(key), r.now) {
 		l := ask(q, s.entry)
-		if !q.asks.Directives.NoStore {
+		if !q.policy.Directives.NoStore {
 			h.markHitForPass(q, key, s.entry, &l)
 		}
-		f, err = r.own(q, s.entry, l)
+		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
 	}
-	slot, err := h.waiting.enter(r.Conn, r.now)
+	slot, err := h.limiter.acquire(r.Conn, r.now)
 	if err != nil {
-		f, err = r.without(q, s.entry, err)
+		f, err = r.staleOrProblem(q, s.entry, err)
 		return f, true, err
 	}
-	defer h.waiting.leave(slot)
-	fetch, began := h.join(q, s.entry, key, r.now, ask, !cachepolicy.MayShareError(q.asks))
-	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.left)
+	defer h.limiter.release(slot)
+	fetch, began := h.join(q, s.entry, key, r.now, ask, !cachepolicy.MayShareError(q.policy))
+	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.clientGone)
 	switch {
 	case l.Found:
 		return r.hit(l.Entry, outcomeHit), true, nil
 	case began, l.Err != nil && r.endsWait(q, s.entry, l.Err):
-		f, err = r.own(q, s.entry, l)
+		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
-	case l.Err == nil && !h.cache.Outdates(fetch, l.ForOthers(), w.came):
+	case l.Err == nil && !h.cache.InvalidatedSince(fetch, l.ForOthers(), w.came):
 		if f, ok := r.collapsed(q, l); ok {
 			return f, true, nil
 		}
@@ -104,20 +104,20 @@ func (h *handler) collapse(r *request, q *inquiry, s stored, w *waiter, ask aske
 	return found{}, false, nil
 }
 
-// own returns the response to the request that was sent for this client. If there is none, it
-// returns a stale response or the problem.
-func (r *request) own(q *inquiry, e *cache.Entry, l cache.Result) (found, error) {
+// uncollapsedOrStale returns the response to the request that was sent for this client. If there is
+// none, it returns a stale response or the problem.
+func (r *request) uncollapsedOrStale(q *fetchRequest, e *cache.Entry, l cache.Result) (found, error) {
 	if l.Err != nil {
-		return r.without(q, e, l.Err)
+		return r.staleOrProblem(q, e, l.Err)
 	}
-	return r.alone(l)
+	return r.uncollapsed(l)
 }
 
 // endsWait reports whether the error of another client's fetch ends this request too: it may use
 // the error, or a stale response instead, or has waited as long as it may.
-func (r *request) endsWait(q *inquiry, e *cache.Entry, err error) bool {
-	return cachepolicy.MayShareError(q.asks) || errors.Is(err, cache.ErrLate) || errors.Is(err, cache.ErrLeft) ||
-		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now)
+func (r *request) endsWait(q *fetchRequest, e *cache.Entry, err error) bool {
+	return cachepolicy.MayShareError(q.policy) || errors.Is(err, cache.ErrWaitTimeout) || errors.Is(err, cache.ErrClientGone) ||
+		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.policy, failureOf(err), r.now)
 }
 
 // maxJoins is the maximum number of fetches that a request joins: the first, and one more.
@@ -125,31 +125,31 @@ const maxJoins = 2
 
 // A waiter holds the knowledge that a request gains while it waits for the fetches of others.
 type waiter struct {
-	came      cache.Mark // when the request arrived
-	joined    int        // fetches whose responses the request could not use
-	variant   string     // secondary key that its own response will have; empty: unknown, or none
-	anonymous bool       // the request collapses only with requests without credentials
-	pass      bool       // the request is sent by itself
+	came      cache.Generation // when the request arrived
+	joined    int              // fetches whose responses the request could not use
+	variant   string           // secondary key of its own response; empty: unknown, or none
+	anonymous bool             // the request collapses only with requests without credentials
+	pass      bool             // the request is sent by itself
 }
 
 // next decides the next step of a request that could not use another client's response. Another
 // fetch helps if one of many requests would get a response for all of them: the requests for the
 // same variant; those without credentials, if the request that was sent had some; and those that
 // arrived after a purge of the fetched response.
-func (w *waiter) next(q *inquiry, l *cache.Result) {
+func (w *waiter) next(q *fetchRequest, l *cache.Result) {
 	w.joined++
 	if l.Err != nil || w.joined == maxJoins {
 		w.pass = true
 		return
 	}
 	c, now := l.Collapsed(), time.Now()
-	switch usable := cachepolicy.Usable(c, q.asks, now); {
-	case usable && !cachepolicy.MayShare(c, q.asks, q.secondary(l.ForOthers().Vary), now):
+	switch usable := cachepolicy.Usable(c, q.policy, now); {
+	case usable && !cachepolicy.MayShare(c, q.policy, q.secondary(l.ForOthers().Vary), now):
 		w.variant = q.variant(l.ForOthers().Vary)
 	case usable && l.Stream != nil:
 		w.pass = true // the stream no longer holds the beginning of the body
 	case usable: // it was purged meanwhile
-	case l.Sharing.Again && cachepolicy.MayShareError(q.asks):
+	case l.Sharing.Again && cachepolicy.MayShareError(q.policy):
 		w.anonymous = true
 	default:
 		w.pass = true
@@ -163,11 +163,11 @@ const hesitation = 500 * time.Millisecond
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
-func (h *handler) waits(r *request, q *inquiry, e *cache.Entry, f *cache.Fetch) time.Duration {
-	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.asks, cachepolicy.FailureStatus, r.now) {
-		return h.patience
+func (h *handler) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
+	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
+		return h.waitTimeout
 	}
-	return min(h.patience, hesitation-f.Age(r.now))
+	return min(h.waitTimeout, hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
@@ -177,23 +177,23 @@ func notStored() *problem.Problem {
 
 // refresh revalidates a stored response in the background, once at a time, and not within a second
 // of a failure.
-func (h *handler) refresh(q *inquiry, s stored, now time.Time, ask asker) {
+func (h *handler) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetchFunc) {
 	h.join(q, s.entry, q.collapseKey(s, &waiter{}), now, ask, false)
 }
 
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
-func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time, ask asker, sendAnyway bool) (*cache.Fetch, bool) {
+func (h *handler) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
 	return h.cache.Join(now, cache.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
-			if e == nil || cachepolicy.Decide(e.Freshness(), q.asks, now) == cachepolicy.Revalidate {
+			if e == nil || cachepolicy.Decide(e.Freshness(), q.policy, now) == cachepolicy.Revalidate {
 				return nil
 			}
 			return e
 		},
-		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.asks, now) },
+		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
 		Fetch: func() cache.Result {
 			defer h.logPanic(q)
 			l := ask(q, stale)
@@ -205,9 +205,9 @@ func (h *handler) join(q *inquiry, stale *cache.Entry, key string, now time.Time
 
 // logPanic logs a panic of a collapsed fetch with its stack and panics again. The cache makes the
 // panic the error of the fetch, whose callers log only the error.
-func (h *handler) logPanic(q *inquiry) {
+func (h *handler) logPanic(q *fetchRequest) {
 	if p := recover(); p != nil {
-		h.log.Error("panic while fetching", "method", q.asks.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		h.log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		panic(p)
 	}
 }
@@ -215,11 +215,11 @@ func (h *handler) logPanic(q *inquiry) {
 // markHitForPass marks a key whose response no other client may use, so that requests do not wait
 // in vain for each other's. It removes the marker when the response is one that others may use. An
 // error changes nothing.
-func (h *handler) markHitForPass(q *inquiry, key string, stale *cache.Entry, l *cache.Result) {
+func (h *handler) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *cache.Result) {
 	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
 		return
 	}
-	plain := q.asks
+	plain := q.policy
 	plain.Directives = cachepolicy.Directives{}
 	now := time.Now()
 	h.cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
@@ -227,7 +227,7 @@ func (h *handler) markHitForPass(q *inquiry, key string, stale *cache.Entry, l *
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for
 // variants that are known to differ do not wait for each other.
-func (q *inquiry) collapseKey(s stored, w *waiter) string {
+func (q *fetchRequest) collapseKey(s lookupResult, w *waiter) string {
 	key := q.key
 	if variant := cmp.Or(s.variant, w.variant); variant != "" {
 		key += "\x00" + variant
@@ -240,8 +240,8 @@ func (q *inquiry) collapseKey(s stored, w *waiter) string {
 
 // passKey returns the key of the hit-for-pass markers and failures of a key. Markers and failures
 // from a request with credentials do not count for requests without.
-func (q *inquiry) passKey(key string) string {
-	if cachepolicy.MayShareError(q.asks) {
+func (q *fetchRequest) passKey(key string) string {
+	if cachepolicy.MayShareError(q.policy) {
 		return key
 	}
 	return key + "\x00credentials"
@@ -262,9 +262,9 @@ func (r *request) hit(e *cache.Entry, o outcome) found {
 }
 
 // collapsed returns the response to another client's request, if this one may use it.
-func (r *request) collapsed(q *inquiry, l cache.Result) (f found, ok bool) {
+func (r *request) collapsed(q *fetchRequest, l cache.Result) (f found, ok bool) {
 	now, e := time.Now(), l.ForOthers()
-	if !cachepolicy.MayShare(l.Collapsed(), q.asks, q.secondary(e.Vary), now) {
+	if !cachepolicy.MayShare(l.Collapsed(), q.policy, q.secondary(e.Vary), now) {
 		return found{}, false
 	}
 	f = found{entry: e, aged: true, outcome: outcomeCollapsed}
@@ -280,8 +280,8 @@ func (r *request) collapsed(q *inquiry, l cache.Result) (f found, ok bool) {
 	return f, true
 }
 
-// alone returns the response to the request that was sent for this client alone.
-func (r *request) alone(l cache.Result) (found, error) {
+// uncollapsed returns the response to the request that was sent for this client alone.
+func (r *request) uncollapsed(l cache.Result) (found, error) {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
 	if l.Err != nil {
 		return found{}, l.Err
@@ -299,20 +299,20 @@ func (r *request) alone(l cache.Result) (found, error) {
 	return f, err
 }
 
-// without answers a request when the origin does not: with a stale response if one may be used (RFC
-// 9111, section 4.2.4; RFC 5861, section 4), else with the problem.
-func (r *request) without(q *inquiry, e *cache.Entry, err error) (found, error) {
-	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.asks, failureOf(err), r.now) {
+// staleOrProblem answers a request when the origin does not: with a stale response if one may be
+// used (RFC 9111, section 4.2.4; RFC 5861, section 4), else with the problem.
+func (r *request) staleOrProblem(q *fetchRequest, e *cache.Entry, err error) (found, error) {
+	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.policy, failureOf(err), r.now) {
 		f := r.hit(e, outcomeStale)
 		r.status.Detail = "the origin failed"
 		return f, nil
 	}
 	r.status = cachepolicy.CacheStatus{Forward: r.forward}
-	if errors.Is(err, cache.ErrLate) {
-		err = late().Because(err)
+	if errors.Is(err, cache.ErrWaitTimeout) {
+		err = timedOut().Because(err)
 	}
-	if errors.Is(err, cache.ErrLeft) {
-		err = crowded() // the client may have closed one direction only
+	if errors.Is(err, cache.ErrClientGone) {
+		err = overloaded() // the client may have closed one direction only
 	}
 	return found{}, err
 }
@@ -322,5 +322,5 @@ func failureOf(err error) cachepolicy.Failure {
 	if errors.Is(err, errStatus) {
 		return cachepolicy.FailureStatus
 	}
-	return cachepolicy.FailureLost
+	return cachepolicy.FailureDisconnected
 }

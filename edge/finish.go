@@ -51,7 +51,7 @@ func (p *representation) colored(f form) []byte {
 
 // finish writes an entry as the response to a request, according to its conditions, range, colour
 // and coding. Forwarded responses keep the form that the origin gave them. The order of the fields
-// is that of ready.go, to the byte.
+// is that of fastpath.go, to the byte.
 func (h *handler) finish(r *request, f found) {
 	e, resp := f.entry, &r.ctx.Response
 	p := represent(r, e)
@@ -87,7 +87,7 @@ func (h *handler) finish(r *request, f found) {
 	} else {
 		f.close()
 	}
-	h.tell(r, f)
+	h.writeDynamic(r, f)
 }
 
 // fields writes the fields of an entry: those that many entries share, then its own.
@@ -99,7 +99,7 @@ func (h *handler) fields(r *request, e *cache.Entry, etag string, withBody bool)
 	}
 	addFields(resp, e.Fields, false)
 	if withBody {
-		addFields(resp, e.Missing, false)
+		addFields(resp, e.FieldsWithBody, false)
 	}
 	if etag != "" {
 		resp.Header.SetCanonical(nameETag, []byte(etag))
@@ -111,36 +111,36 @@ func (h *handler) fields(r *request, e *cache.Entry, etag string, withBody bool)
 	}
 	addFields(resp, e.Fields, true)
 	if withBody {
-		addFields(resp, e.Missing, true)
+		addFields(resp, e.FieldsWithBody, true)
 	}
 }
 
-// tell writes the fields that depend on the request.
-func (h *handler) tell(r *request, f found) {
+// writeDynamic writes the fields that depend on the request.
+func (h *handler) writeDynamic(r *request, f found) {
 	if code := r.ctx.Response.StatusCode(); code == http.StatusRequestedRangeNotSatisfiable && f.entry.Status != code {
 		return // the problem's fields are written already
 	}
 	// A purge may have arrived while the response was on its way.
-	if f.aged || f.entry.Freshness().Ended {
+	if f.aged || f.entry.Freshness().SoftPurged {
 		var buf [20]byte
-		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(ageTold(f.entry, r.now)/time.Second), 10))
+		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(ageToSend(f.entry, r.now)/time.Second), 10))
 	}
-	h.tellTier(r, f)
+	h.writeTier(r, f)
 	writeCacheStatus(r)
 	writeLimit(r)
 }
 
-// ageTold returns the Age to send with an entry. If its freshness lifetime was ended here, by a
+// ageToSend returns the Age to send with an entry. If its freshness lifetime was ended here, by a
 // soft purge or because it is stored for moments only, the Age must make it stale to downstream
 // caches too. Otherwise they would keep it for as long as its fields permit.
-func ageTold(e *cache.Entry, now time.Time) time.Duration {
+func ageToSend(e *cache.Entry, now time.Time) time.Duration {
 	p := e.Freshness()
-	if p.Ended = p.Ended || momentary(e); !p.Ended {
+	if p.SoftPurged = p.SoftPurged || storedBriefly(e); !p.SoftPurged {
 		return p.AgeAt(now)
 	}
 	h := header(e)
 	h.Set("Date", string(e.Date)) // Expires is relative to Date
-	return p.AgeTold(h, now)
+	return p.AgeToSend(h, now)
 }
 
 // body writes the representation's body: coded, coloured, or a part of it.

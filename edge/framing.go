@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // A framed summarises the field lines of a message. fasthttp's parser keeps one framing field of
@@ -16,19 +16,19 @@ type framed struct {
 	coded, measured bool // the message has Transfer-Encoding, Content-Length
 	closing         bool // close is among the options of Connection
 	upgrading       bool // the message has Upgrade: another protocol may follow
-	sound           bool // every line is well-formed, strictly by RFC 9112
+	strict          bool // every line is well-formed, strictly by RFC 9112
 }
 
 // framing parses the field lines of a message. Each ends in CR LF, none is folded, a name is a
 // token directly followed by its colon, and no byte is a control character (RFC 9112, sections 2.2,
 // 5.1 and 5.2).
 func framing(fields []byte) framed {
-	m := framed{sound: true}
+	m := framed{strict: true}
 	for len(fields) > 0 {
 		line, rest, ended := bytes.Cut(fields, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
-		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !plain.IsToken(name) || plain.Controls(value)) {
-			m.sound = false
+		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !eligible.IsToken(name) || eligible.Controls(value)) {
+			m.strict = false
 			return m
 		}
 		m.field(name, value)

@@ -30,8 +30,8 @@ const (
 func refuse(r *request, hosts []string) *problem.Problem {
 	ctx, h := r.ctx, &r.ctx.Request.Header
 	m := framing(h.RawHeaders())
-	m.sound = m.sound && !r.Malformed
-	p := misread(ctx, m)
+	m.strict = m.strict && !r.Malformed
+	p := refuseForm(ctx, m)
 	if p == nil {
 		p = refuseHost(r, hosts)
 	}
@@ -47,9 +47,9 @@ func refuse(r *request, hosts []string) *problem.Problem {
 	return p
 }
 
-// illFormed returns the 400 of a request that HTTP forbids. No cache may store it, because the next
-// request for the same address may be well-formed.
-func illFormed(detail string) *problem.Problem {
+// malformedRequest returns the 400 of a request that HTTP forbids. No cache may store it, because
+// the next request for the same address may be well-formed.
+func malformedRequest(detail string) *problem.Problem {
 	return problem.New(fasthttp.StatusBadRequest, detail).With(fasthttp.HeaderCacheControl, "no-store")
 }
 
@@ -63,15 +63,15 @@ func withoutTrailers(h *fasthttp.RequestHeader) *problem.Problem {
 	return nil
 }
 
-// misread returns the error of a request whose form is wrong; nil, if it is right.
-func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
+// refuseForm returns the error of a request whose form is wrong; nil, if it is right.
+func refuseForm(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	h, path := &ctx.Request.Header, ctx.URI().PathOriginal()
 	switch {
-	case !m.sound:
-		return illFormed("a line of the request is malformed")
+	case !m.strict:
+		return malformedRequest("a line of the request is malformed")
 	case m.coded && m.measured:
 		// A client that sends both may be smuggling a request (RFC 9112, section 6.1).
-		return illFormed("a request may have a Transfer-Encoding or a Content-Length, but not both")
+		return malformedRequest("a request may have a Transfer-Encoding or a Content-Length, but not both")
 	case string(h.Protocol()) != "HTTP/1.1" && string(h.Protocol()) != "HTTP/1.0":
 		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "the HTTP version of the request is not supported; use HTTP/1.1")
 	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
@@ -81,7 +81,7 @@ func misread(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > maxFields+1: // counts the empty line too
 		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request may have at most 100 header fields")
 	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
-		return malformed()
+		return malformedAddress()
 	}
 	return nil
 }
@@ -90,8 +90,8 @@ func longTarget() *problem.Problem {
 	return problem.New(fasthttp.StatusRequestURITooLong, "an address may have at most 8192 bytes")
 }
 
-func malformed() *problem.Problem {
-	return illFormed("the address is malformed: paths here consist of lower-case letters, digits, hyphens, dots and single slashes, without percent-encoding")
+func malformedAddress() *problem.Problem {
+	return malformedRequest("the address is malformed: paths here consist of lower-case letters, digits, hyphens, dots and single slashes, without percent-encoding")
 }
 
 // refuseHost returns the error of a request whose host is wrong; nil, if it is right. A request may
@@ -100,17 +100,17 @@ func malformed() *problem.Problem {
 func refuseHost(r *request, hosts []string) *problem.Problem {
 	ctx := r.ctx
 	if r.Ambiguous {
-		return illFormed("the request names its host twice, or in two ways")
+		return malformedRequest("the request names its host twice, or in two ways")
 	}
 	host, absolute := string(ctx.Request.Header.Host()), false
 	if named, ok := authority(string(ctx.Request.Header.RequestURI())); ok && !ctx.Request.Header.IsConnect() {
 		if absolute = true; host != "" && !strings.EqualFold(host, named) {
-			return illFormed("the address names another host than the Host field")
+			return malformedRequest("the address names another host than the Host field")
 		}
 		host = named
 	}
 	if (host != "" || absolute) && !wellFormedHost(host) {
-		return illFormed("the Host field is malformed")
+		return malformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
 	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == healthPath {
@@ -181,12 +181,12 @@ func unreadable(err error) *problem.Problem {
 		return refusedAs(fasthttp.StatusRequestHeaderFieldsTooLarge)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return refusedAs(fasthttp.StatusRequestEntityTooLarge)
-	case errors.Is(err, bodies.ErrCrowded):
+	case errors.Is(err, bodies.ErrOverloaded):
 		return refusedAs(fasthttp.StatusServiceUnavailable)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return refusedAs(fasthttp.StatusRequestTimeout)
 	}
-	return illFormed("the request is malformed")
+	return malformedRequest("the request is malformed")
 }
 
 // refusedAs returns the error with this status of a request that was not read to its end. It is the

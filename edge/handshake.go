@@ -35,24 +35,24 @@ func (l *secureListener) serve(plainer *fasthttp.Server) error {
 		if err != nil {
 			return err
 		}
-		go l.shake(c.(*lingeringConn))
+		go l.handshake(c.(*lingeringConn))
 	}
 }
 
-// shake does the handshake of one connection, within handshakeTimeout, and then serves it.
-func (l *secureListener) shake(c *lingeringConn) {
-	t := c.plainly().Conn.(*tls.Conn)
+// handshake does the handshake of one connection, within handshakeTimeout, and then serves it.
+func (l *secureListener) handshake(c *lingeringConn) {
+	t := c.http1().Conn.(*tls.Conn)
 	ctx, cancel := context.WithTimeout(l.h.life, handshakeTimeout)
 	err := t.HandshakeContext(ctx)
 	cancel()
-	l.h.metrics.shook(err)
+	l.h.metrics.handshakeDone(err)
 	state := t.ConnectionState()
-	c.plainly().Await(time.Now())
-	c.shaking.Store(false)
+	c.http1().Await(time.Now())
+	c.handshaking.Store(false)
 	if err == nil && certs.Shown(&state) {
 		c.tier = true
 		l.h.conns.exempt(c)
-		c.plainly().ByTier()
+		c.http1().SetTier()
 	}
 	switch chosen := state.NegotiatedProtocol; {
 	case err != nil, chosen == acme.ALPNProto:
@@ -67,10 +67,10 @@ func (l *secureListener) shake(c *lingeringConn) {
 	}
 }
 
-// toSecure redirects a request that came without TLS to https, and reports whether it did. Health
-// checks and preflights are answered without TLS. A preflight fails if its response is a redirect,
-// while the request after it may follow one (Fetch standard, CORS-preflight fetch).
-func (h *handler) toSecure(r *request) bool {
+// redirectToTLS redirects a request that came without TLS to https, and reports whether it did.
+// Health checks and preflights are answered without TLS. A preflight fails if its response is a
+// redirect, while the request after it may follow one (Fetch standard, CORS-preflight fetch).
+func (h *handler) redirectToTLS(r *request) bool {
 	if h.redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
 		return false
 	}

@@ -149,7 +149,7 @@ func TestNoHandshake(t *testing.T) {
 			if strings.HasPrefix(hello, what) {
 				cutAfter = handshakeTimeout
 			}
-			go l.shake(e.conns.admit(server, e.handler, l.config))
+			go l.handshake(e.conns.admit(server, e.handler, l.config))
 			go io.Copy(client, strings.NewReader(what))
 			io.Copy(io.Discard, client)
 			if took := time.Since(began); took != cutAfter {
@@ -158,7 +158,7 @@ func TestNoHandshake(t *testing.T) {
 			client.Close()
 		}
 	})
-	if n := value(t, e.metrics.shakes[0]); n != float64(len(sent)) {
+	if n := value(t, e.metrics.handshakes[0]); n != float64(len(sent)) {
 		t.Errorf("%v failed handshakes are counted, want %d", n, len(sent))
 	}
 	if n := e.conns.phases(); n != [h1.Writing + 1]int{} {
@@ -182,7 +182,7 @@ func TestNoHandshakeBesideOthers(t *testing.T) {
 			t.Errorf("meanwhile: %d", a.StatusCode)
 		}
 	}
-	if n := value(t, s.metrics.shakes[1]); n != 20 {
+	if n := value(t, s.metrics.handshakes[1]); n != 20 {
 		t.Errorf("%v good handshakes are counted, want 20", n)
 	}
 }

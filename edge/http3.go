@@ -81,7 +81,7 @@ type streams struct {
 	h        *handler
 	protocol exchange.Protocol
 	maxBody  int
-	room     *bodies.Room
+	room     *bodies.Budget
 	costs    int64         // bytes of a request besides fields and body; 0: counted elsewhere
 	receive  time.Duration // for each MiB of a request
 	send     time.Duration // for each MiB of a response
@@ -99,9 +99,9 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
 	owner := s.h.conns.owner(q.Client)
 	share, held := bodies.Share{Client: owner}, bodies.Share{Client: owner}
-	defer s.room.Give(&share)
-	defer s.room.Give(&held)
-	if s.room.Keep(&share, s.costs+int64(q.Size())) != nil {
+	defer s.room.Release(&share)
+	defer s.room.Release(&held)
+	if s.room.ReserveShare(&share, s.costs+int64(q.Size())) != nil {
 		panic(http.ErrAbortHandler)
 	}
 	most := s.maxBody
@@ -110,12 +110,12 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	conn := quicConnOf(r)
 	conn.count(0, 1)
-	body, err := newPaced(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
+	body, err := newMinRate(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
 	conn.count(0, -1)
 	switch q.Body = body; {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		q.Refuse = http.StatusRequestTimeout
-	case errors.Is(err, bodies.ErrCrowded):
+	case errors.Is(err, bodies.ErrOverloaded):
 		q.Refuse = http.StatusServiceUnavailable
 	case err != nil:
 		panic(http.ErrAbortHandler)
@@ -131,7 +131,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add(string(name), string(value))
 	}
 	w.WriteHeader(a.status)
-	if a.bare {
+	if a.bodyless {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
@@ -139,7 +139,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}
-	if a.copy(newPaced(w, s.send), flush) != nil {
+	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
 }

@@ -51,13 +51,13 @@ func (l listener) Accept() (net.Conn, error) {
 // until the deadline of that response.
 type lingeringConn struct {
 	net.Conn
-	refused atomic.Bool
-	closing atomic.Bool
-	taken   atomic.Bool  // by HTTP/2, so that the server of HTTP/1.1 must not close it
-	shaking atomic.Bool  // the TLS handshake is not complete
-	share   bodies.Share // the memory of an open connection
-	ended   func()       // called when it is closed; nil: nothing is
-	exempt  atomic.Bool  // from limits per client, because the client is an edge behind this one
+	refused     atomic.Bool
+	closing     atomic.Bool
+	taken       atomic.Bool  // by HTTP/2, so that the server of HTTP/1.1 must not close it
+	handshaking atomic.Bool  // the TLS handshake is not complete
+	share       bodies.Share // the memory of an open connection
+	ended       func()       // called when it is closed; nil: nothing is
+	exempt      atomic.Bool  // from limits per client: it is of an edge behind this one
 
 	client  netip.Prefix            // the client that it counts against, under conns.mu; zero: none
 	tier    bool                    // the client is an edge behind this one, by its certificate
@@ -69,13 +69,13 @@ type lingeringConn struct {
 func (c *lingeringConn) phase() (h1.Phase, time.Time) {
 	s := c.streams.Load()
 	if s == nil {
-		return c.plainly().Phase()
+		return c.http1().Phase()
 	}
 	idle, since := s.Idle()
 	if idle {
 		return h1.Idle, since
 	}
-	if began, ok := s.Waits(); ok {
+	if began, ok := s.WaitsForClient(); ok {
 		return h1.Reading, began // or Writing, or both at once
 	}
 	return h1.Busy, since
@@ -85,7 +85,7 @@ func (c *lingeringConn) phase() (h1.Phase, time.Time) {
 func (c *lingeringConn) closeIdle() bool {
 	s := c.streams.Load()
 	if s == nil {
-		return c.plainly().CloseIdle()
+		return c.http1().CloseIdle()
 	}
 	return s.CloseIdle()
 }
@@ -93,46 +93,46 @@ func (c *lingeringConn) closeIdle() bool {
 // serveStreams serves c as a connection of HTTP/2, until it ends.
 func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 	if h.reference != nil {
-		c.plainly().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
+		c.http1().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
 		h.reference.serve(rw)
 		return
 	}
 	conn := h.streams.NewConn(rw, link, addressOf(rw.RemoteAddr()))
-	conn.CountFor(c.share.Client)
+	conn.SetClient(c.share.Client)
 	if c.tier {
-		conn.ByTier()
+		conn.SetTier()
 	}
 	c.streams.Store(conn)
 	conn.Serve()
 }
 
-// plainly returns the connection of HTTP/1.1, which knows where requests begin and end. It is nil
+// http1 returns the connection of HTTP/1.1, which knows where requests begin and end. It is nil
 // if c is not of our listener.
-func (c *lingeringConn) plainly() *h1.Conn {
+func (c *lingeringConn) http1() *h1.Conn {
 	h, _ := c.Conn.(*h1.Conn)
 	return h
 }
 
 // raw returns the connection below HTTP/1.1.
 func (c *lingeringConn) raw() net.Conn {
-	if h := c.plainly(); h != nil {
+	if h := c.http1(); h != nil {
 		return h.Conn
 	}
 	return c.Conn
 }
 
-// sound reports whether the lines of the request that was read last follow RFC 9112 strictly. The
+// strict reports whether the lines of the request that was read last follow RFC 9112 strictly. The
 // server itself does not report how the first line ended.
-func (c *lingeringConn) sound() bool {
-	h := c.plainly()
-	return h == nil || h.Sound()
+func (c *lingeringConn) strict() bool {
+	h := c.http1()
+	return h == nil || h.Strict()
 }
 
-// bare reports whether the request that was read last is a HEAD, even if the server could not parse
-// it.
-func (c *lingeringConn) bare() bool {
-	h := c.plainly()
-	return h != nil && h.Bare()
+// bodyless reports whether the request that was read last is a HEAD, even if the server could not
+// parse it.
+func (c *lingeringConn) bodyless() bool {
+	h := c.http1()
+	return h != nil && h.Bodyless()
 }
 
 // refuse makes Close linger.
@@ -162,17 +162,17 @@ func (c *lingeringConn) linger(slow bool) {
 		}
 		return
 	}
-	h := c.plainly()
+	h := c.http1()
 	for tick := time.NewTicker(lingerPoll); c.unread() > lingerUnread; <-tick.C {
 		if !time.Now().Before(h.Due()) {
-			h.GiveUp()
+			h.Abort()
 			return
 		}
 	}
 }
 
 func (c *lingeringConn) unread() int64 {
-	if h := c.plainly(); h != nil {
+	if h := c.http1(); h != nil {
 		return h.Unread()
 	}
 	return 0

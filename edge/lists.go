@@ -78,7 +78,7 @@ func (l *lists) run(ctx context.Context, said <-chan os.Signal) {
 
 // A list holds the addresses of a file, as of the last time that the whole file was valid.
 type list struct {
-	*files.Kept
+	*files.Watched
 	name    listName
 	path    string // empty: the list is empty
 	log     *slog.Logger
@@ -89,7 +89,7 @@ type list struct {
 func newList(name listName, path string, log *slog.Logger, m *metrics) *list {
 	l := &list{name: name, path: path, log: log, metrics: m}
 	l.set.Store(new(addresses))
-	l.Kept = files.NewKept(l.read, path)
+	l.Watched = files.Watch(l.read, path)
 	return l
 }
 
@@ -142,10 +142,10 @@ func readAddresses(file string) (addresses, error) {
 	return set, nil
 }
 
-// barred returns the 403 for a client on the deny list; nil for all other clients and for edges
+// denied returns the 403 for a client on the deny list; nil for all other clients and for edges
 // behind this one. Health checks are answered for every client, because operators tend to forget
 // the addresses from which they come.
-func (h *handler) barred(r *request) *problem.Problem {
+func (h *handler) denied(r *request) *problem.Problem {
 	if h.lists == nil || r.Tier || h.lists.of(r.Client) != denied || string(r.ctx.URI().PathOriginal()) == healthPath {
 		return nil
 	}

@@ -25,7 +25,7 @@ func listed(t *testing.T) (e *edgeTest, allow, deny string) {
 		c.AllowFile, c.DenyFile = allow, deny
 		c.Limits.Set("search=2/1h")
 	})
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	must(t, e.lists.load())
 	return e, allow, deny
 }
@@ -87,7 +87,7 @@ func TestListsAreReadAgain(t *testing.T) {
 	well := func() bool {
 		return strings.Contains(e.exported(), `iconedge_edge_list_last_reload_successful{list="deny"} 1`)
 	}
-	look := func() { e.lists.allow.Look(time.Now()); e.lists.deny.Look(time.Now()) }
+	look := func() { e.lists.allow.Check(time.Now()); e.lists.deny.Check(time.Now()) }
 	writeList(t, deny, "203.0.113.0/24\n")
 	if look(); status("203.0.113.5") != 200 {
 		t.Error("the file was read while it may still have been written")

@@ -24,7 +24,7 @@ const (
 // returnMemory returns memory to the system after clients have held much of it, and when a quiet
 // edge has much of it unused. The runtime alone would keep it: hits make no garbage, so that the
 // next collection may come two minutes after an attack.
-func returnMemory(ctx context.Context, room *bodies.Room) {
+func returnMemory(ctx context.Context, room *bodies.Budget) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
 	var h heapSample

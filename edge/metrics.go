@@ -34,21 +34,21 @@ var outcomeNames = [outcomes]string{"error", "hit", "stale", "miss", "collapsed"
 // origins' URLs, which the operator sets, and the origin's release, of which only the last has a
 // series. answers counts requests, because client_golang is too slow for hits.
 type metrics struct {
-	registry  *prometheus.Registry
-	answers   *tallies
-	decisions [classes][2]prometheus.Counter // refused, accepted
-	upstream  [2]prometheus.Counter          // error, ok
-	took      prometheus.Observer            // time to the origin's response
-	switches  prometheus.Counter
-	absent    prometheus.Counter
-	names     prometheus.Gauge
-	release   releases
-	checks    [tokenResults]prometheus.Counter
-	shakes    [2]prometheus.Counter // TLS handshakes: failed, ok
-	certsRead prometheus.Gauge      // 1 if the last reading of the certificates succeeded
-	certsEnd  prometheus.Gauge
-	listsRead [2]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
-	ranges    [2]prometheus.Gauge // by list
+	registry   *prometheus.Registry
+	answers    *tallies
+	decisions  [classes][2]prometheus.Counter // refused, accepted
+	upstream   [2]prometheus.Counter          // error, ok
+	took       prometheus.Observer            // time to the origin's response
+	switches   prometheus.Counter
+	absent     prometheus.Counter
+	names      prometheus.Gauge
+	release    releases
+	checks     [tokenResults]prometheus.Counter
+	handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
+	certsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
+	certsEnd   prometheus.Gauge
+	listsRead  [2]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
+	ranges     [2]prometheus.Gauge // by list
 }
 
 // A tokenResult is the result of checking the licence token of a request.
@@ -157,14 +157,14 @@ func (m *metrics) ofLists() {
 
 func (m *metrics) ofTLS() {
 	shakes := m.counters("tls_handshakes_total", "TLS handshakes over TCP, by result.", "result")
-	m.shakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
+	m.handshakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
 	m.certsRead = m.gauges("tls_last_reload_successful", "1 while the certificates in use are those of their files, 0 while the files can't be used and the previous certificates stay in use.").WithLabelValues()
 	m.certsEnd = m.gauges("tls_certificate_end_timestamp_seconds", "When the first of the certificates from files expires, in seconds since 1970; 0 if there are none.").WithLabelValues()
 	m.certsRead.Set(1)
 }
 
-// shook counts a TLS handshake.
-func (m *metrics) shook(err error) { m.shakes[index(err == nil)].Inc() }
+// handshakeDone counts a TLS handshake.
+func (m *metrics) handshakeDone(err error) { m.handshakes[index(err == nil)].Inc() }
 
 // certificates records whether reading the certificates succeeded, and when the first of those in
 // use expires.
@@ -206,15 +206,15 @@ func (m *metrics) answered(p exchange.Protocol, r route, o outcome, status int, 
 }
 
 // hit counts a request that was received at now and answered on the fast path.
-func (m *metrics) hit(p exchange.Protocol, meeting *meeting, now time.Time, bytes int) {
+func (m *metrics) hit(p exchange.Protocol, meeting *fastHit, now time.Time, bytes int) {
 	m.answers.of(p, meeting.target.route, outcomeHit, meeting.status).hit(now, bytes)
 }
 
 // counted counts a decision of a rate limit.
 func (m *metrics) counted(c class, ok bool) { m.decisions[c][index(ok)].Inc() }
 
-// asked counts a request to the origin.
-func (m *metrics) asked(took time.Duration, err error) {
+// fetched counts a request to the origin.
+func (m *metrics) fetched(took time.Duration, err error) {
 	m.upstream[index(err == nil)].Inc()
 	m.took.Observe(took.Seconds())
 }

@@ -11,10 +11,10 @@ import (
 
 // releases collects the metrics of the release that the edge knows. Each scrape reads the release
 // once, so that the name and the times in it belong together.
-type releases struct{ last atomic.Pointer[releaseTold] }
+type releases struct{ last atomic.Pointer[knownRelease] }
 
-// releaseTold is the last answer of the origin about its release.
-type releaseTold struct {
+// knownRelease is the last answer of the origin about its release.
+type knownRelease struct {
 	release string
 	created time.Time // zero: unknown
 	at      time.Time // when the answer came
@@ -26,13 +26,13 @@ var (
 	releaseChecked = desc("release_checked_timestamp_seconds", "When the origin last answered about its release, in seconds since 1970.")
 )
 
-// told records the origin's answer about its release, which came at a time.
-func (m *metrics) told(r icon.ReleaseAnswer, at time.Time) {
+// setRelease records the origin's answer about its release, which came at a time.
+func (m *metrics) setRelease(r icon.ReleaseAnswer, at time.Time) {
 	created, err := time.Parse(time.RFC3339, r.Created)
 	if err != nil {
 		created = time.Time{}
 	}
-	m.release.last.Store(&releaseTold{r.Release, created, at})
+	m.release.last.Store(&knownRelease{r.Release, created, at})
 }
 
 // Describe implements prometheus.Collector.

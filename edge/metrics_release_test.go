@@ -12,7 +12,7 @@ func TestMetricsNameOneRelease(t *testing.T) {
 	m := newMetrics("test")
 	made := map[string]time.Time{releaseA: time.Unix(1_000_000, 0), releaseB: time.Unix(2_000_000, 0)}
 	tell := func(release string) {
-		m.told(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
+		m.setRelease(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
 	}
 	tell(releaseA)
 	stop, stopped := make(chan struct{}), make(chan struct{})

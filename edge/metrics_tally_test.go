@@ -14,8 +14,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // series are those of one metric, by the values of their labels in the order of the labels' names.
@@ -66,7 +66,7 @@ func TestHitsAreCounted(t *testing.T) {
 	now, requests, bytes := time.Now(), uint64(0), uint64(0)
 	hit := func(n int) {
 		for range n {
-			size := rand.IntN(maxReady)
+			size := rand.IntN(maxPrebuilt)
 			tally.hit(now, size)
 			requests, bytes = requests+1, bytes+uint64(size)
 			if r, b := tally.sums(); r != requests || b != bytes {
@@ -206,7 +206,7 @@ func TestBytesAreCounted(t *testing.T) {
 // Whatever clients send, there are only so many series: their words are in none of them.
 func TestBoundedSeries(t *testing.T) {
 	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Hosts = []string{"edge.test"} })
-	e.watch.look()
+	e.watch.poll()
 	send := func(round int) {
 		for i := range 40 {
 			odd := fmt.Sprintf("x%d-%d", round, i)
@@ -274,7 +274,7 @@ func BenchmarkCounting(b *testing.B) {
 	for name, target := range map[string]string{"cdn": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00"} {
 		b.Run(name, func(b *testing.B) {
 			e := newEdgeTest(b, newLibrary())
-			e.watch.look()
+			e.watch.poll()
 			e.get(b, target)
 			q, out := ready(target), make([]byte, 0, 16<<10)
 			counted := least(func() { q.Now = time.Now(); e.Answer(out, q) })
@@ -292,9 +292,9 @@ func BenchmarkCounting(b *testing.B) {
 }
 
 // answerUncounted is Answer without the metrics.
-func (h *handler) answerUncounted(dst []byte, q *plain.Request) ([]byte, bool) {
-	var m meeting
-	if !h.meet(&m, q) {
+func (h *handler) answerUncounted(dst []byte, q *eligible.Request) ([]byte, bool) {
+	var m fastHit
+	if !h.lookupFast(&m, q) {
 		return dst, false
 	}
 	defer m.view.Release()

@@ -79,7 +79,7 @@ func TestReleaseInMetrics(t *testing.T) {
 	known := releaseA
 	e.release.Store(&known) // as from disk
 	began := time.Now()
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	checked := value("release_checked_timestamp_seconds", "")
 	if at := time.UnixMilli(int64(checked * 1e3)); at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
 		t.Errorf("checked at %v, not at %v", at, began)
@@ -91,7 +91,7 @@ func TestReleaseInMetrics(t *testing.T) {
 		t.Error("the release is not told")
 	}
 	broken.Store(true)
-	if e.watch.look() == nil {
+	if e.watch.poll() == nil {
 		t.Fatal("a broken origin tells its release")
 	}
 	if now := value("release_checked_timestamp_seconds", ""); now != checked {

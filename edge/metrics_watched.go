@@ -36,7 +36,7 @@ func (m *metrics) watches(c *cache.Cache, maxBytes int64, o *upstream.Client, re
 }
 
 // watchesClients adds the metrics of connections and of requests that wait for the origin.
-func (m *metrics) watchesClients(s *conns, w *waitingRoom) {
+func (m *metrics) watchesClients(s *conns, w *concurrencyLimiter) {
 	for phase, label := range phaseNames {
 		m.gaugeOf("connections", "Connections on the public listener, by state: idle, reading a request, busy with it, writing a part of its response.",
 			prometheus.Labels{"state": label}, func() float64 { return float64(s.phases()[phase]) })
@@ -124,7 +124,7 @@ func (o origins) Describe(to chan<- *prometheus.Desc) {
 
 func (o origins) Collect(to chan<- prometheus.Metric) {
 	for _, s := range o.Stats().Origins {
-		to <- prometheus.MustNewConstMetric(originWell, prometheus.GaugeValue, float64(index(s.Well)), s.URL)
+		to <- prometheus.MustNewConstMetric(originWell, prometheus.GaugeValue, float64(index(s.Healthy)), s.URL)
 		to <- prometheus.MustNewConstMetric(originFailures, prometheus.CounterValue, float64(s.Failures), s.URL)
 		to <- prometheus.MustNewConstMetric(breakerOpened, prometheus.CounterValue, float64(s.Opened), s.URL)
 	}

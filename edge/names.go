@@ -84,24 +84,24 @@ func (w *watch) followNames(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.news:
+		case <-w.namesDue:
 		}
-		if release, err := w.learnNames(ctx); err != nil && release != failing && ctx.Err() == nil {
+		if release, err := w.updateNames(ctx); err != nil && release != failing && ctx.Err() == nil {
 			failing = release
 			w.h.log.Warn("name list not available; asking the origin for every name until it is", "release", release, "err", err)
 		}
 	}
 }
 
-// learnNames fetches the list of the known release. If only the contents of icons have changed, it
+// updateNames fetches the list of the known release. If only the contents of icons have changed, it
 // is the same as the last list.
-func (w *watch) learnNames(ctx context.Context) (release string, err error) {
+func (w *watch) updateNames(ctx context.Context) (release string, err error) {
 	w.mu.Lock()
 	n := nameList{release: w.known(), sum: w.sum}
 	w.mu.Unlock()
 	if last := w.h.names.Load(); last != nil && last.sum == n.sum {
 		n.Names = last.Names
-	} else if n.Names, err = w.h.askNames(ctx, n.release, n.sum); err != nil {
+	} else if n.Names, err = w.h.fetchNames(ctx, n.release, n.sum); err != nil {
 		return n.release, err
 	}
 	w.h.names.Store(&n)
@@ -112,11 +112,11 @@ func (w *watch) learnNames(ctx context.Context) (release string, err error) {
 
 var errSum = errors.New("the list does not have the SHA-256 that the release states")
 
-// askNames fetches a list, and checks its SHA-256.
-func (h *handler) askNames(ctx context.Context, release, sum string) (*icon.Names, error) {
+// fetchNames fetches a list, and checks its SHA-256.
+func (h *handler) fetchNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
-	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: uncoded, Proof: true, Exact: true, Onward: true})
+	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: uncoded, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
 	if err != nil {
 		return nil, err
 	}

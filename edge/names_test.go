@@ -80,10 +80,10 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // learnAll lets an edge learn the release, and its names.
 func (e *edgeTest) learnAll(t *testing.T) {
 	t.Helper()
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	select {
-	case <-e.watch.news:
-		if _, err := e.watch.learnNames(t.Context()); err != nil {
+	case <-e.watch.namesDue:
+		if _, err := e.watch.updateNames(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	default:
@@ -161,7 +161,7 @@ func TestPublishedIsPresent(t *testing.T) {
 	}
 	l.set(func() { l.release = releaseB })
 	l.has(ourNames...)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 		t.Errorf("while the list is being fetched: %d %s", a.StatusCode, a.body)
 	}
@@ -203,8 +203,8 @@ func TestNoNames(t *testing.T) {
 			l := newListing(ourNames...)
 			spoil(l)
 			e := newEdgeTest(t, l)
-			must(t, e.watch.look())
-			e.watch.learnNames(t.Context())
+			must(t, e.watch.poll())
+			e.watch.updateNames(t.Context())
 			if e.get(t, "/mdi/nothing.svg"); l.others.Load() != 1 {
 				t.Errorf("the origin was asked %d times", l.others.Load())
 			}

@@ -29,7 +29,7 @@ func TestPanics(t *testing.T) {
 			{"a search", false, func(h *handler) { h.cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
 			{"a forwarded path", true, func(h *handler) { h.cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
 			{"a forwarded path of two segments", true, func(h *handler) { h.origin = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
-			{"before its route is known", false, func(h *handler) { h.routes = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
+			{"before its route is known", false, func(h *handler) { h.table = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
 		} {
 			t.Run(way+"/"+row.name, func(t *testing.T) {
 				t.Parallel()
@@ -99,7 +99,7 @@ func TestPanicWhileFetching(t *testing.T) {
 	if resp.Body.Close(); resp.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the response is %d, want 500", resp.StatusCode)
 	}
-	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `ask.go`} {
+	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `fetch.go`} {
 		if strings.Count(log.String(), want) == 0 {
 			t.Errorf("the log has no %s: %s", want, log.String())
 		}

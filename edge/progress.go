@@ -31,13 +31,13 @@ func newProgress(c *cache.Cache) *progress {
 	return p
 }
 
-// learnt records a release, after the entries that it changed have been dropped.
-func (p *progress) learnt(release string) { p.keep(func() { p.release = release }) }
+// setRelease records a release, after the entries that it changed have been dropped.
+func (p *progress) setRelease(release string) { p.update(func() { p.release = release }) }
 
-// reached records a position in the log, after all purges up to it have been done.
-func (p *progress) reached(position string) { p.keep(func() { p.position = position }) }
+// setPosition records a position in the log, after all purges up to it have been done.
+func (p *progress) setPosition(position string) { p.update(func() { p.position = position }) }
 
-func (p *progress) keep(change func()) {
+func (p *progress) update(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // told is an answer as text, without what differs from one moment to the next, and without what only TLS has.
@@ -66,7 +66,7 @@ func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reade
 // unready knows no answer.
 type unready struct{}
 
-func (unready) AnswerH2(dst []byte, _ *plain.Request, _ *h2.Memory) ([]byte, int, bool) {
+func (unready) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable) ([]byte, int, bool) {
 	return dst, 0, false
 }
 
@@ -154,11 +154,11 @@ func TestSameByEveryProtocol(t *testing.T) {
 // The short way of HTTP/2 is taken: else nothing above would have been compared.
 func TestShortWayOfH2IsTaken(t *testing.T) {
 	e := newEdgeTest(t, newLibrary())
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
 		e.get(t, target) // else no variant is stored
-		if out, block, ok := e.AnswerH2(nil, ready(target), new(h2.Memory)); !ok || block == 0 || len(out) <= block+h2.Gap {
+		if out, block, ok := e.AnswerH2(nil, ready(target), new(h2.ClientTable)); !ok || block == 0 || len(out) <= block+h2.Gap {
 			t.Errorf("%s took the long way: %q", target, out)
 		}
 	}

@@ -82,7 +82,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 		c.Limits.Set("cdn=1000/1h")
 		c.Limits.Set("icon=off")
 	})
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	short, long := bothWays(t, e.handler)
 	ask(t, long, "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n"+last)
 	return e, []string{short, long}

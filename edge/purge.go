@@ -62,27 +62,27 @@ func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
 		return 0, err
 	}
 	n := p.h.purge(call)
-	p.h.log.Info("purged", call.told(n)...)
+	p.h.log.Info("purged", call.logAttrs(n)...)
 	return n, p.h.shared.announce(call, n)
 }
 
-// told returns the log attributes of a purge that affected n entries. They count the items of each
-// list without naming them, so that text of the caller does not reach the log.
-func (c purgeCall) told(n int) []any {
+// logAttrs returns the log attributes of a purge that affected n entries. They count the items of
+// each list without naming them, so that text of the caller does not reach the log.
+func (c purgeCall) logAttrs(n int) []any {
 	return []any{"entries", n, "urls", len(c.URLs), "prefixes", len(c.Prefixes), "surrogate_keys", len(c.SurrogateKeys), "soft", c.Soft}
 }
 
 // purge removes the named entries from this edge, or marks them stale if the purge is soft. It
 // returns how many entries it affected. It also clears the negative cache.
 func (h *handler) purge(call purgeCall) int {
-	h.missing.forget()
+	h.negative.clear()
 	return h.cache.Purge(h.purgeOf(call), time.Now())
 }
 
 // drop removes every cached entry and clears the negative cache.
 func (h *handler) drop() {
-	h.missing.forget()
-	h.cache.DropAll()
+	h.negative.clear()
+	h.cache.InvalidateAll()
 }
 
 // readPurge reads and checks the body of a purge. It refuses a body that names nothing, or an item

@@ -47,7 +47,7 @@ func TestPurge(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, soft %v", row.name, soft), func(t *testing.T) {
 				l := newLibrary()
 				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true }) // the page of the test has a cookie
-				must(t, e.watch.look())
+				must(t, e.watch.poll())
 				for _, target := range append(all, all...) { // twice: else no variant is stored
 					e.get(t, target)
 				}

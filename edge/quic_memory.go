@@ -72,10 +72,10 @@ func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Confi
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
 	share := &bodies.Share{Client: d.conns.owner(addressOf(c.RemoteAddr))}
 	room := d.conns.limits.Bodies
-	if err := room.Keep(share, quicCosts+quicStreamCosts*d.streams(c.RemoteAddr)); err != nil {
+	if err := room.ReserveShare(share, quicCosts+quicStreamCosts*d.streams(c.RemoteAddr)); err != nil {
 		d.conns.refused[refusedClient].Add(1)
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { room.Give(share) })
+	context.AfterFunc(ctx, func() { room.Release(share) })
 	return ctx, nil
 }

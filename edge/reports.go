@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/accesslog"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/trace"
 )
 
@@ -56,9 +56,9 @@ func (r reports) close() {
 	r.tracer.Close()
 }
 
-// ready logs a response of the fast path, with the number of bytes of its body.
-func (r reports) ready(c clients, p exchange.Protocol, m *meeting, q *plain.Request, body int) {
-	if !r.lines.Wants(m.status) {
+// logHit logs a response of the fast path, with the number of bytes of its body.
+func (r reports) logHit(c clients, p exchange.Protocol, m *fastHit, q *eligible.Request, body int) {
+	if !r.lines.Sampled(m.status) {
 		return
 	}
 	r.lines.Write(&accesslog.Line{
@@ -73,8 +73,8 @@ var methodGet = []byte("GET")
 // report logs and traces a response of the pipeline. For a streamed body it does so when the stream
 // has ended.
 func (h *handler) report(r *request, o outcome, err error) {
-	span := r.followed.span()
-	wanted := h.reports.lines.Wants(r.ctx.Response.StatusCode())
+	span := r.traced.span()
+	wanted := h.reports.lines.Sampled(r.ctx.Response.StatusCode())
 	if !wanted && span == nil {
 		return
 	}
@@ -85,7 +85,7 @@ func (h *handler) report(r *request, o outcome, err error) {
 		if wanted {
 			h.reports.lines.Write(line)
 		}
-		span.End(line.Time.Add(line.Duration), exchangeOf(line, r, err))
+		span.End(line.Time.Add(line.Duration), exchangeAttributes(line, r, err))
 	}
 	if r.stream != nil && r.ctx.Response.IsBodyStream() {
 		line = line.Clone() // the request's memory is reused before the stream ends

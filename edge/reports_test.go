@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // A loggedLine is one of an access log.
@@ -318,7 +318,7 @@ func (f fieldsOfNone) Line(name string, nth int) []byte {
 	return nil
 }
 
-func browser(target string) *plain.Request {
+func browser(target string) *eligible.Request {
 	q := ready(target)
 	q.Fields = fieldsOfNone{"user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36", "referer": "https://site.test/page"}
 	q.Client = netip.MustParseAddr("203.0.113.77")
@@ -338,7 +338,7 @@ func BenchmarkReported(b *testing.B) {
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			e := newEdgeTest(b, newLibrary(), row.change)
-			must(b, e.watch.look())
+			must(b, e.watch.poll())
 			e.get(b, "/mdi/home.svg")
 			q, out := browser("/mdi/home.svg"), make([]byte, 0, 16<<10)
 			b.ReportAllocs()

@@ -104,10 +104,10 @@ func (t target) colored() string {
 // A parser parses the path and the raw query of a route. Its errors are problems for the client.
 type parser func(path, query string) (target, error)
 
-// wellFormed reports whether a path may be parsed by a route. It has no empty segments, no dot
+// wellFormedPath reports whether a path may be parsed by a route. It has no empty segments, no dot
 // segments, no backslashes, and only printable ASCII bytes. It has nothing percent-encoded, because
 // no name here needs it, and %2f or %2e would give one resource two names.
-func wellFormed(path string) bool {
+func wellFormedPath(path string) bool {
 	if path == "" || path[0] != '/' {
 		return false
 	}

@@ -139,7 +139,7 @@ func TestWellFormed(t *testing.T) {
 		"": false, "a": false, "*": false, "//": false, "/a//b": false, "/.": false, "/..": false, "/a/../b": false, "/a/.": false,
 		"/%61": false, "/a\\b": false, "/a\x00": false, "/ä": false, "/a b": false,
 	} {
-		if got := wellFormed(path); got != want {
+		if got := wellFormedPath(path); got != want {
 			t.Errorf("wellFormed(%q) = %v, want %v", path, got, want)
 		}
 	}
@@ -159,16 +159,16 @@ func TestWellFormedHost(t *testing.T) {
 
 func TestFraming(t *testing.T) {
 	for fields, want := range map[string]framed{
-		"":                                   {sound: true},
-		"Host: a\r\n\r\n":                    {sound: true},
-		"Content-Length: 1\r\n\r\n":          {sound: true, measured: true},
-		"transfer-ENCODING: chunked\r\n\r\n": {sound: true, coded: true},
-		"Transfer-Encoding: x\r\ncontent-length: 1\r\n\r\n":   {sound: true, coded: true, measured: true},
-		"Transfer-Encodings: x\r\nContent-Lengths: 1\r\n\r\n": {sound: true},
-		"X: Transfer-Encoding: chunked\r\nTe: y\r\n\r\n":      {sound: true},
-		"Connection: a, CLOSE\r\nConnection: b\r\n\r\n":       {sound: true, closing: true},
-		"Connection: closed\r\nUpgrade: h2c\r\n\r\n":          {sound: true, upgrading: true},
-		"X: caf\xe9\tb\r\nY:\r\n\r\n":                         {sound: true},
+		"":                                   {strict: true},
+		"Host: a\r\n\r\n":                    {strict: true},
+		"Content-Length: 1\r\n\r\n":          {strict: true, measured: true},
+		"transfer-ENCODING: chunked\r\n\r\n": {strict: true, coded: true},
+		"Transfer-Encoding: x\r\ncontent-length: 1\r\n\r\n":   {strict: true, coded: true, measured: true},
+		"Transfer-Encodings: x\r\nContent-Lengths: 1\r\n\r\n": {strict: true},
+		"X: Transfer-Encoding: chunked\r\nTe: y\r\n\r\n":      {strict: true},
+		"Connection: a, CLOSE\r\nConnection: b\r\n\r\n":       {strict: true, closing: true},
+		"Connection: closed\r\nUpgrade: h2c\r\n\r\n":          {strict: true, upgrading: true},
+		"X: caf\xe9\tb\r\nY:\r\n\r\n":                         {strict: true},
 		"Host: a\n\n":                                         {},
 		"Host: a\r\nX: b\n\r\n":                               {},
 		"Host: a\r\n b\r\n\r\n":                               {},
@@ -195,14 +195,14 @@ func FuzzFraming(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		m := framing([]byte(s))
-		if !m.sound {
+		if !m.strict {
 			return
 		}
 		fields := strings.TrimSuffix(s, "\r\n")
 		if strings.Count(s, "\n") != strings.Count(s, "\r\n") || strings.Count(s, "\r") != strings.Count(s, "\n") {
 			t.Fatalf("%q has a bare CR or LF", s)
 		}
-		again := framed{sound: true}
+		again := framed{strict: true}
 		for line := range strings.SplitSeq(strings.TrimSuffix(fields, "\r\n"), "\r\n") {
 			name, value, _ := strings.Cut(line, ":")
 			again.field([]byte(name), []byte(value))

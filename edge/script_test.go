@@ -279,7 +279,7 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			e := newEdgeTest(t, newLibrary())
-			if err := e.watch.look(); err != nil {
+			if err := e.watch.poll(); err != nil {
 				t.Fatal(err)
 			}
 			webtest.TestHandler(t, file, e)

@@ -26,10 +26,10 @@ type handler struct {
 	life        context.Context // ends when the edge has drained
 	log         *slog.Logger
 	hosts       []string
-	patience    time.Duration // how long a request waits for a collapsed fetch
+	waitTimeout time.Duration // how long a request waits for a collapsed fetch
 	clients     clients
 	conns       *conns
-	waiting     *waitingRoom
+	limiter     *concurrencyLimiter
 	lists       *lists                      // nil: none
 	limits      [classes]*ratelimit.Limiter // nil: off
 	plans       plans
@@ -42,26 +42,26 @@ type handler struct {
 	reached     atomic.Bool              // the origin has given a response that is no failure
 	unpublished atomic.Bool              // the origin said last that it has no release yet
 	publish     string                   // command by which the operator publishes a release
-	routes      *router.Router
+	table       *router.Router
 	page        *cache.Entry
 	metrics     *metrics
 	clock       clock
 
-	shortcuts  shortcuts
-	knownHosts knownHosts
-	codings    codings
-	blocks     blocks
-	streams    *h2.Server
-	tiers      *tiers
-	progress   *progress
-	shared     *shared // state shared with other edges; nil: none
-	reports    reports
-	reference  *reference // serves HTTP/2 instead of streams; nil: streams does
-	redirect   string     // format of the https URL to redirect to; empty: no redirect
-	altSvc     string     // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
-	doors      doorkeeper
-	missing    missing
-	hints      rate
+	targets   parsedTargets
+	seenHosts knownHosts
+	codings   codings
+	blocks    blocks
+	streams   *h2.Server
+	tiers     *tiers
+	progress  *progress
+	shared    *shared // state shared with other edges; nil: none
+	reports   reports
+	reference *reference // serves HTTP/2 instead of streams; nil: streams does
+	redirect  string     // format of the https URL to redirect to; empty: no redirect
+	altSvc    string     // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	doors     doorkeeper
+	negative  negativeCache
+	hints     rate
 
 	requireToken bool
 	draining     atomic.Bool // the edge ends: the next response of a connection is its last
@@ -74,23 +74,23 @@ type handler struct {
 
 // newHandler builds the handler of an edge. ctx ends when the edge has drained.
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
-	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, patience: cfg.OriginTimeout + time.Second,
-		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), waiting: newWaitingRoom(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
+	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, waitTimeout: cfg.OriginTimeout + time.Second,
+		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
 		maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
 	for c := classSearch; c < classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))
 	}
 	if h.plans, h.requireToken = newPlans(cfg.Limits), cfg.RequireToken; h.requireToken || len(h.plans) > 0 {
-		h.tokens = newTokens(h.askToken)
+		h.tokens = newTokens(h.checkToken)
 	}
 	if h.publish = cfg.Publish; h.publish == "" {
 		h.publish = "iconedge publish SOURCE"
 	}
 	h.progress = newProgress(c)
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
-	h.missing.init(cfg.CacheBytes)
-	h.routes = newRoutes(h.answer, h.nothing)
+	h.negative.init(cfg.CacheBytes)
+	h.table = newRoutes(h.answer, h.serveUnknown)
 	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead, Bodies: h.conns.limits.Bodies})
 	h.reference = newReference(h, cfg)
 	return h
@@ -124,7 +124,7 @@ type request struct {
 	limit    ratelimit.Limit // limit that the request counted against; off: none
 	decision ratelimit.Decision
 
-	followed *followed // its trace; nil: it is not traced
+	traced *traced // its trace; nil: it is not traced
 }
 
 // newRequest returns the record of a request that has just arrived. Its client is the peer until
@@ -151,24 +151,24 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, outcomeRefused, p)
 		return
 	}
-	if h.toSecure(r) {
+	if h.redirectToTLS(r) {
 		h.end(r, outcomeOwn, nil)
 		return
 	}
 	if x.Tier = h.tiers.proven(r); x.Tier {
 		x.Conn.Exempt()
 	}
-	h.follow(r)
-	if p := h.barred(r); p != nil {
+	h.startTrace(r)
+	if p := h.denied(r); p != nil {
 		h.end(r, outcomeDenied, p)
 		return
 	}
-	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.Looped(texts(lines)) {
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.IsLoop(texts(lines)) {
 		h.end(r, outcomeRefused, h.looped())
 		return
 	}
-	h.knownHosts.add(ctx.Host())
-	h.routes.Handler(ctx)
+	h.seenHosts.add(ctx.Host())
+	h.table.Handler(ctx)
 }
 
 // A recordMark is the key of a request's record among the user values of its context.
@@ -182,15 +182,15 @@ func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMa
 // with the panic and the stack.
 func (h *handler) panicked(r *request, p any) {
 	stack := debug.Stack()
-	h.log.Error("panic while answering", append(h.line(r, outcomeError).Told(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.log.Error("panic while answering", append(h.line(r, outcomeError).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
 	h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
 }
 
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
 func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
-	if h.proxyAll && ep.others != nil && ep.others(string(ctx.URI().PathOriginal())) {
-		h.pass(ctx)
+	if h.proxyAll && ep.notOurs != nil && ep.notOurs(string(ctx.URI().PathOriginal())) {
+		h.serveForwarded(ctx)
 		return
 	}
 	r := recordOf(ctx)
@@ -241,11 +241,11 @@ func (h *handler) end(r *request, o outcome, err error) {
 	h.report(r, o, err)
 }
 
-// nothing answers an address that has no endpoint.
-func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
+// serveUnknown answers an address that has no endpoint.
+func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.URI().PathOriginal())
 	if h.proxyAll && path != "*" {
-		h.pass(ctx)
+		h.serveForwarded(ctx)
 		return
 	}
 	r := recordOf(ctx)
@@ -253,34 +253,34 @@ func (h *handler) nothing(ctx *fasthttp.RequestCtx) {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		r.route = routePreflight
 		h.end(r, h.preflight(r, allMethods), nil) // so that a page can read the 404 that follows
-	case !wellFormed(path):
-		h.end(r, outcomeRefused, malformed())
+	case !wellFormedPath(path):
+		h.end(r, outcomeRefused, malformedAddress())
 	default:
 		h.end(r, outcomeRefused, notHere())
 	}
 }
 
-// cached answers from the cache, or with the origin's response.
-func (h *handler) cached(r *request) (outcome, error) {
-	f, err := h.find(r, h.ownInquiry(r, r.target.key), h.ask)
+// serveCached answers from the cache, or with the origin's response.
+func (h *handler) serveCached(r *request) (outcome, error) {
+	f, err := h.find(r, h.ownRequest(r, r.target.key), h.fetchAndStore)
 	if err == nil && r.target.color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
 		// The response lacks our origin's field, so this is an origin of other software. Only the
 		// origin can tell which icons take a colour, so it does the colouring.
 		r.target = target{key: r.target.colored(), form: r.target.form}
-		f, err = h.find(r, h.ownInquiry(r, r.target.key), h.ask)
+		f, err = h.find(r, h.ownRequest(r, r.target.key), h.fetchAndStore)
 	}
 	if err != nil {
 		return f.outcome, err
 	}
-	h.remember(r)
+	h.rememberTarget(r)
 	h.finish(r, f)
 	return f.outcome, nil
 }
 
-// tellRelease answers other edges that ask for the release. It names a new release only after this
+// serveRelease answers other edges that ask for the release. It names a new release only after this
 // edge has dropped the entries that the release changed.
-func (h *handler) tellRelease(r *request) (outcome, error) {
-	f, err := h.find(r, h.ownInquiry(r, r.target.key), h.watch.ask)
+func (h *handler) serveRelease(r *request) (outcome, error) {
+	f, err := h.find(r, h.ownRequest(r, r.target.key), h.watch.fetchRelease)
 	if err != nil {
 		return outcomeError, err
 	}
@@ -289,14 +289,14 @@ func (h *handler) tellRelease(r *request) (outcome, error) {
 	return f.outcome, nil
 }
 
-// start answers / with a page that lists the addresses of the edge.
-func (h *handler) start(r *request) (outcome, error) {
+// servePage answers / with a page that lists the addresses of the edge.
+func (h *handler) servePage(r *request) (outcome, error) {
 	h.finish(r, found{entry: h.page})
 	return outcomeOwn, nil
 }
 
-// healthz reports that the process is alive.
-func (h *handler) healthz(r *request) (outcome, error) {
+// serveHealth reports that the process is alive.
+func (h *handler) serveHealth(r *request) (outcome, error) {
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)
 	setDate(resp, h.clock.date(r.now))

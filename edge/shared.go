@@ -19,7 +19,7 @@ type Shared struct {
 	Redis  string // URL of a Redis or Valkey; empty: none
 	Region string // edges of one region share limits; purges and releases reach all regions
 
-	redisPatience time.Duration // 0: the default
+	redisTimeout time.Duration // 0: the default
 }
 
 // flags defines the flags of Shared on fs. The URL is a plain string, because the flag package
@@ -68,7 +68,7 @@ func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
 		return nil, nil
 	}
 	f, err := fleet.Open(fleet.Options{
-		URL: cfg.Redis, Region: cfg.Region, Patience: cfg.redisPatience, Log: cfg.Log, Checked: h.metrics.redisChecks(),
+		URL: cfg.Redis, Region: cfg.Region, Timeout: cfg.redisTimeout, Log: cfg.Log, Checked: h.metrics.redisChecks(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening --redis: %w", err)
@@ -89,12 +89,12 @@ func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
 func (s *shared) share() {
 	for c, l := range s.h.limits {
 		if l != nil {
-			s.windows[l] = s.fleet.Share(class(c).String(), l)
+			s.windows[l] = s.fleet.SharedWindow(class(c).String(), l)
 		}
 	}
 	for of, l := range s.h.plans {
 		if l != nil {
-			s.windows[l] = s.fleet.Share(of.plan+":"+of.class.String(), l)
+			s.windows[l] = s.fleet.SharedWindow(of.plan+":"+of.class.String(), l)
 		}
 	}
 }
@@ -112,8 +112,8 @@ func (s *shared) close() {
 	s.later.Wait()
 }
 
-// soon runs a background task on its own goroutine, unless the edge is closing.
-func (s *shared) soon(do func()) {
+// background runs a background task on its own goroutine, unless the edge is closing.
+func (s *shared) background(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -123,8 +123,8 @@ func (s *shared) soon(do func()) {
 	}
 }
 
-// rest waits for d, or until the edge is closing. It reports whether the edge is closing.
-func (s *shared) rest(d time.Duration) (ends bool) {
+// sleep waits for d, or until the edge is closing. It reports whether the edge is closing.
+func (s *shared) sleep(d time.Duration) (ends bool) {
 	select {
 	case <-s.closing:
 		return true

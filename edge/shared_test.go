@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -26,7 +26,7 @@ import (
 func newSharing(t testing.TB, redis, region string, origin http.Handler, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	e := newEdgeTest(t, origin, append(change, func(c *Config) {
-		c.Redis, c.Region, c.redisPatience = redis, region, time.Minute // a check waits for other tests here
+		c.Redis, c.Region, c.redisTimeout = redis, region, time.Minute // a check waits for other tests here
 	})...)
 	s, err := openShared(e.handler, e.cfg, false)
 	if err != nil {
@@ -112,14 +112,14 @@ func TestEdgesShareAPlansLimit(t *testing.T) {
 func TestSharedLimitsLeaveTheShortWay(t *testing.T) {
 	e := newSharing(t, fleettest.Start(t).URL, "", newLibrary())
 	for target, short := range map[string]bool{"/mdi/home.svg": true, "/api/v1/icon/mdi/home": false} {
-		must(t, e.watch.look())
+		must(t, e.watch.poll())
 		e.get(t, target)
 		e.get(t, target)
-		q := &plain.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
+		q := &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
 		if _, ok := e.Answer(nil, q); ok != short {
 			t.Errorf("%s by the short way of HTTP/1.1: %v, want %v", target, ok, short)
 		}
-		if _, _, ok := e.AnswerH2(nil, q, new(h2.Memory)); ok != short {
+		if _, _, ok := e.AnswerH2(nil, q, new(h2.ClientTable)); ok != short {
 			t.Errorf("%s by that of HTTP/2: %v, want %v", target, ok, short)
 		}
 	}
@@ -153,7 +153,7 @@ func TestPurgesAreShared(t *testing.T) {
 	s := fleettest.Start(t)
 	one, other := newSharing(t, s.URL, "here", newLibrary()), newSharing(t, s.URL, "there", newLibrary())
 	for _, e := range []*edgeTest{one, other} {
-		must(t, e.watch.look())
+		must(t, e.watch.poll())
 		e.get(t, "/mdi/home.svg")
 		e.get(t, "/fc/apple.svg")
 	}
@@ -192,7 +192,7 @@ func TestPurgedAgain(t *testing.T) {
 		one.get(t, "/mdi/home.svg")
 		other.get(t, "/mdi/home.svg") // the shield has not purged yet
 		drawing.Store("new")
-		time.Sleep(purgeAgain + purgeAgain/4)
+		time.Sleep(purgeRepeat + purgeRepeat/4)
 		return one.get(t, "/mdi/home.svg").body == "new" && other.get(t, "/mdi/home.svg").body == "new"
 	})
 }
@@ -228,14 +228,14 @@ func TestHearsAnything(t *testing.T) {
 		{fleet.Purge, ``, true},
 		{fleet.Purge, named(maxItems), false},
 		{fleet.Purge, named(maxItems + 1), true},
-		{fleet.Purge, `{"urls":["/` + strings.Repeat("o", maxHeard) + `"]}`, true},
+		{fleet.Purge, `{"urls":["/` + strings.Repeat("o", maxPurgeEvent) + `"]}`, true},
 		{fleet.Release, `../x`, false},
 		{"later", `{}`, false},
 	} {
 		e := newSharing(t, fleettest.Start(t).URL, "", newLibrary())
-		must(t, e.watch.look()) // a release that is learnt for the first time drops all
+		must(t, e.watch.poll()) // a release that is learnt for the first time drops all
 		e.get(t, "/mdi/home.svg")
-		e.shared.Hear(row.kind, row.data)
+		e.shared.OnEvent(row.kind, row.data)
 		if dropped := e.cache.Get("/mdi/home.svg") == nil; dropped != row.dropped {
 			t.Errorf("%s %.80q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
 		}
@@ -248,13 +248,13 @@ func TestReleaseIsToldToAll(t *testing.T) {
 	first, shield := newSharing(t, s.URL, "here", l), newSharing(t, s.URL, "here", l)
 	behind := newSharing(t, s.URL, "there", shield)
 	for _, e := range []*edgeTest{first, shield, behind} {
-		must(t, e.watch.look())
+		must(t, e.watch.poll())
 	}
 	l.set(func() { l.release = releaseB })
 	if got := releaseOf(t, shield, releaseA); got != releaseA && shield.watch.known() == releaseA {
 		t.Fatalf("the shield tells of %s", got)
 	}
-	must(t, first.watch.look())
+	must(t, first.watch.poll())
 	for i, e := range []*edgeTest{first, shield, behind} {
 		settled(t, fmt.Sprint("the release is known to edge ", i), func() bool { return e.watch.known() == releaseB })
 	}
@@ -267,13 +267,13 @@ func TestReleaseIsToldToAll(t *testing.T) {
 func TestReleaseIsAskedForOn(t *testing.T) {
 	l := newLibrary()
 	e := newSharing(t, fleettest.Start(t).URL, "", l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	l.set(func() { l.hold = func(string) { asked <- struct{}{}; <-open } })
-	e.shared.Hear(fleet.Release, releaseB)
+	e.shared.OnEvent(fleet.Release, releaseB)
 	<-asked
-	e.shared.Hear(fleet.Release, releaseA)
-	e.shared.learnt(strings.Repeat("c", len(releaseA)))
+	e.shared.OnEvent(fleet.Release, releaseA)
+	e.shared.announceRelease(strings.Repeat("c", len(releaseA)))
 	l.set(func() { l.release, l.hold = releaseB, nil })
 	close(open) // who asked before is told of the old one
 	settled(t, "the release is known", func() bool { return e.watch.known() == releaseB })
@@ -283,10 +283,10 @@ func TestReleaseIsAskedForOn(t *testing.T) {
 func TestToldAnswerIsForgotten(t *testing.T) {
 	l := newLibrary()
 	shield := newSharing(t, fleettest.Start(t).URL, "", l)
-	must(t, shield.watch.look())
+	must(t, shield.watch.poll())
 	for _, hears := range []func(){
-		func() { shield.shared.Hear(fleet.Release, releaseB) },
-		func() { must(t, shield.watch.look()) }, // or learns of it
+		func() { shield.shared.OnEvent(fleet.Release, releaseB) },
+		func() { must(t, shield.watch.poll()) }, // or learns of it
 	} {
 		before := shield.watch.known()
 		releaseOf(t, shield, before)

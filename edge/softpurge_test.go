@@ -225,7 +225,7 @@ func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
 	const key = "/mdi/home.svg"
 	l := newLibrary()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	l.set(func() { l.release = releaseB })
 	if a := e.get(t, key); a.Header.Get("Age") != "" || !freshBelow(a) {
 		t.Errorf("at first: Age: %s", a.Header.Get("Age"))

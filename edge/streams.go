@@ -26,7 +26,7 @@ func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 	for name, value := range a.fields {
 		head = h2.AppendField(head, name, value)
 	}
-	if w.Header(head, a.bare) != nil || a.bare {
+	if w.Header(head, a.bodyless) != nil || a.bodyless {
 		return
 	}
 	if a.copy(w, w.Flush) == nil {
@@ -60,7 +60,7 @@ func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 // exchangeStream returns the exchange of a stream's request, with the current time as its arrival.
 func exchangeStream(q *h2.Request, p exchange.Protocol) *exchange.Request {
 	return &exchange.Request{
-		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Chosen, Ambiguous: !oneHost(q),
+		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Sampled, Ambiguous: !oneHost(q),
 		Fields: fieldsOf(q), Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
 }
@@ -133,12 +133,12 @@ func sameHost(a, b string, secure bool) bool {
 
 // A reply is the response of a context, for protocols that frame bodies themselves.
 type reply struct {
-	status int
-	bare   bool // no body follows
-	body   []byte
-	stream io.Reader // replaces body; nil: none
-	flush  bool      // flush after each write
-	fields func(yield func(name, value []byte) bool)
+	status   int
+	bodyless bool // no body follows
+	body     []byte
+	stream   io.Reader // replaces body; nil: none
+	flush    bool      // flush after each write
+	fields   func(yield func(name, value []byte) bool)
 }
 
 // replyOf reads the response of a context. Its Content-Length is that of fasthttp's HTTP/1.1
@@ -154,7 +154,7 @@ func replyOf(ctx *fasthttp.RequestCtx) reply {
 	if a.stream == nil && (len(a.body) > 0 || !ctx.IsHead() || length < 0) {
 		length = len(a.body)
 	}
-	a.bare = without || ctx.IsHead() || resp.SkipBody || a.stream == nil && len(a.body) == 0
+	a.bodyless = without || ctx.IsHead() || resp.SkipBody || a.stream == nil && len(a.body) == 0
 	a.fields = func(yield func(name, value []byte) bool) {
 		for name, value := range resp.Header.All() {
 			if hopByHop[string(name)] || string(name) == fasthttp.HeaderContentLength {

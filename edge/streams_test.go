@@ -239,10 +239,10 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		}
 		more := make(chan struct{})
 		s := newSecured(t, newSite(map[string]http.HandlerFunc{"/file": func(w http.ResponseWriter, r *http.Request) {
-			w.Write(body[:held+100])
+			w.Write(body[:maxWhole+100])
 			w.(http.Flusher).Flush()
 			<-more
-			w.Write(body[held+100:])
+			w.Write(body[maxWhole+100:])
 		}}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
 		if small, ok := s.via.(*http.Transport); ok && of.protocol == exchange.H2 {
 			small.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10}
@@ -250,14 +250,14 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 		resp, err := s.RoundTrip(r) // its head is here before the origin has sent all
 		must(t, err)
-		part := make([]byte, held)
-		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:held]) {
+		part := make([]byte, maxWhole)
+		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:maxWhole]) {
 			t.Errorf("%s: the first part: %v", way, err)
 		}
 		close(more)
 		rest, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || !bytes.Equal(rest, body[held:]) {
+		if err != nil || !bytes.Equal(rest, body[maxWhole:]) {
 			t.Errorf("%s: %d bytes behind the first part, %v", way, len(rest), err)
 		}
 	}

@@ -70,22 +70,22 @@ type tiers struct {
 // open reads the configured files. The error names every file that can't be used.
 func (c *Tiers) open(now time.Time) (*tiers, error) {
 	t := &tiers{}
-	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Kept, err error) {
+	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Watched, err error) {
 		t.secrets, err = tier.Open(path)
-		return t.secrets.Kept, err
+		return t.secrets.Watched, err
 	})
-	authorities := func(of **certs.Authorities) func(string) (*files.Kept, error) {
-		return func(path string) (k *files.Kept, err error) {
+	authorities := func(of **certs.Authorities) func(string) (*files.Watched, error) {
+		return func(path string) (k *files.Watched, err error) {
 			*of, err = certs.OpenAuthorities(path, now)
-			return (*of).Kept, err
+			return (*of).Watched, err
 		}
 	}
 	t.Add("--origin-ca", c.OriginCA, authorities(&t.ca))
 	t.Add("--tls-client-ca", c.TLSClientCA, authorities(&t.behind))
 	if c.OriginKey != "" {
-		t.Add("--origin-cert", c.OriginCert, func(path string) (k *files.Kept, err error) {
+		t.Add("--origin-cert", c.OriginCert, func(path string) (k *files.Watched, err error) {
 			t.shown, err = certs.Open([]certs.Pair{{Cert: path, Key: c.OriginKey}}, x509.ExtKeyUsageClientAuth, now)
-			return t.shown.Kept, err
+			return t.shown.Watched, err
 		})
 	}
 	return t, t.Err()
@@ -151,9 +151,9 @@ func (h *handler) looped() *problem.Problem {
 	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
 }
 
-// tellTier adds the fields for an edge behind this one, as the origin would. With them that edge
+// writeTier adds the fields for an edge behind this one, as the origin would. With them that edge
 // colours icons itself, and knows which of its entries a new release may have changed.
-func (h *handler) tellTier(r *request, f found) {
+func (h *handler) writeTier(r *request, f found) {
 	if r.forwarded || !r.Tier {
 		return
 	}
@@ -169,7 +169,7 @@ func (h *handler) tellTier(r *request, f found) {
 // keep stored only briefly, because it names another release, belongs to the release that it names.
 func (r *request) releaseOf(f found) string {
 	e := f.entry
-	if r.known == "" || e.Release == "" || momentary(e) {
+	if r.known == "" || e.Release == "" || storedBriefly(e) {
 		return e.Release
 	}
 	return r.known

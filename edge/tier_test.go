@@ -209,7 +209,7 @@ func TestTierIsNotDenied(t *testing.T) {
 // Without a secret or authorities all is as before: releases are told to anybody, and a field of that name means nothing.
 func TestNoTiers(t *testing.T) {
 	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits = Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	for i, want := range []int{200, 429} {
 		if a := e.get(t, "/mdi/home.svg", tier.Field, tierSecret); a.StatusCode != want || a.Header.Get(icon.FieldRelease) != "" {
 			t.Errorf("call %d: %d, release %q", i, a.StatusCode, a.Header.Get(icon.FieldRelease))
@@ -269,7 +269,7 @@ func TestSecretIsNotShown(t *testing.T) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		r.Header.Write(w)
 	}), func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) })
-	e.watch.look()
+	e.watch.poll()
 	for _, target := range []string{"/debug", "/mdi/home.svg", "/api/v1/search?q=a", "/api/v1/icon/a/b", "/api/v1/packs", "/-/names", "/-/release"} {
 		if a := e.get(t, target); strings.Contains(a.body, tierSecret) {
 			t.Errorf("%s: %s", target, a.body)
@@ -285,7 +285,7 @@ func TestSecretIsNotShown(t *testing.T) {
 func TestReleaseOfAnAnswer(t *testing.T) {
 	l := newLibrary()
 	e := newEdgeTest(t, l, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	told := func(name, want string) {
 		t.Helper()
 		a := e.get(t, "/mdi/"+name+".svg", tier.Field, tierSecret)
@@ -296,14 +296,14 @@ func TestReleaseOfAnAnswer(t *testing.T) {
 	told("home", releaseA)
 	told("account", releaseA)
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/account"} })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	told("home", releaseB)
 	told("account", releaseB)
 	if n := l.count("/mdi/home.svg"); n != 1 {
 		t.Errorf("a drawing that did not change was asked for %d times", n)
 	}
 	l.set(func() { l.release = releaseA }) // another origin, that has not heard yet
-	e.cache.DropAll()
+	e.cache.InvalidateAll()
 	told("home", releaseA)
 }
 
@@ -364,8 +364,8 @@ func TestClocksApart(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			log := new(logtest.Log)
 			e := newEdgeTest(t, skewedLibrary{newLibrary(), row.off, row.age, row.ours}, func(c *Config) { c.Log = log.Logger() })
-			e.watch.look()
-			e.watch.look()
+			e.watch.poll()
+			e.watch.poll()
 			e.get(t, "/mdi/home.svg")
 			a := e.get(t, "/mdi/home.svg")
 			age, err := time.ParseDuration(a.Header.Get("Age") + "s")
@@ -441,7 +441,7 @@ func TestNoOriginAtStart(t *testing.T) {
 		must(t, c.Origins.Set("http://127.0.0.1:1"))
 	})
 	for range 3 {
-		e.watch.look()
+		e.watch.poll()
 		e.watch.since = time.Now() // however long that took
 	}
 	if got := log.String(); !strings.Contains(got, "waiting for the origin") || strings.Contains(got, "level=WARN") {
@@ -449,7 +449,7 @@ func TestNoOriginAtStart(t *testing.T) {
 	}
 	e.watch.since = time.Now().Add(-unreachedFor)
 	for range 3 {
-		e.watch.look()
+		e.watch.poll()
 	}
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "no origin reached yet") || !strings.Contains(got, "not ready") {
 		t.Errorf("after a while: %s", got)
@@ -465,7 +465,7 @@ func TestNotTakenForATier(t *testing.T) {
 	}), func(c *Config) {
 		c.TierSecretFile, c.Log = secretFile(t, tierSecret), log.Logger()
 	})
-	if err := e.watch.look(); err == nil || e.reached.Load() {
+	if err := e.watch.poll(); err == nil || e.reached.Load() {
 		t.Errorf("look = %v; reached: %v", err, e.reached.Load())
 	}
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusBadGateway || strings.Contains(a.body, "secret") {

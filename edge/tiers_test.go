@@ -184,7 +184,7 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 	shield := runNode(t, before(t, serveOrigin(t, lost)))
 	shield.knows(t, releaseA)
 	e := newEdgeTest(t, nil, before(t, shield.url(), serveOrigin(t, l)), func(c *Config) { must(t, c.Limits.Set("packs=off")) })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	lost.set(func() { lost.broken = true })
 	if a := e.get(t, key); a.StatusCode != 200 || l.count(key) != 1 {
 		t.Errorf("cold: %d, the origin was asked %d times", a.StatusCode, l.count(key))

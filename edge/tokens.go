@@ -21,9 +21,9 @@ const (
 	// licenseUsable is how long a negative verdict is used, and a positive one while the origin
 	// does not answer.
 	licenseUsable = 60 * time.Second
-	// licenseWait is how long a request waits for the origin if it can use an older verdict, or can
+	// tokenWait is how long a request waits for the origin if it can use an older verdict, or can
 	// go on without one.
-	licenseWait = 250 * time.Millisecond
+	tokenWait = 250 * time.Millisecond
 )
 
 // A license is the origin's verdict on a token, with the time of the question.
@@ -47,12 +47,12 @@ type tokens struct {
 	ask       func(token string) (plan string, valid bool, err error)
 	good, bad [1 << 12]atomic.Pointer[license]
 
-	mu      sync.Mutex
-	flights map[[sha256.Size]byte]*tokenFlight
+	mu     sync.Mutex
+	checks map[[sha256.Size]byte]*tokenCheck
 }
 
-// A tokenFlight is one request to the origin about a token. All requests with that token share it.
-type tokenFlight struct {
+// A tokenCheck is one request to the origin about a token. All requests with that token share it.
+type tokenCheck struct {
 	began   time.Time
 	done    chan struct{}
 	license *license
@@ -60,7 +60,7 @@ type tokenFlight struct {
 }
 
 func newTokens(ask func(token string) (plan string, valid bool, err error)) *tokens {
-	return &tokens{ask: ask, flights: map[[sha256.Size]byte]*tokenFlight{}}
+	return &tokens{ask: ask, checks: map[[sha256.Size]byte]*tokenCheck{}}
 }
 
 // verify returns the verdict on a well-formed token. It calls guess before it asks the origin about
@@ -74,7 +74,7 @@ func (t *tokens) verify(token string, now time.Time, patience time.Duration, gue
 	}
 	usable := known.usable(now)
 	if usable {
-		patience = licenseWait - now.Sub(flight.began) // one wait for all that join
+		patience = tokenWait - now.Sub(flight.began) // one wait for all that join
 	}
 	wait := time.NewTimer(patience)
 	defer wait.Stop()
@@ -85,21 +85,21 @@ func (t *tokens) verify(token string, now time.Time, patience time.Duration, gue
 		}
 	case <-wait.C:
 		if !usable {
-			return nil, late()
+			return nil, timedOut()
 		}
 	}
 	return known, nil
 }
 
-// late returns the problem for a request that has waited too long for the origin.
-func late() *problem.Problem {
+// timedOut returns the problem for a request that has waited too long for the origin.
+func timedOut() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").With("Retry-After", "1")
 }
 
 // begin returns a cached verdict that is fresh, or else a fetch of the verdict to wait for, with
 // the older verdict if there is one. It calls guess without the lock, because guess may wait for
 // Redis. It does not call guess if a fetch is already in progress.
-func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess func() error) (*license, *tokenFlight, error) {
+func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess func() error) (*license, *tokenCheck, error) {
 	if known := t.known(sum); known.fresh(now) {
 		return known, nil, nil
 	}
@@ -112,46 +112,46 @@ func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess
 			return nil, nil, err
 		}
 	}
-	known, f = t.launch(sum, token, now)
+	known, f = t.start(sum, token, now)
 	return known, f, nil
 }
 
 // join returns the cached verdict on a token and the fetch in progress; either may be nil.
-func (t *tokens) join(sum [sha256.Size]byte) (*license, *tokenFlight) {
+func (t *tokens) join(sum [sha256.Size]byte) (*license, *tokenCheck) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.known(sum), t.flights[sum]
+	return t.known(sum), t.checks[sum]
 }
 
-// launch does what join does, and starts a fetch if there is none. It starts none if the verdict is
+// start does what join does, and starts a fetch if there is none. It starts none if the verdict is
 // fresh, because a fetch may have ended since join.
-func (t *tokens) launch(sum [sha256.Size]byte, token string, now time.Time) (*license, *tokenFlight) {
+func (t *tokens) start(sum [sha256.Size]byte, token string, now time.Time) (*license, *tokenCheck) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	known, f := t.known(sum), t.flights[sum]
+	known, f := t.known(sum), t.checks[sum]
 	if f == nil && !known.fresh(now) {
-		f = &tokenFlight{began: now, done: make(chan struct{})}
-		t.flights[sum] = f
-		go t.fly(f, sum, token)
+		f = &tokenCheck{began: now, done: make(chan struct{})}
+		t.checks[sum] = f
+		go t.check(f, sum, token)
 	}
 	return known, f
 }
 
-// fly asks the origin, stores the verdict, and wakes the requests that wait for it.
-func (t *tokens) fly(f *tokenFlight, sum [sha256.Size]byte, token string) {
+// check asks the origin, stores the verdict, and wakes the requests that wait for it.
+func (t *tokens) check(f *tokenCheck, sum [sha256.Size]byte, token string) {
 	plan, valid, err := t.ask(token)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer close(f.done)
-	delete(t.flights, sum)
+	delete(t.checks, sum)
 	if f.err = err; err == nil {
 		f.license = &license{sum, plan, valid, f.began}
-		t.keep(f.license)
+		t.store(f.license)
 	}
 }
 
-// keep stores a verdict. A negative verdict removes the positive one on the same token.
-func (t *tokens) keep(l *license) {
+// store stores a verdict. A negative verdict removes the positive one on the same token.
+func (t *tokens) store(l *license) {
 	good := place(t.good[:], l.sum[:])
 	if l.valid {
 		good.Store(l)
@@ -179,15 +179,15 @@ func (l *license) of(sum [sha256.Size]byte) bool {
 	return l != nil && subtle.ConstantTimeCompare(l.sum[:], sum[:]) == 1
 }
 
-// askToken asks the origin for its verdict on a token. Any response without a verdict is an error,
-// and its errors are problems for the client.
-func (h *handler) askToken(token string) (plan string, valid bool, err error) {
+// checkToken asks the origin for its verdict on a token. Any response without a verdict is an
+// error, and its errors are problems for the client.
+func (h *handler) checkToken(token string) (plan string, valid bool, err error) {
 	body, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {
 		return "", false, err
 	}
 	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
-	a, err := h.fetchOwn(nil, upstream.Request{Method: http.MethodPost, Target: verifyPath, Header: header, Body: body, Proof: h.amongTiers(!h.proxyAll), Exact: true})
+	a, err := h.fetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: verifyPath, Header: header, Body: body, SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
 	if err != nil {
 		return "", false, err
 	}
@@ -196,7 +196,7 @@ func (h *handler) askToken(token string) (plan string, valid bool, err error) {
 		Valid *bool `json:"valid"`
 	}
 	if a.Status != http.StatusOK || json.Unmarshal(a.body, &said) != nil || said.Valid == nil {
-		return "", false, failed(a.Answer)
+		return "", false, failed(a.Response)
 	}
 	return said.Plan, *said.Valid, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// verify forwards a licence token to the origin, and returns the origin's response to the client.
-// The edge neither stores nor logs their contents.
-func (h *handler) verify(r *request) (outcome, error) {
+// serveVerify forwards a licence token to the origin, and returns the origin's response to the
+// client. The edge neither stores nor logs their contents.
+func (h *handler) serveVerify(r *request) (outcome, error) {
 	body := r.ctx.PostBody()
 	if len(body) > maxVerifyBody {
 		return outcomeRefused, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 4096 bytes")
@@ -23,15 +23,15 @@ func (h *handler) verify(r *request) (outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.fetchOwn(r.followed, upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), Proof: h.amongTiers(!h.proxyAll), Exact: true})
+	a, err := h.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
-		err = failed(a.Answer)
+		err = failed(a.Response)
 	}
 	if err != nil {
 		return outcomeError, err
 	}
 	if a.Status >= http.StatusBadRequest {
-		a.body = clientError(a.Answer, a.body)
+		a.body = clientError(a.Response, a.body)
 	}
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)

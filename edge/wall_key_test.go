@@ -118,8 +118,8 @@ func TestWallAddresses(t *testing.T) {
 		{"/MDI/home.svg", ""}, {"/mdi/Home.svg", ""}, {"/mdi/home.SVG", ""}, {"/mdi/h\u043eme.svg", ""}, {"/mdi/\uff48ome.svg", ""}, {"/mdi/home\u200b.svg", ""}, {"/mdi/ho\u0301me.svg", ""}, {"/mdi/hom\xe9.svg", ""}, {"/mdi/hom\xc0\xae.svg", ""}, {"/mdi/home.svg\u2028", ""}, {"/mdi/home..svg", ""}, {"/mdi/.svg", ""}, {"/mdi/home-.svg", ""}, {"/mdi/-home.svg", ""},
 		{"/mdi/home_.svg", ""}, {"/mdi/home.svg.svg", ""}, {"/mdi/home.css", ""}, {"/mdi/home", ""}, {"/mdi/home.svg/x.css", ""}, {"/api/v1/icon/mdi/home/x.css", ""}, {"/api/v1/icon/mdi/%68ome", ""}, {"/api/v1/icon//home", ""}, {"/api/v1/icon/mdi/home;x", ""}, {"/api/v1//icon/mdi/home", ""}, {"/API/v1/icon/mdi/home", ""},
 	} {
-		w.cache.DropAll()
-		w.missing.forget()
+		w.cache.InvalidateAll()
+		w.negative.clear()
 		w.origin.take()
 		m := w.ask(t, row.target)
 		seen, wrong := w.origin.take()

@@ -10,17 +10,17 @@ import (
 // Every is the time between two checks of the files.
 const Every = 2 * time.Second
 
-// A Kept reads a group of files together, and again when one of them changes. If they can't be
+// A Watched reads a group of files together, and again when one of them changes. If they can't be
 // used, the previous content stays.
-type Kept struct {
+type Watched struct {
 	mu    sync.Mutex
 	files []file
 	read  func(now time.Time) error // replaces the previous content, or returns an error
 }
 
-// NewKept makes a Kept for the files at paths. It does not read them yet.
-func NewKept(read func(now time.Time) error, paths ...string) *Kept {
-	k := &Kept{read: read}
+// Watch makes a Watched for the files at paths. It does not read them yet.
+func Watch(read func(now time.Time) error, paths ...string) *Watched {
+	k := &Watched{read: read}
 	for _, path := range paths {
 		k.files = append(k.files, file{path: path})
 	}
@@ -28,21 +28,21 @@ func NewKept(read func(now time.Time) error, paths ...string) *Kept {
 }
 
 // Reload reads the files.
-func (k *Kept) Reload(now time.Time) error {
+func (k *Watched) Reload(now time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.reload(now)
 }
 
-func (k *Kept) reload(now time.Time) error {
+func (k *Watched) reload(now time.Time) error {
 	for i := range k.files {
 		k.files[i].reading()
 	}
 	return k.read(now)
 }
 
-// Look reads the files again if one of them has changed; did reports whether it tried to.
-func (k *Kept) Look(now time.Time) (did bool, err error) {
+// Check reads the files again if one of them has changed; did reports whether it tried to.
+func (k *Watched) Check(now time.Time) (did bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.files {
@@ -56,7 +56,7 @@ func (k *Kept) Look(now time.Time) (did bool, err error) {
 
 // Run checks the files regularly, and reads them at once when a signal arrives, until ctx ends. It
 // calls report with the result of each reading.
-func (k *Kept) Run(ctx context.Context, signals <-chan os.Signal, report func(error)) {
+func (k *Watched) Run(ctx context.Context, signals <-chan os.Signal, report func(error)) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	for {
@@ -66,7 +66,7 @@ func (k *Kept) Run(ctx context.Context, signals <-chan os.Signal, report func(er
 		case <-signals:
 			report(k.Reload(time.Now()))
 		case <-tick.C:
-			if did, err := k.Look(time.Now()); did {
+			if did, err := k.Check(time.Now()); did {
 				report(err)
 			}
 		}

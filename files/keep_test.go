@@ -23,7 +23,7 @@ func TestKept(t *testing.T) {
 		var mu sync.Mutex // the race detector does not treat the fake clock as synchronisation
 		readings, answer, reported := 0, error(nil), []error{}
 		do := func(f func()) { mu.Lock(); defer mu.Unlock(); f() }
-		k := NewKept(func(time.Time) (err error) { do(func() { readings++; err = answer }); return err }, paths...)
+		k := Watch(func(time.Time) (err error) { do(func() { readings++; err = answer }); return err }, paths...)
 		if err := k.Reload(time.Now()); err != nil || readings != 1 {
 			t.Fatalf("%v after %d readings", err, readings)
 		}

@@ -11,12 +11,12 @@ import (
 
 // A Set holds the files that flags name. Its zero value is empty.
 type Set struct {
-	byFlag map[string]*Kept
+	byFlag map[string]*Watched
 	errs   []error
 }
 
 // Add opens the file at path, if it is not empty, for a flag. Err returns the errors of all calls.
-func (s *Set) Add(flag, path string, open func(path string) (*Kept, error)) {
+func (s *Set) Add(flag, path string, open func(path string) (*Watched, error)) {
 	if path == "" {
 		return
 	}
@@ -26,7 +26,7 @@ func (s *Set) Add(flag, path string, open func(path string) (*Kept, error)) {
 		return
 	}
 	if s.byFlag == nil {
-		s.byFlag = map[string]*Kept{}
+		s.byFlag = map[string]*Watched{}
 	}
 	s.byFlag[flag] = k
 }

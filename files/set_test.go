@@ -21,8 +21,8 @@ func TestSet(t *testing.T) {
 		var mu sync.Mutex
 		var log logtest.Log
 		readings := map[string]int{}
-		open := func(path string) (*Kept, error) {
-			k := NewKept(func(time.Time) error {
+		open := func(path string) (*Watched, error) {
+			k := Watch(func(time.Time) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if readings[path]++; path == "bad" || path == "worse" || readings[path] > 1 && path == "later-bad" {

@@ -55,19 +55,19 @@ type tiers struct {
 // open reads the configured files. The error names every file that can't be used.
 func (c *Tiers) open(now time.Time) (*tiers, error) {
 	t := &tiers{}
-	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Kept, err error) {
+	t.Add("--tier-secret-file", c.TierSecretFile, func(path string) (k *files.Watched, err error) {
 		t.secrets, err = tier.Open(path)
-		return t.secrets.Kept, err
+		return t.secrets.Watched, err
 	})
 	if c.TLSKey != "" {
-		t.Add("--tls-cert", c.TLSCert, func(path string) (k *files.Kept, err error) {
+		t.Add("--tls-cert", c.TLSCert, func(path string) (k *files.Watched, err error) {
 			t.cert, err = certs.Open([]certs.Pair{{Cert: path, Key: c.TLSKey}}, x509.ExtKeyUsageServerAuth, now)
-			return t.cert.Kept, err
+			return t.cert.Watched, err
 		})
 	}
-	t.Add("--tls-client-ca", c.TLSClientCA, func(path string) (k *files.Kept, err error) {
+	t.Add("--tls-client-ca", c.TLSClientCA, func(path string) (k *files.Watched, err error) {
 		t.edgeCAs, err = certs.OpenAuthorities(path, now)
-		return t.edgeCAs.Kept, err
+		return t.edgeCAs.Watched, err
 	})
 	return t, t.Err()
 }

@@ -17,7 +17,7 @@ func traced(t *trace.Tracer, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parent := trace.Read(r.Header[trace.FieldParent], r.Header[trace.FieldState])
-		if !t.Decides(parent, true) {
+		if !t.ShouldTrace(parent, true) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -40,7 +40,7 @@ const (
 // Secrets holds the secrets of a file, as of the last successful reading. A nil *Secrets has none:
 // it sends nothing and accepts nothing.
 type Secrets struct {
-	*files.Kept
+	*files.Watched
 	path    string
 	current atomic.Pointer[secrets]
 }
@@ -53,7 +53,7 @@ type secrets struct {
 // Open reads the secrets of a file. Its errors name the file, and reveal nothing of its content.
 func Open(path string) (*Secrets, error) {
 	s := &Secrets{path: path}
-	s.Kept = files.NewKept(s.read, path)
+	s.Watched = files.Watch(s.read, path)
 	return s, s.Reload(time.Now())
 }
 

@@ -96,7 +96,7 @@ func TestRotation(t *testing.T) {
 	}
 	look := func() (did bool, err error) { // a change counts once the file has settled
 		for range 3 {
-			if did, err = s.Look(time.Time{}); did {
+			if did, err = s.Check(time.Time{}); did {
 				break
 			}
 		}

@@ -43,8 +43,8 @@ func Read(traceparent, tracestate []string) Parent {
 	return p
 }
 
-// Told reports whether p has a trace context.
-func (p Parent) Told() bool { return p.traceparent != "" }
+// Valid reports whether p has a trace context.
+func (p Parent) Valid() bool { return p.traceparent != "" }
 
 // Sampled reports whether the sender samples the request (section 3.2.2.5.1).
 func (p Parent) Sampled() bool { return p.span.IsSampled() }
@@ -67,9 +67,9 @@ func parentOf(span api.SpanContext) Parent {
 	return Parent{traceparent: fields["traceparent"], tracestate: fields["tracestate"], span: span}
 }
 
-// Unfollowed returns a new trace context that is not sampled, so that the next server does not
+// Untraced returns a new trace context that is not sampled, so that the next server does not
 // trace the request either. It is empty if t is nil.
-func (t *Tracer) Unfollowed() Parent {
+func (t *Tracer) Untraced() Parent {
 	if t == nil {
 		return Parent{}
 	}

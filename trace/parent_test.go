@@ -49,12 +49,12 @@ func TestUnsampled(t *testing.T) {
 		t.Errorf("twice: %v", h)
 	}
 	h = http.Header{}
-	if p := (&Tracer{}).Unfollowed(); p.Sampled() || !p.Told() {
+	if p := (&Tracer{}).Untraced(); p.Sampled() || !p.Valid() {
 		t.Errorf("%+v", p)
-	} else if p.Put(h); !Read(h[FieldParent], nil).Told() || p.traceparent == (&Tracer{}).Unfollowed().traceparent {
+	} else if p.Put(h); !Read(h[FieldParent], nil).Valid() || p.traceparent == (&Tracer{}).Untraced().traceparent {
 		t.Errorf("%v", h)
 	}
-	if (Parent{}).Unsampled().Told() {
+	if (Parent{}).Unsampled().Valid() {
 		t.Error("Unsampled of an empty Parent has a trace context")
 	}
 }
@@ -69,7 +69,7 @@ func FuzzRead(f *testing.F) {
 		p := Read([]string{parent}, []string{state})
 		h := http.Header{}
 		p.Put(h)
-		if !p.Told() {
+		if !p.Valid() {
 			if len(h) > 0 {
 				t.Fatalf("Read(%q, %q) has no context, but Put sets %v", parent, state, h)
 			}

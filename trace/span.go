@@ -21,8 +21,8 @@ type Span struct {
 	kind   api.SpanKind
 }
 
-// Ask begins the span of a request to another server.
-func (s *Span) Ask(at time.Time) *Span {
+// Client begins the span of a request to another server.
+func (s *Span) Client(at time.Time) *Span {
 	if s == nil {
 		return nil
 	}

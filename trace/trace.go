@@ -114,16 +114,16 @@ func open(o Options, service, version string, log *slog.Logger, p timeouts) (*Tr
 	return &Tracer{sample: o.Sample, provider: provider, tracer: provider.Tracer("github.com/iconedge/iconedge"), queue: q, last: p.last}, nil
 }
 
-// Draws decides at random whether to trace a request.
-func (t *Tracer) Draws() bool { return t != nil && rand.Float64() < t.sample }
+// Sample decides at random whether to trace a request.
+func (t *Tracer) Sample() bool { return t != nil && rand.Float64() < t.sample }
 
-// Decides decides whether to trace a request: as a trusted sender has decided in p, otherwise at
-// random.
-func (t *Tracer) Decides(p Parent, trusted bool) bool {
-	if t != nil && trusted && p.Told() {
+// ShouldTrace decides whether to trace a request: as a trusted sender has decided in p, otherwise
+// at random.
+func (t *Tracer) ShouldTrace(p Parent, trusted bool) bool {
+	if t != nil && trusted && p.Valid() {
 		return p.Sampled()
 	}
-	return t.Draws()
+	return t.Sample()
 }
 
 // Serve begins the span of a traced request that arrived at time at.

@@ -33,7 +33,7 @@ func TestSpans(t *testing.T) {
 	parent := Read([]string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, nil)
 	now := time.Now()
 	served := tr.Serve(parent, now)
-	asked := served.Ask(now)
+	asked := served.Client(now)
 	done := served.Do("store open")
 	done.Done(errors.New("gone"))
 	asked.End(now, Exchange{Method: "GET", Path: "/mdi/home.svg", Host: "127.0.0.1:8081", Status: 404})
@@ -109,7 +109,7 @@ func TestStuck(t *testing.T) {
 	tr.Close() // must not wait an hour
 }
 
-func TestDecides(t *testing.T) {
+func TestShouldTrace(t *testing.T) {
 	sampled, not := Read([]string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, nil), Read([]string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"}, nil)
 	all, none := &Tracer{sample: 1}, &Tracer{sample: 0}
 	for _, row := range []struct {
@@ -127,14 +127,14 @@ func TestDecides(t *testing.T) {
 		{"an untrusted sender samples", none, sampled, false, false},
 		{"an untrusted sender does not sample", all, not, false, true},
 	} {
-		if got := row.tracer.Decides(row.parent, row.trusted); got != row.want {
+		if got := row.tracer.ShouldTrace(row.parent, row.trusted); got != row.want {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}
 	const n = 100_000
 	traced := 0
 	for range n {
-		if (&Tracer{sample: 0.01}).Draws() {
+		if (&Tracer{sample: 0.01}).Sample() {
 			traced++
 		}
 	}
@@ -175,9 +175,9 @@ func TestOptions(t *testing.T) {
 func TestOff(t *testing.T) {
 	tr, err := New(Options{Sample: 1}, "test", "1", slog.New(slog.DiscardHandler))
 	var s *Span
-	s.Ask(time.Now()).End(time.Now(), Exchange{Status: 500})
+	s.Client(time.Now()).End(time.Now(), Exchange{Status: 500})
 	s.Do("x").Done(errors.New("x"))
-	if tr.Close(); tr != nil || err != nil || tr.Draws() || tr.Stats() != (Stats{}) || s.Trace() != "" || s.Parent().Told() || From(t.Context()) != nil || From(With(t.Context(), nil)) != nil {
+	if tr.Close(); tr != nil || err != nil || tr.Sample() || tr.Stats() != (Stats{}) || s.Trace() != "" || s.Parent().Valid() || From(t.Context()) != nil || From(With(t.Context(), nil)) != nil {
 		t.Error("a nil Tracer or Span does something")
 	}
 }

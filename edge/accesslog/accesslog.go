@@ -87,8 +87,8 @@ func start(cfg Config, out io.WriteCloser) *Log {
 	return l
 }
 
-// Wants reports whether a response with this status gets a line.
-func (l *Log) Wants(status int) bool {
+// Sampled reports whether a response with this status gets a line.
+func (l *Log) Sampled(status int) bool {
 	return l != nil && (l.config.Sample >= 1 || status >= 500 || rand.Float64() < l.config.Sample)
 }
 

@@ -34,9 +34,9 @@ func (l Line) Clone() *Line {
 	return &l
 }
 
-// Told returns the request as keys and values for another log. It cuts and redacts the texts as a
-// line does; the other log does the escaping.
-func (l *Line) Told() []any {
+// LogAttrs returns the request as keys and values for another log. It cuts and redacts the texts as
+// a line does; the other log does the escaping.
+func (l *Line) LogAttrs() []any {
 	return []any{"method", printable(l.Method, maxMethod), "path", printable(Redacted(l.Target), maxTarget),
 		"client", l.Client.WithZone("").String(), "protocol", l.Protocol, "route", l.Route}
 }

@@ -90,12 +90,12 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// Told gives another log texts with the bounds of a line, without tokens and without characters
+// LogAttrs gives another log texts with the bounds of a line, without tokens and without characters
 // that do not print.
-func TestTold(t *testing.T) {
+func TestLogAttrs(t *testing.T) {
 	l := full
 	l.Method, l.Target = []byte("GET\u2028\x00"), []byte("/a\xff\u202e?token=hidden&q=iel_0123456789&x="+strings.Repeat("y", 2000))
-	got := l.Told()
+	got := l.LogAttrs()
 	for i, want := range []any{"method", "GET\ufffd\ufffd", "path", "/a\ufffd\ufffd?token=REDACTED&q=iel_REDACTED&x=", "client", "2001:db8::1", "protocol", "h2", "route", "cdn"} {
 		if i == 3 {
 			if path := got[i].(string); !strings.HasPrefix(path, want.(string)+"yyy") || !strings.HasSuffix(path, "y…") || len(path) > maxTarget+10 {

@@ -220,7 +220,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-func TestWants(t *testing.T) {
+func TestSampled(t *testing.T) {
 	const n = 100_000
 	for _, row := range []struct {
 		sample     float64
@@ -230,7 +230,7 @@ func TestWants(t *testing.T) {
 		l := &Log{config: Config{Sample: row.sample}}
 		logs := 0
 		for range n {
-			if l.Wants(row.status) {
+			if l.Sampled(row.status) {
 				logs++
 			}
 		}
@@ -239,7 +239,7 @@ func TestWants(t *testing.T) {
 		}
 	}
 	var none *Log
-	if none.Close(); none.Wants(503) || none.Stats() != (Stats{}) {
+	if none.Close(); none.Sampled(503) || none.Stats() != (Stats{}) {
 		t.Error("a nil Log wants lines")
 	}
 }

@@ -12,11 +12,11 @@ import (
 // Free is the longest body, in bytes, that does not count against Max.
 const Free = 64 << 10
 
-// ErrCrowded means that the memory for requests, or the client's share of it, is used up.
-var ErrCrowded = errors.New("too many bytes of requests are being read")
+// ErrOverloaded means that the memory for requests, or the client's share of it, is used up.
+var ErrOverloaded = errors.New("too many bytes of requests are being read")
 
-// A Room accounts for that memory. It is safe for concurrent use; a nil Room has no bound.
-type Room struct {
+// A Budget accounts for that memory. It is safe for concurrent use; a nil Budget has no bound.
+type Budget struct {
 	Max  int64 // bytes of requests that have not arrived completely, of all clients together
 	Each int64 // bytes of all kinds that one client may hold; 0: no bound
 
@@ -27,9 +27,9 @@ type Room struct {
 	peak    int64 // the maximum of held since Fallen last returned true
 }
 
-// A Share records how many bytes a request, a stream or a connection holds in a Room. Its zero
+// A Share records how many bytes a request, a stream or a connection holds in a Budget. Its zero
 // value belongs to no particular client, so Each does not bound it. Only one goroutine at a time
-// may call Take and Keep for a Share; any goroutine may call Give.
+// may call Reserve and ReserveShare for a Share; any goroutine may call Release.
 type Share struct {
 	Client netip.Prefix
 	all    atomic.Int64 // counts against Max and Each
@@ -37,27 +37,27 @@ type Share struct {
 }
 
 // Used returns the number of bytes that count against Max.
-func (r *Room) Used() int64 { return r.used.Load() }
+func (r *Budget) Used() int64 { return r.used.Load() }
 
 // Held returns the number of bytes that a client holds.
-func (r *Room) Held(client netip.Prefix) int64 {
+func (r *Budget) Held(client netip.Prefix) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.clients[client]
 }
 
 // Body makes a Share as large as a body of length bytes needs. A short body counts against its
-// client's share alone, so that short requests pass while long ones fill the Room.
-func (r *Room) Body(s *Share, length int64) error {
+// client's share alone, so that short requests pass while long ones fill the Budget.
+func (r *Budget) Body(s *Share, length int64) error {
 	if length <= Free {
-		return r.Keep(s, length)
+		return r.ReserveShare(s, length)
 	}
-	return r.Take(s, length)
+	return r.Reserve(s, length)
 }
 
-// Take makes a Share hold at least n bytes of a request that has not arrived completely. If the
-// Room or the client's share is too small it changes nothing and returns ErrCrowded.
-func (r *Room) Take(s *Share, n int64) error {
+// Reserve makes a Share hold at least n bytes of a request that has not arrived completely. If the
+// Budget or the client's share is too small it changes nothing and returns ErrOverloaded.
+func (r *Budget) Reserve(s *Share, n int64) error {
 	if r == nil {
 		return nil
 	}
@@ -67,15 +67,16 @@ func (r *Room) Take(s *Share, n int64) error {
 	}
 	if r.used.Add(more) > r.Max || !r.charge(s.Client, more) {
 		r.used.Add(-more)
-		return ErrCrowded
+		return ErrOverloaded
 	}
 	s.all.Add(more)
 	return nil
 }
 
-// Keep makes a Share hold at least n bytes that count against the client's share alone, because
-// something other than Max bounds the number of bytes of this kind for all clients together.
-func (r *Room) Keep(s *Share, n int64) error {
+// ReserveShare makes a Share hold at least n bytes that count against the client's share alone,
+// because something other than Max bounds the number of bytes of this kind for all clients
+// together.
+func (r *Budget) ReserveShare(s *Share, n int64) error {
 	if r == nil {
 		return nil
 	}
@@ -84,14 +85,14 @@ func (r *Room) Keep(s *Share, n int64) error {
 		return nil
 	}
 	if !r.charge(s.Client, more) {
-		return ErrCrowded
+		return ErrOverloaded
 	}
 	s.own.Add(more)
 	return nil
 }
 
-// Give releases all that a Share holds.
-func (r *Room) Give(s *Share) {
+// Release releases all that a Share holds.
+func (r *Budget) Release(s *Share) {
 	all, own := s.all.Swap(0), s.own.Swap(0)
 	if r == nil || all+own == 0 {
 		return
@@ -101,7 +102,7 @@ func (r *Room) Give(s *Share) {
 }
 
 // charge adds n bytes to those that a client holds, unless that exceeds its share.
-func (r *Room) charge(client netip.Prefix, n int64) bool {
+func (r *Budget) charge(client netip.Prefix, n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if client.IsValid() && r.Each > 0 {
@@ -118,7 +119,7 @@ func (r *Room) charge(client netip.Prefix, n int64) bool {
 	return true
 }
 
-func (r *Room) discharge(client netip.Prefix, n int64) {
+func (r *Budget) discharge(client netip.Prefix, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held -= n
@@ -131,7 +132,7 @@ func (r *Room) discharge(client netip.Prefix, n int64) {
 
 // Fallen reports whether clients hold at least n bytes less than their maximum since it last
 // returned true. That memory is garbage, which the runtime is in no hurry to collect.
-func (r *Room) Fallen(n int64) bool {
+func (r *Budget) Fallen(n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.peak-r.held < n {

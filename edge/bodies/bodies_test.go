@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-func TestRoom(t *testing.T) {
-	r := &Room{Max: 300 << 10}
+func TestBudget(t *testing.T) {
+	r := &Budget{Max: 300 << 10}
 	var one, two Share
 	for _, row := range []struct {
 		name   string
@@ -22,7 +22,7 @@ func TestRoom(t *testing.T) {
 		{"the same share grows", &one, 100 << 10, nil, 100 << 10},
 		{"a smaller need takes nothing more", &one, 80 << 10, nil, 100 << 10},
 		{"a second share", &two, 200 << 10, nil, 300 << 10},
-		{"the room is full", &one, 101 << 10, ErrCrowded, 300 << 10},
+		{"the room is full", &one, 101 << 10, ErrOverloaded, 300 << 10},
 		{"a short body still fits", new(Share), Free, nil, 300 << 10},
 	} {
 		if err := r.Body(row.share, row.length); !errors.Is(err, row.err) || r.Used() != row.used {
@@ -30,16 +30,16 @@ func TestRoom(t *testing.T) {
 		}
 	}
 	for _, share := range []*Share{&one, &one, &two} {
-		r.Give(share)
+		r.Release(share)
 	}
 	if r.Used() != 0 {
 		t.Errorf("%d bytes used after all shares were given back", r.Used())
 	}
-	var none *Room
-	if none.Body(&one, 1<<40) != nil || none.Take(&one, 1<<40) != nil || none.Keep(&one, 1<<40) != nil {
+	var none *Budget
+	if none.Body(&one, 1<<40) != nil || none.Reserve(&one, 1<<40) != nil || none.ReserveShare(&one, 1<<40) != nil {
 		t.Error("a nil Room refuses")
 	}
-	none.Give(&one)
+	none.Release(&one)
 }
 
 var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")
@@ -47,21 +47,21 @@ var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2
 // A client that has used up its share is refused by Take and by Keep. Another client still gets the
 // rest of the room, and a share without a client has no bound of its own.
 func TestShareOfClient(t *testing.T) {
-	r := &Room{Max: 1000, Each: 400}
+	r := &Budget{Max: 1000, Each: 400}
 	body, connection, third := Share{Client: hog}, Share{Client: hog}, Share{Client: hog}
 	another, nobody := Share{Client: other}, Share{}
 	for i, row := range []struct {
 		err  error
 		want error
 	}{
-		{r.Take(&body, 300), nil},
-		{r.Keep(&connection, 100), nil},
-		{r.Take(&body, 301), ErrCrowded},
-		{r.Keep(&third, 1), ErrCrowded},
-		{r.Keep(&another, 400), nil},
-		{r.Take(&nobody, 700), nil},
-		{r.Take(&nobody, 701), ErrCrowded}, // Max
-		{r.Keep(&nobody, 1<<40), nil},
+		{r.Reserve(&body, 300), nil},
+		{r.ReserveShare(&connection, 100), nil},
+		{r.Reserve(&body, 301), ErrOverloaded},
+		{r.ReserveShare(&third, 1), ErrOverloaded},
+		{r.ReserveShare(&another, 400), nil},
+		{r.Reserve(&nobody, 700), nil},
+		{r.Reserve(&nobody, 701), ErrOverloaded}, // Max
+		{r.ReserveShare(&nobody, 1<<40), nil},
 	} {
 		if !errors.Is(row.err, row.want) {
 			t.Errorf("step %d: %v, want %v", i, row.err, row.want)
@@ -70,12 +70,12 @@ func TestShareOfClient(t *testing.T) {
 	if r.Used() != 1000 || r.Held(hog) != 400 || r.Held(other) != 400 {
 		t.Errorf("%d bytes are used, %d by the one client, %d by the other; want 1000, 400, 400", r.Used(), r.Held(hog), r.Held(other))
 	}
-	r.Give(&connection)
-	if err := r.Take(&body, 400); !errors.Is(err, ErrCrowded) { // Max is reached
+	r.Release(&connection)
+	if err := r.Reserve(&body, 400); !errors.Is(err, ErrOverloaded) { // Max is reached
 		t.Errorf("Take beyond Max: %v", err)
 	}
 	for _, s := range []*Share{&body, &connection, &third, &another, &nobody} {
-		r.Give(s)
+		r.Release(s)
 	}
 	if r.Used() != 0 || r.Held(hog) != 0 || len(r.clients) != 0 {
 		t.Errorf("%d bytes used, %d clients known after all shares were given back", r.Used(), len(r.clients))
@@ -84,7 +84,7 @@ func TestShareOfClient(t *testing.T) {
 
 // Fallen reports a fall once.
 func TestFallen(t *testing.T) {
-	r := &Room{Max: 1000, Each: 1000}
+	r := &Budget{Max: 1000, Each: 1000}
 	s := Share{Client: hog}
 	must := func(want bool) {
 		t.Helper()
@@ -93,32 +93,32 @@ func TestFallen(t *testing.T) {
 		}
 	}
 	must(false)
-	r.Keep(&s, 600)
+	r.ReserveShare(&s, 600)
 	must(false)
-	r.Give(&s)
+	r.Release(&s)
 	must(true)
 	must(false)
-	r.Keep(&s, 400)
-	r.Give(&s)
+	r.ReserveShare(&s, 400)
+	r.Release(&s)
 	must(false)
 }
 
 // Concurrent clients never hold more than Max or Each, and Give releases everything.
-func TestRoomConcurrently(t *testing.T) {
-	r := &Room{Max: 10 << 20, Each: 5 << 20}
+func TestBudgetConcurrently(t *testing.T) {
+	r := &Budget{Max: 10 << 20, Each: 5 << 20}
 	var all sync.WaitGroup
 	var now atomic.Int64
 	for i := range 50 {
 		all.Go(func() {
 			for range 200 {
 				s := Share{Client: []netip.Prefix{hog, other, {}}[i%3]}
-				if r.Take(&s, 1<<20) == nil {
+				if r.Reserve(&s, 1<<20) == nil {
 					if n := now.Add(1); n > 10 {
 						t.Errorf("%d shares of one MiB at a time, want at most 10", n)
 					}
 					now.Add(-1)
 				}
-				r.Give(&s)
+				r.Release(&s)
 			}
 		})
 	}

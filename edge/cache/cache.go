@@ -151,7 +151,7 @@ type Stats struct {
 	Entries int64
 	Bytes   int64  // of all entries, as counted against the ceiling, with the waste between them
 	Evicted uint64 // entries that were evicted to make room
-	Drops   uint64 // invalidations by Drop and DropAll
+	Drops   uint64 // invalidations by Invalidate and InvalidateAll
 	Purged  uint64 // entries that a purge removed or made stale
 
 	DiskBytes   int64

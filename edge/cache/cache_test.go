@@ -32,16 +32,16 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 	for i := range 5000 {
 		key := fmt.Sprint("/mdi/icon-", i, ".svg")
 		e := entry(key, strings.Repeat("x", i%3000))
-		if !c.Put(e, c.Now()) {
+		if !c.Put(e, c.Generation()) {
 			t.Fatalf("Put(%s) = false", key)
 		}
-		if got := c.Get(key); !got.Same(e) {
+		if got := c.Get(key); !got.SameStored(e) {
 			t.Fatalf("Get(%s) right after Put = %v, want the entry", key, got)
 		}
 	}
 	e := entry("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
-	c.Put(e, c.Now())
-	if !c.Get("/large").Same(e) {
+	c.Put(e, c.Generation())
+	if !c.Get("/large").SameStored(e) {
 		t.Error("an entry larger than the recency window is not stored right after Put")
 	}
 	if c.Get("/mdi/none.svg") != nil {
@@ -53,8 +53,8 @@ func TestNewerReplacesOlder(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
 		e := entry("/a", fmt.Sprint(i))
-		c.Put(e, c.Now())
-		if got := c.Get("/a"); !got.Same(e) {
+		c.Put(e, c.Generation())
+		if got := c.Get("/a"); !got.SameStored(e) {
 			t.Fatalf("after %d stores Get returns %s", i+1, got.Identity().Body)
 		}
 	}
@@ -67,7 +67,7 @@ func TestCeilingHolds(t *testing.T) {
 	for i := range 3000 {
 		e := entry(fmt.Sprint("/", i), body[:len(body)-i])
 		e.AddCodings()
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 		if s := c.Stats(); s.Bytes > ceiling {
 			t.Fatalf("after %d stores the cache has %d bytes, above its ceiling of %d", i+1, s.Bytes, ceiling)
 		}
@@ -186,17 +186,17 @@ func concurrentUse(t *testing.T, c *Cache) {
 				case 1:
 					c.Purge(Purge{Keys: []string{key}}, time.Now())
 				case 2:
-					c.Drop(e.Tags...)
+					c.Invalidate(e.Tags...)
 				case 3:
 					c.Purge(Purge{Prefixes: []string{key[:2]}}, time.Now())
 				case 4, 5, 6, 7, 8, 9, 10, 11:
-					c.Put(e, c.Now())
+					c.Put(e, c.Generation())
 					c.Alias(e, "alias")
 				case 12, 13, 14, 15, 16, 17, 18, 19:
-					c.Put(entry(key, "plain"), c.Now())
+					c.Put(entry(key, "plain"), c.Generation())
 				case 20:
 					if old := c.Get(key); old != nil {
-						c.Replace(old, old.Confirmed(), c.Now())
+						c.Replace(old, old.CopyConfirmed(), c.Generation())
 					}
 				default:
 					lookUp(t, c, key, e.Secondary, "alias")
@@ -239,7 +239,7 @@ func TestVariants(t *testing.T) {
 		}
 		return "nothing"
 	}
-	put := func(e *Entry) *Entry { c.Put(e, c.Now()); return e }
+	put := func(e *Entry) *Entry { c.Put(e, c.Generation()); return e }
 	other := func(secondary string) *Entry {
 		e := variant("/a", secondary, secondary)
 		e.Vary = []string{"Origin"}
@@ -282,14 +282,14 @@ func TestVariants(t *testing.T) {
 func TestAliasGoesWithItsEntry(t *testing.T) {
 	c := newTest(t, 8<<20)
 	e := variant("/a", "en", "english")
-	c.Put(e, c.Now())
+	c.Put(e, c.Generation())
 	for i := range 2 * maxAliases {
 		c.Alias(e, fmt.Sprint(i))
 	}
 	if n := len(c.shard(e.hash).variants[e.labels[0]].aliases); n != maxAliases {
 		t.Errorf("the entry has %d aliases, more than %d", n, maxAliases)
 	}
-	c.Put(variant("/a", "en", "newer"), c.Now())
+	c.Put(variant("/a", "en", "newer"), c.Generation())
 	c.Alias(e, "late")
 	for _, key := range []string{"0", "late"} {
 		if got, _ := c.Find("/a", func([]string) []string { return []string{key} }); got != nil {
@@ -302,14 +302,14 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 func TestReplace(t *testing.T) {
 	c := newTest(t, 8<<20)
 	old, newer := entry("/a", "old"), entry("/a", "newer")
-	c.Put(old, c.Now())
-	if c.Replace(newer, entry("/a", "wrong"), c.Now()) || !c.Get("/a").Same(old) {
+	c.Put(old, c.Generation())
+	if c.Replace(newer, entry("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
 		t.Error("Replace of an entry that is not stored succeeded")
 	}
-	if !c.Replace(old, newer, c.Now()) || !c.Get("/a").Same(newer) {
+	if !c.Replace(old, newer, c.Generation()) || !c.Get("/a").SameStored(newer) {
 		t.Error("Replace of a stored entry failed")
 	}
-	before := c.Now()
+	before := c.Generation()
 	c.Purge(Purge{Keys: []string{"/a"}}, time.Now())
 	if c.Replace(newer, entry("/a", "late"), before) || c.Get("/a") != nil {
 		t.Error("Replace of a purged entry succeeded")
@@ -319,12 +319,12 @@ func TestReplace(t *testing.T) {
 func TestConfirmed(t *testing.T) {
 	e := variant("/a", "en", "body", "tag")
 	e.Date, e.LastModified, e.Validator, e.Monochrome, e.Release = []byte("today"), time.Unix(1, 0), `"tag"`, "?1", "r"
-	e.Fields, e.Missing, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
+	e.Fields, e.FieldsWithBody, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
 	e.expire(time.Unix(10, 0), 1)
 	if n := e.Hit(); n != 1 {
 		t.Errorf("Hit() = %d, want 1", n)
 	}
-	n := e.Confirmed()
+	n := e.CopyConfirmed()
 	if hits := n.Hit(); hits != 2 {
 		t.Errorf("Hit() of the copy = %d, want 2", hits)
 	}
@@ -349,7 +349,7 @@ func TestCostCountsEverything(t *testing.T) {
 		"Key": func(e *Entry) { e.Key = long }, "Secondary": func(e *Entry) { e.Secondary = long },
 		"Vary": func(e *Entry) { e.Vary = []string{long} }, "ContentType": func(e *Entry) { e.ContentType = []byte(long) },
 		"Date": func(e *Entry) { e.Date = []byte(long) }, "Fields": func(e *Entry) { e.Fields = []Field{{Value: []byte(long)}} },
-		"Missing": func(e *Entry) { e.Missing = []Field{{Name: []byte(long)}} }, "Tags": func(e *Entry) { e.Tags = []string{long} },
+		"Missing": func(e *Entry) { e.FieldsWithBody = []Field{{Name: []byte(long)}} }, "Tags": func(e *Entry) { e.Tags = []string{long} },
 		"Validator": func(e *Entry) { e.Validator = long }, "Monochrome": func(e *Entry) { e.Monochrome = long },
 		"Release": func(e *Entry) { e.Release = long }, "body": func(e *Entry) { e.SetIdentity([]byte(long), "") },
 		"entity tag": func(e *Entry) { e.SetIdentity(nil, long) },
@@ -366,12 +366,12 @@ func TestClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Put(entry("/a", "body"), c.Now())
+	c.Put(entry("/a", "body"), c.Generation())
 	c.Close()
 	c.Get("/a")
-	c.Drop("tag")
+	c.Invalidate("tag")
 	c.Purge(Purge{All: true}, time.Now())
-	if c.Put(entry("/b", "body"), c.Now()) {
+	if c.Put(entry("/b", "body"), c.Generation()) {
 		t.Error("Put succeeded after Close")
 	}
 }
@@ -382,7 +382,7 @@ func BenchmarkGet(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	c.Put(entry("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Now())
+	c.Put(entry("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

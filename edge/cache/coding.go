@@ -27,8 +27,8 @@ func compressible(contentType []byte) bool {
 
 // AddCodings adds to a new entry the content codings that are smaller than its identity body. It
 // adds none if the body is small, if its media type does not compress, if the body has a content
-// coding already, or if AsItIs was called. Each coding has an entity tag of its own (RFC 9110,
-// section 8.8.3.3).
+// coding already, or if DisableCodings was called. Each coding has an entity tag of its own (RFC
+// 9110, section 8.8.3.3).
 func (e *Entry) AddCodings() {
 	id := e.Identity()
 	if e.plain || id == nil || len(id.Body) < minCoded || !compressible(e.ContentType) {

@@ -45,14 +45,14 @@ func TestCodings(t *testing.T) {
 func TestConfirmedKeepsCodings(t *testing.T) {
 	e := entry("/a", strings.Repeat("abc ", 200))
 	e.AddCodings()
-	n := e.Confirmed()
+	n := e.CopyConfirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != e.Variant(Brotli) || n.Variant(Brotli) == nil || n.Variant(Gzip) != e.Variant(Gzip) {
 		t.Error("a confirmed entry lacks the codings of the old one")
 	}
 	plain := entry("/b", strings.Repeat("abc ", 200))
-	plain.AsItIs()
-	n = plain.Confirmed()
+	plain.DisableCodings()
+	n = plain.CopyConfirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != nil {
 		t.Error("AddCodings added codings to the confirmed copy of an entry with AsItIs")

@@ -24,21 +24,21 @@ const (
 )
 
 var (
-	// ErrLate means that a collapsed fetch did not end within the caller's time limit.
-	ErrLate = errors.New("the response for this key did not arrive in time")
-	// ErrLeft means that the caller stopped waiting.
-	ErrLeft = errors.New("the client that requested this key has left")
+	// ErrWaitTimeout means that a collapsed fetch did not end within the caller's time limit.
+	ErrWaitTimeout = errors.New("the response for this key did not arrive in time")
+	// ErrClientGone means that the caller stopped waiting.
+	ErrClientGone = errors.New("the client that requested this key has left")
 )
 
 // A Result is the result of a collapsed fetch.
 type Result struct {
 	Entry  *Entry // for the client whose request was sent; nil with Err
-	Common *Entry // for other clients, as it was or would be stored; nil: Entry
+	Shared *Entry // for other clients, as it was or would be stored; nil: Entry
 	// Stream is the body while it arrives, which the entries then lack. nil means that the entries
 	// have it.
 	Stream  *Spool
 	Sharing cachepolicy.Sharing // which of the waiting callers may have the result
-	// Variants are the secondary keys under which the cache finds it, besides Common.Secondary.
+	// Variants are the secondary keys under which the cache finds it, besides Shared.Secondary.
 	Variants []string
 	Stored   bool  // it is in the cache
 	Found    bool  // no request was sent: the entry had been stored by then
@@ -53,8 +53,8 @@ func (r *Result) Collapsed() cachepolicy.Collapsed {
 
 // ForOthers returns the entry for clients whose request joined the fetch.
 func (r *Result) ForOthers() *Entry {
-	if r.Common != nil {
-		return r.Common
+	if r.Shared != nil {
+		return r.Shared
 	}
 	return r.Entry
 }
@@ -64,13 +64,13 @@ func (r *Result) ForOthers() *Entry {
 type Fetch struct {
 	callers    int // guarded by the lock of the shard
 	began      time.Time
-	generation Mark // at which it began
+	generation Generation // at which it began
 	done       chan struct{}
 	result     Result
 }
 
 // Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
-// Otherwise the error of the result is ErrLate or ErrLeft.
+// Otherwise the error of the result is ErrWaitTimeout or ErrClientGone.
 func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	select {
 	case <-f.done:
@@ -83,16 +83,16 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	case <-f.done:
 		return f.result
 	case <-timer.C:
-		return Result{Err: ErrLate}
+		return Result{Err: ErrWaitTimeout}
 	case <-left:
-		return Result{Err: ErrLeft}
+		return Result{Err: ErrClientGone}
 	}
 }
 
-// Outdates reports whether a drop or a hard purge invalidated the result of a fetch while the fetch
-// was in flight, and a caller that arrived at generation came may have arrived after it. Such a
-// caller must not get the older response.
-func (c *Cache) Outdates(f *Fetch, e *Entry, came Mark) bool {
+// InvalidatedSince reports whether a drop or a hard purge invalidated the result of a fetch while
+// the fetch was in flight, and a caller that arrived at generation came may have arrived after it.
+// Such a caller must not get the older response.
+func (c *Cache) InvalidatedSince(f *Fetch, e *Entry, came Generation) bool {
 	if e == nil || f.generation >= came {
 		return false
 	}
@@ -166,10 +166,10 @@ func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 			return c.ended(Result{Err: err}), false
 		}
 	}
-	if e := call.Find(); e != nil && !e.Same(call.Stale) {
+	if e := call.Find(); e != nil && !e.SameStored(call.Stale) {
 		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
 	}
-	f = &Fetch{callers: 1, began: now, generation: c.Now(), done: make(chan struct{})}
+	f = &Fetch{callers: 1, began: now, generation: c.Generation(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f
 	go c.fetch(s, f, call)
 	return f, true
@@ -277,7 +277,7 @@ func (c *Cache) IsHitForPass(key string, now time.Time) bool {
 }
 
 func (c *Cache) ended(r Result) *Fetch {
-	f := &Fetch{generation: c.Now(), done: make(chan struct{}), result: r}
+	f := &Fetch{generation: c.Generation(), done: make(chan struct{}), result: r}
 	close(f.done)
 	return f
 }

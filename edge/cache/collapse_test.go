@@ -24,7 +24,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 		sent.Add(1)
 		<-open
 		e := entry("/a", "body")
-		return Result{Entry: e, Sharing: anyone, Stored: c.Put(e, c.Now())}
+		return Result{Entry: e, Sharing: anyone, Stored: c.Put(e, c.Generation())}
 	}
 	var began atomic.Int64
 	var wg sync.WaitGroup
@@ -59,11 +59,11 @@ func TestManyCallersOneFetch(t *testing.T) {
 func TestJoinAfterStore(t *testing.T) {
 	c := newTest(t, 8<<20)
 	stale := entry("/a", "old")
-	c.Put(stale, c.Now())
+	c.Put(stale, c.Generation())
 	newer := entry("/a", "new")
-	c.Put(newer, c.Now())
+	c.Put(newer, c.Generation())
 	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("sent"); return Result{} }})
-	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.Same(newer) {
+	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.SameStored(newer) {
 		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
 	}
 }
@@ -104,7 +104,7 @@ func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 		c.fetches.init()
 		e := entry("/a", "late")
 		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
-		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrLate) {
+		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrWaitTimeout) {
 			t.Errorf("result %+v after a second, want ErrLate", l)
 		}
 		if l := f.Wait(time.Hour, nil); l.Entry != e {
@@ -127,7 +127,7 @@ func nothing() *Entry { return nil }
 // Join begins a fetch if Find returns nil, although an entry is stored.
 func TestJoinMustRevalidate(t *testing.T) {
 	c := newTest(t, 8<<20)
-	c.Put(entry("/a", "no-cache"), c.Now())
+	c.Put(entry("/a", "no-cache"), c.Generation())
 	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: entry("/a", "sent")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "sent" {
 		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
@@ -182,7 +182,7 @@ func TestFetchWithAStream(t *testing.T) {
 			return f
 		}
 		stored := make(chan struct{})
-		go spool.Keep(func([]byte) { <-stored })
+		go spool.RunAndStore(func([]byte) { <-stored })
 		for i := range 3 {
 			if l := join().Wait(time.Minute, nil); l.Stream != spool || sent != 1 {
 				t.Fatalf("caller %d: result %+v after %d fetches", i, l, sent)

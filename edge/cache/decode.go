@@ -102,7 +102,7 @@ func (r *decoder) time() time.Time {
 }
 
 func (r *decoder) name() (n name) {
-	n.generation = Mark(r.uint())
+	n.generation = Generation(r.uint())
 	n.expired = r.bool()
 	n.key = r.string()
 	n.secondary = r.string()
@@ -153,7 +153,7 @@ func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
 	e.ContentType = []byte(r.string())
 	e.Date = []byte(r.string())
 	e.Fields = r.fields()
-	e.Missing = r.fields()
+	e.FieldsWithBody = r.fields()
 	e.LastModified = r.time()
 	e.Validator = r.string()
 	e.Monochrome = r.string()
@@ -184,9 +184,9 @@ func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
 }
 
 // decodePurge decodes a purge or drop, its generation and its time.
-func decodePurge(head []byte) (p Purge, generation Mark, now time.Time, err error) {
+func decodePurge(head []byte) (p Purge, generation Generation, now time.Time, err error) {
 	r := &decoder{b: head}
-	generation = Mark(r.uint())
+	generation = Generation(r.uint())
 	p.All = r.bool()
 	p.Soft = r.bool()
 	now = r.time()

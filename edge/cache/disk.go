@@ -45,7 +45,7 @@ type disk struct {
 	fresh    bool       // the last segment was created in this run
 	bytes    int64
 	index    diskIndex
-	swept    Mark // every location was checked against the invalidations up to here
+	swept    Generation // every location was checked against the invalidations up to here
 
 	hits, errors, dropped atomic.Uint64
 }

@@ -113,7 +113,7 @@ func fullEntry() *Entry {
 	e.Vary = []string{"Accept-Language", "Origin"}
 	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
 	e.Fields = []Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("Set-Cookie"), []byte("b=2\xff")}, {[]byte("X"), nil}}
-	e.Missing = []Field{{[]byte("Link"), []byte("<x>")}}
+	e.FieldsWithBody = []Field{{[]byte("Link"), []byte("<x>")}}
 	e.LastModified = t0.Add(time.Nanosecond)
 	e.Policy = cachepolicy.Entry{
 		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
@@ -125,10 +125,10 @@ func fullEntry() *Entry {
 
 // same reports whether an entry that was read from disk equals the written one.
 func same(a, b *Entry) bool {
-	one, other := a.Confirmed(), b.Confirmed()
+	one, other := a.CopyConfirmed(), b.CopyConfirmed()
 	for _, e := range []*Entry{one, other} {
 		e.Policy.Stored, e.LastModified = e.Policy.Stored.UTC(), e.LastModified.UTC()
-		for _, list := range [][]Field{e.Fields, e.Missing} {
+		for _, list := range [][]Field{e.Fields, e.FieldsWithBody} {
 			for i := range list {
 				list[i] = Field{bytes.Clone(list[i].Name), append([]byte{}, list[i].Value...)}
 			}
@@ -151,7 +151,7 @@ func TestWarmAfterRestart(t *testing.T) {
 			c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 			all := append(purgeTestEntries(), fullEntry())
 			for _, e := range all {
-				c.Put(e, c.Now())
+				c.Put(e, c.Generation())
 			}
 			c.Alias(all[4], "english")
 			c.SetLabel("release 7")
@@ -189,7 +189,7 @@ func TestEncodingIsComplete(t *testing.T) {
 	e := fullEntry()
 	for _, v := range []reflect.Value{reflect.ValueOf(e).Elem(), reflect.ValueOf(&e.Policy).Elem()} {
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Name != "Head" && f.Name != "Ended" && v.Field(i).IsZero() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Head" && f.Name != "SoftPurged" && v.Field(i).IsZero() {
 				t.Errorf("%s is not set in the entry that this test writes", f.Name)
 			}
 		}
@@ -202,10 +202,10 @@ func TestEncodingIsComplete(t *testing.T) {
 	if got != nil && got.Hit() != 2 {
 		t.Error("the count of hits is lost")
 	}
-	e.AsItIs()
+	e.DisableCodings()
 	e.expire(t0.Add(time.Hour), 1)
 	head, body = encodeEntry(e, nil)
-	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.plain || got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().Ended {
+	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.plain || got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().SoftPurged {
 		t.Errorf("%+v with a soft purge is read as %+v", e, got)
 	}
 }
@@ -214,12 +214,12 @@ func TestEncodingIsComplete(t *testing.T) {
 func TestRestored(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *Entry) { e.Head = &Head{Own: []byte(e.Key)} }})
 	t.Cleanup(c.Close)
-	c.Put(entry("/a", "body"), c.Now())
+	c.Put(entry("/a", "body"), c.Generation())
 	if e := c.Get("/a"); e.Head != nil {
 		t.Error("Restored was called with an entry that was not read from disk")
 	}
 	evict(c)
-	if e := c.Get("/a"); e == nil || e.Head == nil || string(e.Head.Own) != "/a" || !c.Get("/a").Same(e) {
+	if e := c.Get("/a"); e == nil || e.Head == nil || string(e.Head.Own) != "/a" || !c.Get("/a").SameStored(e) {
 		t.Errorf("Get returns %+v, not the restored entry", e)
 	}
 }
@@ -230,13 +230,13 @@ func TestEvictedToDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	for version := range 2 {
 		for i := range entries {
-			c.Put(entry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Now())
+			c.Put(entry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Generation())
 			if i%10 == 0 {
 				waitForDisk(c)
 			}
 		}
 	}
-	c.Drop("tag 3")
+	c.Invalidate("tag 3")
 	found := 0
 	for i := range entries {
 		waitForDisk(c)
@@ -274,10 +274,10 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 			t.Cleanup(c.Close)
-			c.Put(tt.older, c.Now())
+			c.Put(tt.older, c.Generation())
 			evict(c)
-			c.Put(tt.newer, c.Now())
-			if got := there(c, tt.newer); !got.Same(tt.newer) {
+			c.Put(tt.newer, c.Generation())
+			if got := there(c, tt.newer); !got.SameStored(tt.newer) {
 				t.Errorf("Get returns %+v, not the newer entry", got)
 			}
 			s := c.shard(tt.newer.labels[0])
@@ -297,14 +297,14 @@ func TestLateEviction(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
 	older, newer := entry("/a", "old"), entry("/a", "new")
-	c.Put(older, c.Now())
+	c.Put(older, c.Generation())
 	c.waitForLRU()
 	c.disk.writing.Lock() // the writer is slow
 	s := c.shard(older.labels[0])
 	s.mu.Lock()
 	evictOne(c, s, older.hash)
 	s.mu.Unlock()
-	c.Put(newer, c.Now())
+	c.Put(newer, c.Generation())
 	c.disk.writing.Unlock()
 	c.disk.flush()
 	s.mu.Lock()
@@ -322,7 +322,7 @@ func TestVariantsOnDisk(t *testing.T) {
 	t.Cleanup(c.Close)
 	first, last := variant("/a", "en", "first"), variant("/a", "de", "last", "tag")
 	for _, e := range []*Entry{first, last} {
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 		evict(c)
 	}
 	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
@@ -345,7 +345,7 @@ func TestVariantsOnDisk(t *testing.T) {
 // An entry that was read from disk, and is still there, is not written again.
 func TestWrittenOnce(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
-	c.Put(entry("/a", "body"), c.Now())
+	c.Put(entry("/a", "body"), c.Generation())
 	evict(c)
 	want := c.Stats().DiskBytes
 	for range 3 {
@@ -368,7 +368,7 @@ func TestPurgeOnDisk(t *testing.T) {
 					c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 					t.Cleanup(c.Close)
 					for _, e := range purgeTestEntries() {
-						c.Put(e, c.Now())
+						c.Put(e, c.Generation())
 					}
 					evict(c)
 					if promoted {
@@ -417,17 +417,17 @@ func TestDropOnDisk(t *testing.T) {
 	for i := range 3 * tagsInRecord {
 		tags = append(tags, fmt.Sprint("tag ", i))
 	}
-	c.Put(entry("/first", "a", tags[0]), c.Now())
-	c.Put(entry("/last", "b", tags[len(tags)-1]), c.Now())
-	c.Put(entry("/kept", "c", "other"), c.Now())
+	c.Put(entry("/first", "a", tags[0]), c.Generation())
+	c.Put(entry("/last", "b", tags[len(tags)-1]), c.Generation())
+	c.Put(entry("/kept", "c", "other"), c.Generation())
 	evict(c)
-	c.Drop(tags...)
+	c.Invalidate(tags...)
 	for _, c := range []*Cache{c, crashed(t, c)} {
 		if c.Get("/first") != nil || c.Get("/last") != nil || c.Get("/kept") == nil {
 			t.Error("a dropped entry is found, or another one is not")
 		}
 	}
-	c.DropAll()
+	c.InvalidateAll()
 	if next := crashed(t, c); next.Get("/kept") != nil || next.Stats().DiskEntries != 0 {
 		t.Error("entries are found after all were dropped")
 	}
@@ -437,14 +437,14 @@ func TestDropOnDisk(t *testing.T) {
 func TestDiscardedInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	c.Put(entry("/dropped", "a", "tag 1"), c.Now())
-	c.Put(entry("/kept", "b", "tag"), c.Now())
+	c.Put(entry("/dropped", "a", "tag 1"), c.Generation())
+	c.Put(entry("/kept", "b", "tag"), c.Generation())
 	evict(c)
 	tags := make([]string, maxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
 	}
-	c.Drop(tags...)
+	c.Invalidate(tags...)
 	c.tidy()
 	if len(c.invalidations.labels) > 0 || c.Stats().DiskEntries != 1 {
 		t.Errorf("%d invalidations are left, Stats() = %+v", len(c.invalidations.labels), c.Stats())
@@ -469,13 +469,13 @@ func TestFullDisk(t *testing.T) {
 		return n
 	}
 	for i := range 1000 {
-		c.Put(entry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Now())
+		c.Put(entry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Generation())
 		evict(c)
 		if n := size(); n > most || n != c.Stats().DiskBytes {
 			t.Fatalf("after %d entries the tier has %d bytes on disk, counts %d, and has a limit of %d", i+1, n, c.Stats().DiskBytes, most)
 		}
 	}
-	c.Put(entry("/huge", strings.Repeat("x", most/minSegments)), c.Now())
+	c.Put(entry("/huge", strings.Repeat("x", most/minSegments)), c.Generation())
 	evict(c)
 	if c.Get("/huge") != nil || c.Get("/0") != nil || c.Get("/999") == nil || c.Get("/900") == nil {
 		t.Error("an entry that is too large or old is found, or a new one is not")
@@ -501,7 +501,7 @@ func TestDiskFails(t *testing.T) {
 	logged := 0
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Log: func(string, ...any) { logged++ }})
 	t.Cleanup(c.Close)
-	c.Put(entry("/written", "a", "tag"), c.Now())
+	c.Put(entry("/written", "a", "tag"), c.Generation())
 	evict(c)
 	readOnly, err := os.Open(c.disk.segments[0].file.Name())
 	if err != nil {
@@ -510,14 +510,14 @@ func TestDiskFails(t *testing.T) {
 	c.disk.segments[0].file.Close()
 	c.disk.segments[0].file = readOnly
 	for i := range 3 {
-		c.Put(entry(fmt.Sprint("/", i), "b"), c.Now())
+		c.Put(entry(fmt.Sprint("/", i), "b"), c.Generation())
 	}
 	evict(c)
 	c.SetLabel("label")
 	if s := c.Stats(); logged != 1 || s.DiskErrors == 0 || c.Label() != "" {
 		t.Errorf("%d messages logged, want 1; Stats() = %+v, label %q", logged, s, c.Label())
 	}
-	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Now()) || c.Get("/memory") == nil {
+	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Generation()) || c.Get("/memory") == nil {
 		t.Error("an entry on disk, or one in memory, is not found")
 	}
 	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 {
@@ -576,7 +576,7 @@ func BenchmarkOpen(b *testing.B) {
 	const entries = 200_000
 	body := strings.Repeat("x", 2000)
 	for i := range entries {
-		c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Now())
+		c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 	}
 	c.Close()
 	for b.Loop() {

@@ -9,7 +9,7 @@ type location struct {
 	off     uint32
 	size    uint32
 	// The generation is that at which the entry's request began.
-	generation Mark
+	generation Generation
 	// expiredAt is the time of the soft purge that made it stale, in nanoseconds. 0 means that none
 	// did, 1 that it was stale when it was written.
 	expiredAt int64

@@ -5,7 +5,7 @@ import "time"
 // recordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
 // is on disk when recordPurge returns, also after a power failure; others are when the label is set
 // next.
-func (d *disk) recordPurge(p *Purge, generation Mark, now time.Time, durable bool) {
+func (d *disk) recordPurge(p *Purge, generation Generation, now time.Time, durable bool) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if d.affectsNothing(p) {
@@ -40,7 +40,7 @@ func (d *disk) affectsNothing(p *Purge) bool {
 }
 
 // appendPurge writes a purge. One of many surrogate keys takes several records.
-func (d *disk) appendPurge(p *Purge, generation Mark, now time.Time) error {
+func (d *disk) appendPurge(p *Purge, generation Generation, now time.Time) error {
 	rest := *p
 	for first := true; first || len(rest.Tags) > 0; first = false {
 		part := rest
@@ -56,7 +56,7 @@ func (d *disk) appendPurge(p *Purge, generation Mark, now time.Time) error {
 
 // purge applies a recorded purge to the records on disk. It returns how many of the affected
 // entries are not in memory; inMemory are the locations of those that are.
-func (d *disk) purge(p *Purge, s *purgeSpec, generation Mark, inMemory []*location) (n int) {
+func (d *disk) purge(p *Purge, s *purgeSpec, generation Generation, inMemory []*location) (n int) {
 	matching := d.matching(p, s)
 	inBatches(&d.mu, values(inMemory), func(p *location) { d.purgeLocation(p, s) })
 	inBatches(&d.mu, values(matching), func(p *location) {

@@ -2,8 +2,9 @@ package cache
 
 import "time"
 
-// Drop invalidates every entry that has one of the surrogate keys, also entries that are in flight.
-func (c *Cache) Drop(tags ...string) {
+// Invalidate invalidates every entry that has one of the surrogate keys, also entries that are in
+// flight.
+func (c *Cache) Invalidate(tags ...string) {
 	if len(tags) == 0 {
 		return
 	}
@@ -14,8 +15,8 @@ func (c *Cache) Drop(tags ...string) {
 	c.applyDrop(&purgeSpec{labels: labels}, &Purge{Tags: tags})
 }
 
-// DropAll invalidates everything.
-func (c *Cache) DropAll() {
+// InvalidateAll invalidates everything.
+func (c *Cache) InvalidateAll() {
 	c.applyDrop(&purgeSpec{all: true}, &Purge{All: true})
 }
 

@@ -10,7 +10,7 @@ import (
 // A name is the part of an entry that the disk tier needs without reading the rest. It is at the
 // start of the head of a record.
 type name struct {
-	generation Mark
+	generation Generation
 	expired    bool // a soft purge made it stale
 	key        string
 	secondary  string
@@ -107,7 +107,7 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 	w.bytes(e.ContentType)
 	w.bytes(e.Date)
 	w.fields(e.Fields)
-	w.fields(e.Missing)
+	w.fields(e.FieldsWithBody)
 	w.time(e.LastModified)
 	w.string(e.Validator)
 	w.string(e.Monochrome)
@@ -126,7 +126,7 @@ func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
 }
 
 // encodePurge encodes a purge or drop as the head of a record.
-func encodePurge(p *Purge, generation Mark, now time.Time) []byte {
+func encodePurge(p *Purge, generation Generation, now time.Time) []byte {
 	var w encoder
 	w.uint(uint64(generation))
 	w.bool(p.All)

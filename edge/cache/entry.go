@@ -26,15 +26,16 @@ type Entry struct {
 	ContentType []byte
 	Date        []byte  // the value of the Date field
 	Fields      []Field // sent with every response, whatever its coding
-	// Missing fields are sent only with a body: a 304 leaves them out (RFC 9110, section 15.4.5).
-	Missing      []Field
-	LastModified time.Time // zero: unknown
-	Validator    string    // the origin's own ETag, for revalidation
-	Tags         []string  // surrogate keys
-	Monochrome   string    // what the origin stated about recolouring; empty: nothing
-	Release      string    // the release of the origin that made the response; empty: unknown
-	Policy       cachepolicy.Entry
-	Head         *Head // nil: responses are assembled field by field
+	// FieldsWithBody fields are sent only with a body: a 304 leaves them out (RFC 9110, section
+	// 15.4.5).
+	FieldsWithBody []Field
+	LastModified   time.Time // zero: unknown
+	Validator      string    // the origin's own ETag, for revalidation
+	Tags           []string  // surrogate keys
+	Monochrome     string    // what the origin stated about recolouring; empty: nothing
+	Release        string    // the release of the origin that made the response; empty: unknown
+	Policy         cachepolicy.Entry
+	Head           *Head // nil: responses are assembled field by field
 
 	plain     bool // do not add codings
 	variants  [3]*Variant
@@ -47,7 +48,7 @@ type Entry struct {
 type stored struct {
 	id         uint64        // 0: it was never stored
 	home       *Cache        // the cache that stores it
-	generation Mark          // at which its request began
+	generation Generation    // at which its request began
 	labels     []uint64      // of Key and Tags
 	few        [4]uint64     // the array of a short labels
 	cost       int64         // as it is counted
@@ -57,9 +58,9 @@ type stored struct {
 	aliases    []string      // other secondary keys of an entry that goes to disk
 }
 
-// Same reports whether two entries are copies of the same stored response, which was not replaced
-// in between.
-func (e *Entry) Same(o *Entry) bool {
+// SameStored reports whether two entries are copies of the same stored response, which was not
+// replaced in between.
+func (e *Entry) SameStored(o *Entry) bool {
 	return e == o || e != nil && o != nil && e.id != 0 && e.id == o.id && e.home == o.home
 }
 
@@ -69,7 +70,7 @@ func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.expir
 
 // expire makes the entry stale from a moment on, by the purge of that generation, unless it was
 // before.
-func (e *Entry) expire(when time.Time, by Mark) {
+func (e *Entry) expire(when time.Time, by Generation) {
 	if e.expiredAt.CompareAndSwap(0, moment(when)) {
 		e.expiredBy.Store(uint64(by))
 	}
@@ -89,12 +90,12 @@ func (e *Entry) Hit() uint64 {
 	return e.hits.Add(1)
 }
 
-// Confirmed returns a copy of e after the origin confirmed it (RFC 9111, section 4.3.4). The bodies
-// are shared; the caller sets the fields that the origin updated.
-func (e *Entry) Confirmed() *Entry {
+// CopyConfirmed returns a copy of e after the origin confirmed it (RFC 9111, section 4.3.4). The
+// bodies are shared; the caller sets the fields that the origin updated.
+func (e *Entry) CopyConfirmed() *Entry {
 	n := &Entry{
 		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, ContentType: e.ContentType,
-		Date: e.Date, Fields: e.Fields, Missing: e.Missing, LastModified: e.LastModified, Validator: e.Validator,
+		Date: e.Date, Fields: e.Fields, FieldsWithBody: e.FieldsWithBody, LastModified: e.LastModified, Validator: e.Validator,
 		Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release, Policy: e.Policy, plain: e.plain,
 	}
 	n.variants = e.variants
@@ -116,7 +117,7 @@ const (
 func (e *Entry) Cost() int64 {
 	n := overhead + 2*len(e.Key) + 2*len(e.Secondary) + len(e.ContentType) + len(e.Date) + len(e.Validator) +
 		len(e.Monochrome) + len(e.Release)
-	for _, fields := range [...][]Field{e.Fields, e.Missing} {
+	for _, fields := range [...][]Field{e.Fields, e.FieldsWithBody} {
 		for _, f := range fields {
 			n += 48 + len(f.Name) + len(f.Value)
 		}

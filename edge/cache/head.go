@@ -8,6 +8,7 @@ type Head struct {
 	WithBody []byte // besides, with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
 	Own      []byte // on every response, specific to this entry
 	OwnBody  []byte // with a body, specific to this entry
-	// Paints counts currentColor in the identity body; -1 means that the edge does not recolour it.
-	Paints int
+	// ColourUses counts currentColor in the identity body; -1 means that the edge does not recolour
+	// it.
+	ColourUses int
 }

@@ -2,11 +2,11 @@ package cache
 
 import "time"
 
-// Hold waits until the body has ended and, if it is to be stored, is stored. It then returns the
+// ReadAll waits until the body has ended and, if it is to be stored, is stored. It then returns the
 // whole body, or the error of the source. whole is false if the body did not end within atMost, or
-// has at least most bytes; the caller should then read it while it arrives. Hold must be called
+// has at least most bytes; the caller should then read it while it arrives. ReadAll must be called
 // before the first Reader.
-func (s *Spool) Hold(most int64, atMost time.Duration) (body []byte, whole bool, err error) {
+func (s *Spool) ReadAll(most int64, atMost time.Duration) (body []byte, whole bool, err error) {
 	if !s.settles(most, time.Now().Add(atMost)) {
 		return nil, false, nil
 	}

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A Mark is a generation: a moment in the order of drops and purges. An entry has the generation at
-// which its request began, and is valid while no later invalidation concerns it. A purge therefore
-// takes effect at once, however many entries it concerns, and also for responses that are in
-// flight.
-type Mark uint64
+// A Generation is a generation: a moment in the order of drops and purges. An entry has the
+// generation at which its request began, and is valid while no later invalidation concerns it. A
+// purge therefore takes effect at once, however many entries it concerns, and also for responses
+// that are in flight.
+type Generation uint64
 
 // Above these limits, invalidations against which every stored entry was checked are discarded.
 const (
@@ -21,7 +21,7 @@ const (
 
 // An invalidation has the generations at which something was last dropped, and last made stale.
 type invalidation struct {
-	hard, soft Mark
+	hard, soft Generation
 	when       int64 // of soft, in nanoseconds
 }
 
@@ -36,16 +36,16 @@ type invalidations struct {
 	prefixes prefixes
 	// The low-water mark: invalidations up to it may have been discarded, so an entry that was not
 	// checked since is invalid.
-	lowWater Mark
+	lowWater Generation
 }
 
-func (m *invalidations) current() Mark { return Mark(m.last.Load()) }
+func (m *invalidations) current() Generation { return Generation(m.last.Load()) }
 
-// Now returns the generation for requests that begin now.
-func (c *Cache) Now() Mark { return c.invalidations.current() }
+// Generation returns the generation for requests that begin now.
+func (c *Cache) Generation() Generation { return c.invalidations.current() }
 
 // apply makes a purge effective, and returns its generation.
-func (m *invalidations) apply(s *purgeSpec) Mark {
+func (m *invalidations) apply(s *purgeSpec) Generation {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	next := m.current() + 1
@@ -55,14 +55,14 @@ func (m *invalidations) apply(s *purgeSpec) Mark {
 }
 
 // applyAt makes a purge effective that was applied at a generation in an earlier run.
-func (m *invalidations) applyAt(at Mark, s *purgeSpec) {
+func (m *invalidations) applyAt(at Generation, s *purgeSpec) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	m.add(at, s)
 }
 
 // startAt sets the first generation. Everything stored was checked against earlier invalidations.
-func (m *invalidations) startAt(at Mark) {
+func (m *invalidations) startAt(at Generation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lowWater = at
@@ -71,7 +71,7 @@ func (m *invalidations) startAt(at Mark) {
 
 // add adds the invalidations of a purge in batches. An entry that is checked in between is checked
 // again, because the generation is not the newest yet.
-func (m *invalidations) add(at Mark, s *purgeSpec) {
+func (m *invalidations) add(at Generation, s *purgeSpec) {
 	v := invalidation{hard: at}
 	if s.soft {
 		v = invalidation{soft: at, when: s.when.UnixNano()}
@@ -92,7 +92,7 @@ func (m *invalidations) add(at Mark, s *purgeSpec) {
 type subject struct {
 	key        string
 	labels     []uint64
-	generation Mark
+	generation Generation
 	checked    *atomic.Uint64
 }
 
@@ -148,11 +148,11 @@ func (v invalidation) merge(other invalidation) invalidation {
 }
 
 // last returns the generation of the newer one.
-func (v invalidation) last() Mark { return max(v.hard, v.soft) }
+func (v invalidation) last() Generation { return max(v.hard, v.soft) }
 
 // dropped reports whether an entry with these labels, whose request began at a generation, was
 // dropped since. It ignores prefixes.
-func (m *invalidations) dropped(labels []uint64, generation Mark) bool {
+func (m *invalidations) dropped(labels []uint64, generation Generation) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.newestOfLabels(labels).hard > generation
@@ -168,7 +168,7 @@ func (m *invalidations) tooMany() bool {
 // discard removes invalidations up to a generation once every stored entry has been checked against
 // them. A response that has been in flight since before then may be invalid, so it is not stored.
 // The rest is copied, so that no check waits.
-func (m *invalidations) discard(upTo Mark) {
+func (m *invalidations) discard(upTo Generation) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	labels, left := map[uint64]invalidation{}, prefixes{}

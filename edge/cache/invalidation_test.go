@@ -12,18 +12,18 @@ func TestDrop(t *testing.T) {
 		drop func(*Cache)
 		kept bool
 	}{
-		{"another tag", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Drop("icon/mdi/account") }, true},
-		{"its only tag", []string{"icon/mdi/home"}, func(c *Cache) { c.Drop("icon/mdi/home") }, false},
-		{"one of its tags", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Drop("x", "pack/mdi") }, false},
-		{"no tags at all", nil, func(c *Cache) { c.Drop("pack/mdi") }, true},
-		{"dropping nothing", []string{"pack/mdi"}, func(c *Cache) { c.Drop() }, true},
-		{"everything", nil, func(c *Cache) { c.DropAll() }, false},
-		{"a tag, then everything", nil, func(c *Cache) { c.Drop("a"); c.DropAll() }, false},
+		{"another tag", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Invalidate("icon/mdi/account") }, true},
+		{"its only tag", []string{"icon/mdi/home"}, func(c *Cache) { c.Invalidate("icon/mdi/home") }, false},
+		{"one of its tags", []string{"icon/mdi/home", "pack/mdi"}, func(c *Cache) { c.Invalidate("x", "pack/mdi") }, false},
+		{"no tags at all", nil, func(c *Cache) { c.Invalidate("pack/mdi") }, true},
+		{"dropping nothing", []string{"pack/mdi"}, func(c *Cache) { c.Invalidate() }, true},
+		{"everything", nil, func(c *Cache) { c.InvalidateAll() }, false},
+		{"a tag, then everything", nil, func(c *Cache) { c.Invalidate("a"); c.InvalidateAll() }, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newTest(t, 8<<20)
-			before := c.Now()
+			before := c.Generation()
 			c.Put(entry("/stored", "a", tt.tags...), before)
 			tt.drop(c)
 			if kept := c.Get("/stored") != nil; kept != tt.kept {
@@ -32,7 +32,7 @@ func TestDrop(t *testing.T) {
 			if stored := c.Put(entry("/late", "b", tt.tags...), before); stored != tt.kept {
 				t.Errorf("the response in flight is stored: %v, want %v", stored, tt.kept)
 			}
-			if !c.Put(entry("/new", "c", tt.tags...), c.Now()) || c.Get("/new") == nil {
+			if !c.Put(entry("/new", "c", tt.tags...), c.Generation()) || c.Get("/new") == nil {
 				t.Error("the response to a later request is not stored")
 			}
 		})
@@ -43,14 +43,14 @@ func TestDrop(t *testing.T) {
 // entry is lost, and responses that were in flight are not stored.
 func TestInvalidationsAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	before := c.Now()
+	before := c.Generation()
 	c.Put(entry("/kept", "a", "kept"), before)
 	c.Put(entry("/dropped", "b", "tag 7"), before)
 	tags := make([]string, maxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
 	}
-	c.Drop(tags...)
+	c.Invalidate(tags...)
 	c.tidy()
 	if n := len(c.invalidations.labels); n > 0 {
 		t.Errorf("%d invalidations are left after every entry was checked against them", n)
@@ -61,7 +61,7 @@ func TestInvalidationsAreDiscarded(t *testing.T) {
 	if c.Put(entry("/late", "c", "tag 7"), before) {
 		t.Error("a response requested before a discarded invalidation is stored")
 	}
-	if !c.Put(entry("/late", "c", "tag 7"), c.Now()) {
+	if !c.Put(entry("/late", "c", "tag 7"), c.Generation()) {
 		t.Error("a response requested after it is not stored")
 	}
 	if n := c.Stats().Entries; n != 2 {

@@ -10,7 +10,7 @@ type janitor struct {
 	wake, stop, ended chan struct{}
 
 	mu       sync.Mutex // held while all entries are checked
-	swept    Mark       // every stored entry was checked against the invalidations up to here
+	swept    Generation // every stored entry was checked against the invalidations up to here
 	purged   bool       // a purge left entries in the shards for removal
 	toRemove []uint64   // hashes that are in no shard, and still in ristretto
 }

@@ -32,7 +32,7 @@ func newIcons() *icons {
 func (i *icons) at(n int) *Entry {
 	e := ownEntry(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
 	body := i.bodies[n%len(i.bodies)]
-	e.variants, e.Head.Paints = body.variants, 1
+	e.variants, e.Head.ColourUses = body.variants, 1
 	return e
 }
 
@@ -51,7 +51,7 @@ func fill(t testing.TB, c *Cache, list *icons, entries int) (bytes int64) {
 	for n := range entries {
 		e := list.at(n)
 		bytes += payload(e)
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 	}
 	c.waitForLRU()
 	if got := c.Stats().Entries; got != int64(entries) {
@@ -96,7 +96,7 @@ func TestCeilingHoldsForAllSizes(t *testing.T) {
 			if random.IntN(50) == 0 {
 				size = random.IntN(len(body))
 			}
-			c.Put(ownEntry(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Now())
+			c.Put(ownEntry(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Generation())
 			if taken := c.Stats().Bytes; taken > ceiling {
 				t.Fatalf("after %d entries of size %d the cache has %d bytes, above its ceiling of %d", i+1, size, taken, ceiling)
 			}
@@ -220,7 +220,7 @@ func BenchmarkPut(b *testing.B) {
 					}
 					b.StartTimer()
 				}
-				c.Put(ready[i%len(ready)], c.Now())
+				c.Put(ready[i%len(ready)], c.Generation())
 				i++
 			}
 		})

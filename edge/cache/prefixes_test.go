@@ -30,9 +30,9 @@ func TestPrefixesModel(t *testing.T) {
 				p = ""
 			}
 			if r.IntN(2) == 0 {
-				v.hard = Mark(r.IntN(1000))
+				v.hard = Generation(r.IntN(1000))
 			} else {
-				v.soft, v.when = Mark(r.IntN(1000)+1), int64(i)
+				v.soft, v.when = Generation(r.IntN(1000)+1), int64(i)
 			}
 			tree.add(p, v)
 			plain[p] = plain[p].merge(v)
@@ -72,13 +72,13 @@ func TestPrefixesWork(t *testing.T) {
 		list := make([]string, n)
 		for i := range n {
 			list[i] = prefix(i)
-			tree.add(list[i], invalidation{hard: Mark(i + 1)})
+			tree.add(list[i], invalidation{hard: Generation(i + 1)})
 		}
 		for _, key := range []string{"/pack/09999/home.svg", "/9999/home.svg", "aaa/home.svg", "/other", ""} {
-			want := Mark(0)
+			want := Generation(0)
 			for i, p := range list {
 				if strings.HasPrefix(key, p) {
-					want = Mark(i + 1)
+					want = Generation(i + 1)
 				}
 			}
 			if v, nodes := tree.match(key); v.hard != want || nodes > len(key)+1 {

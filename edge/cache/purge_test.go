@@ -15,7 +15,7 @@ var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func purgeTestCache(t *testing.T) *Cache {
 	c := newTest(t, 8<<20)
 	for _, e := range purgeTestEntries() {
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 	}
 	return c
 }
@@ -72,7 +72,7 @@ func TestPurge(t *testing.T) {
 	for _, tt := range purges {
 		t.Run(tt.name, func(t *testing.T) {
 			c := purgeTestCache(t)
-			before := c.Now()
+			before := c.Generation()
 			if n := c.Purge(tt.purge, t0); n != len(tt.want) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
 			}
@@ -89,7 +89,7 @@ func TestPurge(t *testing.T) {
 				t.Errorf("the second Purge(%+v) = %d, want 0", tt.purge, n)
 			}
 			for _, e := range purgeTestEntries() {
-				if !c.Put(e, c.Now()) {
+				if !c.Put(e, c.Generation()) {
 					t.Errorf("%s was requested afterwards and is not stored", label(e))
 				}
 			}
@@ -105,7 +105,7 @@ func TestSoftPurge(t *testing.T) {
 	for _, tt := range purges {
 		t.Run(tt.name, func(t *testing.T) {
 			c := purgeTestCache(t)
-			before, later := c.Now(), t0.Add(time.Minute)
+			before, later := c.Generation(), t0.Add(time.Minute)
 			tt.purge.Soft = true
 			if n := c.Purge(tt.purge, later); n != len(tt.want) {
 				t.Errorf("Purge(%+v) = %d, want %d", tt.purge, n, len(tt.want))
@@ -121,11 +121,11 @@ func TestSoftPurge(t *testing.T) {
 				if got := there(c, e); got == nil || got.Freshness() != want {
 					t.Errorf("%s is %+v, want freshness %+v", label(e), got, want)
 				}
-				late := e.Confirmed()
+				late := e.CopyConfirmed()
 				if !c.Put(late, before) || (late.Freshness().TTL(later.Add(time.Minute)) > 0) == slices.Contains(tt.want, label(e)) {
 					t.Errorf("%s was in flight and is stored with %+v", label(e), late.Freshness())
 				}
-				if !c.Put(e, c.Now()) || there(c, e).Freshness() != e.Policy {
+				if !c.Put(e, c.Generation()) || there(c, e).Freshness() != e.Policy {
 					t.Errorf("%s was requested afterwards and is not fresh", label(e))
 				}
 			}
@@ -137,7 +137,7 @@ func TestSoftPurge(t *testing.T) {
 // A purge counts only stored entries: not dropped or evicted ones, and none twice.
 func TestPurgeCountsStoredEntries(t *testing.T) {
 	c := purgeTestCache(t)
-	c.Drop("icon/mdi/home")
+	c.Invalidate("icon/mdi/home")
 	if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, t0); n != 1 {
 		t.Errorf("Purge after two of three were dropped = %d, want 1", n)
 	}
@@ -145,7 +145,7 @@ func TestPurgeCountsStoredEntries(t *testing.T) {
 	if n := c.Purge(Purge{Tags: []string{"page"}}, t0); n != 2 {
 		t.Errorf("Purge of stale entries = %d, want 2", n)
 	}
-	c.DropAll()
+	c.InvalidateAll()
 	if n := c.Purge(Purge{All: true}, t0); n != 0 {
 		t.Errorf("Purge after everything was dropped = %d, want 0", n)
 	}
@@ -154,8 +154,8 @@ func TestPurgeCountsStoredEntries(t *testing.T) {
 
 func TestPrefixesAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	c.Put(entry("/kept", "a"), c.Now())
-	before := c.Now()
+	c.Put(entry("/kept", "a"), c.Generation())
+	before := c.Generation()
 	for i := range 10 {
 		p := Purge{}
 		for k := range maxPrefixes/10 + 1 {
@@ -184,7 +184,7 @@ func BenchmarkPurge(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range entries {
-			c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Now())
+			c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 		}
 		c.waitForLRU()
 		b.StartTimer()

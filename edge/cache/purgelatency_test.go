@@ -33,7 +33,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 				for i := range entries {
 					e := entry(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
 					e.Head = &Head{Own: []byte("a: b\r\n")}
-					c.Put(e, c.Now())
+					c.Put(e, c.Generation())
 				}
 				c.waitForLRU()
 				p := Purge{Soft: kind == "soft_prefixes"}
@@ -65,7 +65,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 						e := entry(fmt.Sprint("/new/", i), "body")
 						start := time.Now()
 						if i%20 == 0 {
-							c.Put(e, c.Now())
+							c.Put(e, c.Generation())
 							took.stores = append(took.stores, time.Since(start))
 						} else {
 							if c.View(k, &v) {

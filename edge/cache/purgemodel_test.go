@@ -89,7 +89,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 			if r.IntN(3) > 0 {
 				continue
 			}
-			c.Drop(tag)
+			c.Invalidate(tag)
 			c.tidy() // a purge of keys counts dropped entries until they are swept
 			maps.DeleteFunc(model, func(_ string, s *shadow) bool { return slices.Contains(s.tags, tag) })
 		case 2:
@@ -104,7 +104,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 		default:
 			e := entry(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
 			e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 100 * time.Hour, StaleWhileRevalidate: 100 * time.Hour}
-			if !c.Put(e, c.Now()) {
+			if !c.Put(e, c.Generation()) {
 				t.Fatalf("%d: %s is not stored", i, e.Key)
 			}
 			model[e.Key] = &shadow{tags: e.Tags}

@@ -10,7 +10,7 @@ import (
 // A purger applies one purge to the entries in memory.
 type purger struct {
 	cache         *Cache
-	generation    Mark
+	generation    Generation
 	soft          bool
 	when          time.Time
 	n             int

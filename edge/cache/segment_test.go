@@ -23,7 +23,7 @@ func logOf(t testing.TB, dir string) map[string]string {
 		e := entry(fmt.Sprint("/", i), strings.Repeat(fmt.Sprint(i), 20*(i+1)))
 		e.Validator = `"x"`
 		bodies[e.Key] = string(e.Identity().Body)
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 		c.waitForLRU()
 		evict(c)
 	}
@@ -173,7 +173,7 @@ func TestForgedRecord(t *testing.T) {
 	c := openTest(t, other, Options{DiskBytes: roomOnDisk})
 	forged := entry("/forged", string(log))
 	forged.Validator = `"x"`
-	c.Put(forged, c.Now())
+	c.Put(forged, c.Generation())
 	c.Close()
 	path := onlySegment(t, other)
 	if log, err = os.ReadFile(path); err != nil {

@@ -20,8 +20,8 @@ import (
 //
 // The lock of a shard guards its slots. Atomic fields also change while it is locked for reading.
 type slot struct {
-	id         uint64 // of the entry; 0 in a free slot
-	generation Mark   // at which its request began
+	id         uint64     // of the entry; 0 in a free slot
+	generation Generation // at which its request began
 	checked    atomic.Uint64
 	hits       atomic.Uint64
 	expiredAt  atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
@@ -156,7 +156,7 @@ func (l *slot) bytesTaken() int64 { return int64(l.cost) * costUnit }
 
 // expire makes the entry stale from a moment on. It reports whether the purge of that generation
 // did so; another purge may have been first.
-func (l *slot) expire(when time.Time, by Mark) bool {
+func (l *slot) expire(when time.Time, by Generation) bool {
 	if l.expiredAt.CompareAndSwap(0, moment(when)) {
 		l.expiredBy.Store(uint64(by))
 	}

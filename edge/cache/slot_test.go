@@ -18,13 +18,13 @@ func ownEntry(key, body string) *Entry {
 	e.SetIdentity([]byte(body), e.Validator)
 	surrogate := strings.Join(e.Tags, " ")
 	e.Fields = []Field{{[]byte("Cache-Control"), []byte("public, max-age=86400")}, {[]byte("Surrogate-Key"), []byte(surrogate)}}
-	e.Missing = []Field{{[]byte("Last-Modified"), []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {[]byte("Link"), []byte(`<x>; rel="license"`)}}
+	e.FieldsWithBody = []Field{{[]byte("Last-Modified"), []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {[]byte("Link"), []byte(`<x>; rel="license"`)}}
 	e.LastModified = t0
 	e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 24 * time.Hour, StaleWhileRevalidate: time.Hour}
 	e.Head = &Head{
 		Type: []byte("Content-Type: image/svg+xml\r\n"), Always: []byte("Access-Control-Allow-Origin: *\r\nCache-Control: public, max-age=86400\r\n"),
 		WithBody: []byte("Link: <x>; rel=\"license\"\r\n"), Own: []byte("Date: " + string(e.Date) + "\r\nSurrogate-Key: " + surrogate + "\r\n"),
-		OwnBody: []byte("Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n"), Paints: strings.Count(body, "currentColor"),
+		OwnBody: []byte("Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n"), ColourUses: strings.Count(body, "currentColor"),
 	}
 	return e
 }
@@ -75,7 +75,7 @@ func sameHead(a, b *Entry) bool {
 	}
 	return string(a.Head.Type) == string(b.Head.Type) && string(a.Head.Always) == string(b.Head.Always) &&
 		string(a.Head.WithBody) == string(b.Head.WithBody) && string(a.Head.Own) == string(b.Head.Own) &&
-		string(a.Head.OwnBody) == string(b.Head.OwnBody) && a.Head.Paints == b.Head.Paints
+		string(a.Head.OwnBody) == string(b.Head.OwnBody) && a.Head.ColourUses == b.Head.ColourUses
 }
 
 // A decoded entry equals the encoded one.
@@ -115,16 +115,16 @@ func TestSlot(t *testing.T) {
 func TestInternedHeaders(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
-		c.Put(ownEntry(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Now())
+		c.Put(ownEntry(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Generation())
 	}
 	if n := len(c.interned.byText); n != 1 || c.interned.bytes.Load() == 0 {
 		t.Errorf("entries with the same header text have %d interned headers, want 1", n)
 	}
 	for i := range 100 {
-		c.Put(ownEntry(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Now())
+		c.Put(ownEntry(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Generation())
 		e := entry(fmt.Sprint("/", i), "body")
 		e.Fields = []Field{{[]byte("X-Request"), fmt.Append(nil, i)}}
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 	}
 	if n := len(c.interned.byText); n != 1 {
 		t.Errorf("header text that occurred once was interned: there are %d headers", n)
@@ -143,7 +143,7 @@ func TestInternedHeadersAreBounded(t *testing.T) {
 	for i := range 200 {
 		e := ownEntry(fmt.Sprint("/", i), "body")
 		e.Head.Always = bytes.Repeat([]byte(fmt.Sprint("X-", i, "\r\n")), 50)
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 		if got := c.Get(e.Key); got == nil || !same(got, e) || !sameHead(got, e) {
 			t.Fatalf("%+v is stored as %+v", e, got)
 		}
@@ -164,11 +164,11 @@ func FuzzSlot(f *testing.F) {
 		e := entry(key, body, value, tag)
 		e.SetIdentity([]byte(body), tag)
 		e.Secondary, e.Vary, e.Validator, e.Date = secondary, []string{name}, tag+value, []byte(value)
-		e.Fields, e.Missing = []Field{{[]byte(name), []byte(value)}, {[]byte("Link"), []byte(body)}}, []Field{{[]byte(value), []byte(name)}}
+		e.Fields, e.FieldsWithBody = []Field{{[]byte(name), []byte(value)}, {[]byte("Link"), []byte(body)}}, []Field{{[]byte(value), []byte(name)}}
 		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)), NoCache: head, Heuristic: len(own)%2 == 0, SetsCookie: len(name)%2 == 0}
 		e.LastModified, e.Status = timeOf(n), len(key)
 		if head {
-			e.Head = &Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag), Paints: int(int32(n))}
+			e.Head = &Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag), ColourUses: int(int32(n))}
 		}
 		for c := Gzip; c <= Brotli && head; c++ {
 			e.variants[c] = &Variant{Body: []byte(own)[:len(own)/2], ETag: Suffixed(tag, c.String())}

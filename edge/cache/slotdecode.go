@@ -59,7 +59,7 @@ func (u *decodedSlot) describe(l *slot, c *interned) {
 	shared := &decoder{b: c.rest}
 	e.Status, e.plain, e.ContentType = int(shared.uint()), shared.bool(), shared.part()
 	e.Monochrome, e.Release, e.Vary = asString(shared.part()), asString(shared.part()), shared.texts()
-	e.Fields, e.Missing = n.fields(shared), n.fields(shared)
+	e.Fields, e.FieldsWithBody = n.fields(shared), n.fields(shared)
 	e.Date, e.LastModified, e.Validator = asBytes(n.string()), n.time().UTC(), n.string()
 	if count := n.count(); count > 0 {
 		e.Tags = make([]string, count)
@@ -72,7 +72,7 @@ func (u *decodedSlot) describe(l *slot, c *interned) {
 // headOf returns the head of an entry; lines begins with its own lines.
 func (l *slot) headOf(c *interned, lines []byte) Head {
 	h := c.head
-	h.Own, h.OwnBody, h.Paints = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
+	h.Own, h.OwnBody, h.ColourUses = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
 	return h
 }
 

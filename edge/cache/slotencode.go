@@ -45,7 +45,7 @@ func (p *slotEncoder) head(e *Entry) {
 	if p.shared = e.Head != nil; p.shared {
 		own, ownBody = e.Head.Own, e.Head.OwnBody
 		p.slot.shape |= withHead
-		p.slot.paints = int32(e.Head.Paints)
+		p.slot.paints = int32(e.Head.ColourUses)
 	}
 	p.text.b = append(append(append(append(p.text.b, e.Key...), e.Secondary...), own...), ownBody...)
 	l := &p.slot
@@ -83,7 +83,7 @@ func (p *slotEncoder) rest(e *Entry) {
 	w.string(e.Monochrome)
 	w.string(e.Release)
 	w.strings(e.Vary)
-	for _, list := range [...][]Field{e.Fields, e.Missing} {
+	for _, list := range [...][]Field{e.Fields, e.FieldsWithBody} {
 		w.uint(uint64(len(list)))
 		for _, f := range list {
 			p.field(f)

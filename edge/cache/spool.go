@@ -71,9 +71,9 @@ func (s *Spool) Run() (body []byte, err error) {
 	return s.run()
 }
 
-// Keep is Run, and calls store with the body if there is one. Callers can join a fetch with this
-// spool until store returns, so that no other request is sent in the meantime.
-func (s *Spool) Keep(store func(body []byte)) error {
+// RunAndStore is Run, and calls store with the body if there is one. Callers can join a fetch with
+// this spool until store returns, so that no other request is sent in the meantime.
+func (s *Spool) RunAndStore(store func(body []byte)) error {
 	defer close(s.ended)
 	body, err := s.run()
 	if body != nil {

@@ -265,7 +265,7 @@ func TestAbandonedWhileTheSourceIsSilent(t *testing.T) {
 	})
 }
 
-func TestHold(t *testing.T) {
+func TestReadAll(t *testing.T) {
 	broken := errors.New("broken")
 	const most = 1000
 	tests := []struct {
@@ -288,10 +288,10 @@ func TestHold(t *testing.T) {
 				pipe, origin := io.Pipe()
 				s := NewSpool(pipe, nil, -1, tt.keep)
 				stored := false
-				go s.Keep(func([]byte) { stored = true })
+				go s.RunAndStore(func([]byte) { stored = true })
 				go tt.come(origin)
 				begun := time.Now()
-				body, whole, err := s.Hold(most, time.Second)
+				body, whole, err := s.ReadAll(most, time.Second)
 				if whole != tt.whole || !errors.Is(err, tt.err) || whole && err == nil && !bytes.Equal(body, random(most-1)) {
 					t.Errorf("Hold returns %d bytes, whole %v, and the error %v", len(body), whole, err)
 				}

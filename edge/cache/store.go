@@ -90,12 +90,12 @@ func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *Entry {
 //
 // An entry with Vary joins those of its key that vary by the same names, and replaces any others.
 // An entry without Vary replaces them all.
-func (c *Cache) Put(e *Entry, generation Mark) bool {
+func (c *Cache) Put(e *Entry, generation Generation) bool {
 	return c.put(e, generation, func(*shard) bool { return true })
 }
 
 // Replace stores an entry made from an older one, as Put does, if the older one is still stored.
-func (c *Cache) Replace(old, e *Entry, generation Mark) bool {
+func (c *Cache) Replace(old, e *Entry, generation Generation) bool {
 	return c.put(e, generation, func(s *shard) bool {
 		l, _ := s.find(c, e.Key, e.labels[0], e.Secondary)
 		return l != nil && l.id == old.id
@@ -111,7 +111,7 @@ func (c *Cache) Alias(e *Entry, secondary string) {
 	s.alias(c, e, secondary)
 }
 
-func (c *Cache) put(e *Entry, generation Mark, fits func(*shard) bool) bool {
+func (c *Cache) put(e *Entry, generation Generation, fits func(*shard) bool) bool {
 	e.generation = generation
 	c.prepare(e)
 	p := slotEncoders.Get().(*slotEncoder)

@@ -34,8 +34,8 @@ func (e *Entry) Identity() *Variant { return e.variants[Identity] }
 // smaller.
 func (e *Entry) Variant(c Coding) *Variant { return e.variants[c] }
 
-// AsItIs prevents codings: the body has one already, or the origin forbids it.
-func (e *Entry) AsItIs() { e.plain = true }
+// DisableCodings prevents codings: the body has one already, or the origin forbids it.
+func (e *Entry) DisableCodings() { e.plain = true }
 
 // Choose returns the variant that Accept-Encoding selects, of those that exist.
 func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {

@@ -27,7 +27,7 @@ func TestVariantsModel(t *testing.T) {
 			name := fmt.Sprint("v", r.IntN(2*maxVariants))
 			switch r.IntN(3) {
 			case 0:
-				if !c.Put(variant("/a", name, "body"), c.Now()) {
+				if !c.Put(variant("/a", name, "body"), c.Generation()) {
 					t.Fatalf("seed %d, %d: Put = false", seed, i)
 				}
 				touch(name)
@@ -58,10 +58,10 @@ func TestVariantsModel(t *testing.T) {
 // The limit of one key does not affect other keys.
 func TestVariantLimitPerKey(t *testing.T) {
 	c := newTest(t, 64<<20)
-	c.Put(entry("/plain", "a"), c.Now())
-	c.Put(variant("/b", "en", "b"), c.Now())
+	c.Put(entry("/plain", "a"), c.Generation())
+	c.Put(variant("/b", "en", "b"), c.Generation())
 	for i := range 2 * maxVariants {
-		c.Put(variant("/a", fmt.Sprint(i), "body"), c.Now())
+		c.Put(variant("/a", fmt.Sprint(i), "body"), c.Generation())
 	}
 	if c.Get("/plain") == nil || get(c, "/b", "en") == nil {
 		t.Error("an entry of another key was evicted")
@@ -77,7 +77,7 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 	const n = 3 * maxVariants
 	for i := range n {
 		e := variant("/a", fmt.Sprint(i), "body")
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 		waitForDisk(c)
 	}
 	onDisk := func(c *Cache) (list []int) {
@@ -104,7 +104,7 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 	if get(c, "/a", fmt.Sprint(maxVariants)) == nil {
 		t.Fatal("the oldest variant on disk is not found")
 	}
-	c.Put(variant("/a", "new", "body"), c.Now())
+	c.Put(variant("/a", "new", "body"), c.Generation())
 	waitForDisk(c)
 	if got := onDisk(c); len(got) > maxVariants || !slices.Contains(got, maxVariants) {
 		t.Errorf("%d variants are on disk, the used one among them: %v", len(got), slices.Contains(got, maxVariants))

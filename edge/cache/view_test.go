@@ -21,10 +21,10 @@ func TestView(t *testing.T) {
 	for _, e := range []*Entry{
 		withCodings(ownEntry("/mdi/home.svg", body)), ownEntry("/short", "x"), ownEntry("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, entry("/forwarded", body),
 	} {
-		c.Put(e, c.Now())
+		c.Put(e, c.Generation())
 	}
 	c.Purge(Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
-	c.Drop("dropped")
+	c.Invalidate("dropped")
 	for key, want := range map[string]bool{
 		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false,
 	} {
@@ -66,7 +66,7 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 func TestHitsAreKept(t *testing.T) {
 	c := newTest(t, 8<<20)
 	stored := ownEntry("/a", "body")
-	c.Put(stored, c.Now())
+	c.Put(stored, c.Generation())
 	first, second := c.Get("/a"), c.Get("/a")
 	var v View
 	c.View("/a", &v)
@@ -74,22 +74,22 @@ func TestHitsAreKept(t *testing.T) {
 		t.Errorf("hits count %d, %d, %d", a, b, d)
 	}
 	v.Release()
-	c.Put(ownEntry("/a", "newer"), c.Now())
+	c.Put(ownEntry("/a", "newer"), c.Generation())
 	if n := second.Hit(); n < 1 || c.Get("/a").Hit() != 1 {
 		t.Errorf("a hit of a replaced entry was lost, or counted for the newer one: %d", n)
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestSameStored(t *testing.T) {
 	c := newTest(t, 8<<20)
 	e := ownEntry("/a", "body")
-	if e.Same(ownEntry("/a", "body")) || e.Same(nil) || !e.Same(e) || (*Entry)(nil).Same(e) {
+	if e.SameStored(ownEntry("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*Entry)(nil).SameStored(e) {
 		t.Error("an entry that was never stored is the same as another, or differs from itself")
 	}
-	c.Put(e, c.Now())
+	c.Put(e, c.Generation())
 	stale := c.Get("/a")
-	c.Put(e.Confirmed(), c.Now())
-	if !stale.Same(e) || c.Get("/a").Same(stale) || !c.Get("/a").Same(c.Get("/a")) {
+	c.Put(e.CopyConfirmed(), c.Generation())
+	if !stale.SameStored(e) || c.Get("/a").SameStored(stale) || !c.Get("/a").SameStored(c.Get("/a")) {
 		t.Error("copies of one stored response differ, or those of two are the same")
 	}
 }
@@ -97,7 +97,7 @@ func TestSame(t *testing.T) {
 func TestViewDoesNotAllocate(t *testing.T) {
 	c := newTest(t, 64<<20)
 	e := withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path/>", 100)))
-	c.Put(e, c.Now())
+	c.Put(e, c.Generation())
 	key, out := []byte("/mdi/home.svg"), make([]byte, 0, 8<<10)
 	n := testing.AllocsPerRun(1000, func() {
 		var v View
@@ -148,7 +148,7 @@ func TestConcurrentViews(t *testing.T) {
 				case n == 1:
 					c.compact()
 				case n < 12:
-					c.Put(checksummedEntry(random, key, 100+random.IntN(6000)), c.Now())
+					c.Put(checksummedEntry(random, key, 100+random.IntN(6000)), c.Generation())
 				case n < 15:
 					if e := c.Get(key); e != nil && !intact(e.Identity().Body, key) {
 						t.Errorf("the entry of %s is torn: %q", key, e.Identity().Body)

@@ -50,9 +50,9 @@ type Request struct {
 	// 8.3.1).
 	Ambiguous bool
 	// Bodyless: it is a HEAD that could not be parsed, so that its response has no body.
-	Bodyless bool
-	LongLine bool // its first line does not fit into the buffer
-	Sampled  bool // the fast path has left it to the pipeline, to be traced
+	Bodyless   bool
+	LongTarget bool // its first line does not fit into the buffer
+	Sampled    bool // the fast path has left it to the pipeline, to be traced
 
 	// Fields are its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3).
 	Fields iter.Seq2[[]byte, []byte]
@@ -86,8 +86,8 @@ type Conn interface {
 	CloseAfter()
 	// ResponseLength sets the length of the response's body in bytes; its deadline depends on it.
 	ResponseLength(length int64)
-	// Left reports whether the client has gone, as far as is known.
-	Left() bool
+	// ClientGone reports whether the client has gone, as far as is known.
+	ClientGone() bool
 	// Exempt makes the connection count against no client: it is of an edge behind this one.
 	Exempt()
 }
@@ -104,8 +104,8 @@ func (Stream) CloseAfter() {}
 // ResponseLength does nothing.
 func (Stream) ResponseLength(int64) {}
 
-// Left returns false.
-func (Stream) Left() bool { return false }
+// ClientGone returns false.
+func (Stream) ClientGone() bool { return false }
 
 // Exempt does nothing.
 func (Stream) Exempt() {}

@@ -29,19 +29,19 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// DefaultPatience is how long a check may take before the edge's own window decides instead. It is
+// DefaultTimeout is how long a check may take before the edge's own window decides instead. It is
 // twice the time that light needs to the other side of the world and back, so that one Redis can
 // serve regions on all continents. If Redis hangs, only the calls under way at that moment are
 // delayed.
-const DefaultPatience = 250 * time.Millisecond
+const DefaultTimeout = 250 * time.Millisecond
 
 // Options configure a Fleet.
 type Options struct {
-	URL      string        // see ParseURL
-	Region   string        // the edges of a region share their windows
-	Patience time.Duration // for a check; 0: DefaultPatience
-	Log      *slog.Logger
-	Checked  func(time.Duration) // called with the duration of each check that Redis decided
+	URL     string        // see ParseURL
+	Region  string        // the edges of a region share their windows
+	Timeout time.Duration // for a check; 0: DefaultTimeout
+	Log     *slog.Logger
+	Checked func(time.Duration) // called with the duration of each check that Redis decided
 }
 
 // A Fleet is the connection of this edge to the shared state. It is safe for concurrent use.
@@ -67,10 +67,10 @@ func Open(o Options) (*Fleet, error) {
 		return nil, err
 	}
 	logging.Disable() // the library's own messages; its errors contain what matters
-	if o.Patience == 0 {
-		o.Patience = DefaultPatience
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
 	}
-	server.DialTimeout = max(server.DialTimeout, o.Patience)
+	server.DialTimeout = max(server.DialTimeout, o.Timeout)
 	f := &Fleet{Options: o, node: rand.Text(), server: server}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	client := f.connect()
@@ -82,7 +82,7 @@ func Open(o Options) (*Fleet, error) {
 	return f, nil
 }
 
-// Close stops the background work and closes the connections. A Hearer gets its last position
+// Close stops the background work and closes the connections. A Listener gets its last position
 // before Close returns, and no call afterwards.
 func (f *Fleet) Close() {
 	f.cancel()

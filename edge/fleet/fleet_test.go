@@ -22,7 +22,7 @@ func open(t testing.TB, url, region string, log *logtest.Log) *Fleet {
 
 func openPatient(t testing.TB, url, region string, log *logtest.Log, patience time.Duration) *Fleet {
 	t.Helper()
-	f, err := Open(Options{URL: url, Region: region, Patience: patience, Log: log.Logger(), Checked: func(time.Duration) {}})
+	f, err := Open(Options{URL: url, Region: region, Timeout: patience, Log: log.Logger(), Checked: func(time.Duration) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestRedisFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, log := fleettest.Start(t), &logtest.Log{}
 			f := openPatient(t, s.URL, "here", log, 2*time.Second)
-			w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
+			w := f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
 			calls(t, w, true, true)
 			row.breaks(t, s)
 			if got := callsThrough(20, bob, w); got != 3 {
@@ -127,7 +127,7 @@ func connections(t *testing.T, s *fleettest.Server) (n int) {
 func TestConnectionsAreMadeAhead(t *testing.T) {
 	s := fleettest.Start(t)
 	before := connections(t, s)
-	w := open(t, s.URL, "here", nil).Share("search", ratelimit.New(ratelimit.Limit{N: 1000, Window: time.Hour}, ratelimit.Options{}))
+	w := open(t, s.URL, "here", nil).SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 1000, Window: time.Hour}, ratelimit.Options{}))
 	made := connections(t, s)
 	if made-before < poolSize {
 		t.Errorf("Share was ready with %d connections, want at least %d", made-before, poolSize)
@@ -155,7 +155,7 @@ func TestNoRedisAtStart(t *testing.T) {
 	const address = "127.0.0.1:1" // nothing listens here
 	log := &logtest.Log{}
 	f := open(t, "redis://:secret@"+address, "here", log)
-	calls(t, f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
+	calls(t, f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, address) || strings.Contains(got, "secret") {
 		t.Errorf("want one WARN with the address and without the password, logged\n%s", got)
 	}
@@ -215,7 +215,7 @@ func TestLeastAccount(t *testing.T) {
 	f.Follow("", true, h)
 	publish(t, open(t, s.URL, "there", nil), 1)
 	h.expects(t, "purge 1")
-	calls(t, f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
+	calls(t, f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{})), true, false)
 	must(t, f.Publish(Release, "a"))
 	if got := f.Stats(); !got.Up || got.Local != 0 || log.String() != "" {
 		t.Errorf("%+v\n%s", got, log)

@@ -18,22 +18,22 @@ const (
 	saveInterval   = time.Second
 )
 
-// A Hearer receives events one after the other, in the order of the log.
-type Hearer interface {
-	// Hear is called with an event that another edge published.
-	Hear(kind Kind, data string)
-	// Lost is called when events may have been missed for good.
-	Lost()
-	// Reached is called when all events up to a position in the log have been delivered, at least
-	// once a second while the position changes, and when the Fleet is closed.
-	Reached(position string)
+// A Listener receives events one after the other, in the order of the log.
+type Listener interface {
+	// OnEvent is called with an event that another edge published.
+	OnEvent(kind Kind, data string)
+	// OnGap is called when events may have been missed for good.
+	OnGap()
+	// OnPosition is called when all events up to a position in the log have been delivered, at
+	// least once a second while the position changes, and when the Fleet is closed.
+	OnPosition(position string)
 }
 
-// A reader reads the log for one Hearer.
+// A reader reads the log for one Listener.
 type reader struct {
 	*Fleet
 	client     *redis.Client // its own, because checks can't use a connection with a blocking read
-	hearer     Hearer
+	listener   Listener
 	position   string // the last event delivered; empty: none yet
 	cacheEmpty bool   // nothing is cached yet, so no event can have been missed
 	replaying  bool   // the next events were published while the edge was not connected
@@ -46,9 +46,9 @@ type reader struct {
 // delivers the events since, or calls Lost if the log does not hold them all. The caller sets
 // cacheEmpty if nothing is cached yet, so that nothing can have been missed. Events that can be
 // read at once have been delivered when Follow returns.
-func (f *Fleet) Follow(position string, cacheEmpty bool, hearer Hearer) {
+func (f *Fleet) Follow(position string, cacheEmpty bool, hearer Listener) {
 	client := f.connect()
-	r := &reader{Fleet: f, client: client, hearer: hearer, position: position, cacheEmpty: cacheEmpty, replaying: true, reported: position}
+	r := &reader{Fleet: f, client: client, listener: hearer, position: position, cacheEmpty: cacheEmpty, replaying: true, reported: position}
 	context.AfterFunc(f.ctx, func() { client.Close() }) // interrupts a blocking read
 	err := errDown
 	if !f.down.Load() {
@@ -81,7 +81,7 @@ func (r *reader) logOutcome(err error) {
 	case failed:
 		r.Log.Warn("the log in redis can't be read; purges of other edges are applied when it can", "err", r.redacted(err))
 	default:
-		r.Log.Info("the log in redis can be read again")
+		r.Log.Info("event log in Redis readable again")
 	}
 	r.failed = err != nil
 	r.logFailing.Store(r.failed)
@@ -98,7 +98,7 @@ func (r *reader) backOff() {
 
 func (r *reader) report() {
 	if r.position != r.reported {
-		r.hearer.Reached(r.position)
+		r.listener.OnPosition(r.position)
 		r.reported = r.position
 	}
 }
@@ -113,7 +113,7 @@ func (r *reader) step() error {
 	if r.replaying {
 		args.Block, patience = -1, contactTimeout // read without blocking
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, max(patience, r.Patience))
+	ctx, cancel := context.WithTimeout(r.ctx, max(patience, r.Timeout))
 	defer cancel()
 	if r.position == "" {
 		return r.startAtEnd(ctx, !r.cacheEmpty)
@@ -169,7 +169,7 @@ func (r *reader) startAtEnd(ctx context.Context, lost bool) error {
 	if lost {
 		r.counts.lost.Add(1)
 		r.Log.Warn("the log in redis does not reach back to this edge's position; its cache is dropped", "position", last)
-		r.hearer.Lost()
+		r.listener.OnGap()
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func (r *reader) deliver(messages []redis.XMessage) {
 		e := eventOf(m)
 		if i := slices.Index(kinds[:], e.kind); i >= 0 && e.node != r.node {
 			r.count(i)
-			r.hearer.Hear(e.kind, e.data)
+			r.listener.OnEvent(e.kind, e.data)
 		}
 		r.position = m.ID
 	}

@@ -22,10 +22,10 @@ type recorder struct {
 	position string
 }
 
-func (rec *recorder) Hear(kind Kind, data string) { rec.add(string(kind) + " " + data) }
-func (rec *recorder) Lost()                       { rec.add("lost") }
+func (rec *recorder) OnEvent(kind Kind, data string) { rec.add(string(kind) + " " + data) }
+func (rec *recorder) OnGap()                         { rec.add("lost") }
 
-func (rec *recorder) Reached(position string) {
+func (rec *recorder) OnPosition(position string) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	rec.position = position
@@ -139,7 +139,7 @@ func TestBackAfterAnOutage(t *testing.T) {
 	s.Pause()
 	eventually(t, "the edge notices", func() bool { return strings.Count(log.String(), "log in redis can't be read") == 2 })
 	s.Resume()
-	eventually(t, "redis is back", func() bool { return strings.Count(log.String(), "log in redis can be read again") == 2 })
+	eventually(t, "redis is back", func() bool { return strings.Count(log.String(), "event log in Redis readable again") == 2 })
 	publish(t, one, 4)
 	rec.expects(t, "purge 1", "purge 2", "purge 3", "purge 4")
 }

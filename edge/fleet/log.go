@@ -32,7 +32,7 @@ var kinds = [...]Kind{Purge, Release}
 
 // Publish writes an event for all other edges. After an error they may or may not receive it.
 func (f *Fleet) Publish(kind Kind, data string) error {
-	ctx, cancel := context.WithTimeout(f.ctx, max(writeTimeout, f.Patience))
+	ctx, cancel := context.WithTimeout(f.ctx, max(writeTimeout, f.Timeout))
 	defer cancel()
 	if _, err := f.write(ctx, f.calls.Load(), kind, data); err != nil {
 		return fmt.Errorf("writing to the log in redis: %w", f.redacted(err))

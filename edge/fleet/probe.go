@@ -19,18 +19,18 @@ const (
 // and a server that is too far away answer it too.
 func (f *Fleet) probe(client *redis.Client) error {
 	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, time.Second.Microseconds(), time.Second.Milliseconds()}, script: windowScript}
-	if _, err := w.check(client, "", max(firstTimeout, f.Patience)); err != nil {
+	if _, err := w.check(client, "", max(firstTimeout, f.Timeout)); err != nil {
 		return err
 	}
 	f.openPool(client)
-	_, err := w.check(client, "", f.Patience)
+	_, err := w.check(client, "", f.Timeout)
 	return err
 }
 
 // openPool opens all connections of the pool, because connecting takes three round trips and a
 // check has time for one. A connection that can't be opened now is left to a later check.
 func (f *Fleet) openPool(client *redis.Client) {
-	ctx, cancel := context.WithTimeout(f.ctx, max(firstTimeout, f.Patience))
+	ctx, cancel := context.WithTimeout(f.ctx, max(firstTimeout, f.Timeout))
 	defer cancel()
 	var opened, all sync.WaitGroup
 	opened.Add(poolSize)
@@ -53,7 +53,7 @@ func (f *Fleet) markDown(client *redis.Client, err error) {
 	if f.ctx.Err() != nil || f.calls.Load() != client || !f.down.CompareAndSwap(false, true) {
 		return // already known, closing, or the failure of a client that was replaced
 	}
-	f.Log.Warn("redis is away: limits are counted by this edge alone", "err", f.redacted(err))
+	f.Log.Warn("Redis unreachable; limits counted by this edge alone", "err", f.redacted(err))
 }
 
 // probeLoop probes Redis once a second while it is down, until the Fleet is closed. Each probe uses
@@ -77,6 +77,6 @@ func (f *Fleet) probeLoop() {
 		}
 		f.calls.Swap(client).Close()
 		f.down.Store(false)
-		f.Log.Info("redis is back")
+		f.Log.Info("Redis reachable again")
 	}
 }

@@ -32,9 +32,9 @@ type Window struct {
 // milliseconds.
 const expiryMargin = time.Second
 
-// Share returns a window shared in Redis with the limit of own, which must not be off. The name is
-// a class or PLAN:CLASS.
-func (f *Fleet) Share(name string, own *ratelimit.Limiter) *Window {
+// SharedWindow returns a window shared in Redis with the limit of own, which must not be off. The
+// name is a class or PLAN:CLASS.
+func (f *Fleet) SharedWindow(name string, own *ratelimit.Limiter) *Window {
 	l := own.Limit()
 	return &Window{
 		fleet: f, own: own, prefix: "iconedge:w:" + f.Region + ":" + name + ":" + l.String() + ":",
@@ -60,7 +60,7 @@ func (w *Window) decide(client string, own func() ratelimit.Decision) ratelimit.
 	f := w.fleet
 	if !f.down.Load() {
 		calls, began := f.calls.Load(), time.Now()
-		d, err := w.check(calls, client, f.Patience)
+		d, err := w.check(calls, client, f.Timeout)
 		if err == nil {
 			f.counts.shared.Add(1)
 			f.Checked(time.Since(began))

@@ -42,7 +42,7 @@ func TestSameAsOwnWindow(t *testing.T) {
 		// Windows this long do not expire while the test runs.
 		limit := ratelimit.Limit{N: 1 + r.IntN(40)*r.IntN(20), Window: time.Duration(300+r.IntN(90)) * time.Second}
 		own := ratelimit.New(limit, ratelimit.Options{})
-		w, start := f.Share("search", own), time.Now().Truncate(time.Microsecond)
+		w, start := f.SharedWindow("search", own), time.Now().Truncate(time.Microsecond)
 		clock := start.UnixMicro()
 		for range 1000 {
 			clock += pause4(r, limit)
@@ -84,7 +84,7 @@ func pause4(r *rand.Rand, l ratelimit.Limit) int64 {
 func TestServersClockGoesBack(t *testing.T) {
 	const second, start = 1e6, 1_800_000_000 * 1e6
 	f := open(t, fleettest.Start(t).URL, "here", nil)
-	w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 2, Window: time.Minute}, ratelimit.Options{}))
+	w := f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 2, Window: time.Minute}, ratelimit.Options{}))
 	for i, row := range []struct {
 		at    int64
 		ok    bool
@@ -112,7 +112,7 @@ func TestServersClockGoesBack(t *testing.T) {
 func TestEdgesShareAWindow(t *testing.T) {
 	s := fleettest.Start(t)
 	share := func(region, name string, n int) *Window {
-		return open(t, s.URL, region, nil).Share(name, ratelimit.New(ratelimit.Limit{N: n, Window: time.Hour}, ratelimit.Options{}))
+		return open(t, s.URL, region, nil).SharedWindow(name, ratelimit.New(ratelimit.Limit{N: n, Window: time.Hour}, ratelimit.Options{}))
 	}
 	one, two, away := share("here", "search", 60), share("here", "search", 60), share("there", "search", 60)
 	if got := callsThrough(200, alice, one, two); got != 60 {
@@ -152,7 +152,7 @@ func callsThrough(calls int, client netip.Addr, windows ...*Window) int64 {
 // A client is an IPv4 address, an IPv6 /64 or a token.
 func TestClientKeys(t *testing.T) {
 	f := open(t, fleettest.Start(t).URL, "here", nil)
-	w := f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{}))
+	w := f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Hour}, ratelimit.Options{}))
 	for _, row := range []struct {
 		client string
 		ok     bool
@@ -175,7 +175,7 @@ func TestClientKeys(t *testing.T) {
 func TestWindowsExpire(t *testing.T) {
 	s := fleettest.Start(t)
 	f := open(t, s.URL, "here", nil)
-	f.Share("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Minute}, ratelimit.Options{})).Allow(alice, time.Now())
+	f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 1, Window: time.Minute}, ratelimit.Options{})).Allow(alice, time.Now())
 	const key = "iconedge:w:here:search:1/1m0s:192.0.2.1/32"
 	if left := s.PTTL(t.Context(), key).Val(); left < 50*time.Second || left > time.Minute+expiryMargin {
 		t.Errorf("%s expires in %v", key, left)
@@ -187,7 +187,7 @@ func TestWindowsExpire(t *testing.T) {
 func TestManyCallsLeaveAtOnce(t *testing.T) {
 	s := fleettest.Start(t)
 	limit := ratelimit.Limit{N: ratelimit.MaxN, Window: time.Hour}
-	w := open(t, s.URL, "here", nil).Share("search", ratelimit.New(limit, ratelimit.Options{}))
+	w := open(t, s.URL, "here", nil).SharedWindow("search", ratelimit.New(limit, ratelimit.Options{}))
 	const start = 1_800_000_000 * 1e6
 	w.at(t, alice, start)
 	key := w.prefix + "192.0.2.1/32"
@@ -210,7 +210,7 @@ func TestManyCallsLeaveAtOnce(t *testing.T) {
 // and BenchmarkPing the round trip.
 func BenchmarkShared(b *testing.B) {
 	f := open(b, fleettest.Start(b).URL, "here", nil)
-	benchmark(b, f.Share("search", ratelimit.New(ratelimit.Limit{N: 60, Window: time.Minute}, ratelimit.Options{})).Allow)
+	benchmark(b, f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 60, Window: time.Minute}, ratelimit.Options{})).Allow)
 	if s := f.Stats(); s.Local > 0 {
 		b.Errorf("%d of %d checks were not decided by Redis", s.Local, s.Local+s.Shared)
 	}

@@ -58,7 +58,7 @@ func (c *Conn) sendContinue() error {
 // fail gives the server the first byte of a request, and the error with its next Read. Bytes of the
 // body are dropped.
 func (c *Conn) fail(err error) (int, error) {
-	c.limits.Bodies.Give(&c.share)
+	c.limits.Bodies.Release(&c.share)
 	c.failure, c.buffered, c.body = err, nil, 1
 	return 1, nil
 }

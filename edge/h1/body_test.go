@@ -98,7 +98,7 @@ func TestCollectBodyContinue(t *testing.T) {
 func TestBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limits
-		l.Bodies = &bodies.Room{Max: 900 << 10}
+		l.Bodies = &bodies.Budget{Max: 900 << 10}
 		post := func(sent string) (*Conn, chan error) {
 			client, server := net.Pipe()
 			conn, end := NewConn(server, hits{}, l), make(chan error, 1)
@@ -121,7 +121,7 @@ func TestBodies(t *testing.T) {
 		second, two := post(longHead + "\r\n" + longBody[:400<<10])
 		chunked, three := post("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for name, end := range map[string]chan error{"long": two, "in chunks": three} {
-			if err := <-end; !errors.Is(err, bodies.ErrCrowded) {
+			if err := <-end; !errors.Is(err, bodies.ErrOverloaded) {
 				t.Errorf("a second body, %s: %v, want it refused", name, err)
 			}
 		}
@@ -135,7 +135,7 @@ func TestBodies(t *testing.T) {
 		for _, c := range []*Conn{first, second, chunked, short} {
 			c.Close()
 		}
-		if err := <-one; errors.Is(err, bodies.ErrCrowded) {
+		if err := <-one; errors.Is(err, bodies.ErrOverloaded) {
 			t.Error("the first body is refused")
 		}
 		if n := l.Bodies.Used(); n != 0 {

@@ -54,7 +54,7 @@ func (c *Conn) expectRequest(now time.Time) error {
 	c.readSet = now
 	c.enter(Idle, now)
 	if c.sent > 0 && c.overdue(now) {
-		c.GiveUp()
+		c.Abort()
 		return errOverdue
 	}
 	return c.Conn.SetReadDeadline(now.Add(c.limits.Idle + renewInterval))
@@ -66,7 +66,7 @@ func (c *Conn) finishRequest() error {
 		return nil
 	}
 	c.out = outgoing{}
-	c.limits.Bodies.Give(&c.share)
+	c.limits.Bodies.Release(&c.share)
 	now := time.Now()
 	c.enter(Idle, now)
 	return c.expectRequest(now)
@@ -96,7 +96,7 @@ func (c *Conn) readFirst(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		if c.overdue(now) {
-			c.GiveUp()
+			c.Abort()
 			return 0, io.EOF
 		}
 		c.readSet = time.Time{}
@@ -124,9 +124,9 @@ func (c *Conn) readMore(p []byte) (int, error) {
 	}
 }
 
-// Answer announces the length of the body of the server's next response, which gives the response
-// its time from the start.
-func (c *Conn) Answer(length int64) { c.out.declared = length }
+// ResponseLength announces the length of the body of the server's next response, which gives the
+// response its time from the start.
+func (c *Conn) ResponseLength(length int64) { c.out.declared = length }
 
 // Write writes a part of the server's response. Only the time that the client makes the edge wait
 // counts, so a slow origin does not use it up.
@@ -144,7 +144,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	o.written, o.waited = o.written+int64(n), o.waited+time.Since(now)
 	c.addDebt(n)
 	if timedOut(err) {
-		c.GiveUp()
+		c.Abort()
 	}
 	return n, err
 }
@@ -190,8 +190,8 @@ func (c *Conn) addDebt(n int) {
 	}
 }
 
-// GiveUp counts and cuts off a client that has not taken its responses in time.
-func (c *Conn) GiveUp() {
+// Abort counts and cuts off a client that has not taken its responses in time.
+func (c *Conn) Abort() {
 	if c.limits.Overdue != nil {
 		c.limits.Overdue.Add(1)
 	}

@@ -67,7 +67,7 @@ func pair(t *testing.T, answer int) (net.Conn, *Conn) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return
 			}
-			conn.Answer(int64(answer))
+			conn.ResponseLength(int64(answer))
 			head := "HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(answer) + "\r\n\r\n"
 			if _, err := conn.Write(append([]byte(head), body...)); err != nil {
 				return

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 const (
@@ -36,24 +36,24 @@ const (
 
 // A request is a parsed request head.
 type request struct {
-	plain.Request
+	eligible.Request
 	head      []byte // the field lines
 	length    int64  // of the body
 	expects   bool   // the client waits for a 100 before it sends the body
 	hasLength bool   // Content-Length is present
 }
 
-// Line implements plain.Fields.
+// Line implements eligible.Fields.
 func (r *request) Line(name string, nth int) []byte {
 	for head := r.head; len(head) > 0; {
 		var line []byte
 		line, head, _ = bytes.Cut(head, endOfHead[:2])
 		field, value, _ := bytes.Cut(line, []byte(":"))
-		if !plain.Is(field, name) {
+		if !eligible.Is(field, name) {
 			continue
 		}
 		if nth == 0 {
-			return plain.Trim(value)
+			return eligible.Trim(value)
 		}
 		nth--
 	}
@@ -64,19 +64,19 @@ func (r *request) Line(name string, nth int) []byte {
 type Answerer interface {
 	// Answer appends the whole response to dst: status line, fields, body. If it returns false, dst
 	// is unchanged and the server must answer.
-	Answer(dst []byte, r *plain.Request) (out []byte, ok bool)
+	Answer(dst []byte, r *eligible.Request) (out []byte, ok bool)
 }
 
 // Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request
 // or response.
 type Limits struct {
-	Idle    time.Duration // before a request, and between two
-	Request time.Duration // from a request's first byte to its last
-	Answer  time.Duration // until the client has taken a response
-	MaxBody int64         // bytes of a body that the server accepts
-	Bodies  *bodies.Room  // of all connections together; nil: no bound
-	Client  netip.Prefix  // its share of Bodies pays for the connection; zero: no client's
-	Overdue *atomic.Int64 // counts the clients that do not take their responses in time; may be nil
+	Idle    time.Duration  // before a request, and between two
+	Request time.Duration  // from a request's first byte to its last
+	Answer  time.Duration  // until the client has taken a response
+	MaxBody int64          // bytes of a body that the server accepts
+	Bodies  *bodies.Budget // of all connections together; nil: no bound
+	Client  netip.Prefix   // its share of Bodies pays for the connection; zero: no client's
+	Overdue *atomic.Int64  // counts clients that do not take responses in time; may be nil
 }
 
 // A Conn answers eligible requests in its Read, and returns the first request that is not eligible.
@@ -122,9 +122,9 @@ func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
 	return w
 }
 
-// ByTier records that the client is another edge of our own. It must be called before the first
+// SetTier records that the client is another edge of our own. It must be called before the first
 // Read.
-func (c *Conn) ByTier() { c.request.Tier = true }
+func (c *Conn) SetTier() { c.request.Tier = true }
 
 // addressOf returns the client's address, or the unspecified address if c is not a TCP connection.
 func addressOf(c net.Conn) netip.Addr {
@@ -225,7 +225,7 @@ func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	if c.body > 0 && c.request.length <= bodies.Free {
 		costs += c.request.length
 	}
-	if err := c.limits.Bodies.Keep(&c.share, costs); err != nil {
+	if err := c.limits.Bodies.ReserveShare(&c.share, costs); err != nil {
 		return c.fail(err)
 	}
 	if c.body == 0 {
@@ -253,7 +253,7 @@ func (c *Conn) forwardOpaque(p []byte) (int, error) {
 
 // reserveUnknown reserves memory for a request of unknown length.
 func (c *Conn) reserveUnknown() error {
-	if err := c.limits.Bodies.Keep(&c.share, requestOverhead); err != nil {
+	if err := c.limits.Bodies.ReserveShare(&c.share, requestOverhead); err != nil {
 		return err
 	}
 	return c.limits.Bodies.Body(&c.share, c.limits.MaxBody)
@@ -278,15 +278,15 @@ func (c *Conn) readCurrent(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Sound reports whether the lines of the server's current request are well-formed, as far as the
+// Strict reports whether the lines of the server's current request are well-formed, as far as the
 // Conn has parsed them: each ends in CR LF and has no control characters.
-func (c *Conn) Sound() bool { return !c.malformed }
+func (c *Conn) Strict() bool { return !c.malformed }
 
-// Chosen reports whether the server's current request was sampled for a trace.
-func (c *Conn) Chosen() bool { return c.request.Chosen && !c.passThrough }
+// Sampled reports whether the server's current request was sampled for a trace.
+func (c *Conn) Sampled() bool { return c.request.Sampled && !c.passThrough }
 
-// LongLine reports whether the target alone of that request is longer than the server's buffer.
-func (c *Conn) LongLine() bool { return c.longTarget }
+// LongTarget reports whether the target alone of that request is longer than the server's buffer.
+func (c *Conn) LongTarget() bool { return c.longTarget }
 
 // longLine reports whether b is a part of a request line that contains the whole method.
 func longLine(b []byte) bool {
@@ -294,9 +294,9 @@ func longLine(b []byte) bool {
 	return 0 < method && method < maxMethod && bytes.IndexByte(b, '\n') < 0
 }
 
-// Bare reports whether the server's current request is a HEAD. No body follows its response, not
-// even if the server could not parse the request (RFC 9110, section 9.3.2).
-func (c *Conn) Bare() bool { return c.bodyless }
+// Bodyless reports whether the server's current request is a HEAD. No body follows its response,
+// not even if the server could not parse the request (RFC 9110, section 9.3.2).
+func (c *Conn) Bodyless() bool { return c.bodyless }
 
 func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
 
@@ -334,7 +334,7 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	r := &c.request
 	r.Client, r.Now = c.client, now
 	for answered < len(b) && len(out) < maxBatch {
-		if next = parse(b[answered:], r); next.state != eligible {
+		if next = parse(b[answered:], r); next.state != forFastPath {
 			break
 		}
 		more, ok := c.answerer.Answer(out, &r.Request)
@@ -367,7 +367,7 @@ func (c *Conn) send(out []byte, now time.Time) error {
 	c.addDebt(len(out))
 	if _, err := c.Conn.Write(out); err != nil {
 		if timedOut(err) {
-			c.GiveUp()
+			c.Abort()
 		}
 		return err
 	}
@@ -385,7 +385,7 @@ func (c *Conn) unlock() {
 // Close closes the connection. Responses that are being written are finished first: they are few
 // and have a deadline.
 func (c *Conn) Close() error {
-	c.limits.Bodies.Give(&c.share)
+	c.limits.Bodies.Release(&c.share)
 	c.closing.Store(true)
 	if !c.mu.TryLock() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 func TestParse(t *testing.T) {
@@ -19,10 +19,10 @@ func TestParse(t *testing.T) {
 		name, head string
 		want       state
 	}{
-		{"eligible", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", eligible},
-		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", eligible},
-		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", eligible},
-		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", eligible},
+		{"eligible", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", forFastPath},
+		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", forFastPath},
+		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", forFastPath},
+		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", forFastPath},
 		{"half a head", "GET /a HTTP/1.1\r\n" + host, partial},
 		{"half a line", "GET /a HT", partial},
 		{"another method", "POST /a HTTP/1.1\r\n" + host + "\r\n", other},
@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		{"an absolute target", "GET http://a/ HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a fragment", "GET /a#b HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a space in the target", "GET /a b HTTP/1.1\r\n" + host + "\r\n", other},
-		{"a long target", "GET /" + strings.Repeat("a", plain.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a long target", "GET /" + strings.Repeat("a", eligible.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", other},
 		{"Connection: close", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
 		{"Authorization", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 		{"Content-Length above 2^64", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 18446744073709551617\r\n\r\n", opaque},
 		{"Content-Length and Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
 		{"a bare LF after the first line", "GET /a HTTP/1.1\n" + host + "\r\n", malformed},
-		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", eligible},
+		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", forFastPath},
 		{"empty lines first", "\r\n\r\n\r\n\r\nPOST /a HTTP/1.1\r\n" + host + "\r\n", other},
 		{"only an empty line", "\r\n", partial},
 		{"half of an empty line", "\r\n\r", partial},
@@ -103,7 +103,7 @@ func TestLine(t *testing.T) {
 func TestParsed(t *testing.T) {
 	var r request
 	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"
-	if v := parse([]byte(head), &r); v.state != eligible || v.size != len(head)-3 {
+	if v := parse([]byte(head), &r); v.state != forFastPath || v.size != len(head)-3 {
 		t.Fatalf("%+v", v)
 	}
 	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil || len(r.AcceptEncoding) != 0 || string(r.IfNoneMatch) != `"x"` || !r.Forwarded {
@@ -123,7 +123,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var r request
 		v := parse(b, &r)
-		if v.state != eligible && v.state != other {
+		if v.state != forFastPath && v.state != other {
 			return
 		}
 		buffered := strings.NewReader(string(b[v.blank:v.size]))
@@ -156,7 +156,7 @@ type hits struct{}
 
 const hitHead = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
 
-func (hits) Answer(dst []byte, r *plain.Request) ([]byte, bool) {
+func (hits) Answer(dst []byte, r *eligible.Request) ([]byte, bool) {
 	if !strings.HasPrefix(string(r.Target), "/hit") {
 		return dst, false
 	}
@@ -244,7 +244,7 @@ func TestOrder(t *testing.T) {
 
 // The server gets every byte of its requests unchanged, and Sound reports whether a request is
 // malformed.
-func TestSound(t *testing.T) {
+func TestStrict(t *testing.T) {
 	for sent, want := range map[string]bool{
 		"GET /miss HTTP/1.1\r\nHost: a\r\n\r\n":                                                 true,
 		"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab":                            true,
@@ -259,8 +259,8 @@ func TestSound(t *testing.T) {
 		if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {
 			t.Errorf("the server got %q, %v", got, err)
 		}
-		if conn.Sound() != want {
-			t.Errorf("Sound() of %q: %v, want %v", sent, conn.Sound(), want)
+		if conn.Strict() != want {
+			t.Errorf("Sound() of %q: %v, want %v", sent, conn.Strict(), want)
 		}
 		conn.Close()
 	}
@@ -295,7 +295,7 @@ func BenchmarkParse(b *testing.B) {
 			data := []byte(head)
 			b.ReportAllocs()
 			for b.Loop() {
-				if parse(data, &r).state != eligible {
+				if parse(data, &r).state != forFastPath {
 					b.Fatal("not eligible")
 				}
 			}

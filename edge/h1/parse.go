@@ -3,18 +3,18 @@ package h1
 import (
 	"bytes"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // A state classifies the beginning of some bytes.
 type state uint8
 
 const (
-	eligible  state = iota // an eligible request
-	partial                // an incomplete head
-	other                  // a request with a body of known length, which the server must answer
-	opaque                 // a request whose end is not certain
-	malformed              // a malformed request
+	forFastPath state = iota // an eligible request
+	partial                  // an incomplete head
+	other                    // a request with a body of known length, which the server must answer
+	opaque                   // a request whose end is not certain
+	malformed                // a malformed request
 )
 
 // blankLines is the number of empty lines that may precede a request (RFC 9112, section 2.2, asks
@@ -39,7 +39,7 @@ func parse(b []byte, r *request) verdict {
 	if b[0] == '\r' {
 		return parseAfterBlanks(b, r)
 	}
-	if !plain.Token[b[0]] {
+	if !eligible.Token[b[0]] {
 		return verdict{state: malformed}
 	}
 	end := bytes.Index(b, endOfHead)
@@ -49,12 +49,12 @@ func parse(b []byte, r *request) verdict {
 		}
 		return verdict{state: partial}
 	}
-	v := verdict{state: eligible, size: end + len(endOfHead)}
+	v := verdict{state: forFastPath, size: end + len(endOfHead)}
 	line, head, ok := cutLine(b[:end+2])
 	if !ok {
 		return verdict{state: malformed}
 	}
-	r.Begin()
+	r.Reset()
 	r.head, r.length, r.hasLength, r.expects = head, 0, false, false
 	v.state = requestLine(line, r)
 	for lines := 0; len(head) > 0; lines++ {
@@ -96,7 +96,7 @@ func parseAfterBlanks(b []byte, r *request) verdict {
 // character other than a tab.
 func cutLine(b []byte) (line, rest []byte, ok bool) {
 	i := bytes.IndexByte(b, '\n')
-	if i < 1 || b[i-1] != '\r' || plain.Controls(b[:i-1]) {
+	if i < 1 || b[i-1] != '\r' || eligible.Controls(b[:i-1]) {
 		return nil, nil, false
 	}
 	return b[:i-1], b[i+1:], true
@@ -139,13 +139,13 @@ func requestLine(line []byte, r *request) state {
 	if len(line) <= len(before) || string(line[:len(before)]) != before {
 		return other
 	}
-	return stateOf(r.Aim(line[len(before):]))
+	return stateOf(r.SetTarget(line[len(before):]))
 }
 
 // stateOf converts the state of a part of a request.
-func stateOf(s plain.State) state {
-	if s == plain.Plain {
-		return eligible
+func stateOf(s eligible.State) state {
+	if s == eligible.Eligible {
+		return forFastPath
 	}
 	return other
 }
@@ -153,25 +153,25 @@ func stateOf(s plain.State) state {
 // field parses one line. A field that no hit depends on may have any value.
 func field(line []byte, r *request) state {
 	colon := bytes.IndexByte(line, ':')
-	if colon < 0 || !plain.IsToken(line[:colon]) {
+	if colon < 0 || !eligible.IsToken(line[:colon]) {
 		return malformed
 	}
 	name, value := line[:colon], line[colon+1:]
 	switch len(name) { // fields that change how the request continues
 	case len("expect"):
-		if plain.Is(name, "expect") {
-			r.expects = plain.Is(plain.Trim(value), "100-continue")
+		if eligible.Is(name, "expect") {
+			r.expects = eligible.Is(eligible.Trim(value), "100-continue")
 		}
 	case len("upgrade"):
-		if plain.Is(name, "upgrade") {
+		if eligible.Is(name, "upgrade") {
 			return opaque
 		}
 	case len("content-length"):
-		if plain.Is(name, "content-length") {
-			return r.contentLength(plain.Trim(value))
+		if eligible.Is(name, "content-length") {
+			return r.contentLength(eligible.Trim(value))
 		}
 	case len("transfer-encoding"):
-		if plain.Is(name, "transfer-encoding") {
+		if eligible.Is(name, "transfer-encoding") {
 			return opaque
 		}
 	}

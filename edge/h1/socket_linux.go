@@ -51,9 +51,9 @@ func peek(fd uintptr) (int, error) {
 	return n, err
 }
 
-// Left reports whether the client has closed or reset the connection. A client that has closed only
-// its sending direction looks the same.
-func (c *Conn) Left() (left bool) {
+// ClientGone reports whether the client has closed or reset the connection. A client that has
+// closed only its sending direction looks the same.
+func (c *Conn) ClientGone() (left bool) {
 	onSocket(c.Conn, func(fd uintptr) {
 		n, err := peek(fd)
 		left = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR

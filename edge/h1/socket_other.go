@@ -12,7 +12,7 @@ func limitUnsent(net.Conn) {}
 func unacked(net.Conn) int64 { return 0 }
 
 // Left returns false, because this system does not report it.
-func (c *Conn) Left() bool { return false }
+func (c *Conn) ClientGone() bool { return false }
 
 // Waiting returns false, because this system does not report it.
 func (c *Conn) Waiting() bool { return false }

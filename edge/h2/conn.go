@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // A Conn is an HTTP/2 connection. The fields above mu belong to the reading goroutine; mu guards
@@ -24,7 +24,7 @@ type Conn struct {
 	link         *Link
 	client       netip.Addr
 	decoder      decoder
-	plain        plain.Request
+	request      eligible.Request
 	in           *[]byte // pooled; nil: no bytes are waiting
 	r            int
 	now          time.Time // of the current batch of frames
@@ -40,23 +40,23 @@ type Conn struct {
 	dead         error   // the reason why the connection has ended; nil: it has not
 	last         uint32  // the highest stream that the client has opened
 	streams      map[uint32]*stream
-	queue        []*stream // streams whose bodies wait for a window, in the order of sending
-	queuedBytes  int       // bytes of these bodies
-	bodyBytes    int       // bytes of bodies of requests
-	headBytes    int       // bytes of header fields of incomplete requests
-	handlers     int       // running now
-	window       int64     // for bodies on all streams
-	initial      int64     // window of a new stream
-	resets       resets    // streams that this side has reset
-	memory       Memory    // of the client's decoder
-	tableShrunk  bool      // the client made its table smaller; the next block must say so
-	lastAllowed  uint32    // after GOAWAY: streams above this one are ignored
-	lastUse      time.Time // when a request last began or ended, or DATA came
-	settingsSent bool      // our SETTINGS were sent, which come first (RFC 9113, section 3.4)
-	draining     bool      // the server is draining
-	goAwaySent   bool      // the first GOAWAY was sent
-	gotSettings  bool      // the client's SETTINGS have come
-	writeRenewed time.Time // when the write deadline was moved
+	queue        []*stream   // streams whose bodies wait for a window, in the order of sending
+	queuedBytes  int         // bytes of these bodies
+	bodyBytes    int         // bytes of bodies of requests
+	headBytes    int         // bytes of header fields of incomplete requests
+	handlers     int         // running now
+	window       int64       // for bodies on all streams
+	initial      int64       // window of a new stream
+	resets       resets      // streams that this side has reset
+	memory       ClientTable // of the client's decoder
+	tableShrunk  bool        // the client made its table smaller; the next block must say so
+	lastAllowed  uint32      // after GOAWAY: streams above this one are ignored
+	lastUse      time.Time   // when a request last began or ended, or DATA came
+	settingsSent bool        // our SETTINGS were sent, which come first (RFC 9113, section 3.4)
+	draining     bool        // the server is draining
+	goAwaySent   bool        // the first GOAWAY was sent
+	gotSettings  bool        // the client's SETTINGS have come
+	writeRenewed time.Time   // when the write deadline was moved
 	flood        flood
 	sweeping     bool
 }
@@ -65,19 +65,19 @@ func newConn(s *Server, rw net.Conn, link *Link, client netip.Addr) *Conn {
 	c := &Conn{srv: s, rw: rw, link: link, client: client, window: ourWindow, initial: ourWindow, lastAllowed: maxWindow}
 	c.decoder.init()
 	c.memory.open()
-	c.plain.Client, c.plain.Secure, c.plain.Fields = client, rw != net.Conn(link), &c.decoder
+	c.request.Client, c.request.Secure, c.request.Fields = client, rw != net.Conn(link), &c.decoder
 	c.flood.begin()
 	c.lastUse = time.Now()
 	c.publishState()
 	return c
 }
 
-// CountFor counts the memory of the connection against the share of a client (Config.Bodies). It
+// SetClient counts the memory of the connection against the share of a client (Config.Bodies). It
 // must be called before Serve.
-func (c *Conn) CountFor(client netip.Prefix) { c.share.Client = client }
+func (c *Conn) SetClient(client netip.Prefix) { c.share.Client = client }
 
-// ByTier records that the client is another edge of our own. It must be called before Serve.
-func (c *Conn) ByTier() { c.plain.Tier = true }
+// SetTier records that the client is another edge of our own. It must be called before Serve.
+func (c *Conn) SetTier() { c.request.Tier = true }
 
 const (
 	renewInterval  = 4 * time.Second  // between changes of a deadline, which cost more than a hit
@@ -143,7 +143,7 @@ func (c *Conn) fill() error {
 	if c.in == nil {
 		if !c.link.Ready() {
 			c.decoder.release()
-			c.plain.Begin() // drops the references to the buffer
+			c.request.Reset() // drops the references to the buffer
 		}
 		if err := c.link.Wait(); err != nil {
 			return err
@@ -208,14 +208,14 @@ func (c *Conn) extend() error {
 	used := c.lastUse.Sub(c.readRenewed) > renewInterval
 	switch {
 	case half && (!c.partial || used):
-		if !c.partial && c.srv.config.Bodies.Keep(&c.share, partialCost) != nil {
+		if !c.partial && c.srv.config.Bodies.ReserveShare(&c.share, partialCost) != nil {
 			return connectionError(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
 		}
 		c.partial, c.readRenewed = true, c.lastUse
 		return c.rw.SetReadDeadline(c.now.Add(partialTimeout))
 	case !half && (c.partial || used):
 		if c.partial {
-			c.srv.config.Bodies.Give(&c.share)
+			c.srv.config.Bodies.Release(&c.share)
 		}
 		c.partial, c.readRenewed = false, c.lastUse
 		return c.rw.SetReadDeadline(c.lastUse.Add(c.srv.config.Idle + renewInterval))
@@ -283,7 +283,7 @@ func (c *Conn) close() {
 		outBuffers.give(c.out)
 		c.out = nil
 	}
-	c.srv.config.Bodies.Give(&c.share)
+	c.srv.config.Bodies.Release(&c.share)
 	draining := c.draining
 	c.mu.Unlock()
 	if c.in != nil {

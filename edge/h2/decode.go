@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // errCompression is a connection error, because the tables of both sides differ from then on (RFC
@@ -105,7 +105,7 @@ func (d *decoder) decode(b []byte, most int) error {
 	return nil
 }
 
-// Line implements plain.Fields for the last block.
+// Line implements eligible.Fields for the last block.
 func (d *decoder) Line(name string, nth int) []byte {
 	for i := range d.fields {
 		if string(d.fields[i].Name) != name {
@@ -238,12 +238,12 @@ func isName(name []byte) bool {
 // at an end.
 func isValue(value []byte) bool {
 	n := len(value)
-	return !plain.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')
+	return !eligible.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')
 }
 
 var isLowerToken = func() (t [256]bool) {
 	for c := range t {
-		t[c] = plain.Token[c] && !('A' <= c && c <= 'Z')
+		t[c] = eligible.Token[c] && !('A' <= c && c <= 'Z')
 	}
 	return t
 }()

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // Preface is the beginning of a client's connection (RFC 9113, section 3.4).
@@ -41,7 +41,7 @@ type Answerer interface {
 	// AnswerH2 appends to dst a header block made with AppendStatus, AppendField and m, and, if
 	// there is a body, Gap bytes and the body. block is the length of the header block. If it is
 	// not ok, dst is unchanged and a Handler must answer.
-	AnswerH2(dst []byte, r *plain.Request, m *Memory) (out []byte, block int, ok bool)
+	AnswerH2(dst []byte, r *eligible.Request, m *ClientTable) (out []byte, block int, ok bool)
 }
 
 // A Request is a complete request for a Handler.
@@ -51,7 +51,7 @@ type Request struct {
 	Body                    []byte
 	Secure                  bool // received over TLS
 	Tier                    bool // from another edge of our own, according to its certificate
-	Chosen                  bool // sampled for a trace
+	Sampled                 bool // sampled for a trace
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte had arrived
 	Refuse                  int       // status of the response: 408, 413, 431 or 503; 0: any
@@ -72,12 +72,12 @@ type Handler interface {
 
 // Config holds the limits of a Server. Zero fields take the defaults named.
 type Config struct {
-	Idle    time.Duration // silence of a connection without streams; 20 s
-	Receive time.Duration // for each MiB of a request, from its first byte; 20 s
-	Send    time.Duration // for each MiB of a response; 30 s
-	MaxBody int           // bytes of a request's body; 64 KiB
-	MaxList int           // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
-	Bodies  *bodies.Room  // of all connections together; nil: no bound
+	Idle    time.Duration  // silence of a connection without streams; 20 s
+	Receive time.Duration  // for each MiB of a request, from its first byte; 20 s
+	Send    time.Duration  // for each MiB of a response; 30 s
+	MaxBody int            // bytes of a request's body; 64 KiB
+	MaxList int            // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
+	Bodies  *bodies.Budget // of all connections together; nil: no bound
 }
 
 const (
@@ -158,16 +158,16 @@ func (c *Conn) Serve() error {
 }
 
 // Idle reports whether no stream is open, and when the connection was last used, that is when a
-// request began or ended, or DATA came.
+// parseHeaders began or ended, or DATA came.
 func (c *Conn) Idle() (idle bool, since time.Time) {
 	v := c.state.Load()
 	return v&1 == 0, time.UnixMilli(v >> 1)
 }
 
-// Waits reports whether the connection waits for its client alone, and since when: each of its
-// streams has an incomplete request, or a response that the client does not take; or a write to the
-// client is under way.
-func (c *Conn) Waits() (since time.Time, ok bool) {
+// WaitsForClient reports whether the connection waits for its client alone, and since when: each of
+// its streams has an incomplete request, or a response that the client does not take; or a write to
+// the client is under way.
+func (c *Conn) WaitsForClient() (since time.Time, ok bool) {
 	if !c.mu.TryLock() {
 		began := c.writingSince.Load()
 		return time.UnixMilli(began), began > 0

@@ -21,7 +21,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // An app has a ready response for /ready/N, a body of N bytes, and handles all other paths: it
@@ -45,9 +45,9 @@ func sized(path, prefix string) (int, bool) {
 	return n, ok && err == nil && 0 <= n && n <= 1<<20
 }
 
-var shared = Share([]byte("Vary"), []byte("Accept-Encoding"))
+var shared = NewSharedField([]byte("Vary"), []byte("Accept-Encoding"))
 
-func (app) AnswerH2(dst []byte, r *plain.Request, m *Memory) ([]byte, int, bool) {
+func (app) AnswerH2(dst []byte, r *eligible.Request, m *ClientTable) ([]byte, int, bool) {
 	n, ok := sized(string(r.Target), "/ready/")
 	if !ok {
 		return dst, 0, false
@@ -393,7 +393,7 @@ func TestRunningHandlersAreCounted(t *testing.T) {
 // Bodies count until their handlers are done with them, for one connection and for all together.
 // Incomplete bodies are given back too.
 func TestHeldBodies(t *testing.T) {
-	a, room := newApp(), &bodies.Room{Max: 64 << 20}
+	a, room := newApp(), &bodies.Budget{Max: 64 << 20}
 	p := connect(t, New(a, a, Config{MaxBody: maxBodyBytes / 2, Bodies: room}))
 	post := func(parts int, ends bool) (stream uint32) {
 		id := p.openStream("POST", "/wait", false)
@@ -735,8 +735,8 @@ func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
 	})
 }
 
-// Idle counts from the last request, whatever else the client sends, and Waits reports whether the
-// client alone holds up its streams.
+// Idle counts from the last request, whatever else the client sends, and WaitsForClient reports
+// whether the client alone holds up its streams.
 func TestIdleAndWaits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		use   func(p *peer)
@@ -770,7 +770,7 @@ func TestIdleAndWaits(t *testing.T) {
 				if idle != tt.idle || idle && since.After(start.Add(time.Second)) {
 					t.Errorf("idle: %v since %v", idle, since.Sub(start))
 				}
-				since, waits := conn.Waits()
+				since, waits := conn.WaitsForClient()
 				if waits != tt.waits || waits && since.After(start.Add(time.Second)) {
 					t.Errorf("waits: %v since %v", waits, since.Sub(start))
 				}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 const (
@@ -94,13 +94,13 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 	if c.last = stream; c.draining {
 		c.sendGoAway()
 	}
-	q, err := c.request(stream)
+	q, err := c.parseHeaders(stream)
 	switch {
 	case err != nil:
 		return err
 	case ends && q.length > 0:
 		return reset(stream, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
-	case ends && q.plain == plain.Plain && !c.decoder.truncated && c.queuedBytes < maxQueuedBytes && len(c.streams) < MaxStreams:
+	case ends && q.plain == eligible.Eligible && !c.decoder.truncated && c.queuedBytes < maxQueuedBytes && len(c.streams) < MaxStreams:
 		if done, err := c.answerReady(stream); done || err != nil {
 			return err
 		}
@@ -125,15 +125,15 @@ func (c *Conn) trailers(stream uint32, ends bool) error {
 // parsedHeaders is the content of a request's header block.
 type parsedHeaders struct {
 	method, scheme, authority, path []byte
-	plain                           plain.State
+	plain                           eligible.State
 	length                          int64 // Content-Length; -1: none
 	expects                         bool  // the client waits for a 100 before it sends the body
 	regular                         int   // index of the first field that is not a pseudo field
 }
 
-// request parses the fields (RFC 9113, section 8.3). A malformed request is a stream error.
-func (c *Conn) request(stream uint32) (q parsedHeaders, err error) {
-	c.plain.Begin()
+// parseHeaders parses the fields (RFC 9113, section 8.3). A malformed request is a stream error.
+func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
+	c.request.Reset()
 	q.length = -1
 	fields := c.decoder.fields
 	for i := range fields {
@@ -151,7 +151,7 @@ func (c *Conn) request(stream uint32) (q parsedHeaders, err error) {
 		if !q.field(f) {
 			return q, reset(stream, http2.ErrCodeProtocol)
 		}
-		q.plain = max(q.plain, c.plain.Field(f.Name, f.Value))
+		q.plain = max(q.plain, c.request.Field(f.Name, f.Value))
 	}
 	if c.decoder.truncated {
 		return q, nil // it will be refused, whatever the dropped fields are
@@ -160,13 +160,13 @@ func (c *Conn) request(stream uint32) (q parsedHeaders, err error) {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
 	if string(q.method) != "GET" {
-		q.plain = plain.Other
+		q.plain = eligible.Ineligible
 	}
-	q.plain = max(q.plain, c.plain.Aim(q.path))
-	if c.plain.Host != nil && !bytes.Equal(c.plain.Host, q.authority) || len(q.authority) == 0 {
-		q.plain = plain.Other
+	q.plain = max(q.plain, c.request.SetTarget(q.path))
+	if c.request.Host != nil && !bytes.Equal(c.request.Host, q.authority) || len(q.authority) == 0 {
+		q.plain = eligible.Ineligible
 	}
-	c.plain.Host = q.authority
+	c.request.Host = q.authority
 	return q, nil
 }
 
@@ -219,12 +219,12 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 	}
 	start := len(*c.out)
 	head := start + frameHead
-	c.plain.Now = c.now
+	c.request.Now = c.now
 	dst := append(*c.out, make([]byte, frameHead)...)
 	if c.tableShrunk {
 		dst, head = append(dst, 0x20), head+1 // table size 0 (RFC 7541, section 4.2)
 	}
-	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.plain, &c.memory)
+	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.request, &c.memory)
 	if !ok {
 		*c.out = (*c.out)[:start]
 		return false, nil
@@ -250,7 +250,7 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 	*c.out = dst[:body]
 	s := c.add(stream)
 	s.whole, s.ended = true, true
-	if c.srv.config.Bodies.Keep(&s.share, int64(length+streamCost)) != nil {
+	if c.srv.config.Bodies.ReserveShare(&s.share, int64(length+streamCost)) != nil {
 		// The header block is sent nevertheless, because the tables of both sides must stay the
 		// same.
 		return true, reset(stream, http2.ErrCodeEnhanceYourCalm)

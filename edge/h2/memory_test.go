@@ -10,15 +10,15 @@ import (
 
 // A client decodes every block correctly, whatever the size of its table, and whenever it empties
 // the table.
-func TestMemory(t *testing.T) {
-	var all []*Shared
+func TestClientTable(t *testing.T) {
+	var all []*SharedField
 	var want []hpack.HeaderField
 	for i := range 2 * maxShared { // more than there are numbers, and more than fit into a table
 		f := hpack.HeaderField{Name: fmt.Sprintf("x-test-%d", i), Value: fmt.Sprintf("%0*d", 1+i*3, i)}
-		all, want = append(all, Share([]byte("X-Test-"+fmt.Sprint(i)), []byte(f.Value))), append(want, f)
+		all, want = append(all, NewSharedField([]byte("X-Test-"+fmt.Sprint(i)), []byte(f.Value))), append(want, f)
 	}
 	for range 200 {
-		var m Memory
+		var m ClientTable
 		m.open()
 		d := hpack.NewDecoder(tableSize, nil)
 		literal, indexed := 0, 0
@@ -56,7 +56,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestShareIsTheSame(t *testing.T) {
-	if a, b := Share([]byte("Vary"), []byte("Origin")), Share([]byte("vary"), []byte("Origin")); a.number > 0 && a != b {
+	if a, b := NewSharedField([]byte("Vary"), []byte("Origin")), NewSharedField([]byte("vary"), []byte("Origin")); a.number > 0 && a != b {
 		t.Error("Share returns two values for the same field")
 	}
 }

@@ -34,7 +34,7 @@ func connectAs(t *testing.T, s *Server, client netip.Prefix, settings ...http2.S
 	}
 	link, done := NewLink(accepted, false, nil), make(chan struct{})
 	conn := s.NewConn(link, link, client.Addr())
-	conn.CountFor(client)
+	conn.SetClient(client)
 	go func() { defer close(done); conn.Serve() }()
 	t.Cleanup(func() { c.Close(); <-done })
 	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a silent server fails the test
@@ -82,7 +82,7 @@ func (p *peer) seen() (refused map[uint32]http2.ErrCode) {
 // streams are refused until one of the requests is complete, and a client that continues loses the
 // connection.
 func TestUnfinishedHeads(t *testing.T) {
-	a, room := newApp(), &bodies.Room{Max: 64 << 20, Each: 64 << 20}
+	a, room := newApp(), &bodies.Budget{Max: 64 << 20, Each: 64 << 20}
 	defer close(a.wait)
 	s := New(a, a, Config{Bodies: room})
 	p := connectAs(t, s, hog)
@@ -122,7 +122,7 @@ func TestUnfinishedHeads(t *testing.T) {
 }
 
 // settledAt waits until clients hold no more than n bytes.
-func settledAt(t *testing.T, room *bodies.Room, n int64) {
+func settledAt(t *testing.T, room *bodies.Budget, n int64) {
 	t.Helper()
 	for late := time.Now().Add(2 * time.Minute); room.Used() != 0 || room.Held(hog) > n; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
@@ -134,7 +134,7 @@ func settledAt(t *testing.T, room *bodies.Room, n int64) {
 // However many connections a client has, it holds no more than its share, and another client still
 // has room.
 func TestShareOfClient(t *testing.T) {
-	a, room := newApp(), &bodies.Room{Max: 4 << 20, Each: 400 << 10}
+	a, room := newApp(), &bodies.Budget{Max: 4 << 20, Each: 400 << 10}
 	defer close(a.wait)
 	s := New(a, a, Config{Bodies: room})
 	taken := func(client netip.Prefix, ends bool) (n int) {
@@ -176,7 +176,7 @@ func TestShareOfClient(t *testing.T) {
 // When all the room is used, streams with incomplete requests are refused, and complete requests
 // pass.
 func TestFullRoom(t *testing.T) {
-	a, room := newApp(), &bodies.Room{Max: 20 << 10, Each: 1 << 20}
+	a, room := newApp(), &bodies.Budget{Max: 20 << 10, Each: 1 << 20}
 	defer close(a.wait)
 	s := New(a, a, Config{Bodies: room})
 	connectAs(t, s, hog).bomb(false)
@@ -208,7 +208,7 @@ func TestPartialFramesCount(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, room := newApp(), &bodies.Room{Max: 1 << 20, Each: 100 << 10}
+			a, room := newApp(), &bodies.Budget{Max: 1 << 20, Each: 100 << 10}
 			s := New(a, a, Config{Bodies: room})
 			first := connectAs(t, s, hog, tt.settings...)
 			tt.send(first)
@@ -226,7 +226,7 @@ func TestPartialFramesCount(t *testing.T) {
 			settledAt(t, room, 0)
 		})
 	}
-	a, room := newApp(), &bodies.Room{Max: 1 << 20, Each: 100 << 10}
+	a, room := newApp(), &bodies.Budget{Max: 1 << 20, Each: 100 << 10}
 	p := connectAs(t, New(a, a, Config{Bodies: room}), hog, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 	p.openStream("GET", "/ready/60000", true)
 	id := p.openStream("GET", "/ready/60000", true)

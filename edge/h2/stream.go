@@ -129,14 +129,14 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		return c.refuse(id)
 	}
 	s := c.add(id)
-	if !ends && c.srv.config.Bodies.Take(&s.share, int64(head)) != nil {
+	if !ends && c.srv.config.Bodies.Reserve(&s.share, int64(head)) != nil {
 		return c.refuse(id)
 	}
 	c.headBytes += head
 	s.head, s.length = head, q.length
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
-		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.plain.Secure, Tier: c.plain.Tier, Chosen: c.plain.Chosen,
+		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
 	}
 	switch {
 	case c.decoder.truncated:
@@ -239,8 +239,8 @@ func (c *Conn) appendBody(s *stream, part []byte) (refuse int) {
 // release gives back the memory of a request with a body of n bytes.
 func (c *Conn) release(s *stream, n int) {
 	c.bodyBytes -= n
-	c.srv.config.Bodies.Give(&s.share)
-	c.srv.config.Bodies.Give(&s.held)
+	c.srv.config.Bodies.Release(&s.share)
+	c.srv.config.Bodies.Release(&s.held)
 }
 
 // returnWindow opens a window by n received bytes at once, because other limits bound the buffered
@@ -268,8 +268,8 @@ func (c *Conn) complete(s *stream) error {
 // client already holds too much memory, the stream is refused.
 func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
-	room.Give(&s.share) // from here on the number of handlers is bounded, not that of missing bytes
-	if room.Keep(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
+	room.Release(&s.share) // from here on the number of handlers is bounded instead
+	if room.ReserveShare(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
 		return c.refuse(s.id)
 	}
 	r := s.request

@@ -154,14 +154,14 @@ func (f foreign) Done() <-chan struct{} { return f.done }
 func TestNoGoroutineIsLeft(t *testing.T) {
 	for name, row := range map[string]struct {
 		answer responder
-		end    func(*Answer)
+		end    func(*Response)
 	}{
-		"read":          {responds(ok), func(a *Answer) { io.Copy(io.Discard, a.Body) }},
-		"closed":        {responds(long), func(a *Answer) { a.Body.Close() }},
-		"closed, whole": {responds(ok), func(a *Answer) { io.Copy(io.Discard, a.Body); a.Body.Close() }},
-		"cut off":       {func(c net.Conn, _ string) bool { io.WriteString(c, long); return false }, func(a *Answer) { io.Copy(io.Discard, a.Body) }},
-		"too late":      {responds(long), func(a *Answer) { io.Copy(io.Discard, a.Body) }},
-		"no body":       {responds("HTTP/1.1 204 No Content\r\n\r\n"), func(*Answer) {}},
+		"read":          {responds(ok), func(a *Response) { io.Copy(io.Discard, a.Body) }},
+		"closed":        {responds(long), func(a *Response) { a.Body.Close() }},
+		"closed, whole": {responds(ok), func(a *Response) { io.Copy(io.Discard, a.Body); a.Body.Close() }},
+		"cut off":       {func(c net.Conn, _ string) bool { io.WriteString(c, long); return false }, func(a *Response) { io.Copy(io.Discard, a.Body) }},
+		"too late":      {responds(long), func(a *Response) { io.Copy(io.Discard, a.Body) }},
+		"no body":       {responds("HTTP/1.1 204 No Content\r\n\r\n"), func(*Response) {}},
 		"no answer":     {drops, nil},
 		"no end":        {hangs, nil},
 	} {

@@ -18,7 +18,7 @@ type attempt struct {
 }
 
 func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
-	t := &attempt{head: head{bodyless: r.Method == http.MethodHead, exact: r.Exact}}
+	t := &attempt{head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
 	ctx, t.end = context.WithCancelCause(ctx)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		t.conn = info.Conn.(*conn)
@@ -33,7 +33,7 @@ func (t *attempt) classify(ctx context.Context, err error) (outcome, error) {
 	switch {
 	case errors.Is(cause, ErrTimeout) && t.conn != nil:
 		return failure, cause
-	case errors.Is(cause, ErrAnswer):
+	case errors.Is(cause, ErrResponse):
 		return success, cause
 	case cause != nil && !errors.Is(cause, errLost):
 		return inconclusive, cause

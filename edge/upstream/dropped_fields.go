@@ -61,7 +61,7 @@ func (r Request) dropped(field string, reading bool) bool {
 	case methodOverrides[name] && !reading:
 		return false
 	}
-	return Passable(name) && !r.Passed[field]
+	return Passable(name) && !r.PassedFields[field]
 }
 
 func dashed(c rune) rune {

@@ -15,7 +15,7 @@ var (
 	ErrTimeout     = errors.New("the origin did not answer in time")
 	ErrUnreachable = errors.New("the origin can't be reached")
 	ErrOpen        = fmt.Errorf("%w: the circuit breaker of each origin is open", ErrUnreachable)
-	ErrAnswer      = errors.New("the origin's response is malformed or was cut off")
+	ErrResponse    = errors.New("the origin's response is malformed or was cut off")
 	ErrTooLarge    = errors.New("the origin's response is too large")
 	ErrRequest     = errors.New("the request can't be sent to an origin: its method, target or a field is invalid")
 	ErrRefused     = errors.New("the origin does not take this edge for one of its own: its tier secret or certificate is missing or wrong")
@@ -67,7 +67,7 @@ func problemOf(err error) *problem.Problem {
 }
 
 func classOf(err error) error {
-	for _, class := range []error{ErrTooLarge, ErrRequest, ErrRefused, ErrAnswer, ErrTimeout} {
+	for _, class := range []error{ErrTooLarge, ErrRequest, ErrRefused, ErrResponse, ErrTimeout} {
 		if errors.Is(err, class) {
 			return class
 		}
@@ -78,5 +78,5 @@ func classOf(err error) error {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) {
 		return ErrUnreachable
 	}
-	return ErrAnswer
+	return ErrResponse
 }

@@ -8,10 +8,11 @@ import (
 
 // Do sends a request to an origin and returns when the header fields of the response have arrived.
 // Every error is a *problem.Problem, 504 after a timeout and otherwise 502, that wraps one of
-// ErrTimeout, ErrUnreachable, ErrAnswer, ErrRequest or ErrRefused. When ctx ends, so does the body.
-func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+// ErrTimeout, ErrUnreachable, ErrResponse, ErrRequest or ErrRefused. When ctx ends, so does the
+// body.
+func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	c.stats.requests.Add(1)
-	if !r.Fit() {
+	if !r.Valid() {
 		return nil, c.fail(ErrRequest)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, c.whole, errWhole)
@@ -32,7 +33,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 
 // exchange is the part of an exchange up to the response's header fields, to which FirstByte
 // applies.
-func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Answer, error) {
+func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Response, error) {
 	requestTime := time.Now()
 	head := time.AfterFunc(c.firstByte, func() { cancel(errNoHead) })
 	resp, err := c.send(ctx, r)
@@ -47,7 +48,7 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 		resp.Body.Close()
 		return nil, ErrRefused
 	}
-	return c.newAnswer(resp, requestTime), nil
+	return c.newResponse(resp, requestTime), nil
 }
 
 // send tries origins until one responds (route.go). If nothing was sent, another try is safe for
@@ -61,7 +62,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	if o == nil {
 		return nil, ErrOpen
 	}
-	w, by := route{safe: safe(r.Method), onward: r.Onward}, c.transport
+	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
 	for {
 		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o), r, header)
 		if !w.tryNext(ctx, o, resp, err) {

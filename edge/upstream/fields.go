@@ -59,7 +59,7 @@ func (r Request) Fields() http.Header {
 // secret.
 func (c *Client) requestHeader(r Request) http.Header {
 	h := r.Fields()
-	if secret := c.secret(); r.Proof && secret != "" {
+	if secret := c.secret(); r.SendTierSecret && secret != "" {
 		h.Set(tier.Field, secret)
 	}
 	if len(h["User-Agent"]) == 0 {

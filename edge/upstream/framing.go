@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errFraming = fmt.Errorf("%w: its framing is ambiguous", ErrAnswer)
-	errExcess  = fmt.Errorf("%w: bytes follow its Content-Length", ErrAnswer)
+	errFraming = fmt.Errorf("%w: its framing is ambiguous", ErrResponse)
+	errExcess  = fmt.Errorf("%w: bytes follow its Content-Length", ErrResponse)
 )
 
 // A head parses a response's header fields from the bytes on the wire, because net/http changes
@@ -86,7 +86,7 @@ func (h *head) remaining() int64 {
 func (h *head) parseLine(line string) error {
 	switch {
 	case !h.begun && !httpguts.ValidHeaderFieldValue(line):
-		return fmt.Errorf("%w: a control byte in the status line", ErrAnswer)
+		return fmt.Errorf("%w: a control byte in the status line", ErrResponse)
 	case !h.begun:
 		h.begun = true
 		version, status, _ := strings.Cut(line, " ")

@@ -22,7 +22,7 @@ var answers = []string{ok, ok + evil, "HTTP/1.1 200 OK\r\n\r\nab", "HTTP/1.1 204
 
 // Whatever an origin sends, there is an error, or a response with exactly the body that the framing
 // gives, and the next request gets its own response. Time in the bubble passes at once.
-func FuzzAnswer(f *testing.F) {
+func FuzzResponse(f *testing.F) {
 	for i, s := range answers {
 		f.Add(s, i%3 == 0)
 	}

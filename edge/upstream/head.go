@@ -15,20 +15,20 @@ import (
 func checkHead(resp *http.Response, req *http.Request) error {
 	switch status := resp.StatusCode; {
 	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
-		return fmt.Errorf("%w: not HTTP/1", ErrAnswer)
+		return fmt.Errorf("%w: not HTTP/1", ErrResponse)
 	case status < 200 || status > 599:
-		return fmt.Errorf("%w: status %d", ErrAnswer, status)
+		return fmt.Errorf("%w: status %d", ErrResponse, status)
 	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "":
-		return fmt.Errorf("%w: %d without a Range", ErrAnswer, status)
+		return fmt.Errorf("%w: %d without a Range", ErrResponse, status)
 	case status == http.StatusNotModified && !conditional(req.Header):
-		return fmt.Errorf("%w: 304 without a condition", ErrAnswer)
+		return fmt.Errorf("%w: 304 without a condition", ErrResponse)
 	}
 	for name, lines := range resp.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("%w: a field name is not a token", ErrAnswer)
+			return fmt.Errorf("%w: a field name is not a token", ErrResponse)
 		}
 		if !cleanLines(lines) {
-			return fmt.Errorf("%w: a control character in %s", ErrAnswer, name)
+			return fmt.Errorf("%w: a control character in %s", ErrResponse, name)
 		}
 	}
 	return nil

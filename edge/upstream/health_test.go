@@ -109,7 +109,7 @@ func TestRun(t *testing.T) {
 			if got := asked(); got != step.want {
 				t.Errorf("after a check (ill: %v) %q got the request, want %q", step.unhealthy, got, step.want)
 			}
-			if got := c.Stats().Origins; got[0].Well != (step.want == "a") || !got[1].Well {
+			if got := c.Stats().Origins; got[0].Healthy != (step.want == "a") || !got[1].Healthy {
 				t.Errorf("Stats = %+v", got)
 			}
 		}
@@ -143,7 +143,7 @@ func TestCheckClosesBreaker(t *testing.T) {
 			for range maxFailures {
 				fetch(t.Context(), c, get("/x"))
 			}
-			if got := c.Stats().Origins[1]; got.Well {
+			if got := c.Stats().Origins[1]; got.Healthy {
 				t.Errorf("Stats = %+v of a failed origin", got)
 			}
 			if back.Store(!asked); asked {
@@ -156,7 +156,7 @@ func TestCheckClosesBreaker(t *testing.T) {
 			if !asked {
 				time.Sleep(9 * time.Second)
 			}
-			if got := c.Stats().Origins[1]; got.Well == asked {
+			if got := c.Stats().Origins[1]; got.Healthy == asked {
 				t.Errorf("requested: %v, Stats = %+v", asked, got)
 			}
 			stop()

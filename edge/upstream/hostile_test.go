@@ -25,58 +25,58 @@ func TestHostileOrigins(t *testing.T) {
 		answer func(net.Conn) // afterwards the connection is closed
 		want   error
 	}{
-		{"closes at once", text(""), ErrAnswer},
-		{"closes in the status line", text("HTTP/1.1 200"), ErrAnswer},
-		{"closes in the fields", text("HTTP/1.1 200 OK\r\nContent-Le"), ErrAnswer},
-		{"closes in the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), ErrAnswer},
-		{"closes before the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), ErrAnswer},
-		{"a body longer than its length", text(ok + "!"), ErrAnswer},
-		{"a long body longer than its length", text("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50001)), ErrAnswer},
+		{"closes at once", text(""), ErrResponse},
+		{"closes in the status line", text("HTTP/1.1 200"), ErrResponse},
+		{"closes in the fields", text("HTTP/1.1 200 OK\r\nContent-Le"), ErrResponse},
+		{"closes in the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), ErrResponse},
+		{"closes before the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), ErrResponse},
+		{"a body longer than its length", text(ok + "!"), ErrResponse},
+		{"a long body longer than its length", text("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50001)), ErrResponse},
 		{"a long body whose head came before", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n")
 			io.WriteString(c, strings.Repeat("y", 60000))
-		}, ErrAnswer},
-		{"a body although the length is 0", text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n!"), ErrAnswer},
-		{"closes in a chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), ErrAnswer},
-		{"closes before the last chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"), ErrAnswer},
-		{"an invalid chunk size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"a chunk longer than its size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n"), ErrAnswer},
-		{"a chunk size above 2^64", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"an unknown transfer coding", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nab"), ErrAnswer},
-		{"a transfer coding before chunked", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"chunked twice", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"chunks and a length", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"a length and chunks", text("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"chunks in HTTP/1.0", text("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"a 103, then chunks and a length", text("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrAnswer},
-		{"an invalid trailer", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX\r\n\r\n"), ErrAnswer},
-		{"closes in the trailers", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n"), ErrAnswer},
-		{"two lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), ErrAnswer},
-		{"a list of lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc"), ErrAnswer},
-		{"a negative length", text("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc"), ErrAnswer},
-		{"a signed length", text("HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\nabc"), ErrAnswer},
-		{"a length of 2^64", text("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nabc"), ErrAnswer},
-		{"garbage", text("\x16\x03\x01 hello there\r\n\r\n"), ErrAnswer},
-		{"HTTP/0.9", text("<html>hello</html>"), ErrAnswer},
-		{"another version", text("HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"HTTP/2", text("HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a status of two digits", text("HTTP/1.1 99 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a status below 100", text("HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a status above 599", text("HTTP/1.1 600 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"no status", text("HTTP/1.1 OK\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"an unexpected 101", text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nwhatever"), ErrAnswer},
-		{"an unexpected 206", text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"an unexpected 304", text("HTTP/1.1 304 Not Modified\r\n\r\n"), ErrAnswer},
-		{"a NUL in a field", text("HTTP/1.1 200 OK\r\nX: a\x00b\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a bare CR in a field", text("HTTP/1.1 200 OK\r\nX: a\rSet-Cookie: b\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"a space before the colon", text("HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nab"), ErrAnswer},
-		{"a field without a colon", text("HTTP/1.1 200 OK\r\nnonsense\r\nContent-Length: 2\r\n\r\nab"), ErrAnswer},
-		{"an endless status line", endless(strings.Repeat("H", 4096)), ErrAnswer},
+		}, ErrResponse},
+		{"a body although the length is 0", text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n!"), ErrResponse},
+		{"closes in a chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), ErrResponse},
+		{"closes before the last chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"), ErrResponse},
+		{"an invalid chunk size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"a chunk longer than its size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n"), ErrResponse},
+		{"a chunk size above 2^64", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"an unknown transfer coding", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nab"), ErrResponse},
+		{"a transfer coding before chunked", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"chunked twice", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"chunks and a length", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"a length and chunks", text("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"chunks in HTTP/1.0", text("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"a 103, then chunks and a length", text("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"an invalid trailer", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX\r\n\r\n"), ErrResponse},
+		{"closes in the trailers", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n"), ErrResponse},
+		{"two lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), ErrResponse},
+		{"a list of lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc"), ErrResponse},
+		{"a negative length", text("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc"), ErrResponse},
+		{"a signed length", text("HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\nabc"), ErrResponse},
+		{"a length of 2^64", text("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nabc"), ErrResponse},
+		{"garbage", text("\x16\x03\x01 hello there\r\n\r\n"), ErrResponse},
+		{"HTTP/0.9", text("<html>hello</html>"), ErrResponse},
+		{"another version", text("HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"HTTP/2", text("HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"a status of two digits", text("HTTP/1.1 99 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"a status below 100", text("HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"a status above 599", text("HTTP/1.1 600 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"no status", text("HTTP/1.1 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"an unexpected 101", text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nwhatever"), ErrResponse},
+		{"an unexpected 206", text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"an unexpected 304", text("HTTP/1.1 304 Not Modified\r\n\r\n"), ErrResponse},
+		{"a NUL in a field", text("HTTP/1.1 200 OK\r\nX: a\x00b\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"a bare CR in a field", text("HTTP/1.1 200 OK\r\nX: a\rSet-Cookie: b\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"a space before the colon", text("HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nab"), ErrResponse},
+		{"a field without a colon", text("HTTP/1.1 200 OK\r\nnonsense\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"an endless status line", endless(strings.Repeat("H", 4096)), ErrResponse},
 		{"endless fields", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			endless("X: " + strings.Repeat("y", 1000) + "\r\n")(c)
-		}, ErrAnswer},
-		{"endless 103s", endless("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), ErrAnswer},
+		}, ErrResponse},
+		{"endless 103s", endless("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), ErrResponse},
 		{"an endless body", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); endless(strings.Repeat("y", 4096))(c) }, ErrTooLarge},
 		{"endless chunks", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -93,7 +93,7 @@ func TestHostileOrigins(t *testing.T) {
 				return responds(ok)(c, head)
 			})
 			c := origin.client(t, Config{})
-			_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/bad", Exact: true})
+			_, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/bad", StrictLength: true})
 			wantProblem(t, err, 502, o.want)
 			for range 3 {
 				if a, err := fetch(t.Context(), c, get("/good")); err != nil || a.Status != 200 || a.body != "ok" {
@@ -130,7 +130,7 @@ func TestUnusualOrigins(t *testing.T) {
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			origin := serve(t, func(c net.Conn, _ string) bool { io.WriteString(c, o.text); return false })
-			a, err := fetch(t.Context(), origin.client(t, Config{}), Request{Method: "GET", Target: "/", Exact: true})
+			a, err := fetch(t.Context(), origin.client(t, Config{}), Request{Method: "GET", Target: "/", StrictLength: true})
 			if err != nil || a.body != o.body || a.Length != o.length {
 				t.Fatalf("response %+v, %v; want %q of %d", a, err, o.body, o.length)
 			}
@@ -183,7 +183,7 @@ func TestRangeAndConditions(t *testing.T) {
 		o := serve(t, responds(row.text))
 		a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "GET", Target: "/", Header: map[string][]string{row.field: {"x"}}})
 		if row.status == "" {
-			wantProblem(t, err, 502, ErrAnswer)
+			wantProblem(t, err, 502, ErrResponse)
 		} else if err != nil || row.text[9:12] != row.status || a.Length != int64(len(a.body)) {
 			t.Errorf("%s: %+v, %v; want %s", row.field, a, err, row.status)
 		}
@@ -204,7 +204,7 @@ func TestRefusedIsClosed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := network{"a": {answer: responds(text)}}.client(Config{}, "a")
 			_, err := c.Do(t.Context(), get("/"))
-			wantProblem(t, err, 502, ErrAnswer)
+			wantProblem(t, err, 502, ErrResponse)
 			synctest.Wait()
 			if got := c.Stats(); got.Open != 0 {
 				t.Errorf("after %q Stats = %+v", text, got)

@@ -17,10 +17,10 @@ const maxBefore = 4
 // an ID of this Client.
 func (c *Client) member() string { return c.name + "; id=" + c.id }
 
-// Looped reports whether a request with these lines of CDN-Loop has passed this Client before, or
+// IsLoop reports whether a request with these lines of CDN-Loop has passed this Client before, or
 // too many edges. It splits them at every comma, even in a quoted string, so that a client can't
 // hide entries behind an open quote.
-func (c *Client) Looped(cdnLoop []string) bool {
+func (c *Client) IsLoop(cdnLoop []string) bool {
 	ours := 0
 	for _, line := range cdnLoop {
 		for member := range strings.SplitSeq(line, ",") {
@@ -36,9 +36,9 @@ func (c *Client) Looped(cdnLoop []string) bool {
 	return false
 }
 
-// Before returns the CDN-Loop field for a request made on behalf of a request with these lines of
-// CDN-Loop: the last of our edges in them, and nothing else. nil means that there are none.
-func (c *Client) Before(cdnLoop []string) []string {
+// LoopField returns the CDN-Loop field for a request made on behalf of a request with these lines
+// of CDN-Loop: the last of our edges in them, and nothing else. nil means that there are none.
+func (c *Client) LoopField(cdnLoop []string) []string {
 	var members []string
 	for _, line := range cdnLoop {
 		for member := range strings.SplitSeq(line, ",") {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLooped(t *testing.T) {
+func TestIsLoop(t *testing.T) {
 	c, other := New(Config{}), New(Config{})
 	for name, row := range map[string]struct {
 		lines []string
@@ -25,24 +25,24 @@ func TestLooped(t *testing.T) {
 		"nine of another CDN":  {[]string{strings.Repeat("iconedger,", 9)}, false},
 		"no members":           {[]string{",;,; ,", ""}, false},
 	} {
-		if got := c.Looped(row.lines); got != row.want {
+		if got := c.IsLoop(row.lines); got != row.want {
 			t.Errorf("%s: Looped(%q) = %v", name, row.lines, got)
 		}
 	}
 }
 
 // A Client recognises a request that it has sent, whatever the field contained before.
-func FuzzLooped(f *testing.F) {
+func FuzzIsLoop(f *testing.F) {
 	for _, s := range []string{"", "a; b=c", `a; b="`, "iconedge; id=1", ",,", `\`} {
 		f.Add(s)
 	}
 	c := New(Config{})
 	f.Fuzz(func(t *testing.T, s string) {
 		r := Request{Method: "GET", Target: "/", Header: http.Header{"Cdn-Loop": {s}}}
-		if h := c.requestHeader(r); !c.Looped(h["Cdn-Loop"]) {
+		if h := c.requestHeader(r); !c.IsLoop(h["Cdn-Loop"]) {
 			t.Fatalf("%q is not recognised", h["Cdn-Loop"])
 		}
-		if strings.Count(s, ",") < maxEdges && !strings.Contains(s, c.id) && c.Looped([]string{s}) {
+		if strings.Count(s, ",") < maxEdges && !strings.Contains(s, c.id) && c.IsLoop([]string{s}) {
 			t.Fatalf("%q is taken for a loop", s)
 		}
 	})
@@ -50,7 +50,7 @@ func FuzzLooped(f *testing.F) {
 
 // Before returns only well-formed entries of our own edges, and too few of them to look like a
 // loop.
-func TestBefore(t *testing.T) {
+func TestLoopField(t *testing.T) {
 	c := New(Config{})
 	ids := func(ids ...string) string { return "iconedge; id=" + strings.Join(ids, ", iconedge; id=") }
 	const a, b = "0123456789abcdef", "fedcba9876543210"
@@ -67,12 +67,12 @@ func TestBefore(t *testing.T) {
 		"further parameters":    {[]string{ids(a) + "; x=y"}, ""},
 		"the last four":         {[]string{ids(a, a, a, b, b, b)}, ids(a, b, b, b)},
 	} {
-		got := c.Before(row.lines)
+		got := c.LoopField(row.lines)
 		if strings.Join(got, "|") != row.want || len(got) > 1 {
 			t.Errorf("%s: Before(%q) = %q, want %q", name, row.lines, got, row.want)
 		}
 	}
-	if !c.Looped(New(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.Before([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
+	if !c.IsLoop(New(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.LoopField([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
 		t.Error("a request that returns through another edge is not recognised")
 	}
 }

@@ -161,7 +161,7 @@ func (c *Client) dialWith(d dial) {
 
 // fetched is a response with its whole body.
 type fetched struct {
-	*Answer
+	*Response
 	body string
 }
 

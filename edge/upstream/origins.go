@@ -144,5 +144,5 @@ func (o *origin) recordCheck(v outcome, err error, now time.Time) {
 func (o *origin) stats() OriginStats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return OriginStats{URL: o.url.Redacted(), Well: o.health.healthy() && !o.breaker.open(), Failures: o.failures, Opened: o.opened}
+	return OriginStats{URL: o.url.Redacted(), Healthy: o.health.healthy() && !o.breaker.open(), Failures: o.failures, Opened: o.opened}
 }

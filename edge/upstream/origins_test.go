@@ -108,14 +108,14 @@ func TestTries(t *testing.T) {
 		{"lost", "GET", drop, good, good, nil, [3]int{1, 1, 0}},
 		{"lost HEAD", "HEAD", drop, good, good, nil, [3]int{1, 1, 0}},
 		{"lost OPTIONS", "OPTIONS", drop, good, good, nil, [3]int{1, 1, 0}},
-		{"lost POST", "POST", drop, good, good, ErrAnswer, [3]int{1, 0, 0}},
-		{"lost PUT", "PUT", drop, good, good, ErrAnswer, [3]int{1, 0, 0}},
+		{"lost POST", "POST", drop, good, good, ErrResponse, [3]int{1, 0, 0}},
+		{"lost PUT", "PUT", drop, good, good, ErrResponse, [3]int{1, 0, 0}},
 		{"lost twice", "GET", drop, drop, good, nil, [3]int{1, 1, 1}},
-		{"lost three times", "GET", drop, drop, drop, ErrAnswer, [3]int{1, 1, 1}},
+		{"lost three times", "GET", drop, drop, drop, ErrResponse, [3]int{1, 1, 1}},
 		{"no connection, then lost", "GET", nil, drop, good, nil, [3]int{0, 1, 1}},
 		{"lost, then no connection", "GET", drop, nil, good, nil, [3]int{1, 0, 1}},
-		{"no connection, then a lost POST", "POST", nil, drop, good, ErrAnswer, [3]int{0, 1, 0}},
-		{"a malformed response", "GET", broken, good, good, ErrAnswer, [3]int{1, 0, 0}},
+		{"no connection, then a lost POST", "POST", nil, drop, good, ErrResponse, [3]int{0, 1, 0}},
+		{"a malformed response", "GET", broken, good, good, ErrResponse, [3]int{1, 0, 0}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestBreakerOpens(t *testing.T) {
 		_, err := c.Do(t.Context(), get("/"))
 		wantProblem(t, err, 502, ErrOpen)
 		wantProblem(t, err, 502, ErrUnreachable)
-		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Well: false, Failures: maxFailures, Opened: 1}) {
+		if got := c.Stats().Origins[0]; got != (OriginStats{URL: "http://a", Healthy: false, Failures: maxFailures, Opened: 1}) {
 			t.Errorf("Stats = %+v", got)
 		}
 		time.Sleep(maxPause)
@@ -169,7 +169,7 @@ func TestBreakerOpens(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := c.Stats().Origins[0]; !got.Well || len(n["a"].requests()) != 3 {
+		if got := c.Stats().Origins[0]; !got.Healthy || len(n["a"].requests()) != 3 {
 			t.Errorf("Stats = %+v, requests %q", got, n["a"].requests())
 		}
 		if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "level=INFO") != 1 || !strings.Contains(got, "origin=a") {
@@ -190,8 +190,8 @@ func TestMalformedResponseToProbe(t *testing.T) {
 			time.Sleep(maxPause)
 			n["a"] = &server{answer: responds(text)}
 			_, err := c.Do(t.Context(), get("/"))
-			wantProblem(t, err, 502, ErrAnswer)
-			if got := c.Stats(); !got.Origins[0].Well {
+			wantProblem(t, err, 502, ErrResponse)
+			if got := c.Stats(); !got.Origins[0].Healthy {
 				t.Errorf("Stats = %+v", got)
 			}
 		})
@@ -224,7 +224,7 @@ func TestProbeThatHangs(t *testing.T) {
 			}
 		}
 		wantProblem(t, <-first, 504, ErrTimeout)
-		if got := c.Stats().Origins[0]; !got.Well || len(hung.requests()) != 1 {
+		if got := c.Stats().Origins[0]; !got.Healthy || len(hung.requests()) != 1 {
 			t.Errorf("Stats = %+v, the hanging origin got %q", got, hung.requests())
 		}
 	})
@@ -249,7 +249,7 @@ func TestInconclusive(t *testing.T) {
 			leave()
 			wantProblem(t, err, 504, ErrTimeout)
 		}
-		if got := c.Stats(); !got.Origins[0].Well || got.Origins[0].Failures != 0 || got.Timeouts != 2*maxFailures {
+		if got := c.Stats(); !got.Origins[0].Healthy || got.Origins[0].Failures != 0 || got.Timeouts != 2*maxFailures {
 			t.Errorf("Stats = %+v", got)
 		}
 		io.ReadFull(a.Body, make([]byte, 2))
@@ -273,7 +273,7 @@ func TestLostRequestsOfOneOrigin(t *testing.T) {
 			for range 2 * maxFailures {
 				c.Do(t.Context(), get("/"))
 			}
-			if healthy := c.Stats().Origins[0].Well; healthy != (len(names) == 1) {
+			if healthy := c.Stats().Origins[0].Healthy; healthy != (len(names) == 1) {
 				t.Errorf("of %d origins the first is available: %v", len(names), healthy)
 			}
 		})
@@ -283,7 +283,7 @@ func TestLostRequestsOfOneOrigin(t *testing.T) {
 func TestOriginStats(t *testing.T) {
 	u, _ := url.Parse("https://user:secret@origin.example:8443/base")
 	c := New(Config{Origins: [][]*url.URL{{u}}})
-	if got := c.Stats().Origins[0]; strings.Contains(got.URL, "secret") || !got.Well {
+	if got := c.Stats().Origins[0]; strings.Contains(got.URL, "secret") || !got.Healthy {
 		t.Errorf("Stats = %+v", got)
 	}
 }

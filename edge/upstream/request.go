@@ -13,24 +13,24 @@ import (
 
 // A Request is a request to the origins.
 type Request struct {
-	Method string
-	Target string      // path and query, canonical: visible ASCII that begins with one slash
-	Header http.Header // the client's fields; see Fields
-	Body   []byte
-	Client netip.Addr      // for Forwarded and X-Forwarded-For; zero: they are not sent
-	Proto  string          // of the client's request, for Forwarded: http or https
-	Onward bool            // after a 502, 503 or 504 the next group is tried, once
-	Passed map[string]bool // Passable fields to pass on, as http.CanonicalHeaderKey spells them
-	Exact  bool            // bytes after Content-Length are an error; otherwise they are dropped
+	Method       string
+	Target       string      // path and query, canonical: visible ASCII that begins with one slash
+	Header       http.Header // the client's fields; see Fields
+	Body         []byte
+	Client       netip.Addr      // for Forwarded and X-Forwarded-For; zero: they are not sent
+	Proto        string          // of the client's request, for Forwarded: http or https
+	TryNextGroup bool            // after a 502, 503 or 504 the next group is tried, once
+	PassedFields map[string]bool // Passable fields to pass on, in canonical spelling
+	StrictLength bool            // bytes after Content-Length are an error, not dropped
 
-	// Proof sends the tier secret. It is meant for an origin that is, or may be, an edge or
-	// iconedge's own origin, because any other could disclose the secret.
-	Proof bool
+	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
+	// or iconedge's own origin, because any other could disclose the secret.
+	SendTierSecret bool
 }
 
-// Fit reports whether r can be sent. If not, its sender is at fault, not the origin. CONNECT can't,
-// because it requests no resource and its response has another framing.
-func (r Request) Fit() bool {
+// Valid reports whether r can be sent. If not, its sender is at fault, not the origin. CONNECT
+// can't, because it requests no resource and its response has another framing.
+func (r Request) Valid() bool {
 	if !httpguts.ValidHeaderFieldName(r.Method) || r.Method == http.MethodConnect || !safeTarget(r.Target) {
 		return false
 	}

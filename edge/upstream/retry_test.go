@@ -44,7 +44,7 @@ func TestRetryByMethod(t *testing.T) {
 			}
 			wg.Wait()
 			_, err := c.Do(t.Context(), Request{Method: r.method, Target: "/drop", Header: http.Header{"Idempotency-Key": {"x"}}})
-			wantProblem(t, err, 502, ErrAnswer)
+			wantProblem(t, err, 502, ErrResponse)
 			if got := len(o.requests()) - idle; got != r.want {
 				t.Errorf("the origin got one %[2]s %[1]d times, want %[3]d", got, r.method, r.want)
 			}
@@ -120,7 +120,7 @@ func TestBegunResponseIsNotRetried(t *testing.T) {
 		c := o.client(t, Config{})
 		fetch(t.Context(), c, get("/"))
 		_, err := c.Do(t.Context(), get("/bad"))
-		wantProblem(t, err, 502, ErrAnswer)
+		wantProblem(t, err, 502, ErrResponse)
 		if got := c.Stats(); len(o.requests()) != 2 || got.Retries != 0 || got.Origins[0].Failures != 0 {
 			t.Errorf("requests %q; Stats = %+v", o.requests(), got)
 		}

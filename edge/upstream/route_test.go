@@ -78,7 +78,9 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-func onward(method string) Request { return Request{Method: method, Target: "/way", Onward: true} }
+func onward(method string) Request {
+	return Request{Method: method, Target: "/way", TryNextGroup: true}
+}
 
 // checkAsked compares the origins that got the request, once each, with a list such as "a c", or "1
 // of a b, c".
@@ -116,8 +118,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Each request with Proof carries the current tier secret to the origin, and a health check does
-// not. A field of that name from a client is dropped, and so is one that an origin echoes.
+// Each request with SendTierSecret carries the current tier secret to the origin, and a health
+// check does not. A field of that name from a client is dropped, and so is one that an origin
+// echoes.
 func TestSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		echo := responds("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + tier.Field + ": new-secret-0123456789\r\n\r\nok")
@@ -125,11 +128,11 @@ func TestSecret(t *testing.T) {
 		secret := "old-secret-0123456789"
 		c := n.client(Config{Secret: func() string { return secret }}, "b|a")
 		defer c.Close()
-		fetch(t.Context(), c, Request{Method: "GET", Target: "/", Proof: true})
+		fetch(t.Context(), c, Request{Method: "GET", Target: "/", SendTierSecret: true})
 		secret = "new-secret-0123456789"
 		forged := http.Header{"Iconedge-Tier-Secret": {"forged-1", "forged-2"}, "Iconedge_tier_secret": {"forged-3"}, "iconedge-tier-secret": {"forged-4"},
 			"Connection": {tier.Field}}
-		a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Header: forged, Proof: true})
+		a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Header: forged, SendTierSecret: true})
 		if err != nil || len(a.Header[tier.Field]) != 0 {
 			t.Fatalf("%+v, %v", a, err)
 		}

@@ -124,7 +124,7 @@ type Stats struct {
 // OriginStats holds counts of one origin, in the order of Config.
 type OriginStats struct {
 	URL      string
-	Well     bool  // its health checks succeed and its breaker is closed
+	Healthy  bool  // its health checks succeed and its breaker is closed
 	Failures int64 // failed tries: no connection, lost, too late
 	Opened   int64 // times that its breaker opened
 }

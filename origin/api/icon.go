@@ -68,7 +68,7 @@ func (a *API) pinned(c *call, id string) (catalog.Icon, error) {
 	if id == c.release.ID() || err == nil && id == ic.Changed.ID {
 		return ic, err
 	}
-	kept, err := a.Catalog.Kept(c.Context(), id)
+	kept, err := a.Catalog.Stored(c.Context(), id)
 	switch {
 	case errors.Is(err, catalog.ErrNoRelease):
 		return catalog.Icon{}, problem.NotFound("no release with this id is stored; without the release parameter you get the current icon")

@@ -54,7 +54,7 @@ type Catalog struct {
 	earlier []*Release // open earlier releases, the most recently used first
 	changes []changes  // cached results of Since, the latest first
 	closed  bool
-	fetches singleflight.Group // of Kept, by id
+	fetches singleflight.Group // of Stored, by id
 }
 
 // New makes an empty catalog over a mirror folder. Start loads its release.

@@ -41,7 +41,7 @@ func (c *Catalog) Since(ctx context.Context, now *Release, id string) Changes {
 	if known, ok := c.cachedChanges(id, now.ID()); ok {
 		return known
 	}
-	before, err := c.Kept(ctx, id)
+	before, err := c.Stored(ctx, id)
 	if err != nil {
 		if !errors.Is(err, ErrNoRelease) {
 			c.opts.Log.Warn("comparing releases failed", "since", id, "because", err)

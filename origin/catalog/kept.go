@@ -17,10 +17,10 @@ const (
 	maxStoreReads = 4                // concurrent reads, because clients can send any id
 )
 
-// Kept returns a release by its id, the current one or an earlier one in the store. The caller must
-// call its Done. The archives of an earlier release are opened when they are needed. The error is
-// ErrNoRelease, or one of the store.
-func (c *Catalog) Kept(ctx context.Context, id string) (*Release, error) {
+// Stored returns a release by its id, the current one or an earlier one in the store. The caller
+// must call its Done. The archives of an earlier release are opened when they are needed. The error
+// is ErrNoRelease, or one of the store.
+func (c *Catalog) Stored(ctx context.Context, id string) (*Release, error) {
 	if !release.ValidID(id) {
 		return nil, ErrNoRelease
 	}

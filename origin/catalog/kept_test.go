@@ -20,7 +20,7 @@ func TestKept(t *testing.T) {
 	}
 	c := w.start()
 	for i, id := range ids {
-		r, err := c.Kept(t.Context(), id)
+		r, err := c.Stored(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,15 +33,15 @@ func TestKept(t *testing.T) {
 		t.Errorf("%d releases are open, want %d", n, maxKept)
 	}
 	for _, unknown := range []string{strings.Repeat("0", 32), "", "current", "../../current", strings.ToUpper(ids[0])} {
-		if _, err := c.Kept(t.Context(), unknown); !errors.Is(err, ErrNoRelease) {
+		if _, err := c.Stored(t.Context(), unknown); !errors.Is(err, ErrNoRelease) {
 			t.Errorf("Kept(%q): %v, want ErrNoRelease", unknown, err)
 		}
 	}
 	w.store.fail(objectstore.ErrUnreachable)
-	if _, err := c.Kept(t.Context(), ids[0]); !errors.Is(err, objectstore.ErrUnreachable) {
+	if _, err := c.Stored(t.Context(), ids[0]); !errors.Is(err, objectstore.ErrUnreachable) {
 		t.Errorf("Kept without the store: %v, want ErrUnreachable", err)
 	}
-	if r, err := c.Kept(t.Context(), ids[len(ids)-2]); err != nil {
+	if r, err := c.Stored(t.Context(), ids[len(ids)-2]); err != nil {
 		t.Errorf("an open release: %v", err)
 	} else {
 		r.Done()

@@ -117,7 +117,7 @@ func document(pack string, m release.Meta, data []byte) search.Doc {
 	sum := sha256.Sum256(data)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
-		Categories: m.Categories, Drawing: [16]byte(sum[:16]),
+		Categories: m.Categories, Image: [16]byte(sum[:16]),
 	}
 }
 

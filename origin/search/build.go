@@ -194,7 +194,7 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	concept := strings.Join(words[s.lead:len(words)-s.tail], " ")
 	rec := b.body[secDocs]
 	for _, field := range []uint32{
-		uint32(len(b.body[secNames])), b.group(d.Drawing), b.dim(d.Width, d.Height), b.names.id(d.Name), b.conceptIDs.id(concept),
+		uint32(len(b.body[secNames])), b.group(d.Image), b.dim(d.Width, d.Height), b.names.id(d.Name), b.conceptIDs.id(concept),
 	} {
 		rec = binary.LittleEndian.AppendUint32(rec, field)
 	}

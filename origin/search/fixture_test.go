@@ -49,7 +49,7 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 				d.Categories = []string{"Buildings"}
 			}
 			sum := sha256.Sum256([]byte(drawing))
-			copy(d.Drawing[:], sum[:])
+			copy(d.Image[:], sum[:])
 			docs = append(docs, d)
 		}
 	}
@@ -110,7 +110,7 @@ func random(t testing.TB, seed uint64, packs, docs int) *Index {
 		for range 1 + r.IntN(5) {
 			name = append(name, words[r.IntN(len(words))])
 		}
-		d := Doc{Pack: ps[r.IntN(packs)].Pack, Name: strings.Join(name, "-"), Width: 24, Height: 24, Drawing: [16]byte{1, byte(r.IntN(256)), byte(r.IntN(8))}}
+		d := Doc{Pack: ps[r.IntN(packs)].Pack, Name: strings.Join(name, "-"), Width: 24, Height: 24, Image: [16]byte{1, byte(r.IntN(256)), byte(r.IntN(8))}}
 		if ref := (icon.Ref{Pack: d.Pack, Name: d.Name}); !seen[ref] {
 			seen[ref] = true
 			ds = append(ds, d)

@@ -105,7 +105,7 @@ func (p libraryPack) doc(key, name string, monochrome bool, ic libraryIcon, alia
 	}
 	d := Doc{Pack: key, Name: name, AliasOf: aliasOf, Width: or(ic.Width, p.Width, 16), Height: or(ic.Height, p.Height, 16), Monochrome: monochrome}
 	sum := sha256.Sum256(fmt.Append(nil, d.Width, d.Height, turns, ic.Body))
-	copy(d.Drawing[:], sum[:])
+	copy(d.Image[:], sum[:])
 	return d
 }
 

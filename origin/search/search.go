@@ -39,7 +39,7 @@ type Doc struct {
 	Monochrome    bool
 	Categories    []string // categories of its pack that it is in
 	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
-	Drawing [16]byte
+	Image [16]byte
 }
 
 // A Query asks for icons. Pack, if not empty, is the key of the pack to search; a pack that is not

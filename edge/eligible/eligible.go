@@ -1,8 +1,8 @@
-// Package plain parses eligible requests: those that a stored response can answer by address,
+// Package eligible parses eligible requests: those that a stored response can answer by address,
 // content coding and entity tag alone, whatever protocol they use. A field that might change the
 // response makes its request ineligible, and the pipeline handles it. The package knows nothing of
 // caches or connections, and imports the standard library alone.
-package plain
+package eligible
 
 import (
 	"net/netip"
@@ -22,7 +22,7 @@ type Request struct {
 	Client         netip.Addr
 	Now            time.Time
 	Fields         Fields // all fields received
-	Chosen         bool   // sampled for a trace, so the pipeline must handle the request
+	Sampled        bool   // sampled for a trace, so the pipeline must handle the request
 }
 
 // Fields gives access to fields that the response does not depend on, such as those of the access
@@ -37,30 +37,30 @@ type Fields interface {
 type State uint8
 
 const (
-	Plain State = iota
-	Other       // the pipeline must handle the request
+	Eligible   State = iota
+	Ineligible       // the pipeline must handle the request
 )
 
 // MaxTarget limits the target of an eligible request, in bytes.
 const MaxTarget = 512
 
-// Begin resets the fields of the previous request. Secure, Tier, Client, Now and Fields stay.
-func (r *Request) Begin() {
-	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Chosen = nil, nil, nil, nil, false, false
+// Reset resets the fields of the previous request. Secure, Tier, Client, Now and Fields stay.
+func (r *Request) Reset() {
+	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Sampled = nil, nil, nil, nil, false, false
 }
 
-// Aim accepts a target that is a path of visible ASCII without a fragment.
-func (r *Request) Aim(target []byte) State {
+// SetTarget accepts a target that is a path of visible ASCII without a fragment.
+func (r *Request) SetTarget(target []byte) State {
 	if len(target) == 0 || target[0] != '/' || len(target) > MaxTarget {
-		return Other
+		return Ineligible
 	}
 	for _, c := range target {
 		if c <= ' ' || c >= 0x7f || c == '#' {
-			return Other
+			return Ineligible
 		}
 	}
 	r.Target = target
-	return Plain
+	return Eligible
 }
 
 // Field reads one field; its name may be in either case. A field that no stored response depends on
@@ -87,7 +87,7 @@ func (r *Request) Field(name, value []byte) State {
 		}
 	case 10:
 		if Is(name, "connection") && !Is(Trim(value), "keep-alive") {
-			return Other
+			return Ineligible
 		}
 	case 13:
 		if Is(name, "if-none-match") {
@@ -111,26 +111,26 @@ func (r *Request) Field(name, value []byte) State {
 		// An authenticated edge has no limits and gets more information.
 		return ifName(name, "iconedge-tier-secret")
 	}
-	return Plain
+	return Eligible
 }
 
 // ifName returns Other for a field with one of these names.
 func ifName(name []byte, lower ...string) State {
 	for _, l := range lower {
 		if Is(name, l) {
-			return Other
+			return Ineligible
 		}
 	}
-	return Plain
+	return Eligible
 }
 
 // once stores the value of a field that an eligible request has at most once.
 func once(at *[]byte, value []byte) State {
 	if *at != nil {
-		return Other
+		return Ineligible
 	}
 	*at = Trim(value)
-	return Plain
+	return Eligible
 }
 
 // Is compares a name with one in lower case, ignoring case.

@@ -3,12 +3,12 @@ package h2
 import "sync"
 
 // maxShared limits the number of shared fields. Few fields are common to many responses, and each
-// takes space in every Memory.
+// takes space in every ClientTable.
 const maxShared = 64
 
-// A Shared is a field common to many responses, encoded in advance. The first ones get a number;
-// any others are always sent as text.
-type Shared struct {
+// A SharedField is a field common to many responses, encoded in advance. The first ones get a
+// number; any others are always sent as text.
+type SharedField struct {
 	number  uint8  // 0: none
 	size    int    // in a table
 	literal []byte // without indexing (RFC 7541, section 6.2.2)
@@ -18,19 +18,19 @@ type Shared struct {
 // numbered holds the shared fields with a number, by their literal.
 var numbered = struct {
 	sync.Mutex
-	by map[string]*Shared
-}{by: map[string]*Shared{}}
+	by map[string]*SharedField
+}{by: map[string]*SharedField{}}
 
-// Share encodes a field. It returns the same Shared for the same field, as long as there are
-// numbers.
-func Share(name, value []byte) *Shared {
+// NewSharedField encodes a field. It returns the same Shared for the same field, as long as there
+// are numbers.
+func NewSharedField(name, value []byte) *SharedField {
 	literal := AppendField(nil, name, value)
 	numbered.Lock()
 	defer numbered.Unlock()
 	if s := numbered.by[string(literal)]; s != nil {
 		return s
 	}
-	s := &Shared{size: len(name) + len(value) + perEntry, literal: literal}
+	s := &SharedField{size: len(name) + len(value) + perEntry, literal: literal}
 	if n := len(numbered.by) + 1; n < maxShared {
 		s.number, s.indexed = uint8(n), AppendValue(AppendValue([]byte{0x40}, appendLower(nil, name)), value)
 		numbered.by[string(literal)] = s
@@ -38,24 +38,25 @@ func Share(name, value []byte) *Shared {
 	return s
 }
 
-// A Memory records which fields a client's decoder has in its dynamic table (RFC 7541, section
+// A ClientTable records which fields a client's decoder has in its dynamic table (RFC 7541, section
 // 2.3.2). A shared field is entered with the first response that contains it, while there is room,
 // so that no entry is ever evicted and its position stays known. The zero value has no room.
-type Memory struct {
+type ClientTable struct {
 	positions [maxShared]uint8 // by number: place in the order of entry, from 1; 0: not entered
 	count     uint8
 	free      int
 }
 
-// open gives the Memory the initial size of a decoder's table.
-func (m *Memory) open() { m.free = tableSize }
+// open gives the ClientTable the initial size of a decoder's table.
+func (m *ClientTable) open() { m.free = tableSize }
 
-// close empties the Memory, after the client has shrunk its table. The table is not used any more.
-func (m *Memory) close() { *m = Memory{} }
+// close empties the ClientTable, after the client has shrunk its table. The table is not used any
+// more.
+func (m *ClientTable) close() { *m = ClientTable{} }
 
 // Append appends a field to a header block. The block must be sent, and before any other block made
 // with m.
-func (m *Memory) Append(dst []byte, s *Shared) []byte {
+func (m *ClientTable) Append(dst []byte, s *SharedField) []byte {
 	if position := m.positions[s.number]; position > 0 {
 		// Index 1 after the static table is the newest entry (section 2.3.3).
 		return append(dst, 0x80|byte(len(static))+m.count-position)

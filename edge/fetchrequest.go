@@ -12,31 +12,31 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
-// An inquiry is the request that the cache looks up and that the origin may receive. On our own
-// routes it does not depend on the client; a forwarded one is the client's own request.
-type inquiry struct {
-	key    string              // the cache key: path and query of the request to the origin
-	own    bool                // of our own routes: the edge rebuilds the response before storing
-	proves bool                // carries the secret between tiers
-	name   string              // its icon or pack, as in the list of names; empty: unchecked
-	asks   cachepolicy.Request // the part of it that decides about storing and reusing
-	header http.Header         // sent to the origin; a fetch changes only a copy
-	client netip.Addr          // named to the origin; zero: none is
-	body   []byte
-	proto  string
-	passed map[string]bool // fields that the operator passes (--pass-field)
+// An fetchRequest is the request that the cache looks up and that the origin may receive. On our
+// own routes it does not depend on the client; a forwarded one is the client's own request.
+type fetchRequest struct {
+	key             string              // cache key: path and query at the origin
+	own             bool                // on our own routes: the edge rebuilds the response
+	sendsTierSecret bool                // carries the secret between tiers
+	name            string              // icon or pack, as in the name list; empty: unchecked
+	policy          cachepolicy.Request // the part of it that decides about storing and reusing
+	header          http.Header         // sent to the origin; a fetch changes only a copy
+	client          netip.Addr          // named to the origin; zero: none is
+	body            []byte
+	proto           string
+	passed          map[string]bool // fields that the operator passes (--pass-field)
 
-	followed *followed // the trace of the client's request
+	traced *traced // the trace of the client's request
 }
 
 // uncoded has the fields of origin requests on our own routes. The edge makes the content codings
 // itself.
 var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 
-// ownInquiry returns the inquiry for a cache key of our own routes. Of the client's cache
+// ownRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
-func (h *handler) ownInquiry(r *request, key string) *inquiry {
-	return &inquiry{key: key, own: true, proves: h.amongTiers(!h.proxyAll), name: r.target.name, header: h.through(r.ctx, uncoded), followed: r.followed, asks: cachepolicy.Request{
+func (h *handler) ownRequest(r *request, key string) *fetchRequest {
+	return &fetchRequest{key: key, own: true, sendsTierSecret: h.amongTiers(!h.proxyAll), name: r.target.name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }
@@ -48,7 +48,7 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	if len(lines) == 0 {
 		return fields
 	}
-	before := h.origin.Before(texts(lines))
+	before := h.origin.LoopField(texts(lines))
 	if before == nil {
 		return fields
 	}
@@ -57,19 +57,19 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	return fields
 }
 
-// stored is the result of looking an inquiry up in the cache.
-type stored struct {
+// lookupResult is the result of looking a fetch request up in the cache.
+type lookupResult struct {
 	entry   *cache.Entry        // the stored response that may be selected; nil: none
 	why     cachepolicy.Forward // why the edge asks the origin, if entry can't be used
 	variant string              // secondary key of the request, by the stored Vary; empty: none
 }
 
-// lookup finds the stored response that may be selected for an inquiry.
-func (h *handler) lookup(q *inquiry) (s stored) {
+// lookup finds the stored response that may be selected for a fetch request.
+func (h *handler) lookup(q *fetchRequest) (s lookupResult) {
 	varies := false
 	if q.own {
 		if s.entry = h.cache.Get(q.key); s.entry == nil {
-			s.entry = h.missing.table.Load().find(q.key)
+			s.entry = h.negative.table.Load().find(q.key)
 		}
 	} else {
 		s.entry, varies = h.cache.Find(q.key, func(vary []string) []string {
@@ -78,7 +78,7 @@ func (h *handler) lookup(q *inquiry) (s stored) {
 		})
 	}
 	switch e := s.entry; {
-	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.asks):
+	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.policy):
 		s.entry, s.why = nil, cachepolicy.ForwardRequest // because of its Cookie
 	case e != nil:
 		s.variant, s.why = e.Secondary, cachepolicy.ForwardStale
@@ -92,12 +92,12 @@ func (h *handler) lookup(q *inquiry) (s stored) {
 
 // variant returns the secondary key of the request for a response with this Vary (RFC 9111, section
 // 4.1).
-func (q *inquiry) variant(vary []string) string { return cachepolicy.VaryKey(vary, q.lines) }
+func (q *fetchRequest) variant(vary []string) string { return cachepolicy.VaryKey(vary, q.lines) }
 
 // secondary returns the secondary keys of the stored responses with this Vary that match the
 // request: first the key of its fields, then the key of its preferred language (RFC 9111, section
 // 4.1).
-func (q *inquiry) secondary(vary []string) []string {
+func (q *fetchRequest) secondary(vary []string) []string {
 	keys := []string{q.variant(vary)}
 	if language := cachepolicy.PreferredLanguage(q.header["Accept-Language"]); language != "" {
 		keys = append(keys, cachepolicy.VaryLanguageKey(vary, q.lines, language))
@@ -105,14 +105,14 @@ func (q *inquiry) secondary(vary []string) []string {
 	return keys
 }
 
-func (q *inquiry) lines(name string) []string { return q.header[name] }
+func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 
 // upstream returns the request to the origin, with the conditions that validate the stored response
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
-func (q *inquiry) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.asks.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, Proof: q.proves, Exact: q.own, Passed: q.passed}
-	r.Onward = stale == nil || !mayServeStale(stale, time.Now())
+func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
+	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r
 	}

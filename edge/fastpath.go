@@ -14,20 +14,20 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/plain"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/icon"
 )
 
-// maxReady is the length in bytes up to which a body is written in one piece with its head.
-const maxReady = 32 << 10
+// maxPrebuilt is the length in bytes up to which a body is written in one piece with its head.
+const maxPrebuilt = 32 << 10
 
-// A meeting is a hit on the fast path: the fresh entry that answers a request, and the response,
+// A fastHit is a hit on the fast path: the fresh entry that answers a request, and the response,
 // which is a 200 with the whole body or a 304.
-type meeting struct {
+type fastHit struct {
 	view   cache.View
-	target shortcut
+	target parsedTarget
 	policy cachepolicy.Entry
 	status int
 	body   []byte
@@ -37,20 +37,20 @@ type meeting struct {
 	decision ratelimit.Decision
 }
 
-// meet looks a request up on the fast path. Its response is, byte for byte, the one that the
-// pipeline in serve.go would give; meet is not ok where it cannot be sure of that, and the caller
-// then uses the pipeline. If it is ok, the caller must release the view.
-func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
+// lookupFast looks a request up on the fast path. Its response is, byte for byte, the one that the
+// pipeline in serve.go would give; lookupFast is not ok where it cannot be sure of that, and the
+// caller then uses the pipeline. If it is ok, the caller must release the view.
+func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.redirect != "" && !q.Secure || q.Tier {
 		return false
 	}
-	if m.target, ok = h.shortcut(q.Target); !ok || !h.knownHosts.has(q.Host) || h.requireToken && m.target.route.class().licensed() {
+	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) || h.requireToken && m.target.route.class().licensed() {
 		return false
 	}
 	if !h.cache.View(m.target.key, &m.view) {
 		return false
 	}
-	if h.choose(m, q) && (h.reports.tracer == nil || !h.chooses(q)) && h.counts(m, q) {
+	if h.choose(m, q) && (h.reports.tracer == nil || !h.sampleTrace(q)) && h.countFast(m, q) {
 		m.view.Hit()
 		return true
 	}
@@ -60,7 +60,7 @@ func (h *handler) meet(m *meeting, q *plain.Request) (ok bool) {
 
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
 // false where the pipeline has to decide.
-func (h *handler) choose(m *meeting, q *plain.Request) bool {
+func (h *handler) choose(m *fastHit, q *eligible.Request) bool {
 	v, color := &m.view, m.target.color
 	if m.policy = v.Freshness(); !m.policy.Fresh(q.Now) {
 		return false
@@ -68,7 +68,7 @@ func (h *handler) choose(m *meeting, q *plain.Request) bool {
 	m.coding = cache.Identity
 	if color == "" {
 		m.coding = h.codings.choose(v, q.AcceptEncoding)
-	} else if v.Head().Paints < 0 {
+	} else if v.Head().ColourUses < 0 {
 		return false
 	}
 	m.body, m.status = v.Body(m.coding), http.StatusOK
@@ -81,13 +81,13 @@ func (h *handler) choose(m *meeting, q *plain.Request) bool {
 			m.status = http.StatusNotModified
 		}
 	}
-	return len(m.body) <= maxReady
+	return len(m.body) <= maxPrebuilt
 }
 
-// counts checks the access lists and counts the request against its limit. It reports false where
-// the pipeline has to decide. A request over the limit is not counted here, because the pipeline
-// counts it again and writes the 429.
-func (h *handler) counts(m *meeting, q *plain.Request) bool {
+// countFast checks the access lists and counts the request against its limit. It reports false
+// where the pipeline has to decide. A request over the limit is not counted here, because the
+// pipeline counts it again and writes the 429.
+func (h *handler) countFast(m *fastHit, q *eligible.Request) bool {
 	l := h.limits[m.target.route.class()]
 	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
 		return false // the pipeline finds the client in the forwarding fields
@@ -112,42 +112,42 @@ func (h *handler) counts(m *meeting, q *plain.Request) bool {
 
 // Answer appends the response to an HTTP/1.1 request on the fast path. It is not ok if the request
 // needs the pipeline.
-func (h *handler) Answer(dst []byte, q *plain.Request) ([]byte, bool) {
-	var m meeting
-	if h.draining.Load() || !h.meet(&m, q) {
+func (h *handler) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
+	var m fastHit
+	if h.draining.Load() || !h.lookupFast(&m, q) {
 		return dst, false
 	}
 	defer m.view.Release()
 	dst, body := h.appendAnswer(dst, &m, q)
 	h.metrics.hit(exchange.H1, &m, q.Now, body)
 	if h.reports.lines != nil {
-		h.reports.ready(h.clients, exchange.H1, &m, q, body)
+		h.reports.logHit(h.clients, exchange.H1, &m, q, body)
 	}
 	return dst, true
 }
 
 // appendAnswer appends the whole response and returns how many bytes its body has.
-func (h *handler) appendAnswer(dst []byte, m *meeting, q *plain.Request) (out []byte, body int) {
+func (h *handler) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out []byte, body int) {
 	if m.status == http.StatusOK {
 		dst = m.appendHead(dst)
 	} else {
-		dst = appendBare(dst, m.view.Head(), m.view.ETag(m.coding), &m.target)
+		dst = appendNotModified(dst, m.view.Head(), m.view.ETag(m.coding), &m.target)
 	}
-	dst = append(h.appendTold(dst, m, q), "\r\n"...)
+	dst = append(h.appendDynamic(dst, m, q), "\r\n"...)
 	out = m.appendBody(dst)
 	return out, len(out) - len(dst)
 }
 
 // length returns the length of the body after any colouring.
-func (m *meeting) length() int {
+func (m *fastHit) length() int {
 	if m.target.color != "" {
-		return icon.RecolouredLen(len(m.body), m.view.Head().Paints, m.target.color)
+		return icon.RecolouredLen(len(m.body), m.view.Head().ColourUses, m.target.color)
 	}
 	return len(m.body)
 }
 
 // appendBody appends the body, if the response has one.
-func (m *meeting) appendBody(dst []byte) []byte {
+func (m *fastHit) appendBody(dst []byte) []byte {
 	switch {
 	case m.status != http.StatusOK:
 		return dst
@@ -158,7 +158,7 @@ func (m *meeting) appendBody(dst []byte) []byte {
 }
 
 // appendHead appends the status line and the stored fields of a response with a body.
-func (m *meeting) appendHead(dst []byte) []byte {
+func (m *fastHit) appendHead(dst []byte) []byte {
 	head := m.view.Head()
 	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), head.Type...)
 	if m.coding != cache.Identity {
@@ -174,8 +174,8 @@ func (m *meeting) appendHead(dst []byte) []byte {
 	return dst
 }
 
-// appendBare appends the status line and the stored fields of a 304.
-func appendBare(dst []byte, head *cache.Head, etag []byte, t *shortcut) []byte {
+// appendNotModified appends the status line and the stored fields of a 304.
+func appendNotModified(dst []byte, head *cache.Head, etag []byte, t *parsedTarget) []byte {
 	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), head.Always...)
 	return append(appendTagLine(dst, etag, t.color), head.Own...)
 }
@@ -192,8 +192,8 @@ func appendTag(dst, etag []byte, color icon.Color) []byte {
 	return append(append(dst, color[1:]...), '"')
 }
 
-// appendTold appends the fields that depend on the time, the limit and the connection.
-func (h *handler) appendTold(dst []byte, m *meeting, q *plain.Request) []byte {
+// appendDynamic appends the fields that depend on the time, the limit and the connection.
+func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []byte {
 	dst = strconv.AppendInt(append(dst, "Age: "...), int64(m.policy.AgeAt(q.Now)/time.Second), 10)
 	dst = append(dst, "\r\nCache-Status: "...)
 	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)})
@@ -227,17 +227,17 @@ func sameTag(field, etag []byte, color icon.Color) (same, sure bool) {
 	return ok && len(stem) == len(etag) && stem[len(stem)-1] == '-' && bytes.Equal(stem[:len(stem)-1], etag[:len(etag)-1]), true
 }
 
-// A shortcut is the parsed form of a target in the spelling of a client.
-type shortcut struct {
+// A parsedTarget is the parsed form of a target in the spelling of a client.
+type parsedTarget struct {
 	raw   string
 	key   string
 	color icon.Color
 	route route
 }
 
-// shortcuts hold recent targets with a query that the pipeline has parsed. A new target replaces
-// the one with the same hash.
-type shortcuts [1 << 14]atomic.Pointer[shortcut]
+// parsedTargets hold recent targets with a query that the pipeline has parsed. A new target
+// replaces the one with the same hash.
+type parsedTargets [1 << 14]atomic.Pointer[parsedTarget]
 
 // placesSeed is random, so that a client cannot choose values that collide.
 var placesSeed = maphash.MakeSeed()
@@ -248,14 +248,14 @@ func place[T any](places []atomic.Pointer[T], value []byte) *atomic.Pointer[T] {
 	return &places[maphash.Bytes(placesSeed, value)%uint64(len(places))]
 }
 
-// shortcut returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
+// parsedTarget returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
 // path without a query is its own cache key: if it is malformed, no entry is stored under it.
-func (h *handler) shortcut(target []byte) (t shortcut, ok bool) {
+func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
 	if bytes.IndexByte(target, '?') < 0 {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the request only
-		return shortcut{key: key, route: routeOf(key)}, true
+		return parsedTarget{key: key, route: routeOf(key)}, true
 	}
-	if known := place(h.shortcuts[:], target).Load(); known != nil && known.raw == string(target) {
+	if known := place(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
 	}
 	return t, false
@@ -277,17 +277,17 @@ func routeOf(path string) route {
 	return routePack
 }
 
-// remember stores the parsed form of a target for the fast path. It leaves out coloured JSON,
+// rememberTarget stores the parsed form of a target for the fast path. It leaves out coloured JSON,
 // because the fast path colours SVG only, and lists of names, because they may be reserved for
 // other edges.
-func (h *handler) remember(r *request) {
+func (h *handler) rememberTarget(r *request) {
 	t, raw := r.target, r.ctx.RequestURI()
 	if !r.ctx.IsGet() || r.route == routeNames || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
 		return
 	}
-	at := place(h.shortcuts[:], raw)
+	at := place(h.targets[:], raw)
 	if known := at.Load(); known == nil || known.raw != string(raw) {
-		at.Store(&shortcut{raw: string(raw), key: t.key, color: t.color, route: r.route})
+		at.Store(&parsedTarget{raw: string(raw), key: t.key, color: t.color, route: r.route})
 	}
 }
 
@@ -369,16 +369,16 @@ func serialise(e *cache.Entry) {
 	if e.Status != fasthttp.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {
 		return
 	}
-	head := &cache.Head{Paints: -1}
+	head := &cache.Head{ColourUses: -1}
 	head.Type = appendLine(nil, cache.Field{Name: []byte("Content-Type"), Value: e.ContentType})
 	always := appendLines(nil, everyAnswer, false)
 	always = appendLine(always, varies)
 	head.Always = appendLines(always, e.Fields, false)
-	head.WithBody = appendLines(nil, e.Missing, false)
+	head.WithBody = appendLines(nil, e.FieldsWithBody, false)
 	head.Own = appendLines(appendLine(nil, cache.Field{Name: nameDate, Value: e.Date}), e.Fields, true)
-	head.OwnBody = appendLines(nil, e.Missing, true)
+	head.OwnBody = appendLines(nil, e.FieldsWithBody, true)
 	if e.Monochrome == "?1" {
-		head.Paints = icon.Paints(e.Identity().Body)
+		head.ColourUses = icon.Paints(e.Identity().Body)
 	}
 	e.Head = head
 }

@@ -82,7 +82,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 			must(t, err)
 			resp.Body.Close()
 			got, of := origin.heard(path, "Traceparent"), origin.heard(path, "Tracestate")
-			if row.want == anyUnsampled && trace.Read([]string{got}, nil).Told() && strings.HasSuffix(got, "-00") {
+			if row.want == anyUnsampled && trace.Read([]string{got}, nil).Valid() && strings.HasSuffix(got, "-00") {
 				got = anyUnsampled
 			}
 			if got != row.want || of != row.of {
@@ -168,11 +168,11 @@ func TestDrawn(t *testing.T) {
 	}
 	for sample, short := range map[float64]bool{0: true, 1: false} {
 		e := newEdgeTest(t, newLibrary(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", sample })
-		must(t, e.watch.look())
+		must(t, e.watch.poll())
 		e.get(t, "/mdi/home.svg")
 		q := ready("/mdi/home.svg")
-		if _, ok := e.Answer(nil, q); ok != short || q.Chosen == short {
-			t.Errorf("with a sample of %v: on the fast path %v, sampled %v", sample, ok, q.Chosen)
+		if _, ok := e.Answer(nil, q); ok != short || q.Sampled == short {
+			t.Errorf("with a sample of %v: on the fast path %v, sampled %v", sample, ok, q.Sampled)
 		}
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A paced holds the client to a minimum rate where the server has no deadlines: each MiB of the
+// A minRate holds the client to a minimum rate where the server has no deadlines: each MiB of the
 // request, or of the response, adds the same time. Only time spent on waiting for the client
 // counts.
-type paced struct {
+type minRate struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	each    time.Duration
@@ -22,18 +22,18 @@ const (
 	pacedPart  = 1 << 20
 )
 
-func newPaced(w http.ResponseWriter, each time.Duration) *paced {
-	return &paced{ResponseWriter: w, control: http.NewResponseController(w), each: each}
+func newMinRate(w http.ResponseWriter, each time.Duration) *minRate {
+	return &minRate{ResponseWriter: w, control: http.NewResponseController(w), each: each}
 }
 
 // due returns the deadline for the next part.
-func (p *paced) due(now time.Time) time.Time {
+func (p *minRate) due(now time.Time) time.Time {
 	return now.Add(p.each*time.Duration(1+p.moved/pacedPart) - p.waited)
 }
 
 // read reads up to most bytes of a body. It calls take with the length so far before it reads each
 // part, so that take can refuse the memory.
-func (p *paced) read(from io.Reader, most int, take func(length int64) error) ([]byte, error) {
+func (p *minRate) read(from io.Reader, most int, take func(length int64) error) ([]byte, error) {
 	var all []byte
 	for now := time.Now(); ; now = time.Now() {
 		if err := p.control.SetReadDeadline(p.due(now)); err != nil {
@@ -53,7 +53,7 @@ func (p *paced) read(from io.Reader, most int, take func(length int64) error) ([
 }
 
 // Write writes b in parts, each with its own deadline.
-func (p *paced) Write(b []byte) (n int, err error) {
+func (p *minRate) Write(b []byte) (n int, err error) {
 	for len(b) > 0 && err == nil {
 		now, m := time.Now(), 0
 		if err = p.control.SetWriteDeadline(p.due(now)); err != nil {

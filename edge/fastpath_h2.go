@@ -9,16 +9,16 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/edge/plain"
 )
 
 // AnswerH2 does for HTTP/2 what Answer does for HTTP/1.1. It appends the same fields in the same
 // order, as a header block.
-func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out []byte, block int, ok bool) {
-	var m meeting
-	if !h.meet(&m, q) {
+func (h *handler) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+	var m fastHit
+	if !h.lookupFast(&m, q) {
 		return dst, 0, false
 	}
 	defer m.view.Release()
@@ -46,7 +46,7 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 			dst = known.Append(dst, sharedRange)
 		}
 	}
-	dst = h.appendToldH2(dst, &m, q)
+	dst = h.appendDynamicH2(dst, &m, q)
 	block = len(dst) - start
 	if m.status == http.StatusOK {
 		dst = append(dst, make([]byte, h2.Gap)...)
@@ -55,13 +55,13 @@ func (h *handler) AnswerH2(dst []byte, q *plain.Request, known *h2.Memory) (out 
 	dst = m.appendBody(dst)
 	h.metrics.hit(exchange.H2, &m, q.Now, len(dst)-body)
 	if h.reports.lines != nil {
-		h.reports.ready(h.clients, exchange.H2, &m, q, len(dst)-body)
+		h.reports.logHit(h.clients, exchange.H2, &m, q, len(dst)-body)
 	}
 	return dst, block, true
 }
 
-// appendToldH2 does for HTTP/2 what appendTold does for HTTP/1.1.
-func (h *handler) appendToldH2(dst []byte, m *meeting, q *plain.Request) []byte {
+// appendDynamicH2 does for HTTP/2 what appendTold does for HTTP/1.1.
+func (h *handler) appendDynamicH2(dst []byte, m *fastHit, q *eligible.Request) []byte {
 	var value [128]byte
 	dst = h2.AppendValue(append(dst, encodedNames.age...), strconv.AppendInt(value[:0], int64(m.policy.AgeAt(q.Now)/time.Second), 10))
 	status := cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)}
@@ -81,7 +81,7 @@ var encodedNames = struct{ coding, length, etag, age, status, altSvc []byte }{
 	h2.AppendName(nil, "age"), h2.AppendName(nil, "cache-status"), h2.AppendName(nil, "alt-svc"),
 }
 
-var sharedRange = h2.Share(acceptsRange.Name, acceptsRange.Value)
+var sharedRange = h2.NewSharedField(acceptsRange.Name, acceptsRange.Value)
 
 // appendBlock appends the field lines of an HTTP/1.1 head as fields of a header block.
 func appendBlock(dst, lines []byte) []byte {

@@ -7,55 +7,55 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/accesslog"
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/trace"
 )
 
-// A followed holds the trace that a request is part of. nil means that neither this edge nor the
+// A traced holds the trace that a request is part of. nil means that neither this edge nor the
 // sender traces the request.
-type followed struct {
+type traced struct {
 	parent trace.Parent // the trace context to pass on if this edge does not trace the request
 	edge   *trace.Span  // the span of the request; nil: this edge does not trace it
 }
 
-// follow reads the trace context of a request, and begins its span if this edge traces it. If this
-// edge exports traces, a client that is not trusted can't decide by its sampled flag what this edge
-// or the servers behind it trace.
-func (h *handler) follow(r *request) {
+// startTrace reads the trace context of a request, and begins its span if this edge traces it. If
+// this edge exports traces, a client that is not trusted can't decide by its sampled flag what this
+// edge or the servers behind it trace.
+func (h *handler) startTrace(r *request) {
 	fields := &r.ctx.Request.Header
 	said := fields.PeekAll(trace.FieldParent)
 	t := h.reports.tracer
 	if len(said) == 0 && t == nil {
 		return
 	}
-	f := &followed{parent: trace.Read(texts(said), texts(fields.PeekAll(trace.FieldState)))}
+	f := &traced{parent: trace.Read(texts(said), texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
 		switch {
-		case r.Sampled, t.Decides(f.parent, r.Tier || h.clients.trusts(r.Peer)):
+		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.clients.trusts(r.Peer)):
 			f.edge = t.Serve(f.parent, r.now)
 		default:
 			f.parent = f.parent.Unsampled()
 		}
 	}
-	if f.edge != nil || f.parent.Told() {
-		r.followed = f
+	if f.edge != nil || f.parent.Valid() {
+		r.traced = f
 	}
 }
 
-// chooses decides whether to trace a request that the fast path could answer. A traced request
+// sampleTrace decides whether to trace a request that the fast path could answer. A traced request
 // takes the pipeline instead.
-func (h *handler) chooses(q *plain.Request) bool {
+func (h *handler) sampleTrace(q *eligible.Request) bool {
 	if h.clients.trusts(q.Client) {
-		q.Chosen = h.reports.tracer.Decides(trace.Read(texts(lines(q, "traceparent")), texts(lines(q, "tracestate"))), true)
+		q.Sampled = h.reports.tracer.ShouldTrace(trace.Read(texts(lines(q, "traceparent")), texts(lines(q, "tracestate"))), true)
 	} else {
-		q.Chosen = h.reports.tracer.Draws()
+		q.Sampled = h.reports.tracer.Sample()
 	}
-	return q.Chosen
+	return q.Sampled
 }
 
 // lines returns all lines of a field of an eligible request.
-func lines(q *plain.Request, name string) (all [][]byte) {
+func lines(q *eligible.Request, name string) (all [][]byte) {
 	for i := 0; ; i++ {
 		line := q.Fields.Line(name, i)
 		if line == nil {
@@ -66,33 +66,33 @@ func lines(q *plain.Request, name string) (all [][]byte) {
 }
 
 // span returns the span of the request at this edge; nil: the request is not traced here.
-func (f *followed) span() *trace.Span {
+func (f *traced) span() *trace.Span {
 	if f == nil {
 		return nil
 	}
 	return f.edge
 }
 
-// passed returns the trace context that a request to the origin carries if it is made for this
+// outgoing returns the trace context that a request to the origin carries if it is made for this
 // request and not traced itself.
-func (f *followed) passed() trace.Parent {
+func (f *traced) outgoing() trace.Parent {
 	if f == nil {
 		return trace.Parent{}
 	}
 	return f.parent
 }
 
-// follows makes a request to the origin part of the trace, by its header fields. If this edge
+// traceFetch makes a request to the origin part of the trace, by its header fields. If this edge
 // exports traces, the origin does not decide which requests are traced.
-func (h *handler) follows(f *followed, r *upstream.Request, now time.Time) *trace.Span {
-	span, parent := f.span().Ask(now), f.passed()
+func (h *handler) traceFetch(f *traced, r *upstream.Request, now time.Time) *trace.Span {
+	span, parent := f.span().Client(now), f.outgoing()
 	switch {
 	case span != nil:
 		parent = span.Parent()
-	case !parent.Told():
-		parent = h.reports.tracer.Unfollowed()
+	case !parent.Valid():
+		parent = h.reports.tracer.Untraced()
 	}
-	if !parent.Told() {
+	if !parent.Valid() {
 		return nil
 	}
 	if r.Header = r.Header.Clone(); r.Header == nil {
@@ -102,9 +102,9 @@ func (h *handler) follows(f *followed, r *upstream.Request, now time.Time) *trac
 	return span
 }
 
-// asked returns the trace's description of a request to the origin, and of its response, if there
-// is one.
-func asked(r upstream.Request, a *upstream.Answer, err error) trace.Exchange {
+// fetchAttributes returns the trace's description of a request to the origin, and of its response,
+// if there is one.
+func fetchAttributes(r upstream.Request, a *upstream.Response, err error) trace.Exchange {
 	e := trace.Exchange{Method: r.Method, Path: urlPath([]byte(r.Target)), Err: err}
 	if a != nil {
 		e.Host, e.Status = a.Host, a.Status
@@ -112,9 +112,9 @@ func asked(r upstream.Request, a *upstream.Answer, err error) trace.Exchange {
 	return e
 }
 
-// exchangeOf returns the trace's description of a request. It agrees with the request's line of the
-// access log.
-func exchangeOf(l *accesslog.Line, r *request, err error) trace.Exchange {
+// exchangeAttributes returns the trace's description of a request. It agrees with the request's
+// line of the access log.
+func exchangeAttributes(l *accesslog.Line, r *request, err error) trace.Exchange {
 	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
 		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Err: err}
 }

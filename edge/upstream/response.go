@@ -12,27 +12,27 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// An Answer is an origin's response. Its body is still being received.
-type Answer struct {
+// An Response is an origin's response. Its body is still being received.
+type Response struct {
 	Host         string        // of the origin, with its port if the URL has one
 	Status       int           // 200 to 599
 	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it
 	Length       int64         // of Body, as declared; -1: unknown
-	Endless      bool          // Body ends with the connection, and may be truncated
+	UntilClose   bool          // Body ends with the connection, and may be truncated
 	Body         io.ReadCloser // must be closed; io.EOF means that it is complete
 	RequestTime  time.Time     // before the first try
 	ResponseTime time.Time     // when the header fields had arrived
 }
 
-// newAnswer makes an Answer of the fields that may be passed on. net/http has dropped any 1xx
+// newResponse makes an Answer of the fields that may be passed on. net/http has dropped any 1xx
 // response already: a response may be shared by many clients or belong to none, and no request of
 // ours expects a 100 or a change of protocol (RFC 9110, section 15.2). Trailer fields are dropped
 // and never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
 // separately.
-func (c *Client) newAnswer(resp *http.Response, requestTime time.Time) *Answer {
-	a := &Answer{Host: resp.Request.URL.Host, Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
+func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Response {
+	a := &Response{Host: resp.Request.URL.Host, Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
-	a.Endless = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	a.UntilClose = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	dropHopByHop(a.Header)
 	a.Header.Del(tier.Field) // an origin may echo the fields of the request
 	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
@@ -44,7 +44,7 @@ func (c *Client) newAnswer(resp *http.Response, requestTime time.Time) *Answer {
 		a.Header.Del("Content-Length") // RFC 9110, section 8.6
 	case http.StatusResetContent: // never has a body (RFC 9110, section 15.3.6)
 		a.Body.Close()
-		a.Body, a.Length, a.Endless = http.NoBody, 0, false
+		a.Body, a.Length, a.UntilClose = http.NoBody, 0, false
 		a.Header.Set("Content-Length", "0")
 	}
 	return a
@@ -54,7 +54,7 @@ func (c *Client) newAnswer(resp *http.Response, requestTime time.Time) *Answer {
 // problem that wraps ErrTooLarge. A caller waits for the end of the body, so it may take only as
 // long as one read, and as much again for each MiB; otherwise the error is a problem that wraps
 // ErrTimeout.
-func (a *Answer) Whole(max int64) ([]byte, error) {
+func (a *Response) Whole(max int64) ([]byte, error) {
 	defer a.Body.Close() // before its end this closes the connection
 	if b, ok := a.Body.(*body); ok {
 		b.waitingSince = time.Now()

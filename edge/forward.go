@@ -15,19 +15,19 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// pass answers a request for a path outside our own routes (--proxy-all): from the cache, strictly
-// according to RFC 9111, or from the origin.
-func (h *handler) pass(ctx *fasthttp.RequestCtx) {
+// serveForwarded answers a request for a path outside our own routes (--proxy-all): from the cache,
+// strictly according to RFC 9111, or from the origin.
+func (h *handler) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routeForwarded, true
-	q := h.forwardedInquiry(r)
+	q := h.forwardedRequest(r)
 	var o outcome
 	var err error
-	switch m := q.asks.Method; {
+	switch m := q.policy.Method; {
 	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
 		// A PURGE that reached a cache behind this edge would leave the response in this one.
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
-	case !q.upstream(nil).Fit():
+	case !q.upstream(nil).Valid():
 		// The client is at fault. A failure of the origin would be cached for all clients.
 		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), outcomeRefused
 	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
@@ -50,25 +50,25 @@ var conditions = []string{"If-None-Match", "If-Modified-Since"}
 // first two (RFC 9111, section 4.3.2), and a range needs a fresh stored response.
 var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
 
-// forwardedInquiry returns a client's own request, in the form that the origin receives.
-func (h *handler) forwardedInquiry(r *request) *inquiry {
+// forwardedRequest returns a client's own request, in the form that the origin receives.
+func (h *handler) forwardedRequest(r *request) *fetchRequest {
 	head := make(http.Header, 16)
 	for name, value := range r.Fields {
 		key := http.CanonicalHeaderKey(string(name))
 		head[key] = append(head[key], string(value))
 	}
-	f := r.followed
-	f.passed().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), Passed: h.passed}
-	q := &inquiry{
-		key: rawTarget(r.ctx), proves: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.Passed, followed: f,
-		asks: cachepolicy.Request{
+	f := r.traced
+	f.outgoing().Put(head) // deletes the fields of a malformed trace
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.passed}
+	q := &fetchRequest{
+		key: rawTarget(r.ctx), sendsTierSecret: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
+		policy: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
 			Directives: h.policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
-	q.asks.Target = q.key
+	q.policy.Target = q.key
 	q.body = r.Body()
 	return q
 }
@@ -88,14 +88,14 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
-func (h *handler) passGet(r *request, q *inquiry) (outcome, error) {
+func (h *handler) passGet(r *request, q *fetchRequest) (outcome, error) {
 	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
 		delete(q.header, name)
 	}
-	f, err := h.find(r, q, h.ask)
+	f, err := h.find(r, q, h.fetchAndStore)
 	if err != nil {
 		return f.outcome, err
 	}
@@ -114,35 +114,35 @@ func hasAny(h http.Header, names []string) bool {
 
 // passHead answers a HEAD: from the stored response of a GET if possible; otherwise from the
 // origin, whose response may then update or invalidate the stored one (RFC 9111, section 4.3.5).
-func (h *handler) passHead(r *request, q *inquiry) (outcome, error) {
+func (h *handler) passHead(r *request, q *fetchRequest) (outcome, error) {
 	s := h.lookup(q)
 	e, why := s.entry, s.why
-	if e != nil && cachepolicy.Decide(e.Freshness(), q.asks, r.now) != cachepolicy.Revalidate {
+	if e != nil && cachepolicy.Decide(e.Freshness(), q.policy, r.now) != cachepolicy.Revalidate {
 		f := r.hit(e, outcomeHit)
 		h.finish(r, f)
 		return f.outcome, nil
 	}
-	if q.asks.Directives.OnlyIfCached {
+	if q.policy.Directives.OnlyIfCached {
 		return outcomeRefused, notStored()
 	}
-	asked := h.cache.Now()
-	a, err := h.fetch(q.followed, q.upstream(nil))
+	asked := h.cache.Generation()
+	a, err := h.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
-		f, err := r.without(q, e, err)
+		f, err := r.staleOrProblem(q, e, err)
 		if err == nil {
 			h.finish(r, f)
 		}
 		return f.outcome, err
 	}
 	if e != nil {
-		h.learn(q, e, a, asked)
+		h.applyHead(q, e, a, asked)
 	}
 	return h.relay(r, q, a, why)
 }
 
-// learn updates or invalidates the stored response of a GET, according to the response to a HEAD
-// (RFC 9111, section 4.3.5).
-func (h *handler) learn(q *inquiry, e *cache.Entry, a *upstream.Answer, asked cache.Mark) {
+// applyHead updates or invalidates the stored response of a GET, according to the response to a
+// HEAD (RFC 9111, section 4.3.5).
+func (h *handler) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) {
 	length := int64(-1)
 	if id := e.Identity(); id != nil {
 		length = int64(len(id.Body))
@@ -157,26 +157,26 @@ func (h *handler) learn(q *inquiry, e *cache.Entry, a *upstream.Answer, asked ca
 	}
 }
 
-// getOf returns the same inquiry as a GET.
-func getOf(q *inquiry) *inquiry {
+// getOf returns the same fetch request as a GET.
+func getOf(q *fetchRequest) *fetchRequest {
 	g := *q
-	g.asks.Method = http.MethodGet
+	g.policy.Method = http.MethodGet
 	return &g
 }
 
 // passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The response may
 // depend on the body, which is no part of the cache key. So the cache neither answers the request
 // nor stores its response, and no other request shares the fetch.
-func (h *handler) passWithBody(r *request, q *inquiry) (outcome, error) {
-	if q.asks.Directives.OnlyIfCached {
+func (h *handler) passWithBody(r *request, q *fetchRequest) (outcome, error) {
+	if q.policy.Directives.OnlyIfCached {
 		return outcomeRefused, notStored()
 	}
 	return h.bypass(r, q, cachepolicy.ForwardBypass)
 }
 
 // bypass forwards the request to the origin without the cache.
-func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outcome, error) {
-	a, err := h.fetch(q.followed, q.upstream(nil))
+func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (outcome, error) {
+	a, err := h.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
 		return outcomeError, err
@@ -186,16 +186,16 @@ func (h *handler) bypass(r *request, q *inquiry, why cachepolicy.Forward) (outco
 
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
 // request may have changed (RFC 9111, section 4.4).
-func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepolicy.Forward) (outcome, error) {
-	asked := h.cache.Now()
-	if targets := cachepolicy.Invalidated(q.asks, a.Status, a.Header); len(targets) > 0 {
+func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (outcome, error) {
+	asked := h.cache.Generation()
+	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
 		h.cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
-		asked = h.cache.Now()
+		asked = h.cache.Generation()
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
-	if q.asks.Method == http.MethodPost && cachepolicy.Storable(q.asks, a.Status, a.Header, a.ResponseTime) {
+	if q.policy.Method == http.MethodPost && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
 		// The response is also stored for later GETs (RFC 9110, section 9.3.3).
-		f, err := r.alone(h.landForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest))
+		f, err := r.uncollapsed(h.storeForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest))
 		if err == nil {
 			h.finish(r, f)
 		}
@@ -203,8 +203,8 @@ func (h *handler) relay(r *request, q *inquiry, a *upstream.Answer, why cachepol
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
-	if 0 < a.Length && a.Length < held {
-		body, err := a.Whole(held) // so that an incomplete body becomes a clean 502
+	if 0 < a.Length && a.Length < maxWhole {
+		body, err := a.Whole(maxWhole) // so that an incomplete body becomes a clean 502
 		if err != nil {
 			return outcomeError, err
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/plain"
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // longWay is a listener whose connections answer nothing by themselves.
@@ -90,7 +90,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 				}
 				change(c)
 			})
-			must(t, e.watch.look())
+			must(t, e.watch.poll())
 			must(t, e.lists.load())
 			targets := manyTargets
 			if name != "as it is" {
@@ -176,7 +176,7 @@ func timeless(s string) string {
 // The short way is taken: else nothing above would have been compared.
 func TestShortWayIsTaken(t *testing.T) {
 	e := newEdgeTest(t, newLibrary())
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
 		e.get(t, target) // else no variant is stored
@@ -190,7 +190,7 @@ func TestShortWayIsTaken(t *testing.T) {
 // A hit costs no memory.
 func TestHitDoesNotAllocate(t *testing.T) {
 	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s"); c.Limits.Set("icon=1000000/1s") })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/api/v1/search?q=home", "/api/v1/icon/mdi/home"} {
 		e.get(t, target)
 		q, out := ready(target), make([]byte, 0, 16<<10)
@@ -208,7 +208,7 @@ func TestHitDoesNotAllocate(t *testing.T) {
 // A client over its limit is refused on the short way as well, and its calls there count.
 func TestShortWayCounts(t *testing.T) {
 	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("search=5/1h") })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	short, _ := bothWays(t, e.handler)
 	c, err := net.Dial("tcp", short)
 	must(t, err)
@@ -226,7 +226,7 @@ func TestShortWayCounts(t *testing.T) {
 // So do those of drawings, where the operator limits these.
 func TestShortWayCountsDrawings(t *testing.T) {
 	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
-	must(t, e.watch.look())
+	must(t, e.watch.poll())
 	e.get(t, "/mdi/home.svg")
 	for i, q := 0, ready("/mdi/home.svg"); i < 7; i++ { // all in one moment
 		out, ok := e.Answer(nil, q)
@@ -249,7 +249,7 @@ func TestShortWayIsNotForAll(t *testing.T) {
 			}
 		}
 	}
-	e.requireToken, e.tokens = true, newTokens(e.askToken)
+	e.requireToken, e.tokens = true, newTokens(e.checkToken)
 	for target, want := range map[string]bool{"/mdi/home.svg": true, "/api/v1/search?q=home": false} {
 		if out, ok := e.Answer(nil, ready(target)); ok != want {
 			t.Errorf("%s without a token: %v %q", target, ok, out)
@@ -257,8 +257,8 @@ func TestShortWayIsNotForAll(t *testing.T) {
 	}
 }
 
-func ready(target string) *plain.Request {
-	return &plain.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
+func ready(target string) *eligible.Request {
+	return &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
 		Client: netip.MustParseAddr("192.0.2.1"), Now: time.Now()}
 }
 
@@ -276,7 +276,7 @@ func BenchmarkReady(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
 			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=off") })
-			e.watch.look()
+			e.watch.poll()
 			e.get(b, target)
 			q, out := ready(target), make([]byte, 0, 16<<10)
 			b.ReportAllocs()

@@ -378,10 +378,10 @@ func TestStreamed(t *testing.T) {
 				if row.length {
 					w.Header().Set("Content-Length", fmt.Sprint(len(row.body)))
 				}
-				w.Write(row.body[:held+100])
+				w.Write(row.body[:maxWhole+100])
 				w.(http.Flusher).Flush()
 				<-more
-				w.Write(row.body[held+100:])
+				w.Write(row.body[maxWhole+100:])
 			}})
 			r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 			resp, err := e.RoundTrip(r) // its head is here before the origin has sent all

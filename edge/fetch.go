@@ -1,0 +1,311 @@
+package edge
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
+)
+
+const (
+	// otherRelease is the time for which the edge stores a response from a release that differs
+	// from the release that the edge knows. Either the edge or the origin is about to learn of a
+	// newer release, and the response may be from the older one.
+	otherRelease = 2 * time.Second
+	maxOwn       = 16 << 20 // bytes of a response on our own routes, always held whole
+	// maxWhole is the number of bytes of a forwarded response that the edge waits for; a longer
+	// response is sent while it arrives.
+	maxWhole = 256 << 10
+	// bodyWait is the time that the edge waits for the end of a response of unknown length.
+	bodyWait = 200 * time.Millisecond
+)
+
+// fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
+// collapsed fetch and goes on when clients leave.
+func (h *handler) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result {
+	// These are read before the request, so that a purge from here on applies to the response.
+	asked, missing := h.cache.Generation(), h.negative.table.Load()
+	a, err := h.roundTrip(q.traced, q.upstream(stale))
+	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
+		a.Body.Close() // the 304 confirms another response
+		a, err = h.roundTrip(q.traced, q.upstream(nil))
+	}
+	switch {
+	case err != nil:
+		return cache.Result{Err: err}
+	// The edge made the request conditional, not the client.
+	case a.Status == http.StatusNotModified && stale != nil:
+		a.Body.Close()
+		return h.store(q, confirmed(q, stale, a), sharingOfConfirmed(q, stale, a), asked)
+	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
+		a.Body.Close()
+		return cache.Result{Err: failed(a)}
+	case q.own && mustNotReplace(stale, a):
+		a.Body.Close()
+		return cache.Result{Err: failed(a)}
+	case q.own:
+		return h.storeOwn(q, a, asked, missing)
+	}
+	return h.storeForwarded(q, a, asked, !mustNotReplace(stale, a))
+}
+
+// mustNotReplace reports whether a response is an error that must not replace a stored response
+// that is still usable. Otherwise a client that makes the origin fail, by a field that it cannot
+// handle or at a bad moment, would take the good response from every other client. A 404, 410 or
+// 451 is no such error, unless the stored response came from an origin of ours and the new one did
+// not: ours names its release in every response.
+func mustNotReplace(stored *cache.Entry, a *upstream.Response) bool {
+	switch a.Status {
+	case http.StatusNotFound, http.StatusGone, http.StatusUnavailableForLegalReasons:
+		if stored == nil || stored.Release == "" || a.Header.Get(icon.FieldRelease) != "" {
+			return false
+		}
+	}
+	return a.Status >= http.StatusBadRequest && stored != nil && stored.Status < http.StatusBadRequest &&
+		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureDisconnected, a.ResponseTime)
+}
+
+// An ownResponse is a response on one of our own routes with its whole body.
+type ownResponse struct {
+	*upstream.Response
+	body []byte
+}
+
+// fetchWhole fetches a whole response from the origin.
+func (h *handler) fetchWhole(f *traced, r upstream.Request) (*ownResponse, error) {
+	a, err := h.roundTrip(f, r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := a.Whole(maxOwn)
+	return &ownResponse{a, body}, err
+}
+
+// storeOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its
+// content codings. If the cache does not admit the entry, only the requests that wait for it now
+// get it.
+func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *negativeTable) cache.Result {
+	body, err := a.Whole(maxOwn)
+	if err != nil {
+		return cache.Result{Err: err}
+	}
+	if a.Status >= http.StatusBadRequest {
+		body = clientError(a, body)
+	}
+	there := h.cache.Get(q.key) != nil
+	sharing := cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
+	e := newOwn(q.key, a, body)
+	if a.UntilClose { // waiting requests may share it, by its own fields; no cache may store it
+		e = unstorable(e, a)
+	}
+	l := h.store(q, e, cachepolicy.Sharing{}, asked)
+	l.Sharing = sharing
+	switch ok := sharing.Storable && !a.UntilClose; {
+	case ok && !there && missing.put(l.Entry):
+		l.Stored = true
+	case ok && (there || h.doors.admits(q.key)):
+		l.Stored = h.cache.Put(l.Entry, asked)
+	}
+	return l
+}
+
+// unstorable makes e an entry that no cache stores. It keeps the policy of the origin's own fields.
+func unstorable(e *cache.Entry, a *upstream.Response) *cache.Entry {
+	policy := e.Policy
+	forbidStoring(a.Header)
+	describe(e, a.Header, a, true)
+	e.Policy = policy
+	return e
+}
+
+// forbidStoring limits a response to the requests that wait for it now. Nobody can know whether all
+// of it has arrived, and a truncated icon must not stay for a day here or in browsers.
+func forbidStoring(h http.Header) {
+	for _, name := range lifetimeFields {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "no-store")
+}
+
+// lifetimeFields are the fields, beside Cache-Control, that set the freshness lifetime of a
+// response in caches.
+var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Expires"}
+
+// storeForwarded makes a result of a response without changing it. A short response is held until
+// it is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is
+// sent to clients while it arrives. It is stored when it is whole, if it may be.
+func (h *handler) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) cache.Result {
+	f := h.newForwardedResponse(q, a, may)
+	if 0 <= a.Length && a.Length < maxWhole {
+		body, err := a.Whole(maxWhole)
+		if err != nil {
+			return cache.Result{Err: err}
+		}
+		return f.whole(body, f.store(body, asked))
+	}
+	room := int64(0)
+	if f.sharing.Storable && a.Length <= h.maxObject {
+		room = h.maxObject
+	}
+	var stored cache.Result
+	spool := cache.NewSpool(a.Body, nil, a.Length, room)
+	// The readers of the spool report its error.
+	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
+	body, whole, err := spool.ReadAll(maxWhole, holdFor(a))
+	switch {
+	case err != nil:
+		return cache.Result{Err: err}
+	case whole:
+		return f.whole(body, stored)
+	}
+	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
+	l := cache.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
+	l.Shared.SetIdentity(nil, f.etag)
+	l.Sharing.Storable = room > 0
+	return l
+}
+
+// holdFor returns the time to wait for the end of a response. A stream of events and a response
+// that is known to be long are not held at all.
+func holdFor(a *upstream.Response) time.Duration {
+	if a.Length >= maxWhole || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
+		return 0
+	}
+	return bodyWait
+}
+
+// A forwardedResponse is a forwarded response without its body.
+type forwardedResponse struct {
+	h        *handler
+	q        *fetchRequest
+	etag     string
+	entry    *cache.Entry // for the client that sent the request
+	header   http.Header  // the fields to store
+	response *upstream.Response
+	sharing  cachepolicy.Sharing
+}
+
+// newForwardedResponse reads the head of a response. If may is false, the response is not stored,
+// whatever its fields permit.
+func (h *handler) newForwardedResponse(q *fetchRequest, a *upstream.Response, may bool) *forwardedResponse {
+	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), response: a}
+	f.sharing = cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
+	f.sharing.Storable = f.sharing.Storable && may
+	return f
+}
+
+// shared returns the entry for other clients, without the fields that are meant only for the client
+// that sent the request. The caller sets its body.
+func (f *forwardedResponse) shared() *cache.Entry { return newForwarded(f.q, f.response, f.header) }
+
+// store stores the response with its whole body, if it may. Otherwise the result has no Entry.
+func (f *forwardedResponse) store(body []byte, asked cache.Generation) cache.Result {
+	if !f.sharing.Storable {
+		return cache.Result{}
+	}
+	e := f.shared()
+	e.SetIdentity(body, f.etag)
+	return f.h.store(f.q, e, f.sharing, asked)
+}
+
+// whole returns the result for a response with its whole body; stored is the result of store.
+func (f *forwardedResponse) whole(body []byte, stored cache.Result) cache.Result {
+	f.entry.SetIdentity(body, f.etag)
+	return cache.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
+}
+
+// store stores an entry if its Sharing permits.
+func (h *handler) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) cache.Result {
+	if known := h.watch.known(); e.Release != "" && e.Release != known {
+		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
+		e.Policy.StaleWhileRevalidate = 0
+	}
+	e.AddCodings()
+	if q.own {
+		serialise(e)
+	}
+	l := cache.Result{Entry: e, Sharing: sharing}
+	if !sharing.Storable {
+		return l
+	}
+	l.Stored = h.cache.Put(e, asked)
+	if key := byLanguage(q, e); key != "" {
+		l.Variants = []string{key}
+		if l.Stored {
+			h.cache.Alias(e, key)
+		}
+	}
+	return l
+}
+
+// storedBriefly reports whether a response of our own origin is stored for moments only (see keep).
+func storedBriefly(e *cache.Entry) bool {
+	return e.Release != "" && e.Policy.Lifetime <= e.Policy.Age+otherRelease
+}
+
+// storable reports whether a confirmed response may be stored, by the fields that it has now.
+func storable(q *fetchRequest, stale *cache.Entry, a *upstream.Response) bool {
+	return cachepolicy.Storable(q.policy, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+}
+
+// sharingOfConfirmed returns the Sharing of a confirmed response, by the fields that it has now.
+func sharingOfConfirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) cachepolicy.Sharing {
+	return cachepolicy.SharingOf(q.policy, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+}
+
+// byLanguage returns the second key of a response in one language, under which all clients that
+// prefer that language find it; empty: none.
+func byLanguage(q *fetchRequest, e *cache.Entry) string {
+	if e.Secondary == "" {
+		return ""
+	}
+	if language := header(e)["Content-Language"]; len(language) == 1 {
+		if key := cachepolicy.VaryLanguageKey(e.Vary, q.lines, language[0]); key != e.Secondary {
+			return key
+		}
+	}
+	return ""
+}
+
+// roundTrip sends a request to the origin and records it in the trace, if there is one. It ends
+// with the edge, not with a client. Its errors are problems.
+func (h *handler) roundTrip(f *traced, r upstream.Request) (*upstream.Response, error) {
+	if err := h.limiter.beginFetch(); err != nil {
+		return nil, err
+	}
+	defer h.limiter.endFetch()
+	start := time.Now()
+	span := h.traceFetch(f, &r, start)
+	a, err := h.origin.Do(h.life, r)
+	span.End(time.Now(), fetchAttributes(r, a, err))
+	h.metrics.fetched(time.Since(start), err)
+	if err == nil {
+		h.recordOriginState(a)
+	}
+	return a, err
+}
+
+// originFailed reports whether a status on our own routes reports a failure of the origin and not
+// of the client's request. A 408 or 429 sent on would blame the client for requests that the edge
+// made too slowly or too often.
+func originFailed(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
+}
+
+// failing reports whether a stale response may be sent in place of a response with this status (RFC
+// 5861, section 4).
+func failing(status int) bool {
+	switch status {
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+func mayServeStale(e *cache.Entry, now time.Time) bool {
+	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Request{}, cachepolicy.FailureStatus, now)
+}
