@@ -43,8 +43,10 @@ var rooms = map[string]string{
 	"edge/accesslog": "",
 	"edge/fleet":     "edge/ratelimit github.com/redis/go-redis", // the state that edges share
 	"edge/bodies":    "",
-	"edge/exchange":  "",                          // the request
-	"edge/h1":        "edge/bodies edge/eligible", // knows nothing of caches
+	// The table of endpoints, on fasthttp's router.
+	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
+	"edge/exchange": "",                          // the request
+	"edge/h1":       "edge/bodies edge/eligible", // knows nothing of caches
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's Huffman code.
 	"edge/h2":        "edge/bodies edge/eligible golang.org/x/net/http2",
 	"edge/eligible":  "",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -15,7 +16,7 @@ import (
 // the operator uses it; access decides which requests are allowed.
 func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET "+routes.HealthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		switch {
 		case ready():

@@ -5,17 +5,17 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 // A planClass identifies the limit for one class of calls by the tokens of one plan.
 type planClass struct {
 	plan  string
-	class class
+	class routes.Class
 }
 
 // plans holds the limits that the operator set for single plans; nil: the limit is off.
@@ -25,7 +25,7 @@ func newPlans(l Limits) plans {
 	p := plans{}
 	for name, limit := range l {
 		if plan, className, ok := strings.Cut(name, ":"); ok {
-			p[planClass{plan, classNamed(className)}] = newLimiter(limit)
+			p[planClass{plan, routes.ClassNamed(className)}] = newLimiter(limit)
 		}
 	}
 	return p
@@ -42,7 +42,7 @@ func newLimiter(limit ratelimit.Limit) *ratelimit.Limiter {
 // admit decides whether a request may proceed: it needs a valid token where its class requires one,
 // and must be within the limit of its client or of its token's plan.
 func (h *handler) admit(r *request) (outcome, error) {
-	if h.limits[r.route.class()] == nil && h.tokens == nil {
+	if h.limits[r.route.Class()] == nil && h.tokens == nil {
 		return outcomeOwn, nil
 	}
 	if r.Tier {
@@ -65,7 +65,7 @@ func (h *handler) admit(r *request) (outcome, error) {
 // its class requires a token and the request has no valid one, it also returns the outcome and the
 // error to answer with.
 func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license, outcome, error) {
-	if h.tokens == nil || !r.route.class().licensed() {
+	if h.tokens == nil || !r.route.Class().Licensed() {
 		return nil, outcomeOwn, nil
 	}
 	token, given := bearer(r.ctx)
@@ -106,11 +106,11 @@ func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license
 // countGuess counts the check of an unverified token as a call of auth/verify. Therefore a client
 // can try tokens at all endpoints together no faster than at auth/verify alone.
 func (h *handler) countGuess(r *request, client netip.Addr) error {
-	l := h.limits[classVerify]
+	l := h.limits[routes.ClassVerify]
 	if l == nil {
 		return nil
 	}
-	err := h.recordDecision(r, classVerify, l.Limit(), h.allow(l, client, r.now))
+	err := h.recordDecision(r, routes.ClassVerify, l.Limit(), h.allow(l, client, r.now))
 	if err == nil || !h.requireToken {
 		// RateLimit describes this limit only if it ends the request; otherwise the request's own
 		// class sets it.
@@ -153,21 +153,21 @@ func bearer(ctx *fasthttp.RequestCtx) (token string, given bool) {
 // that limit, on refused requests too.
 func (h *handler) count(r *request, client netip.Addr, l *license) error {
 	if l != nil {
-		if of, ok := h.plans[planClass{l.plan, r.route.class()}]; ok && of == nil {
+		if of, ok := h.plans[planClass{l.plan, r.route.Class()}]; ok && of == nil {
 			return nil
 		} else if ok {
-			return h.recordDecision(r, r.route.class(), of.Limit(), h.allowKey(of, [16]byte(l.sum[:16]), r.now))
+			return h.recordDecision(r, r.route.Class(), of.Limit(), h.allowKey(of, [16]byte(l.sum[:16]), r.now))
 		}
 	}
-	if of := h.limits[r.route.class()]; of != nil {
-		return h.recordDecision(r, r.route.class(), of.Limit(), h.allow(of, client, r.now))
+	if of := h.limits[r.route.Class()]; of != nil {
+		return h.recordDecision(r, r.route.Class(), of.Limit(), h.allow(of, client, r.now))
 	}
 	return nil
 }
 
 // recordDecision records a limiter's decision about a request that was counted as a call of class
 // as.
-func (h *handler) recordDecision(r *request, as class, limit ratelimit.Limit, d ratelimit.Decision) error {
+func (h *handler) recordDecision(r *request, as routes.Class, limit ratelimit.Limit, d ratelimit.Decision) error {
 	r.counted, r.limit, r.decision = as, limit, d
 	h.metrics.counted(as, d.OK)
 	if !d.OK {

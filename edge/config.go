@@ -16,6 +16,7 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -156,18 +157,18 @@ func (c Config) filled() Config {
 type Limits map[string]ratelimit.Limit
 
 // of returns the limit of a class.
-func (l Limits) of(c class) ratelimit.Limit {
+func (l Limits) of(c routes.Class) ratelimit.Limit {
 	if limit, ok := l[c.String()]; ok {
 		return limit
 	}
 	return defaultLimits[c]
 }
 
-var defaultLimits = [classes]ratelimit.Limit{
-	classSearch: {N: 60, Window: time.Minute},
-	classIcon:   {N: 120, Window: time.Minute},
-	classPacks:  {N: 60, Window: time.Minute},
-	classVerify: {N: 30, Window: time.Minute},
+var defaultLimits = [routes.Classes]ratelimit.Limit{
+	routes.ClassSearch: {N: 60, Window: time.Minute},
+	routes.ClassIcon:   {N: 120, Window: time.Minute},
+	routes.ClassPacks:  {N: 60, Window: time.Minute},
+	routes.ClassVerify: {N: 30, Window: time.Minute},
 }
 
 // String returns all limits in force, as help shows them.
@@ -177,7 +178,7 @@ func (l *Limits) String() string {
 		limits = *l
 	}
 	var b strings.Builder
-	for c := classSearch; c < classes; c++ {
+	for c := routes.ClassSearch; c < routes.Classes; c++ {
 		fmt.Fprintf(&b, " %s=%s", c, limits.of(c))
 	}
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
@@ -193,11 +194,11 @@ func (l *Limits) Set(s string) error {
 	name, value, _ := strings.Cut(s, "=")
 	plan, ofPlan, given := strings.Cut(name, ":")
 	switch {
-	case !given && classNamed(name) == classNone:
+	case !given && routes.ClassNamed(name) == routes.ClassNone:
 		return errors.New("the class must be search, icon, packs, verify or cdn")
 	case given && !icon.ValidPlan(plan):
 		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
-	case given && !classNamed(ofPlan).licensed():
+	case given && !routes.ClassNamed(ofPlan).Licensed():
 		return errors.New("a plan's class must be search, icon or packs: only these accept tokens")
 	}
 	limit, err := ratelimit.ParseLimit(value)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 func parseFlags(args ...string) (Config, error) {
@@ -29,7 +30,7 @@ func TestDefaults(t *testing.T) {
 	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || len(c.Origins) != 0 || len(c.filled().Origins) != 1 || c.CacheBytes != 256<<20 {
 		t.Errorf("%+v", c)
 	}
-	want := map[class]string{classSearch: "60/1m0s", classIcon: "120/1m0s", classPacks: "60/1m0s", classVerify: "30/1m0s", classCDN: "off"}
+	want := map[routes.Class]string{routes.ClassSearch: "60/1m0s", routes.ClassIcon: "120/1m0s", routes.ClassPacks: "60/1m0s", routes.ClassVerify: "30/1m0s", routes.ClassCDN: "off"}
 	for class, limit := range want {
 		if got := c.Limits.of(class).String(); got != limit {
 			t.Errorf("the limit of %s is %s, want %s", class, got, limit)
@@ -42,9 +43,9 @@ func TestLimitFlag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for class, want := range map[class]ratelimit.Limit{
-		classSearch: {N: 5, Window: 10 * time.Second}, classIcon: {}, classCDN: {N: 1000, Window: time.Second},
-		classPacks: {N: 60, Window: time.Minute}, // unchanged
+	for class, want := range map[routes.Class]ratelimit.Limit{
+		routes.ClassSearch: {N: 5, Window: 10 * time.Second}, routes.ClassIcon: {}, routes.ClassCDN: {N: 1000, Window: time.Second},
+		routes.ClassPacks: {N: 60, Window: time.Minute}, // unchanged
 	} {
 		if got := c.Limits.of(class); got != want {
 			t.Errorf("the limit of %s is %s, want %s", class, got, want)
@@ -55,7 +56,7 @@ func TestLimitFlag(t *testing.T) {
 		t.Errorf("the limits are %s, want %s", got, all)
 	}
 	p := newPlans(c.Limits)
-	if of := p[planClass{"lifetime", classSearch}]; len(p) != 2 || of == nil || of.Limit().N != 600 || p[planClass{"team-2", classIcon}] != nil {
+	if of := p[planClass{"lifetime", routes.ClassSearch}]; len(p) != 2 || of == nil || of.Limit().N != 600 || p[planClass{"team-2", routes.ClassIcon}] != nil {
 		t.Errorf("the limits of plans are %v", p)
 	}
 }

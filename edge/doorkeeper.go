@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync/atomic"
+
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // A doorkeeper lets a form of an icon be stored when clients request it for the second time. One
@@ -20,7 +22,7 @@ type doorkeeper struct {
 // that the key was requested.
 func (d *doorkeeper) admits(key string) bool {
 	path, _, form := strings.Cut(key, "?")
-	if !form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, iconPath) {
+	if !form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath) {
 		return true
 	}
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0

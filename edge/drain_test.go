@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"github.com/iconedge/iconedge/edge/exchange"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/exchange"
 
 	"github.com/valyala/fasthttp"
 )

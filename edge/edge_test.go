@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -426,7 +427,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s %v", a.body, a.Header)
 		}
 	}
-	if n := l.count(verifyPath); n != 2 {
+	if n := l.count(routes.VerifyPath); n != 2 {
 		t.Errorf("two calls asked the origin %d times", n)
 	}
 	if a := post(strings.Repeat("x", maxVerifyBody+1)); a.StatusCode != 413 || a.Header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `"status":413`) {

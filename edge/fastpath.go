@@ -10,14 +10,14 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/valyala/fasthttp"
 )
 
 // maxPrebuilt is the length in bytes up to which a body is written in one piece with its head.
@@ -44,7 +44,7 @@ func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.redirect != "" && !q.Secure || q.Tier {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) || h.requireToken && m.target.route.class().licensed() {
+	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) || h.requireToken && m.target.route.Class().Licensed() {
 		return false
 	}
 	if !h.cache.View(m.target.key, &m.view) {
@@ -88,7 +88,7 @@ func (h *handler) choose(m *fastHit, q *eligible.Request) bool {
 // where the pipeline has to decide. A request over the limit is not counted here, because the
 // pipeline counts it again and writes the 429.
 func (h *handler) countFast(m *fastHit, q *eligible.Request) bool {
-	l := h.limits[m.target.route.class()]
+	l := h.limits[m.target.route.Class()]
 	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
 		return false // the pipeline finds the client in the forwarding fields
 	}
@@ -105,7 +105,7 @@ func (h *handler) countFast(m *fastHit, q *eligible.Request) bool {
 		return false // the limit is in Redis, and the fast path must not block
 	}
 	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
-		h.metrics.counted(m.target.route.class(), true)
+		h.metrics.counted(m.target.route.Class(), true)
 	}
 	return m.decision.OK
 }
@@ -199,7 +199,7 @@ func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []b
 	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)})
 	dst = append(dst, "\r\n"...)
 	if m.limiter != nil {
-		dst = appendLimit(dst, m.target.route.class(), m.limiter.Limit(), m.decision)
+		dst = appendLimit(dst, m.target.route.Class(), m.limiter.Limit(), m.decision)
 	}
 	if q.Secure && h.altSvc != "" {
 		dst = append(append(append(dst, "Alt-Svc: "...), h.altSvc...), "\r\n"...)
@@ -207,7 +207,7 @@ func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []b
 	return dst
 }
 
-func appendLimit(dst []byte, c class, l ratelimit.Limit, d ratelimit.Decision) []byte {
+func appendLimit(dst []byte, c routes.Class, l ratelimit.Limit, d ratelimit.Decision) []byte {
 	dst = ratelimit.AppendPolicy(append(dst, "RateLimit-Policy: "...), c.String(), l)
 	dst = ratelimit.AppendState(append(dst, "\r\nRateLimit: "...), c.String(), d)
 	return append(dst, "\r\n"...)
@@ -232,7 +232,7 @@ type parsedTarget struct {
 	raw   string
 	key   string
 	color icon.Color
-	route route
+	route routes.Route
 }
 
 // parsedTargets hold recent targets with a query that the pipeline has parsed. A new target
@@ -253,7 +253,8 @@ func place[T any](places []atomic.Pointer[T], value []byte) *atomic.Pointer[T] {
 func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
 	if bytes.IndexByte(target, '?') < 0 {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the request only
-		return parsedTarget{key: key, route: routeOf(key)}, true
+		route, ok := routes.FastRoute(key)
+		return parsedTarget{key: key, route: route}, ok
 	}
 	if known := place(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
@@ -261,33 +262,15 @@ func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
 	return t, false
 }
 
-// routeOf returns the route of a canonical path without a query, among the routes whose responses
-// are cached.
-func routeOf(path string) route {
-	switch {
-	case !strings.HasPrefix(path, apiPath):
-		return routeCDN
-	case strings.HasPrefix(path, iconPath):
-		return routeIcon
-	case path == packsPath:
-		return routePacks
-	case path == openAPIPath:
-		return routeOpenAPI
-	}
-	return routePack
-}
-
-// rememberTarget stores the parsed form of a target for the fast path. It leaves out coloured JSON,
-// because the fast path colours SVG only, and lists of names, because they may be reserved for
-// other edges.
+// rememberTarget stores the parsed form of a target for the fast path.
 func (h *handler) rememberTarget(r *request) {
 	t, raw := r.target, r.ctx.RequestURI()
-	if !r.ctx.IsGet() || r.route == routeNames || t.color != "" && t.form != formDrawing || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
+	if !r.ctx.IsGet() || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
 		return
 	}
 	at := place(h.targets[:], raw)
 	if known := at.Load(); known == nil || known.raw != string(raw) {
-		at.Store(&parsedTarget{raw: string(raw), key: t.key, color: t.color, route: r.route})
+		at.Store(&parsedTarget{raw: string(raw), key: t.Key, color: t.Color, route: r.route})
 	}
 }
 
@@ -358,7 +341,7 @@ func newChoice(field string) *choice {
 // restored serialises the head of an entry that was read from disk, because the disk does not store
 // heads.
 func restored(e *cache.Entry) {
-	if _, own := canonical(e.Key); own {
+	if _, own := routes.Canonical(e.Key); own {
 		serialise(e)
 	}
 }

@@ -67,7 +67,7 @@ func (h *handler) appendDynamicH2(dst []byte, m *fastHit, q *eligible.Request) [
 	status := cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)}
 	dst = h2.AppendValue(append(dst, encodedNames.status...), cachepolicy.AppendCacheStatus(value[:0], status))
 	if m.limiter != nil {
-		dst = appendBlock(dst, appendLimit(value[:0], m.target.route.class(), m.limiter.Limit(), m.decision))
+		dst = appendBlock(dst, appendLimit(value[:0], m.target.route.Class(), m.limiter.Limit(), m.decision))
 	}
 	if q.Secure && h.altSvc != "" {
 		dst = h2.AppendValue(append(dst, encodedNames.altSvc...), h.altSvc)

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 // everyAnswer is on every response of the public listener, whatever its status.
@@ -25,7 +25,7 @@ var everyAnswer = []cache.Field{
 
 // onPreflights is also on the response to a preflight, which clients may cache for a day.
 var onPreflights = []cache.Field{
-	field("Access-Control-Allow-Methods", allMethods),
+	field("Access-Control-Allow-Methods", routes.AllMethods),
 	field("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"),
 	field("Access-Control-Max-Age", "86400"),
 }
@@ -115,7 +115,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 	setDate(resp, h.clock.date(r.now))
 	resp.Header.SetContentType(problem.ContentType)
 	resp.Header.Set(fasthttp.HeaderCacheControl, p.CacheControl())
-	if r.route.class() == classVerify {
+	if r.route.Class() == routes.ClassVerify {
 		resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	}
 	for name, lines := range p.Header {

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 // A representation is the form in which one client receives an entry.
@@ -24,7 +24,7 @@ type representation struct {
 }
 
 func represent(r *request, e *cache.Entry) representation {
-	if c := r.target.color; c != "" && e.Status == http.StatusOK {
+	if c := r.target.Color; c != "" && e.Status == http.StatusOK {
 		// A recoloured icon is sent unencoded, whatever Accept-Encoding says, because each response
 		// is recoloured anew.
 		if e.Monochrome == "?1" {
@@ -32,18 +32,18 @@ func represent(r *request, e *cache.Entry) representation {
 			return representation{body: id.Body, etag: cache.Suffixed(id.ETag, string(c[1:])), color: c}
 		}
 		v, coding := e.Choose(joined(r.ctx, fasthttp.HeaderAcceptEncoding))
-		return representation{body: v.Body, etag: v.ETag, coding: coding, fixed: r.target.form == formDrawing}
+		return representation{body: v.Body, etag: v.ETag, coding: coding, fixed: r.target.Form == routes.FormSVG}
 	}
 	v, coding := e.Choose(joined(r.ctx, fasthttp.HeaderAcceptEncoding))
 	return representation{body: v.Body, etag: v.ETag, coding: coding}
 }
 
 // colored returns the body with the colour in it.
-func (p *representation) colored(f form) []byte {
+func (p *representation) colored(f routes.Form) []byte {
 	if p.color == "" {
 		return p.body
 	}
-	if f == formAnswer {
+	if f == routes.FormJSON {
 		return icon.RecolourAnswer(p.body, p.color)
 	}
 	return icon.Recolour(p.body, p.color)
@@ -149,7 +149,7 @@ func (h *handler) body(r *request, e *cache.Entry, p representation) {
 	if p.fixed {
 		write(resp, notRecolored)
 	}
-	body := p.colored(r.target.form)
+	body := p.colored(r.target.Form)
 	switch {
 	case p.coding != cache.Identity:
 		resp.Header.SetContentEncoding(p.coding.String())

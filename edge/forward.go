@@ -7,19 +7,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 // serveForwarded answers a request for a path outside our own routes (--proxy-all): from the cache,
 // strictly according to RFC 9111, or from the origin.
 func (h *handler) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
-	r.route, r.forwarded = routeForwarded, true
+	r.route, r.forwarded = routes.Forwarded, true
 	q := h.forwardedRequest(r)
 	var o outcome
 	var err error

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 const (
@@ -81,17 +81,13 @@ func refuseForm(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > maxFields+1: // counts the empty line too
 		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request may have at most 100 header fields")
 	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
-		return malformedAddress()
+		return routes.Malformed()
 	}
 	return nil
 }
 
 func longTarget() *problem.Problem {
 	return problem.New(fasthttp.StatusRequestURITooLong, "an address may have at most 8192 bytes")
-}
-
-func malformedAddress() *problem.Problem {
-	return malformedRequest("the address is malformed: paths here consist of lower-case letters, digits, hyphens, dots and single slashes, without percent-encoding")
 }
 
 // refuseHost returns the error of a request whose host is wrong; nil, if it is right. A request may
@@ -113,7 +109,7 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 		return malformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
-	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == healthPath {
+	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == routes.HealthPath {
 		return nil
 	}
 	name, _ := splitHost(host)

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/valyala/fasthttp"
 	"golang.org/x/crypto/acme"
-
-	"github.com/iconedge/iconedge/certs"
 )
 
 // A secureListener accepts connections over TLS and does their handshakes. Connections that
@@ -71,7 +71,7 @@ func (l *secureListener) handshake(c *lingeringConn) {
 // Health checks and preflights are answered without TLS. A preflight fails if its response is a
 // redirect, while the request after it may follow one (Fetch standard, CORS-preflight fetch).
 func (h *handler) redirectToTLS(r *request) bool {
-	if h.redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == healthPath || isPreflight(r.ctx) {
+	if h.redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == routes.HealthPath || isPreflight(r.ctx) {
 		return false
 	}
 	host, _ := splitHost(string(r.ctx.Host()))

@@ -13,13 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/logtest"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // shake makes a TLS handshake with an edge and returns the state of the connection.
@@ -212,7 +213,7 @@ func TestRedirect(t *testing.T) {
 					t.Errorf("%s %s: %d to %q, want %q", way, method, a.StatusCode, a.Header.Get("Location"), want)
 				}
 			}
-			if a := e.get(t, healthPath); a.StatusCode != http.StatusOK {
+			if a := e.get(t, routes.HealthPath); a.StatusCode != http.StatusOK {
 				t.Errorf("%s: health: %d", way, a.StatusCode)
 			}
 			for _, path := range []string{"/mdi/home.svg", "/api/v1/search", "/nothing"} {

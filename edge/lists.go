@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 const maxList = 64 << 20 // bytes of a list's file
@@ -146,7 +146,7 @@ func readAddresses(file string) (addresses, error) {
 // behind this one. Health checks are answered for every client, because operators tend to forget
 // the addresses from which they come.
 func (h *handler) denied(r *request) *problem.Problem {
-	if h.lists == nil || r.Tier || h.lists.of(r.Client) != denied || string(r.ctx.URI().PathOriginal()) == healthPath {
+	if h.lists == nil || r.Tier || h.lists.of(r.Client) != denied || string(r.ctx.URI().PathOriginal()) == routes.HealthPath {
 		return nil
 	}
 	return problem.New(http.StatusForbidden, "requests from this address are denied").With(fasthttp.HeaderCacheControl, "no-store")

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/files"
 )
 
@@ -67,7 +68,7 @@ func TestLists(t *testing.T) {
 	if a := from("198.51.100.9", "OPTIONS", search); a.StatusCode != 403 {
 		t.Errorf("a preflight of a denied client: %d", a.StatusCode)
 	}
-	if a := from("198.51.100.9", "GET", healthPath); a.StatusCode != 200 {
+	if a := from("198.51.100.9", "GET", routes.HealthPath); a.StatusCode != 200 {
 		t.Errorf("whether the process lives: %d", a.StatusCode)
 	}
 	for i := range 5 {

@@ -1,11 +1,12 @@
 package edge
 
 import (
-	"github.com/iconedge/iconedge/edge/exchange"
 	"net/http"
 	"runtime"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -36,9 +37,9 @@ var outcomeNames = [outcomes]string{"error", "hit", "stale", "miss", "collapsed"
 type metrics struct {
 	registry   *prometheus.Registry
 	answers    *tallies
-	decisions  [classes][2]prometheus.Counter // refused, accepted
-	upstream   [2]prometheus.Counter          // error, ok
-	took       prometheus.Observer            // time to the origin's response
+	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
+	upstream   [2]prometheus.Counter                 // error, ok
+	took       prometheus.Observer                   // time to the origin's response
 	switches   prometheus.Counter
 	absent     prometheus.Counter
 	names      prometheus.Gauge
@@ -78,7 +79,7 @@ func newMetrics(version string) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry(), answers: newTallies(time.Now())}
 	m.registry.MustRegister(m.answers, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	decisions := m.counters("limit_decisions_total", "Requests counted against a limit, by class of limit and decision.", "class", "decision")
-	for c := classSearch; c < classes; c++ {
+	for c := routes.ClassSearch; c < routes.Classes; c++ {
 		m.decisions[c] = [2]prometheus.Counter{decisions.WithLabelValues(c.String(), "refused"), decisions.WithLabelValues(c.String(), "accepted")}
 	}
 	m.ofOrigin()
@@ -199,7 +200,7 @@ func (m *metrics) handler() http.Handler {
 }
 
 // answered counts a request. The caller adds the bytes of its body that were sent.
-func (m *metrics) answered(p exchange.Protocol, r route, o outcome, status int, took time.Duration) *tally {
+func (m *metrics) answered(p exchange.Protocol, r routes.Route, o outcome, status int, took time.Duration) *tally {
 	t := m.answers.of(p, r, o, status)
 	t.answered(took)
 	return t
@@ -211,7 +212,7 @@ func (m *metrics) hit(p exchange.Protocol, meeting *fastHit, now time.Time, byte
 }
 
 // counted counts a decision of a rate limit.
-func (m *metrics) counted(c class, ok bool) { m.decisions[c][index(ok)].Inc() }
+func (m *metrics) counted(c routes.Class, ok bool) { m.decisions[c][index(ok)].Inc() }
 
 // fetched counts a request to the origin.
 func (m *metrics) fetched(took time.Duration, err error) {

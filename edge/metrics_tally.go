@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"github.com/iconedge/iconedge/edge/exchange"
 	"iter"
 	"net/http"
 	"strconv"
@@ -10,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -84,7 +85,7 @@ func (t *tally) sums() (requests, bytes uint64) {
 // series as an increase, so an alert would miss failures before the first scrape of the series.
 type tallies struct {
 	began time.Time
-	at    [exchange.Protocols][routes][outcomes][statusClasses]atomic.Pointer[tally]
+	at    [exchange.Protocols][routes.Routes][outcomes][statusClasses]atomic.Pointer[tally]
 
 	requests, bytes, seconds *prometheus.Desc
 }
@@ -92,13 +93,13 @@ type tallies struct {
 func newTallies(began time.Time) *tallies {
 	all := &tallies{
 		began: began,
-		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routeLabels[:], ", ")+"), outcome ("+
+		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routes.Labels[:], ", ")+"), outcome ("+
 			strings.Join(outcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
 		bytes:   desc("response_bytes_total", "Bytes of response bodies that were sent, by route.", "route"),
 		seconds: desc("request_duration_seconds", "Time from a request's last byte to its response, by route. Of fresh responses from memory one of every few is timed, and stands for those before it.", "route"),
 	}
 	for p := range exchange.Protocols {
-		for _, r := range []route{routeCDN, routeIcon, routeSearch, routeSuggest, routePacks, routePack, routeVerify, routeForwarded} {
+		for _, r := range []routes.Route{routes.CDN, routes.Icon, routes.Search, routes.Suggest, routes.Packs, routes.Pack, routes.Verify, routes.Forwarded} {
 			all.of(p, r, outcomeError, http.StatusBadGateway)
 		}
 	}
@@ -106,7 +107,7 @@ func newTallies(began time.Time) *tallies {
 }
 
 // of returns the tally of a response.
-func (all *tallies) of(p exchange.Protocol, r route, o outcome, status int) *tally {
+func (all *tallies) of(p exchange.Protocol, r routes.Route, o outcome, status int) *tally {
 	class := status / 100
 	if class < 0 || class >= statusClasses {
 		class = 0
@@ -133,7 +134,7 @@ func (all *tallies) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (all *tallies) Collect(to chan<- prometheus.Metric) {
-	for r := range routes {
+	for r := range routes.Routes {
 		took, bytes, any := newCounts(), uint64(0), false
 		for labels, t := range all.used(r) {
 			took.add(&t.durations)
@@ -150,7 +151,7 @@ func (all *tallies) Collect(to chan<- prometheus.Metric) {
 }
 
 // used yields the existing tallies of a route, each with its label values.
-func (all *tallies) used(r route) iter.Seq2[[]string, *tally] {
+func (all *tallies) used(r routes.Route) iter.Seq2[[]string, *tally] {
 	return func(yield func([]string, *tally) bool) {
 		for p := range exchange.Protocols {
 			for o := range outcomes {

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
+	"github.com/iconedge/iconedge/edge/routes"
 
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 )
 
 // series are those of one metric, by the values of their labels in the order of the labels' names.
@@ -62,7 +63,7 @@ func TestOnlyIfCachedIsNoFailure(t *testing.T) {
 // was told before is never less when the word that they are counted in runs over into the others.
 func TestHitsAreCounted(t *testing.T) {
 	a := newTallies(time.Now())
-	tally := a.of(exchange.H1, routeCDN, outcomeHit, http.StatusOK)
+	tally := a.of(exchange.H1, routes.CDN, outcomeHit, http.StatusOK)
 	now, requests, bytes := time.Now(), uint64(0), uint64(0)
 	hit := func(n int) {
 		for range n {
@@ -100,7 +101,7 @@ func TestHitsAreCounted(t *testing.T) {
 
 // Whoever looks while hits are counted never sees less than before.
 func TestHitsAreCountedAtOnce(t *testing.T) {
-	tally := newTallies(time.Now()).of(exchange.H1, routeCDN, outcomeHit, http.StatusOK)
+	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, outcomeHit, http.StatusOK)
 	const each, size = 20_000, 100
 	var all sync.WaitGroup
 	for range 4 {
@@ -132,7 +133,7 @@ func TestHitsAreCountedAtOnce(t *testing.T) {
 
 // Whoever looks while a settling is half done waits for its end.
 func TestHitsAreCountedWhileSettling(t *testing.T) {
-	tally := newTallies(time.Now()).of(exchange.H1, routeCDN, outcomeHit, http.StatusOK)
+	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, outcomeHit, http.StatusOK)
 	for i := range uint64(50) {
 		tally.hit(time.Now(), 1)
 		tally.settling.Lock()

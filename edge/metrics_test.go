@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // Each request is counted once, by the route that its address is of.
@@ -14,7 +16,7 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	for _, proxyAll := range []bool{false, true} {
 		l := newLibrary()
 		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/mdi/home.svg") || strings.HasPrefix(r.URL.Path, apiPath) || r.URL.Path == releasePath {
+			if strings.HasPrefix(r.URL.Path, "/mdi/home.svg") || strings.HasPrefix(r.URL.Path, routes.APIPath) || r.URL.Path == routes.ReleasePath {
 				l.ServeHTTP(w, r)
 			}
 		}), func(c *Config) { c.ProxyAll = proxyAll })

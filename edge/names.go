@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -116,7 +117,7 @@ var errSum = errors.New("the list does not have the SHA-256 that the release sta
 func (h *handler) fetchNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
-	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: namesPath + "?release=" + release, Header: uncoded, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
+	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: routes.NamesPath + "?release=" + release, Header: uncoded, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -55,14 +56,14 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Unlock()
 	list := *l.list.Load()
 	switch r.URL.Path {
-	case releasePath:
+	case routes.ReleasePath:
 		sum := sha256.Sum256(list)
 		told := icon.ReleaseAnswer{Release: release, Since: r.URL.Query().Get("since"), Changed: []string{}, Names: hex.EncodeToString(sum[:])}
 		if s := l.sum.Load(); s != nil {
 			told.Names = *s
 		}
 		json.NewEncoder(w).Encode(told)
-	case namesPath:
+	case routes.NamesPath:
 		l.lists.Add(1)
 		if r.URL.Query().Get("release") != release {
 			w.WriteHeader(http.StatusNotFound)

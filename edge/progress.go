@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // A progress records up to which release and which shared purge the cache is current, on disk
@@ -22,7 +23,7 @@ type progress struct {
 func newProgress(c *cache.Cache) *progress {
 	p := &progress{cache: c}
 	release, position, _ := strings.Cut(c.Label(), " ")
-	if releaseID(release) {
+	if routes.ValidRelease(release) {
 		p.release = release
 	}
 	if fleet.ValidPosition(position) {

@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/pires/go-proxyproto"
 )
 
@@ -90,7 +91,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 
 // used is how many calls the edge has counted of a client.
 func (e *edgeTest) used(client string) int {
-	d := e.limits[classCDN].Allow(netip.MustParseAddr(client), time.Now())
+	d := e.limits[routes.ClassCDN].Allow(netip.MustParseAddr(client), time.Now())
 	return 999 - d.Remaining
 }
 

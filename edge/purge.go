@@ -14,6 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -140,30 +141,9 @@ func (h *handler) purgeOf(call purgeCall) cache.Purge {
 	p := cache.Purge{Prefixes: call.Prefixes, Tags: call.SurrogateKeys, Soft: call.Soft}
 	for _, address := range call.URLs {
 		p.Keys = append(p.Keys, address)
-		if key, ok := canonical(address); ok && key != address {
+		if key, ok := routes.Canonical(address); ok && key != address {
 			p.Keys = append(p.Keys, key)
 		}
 	}
 	return p
-}
-
-// canonical returns the cache key of an address on one of the edge's own routes. It is not ok if
-// the route does not accept the address.
-func canonical(address string) (string, bool) {
-	path, query, _ := strings.Cut(address, "?")
-	parse := parseCDN
-	switch {
-	case strings.HasPrefix(path, iconPath):
-		parse = parseIcon
-	case path == searchPath:
-		parse = parseSearch
-	case path == suggestPath:
-		parse = parseSuggest
-	case path == packsPath:
-		parse = parsePacks
-	case strings.HasPrefix(path, packsPath+"/"):
-		parse = parsePack
-	}
-	t, err := parse(path, query)
-	return t.key, err == nil
 }

@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"crypto/tls"
-	"github.com/iconedge/iconedge/edge/exchange"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/exchange"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"

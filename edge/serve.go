@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/fasthttp/router"
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 // A handler answers every request of the public listener.
@@ -30,8 +30,8 @@ type handler struct {
 	clients     clients
 	conns       *conns
 	limiter     *concurrencyLimiter
-	lists       *lists                      // nil: none
-	limits      [classes]*ratelimit.Limiter // nil: off
+	lists       *lists                             // nil: none
+	limits      [routes.Classes]*ratelimit.Limiter // nil: off
 	plans       plans
 	tokens      *tokens // nil: tokens are not checked
 	cache       *cache.Cache
@@ -78,7 +78,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
 		maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
-	for c := classSearch; c < classes; c++ {
+	for c := routes.ClassSearch; c < routes.Classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))
 	}
 	if h.plans, h.requireToken = newPlans(cfg.Limits), cfg.RequireToken; h.requireToken || len(h.plans) > 0 {
@@ -90,7 +90,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	h.progress = newProgress(c)
 	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
 	h.negative.init(cfg.CacheBytes)
-	h.table = newRoutes(h.answer, h.serveUnknown)
+	h.table = routes.New(h.answer, h.serveUnknown)
 	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead, Bodies: h.conns.limits.Bodies})
 	h.reference = newReference(h, cfg)
 	return h
@@ -106,12 +106,12 @@ const (
 type request struct {
 	*exchange.Request
 	ctx    *fasthttp.RequestCtx // the router's context, which also holds the response
-	route  route
+	route  routes.Route
 	unread bool // the request could not be parsed
 	// now is the time for every decision about the request: when it arrived, or when its wait for a
 	// collapsed fetch ended.
 	now    time.Time
-	target target
+	target routes.Target
 	status cachepolicy.CacheStatus // for the field Cache-Status
 
 	pattern   string              // address pattern of its endpoint; empty: no endpoint
@@ -120,7 +120,7 @@ type request struct {
 	forward   cachepolicy.Forward // why the origin was asked
 	stream    *countedStream      // streamed response body; nil: not streamed
 
-	counted  class           // class whose limit applies
+	counted  routes.Class    // class whose limit applies
 	limit    ratelimit.Limit // limit that the request counted against; off: none
 	decision ratelimit.Decision
 
@@ -188,13 +188,13 @@ func (h *handler) panicked(r *request, p any) {
 
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
-func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
-	if h.proxyAll && ep.notOurs != nil && ep.notOurs(string(ctx.URI().PathOriginal())) {
+func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
+	if h.proxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
 		h.serveForwarded(ctx)
 		return
 	}
 	r := recordOf(ctx)
-	r.route, r.pattern = ep.route, ep.pattern
+	r.route, r.pattern = ep.Route, ep.Pattern
 	if r.Tier {
 		r.known = h.watch.known() // before any lookup
 	}
@@ -204,10 +204,10 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *endpoint) {
 
 // steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
 // Preflight requests are answered first, without a limit.
-func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
+func (h *handler) steps(r *request, ep *routes.Endpoint) (outcome, error) {
 	if r.ctx.IsOptions() {
-		r.route = routePreflight
-		return h.preflight(r, ep.allow), nil
+		r.route = routes.Preflight
+		return h.preflight(r, ep.Allow), nil
 	}
 	if err := h.tiersOnly(r); err != nil {
 		return outcomeRefused, err
@@ -216,10 +216,25 @@ func (h *handler) steps(r *request, ep *endpoint) (outcome, error) {
 		return o, err
 	}
 	var err error
-	if r.target, err = parse(r.ctx, ep); err != nil {
+	if r.target, err = ep.Parse(r.ctx); err != nil {
 		return outcomeRefused, err
 	}
-	return ep.serve(h, r)
+	return h.serve(r, ep)
+}
+
+// serve answers an admitted request for an endpoint.
+func (h *handler) serve(r *request, ep *routes.Endpoint) (outcome, error) {
+	switch ep.Route {
+	case routes.Verify:
+		return h.serveVerify(r)
+	case routes.Release:
+		return h.serveRelease(r)
+	case routes.Health:
+		return h.serveHealth(r)
+	case routes.Page:
+		return h.servePage(r)
+	}
+	return h.serveCached(r, ep)
 }
 
 // end writes the problem, if there is an error, then counts, logs and traces the response.
@@ -251,28 +266,30 @@ func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
-		r.route = routePreflight
-		h.end(r, h.preflight(r, allMethods), nil) // so that a page can read the 404 that follows
-	case !wellFormedPath(path):
-		h.end(r, outcomeRefused, malformedAddress())
+		r.route = routes.Preflight
+		h.end(r, h.preflight(r, routes.AllMethods), nil) // so that a page can read the 404 that follows
+	case !routes.WellFormedPath(path):
+		h.end(r, outcomeRefused, routes.Malformed())
 	default:
-		h.end(r, outcomeRefused, notHere())
+		h.end(r, outcomeRefused, routes.NotFound())
 	}
 }
 
 // serveCached answers from the cache, or with the origin's response.
-func (h *handler) serveCached(r *request) (outcome, error) {
-	f, err := h.find(r, h.ownRequest(r, r.target.key), h.fetchAndStore)
-	if err == nil && r.target.color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
+func (h *handler) serveCached(r *request, ep *routes.Endpoint) (outcome, error) {
+	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.fetchAndStore)
+	if err == nil && r.target.Color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
 		// The response lacks our origin's field, so this is an origin of other software. Only the
 		// origin can tell which icons take a colour, so it does the colouring.
-		r.target = target{key: r.target.colored(), form: r.target.form}
-		f, err = h.find(r, h.ownRequest(r, r.target.key), h.fetchAndStore)
+		r.target = routes.Target{Key: r.target.Colored(), Form: r.target.Form}
+		f, err = h.find(r, h.ownRequest(r, r.target.Key), h.fetchAndStore)
 	}
 	if err != nil {
 		return f.outcome, err
 	}
-	h.rememberTarget(r)
+	if ep.Fast(r.target) {
+		h.rememberTarget(r)
+	}
 	h.finish(r, f)
 	return f.outcome, nil
 }
@@ -280,7 +297,7 @@ func (h *handler) serveCached(r *request) (outcome, error) {
 // serveRelease answers other edges that ask for the release. It names a new release only after this
 // edge has dropped the entries that the release changed.
 func (h *handler) serveRelease(r *request) (outcome, error) {
-	f, err := h.find(r, h.ownRequest(r, r.target.key), h.watch.fetchRelease)
+	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.watch.fetchRelease)
 	if err != nil {
 		return outcomeError, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // Shared configures the state that edges share. Without Redis each edge counts and purges alone.
@@ -89,7 +90,7 @@ func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
 func (s *shared) share() {
 	for c, l := range s.h.limits {
 		if l != nil {
-			s.windows[l] = s.fleet.SharedWindow(class(c).String(), l)
+			s.windows[l] = s.fleet.SharedWindow(routes.Class(c).String(), l)
 		}
 	}
 	for of, l := range s.h.plans {

@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -100,7 +101,7 @@ func TestEdgesShareAPlansLimit(t *testing.T) {
 	s := fleettest.Start(t)
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
 		e := newSharing(t, s.URL, "here", newLibrary(), func(c *Config) { must(t, c.Limits.Set("lifetime:search=1/1h")) })
-		r := &request{now: time.Now(), route: routeSearch}
+		r := &request{now: time.Now(), route: routes.Search}
 		err := e.count(r, netip.MustParseAddr("192.0.2.7"), &license{plan: "lifetime", valid: true})
 		if (err == nil) != (want == http.StatusOK) {
 			t.Errorf("edge %d: %v, want %d", i, err, want)
@@ -303,6 +304,6 @@ func TestToldAnswerIsForgotten(t *testing.T) {
 func releaseOf(t *testing.T, e *edgeTest, since string) string {
 	t.Helper()
 	var told icon.ReleaseAnswer
-	must(t, json.Unmarshal([]byte(e.get(t, releasePath+"?since="+since).body), &told))
+	must(t, json.Unmarshal([]byte(e.get(t, routes.ReleasePath+"?since="+since).body), &told))
 	return told.Release
 }

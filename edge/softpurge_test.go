@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // A painter is an origin that shows its only picture under every address, with a validator, until it is told to paint another.
@@ -21,7 +22,7 @@ type painter struct {
 }
 
 func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == releasePath {
+	if r.URL.Path == routes.ReleasePath {
 		http.NotFound(w, r)
 		return
 	}

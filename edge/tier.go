@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -135,7 +136,7 @@ func (t *tiers) proven(r *request) bool {
 // tiersOnly returns the refusal for a client that is no edge behind this one, on a route reserved
 // for those. It returns nil if the request may go on.
 func (h *handler) tiersOnly(r *request) error {
-	asksForTiers := r.route == routeRelease || r.route == routeNames
+	asksForTiers := r.route == routes.Release || r.route == routes.Names
 	if !asksForTiers || !h.tiers.exclusive() || r.Tier {
 		return nil
 	}

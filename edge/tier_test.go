@@ -14,6 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
@@ -168,7 +169,7 @@ var strangers atomic.Int64
 type namedLibrary struct{ *library }
 
 func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == namesPath {
+	if r.URL.Path == routes.NamesPath {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 		w.Header().Set("Content-Type", "text/plain")
 		w.Write([]byte("names"))
@@ -396,11 +397,11 @@ type skewedLibrary struct {
 
 func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", time.Now().Add(l.off).UTC().Format(http.TimeFormat))
-	if l.age != "" && r.URL.Path != releasePath {
+	if l.age != "" && r.URL.Path != routes.ReleasePath {
 		w.Header().Set("Age", l.age)
 	}
 	if !l.ours {
-		if r.URL.Path == releasePath {
+		if r.URL.Path == routes.ReleasePath {
 			http.NotFound(w, r)
 			return
 		}

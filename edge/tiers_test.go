@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
 )
@@ -285,7 +286,7 @@ func TestTwoEdgesInALoop(t *testing.T) {
 		if got := strings.Count(n.log.String(), "some --origin leads back to this edge"); got != 1 {
 			t.Errorf("told %d times:\n%s", got, n.log.String())
 		}
-		resp, err := http.Post(n.url()+verifyPath, "application/json", strings.NewReader(`{"token":"x"}`))
+		resp, err := http.Post(n.url()+routes.VerifyPath, "application/json", strings.NewReader(`{"token":"x"}`))
 		must(t, err)
 		if resp.Body.Close(); resp.StatusCode != 502 {
 			t.Errorf("verify: %d", resp.StatusCode)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -187,7 +188,7 @@ func (h *handler) checkToken(token string) (plan string, valid bool, err error) 
 		return "", false, err
 	}
 	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
-	a, err := h.fetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: verifyPath, Header: header, Body: body, SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
+	a, err := h.fetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: routes.VerifyPath, Header: header, Body: body, SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
 	if err != nil {
 		return "", false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 	"github.com/iconedge/iconedge/tier"
@@ -25,7 +26,7 @@ func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set(icon.FieldReady, "?0")
-	if r.URL.Path == openAPIPath || r.URL.Path == verifyPath { // these need none
+	if r.URL.Path == routes.OpenAPIPath || r.URL.Path == routes.VerifyPath { // these need none
 		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte("{}"))
 		return
@@ -52,8 +53,8 @@ func TestOriginWithoutRelease(t *testing.T) {
 			t.Errorf("%s: what is between the two is told: %v", target, a.Header)
 		}
 	}
-	if a := e.get(t, openAPIPath); a.StatusCode != 200 || a.Header.Get(icon.FieldReady) != "" || e.reached.Load() {
-		t.Errorf("%s: %d %v; the edge is ready: %v", openAPIPath, a.StatusCode, a.Header, e.reached.Load())
+	if a := e.get(t, routes.OpenAPIPath); a.StatusCode != 200 || a.Header.Get(icon.FieldReady) != "" || e.reached.Load() {
+		t.Errorf("%s: %d %v; the edge is ready: %v", routes.OpenAPIPath, a.StatusCode, a.Header, e.reached.Load())
 	}
 	foreign := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
 	if a := foreign.get(t, "/mdi/home.svg"); a.StatusCode != 502 || a.Header.Get("Retry-After") != "1" {

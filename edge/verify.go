@@ -10,6 +10,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
+const maxVerifyBody = 4 << 10 // bytes
+
 // serveVerify forwards a licence token to the origin, and returns the origin's response to the
 // client. The edge neither stores nor logs their contents.
 func (h *handler) serveVerify(r *request) (outcome, error) {
@@ -23,7 +25,7 @@ func (h *handler) serveVerify(r *request) (outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
+	a, err := h.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
 		err = failed(a.Response)
 	}

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // A client that knows no chunks gets a body whose length nobody knew with one, or nothing of it (RFC 9112, section 6.1).
@@ -54,7 +56,7 @@ func TestWallBodyOverTheLimit(t *testing.T) {
 	conn := w.call(t)
 	defer conn.Close()
 	for i, want := range []int{200, 429, 429} {
-		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: edge.test\r\nContent-Length: %d\r\n\r\n%s", verifyPath, len(hiddenRequest), hiddenRequest)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: edge.test\r\nContent-Length: %d\r\n\r\n%s", routes.VerifyPath, len(hiddenRequest), hiddenRequest)
 		if m, err := conn.answer("POST", false); err != nil || m.status() != want {
 			t.Fatalf("call %d: %s, %v, want %d", i+1, m.line, err, want)
 		}

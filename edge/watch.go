@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -107,7 +108,7 @@ func (w *watch) poll() error {
 // briefly.
 func (w *watch) update() error {
 	known := w.known()
-	key := releasePath
+	key := routes.ReleasePath
 	if known != "" {
 		key += "?since=" + known
 	}
@@ -190,7 +191,7 @@ func (h *handler) requestRelease(key string, header http.Header) (told icon.Rele
 	if err := json.Unmarshal(a.body, &told); err != nil {
 		return told, a, fmt.Errorf("%w: %w", errNoReleases, err) // a page of other software
 	}
-	if !releaseID(told.Release) {
+	if !routes.ValidRelease(told.Release) {
 		return told, a, fmt.Errorf("%w: the release in its response has no valid id", errNoReleases)
 	}
 	return told, a, nil

@@ -1,0 +1,73 @@
+// Package routes has the table of the edge's own endpoints. One row decides everything that depends
+// on the kind of an address: its route and class of limits, its methods, its canonical form, which
+// is the cache key, the form in which a purge names it, and whether the fast path may answer.
+package routes
+
+// A Class is a group of routes that share a rate limit.
+type Class uint8
+
+// The classes.
+const (
+	ClassNone Class = iota // never limited
+	ClassSearch
+	ClassIcon
+	ClassPacks
+	ClassVerify
+	ClassCDN
+	Classes // the number of classes
+)
+
+var classNames = [Classes]string{"none", "search", "icon", "packs", "verify", "cdn"}
+
+// String returns the name of a class in flags, metrics and fields.
+func (c Class) String() string { return classNames[c] }
+
+// ClassNamed returns the class of that name; ClassNone if no class with a limit has it.
+func ClassNamed(name string) Class {
+	for c := ClassSearch; c < Classes; c++ {
+		if c.String() == name {
+			return c
+		}
+	}
+	return ClassNone
+}
+
+// A Route is a kind of address. Metrics and logs use it as a label.
+type Route uint8
+
+// The routes.
+const (
+	Unknown Route = iota // no endpoint has the address, or the request was not parsed
+	CDN
+	Icon
+	Search
+	Suggest
+	Packs
+	Pack
+	OpenAPI
+	Verify
+	Release
+	Names
+	Page
+	Health
+	Forwarded // an address that the edge forwards (--proxy-all)
+	Preflight // an OPTIONS request, for any address
+	Routes    // the number of routes
+)
+
+// Labels are the names of the routes.
+var Labels = [Routes]string{"unknown", "cdn", "icon", "search", "suggest", "packs", "pack", "openapi", "verify", "release", "names",
+	"page", "health", "forwarded", "preflight"}
+
+// String returns the name of a route in metrics and logs.
+func (r Route) String() string { return Labels[r] }
+
+// routeClasses has the classes of the routes that can be limited.
+var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSearch,
+	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify}
+
+// Class returns the class of a route; ClassNone if it has no limit.
+func (r Route) Class() Class { return routeClasses[r] }
+
+// Licensed reports whether a licence token can be required for the routes of c.
+func (c Class) Licensed() bool { return c == ClassSearch || c == ClassIcon || c == ClassPacks }

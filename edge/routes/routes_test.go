@@ -1,0 +1,180 @@
+package routes
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// releaseA is the id of a release.
+const releaseA = "0123456789abcdef0123456789abcdef"
+
+// routed sends a request target through the router and the endpoint's parser. ep is nil if no
+// endpoint has the path.
+func routed(uri string) (t Target, ep *Endpoint, err error) {
+	r := New(func(ctx *fasthttp.RequestCtx, e *Endpoint) {
+		ep = e
+		if e.Allow == Posting {
+			ctx.Request.Header.SetMethod(fasthttp.MethodPost)
+		}
+		t, err = e.Parse(ctx)
+	}, func(*fasthttp.RequestCtx) { err = NotFound() })
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.Header.SetHost("a")
+	ctx.Request.SetRequestURI(uri)
+	r.Handler(&ctx)
+	return t, ep, err
+}
+
+func TestTargets(t *testing.T) {
+	tests := []struct {
+		uri   string
+		route Route
+		want  Target
+	}{
+		{"/mdi/home.svg", CDN, Target{"/mdi/home.svg", "", FormSVG, "mdi/home"}},
+		{"/mdi/home.svg?", CDN, Target{"/mdi/home.svg", "", FormSVG, "mdi/home"}},
+		{"/mdi/home.svg?foo=bar&color=ABC", CDN, Target{"/mdi/home.svg", "#aabbcc", FormSVG, "mdi/home"}},
+		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", CDN, Target{"/mdi/home.svg?height=20&rotate=180&width=10", "", FormSVG, "mdi/home"}},
+		{"/mdi/home.svg?release=" + releaseA, CDN, Target{"/mdi/home.svg?release=" + releaseA, "", FormSVG, ""}},
+		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", CDN, Target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", FormSVG, ""}},
+		{"/api/v1/icon/mdi/home", Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=json", Icon, Target{"/api/v1/icon/mdi/home?height=7", "", FormJSON, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", Icon, Target{"/mdi/home.svg?height=7", "#ff0000", FormSVG, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}}, // unknown here
+		{"/api/v1/search?q=a+b", Search, Target{Key: "/api/v1/search?q=a+b"}},
+		{"/api/v1/search?q=%E2%82%AC", Search, Target{Key: "/api/v1/search?q=%E2%82%AC"}},
+		{"/api/v1/packs", Packs, Target{Key: "/api/v1/packs"}},
+		{"/api/v1/packs?commercial=false&category=", Packs, Target{Key: "/api/v1/packs"}},
+		{"/api/v1/packs/mdi?page=1&per_page=5", Pack, Target{Key: "/api/v1/packs/mdi?per_page=5", Name: "mdi"}},
+		{"/api/v1/openapi.json?x", OpenAPI, Target{Key: "/api/v1/openapi.json"}},
+		{"/-/release?since=" + releaseA, Release, Target{Key: "/-/release?since=" + releaseA}},
+		{"/-/names?x=y&release=" + releaseA, Names, Target{Key: "/-/names?release=" + releaseA}},
+		{"/-/release?since=x", Release, Target{Key: "/-/release"}},
+		{"/api/v1/auth/verify", Verify, Target{Key: "/api/v1/auth/verify"}},
+		{"/api/home.svg", CDN, Target{"/api/home.svg", "", FormSVG, "api/home"}}, // a pack may be called so
+		{"/healthz/home.svg", CDN, Target{"/healthz/home.svg", "", FormSVG, "healthz/home"}},
+	}
+	for _, tt := range tests {
+		got, ep, err := routed(tt.uri)
+		if err != nil || got != tt.want || ep.Route != tt.route {
+			t.Errorf("%s: %+v, %v; want %+v", tt.uri, got, err, tt.want)
+		}
+		if fast, ok := FastRoute(got.Key); ok && !strings.Contains(got.Key, "?") && fast != routeIn(t, got.Key) {
+			t.Errorf("%s: the fast path uses route %s for %s", tt.uri, fast, got.Key)
+		}
+	}
+}
+
+// routeIn returns the route that the router finds.
+func routeIn(t *testing.T, key string) Route {
+	_, ep, err := routed(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ep.Route
+}
+
+// A key has one meaning: it parses to itself, and it asks the origin for the same as the request
+// asked the edge for.
+func FuzzRoute(f *testing.F) {
+	for _, s := range []string{
+		"/", "/mdi/home.svg", "/mdi/home.svg?color=%23F00&size=1&x=y", "/mdi/home.svg?flip=vertical&rotate=3&release=" + releaseA,
+		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac",
+		"/api/v1/packs?license=MIT&category=a%2Bb&commercial=true", "/api/v1/packs/mdi?page=2&per_page=100", "/-/release?since=" + releaseA,
+		"/mdi/../x.svg", "/mdi//x.svg", "/a%2fb", "/api/v1/auth/verify", "/healthz", "//a/b", "/api/v1/icon/a/b?color=12345678",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, uri string) {
+		if !strings.HasPrefix(uri, "/") || strings.HasPrefix(uri, "//") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '#' || r == 0x7f }) {
+			return // refused before the router
+		}
+		got, ep, err := routed(uri)
+		if err != nil {
+			if p := problem.From(err); p.Status < 400 || p.Status >= 500 {
+				t.Fatalf("%q: %v", uri, p)
+			}
+			return
+		}
+		again, _, err := routed(got.Key)
+		if err != nil || again.Key != got.Key || again.Form != got.Form || again.Color != "" {
+			t.Fatalf("%q has the key %q, which is read as %+v, %v", uri, got.Key, again, err)
+		}
+		if got.Color != "" {
+			colored, _, err := routed(got.Colored())
+			if err != nil || colored != got {
+				t.Fatalf("%q: %q is read as %+v, %v; want %+v", uri, got.Colored(), colored, err, got)
+			}
+		}
+		sameMeaning(t, uri, got, ep)
+	})
+}
+
+// sameMeaning compares the parameters of a request with those of its key.
+func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
+	_, query, _ := strings.Cut(uri, "?")
+	_, canonical, _ := strings.Cut(got.Key, "?")
+	asked, err := icon.ParseQuery(query, "q", "pack", "category", "license")
+	if err != nil || ep.Route.Class() != ClassSearch && ep.Route.Class() != ClassPacks || strings.HasPrefix(got.Key, packsPath+"/") {
+		return // others are compared by their canonical form alone
+	}
+	told, err := icon.ParseQuery(canonical, "q", "pack", "category", "license")
+	if err != nil {
+		t.Fatalf("%q: %v", got.Key, err)
+	}
+	names := []string{"category", "license"}
+	if ep.Route.Class() == ClassSearch {
+		names = []string{"q", "pack"}
+	}
+	for _, name := range names {
+		if a, b := strings.TrimSpace(asked[name]), strings.TrimSpace(told[name]); a != b {
+			t.Fatalf("%q asks for %s=%q, its key %q for %q", uri, name, a, got.Key, b)
+		}
+	}
+}
+
+// find agrees with the router about every path, so that a purge and the fast path use the endpoint
+// that serves the path.
+func TestFindIsTheRouter(t *testing.T) {
+	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg"}
+	r := rand.New(rand.NewPCG(1, 2))
+	paths := []string{"/", "/api/v1/icon/a", "/api/v1/packs/", "/api/v1/icon/a/b/c", "/-/x.svg"}
+	for _, e := range endpoints {
+		paths = append(paths, e.Pattern)
+	}
+	for range 20_000 {
+		var b strings.Builder
+		for range 1 + r.IntN(5) {
+			b.WriteString("/" + parts[1+r.IntN(len(parts)-1)])
+		}
+		paths = append(paths, b.String())
+	}
+	for _, path := range paths {
+		if !WellFormedPath(path) {
+			continue
+		}
+		_, want, _ := routed(path)
+		if got := find(path); got != want {
+			t.Fatalf("%s: find returns %+v, the router %+v", path, got, want)
+		}
+	}
+}
+
+func TestWellFormed(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/": true, "/a/b.svg": true, "/a..b": true, "/a/": true, "/...": true,
+		"": false, "a": false, "*": false, "//": false, "/a//b": false, "/.": false, "/..": false, "/a/../b": false, "/a/.": false,
+		"/%61": false, "/a\\b": false, "/a\x00": false, "/ä": false, "/a b": false,
+	} {
+		if got := WellFormedPath(path); got != want {
+			t.Errorf("wellFormed(%q) = %v, want %v", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package routes
+
+import (
+	"strings"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// An Endpoint is one kind of address. Its row in the table decides everything that depends on the
+// kind: the route, with its class, the methods, the canonical form of the address, and whether the
+// fast path may answer.
+type Endpoint struct {
+	Pattern string
+	Route   Route
+	Allow   string // methods: Reading or Posting
+	parse   parser
+	// cached: the responses are stored under the canonical form. So a purge uses that form, and the
+	// fast path may answer with a fresh response. It may not for a list of names, because the
+	// operator may reserve those for other edges.
+	cached bool
+	// foreign reports whether a path that matches Pattern does not belong to this endpoint where
+	// the edge forwards other paths; nil: every path belongs.
+	foreign func(path string) bool
+}
+
+// Methods of endpoints, in the form of the field Allow. AllMethods are those of any endpoint.
+const (
+	Reading    = "GET, HEAD, OPTIONS"
+	Posting    = "POST, OPTIONS"
+	AllMethods = "GET, HEAD, OPTIONS, POST"
+)
+
+// endpoints lists all endpoints. Other paths are answered 404, or forwarded with --proxy-all. If
+// two patterns match a path, the first one in the list has it.
+var endpoints = []Endpoint{
+	{Pattern: IconPath + "{pack}/{name}", Route: Icon, Allow: Reading, parse: parseIcon, cached: true},
+	{Pattern: searchPath, Route: Search, Allow: Reading, parse: parseSearch, cached: true},
+	{Pattern: suggestPath, Route: Suggest, Allow: Reading, parse: parseSuggest, cached: true},
+	{Pattern: packsPath, Route: Packs, Allow: Reading, parse: parsePacks, cached: true},
+	{Pattern: packsPath + "/{pack}", Route: Pack, Allow: Reading, parse: parsePack, cached: true},
+	{Pattern: VerifyPath, Route: Verify, Allow: Posting, parse: parsePlain},
+	{Pattern: OpenAPIPath, Route: OpenAPI, Allow: Reading, parse: parsePlain, cached: true},
+	{Pattern: ReleasePath, Route: Release, Allow: Reading, parse: parseRelease},
+	{Pattern: NamesPath, Route: Names, Allow: Reading, parse: parseNames},
+	{Pattern: HealthPath, Route: Health, Allow: Reading, parse: parsePlain},
+	{Pattern: "/", Route: Page, Allow: Reading, parse: parsePlain, foreign: func(string) bool { return true }},
+	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, foreign: notAnIcon},
+}
+
+// notAnIcon reports whether a path of two segments can't be that of an icon.
+func notAnIcon(path string) bool {
+	name, ok := strings.CutSuffix(path[1:], ".svg")
+	if !ok {
+		return true
+	}
+	_, err := icon.ParseRef(name)
+	return err != nil
+}
+
+// Foreign reports whether a path that matches the endpoint's pattern belongs to another application
+// where the edge forwards other paths (--proxy-all).
+func (e *Endpoint) Foreign(path string) bool { return e.foreign != nil && e.foreign(path) }
+
+// matches reports whether a path has the form of the endpoint's pattern. All parameters of a
+// pattern stand at its end, one in each segment.
+func (e *Endpoint) matches(path string) bool {
+	literal, params, _ := strings.Cut(e.Pattern, "{")
+	rest, ok := strings.CutPrefix(path, literal)
+	if params == "" {
+		return ok && rest == ""
+	}
+	return ok && rest != "" && rest[len(rest)-1] != '/' && strings.Count(rest, "/") == strings.Count(params, "/")
+}
+
+// find returns the endpoint of a canonical path, as the router finds it; nil, if there is none.
+func find(path string) *Endpoint {
+	cdn := &endpoints[len(endpoints)-1]
+	if !strings.HasPrefix(path, APIPath) && cdn.matches(path) && !strings.HasPrefix(path, "/-/") {
+		return cdn // most calls are for icons
+	}
+	for i := range endpoints {
+		if endpoints[i].matches(path) {
+			return &endpoints[i]
+		}
+	}
+	return nil
+}
+
+// New returns a router that calls answer with the endpoint of a path, or nothing if there is none.
+// The router sees paths as the client sent them and corrects none. The endpoint checks the method
+// itself, after the request is counted.
+func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestHandler) *router.Router {
+	r := router.New()
+	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
+	r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false
+	r.NotFound = nothing
+	for i := range endpoints {
+		ep := &endpoints[i]
+		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) { answer(ctx, ep) })
+	}
+	return r
+}
+
+// Parse returns the canonical target of a request, or a problem. It never sends a request to the
+// origin.
+func (e *Endpoint) Parse(ctx *fasthttp.RequestCtx) (Target, error) {
+	path := string(ctx.URI().PathOriginal())
+	if !WellFormedPath(path) {
+		return Target{}, Malformed()
+	}
+	allowed := ctx.IsGet() || ctx.IsHead()
+	if e.Allow == Posting {
+		allowed = ctx.IsPost()
+	}
+	if !allowed {
+		return Target{}, problem.MethodNotAllowed(e.Allow)
+	}
+	return e.parse(path, string(ctx.URI().QueryString()))
+}
+
+// Canonical returns the cache key of an address on one of the edge's own routes. It is not ok if no
+// response is stored for such addresses, or if the route does not accept the address.
+func Canonical(address string) (key string, ok bool) {
+	path, query, _ := strings.Cut(address, "?")
+	e := find(path)
+	if e == nil || !e.cached {
+		return "", false
+	}
+	t, err := e.parse(path, query)
+	return t.Key, err == nil
+}
+
+// FastRoute returns the route of a canonical path without a query. It is not ok if the fast path
+// may not answer on that route.
+func FastRoute(path string) (route Route, ok bool) {
+	e := find(path)
+	if e == nil || !e.cached {
+		return Unknown, false
+	}
+	return e.Route, true
+}
+
+// Fast reports whether the fast path may answer a GET for a target of this endpoint. It colours SVG
+// alone, so coloured JSON is left to the pipeline.
+func (e *Endpoint) Fast(t Target) bool { return e.cached && (t.Color == "" || t.Form == FormSVG) }
