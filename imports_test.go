@@ -37,12 +37,16 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
 	"edge": "admin hostport icon problem cachepolicy certs files tier trace " +
-		"github.com/valyala/fasthttp github.com/fasthttp/router github.com/prometheus/client_golang github.com/prometheus/client_model " +
+		"github.com/valyala/fasthttp github.com/fasthttp/router " +
 		"github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
-	"edge/cache":     "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
-	"edge/accesslog": "",
-	"edge/fleet":     "edge/ratelimit github.com/redis/go-redis", // the state that edges share
-	"edge/bodies":    "",
+	"edge/cache": "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
+	// What happened: metrics, the access log, traces. The components report to it, it asks only for
+	// their counts.
+	"edge/observe": "icon trace edge/cache edge/eligible edge/exchange edge/fleet edge/h2 edge/routes edge/upstream " +
+		"github.com/prometheus/client_golang github.com/prometheus/client_model",
+	"edge/observe/accesslog": "",
+	"edge/fleet":             "edge/ratelimit github.com/redis/go-redis", // the state that edges share
+	"edge/bodies":            "",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request
@@ -81,8 +85,8 @@ var testPackages = []string{"certs/certstest", "logtest", "objectstore/storetest
 // ends in / or _.
 var restricted = map[string]string{
 	"github.com/minio/minio-go/v7":        "objectstore/s3.go",
-	"github.com/prometheus/client_golang": "edge/metrics.go edge/metrics_ origin/metrics.go",
-	"github.com/prometheus/client_model":  "edge/metrics_",
+	"github.com/prometheus/client_golang": "edge/observe/ origin/metrics.go",
+	"github.com/prometheus/client_model":  "edge/observe/",
 	"github.com/dgraph-io/ristretto/v2":   "edge/cache/",
 	"github.com/redis/go-redis":           "edge/fleet/",
 	"go.opentelemetry.io":                 "trace/",
@@ -191,8 +195,8 @@ func TestForbidden(t *testing.T) {
 		{"edge/serve.go", module + "edge/cache", true},
 		{"edge/serve.go", module + "origin", false},
 		{"edge/serve.go", "github.com/prometheus/client_golang/prometheus", false},
-		{"edge/metrics.go", "github.com/prometheus/client_golang/prometheus", true},
-		{"edge/metrics_tally.go", "github.com/prometheus/client_golang/prometheus", true},
+		{"edge/observe/metrics.go", "github.com/prometheus/client_golang/prometheus", true},
+		{"edge/observe/tally.go", "github.com/prometheus/client_golang/prometheus", true},
 		{"edge/cache/cache.go", module + "icon", false},
 		{"edge/serve_test.go", module + "origin", false},
 		{"edge/serve_test.go", "github.com/cespare/webtest", true},

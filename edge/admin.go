@@ -29,7 +29,7 @@ func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server 
 			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered correctly yet; see the log\n")
 		}
 	})
-	mux.Handle("GET /metrics", access.Metrics(h.metrics.handler()))
+	mux.Handle("GET /metrics", access.Metrics(h.metrics.Handler()))
 	mux.Handle("/purge", &purger{h, access})
 	return &http.Server{
 		Handler:           access.Guard(problem.Mux(mux)),

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -41,22 +42,22 @@ func newLimiter(limit ratelimit.Limit) *ratelimit.Limiter {
 
 // admit decides whether a request may proceed: it needs a valid token where its class requires one,
 // and must be within the limit of its client or of its token's plan.
-func (h *handler) admit(r *request) (outcome, error) {
+func (h *handler) admit(r *request) (exchange.Outcome, error) {
 	if h.limits[r.route.Class()] == nil && h.tokens == nil {
-		return outcomeOwn, nil
+		return exchange.Own, nil
 	}
 	if r.Tier {
-		return outcomeOwn, nil // the edge behind this one has already counted it for its client
+		return exchange.Own, nil // the edge behind this one has already counted it for its client
 	}
 	client := r.Client
 	exempt := h.lists.of(client) == allowed
 	l, o, err := h.licensed(r, client, exempt)
-	if o == outcomeLimited || exempt {
+	if o == exchange.Limited || exempt {
 		return o, err
 	}
 	// A client without a valid token spends its own limit on the attempt.
 	if over := h.count(r, client, l); over != nil {
-		return outcomeLimited, over
+		return exchange.Limited, over
 	}
 	return o, err
 }
@@ -64,16 +65,16 @@ func (h *handler) admit(r *request) (outcome, error) {
 // licensed returns the licence of the request's token, or nil if the request has no valid one. If
 // its class requires a token and the request has no valid one, it also returns the outcome and the
 // error to answer with.
-func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license, outcome, error) {
+func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license, exchange.Outcome, error) {
 	if h.tokens == nil || !r.route.Class().Licensed() {
-		return nil, outcomeOwn, nil
+		return nil, exchange.Own, nil
 	}
 	token, given := bearer(r.ctx)
 	if !icon.WellFormedToken(token) {
 		if given || h.requireToken {
-			h.metrics.tokenChecked(given, false, nil)
+			h.metrics.TokenChecked(given, false, nil)
 		}
-		return nil, outcomeRefused, h.unlicensed(given)
+		return nil, exchange.Refused, h.unlicensed(given)
 	}
 	patience := tokenWait
 	if h.requireToken {
@@ -89,18 +90,18 @@ func (h *handler) licensed(r *request, client netip.Addr, exempt bool) (*license
 		return err
 	})
 	valid := err == nil && l.valid
-	h.metrics.tokenChecked(true, valid, err)
+	h.metrics.TokenChecked(true, valid, err)
 	switch {
 	case valid:
-		return l, outcomeOwn, nil
+		return l, exchange.Own, nil
 	case !h.requireToken:
-		return nil, outcomeOwn, nil // counted by its client's address
+		return nil, exchange.Own, nil // counted by its client's address
 	case limited:
-		return nil, outcomeLimited, err
+		return nil, exchange.Limited, err
 	case err != nil:
-		return nil, outcomeError, err
+		return nil, exchange.Failed, err
 	}
-	return nil, outcomeRefused, h.unlicensed(true)
+	return nil, exchange.Refused, h.unlicensed(true)
 }
 
 // countGuess counts the check of an unverified token as a call of auth/verify. Therefore a client
@@ -169,7 +170,7 @@ func (h *handler) count(r *request, client netip.Addr, l *license) error {
 // as.
 func (h *handler) recordDecision(r *request, as routes.Class, limit ratelimit.Limit, d ratelimit.Decision) error {
 	r.counted, r.limit, r.decision = as, limit, d
-	h.metrics.counted(as, d.OK)
+	h.metrics.Counted(as, d.OK)
 	if !d.OK {
 		return tooMany(d)
 	}

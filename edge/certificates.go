@@ -8,10 +8,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/edge/observe"
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
-
-	"github.com/iconedge/iconedge/certs"
 )
 
 // A secureSource provides the TLS certificates, from files or from an ACME authority.
@@ -19,15 +19,15 @@ type secureSource struct {
 	files *certs.Store // nil: the certificates come from acme
 	acme  *autocert.Manager
 	log   *slog.Logger
-	m     *metrics
+	m     *observe.Metrics
 }
 
-func newSecureSource(c Secure, log *slog.Logger, m *metrics, now time.Time) (*secureSource, error) {
+func newSecureSource(c Secure, log *slog.Logger, m *observe.Metrics, now time.Time) (*secureSource, error) {
 	s := &secureSource{log: log, m: m}
 	if len(c.ACMEHosts) == 0 {
 		var err error
 		if s.files, err = certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now); err == nil {
-			m.certificates(s.files.Ends(), true)
+			m.Certificates(s.files.Ends(), true)
 		}
 		return s, err
 	}
@@ -45,7 +45,7 @@ func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
 		return
 	}
 	s.files.Run(ctx, told, func(err error) {
-		s.m.certificates(s.files.Ends(), err == nil)
+		s.m.Certificates(s.files.Ends(), err == nil)
 		if err != nil {
 			s.log.Error("unreadable certificates; the previous ones stay in use", "err", err)
 			return

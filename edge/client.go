@@ -138,3 +138,14 @@ func parseNode(s string) (netip.Addr, bool) {
 	}
 	return addr.Unmap(), true
 }
+
+// lines returns all lines of a field of an eligible request.
+func lines(q *eligible.Request, name string) (all [][]byte) {
+	for i := 0; ; i++ {
+		line := q.Fields.Line(name, i)
+		if line == nil {
+			return all
+		}
+		all = append(all, line)
+	}
+}

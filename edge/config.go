@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/hostport"
@@ -44,7 +45,7 @@ type Config struct {
 	Capacity
 	Secure
 	Tiers
-	Reports
+	observe.Reporting
 	Shared
 
 	Listener, AdminListener net.Listener
@@ -81,7 +82,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
 	c.Tiers.flags(fs)
-	c.Reports.flags(fs)
+	c.Reporting.Flags(fs)
 	c.Shared.flags(fs)
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
@@ -112,7 +113,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reports.validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue

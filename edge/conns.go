@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
@@ -311,6 +312,21 @@ func (s *conns) phases() (n [h1.Writing + 1]int) {
 		n[phase]++
 	}
 	return n
+}
+
+// stats returns the state of the set, for metrics.
+func (s *conns) stats() observe.ConnStats {
+	stats := observe.ConnStats{
+		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
+		OverQUIC: s.overQUIC.Load(), BodiesBytes: s.limits.Bodies.Used(),
+	}
+	for phase, n := range s.phases() {
+		stats.States[phaseNames[phase]] = n
+	}
+	for why := range s.refused {
+		stats.Refused[refusalNames[why]] = s.refused[why].Load()
+	}
+	return stats
 }
 
 // scarce reports whether Accept failed for lack of a resource that becomes available again.

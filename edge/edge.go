@@ -39,12 +39,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
+	"github.com/valyala/fasthttp"
 )
 
 // Run serves until ctx ends, and then until the requests in flight are answered or cfg.Drain has
@@ -79,27 +81,22 @@ func Run(ctx context.Context, cfg Config) error {
 
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // life outlives ctx by the drain
 	defer end()
-	m := newMetrics(cfg.Version)
+	m := observe.NewMetrics(cfg.Version)
 	h := newHandler(life, cfg, store, asked, m)
 	h.tiers = tiers
 	// A warm edge can serve some icons without an origin, and may need to.
 	warm := store.Stats().DiskEntries > 0
 	ready := func() bool { return (warm || h.reached.Load()) && !h.draining.Load() }
-	m.watches(store, cfg.CacheBytes, asked, ready)
-	m.watchesClients(h.conns, h.limiter)
-	m.watchesStreams(h.streams)
-	m.watchesTiers(tiers)
-	m.watchesAdmin(access)
-	m.watchesLimits(h.limiters())
+	h.watchMetrics(access, ready)
 	if err := h.lists.load(); err != nil {
 		return fmt.Errorf("reading the address lists: %w", err)
 	}
 	told := files.Spread(life, cfg.Reload, 5)
-	if h.reports, err = cfg.Reports.open(told[3], cfg.Version, cfg.Log); err != nil {
+	if h.reports, err = cfg.Reporting.Open(told[3], cfg.Version, cfg.Log, h.clients.ofPlain); err != nil {
 		return err
 	}
-	defer h.reports.close()
-	m.watchesReports(h.reports)
+	defer h.reports.Close()
+	m.WatchReports(h.reports)
 	shared, err := openShared(h, cfg, warm)
 	if err != nil {
 		return err
@@ -139,6 +136,22 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	h.drain(cfg.Drain, cfg.Log, server, public, secured)
 	return nil
+}
+
+// watchMetrics adds the metrics that are read from the components at each scrape.
+func (h *handler) watchMetrics(a *admin.Access, ready func() bool) {
+	m := h.metrics
+	m.WatchCache(h.cache.Stats, h.cacheBytes)
+	m.WatchOrigins(h.origin.Stats)
+	m.WatchConns(h.conns.stats)
+	m.WatchStreams(h.streams.Stats)
+	m.WatchService(func() observe.ServiceStats {
+		s := observe.ServiceStats{Ready: ready(), Waiting: h.limiter.waiting(), Shed: h.limiter.shed.Load(), TierRequests: h.tiers.requests.Load(), TokenInUse: a.TokenInUse()}
+		for l := range h.limiters() {
+			s.LimitClients += l.Stats().Clients
+		}
+		return s
+	})
 }
 
 // listen opens the listeners that cfg does not provide.
@@ -243,7 +256,7 @@ func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
 		r.Client = h.clients.of(r.Peer, &ctx.Request.Header)
 	}
-	h.end(r, outcomeRefused, p)
+	h.end(r, exchange.Refused, p)
 	if r.Bodyless {
 		ctx.Response.SkipBody = true
 	}

@@ -50,7 +50,7 @@ func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if !h.cache.View(m.target.key, &m.view) {
 		return false
 	}
-	if h.choose(m, q) && (h.reports.tracer == nil || !h.sampleTrace(q)) && h.countFast(m, q) {
+	if h.choose(m, q) && (h.reports.Tracer == nil || !h.sampleTrace(q)) && h.countFast(m, q) {
 		m.view.Hit()
 		return true
 	}
@@ -105,7 +105,7 @@ func (h *handler) countFast(m *fastHit, q *eligible.Request) bool {
 		return false // the limit is in Redis, and the fast path must not block
 	}
 	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
-		h.metrics.counted(m.target.route.Class(), true)
+		h.metrics.Counted(m.target.route.Class(), true)
 	}
 	return m.decision.OK
 }
@@ -119,10 +119,8 @@ func (h *handler) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	}
 	defer m.view.Release()
 	dst, body := h.appendAnswer(dst, &m, q)
-	h.metrics.hit(exchange.H1, &m, q.Now, body)
-	if h.reports.lines != nil {
-		h.reports.logHit(h.clients, exchange.H1, &m, q, body)
-	}
+	h.metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
+	h.reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
 	return dst, true
 }
 

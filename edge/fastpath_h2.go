@@ -53,10 +53,8 @@ func (h *handler) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTabl
 	}
 	body := len(dst)
 	dst = m.appendBody(dst)
-	h.metrics.hit(exchange.H2, &m, q.Now, len(dst)-body)
-	if h.reports.lines != nil {
-		h.reports.logHit(h.clients, exchange.H2, &m, q, len(dst)-body)
-	}
+	h.metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
+	h.reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
 	return dst, block, true
 }
 

@@ -282,7 +282,7 @@ func (h *handler) roundTrip(f *traced, r upstream.Request) (*upstream.Response, 
 	span := h.traceFetch(f, &r, start)
 	a, err := h.origin.Do(h.life, r)
 	span.End(time.Now(), fetchAttributes(r, a, err))
-	h.metrics.fetched(time.Since(start), err)
+	h.metrics.Fetched(time.Since(start), err)
 	if err == nil {
 		h.recordOriginState(a)
 	}

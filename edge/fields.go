@@ -8,6 +8,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
@@ -132,14 +133,14 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 
 // preflight answers an OPTIONS request. The response is the same for every path, and counts against
 // no limit.
-func (h *handler) preflight(r *request, allow string) outcome {
+func (h *handler) preflight(r *request, allow string) exchange.Outcome {
 	resp := &r.ctx.Response
 	resp.SetStatusCode(http.StatusNoContent)
 	setDate(resp, h.clock.date(r.now))
 	writeFields(resp, everyAnswer)
 	writeFields(resp, onPreflights)
 	resp.Header.Set(fasthttp.HeaderAllow, allow)
-	return outcomeOwn
+	return exchange.Own
 }
 
 // writeCacheStatus reports the use of this cache in Cache-Status (RFC 9211), if the request used

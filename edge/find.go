@@ -9,12 +9,12 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/cachepolicy"
-	"github.com/iconedge/iconedge/edge/accesslog"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 // A found is the response to a request, and how the edge got it.
@@ -24,7 +24,7 @@ type found struct {
 	length  int64         // of stream; -1: unknown
 	relayed bool          // the origin has evaluated the request's conditions and ranges
 	aged    bool          // not made for this request: sent with an Age
-	outcome outcome
+	outcome exchange.Outcome
 }
 
 // fetchFunc is the type of the functions that fetch the response to a fetch request from the
@@ -47,16 +47,16 @@ func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err
 		if e != nil {
 			verdict = cachepolicy.Decide(e.Freshness(), q.policy, r.now)
 		} else if p := h.absent(q.name, r.now); p != nil {
-			return found{outcome: outcomeRefused}, p
+			return found{outcome: exchange.Refused}, p
 		}
 		switch {
 		case verdict == cachepolicy.Fresh:
-			return r.hit(e, outcomeHit), nil
+			return r.hit(e, exchange.Hit), nil
 		case verdict == cachepolicy.StaleWhileRevalidate:
 			h.refresh(q, s, r.now, ask)
-			return r.hit(e, outcomeStale), nil
+			return r.hit(e, exchange.Stale), nil
 		case q.policy.Directives.OnlyIfCached:
-			return found{outcome: outcomeRefused}, notStored()
+			return found{outcome: exchange.Refused}, notStored()
 		}
 		if e != nil && e.Freshness().Fresh(r.now) {
 			r.forward = cachepolicy.ForwardRequest // the client's own directives require it
@@ -91,7 +91,7 @@ func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waite
 	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.clientGone)
 	switch {
 	case l.Found:
-		return r.hit(l.Entry, outcomeHit), true, nil
+		return r.hit(l.Entry, exchange.Hit), true, nil
 	case began, l.Err != nil && r.endsWait(q, s.entry, l.Err):
 		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
@@ -255,7 +255,7 @@ func onlyIfCached(ctx *fasthttp.RequestCtx) bool {
 }
 
 // hit returns a stored response.
-func (r *request) hit(e *cache.Entry, o outcome) found {
+func (r *request) hit(e *cache.Entry, o exchange.Outcome) found {
 	e.Hit()
 	r.status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: e.Freshness().TTL(r.now)}
 	return found{entry: e, aged: true, outcome: o}
@@ -267,7 +267,7 @@ func (r *request) collapsed(q *fetchRequest, l cache.Result) (f found, ok bool) 
 	if !cachepolicy.MayShare(l.Collapsed(), q.policy, q.secondary(e.Vary), now) {
 		return found{}, false
 	}
-	f = found{entry: e, aged: true, outcome: outcomeCollapsed}
+	f = found{entry: e, aged: true, outcome: exchange.Collapsed}
 	if l.Stream != nil {
 		stream, err := l.Stream.Reader()
 		if err != nil {
@@ -286,7 +286,7 @@ func (r *request) uncollapsed(l cache.Result) (found, error) {
 	if l.Err != nil {
 		return found{}, l.Err
 	}
-	f := found{entry: l.Entry, aged: l.Entry.Policy.AgeAt(r.now) >= time.Second, outcome: outcomeMiss}
+	f := found{entry: l.Entry, aged: l.Entry.Policy.AgeAt(r.now) >= time.Second, outcome: exchange.Miss}
 	if l.Stored {
 		r.status.HasTTL, r.status.TTL = true, l.Entry.Freshness().TTL(r.now)
 	}
@@ -303,7 +303,7 @@ func (r *request) uncollapsed(l cache.Result) (found, error) {
 // used (RFC 9111, section 4.2.4; RFC 5861, section 4), else with the problem.
 func (r *request) staleOrProblem(q *fetchRequest, e *cache.Entry, err error) (found, error) {
 	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.policy, failureOf(err), r.now) {
-		f := r.hit(e, outcomeStale)
+		f := r.hit(e, exchange.Stale)
 		r.status.Detail = "the origin failed"
 		return f, nil
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
@@ -21,15 +23,15 @@ func (h *handler) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routes.Forwarded, true
 	q := h.forwardedRequest(r)
-	var o outcome
+	var o exchange.Outcome
 	var err error
 	switch m := q.policy.Method; {
 	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
 		// A PURGE that reached a cache behind this edge would leave the response in this one.
-		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), outcomeRefused
+		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), exchange.Refused
 	case !q.upstream(nil).Valid():
 		// The client is at fault. A failure of the origin would be cached for all clients.
-		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), outcomeRefused
+		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), exchange.Refused
 	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
 		o, err = h.passWithBody(r, q)
 	case m == http.MethodGet:
@@ -88,7 +90,7 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
-func (h *handler) passGet(r *request, q *fetchRequest) (outcome, error) {
+func (h *handler) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
@@ -114,16 +116,16 @@ func hasAny(h http.Header, names []string) bool {
 
 // passHead answers a HEAD: from the stored response of a GET if possible; otherwise from the
 // origin, whose response may then update or invalidate the stored one (RFC 9111, section 4.3.5).
-func (h *handler) passHead(r *request, q *fetchRequest) (outcome, error) {
+func (h *handler) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	s := h.lookup(q)
 	e, why := s.entry, s.why
 	if e != nil && cachepolicy.Decide(e.Freshness(), q.policy, r.now) != cachepolicy.Revalidate {
-		f := r.hit(e, outcomeHit)
+		f := r.hit(e, exchange.Hit)
 		h.finish(r, f)
 		return f.outcome, nil
 	}
 	if q.policy.Directives.OnlyIfCached {
-		return outcomeRefused, notStored()
+		return exchange.Refused, notStored()
 	}
 	asked := h.cache.Generation()
 	a, err := h.roundTrip(q.traced, q.upstream(nil))
@@ -167,26 +169,26 @@ func getOf(q *fetchRequest) *fetchRequest {
 // passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The response may
 // depend on the body, which is no part of the cache key. So the cache neither answers the request
 // nor stores its response, and no other request shares the fetch.
-func (h *handler) passWithBody(r *request, q *fetchRequest) (outcome, error) {
+func (h *handler) passWithBody(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	if q.policy.Directives.OnlyIfCached {
-		return outcomeRefused, notStored()
+		return exchange.Refused, notStored()
 	}
 	return h.bypass(r, q, cachepolicy.ForwardBypass)
 }
 
 // bypass forwards the request to the origin without the cache.
-func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (outcome, error) {
+func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (exchange.Outcome, error) {
 	a, err := h.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
-		return outcomeError, err
+		return exchange.Failed, err
 	}
 	return h.relay(r, q, a, why)
 }
 
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
 // request may have changed (RFC 9111, section 4.4).
-func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (outcome, error) {
+func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
 	asked := h.cache.Generation()
 	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
 		h.cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
@@ -199,14 +201,14 @@ func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why c
 		if err == nil {
 			h.finish(r, f)
 		}
-		return outcomePassed, err
+		return exchange.Passed, err
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
 	if 0 < a.Length && a.Length < maxWhole {
 		body, err := a.Whole(maxWhole) // so that an incomplete body becomes a clean 502
 		if err != nil {
-			return outcomeError, err
+			return exchange.Failed, err
 		}
 		f.entry.SetIdentity(body, a.Header.Get("Etag"))
 		f.stream = nil
@@ -220,7 +222,7 @@ func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why c
 	}
 	f.aged = f.entry.Policy.AgeAt(r.now) >= time.Second
 	h.finish(r, f)
-	return outcomePassed, nil
+	return exchange.Passed, nil
 }
 
 // stream sends a body while it arrives from the origin.
@@ -244,7 +246,7 @@ func stream(r *request, f found) {
 type countedStream struct {
 	io.ReadCloser
 	sent int
-	to   *tally          // counts the bytes on Close; nil: nothing does
+	to   *observe.Tally  // counts the bytes on Close; nil: nothing does
 	tell func(bytes int) // called on Close; nil: nothing is
 }
 
@@ -257,7 +259,7 @@ func (s *countedStream) Read(p []byte) (int, error) {
 // Close reports the bytes sent, whether the response was complete or not. Only the first call does.
 func (s *countedStream) Close() error {
 	if s.to != nil {
-		s.to.send(s.sent)
+		s.to.Send(s.sent)
 		s.to = nil
 	}
 	if s.tell != nil {

@@ -45,7 +45,7 @@ func (l *secureListener) handshake(c *lingeringConn) {
 	ctx, cancel := context.WithTimeout(l.h.life, handshakeTimeout)
 	err := t.HandshakeContext(ctx)
 	cancel()
-	l.h.metrics.handshakeDone(err)
+	l.h.metrics.HandshakeDone(err)
 	state := t.ConnectionState()
 	c.http1().Await(time.Now())
 	c.handshaking.Store(false)

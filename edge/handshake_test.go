@@ -79,7 +79,7 @@ func TestCertificates(t *testing.T) {
 
 	must(t, os.WriteFile(keyB, []byte("no key"), 0o600))
 	told <- syscall.SIGHUP
-	settled(t, "a pair that can't be used is told of", func() bool { return value(t, s.metrics.certsRead) == 0 })
+	settled(t, "a pair that can't be used is told of", func() bool { return value(t, s.metrics.CertsRead) == 0 })
 	if got := s.subject(t, "b.test"); got != "third" {
 		t.Errorf("a broken pair took the place of a good one: %q", got)
 	}
@@ -88,7 +88,7 @@ func TestCertificates(t *testing.T) {
 	}
 	pairIn(t, dir, "b", "fourth", "b.test")
 	told <- syscall.SIGHUP
-	settled(t, "a pair that was mended is shown", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.certsRead) == 1 })
+	settled(t, "a pair that was mended is shown", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.CertsRead) == 1 })
 }
 
 // The edge speaks TLS 1.2 and 1.3, no older versions, and lets clients resume sessions.
@@ -159,7 +159,7 @@ func TestNoHandshake(t *testing.T) {
 			client.Close()
 		}
 	})
-	if n := value(t, e.metrics.handshakes[0]); n != float64(len(sent)) {
+	if n := value(t, e.metrics.Handshakes[0]); n != float64(len(sent)) {
 		t.Errorf("%v failed handshakes are counted, want %d", n, len(sent))
 	}
 	if n := e.conns.phases(); n != [h1.Writing + 1]int{} {
@@ -183,7 +183,7 @@ func TestNoHandshakeBesideOthers(t *testing.T) {
 			t.Errorf("meanwhile: %d", a.StatusCode)
 		}
 	}
-	if n := value(t, s.metrics.handshakes[1]); n != 20 {
+	if n := value(t, s.metrics.Handshakes[1]); n != 20 {
 		t.Errorf("%v good handshakes are counted, want 20", n)
 	}
 }

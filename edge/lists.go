@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/problem"
@@ -33,11 +34,11 @@ const (
 type lists struct{ allow, deny *list }
 
 // newLists returns the lists of these files; nil, if there are none. They are empty until load.
-func newLists(allow, deny string, log *slog.Logger, m *metrics) *lists {
+func newLists(allow, deny string, log *slog.Logger, m *observe.Metrics) *lists {
 	if allow == "" && deny == "" {
 		return nil
 	}
-	return &lists{newList(listAllow, allow, log, m), newList(listDeny, deny, log, m)}
+	return &lists{newList(observe.ListAllow, allow, log, m), newList(observe.ListDeny, deny, log, m)}
 }
 
 // of returns the standing of a client.
@@ -79,14 +80,14 @@ func (l *lists) run(ctx context.Context, said <-chan os.Signal) {
 // A list holds the addresses of a file, as of the last time that the whole file was valid.
 type list struct {
 	*files.Watched
-	name    listName
+	name    observe.ListName
 	path    string // empty: the list is empty
 	log     *slog.Logger
-	metrics *metrics
+	metrics *observe.Metrics
 	set     atomic.Pointer[addresses]
 }
 
-func newList(name listName, path string, log *slog.Logger, m *metrics) *list {
+func newList(name observe.ListName, path string, log *slog.Logger, m *observe.Metrics) *list {
 	l := &list{name: name, path: path, log: log, metrics: m}
 	l.set.Store(new(addresses))
 	l.Watched = files.Watch(l.read, path)
@@ -104,7 +105,7 @@ func (l *list) read(time.Time) error {
 	if err == nil {
 		l.set.Store(&set)
 	}
-	l.metrics.listRead(l.name, len(*l.set.Load()), err == nil)
+	l.metrics.ListRead(l.name, len(*l.set.Load()), err == nil)
 	if err != nil {
 		return fmt.Errorf("--%s-file: %w", l.name, err)
 	}

@@ -34,7 +34,7 @@ func listed(t *testing.T) (e *edgeTest, allow, deny string) {
 // exported is what the metrics say.
 func (e *edgeTest) exported() string {
 	w := httptest.NewRecorder()
-	e.metrics.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	e.metrics.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	return w.Body.String()
 }
 

@@ -3,18 +3,12 @@ package edge
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/routes"
-
 	"github.com/iconedge/iconedge/edge/eligible"
-	"github.com/iconedge/iconedge/edge/exchange"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 )
@@ -22,7 +16,7 @@ import (
 // series are those of one metric, by the values of their labels in the order of the labels' names.
 func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
 	t.Helper()
-	families, err := e.metrics.registry.Gather()
+	families, err := e.metrics.Registry.Gather()
 	must(t, err)
 	all := map[string]*dto.Metric{}
 	for _, f := range families {
@@ -55,103 +49,6 @@ func TestOnlyIfCachedIsNoFailure(t *testing.T) {
 		}
 		if got := e.exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h1",route="`+row.route+`"} 0`) {
 			t.Errorf("%s %s counts as a failure", row.method, row.target)
-		}
-	}
-}
-
-// Hits on the short way are counted to the last one, and their bytes; the clock is read for some of them, which stand for all. What
-// was told before is never less when the word that they are counted in runs over into the others.
-func TestHitsAreCounted(t *testing.T) {
-	a := newTallies(time.Now())
-	tally := a.of(exchange.H1, routes.CDN, outcomeHit, http.StatusOK)
-	now, requests, bytes := time.Now(), uint64(0), uint64(0)
-	hit := func(n int) {
-		for range n {
-			size := rand.IntN(maxPrebuilt)
-			tally.hit(now, size)
-			requests, bytes = requests+1, bytes+uint64(size)
-			if r, b := tally.sums(); r != requests || b != bytes {
-				t.Fatalf("%d hits of %d bytes are counted as %d of %d", requests, bytes, r, b)
-			}
-		}
-	}
-	timed := func(least, most uint64) {
-		t.Helper()
-		c, n := newCounts(), uint64(0)
-		c.add(&tally.durations)
-		for _, m := range c.cells {
-			n += m
-		}
-		if n < least || n > most {
-			t.Errorf("%d of %d hits are timed, want %d to %d", n, requests, least, most)
-		}
-	}
-	hit(timedFirst)
-	timed(timedFirst, timedFirst)
-	hit(1000*timedEvery - 1)
-	timed(requests-timedEvery+1, requests-timedEvery+1)
-	ahead := uint64(settleAt - 3000)
-	tally.ready.Add(ahead << bytesBits)
-	requests += ahead
-	hit(10_000)
-	if tally.requests.Load() < settleAt {
-		t.Errorf("what is ready was not settled: %d", tally.requests.Load())
-	}
-}
-
-// Whoever looks while hits are counted never sees less than before.
-func TestHitsAreCountedAtOnce(t *testing.T) {
-	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, outcomeHit, http.StatusOK)
-	const each, size = 20_000, 100
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range each {
-				tally.hit(time.Now(), size)
-				tally.settle()
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); all.Wait() }()
-	for most, over := uint64(0), false; !over; {
-		select {
-		case <-done:
-			over = true
-		default:
-		}
-		n, b := tally.sums()
-		if n < most || b < most*size || n > 4*each {
-			t.Fatalf("%d hits, %d bytes after %d hits", n, b, most)
-		}
-		most = n
-	}
-	if n, b := tally.sums(); n != 4*each || b != n*size {
-		t.Errorf("%d hits of %d bytes", n, b)
-	}
-}
-
-// Whoever looks while a settling is half done waits for its end.
-func TestHitsAreCountedWhileSettling(t *testing.T) {
-	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, outcomeHit, http.StatusOK)
-	for i := range uint64(50) {
-		tally.hit(time.Now(), 1)
-		tally.settling.Lock()
-		v := tally.ready.Swap(0)
-		looks, seen := make(chan struct{}), make(chan uint64, 1)
-		go func() {
-			close(looks)
-			n, _ := tally.sums()
-			seen <- n
-		}()
-		<-looks
-		for range 100 {
-			runtime.Gosched()
-		}
-		tally.requests.Add(v >> bytesBits)
-		tally.settling.Unlock()
-		if n := <-seen; n != i+1 {
-			t.Fatalf("%d hits are seen, want %d", n, i+1)
 		}
 	}
 }
@@ -230,7 +127,7 @@ func TestBoundedSeries(t *testing.T) {
 		}
 	}
 	count := func() (n int, page string) {
-		families, err := e.metrics.registry.Gather()
+		families, err := e.metrics.Registry.Gather()
 		must(t, err)
 		var b strings.Builder
 		for _, f := range families {

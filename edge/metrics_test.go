@@ -104,8 +104,9 @@ func TestReleaseInMetrics(t *testing.T) {
 // The limits' clients in memory are counted, and what the cache may take is told.
 func TestWatchedRooms(t *testing.T) {
 	e := newEdgeTest(t, newLibrary())
-	e.metrics.watches(e.cache, e.cfg.CacheBytes, e.origin, func() bool { return true })
-	e.metrics.watchesLimits(e.limiters())
+	access, err := e.cfg.Admin.Open()
+	must(t, err)
+	e.watchMetrics(access, func() bool { return true })
 	for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.2"} {
 		e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", client)
 	}

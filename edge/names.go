@@ -57,7 +57,7 @@ func (h *handler) absent(name string, now time.Time) *problem.Problem {
 	case hasIcon, hasPack && !isIcon, !hasPack && h.proxyAll:
 		return nil
 	}
-	h.metrics.absent.Inc()
+	h.metrics.Absent.Inc()
 	detail, near := icon.NoPack, []string(nil)
 	if hasPack {
 		detail = icon.NoIcon
@@ -106,7 +106,7 @@ func (w *watch) updateNames(ctx context.Context) (release string, err error) {
 		return n.release, err
 	}
 	w.h.names.Store(&n)
-	w.h.metrics.names.Set(float64(n.Len()))
+	w.h.metrics.Names.Set(float64(n.Len()))
 	w.h.log.Info("name list ready", "release", n.release, "count", n.Len())
 	return n.release, nil
 }

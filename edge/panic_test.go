@@ -63,7 +63,7 @@ func TestPanics(t *testing.T) {
 				if counted != 1 {
 					t.Errorf("counted %d times, want once", counted)
 				}
-				settled(t, "the line is written", func() bool { return s.reports.lines.Stats().Written == 1 })
+				settled(t, "the line is written", func() bool { return s.reports.Lines.Stats().Written == 1 })
 				if l := linesIn(t, text()); l[0].Route != row.route || l[0].Status != 500 || l[0].Client != "203.0.113.9" {
 					t.Errorf("the access log has %+v", l[0])
 				}
@@ -113,7 +113,7 @@ func TestPanicWhileFetching(t *testing.T) {
 func exported(t *testing.T, h *handler) string {
 	t.Helper()
 	ln := listenTest(t)
-	s := &http.Server{Handler: h.metrics.handler()}
+	s := &http.Server{Handler: h.metrics.Handler()}
 	go s.Serve(ln)
 	defer s.Close()
 	resp, err := http.Get("http://" + ln.Addr().String() + "/metrics")

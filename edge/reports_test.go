@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/observe"
 )
 
 // A loggedLine is one of an access log.
@@ -66,8 +67,8 @@ func linesIn(t testing.TB, text string) (all []loggedLine) {
 // end ends an edge and what it tells of its requests.
 func (s *securedTest) end() {
 	s.stop()
-	s.reports.close()
-	s.handler.reports = reports{} // it is closed no second time
+	s.reports.Close()
+	s.handler.reports = observe.Reports{} // it is closed no second time
 }
 
 const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
@@ -241,7 +242,7 @@ func TestStreamHasALine(t *testing.T) {
 			if resp, err := by.RoundTrip(r); err == nil {
 				resp.Body.Close()
 			}
-			settled(t, "both are written", func() bool { return s.reports.lines.Stats().Written == 2 })
+			settled(t, "both are written", func() bool { return s.reports.Lines.Stats().Written == 2 })
 			s.end()
 			got := linesIn(t, text())
 			if len(got) != 2 || got[0].Bytes != len(body) || got[0].Path != "/long?api_key=REDACTED" || got[0].Route != "forwarded" || got[0].Status != 200 || got[1].Path != "/cut" || got[1].Bytes > len(body) {
@@ -285,26 +286,8 @@ func TestFullDiskIsNoTrouble(t *testing.T) {
 			t.Fatal(a.StatusCode)
 		}
 	}
-	if s := e.reports.lines.Stats(); s.Written != 0 {
+	if s := e.reports.Lines.Stats(); s.Written != 0 {
 		t.Errorf("%+v", s)
-	}
-}
-
-func TestReportsAreChecked(t *testing.T) {
-	for _, row := range []struct {
-		of   Reports
-		want string
-	}{
-		{Reports{AccessLogSample: 1}, ""},
-		{Reports{AccessLogSample: 1.1}, "--access-log-sample must be"},
-		{Reports{AccessLogSample: -1}, "--access-log-sample must be"},
-	} {
-		if err := row.of.validate(); row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasPrefix(err.Error(), row.want)) {
-			t.Errorf("%+v: %v", row.of, err)
-		}
-	}
-	if _, err := (&Reports{AccessLog: t.TempDir()}).open(nil, "", nil); err == nil || !strings.HasPrefix(err.Error(), "opening the access log: ") {
-		t.Errorf("a folder is opened: %v", err)
 	}
 }
 

@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"github.com/cespare/webtest"
-	"github.com/valyala/fasthttp/fasthttputil"
-
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 const (
@@ -68,9 +68,9 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	tiers, err := cfg.Tiers.open(time.Now())
 	must(t, err)
 	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.secrets.Sent, TLS: tiers.toOrigins})
-	h := newHandler(life, cfg, store, up, newMetrics("test"))
+	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"))
 	h.tiers = tiers
-	h.reports, err = cfg.Reports.open(nil, "test", cfg.Log)
+	h.reports, err = cfg.Reporting.Open(nil, "test", cfg.Log, h.clients.ofPlain)
 	must(t, err)
 	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener(), of: t}
 	s := newServer(h, cfg.Log)
@@ -81,7 +81,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 		e.ln.Close() // had it not begun to serve yet
 		<-done
 		end()
-		h.reports.close()
+		h.reports.Close()
 		up.Close()
 		store.Close()
 	})

@@ -158,7 +158,7 @@ func (s *securedTest) overQUIC() http.RoundTripper {
 // counted are the requests that the edge has counted, by protocol.
 func (s *securedTest) counted(t testing.TB) (n [exchange.Protocols]int) {
 	t.Helper()
-	families, err := s.metrics.registry.Gather()
+	families, err := s.metrics.Registry.Gather()
 	must(t, err)
 	for _, f := range families {
 		if f.GetName() != "iconedge_edge_requests_total" {

@@ -14,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -44,7 +45,7 @@ type handler struct {
 	publish     string                   // command by which the operator publishes a release
 	table       *router.Router
 	page        *cache.Entry
-	metrics     *metrics
+	metrics     *observe.Metrics
 	clock       clock
 
 	targets   parsedTargets
@@ -55,7 +56,7 @@ type handler struct {
 	tiers     *tiers
 	progress  *progress
 	shared    *shared // state shared with other edges; nil: none
-	reports   reports
+	reports   observe.Reports
 	reference *reference // serves HTTP/2 instead of streams; nil: streams does
 	redirect  string     // format of the https URL to redirect to; empty: no redirect
 	altSvc    string     // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
@@ -66,18 +67,19 @@ type handler struct {
 	requireToken bool
 	draining     atomic.Bool // the edge ends: the next response of a connection is its last
 
-	proxyAll  bool
-	policy    cachepolicy.Policy // cache policy of forwarded paths
-	passed    map[string]bool    // request fields that the operator lets through to the origin
-	maxObject int64              // largest body that is stored, in bytes
+	proxyAll   bool
+	policy     cachepolicy.Policy // cache policy of forwarded paths
+	passed     map[string]bool    // request fields that the operator lets through to the origin
+	cacheBytes int64
+	maxObject  int64 // largest body that is stored, in bytes
 }
 
 // newHandler builds the handler of an edge. ctx ends when the edge has drained.
-func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *metrics) *handler {
+func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, waitTimeout: cfg.OriginTimeout + time.Second,
 		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
-		maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
+		cacheBytes: cfg.CacheBytes, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
 	for c := routes.ClassSearch; c < routes.Classes; c++ {
 		h.limits[c] = newLimiter(cfg.Limits.of(c))
 	}
@@ -148,11 +150,11 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	p := refuse(r, h.hosts)
 	x.Client = h.clients.of(x.Peer, &ctx.Request.Header) // refuse has removed trailer fields
 	if p != nil {
-		h.end(r, outcomeRefused, p)
+		h.end(r, exchange.Refused, p)
 		return
 	}
 	if h.redirectToTLS(r) {
-		h.end(r, outcomeOwn, nil)
+		h.end(r, exchange.Own, nil)
 		return
 	}
 	if x.Tier = h.tiers.proven(r); x.Tier {
@@ -160,11 +162,11 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	}
 	h.startTrace(r)
 	if p := h.denied(r); p != nil {
-		h.end(r, outcomeDenied, p)
+		h.end(r, exchange.Denied, p)
 		return
 	}
 	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.IsLoop(texts(lines)) {
-		h.end(r, outcomeRefused, h.looped())
+		h.end(r, exchange.Refused, h.looped())
 		return
 	}
 	h.seenHosts.add(ctx.Host())
@@ -182,8 +184,8 @@ func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMa
 // with the panic and the stack.
 func (h *handler) panicked(r *request, p any) {
 	stack := debug.Stack()
-	h.log.Error("panic while answering", append(h.line(r, outcomeError).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
-	h.end(r, outcomeError, fmt.Errorf("panic: %v", p))
+	h.log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.end(r, exchange.Failed, fmt.Errorf("panic: %v", p))
 }
 
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
@@ -204,26 +206,26 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 
 // steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
 // Preflight requests are answered first, without a limit.
-func (h *handler) steps(r *request, ep *routes.Endpoint) (outcome, error) {
+func (h *handler) steps(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	if r.ctx.IsOptions() {
 		r.route = routes.Preflight
 		return h.preflight(r, ep.Allow), nil
 	}
 	if err := h.tiersOnly(r); err != nil {
-		return outcomeRefused, err
+		return exchange.Refused, err
 	}
 	if o, err := h.admit(r); err != nil {
 		return o, err
 	}
 	var err error
 	if r.target, err = ep.Parse(r.ctx); err != nil {
-		return outcomeRefused, err
+		return exchange.Refused, err
 	}
 	return h.serve(r, ep)
 }
 
 // serve answers an admitted request for an endpoint.
-func (h *handler) serve(r *request, ep *routes.Endpoint) (outcome, error) {
+func (h *handler) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	switch ep.Route {
 	case routes.Verify:
 		return h.serveVerify(r)
@@ -238,7 +240,7 @@ func (h *handler) serve(r *request, ep *routes.Endpoint) (outcome, error) {
 }
 
 // end writes the problem, if there is an error, then counts, logs and traces the response.
-func (h *handler) end(r *request, o outcome, err error) {
+func (h *handler) end(r *request, o exchange.Outcome, err error) {
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}
@@ -248,11 +250,11 @@ func (h *handler) end(r *request, o outcome, err error) {
 	if h.draining.Load() {
 		closeAfter(r)
 	}
-	t := h.metrics.answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
+	t := h.metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
 	if r.stream != nil {
 		r.stream.to = t // counts the bytes when the stream ends
 	}
-	t.send(bodyLength(r))
+	t.Send(bodyLength(r))
 	h.report(r, o, err)
 }
 
@@ -269,14 +271,14 @@ func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
 		r.route = routes.Preflight
 		h.end(r, h.preflight(r, routes.AllMethods), nil) // so that a page can read the 404 that follows
 	case !routes.WellFormedPath(path):
-		h.end(r, outcomeRefused, routes.Malformed())
+		h.end(r, exchange.Refused, routes.Malformed())
 	default:
-		h.end(r, outcomeRefused, routes.NotFound())
+		h.end(r, exchange.Refused, routes.NotFound())
 	}
 }
 
 // serveCached answers from the cache, or with the origin's response.
-func (h *handler) serveCached(r *request, ep *routes.Endpoint) (outcome, error) {
+func (h *handler) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.fetchAndStore)
 	if err == nil && r.target.Color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
 		// The response lacks our origin's field, so this is an origin of other software. Only the
@@ -296,10 +298,10 @@ func (h *handler) serveCached(r *request, ep *routes.Endpoint) (outcome, error) 
 
 // serveRelease answers other edges that ask for the release. It names a new release only after this
 // edge has dropped the entries that the release changed.
-func (h *handler) serveRelease(r *request) (outcome, error) {
+func (h *handler) serveRelease(r *request) (exchange.Outcome, error) {
 	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.watch.fetchRelease)
 	if err != nil {
-		return outcomeError, err
+		return exchange.Failed, err
 	}
 	f.aged = false
 	h.finish(r, f)
@@ -307,18 +309,18 @@ func (h *handler) serveRelease(r *request) (outcome, error) {
 }
 
 // servePage answers / with a page that lists the addresses of the edge.
-func (h *handler) servePage(r *request) (outcome, error) {
+func (h *handler) servePage(r *request) (exchange.Outcome, error) {
 	h.finish(r, found{entry: h.page})
-	return outcomeOwn, nil
+	return exchange.Own, nil
 }
 
 // serveHealth reports that the process is alive.
-func (h *handler) serveHealth(r *request) (outcome, error) {
+func (h *handler) serveHealth(r *request) (exchange.Outcome, error) {
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)
 	setDate(resp, h.clock.date(r.now))
 	resp.Header.SetContentType("text/plain; charset=utf-8")
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	resp.SetBodyString("ok\n")
-	return outcomeOwn, nil
+	return exchange.Own, nil
 }

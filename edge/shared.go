@@ -69,12 +69,12 @@ func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
 		return nil, nil
 	}
 	f, err := fleet.Open(fleet.Options{
-		URL: cfg.Redis, Region: cfg.Region, Timeout: cfg.redisTimeout, Log: cfg.Log, Checked: h.metrics.redisChecks(),
+		URL: cfg.Redis, Region: cfg.Region, Timeout: cfg.redisTimeout, Log: cfg.Log, Checked: h.metrics.RedisChecks(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening --redis: %w", err)
 	}
-	h.metrics.watchesFleet(f.Stats)
+	h.metrics.WatchFleet(f.Stats)
 	s := &shared{h: h, fleet: f, windows: map[*ratelimit.Limiter]*fleet.Window{}, closing: make(chan struct{})}
 	s.share()
 	h.shared = s

@@ -137,7 +137,7 @@ func TestLimitsWithoutRedis(t *testing.T) {
 		t.Errorf("the answers are %s", got)
 	}
 	w := httptest.NewRecorder()
-	e.metrics.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	e.metrics.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, line := range []string{
 		"iconedge_edge_redis_up 0", `iconedge_edge_redis_checks_total{result="shared"} 1`, `iconedge_edge_redis_checks_total{result="local"} 3`,
 		"iconedge_edge_redis_check_duration_seconds_count 1", "iconedge_edge_fleet_log_lost_total 0",

@@ -45,7 +45,7 @@ func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, ref
 		return
 	}
 	x.Client = h.clients.of(x.Peer, &ctx.Request.Header)
-	h.end(newRequest(ctx, x), outcomeRefused, refusedAs(refuse))
+	h.end(newRequest(ctx, x), exchange.Refused, refusedAs(refuse))
 }
 
 // A streamConn stands for a stream's connection in fasthttp's context, which requires one.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/accesslog"
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/trace"
 )
@@ -25,7 +25,7 @@ type traced struct {
 func (h *handler) startTrace(r *request) {
 	fields := &r.ctx.Request.Header
 	said := fields.PeekAll(trace.FieldParent)
-	t := h.reports.tracer
+	t := h.reports.Tracer
 	if len(said) == 0 && t == nil {
 		return
 	}
@@ -47,22 +47,11 @@ func (h *handler) startTrace(r *request) {
 // takes the pipeline instead.
 func (h *handler) sampleTrace(q *eligible.Request) bool {
 	if h.clients.trusts(q.Client) {
-		q.Sampled = h.reports.tracer.ShouldTrace(trace.Read(texts(lines(q, "traceparent")), texts(lines(q, "tracestate"))), true)
+		q.Sampled = h.reports.Tracer.ShouldTrace(trace.Read(texts(lines(q, "traceparent")), texts(lines(q, "tracestate"))), true)
 	} else {
-		q.Sampled = h.reports.tracer.Sample()
+		q.Sampled = h.reports.Tracer.Sample()
 	}
 	return q.Sampled
-}
-
-// lines returns all lines of a field of an eligible request.
-func lines(q *eligible.Request, name string) (all [][]byte) {
-	for i := 0; ; i++ {
-		line := q.Fields.Line(name, i)
-		if line == nil {
-			return all
-		}
-		all = append(all, line)
-	}
 }
 
 // span returns the span of the request at this edge; nil: the request is not traced here.
@@ -90,7 +79,7 @@ func (h *handler) traceFetch(f *traced, r *upstream.Request, now time.Time) *tra
 	case span != nil:
 		parent = span.Parent()
 	case !parent.Valid():
-		parent = h.reports.tracer.Untraced()
+		parent = h.reports.Tracer.Untraced()
 	}
 	if !parent.Valid() {
 		return nil

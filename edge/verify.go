@@ -4,20 +4,20 @@ import (
 	"bytes"
 	"net/http"
 
-	"github.com/valyala/fasthttp"
-
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
+	"github.com/valyala/fasthttp"
 )
 
 const maxVerifyBody = 4 << 10 // bytes
 
 // serveVerify forwards a licence token to the origin, and returns the origin's response to the
 // client. The edge neither stores nor logs their contents.
-func (h *handler) serveVerify(r *request) (outcome, error) {
+func (h *handler) serveVerify(r *request) (exchange.Outcome, error) {
 	body := r.ctx.PostBody()
 	if len(body) > maxVerifyBody {
-		return outcomeRefused, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 4096 bytes")
+		return exchange.Refused, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 4096 bytes")
 	}
 	head := http.Header{"Accept-Encoding": {"identity"}}
 	for _, name := range []string{fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding} {
@@ -30,7 +30,7 @@ func (h *handler) serveVerify(r *request) (outcome, error) {
 		err = failed(a.Response)
 	}
 	if err != nil {
-		return outcomeError, err
+		return exchange.Failed, err
 	}
 	if a.Status >= http.StatusBadRequest {
 		a.body = clientError(a.Response, a.body)
@@ -46,5 +46,5 @@ func (h *handler) serveVerify(r *request) (outcome, error) {
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	writeLimit(r)
 	send(r, a.body)
-	return outcomePassed, nil
+	return exchange.Passed, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -143,7 +144,7 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	must(t, err)
 	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
 	life, end := context.WithCancel(context.Background())
-	h := newHandler(life, cfg, store, up, newMetrics("test"))
+	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s := newServer(h, cfg.Log)

@@ -119,7 +119,7 @@ func (w *watch) update() error {
 	w.compareClocks(a)
 	defer func() { // after the release has been recorded
 		w.setNamesSum(told.Names)
-		w.h.metrics.setRelease(told, a.ResponseTime)
+		w.h.metrics.SetRelease(told, a.ResponseTime)
 	}()
 	if told.Release == known {
 		return nil
@@ -133,7 +133,7 @@ func (w *watch) update() error {
 	w.h.release.Store(&told.Release)
 	w.h.progress.setRelease(told.Release) // so that a restart need not drop the whole disk cache
 	w.h.shared.announceRelease(told.Release)
-	w.h.metrics.switches.Inc()
+	w.h.metrics.Switches.Inc()
 	w.h.log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
 	return nil
 }

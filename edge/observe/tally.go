@@ -1,4 +1,4 @@
-package edge
+package observe
 
 import (
 	"iter"
@@ -16,12 +16,12 @@ import (
 
 const statusClasses = 6 // "0xx" is for invalid statuses, so that the index is the class itself
 
-// A tally counts the responses of one route, outcome, class of status and protocol.
+// A Tally counts the responses of one route, outcome, class of status and protocol.
 //
 // A hit on the fast path costs one addition: one word, ready, holds the number of hits and the
 // bytes of their bodies. Reading the clock takes a tenth of the time of such a hit. So a tally
 // times each of the first hits, and then one of every few, which stands for those before it.
-type tally struct {
+type Tally struct {
 	durations
 	requests atomic.Uint64
 	bytes    atomic.Uint64 // of bodies
@@ -37,14 +37,14 @@ const (
 )
 
 // hit counts a hit on the fast path, whose request was received at now.
-func (t *tally) hit(now time.Time, bytes int) {
+func (t *Tally) hit(now time.Time, bytes int) {
 	if n := t.ready.Add(1<<bytesBits|uint64(bytes)) >> bytesBits; n <= timedFirst || n%timedEvery == 0 {
 		t.time(n, now)
 	}
 }
 
 // time reads the clock and counts the duration of hit n.
-func (t *tally) time(n uint64, now time.Time) {
+func (t *Tally) time(n uint64, now time.Time) {
 	stands := 1
 	if n > timedFirst {
 		stands = timedEvery
@@ -56,7 +56,7 @@ func (t *tally) time(n uint64, now time.Time) {
 }
 
 // settle moves the counts of ready to requests and bytes, before ready overflows.
-func (t *tally) settle() {
+func (t *Tally) settle() {
 	t.settling.Lock()
 	defer t.settling.Unlock()
 	v := t.ready.Swap(0)
@@ -65,15 +65,15 @@ func (t *tally) settle() {
 }
 
 // answered counts a request on the slow path. The caller adds the bytes of its body that were sent.
-func (t *tally) answered(took time.Duration) {
+func (t *Tally) answered(took time.Duration) {
 	t.took(took, 1)
 	t.requests.Add(1)
 }
 
-func (t *tally) send(bytes int) { t.bytes.Add(uint64(bytes)) }
+func (t *Tally) Send(bytes int) { t.bytes.Add(uint64(bytes)) }
 
 // sums returns the number of responses and of their bytes.
-func (t *tally) sums() (requests, bytes uint64) {
+func (t *Tally) sums() (requests, bytes uint64) {
 	t.settling.Lock()
 	defer t.settling.Unlock()
 	v := t.ready.Load()
@@ -85,7 +85,7 @@ func (t *tally) sums() (requests, bytes uint64) {
 // series as an increase, so an alert would miss failures before the first scrape of the series.
 type tallies struct {
 	began time.Time
-	at    [exchange.Protocols][routes.Routes][outcomes][statusClasses]atomic.Pointer[tally]
+	at    [exchange.Protocols][routes.Routes][exchange.Outcomes][statusClasses]atomic.Pointer[Tally]
 
 	requests, bytes, seconds *prometheus.Desc
 }
@@ -94,20 +94,20 @@ func newTallies(began time.Time) *tallies {
 	all := &tallies{
 		began: began,
 		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routes.Labels[:], ", ")+"), outcome ("+
-			strings.Join(outcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
+			strings.Join(exchange.OutcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
 		bytes:   desc("response_bytes_total", "Bytes of response bodies that were sent, by route.", "route"),
 		seconds: desc("request_duration_seconds", "Time from a request's last byte to its response, by route. Of fresh responses from memory one of every few is timed, and stands for those before it.", "route"),
 	}
 	for p := range exchange.Protocols {
 		for _, r := range []routes.Route{routes.CDN, routes.Icon, routes.Search, routes.Suggest, routes.Packs, routes.Pack, routes.Verify, routes.Forwarded} {
-			all.of(p, r, outcomeError, http.StatusBadGateway)
+			all.of(p, r, exchange.Failed, http.StatusBadGateway)
 		}
 	}
 	return all
 }
 
 // of returns the tally of a response.
-func (all *tallies) of(p exchange.Protocol, r routes.Route, o outcome, status int) *tally {
+func (all *tallies) of(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int) *Tally {
 	class := status / 100
 	if class < 0 || class >= statusClasses {
 		class = 0
@@ -120,8 +120,8 @@ func (all *tallies) of(p exchange.Protocol, r routes.Route, o outcome, status in
 }
 
 // first makes a tally, unless another goroutine has just done so.
-func first(at *atomic.Pointer[tally]) *tally {
-	at.CompareAndSwap(nil, &tally{durations: newDurations()})
+func first(at *atomic.Pointer[Tally]) *Tally {
+	at.CompareAndSwap(nil, &Tally{durations: newDurations()})
 	return at.Load()
 }
 
@@ -151,13 +151,13 @@ func (all *tallies) Collect(to chan<- prometheus.Metric) {
 }
 
 // used yields the existing tallies of a route, each with its label values.
-func (all *tallies) used(r routes.Route) iter.Seq2[[]string, *tally] {
-	return func(yield func([]string, *tally) bool) {
+func (all *tallies) used(r routes.Route) iter.Seq2[[]string, *Tally] {
+	return func(yield func([]string, *Tally) bool) {
 		for p := range exchange.Protocols {
-			for o := range outcomes {
+			for o := range exchange.Outcomes {
 				for class := range statusClasses {
 					t := all.at[p][r][o][class].Load()
-					if t != nil && !yield([]string{r.String(), outcomeNames[o], strconv.Itoa(class) + "xx", p.String()}, t) {
+					if t != nil && !yield([]string{r.String(), exchange.OutcomeNames[o], strconv.Itoa(class) + "xx", p.String()}, t) {
 						return
 					}
 				}

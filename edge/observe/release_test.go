@@ -1,4 +1,4 @@
-package edge
+package observe
 
 import (
 	"testing"
@@ -7,14 +7,20 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
+// Ids of releases.
+const (
+	firstRelease  = "0123456789abcdef0123456789abcdef"
+	secondRelease = "fedcba9876543210fedcba9876543210"
+)
+
 // While the origin changes its release, and tells it again and again, every page of metrics names one, and the time when that was made.
 func TestMetricsNameOneRelease(t *testing.T) {
-	m := newMetrics("test")
-	made := map[string]time.Time{releaseA: time.Unix(1_000_000, 0), releaseB: time.Unix(2_000_000, 0)}
+	m := NewMetrics("test")
+	made := map[string]time.Time{firstRelease: time.Unix(1_000_000, 0), secondRelease: time.Unix(2_000_000, 0)}
 	tell := func(release string) {
-		m.setRelease(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
+		m.SetRelease(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
 	}
-	tell(releaseA)
+	tell(firstRelease)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -23,8 +29,8 @@ func TestMetricsNameOneRelease(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				tell(releaseB)
-				tell(releaseA)
+				tell(secondRelease)
+				tell(firstRelease)
 			}
 		}
 	}()
@@ -45,10 +51,12 @@ func TestMetricsNameOneRelease(t *testing.T) {
 }
 
 // page is what a page of metrics says of releases: their names, and when they were made.
-func (m *metrics) page(t *testing.T) (names []string, created time.Time) {
+func (m *Metrics) page(t *testing.T) (names []string, created time.Time) {
 	t.Helper()
-	families, err := m.registry.Gather()
-	must(t, err)
+	families, err := m.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range families {
 		for _, one := range f.GetMetric() {
 			switch f.GetName() {

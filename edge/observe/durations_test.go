@@ -1,4 +1,4 @@
-package edge
+package observe
 
 import (
 	"math"
@@ -62,7 +62,9 @@ func asHistogramOfClientGolang(t *testing.T, took []time.Duration) *dto.Histogra
 func written(t *testing.T, m prometheus.Metric) *dto.Histogram {
 	t.Helper()
 	var out dto.Metric
-	must(t, m.Write(&out))
+	if err := m.Write(&out); err != nil {
+		t.Fatal(err)
+	}
 	return out.GetHistogram()
 }
 

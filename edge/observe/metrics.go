@@ -1,0 +1,198 @@
+package observe
+
+import (
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics holds all metrics of an edge. Labels take only values from our own constants, except the
+// origins' URLs, which the operator sets, and the origin's release, of which only the last has a
+// series. answers counts requests, because client_golang is too slow for hits.
+type Metrics struct {
+	Registry   *prometheus.Registry
+	answers    *tallies
+	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
+	upstream   [2]prometheus.Counter                 // error, ok
+	took       prometheus.Observer                   // time to the origin's response
+	Switches   prometheus.Counter
+	Absent     prometheus.Counter
+	Names      prometheus.Gauge
+	release    releases
+	checks     [tokenResults]prometheus.Counter
+	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
+	CertsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
+	certsEnd   prometheus.Gauge
+	listsRead  [2]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
+	ranges     [2]prometheus.Gauge // by list
+}
+
+// A tokenResult is the result of checking the licence token of a request.
+type tokenResult uint8
+
+const (
+	tokenMissing tokenResult = iota
+	tokenInvalid
+	tokenValid
+	tokenUnknown // the check failed
+	tokenResults // the number of results
+)
+
+var tokenResultNames = [tokenResults]string{"missing", "invalid", "valid", "unknown"}
+
+// A ListName is one of the operator's lists of addresses.
+type ListName uint8
+
+const (
+	ListAllow ListName = iota
+	ListDeny
+)
+
+func (n ListName) String() string { return [...]string{"allow", "deny"}[n] }
+
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{Registry: prometheus.NewRegistry(), answers: newTallies(time.Now())}
+	m.Registry.MustRegister(m.answers, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	decisions := m.counters("limit_decisions_total", "Requests counted against a limit, by class of limit and decision.", "class", "decision")
+	for c := routes.ClassSearch; c < routes.Classes; c++ {
+		m.decisions[c] = [2]prometheus.Counter{decisions.WithLabelValues(c.String(), "refused"), decisions.WithLabelValues(c.String(), "accepted")}
+	}
+	m.ofOrigin()
+	m.ofRelease()
+	m.ofLists()
+	m.ofTLS()
+	checks := m.counters("token_checks_total", "Checks of the licence token of a request, by result: valid, invalid, missing, or unknown because the check failed.", "result")
+	for result, name := range tokenResultNames {
+		m.checks[result] = checks.WithLabelValues(name)
+	}
+	m.gauges("build_info", "Always 1, by version of the program and of Go.", "version", "go").WithLabelValues(version, runtime.Version()).Set(1)
+	return m
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help}, labels)
+	m.Registry.MustRegister(v)
+	return v
+}
+
+func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "iconedge_edge_" + name, Help: help}, labels)
+	m.Registry.MustRegister(v)
+	return v
+}
+
+// desc returns the description of a metric of a collector.
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("iconedge_edge_"+name, help, labels, nil)
+}
+
+// histogram adds a histogram of durations, with classic and native buckets.
+func (m *Metrics) histogram(name, help string) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "iconedge_edge_" + name, Help: help,
+		Buckets: durationBuckets, NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
+	})
+	m.Registry.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) ofOrigin() {
+	asked := m.counters("upstream_requests_total", "Requests to the origin, by result.", "result")
+	m.upstream = [2]prometheus.Counter{asked.WithLabelValues("error"), asked.WithLabelValues("ok")}
+	m.took = m.histogram("upstream_request_duration_seconds", "Time until the origin began its response.")
+}
+
+// ofRelease adds the metrics of the origin's release and its list of names.
+func (m *Metrics) ofRelease() {
+	m.Switches = m.counters("release_switches_total", "Releases that the edge switched to, including the first that it learnt from the origin.").WithLabelValues()
+	m.Registry.MustRegister(&m.release)
+	m.Absent = m.counters("absent_total", "Requests for icons and packs that are not in the release's list of names, answered without a request to the origin.").WithLabelValues()
+	m.Names = m.gauges("names", "Packs and icons in the last list of names; 0 if the origin has no such list.").WithLabelValues()
+}
+
+// ofLists adds the metrics of the operator's lists of addresses.
+func (m *Metrics) ofLists() {
+	read := m.gauges("list_last_reload_successful", "1 while the list of addresses in use is that of its file, 0 while the file can't be used and the previous list stays valid, by list.", "list")
+	ranges := m.gauges("list_ranges", "Address ranges in use, by list.", "list")
+	for _, n := range []ListName{ListAllow, ListDeny} {
+		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n.String()), ranges.WithLabelValues(n.String())
+		m.ListRead(n, 0, true)
+	}
+}
+
+func (m *Metrics) ofTLS() {
+	shakes := m.counters("tls_handshakes_total", "TLS handshakes over TCP, by result.", "result")
+	m.Handshakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
+	m.CertsRead = m.gauges("tls_last_reload_successful", "1 while the certificates in use are those of their files, 0 while the files can't be used and the previous certificates stay in use.").WithLabelValues()
+	m.certsEnd = m.gauges("tls_certificate_end_timestamp_seconds", "When the first of the certificates from files expires, in seconds since 1970; 0 if there are none.").WithLabelValues()
+	m.CertsRead.Set(1)
+}
+
+// HandshakeDone counts a TLS handshake.
+func (m *Metrics) HandshakeDone(err error) { m.Handshakes[index(err == nil)].Inc() }
+
+// Certificates records whether reading the certificates succeeded, and when the first of those in
+// use expires.
+func (m *Metrics) Certificates(end time.Time, ok bool) {
+	m.CertsRead.Set(float64(index(ok)))
+	m.certsEnd.Set(float64(end.Unix()))
+}
+
+// TokenChecked counts a check of a licence token.
+func (m *Metrics) TokenChecked(given, valid bool, err error) {
+	result := tokenInvalid
+	switch {
+	case !given:
+		result = tokenMissing
+	case err != nil:
+		result = tokenUnknown
+	case valid:
+		result = tokenValid
+	}
+	m.checks[result].Inc()
+}
+
+// ListRead records whether reading a list succeeded, and the number of ranges in use.
+func (m *Metrics) ListRead(n ListName, ranges int, ok bool) {
+	m.listsRead[n].Set(float64(index(ok)))
+	m.ranges[n].Set(float64(ranges))
+}
+
+// Handler returns a handler that serves the metrics in Prometheus' formats.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+}
+
+// Answered counts a request. The caller adds the bytes of its body that were sent.
+func (m *Metrics) Answered(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int, took time.Duration) *Tally {
+	t := m.answers.of(p, r, o, status)
+	t.answered(took)
+	return t
+}
+
+// Hit counts a request that was received at now and answered on the fast path.
+func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, status int, now time.Time, bytes int) {
+	m.answers.of(p, r, exchange.Hit, status).hit(now, bytes)
+}
+
+// Counted counts a decision of a rate limit.
+func (m *Metrics) Counted(c routes.Class, ok bool) { m.decisions[c][index(ok)].Inc() }
+
+// Fetched counts a request to the origin.
+func (m *Metrics) Fetched(took time.Duration, err error) {
+	m.upstream[index(err == nil)].Inc()
+	m.took.Observe(took.Seconds())
+}
+
+func index(ok bool) int {
+	if ok {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,79 @@
+package observe
+
+import (
+	"errors"
+	"flag"
+	"log/slog"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/trace"
+)
+
+// Reporting configures the records of single requests: lines in an access log, and traces. By
+// default an edge records neither.
+type Reporting struct {
+	AccessLog       string        // file, or - for the standard output; empty: none
+	AccessLogSample float64       // fraction of responses with a line, 0 to 1; 5xx always have one
+	Trace           trace.Options // destination and sampling of traces
+}
+
+// Flags defines the flags of c on fs.
+func (c *Reporting) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.AccessLog, "access-log", "", "`file` to which the edge writes a line of JSON for each response, or - for the standard output; reopened on SIGHUP (default none)")
+	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`fraction` of the responses that are logged, 0 to 1; responses with a 5xx status are always logged")
+	c.Trace.Flags(fs)
+}
+
+// Validate returns every error of c.
+func (c *Reporting) Validate() error {
+	err := c.Trace.Validate()
+	if !(c.AccessLogSample >= 0 && c.AccessLogSample <= 1) {
+		err = errors.Join(errors.New("--access-log-sample must be a number from 0 to 1"), err)
+	}
+	return err
+}
+
+// Reports are the open destinations of request records. Those that the operator has not configured
+// are nil.
+type Reports struct {
+	Lines    *accesslog.Log
+	Tracer   *trace.Tracer
+	clientOf func(*eligible.Request) netip.Addr
+}
+
+// Open opens the destinations. clientOf returns the client of a request on the fast path, for its
+// log line.
+func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger, clientOf func(*eligible.Request) netip.Addr) (r Reports, err error) {
+	r.clientOf = clientOf
+	if r.Tracer, err = trace.New(c.Trace, "iconedge-edge", version, log); err != nil || c.AccessLog == "" {
+		return r, err
+	}
+	r.Lines, err = accesslog.Open(accesslog.Config{File: c.AccessLog, Sample: c.AccessLogSample, Reopen: reopen, Log: log})
+	return r, err
+}
+
+// Close writes the buffered log lines and sends the buffered traces.
+func (r Reports) Close() {
+	r.Lines.Close()
+	r.Tracer.Close()
+}
+
+// LogHit logs a response of the fast path, with the number of bytes of its body.
+func (r Reports) LogHit(p exchange.Protocol, route routes.Route, status int, q *eligible.Request, body int) {
+	if r.Lines == nil || !r.Lines.Sampled(status) {
+		return
+	}
+	r.Lines.Write(&accesslog.Line{
+		Time: q.Now, Client: r.clientOf(q), Method: methodGet, Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
+		Duration: time.Since(q.Now), Route: route.String(), Cache: exchange.OutcomeNames[exchange.Hit], Protocol: p.String(), TLS: q.Secure,
+		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0),
+	})
+}
+
+var methodGet = []byte("GET")

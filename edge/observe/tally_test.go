@@ -1,0 +1,110 @@
+package observe
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/routes"
+)
+
+// Hits on the short way are counted to the last one, and their bytes; the clock is read for some of them, which stand for all. What
+// was told before is never less when the word that they are counted in runs over into the others.
+func TestHitsAreCounted(t *testing.T) {
+	a := newTallies(time.Now())
+	tally := a.of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
+	now, requests, bytes := time.Now(), uint64(0), uint64(0)
+	hit := func(n int) {
+		for range n {
+			size := rand.IntN(32 << 10)
+			tally.hit(now, size)
+			requests, bytes = requests+1, bytes+uint64(size)
+			if r, b := tally.sums(); r != requests || b != bytes {
+				t.Fatalf("%d hits of %d bytes are counted as %d of %d", requests, bytes, r, b)
+			}
+		}
+	}
+	timed := func(least, most uint64) {
+		t.Helper()
+		c, n := newCounts(), uint64(0)
+		c.add(&tally.durations)
+		for _, m := range c.cells {
+			n += m
+		}
+		if n < least || n > most {
+			t.Errorf("%d of %d hits are timed, want %d to %d", n, requests, least, most)
+		}
+	}
+	hit(timedFirst)
+	timed(timedFirst, timedFirst)
+	hit(1000*timedEvery - 1)
+	timed(requests-timedEvery+1, requests-timedEvery+1)
+	ahead := uint64(settleAt - 3000)
+	tally.ready.Add(ahead << bytesBits)
+	requests += ahead
+	hit(10_000)
+	if tally.requests.Load() < settleAt {
+		t.Errorf("what is ready was not settled: %d", tally.requests.Load())
+	}
+}
+
+// Whoever looks while hits are counted never sees less than before.
+func TestHitsAreCountedAtOnce(t *testing.T) {
+	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
+	const each, size = 20_000, 100
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range each {
+				tally.hit(time.Now(), size)
+				tally.settle()
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); all.Wait() }()
+	for most, over := uint64(0), false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		n, b := tally.sums()
+		if n < most || b < most*size || n > 4*each {
+			t.Fatalf("%d hits, %d bytes after %d hits", n, b, most)
+		}
+		most = n
+	}
+	if n, b := tally.sums(); n != 4*each || b != n*size {
+		t.Errorf("%d hits of %d bytes", n, b)
+	}
+}
+
+// Whoever looks while a settling is half done waits for its end.
+func TestHitsAreCountedWhileSettling(t *testing.T) {
+	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
+	for i := range uint64(50) {
+		tally.hit(time.Now(), 1)
+		tally.settling.Lock()
+		v := tally.ready.Swap(0)
+		looks, seen := make(chan struct{}), make(chan uint64, 1)
+		go func() {
+			close(looks)
+			n, _ := tally.sums()
+			seen <- n
+		}()
+		<-looks
+		for range 100 {
+			runtime.Gosched()
+		}
+		tally.requests.Add(v >> bytesBits)
+		tally.settling.Unlock()
+		if n := <-seen; n != i+1 {
+			t.Fatalf("%d hits are seen, want %d", n, i+1)
+		}
+	}
+}

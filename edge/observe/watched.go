@@ -1,0 +1,229 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/trace"
+)
+
+// A component collects the metrics of one component, whose state S it reads once for each scrape.
+type component[S any] struct {
+	read func() S
+	of   []watched[S]
+}
+
+// A watched metric is computed from the state of its component.
+type watched[S any] struct {
+	desc   *prometheus.Desc
+	kind   prometheus.ValueType
+	value  func(S) float64
+	labels []string // values
+}
+
+// gauge returns a gauge. labels holds the names of labels and their values, alternately.
+func gauge[S any](name, help string, value func(S) float64, labels ...string) watched[S] {
+	return watchedMetric(prometheus.GaugeValue, name, help, value, labels)
+}
+
+// counter returns a counter; see gauge.
+func counter[S any](name, help string, value func(S) float64, labels ...string) watched[S] {
+	return watchedMetric(prometheus.CounterValue, name, help, value, labels)
+}
+
+func watchedMetric[S any](kind prometheus.ValueType, name, help string, value func(S) float64, labels []string) watched[S] {
+	var names, values []string
+	for i := 0; i < len(labels); i += 2 {
+		names, values = append(names, labels[i]), append(values, labels[i+1])
+	}
+	return watched[S]{desc(name, help, names...), kind, value, values}
+}
+
+// Describe implements prometheus.Collector.
+func (c component[S]) Describe(to chan<- *prometheus.Desc) {
+	for _, w := range c.of {
+		to <- w.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c component[S]) Collect(to chan<- prometheus.Metric) {
+	state := c.read()
+	for _, w := range c.of {
+		to <- prometheus.MustNewConstMetric(w.desc, w.kind, w.value(state), w.labels...)
+	}
+}
+
+// WatchCache adds the metrics of the cache. maxBytes is its limit in memory.
+func (m *Metrics) WatchCache(read func() cache.Stats, maxBytes int64) {
+	type s = cache.Stats
+	m.Registry.MustRegister(component[s]{read, []watched[s]{
+		gauge("cache_entries", "Responses in the cache.", func(c s) float64 { return float64(c.Entries) }),
+		gauge("cache_bytes", "Bytes of responses in the cache, as they count against its limit.", func(c s) float64 { return float64(c.Bytes) }),
+		gauge("cache_max_bytes", "Limit of the cache in memory, in bytes.", func(s) float64 { return float64(maxBytes) }),
+		counter("cache_evictions_total", "Responses that were evicted to make room for others.", func(c s) float64 { return float64(c.Evicted) }),
+		counter("cache_drops_total", "Times that responses were dropped by surrogate key.", func(c s) float64 { return float64(c.Drops) }),
+		counter("cache_purged_total", "Responses that purges removed or marked stale.", func(c s) float64 { return float64(c.Purged) }),
+		gauge("cache_disk_entries", "Responses on disk.", func(c s) float64 { return float64(c.DiskEntries) }),
+		gauge("cache_disk_bytes", "Bytes of responses on disk.", func(c s) float64 { return float64(c.DiskBytes) }),
+		counter("cache_disk_hits_total", "Responses that were read from disk for a request.", func(c s) float64 { return float64(c.DiskHits) }),
+		counter("cache_disk_errors_total", "Responses that could not be written to disk or read from it.", func(c s) float64 { return float64(c.DiskErrors) }),
+	}})
+}
+
+// WatchOrigins adds the metrics of the origins.
+func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
+	type s = upstream.Stats
+	m.Registry.MustRegister(origins(read), component[s]{read, []watched[s]{
+		gauge("origin_connections", "Open connections to the origin.", func(o s) float64 { return float64(o.Open) }),
+		counter("origin_timeouts_total", "Requests to the origin that timed out.", func(o s) float64 { return float64(o.Timeouts) }),
+		counter("origin_retries_total", "Requests to the origin that were sent again.", func(o s) float64 { return float64(o.Retries) }),
+	}})
+}
+
+// ConnStats is the state of the public listeners.
+type ConnStats struct {
+	States      map[string]int   // connections over TCP, by what they do
+	Refused     map[string]int64 // connections, by reason
+	Max         int              // connections at a time
+	Reclaimed   int64            // connections that were closed to make room
+	Overdue     int64            // connections that were cut because their client was too slow
+	OverQUIC    int64            // open connections of HTTP/3
+	BodiesBytes int64            // memory for long request bodies
+}
+
+// WatchConns adds the metrics of connections. Each state and each reason that it can have must be
+// present from the start.
+func (m *Metrics) WatchConns(read func() ConnStats) {
+	type s = ConnStats
+	now := read()
+	var all []watched[s]
+	for state := range now.States {
+		all = append(all, gauge("connections", "Connections on the public listener, by state: idle, reading a request, busy with it, writing a part of its response.",
+			func(c s) float64 { return float64(c.States[state]) }, "state", state))
+	}
+	for reason := range now.Refused {
+		all = append(all, counter("connections_refused_total", "Refused connections, by reason: all are in use (total), the client has as many as it may (client), no descriptors are left (descriptors).",
+			func(c s) float64 { return float64(c.Refused[reason]) }, "reason", reason))
+	}
+	m.Registry.MustRegister(component[s]{read, append(all,
+		gauge("connections_max", "Limit of connections at a time.", func(c s) float64 { return float64(c.Max) }),
+		counter("connections_reclaimed_total", "Connections over TCP or QUIC that were closed to make room: those of the client with the most, idle ones first.", func(c s) float64 { return float64(c.Reclaimed) }),
+		counter("connections_overdue_total", "Connections that were cut because their client did not take its responses in time.", func(c s) float64 { return float64(c.Overdue) }),
+		gauge("h3_connections", "Open HTTP/3 connections, which iconedge_edge_connections does not count.", func(c s) float64 { return float64(c.OverQUIC) }),
+		gauge("bodies_bytes", "Bytes of memory for long request bodies that are being read.", func(c s) float64 { return float64(c.BodiesBytes) }),
+	)})
+}
+
+// ServiceStats is the state of the edge as a whole.
+type ServiceStats struct {
+	Ready        bool
+	Waiting      int   // requests that wait for the origin
+	Shed         int64 // requests that were refused because too many waited
+	LimitClients int   // windows of limits in memory
+	TierRequests int64 // requests of edges behind this one
+	TokenInUse   bool  // the admin token in use is that of its file
+}
+
+// WatchService adds the metrics of the edge as a whole.
+func (m *Metrics) WatchService(read func() ServiceStats) {
+	type s = ServiceStats
+	m.Registry.MustRegister(component[s]{read, []watched[s]{
+		gauge("ready", "1 while the edge is ready, else 0.", func(e s) float64 { return float64(index(e.Ready)) }),
+		gauge("waiting", "Requests that wait for the origin.", func(e s) float64 { return float64(e.Waiting) }),
+		counter("shed_total", "Requests that were refused because too many waited for the origin.", func(e s) float64 { return float64(e.Shed) }),
+		gauge("limit_clients", "Clients with a window in memory, counted once for each limit that they have used.", func(e s) float64 { return float64(e.LimitClients) }),
+		counter("tier_requests_total", "Requests of edges behind this one, which authenticated with the secret between tiers or with a certificate.", func(e s) float64 { return float64(e.TierRequests) }),
+		gauge("admin_token_last_reload_successful", "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be used and the previous token stays valid.",
+			func(e s) float64 { return float64(index(e.TokenInUse)) }),
+	}})
+}
+
+// WatchReports adds the metrics of the access log and of traces.
+func (m *Metrics) WatchReports(r Reports) {
+	const lines, spans = "Lines of the access log, by result: written, or dropped because they could not be written.",
+		"Spans of traced requests, by result: exported to the collector, or dropped."
+	m.Registry.MustRegister(component[accesslog.Stats]{r.Lines.Stats, []watched[accesslog.Stats]{
+		counter("access_log_lines_total", lines, func(l accesslog.Stats) float64 { return float64(l.Written) }, "result", "written"),
+		counter("access_log_lines_total", lines, func(l accesslog.Stats) float64 { return float64(l.Dropped) }, "result", "dropped"),
+	}}, component[trace.Stats]{r.Tracer.Stats, []watched[trace.Stats]{
+		counter("trace_spans_total", spans, func(t trace.Stats) float64 { return float64(t.Exported) }, "result", "exported"),
+		counter("trace_spans_total", spans, func(t trace.Stats) float64 { return float64(t.Dropped) }, "result", "dropped"),
+	}})
+}
+
+// WatchStreams adds the metrics of connections of HTTP/2.
+func (m *Metrics) WatchStreams(read func() h2.Stats) {
+	type s = h2.Stats
+	ended := func(reason string, value func(s) uint64) watched[s] {
+		return counter("h2_ended_total", "HTTP/2 connections that were closed for floods (calm) or for protocol errors (broken), and HTTP/2 streams that took too long (stalled) or were too many (refused), by reason.",
+			func(h s) float64 { return float64(value(h)) }, "reason", reason)
+	}
+	m.Registry.MustRegister(component[s]{read, []watched[s]{
+		gauge("h2_connections", "Open HTTP/2 connections.", func(h s) float64 { return float64(h.Connections) }),
+		ended("calm", func(h s) uint64 { return h.Calmed }),
+		ended("broken", func(h s) uint64 { return h.Broken }),
+		ended("stalled", func(h s) uint64 { return h.Stalled }),
+		ended("refused", func(h s) uint64 { return h.Refused }),
+	}})
+}
+
+// RedisChecks adds a histogram of the time of checks in Redis, and returns the function that counts
+// one.
+func (m *Metrics) RedisChecks() func(time.Duration) {
+	took := m.histogram("redis_check_duration_seconds", "Time that Redis took to count a request against a limit.")
+	return func(d time.Duration) { took.Observe(d.Seconds()) }
+}
+
+// WatchFleet adds the metrics of the state that edges share through Redis.
+func (m *Metrics) WatchFleet(read func() fleet.Stats) {
+	type s = fleet.Stats
+	const checks = "Requests counted against a limit, by place: shared in Redis, or local while Redis does not answer."
+	all := []watched[s]{
+		gauge("redis_up", "1 while Redis answers, else 0. Exists only with --redis.", func(f s) float64 { return float64(index(f.Up)) }),
+		counter("redis_checks_total", checks, func(f s) float64 { return float64(f.Shared) }, "result", "shared"),
+		counter("redis_checks_total", checks, func(f s) float64 { return float64(f.Local) }, "result", "local"),
+		counter("fleet_log_lost_total", "Times that the edge dropped its cache, because the log of purges did not reach back to the last event that it had received.", func(f s) float64 { return float64(f.Lost) }),
+	}
+	for kind := range read().Events {
+		event := func(direction string, value func(fleet.EventStats) uint64) watched[s] {
+			return counter("fleet_events_total", "Purges and releases that edges announced to each other, by kind and direction: sent, received at once, or replayed after this edge was disconnected.",
+				func(f s) float64 { return float64(value(f.Events[kind])) }, "kind", string(kind), "direction", direction)
+		}
+		all = append(all, event("sent", func(e fleet.EventStats) uint64 { return e.Sent }), event("received", func(e fleet.EventStats) uint64 { return e.Received }),
+			event("replayed", func(e fleet.EventStats) uint64 { return e.Replayed }))
+	}
+	m.Registry.MustRegister(component[s]{read, all})
+}
+
+// origins collects the metrics of each origin, by its URL. The operator sets the URLs, so the
+// number of series is bounded.
+type origins func() upstream.Stats
+
+var (
+	originWell     = desc("origin_well", "1 while an origin is healthy, 0 while its health check fails or its circuit breaker is open, by its URL.", "origin")
+	originFailures = desc("origin_failures_total", "Failed requests to an origin, by its URL.", "origin")
+	breakerOpened  = desc("origin_breaker_opened_total", "Times that the circuit breaker of an origin opened, by its URL.", "origin")
+)
+
+// Describe implements prometheus.Collector.
+func (o origins) Describe(to chan<- *prometheus.Desc) {
+	to <- originWell
+	to <- originFailures
+	to <- breakerOpened
+}
+
+// Collect implements prometheus.Collector.
+func (o origins) Collect(to chan<- prometheus.Metric) {
+	for _, s := range o().Origins {
+		to <- prometheus.MustNewConstMetric(originWell, prometheus.GaugeValue, float64(index(s.Healthy)), s.URL)
+		to <- prometheus.MustNewConstMetric(originFailures, prometheus.CounterValue, float64(s.Failures), s.URL)
+		to <- prometheus.MustNewConstMetric(breakerOpened, prometheus.CounterValue, float64(s.Opened), s.URL)
+	}
+}
