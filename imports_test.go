@@ -47,6 +47,9 @@ var rooms = map[string]string{
 	"edge/observe/accesslog": "",
 	"edge/fleet":             "edge/ratelimit github.com/redis/go-redis", // the state that edges share
 	"edge/bodies":            "",
+	// Who the client of a request is, and whether the request may proceed.
+	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
+	"edge/recent": "",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

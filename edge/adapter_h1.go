@@ -15,7 +15,7 @@ func (h *handler) serveH1(ctx *fasthttp.RequestCtx) { h.ServeRequest(ctx, h.exch
 // exchangeH1 returns the exchange of an HTTP/1.1 request, so that no other code inspects the
 // connection.
 func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
-	x := &exchange.Request{Peer: addressOf(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
+	x := &exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
 	if x.Arrived.IsZero() { // the request could not be read
 		x.Arrived = time.Now()
 	}

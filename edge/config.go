@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -15,11 +14,9 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/observe"
-	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/icon"
 )
 
 // Config holds everything that an operator can set on an edge; Flags sets the defaults. The edge
@@ -35,7 +32,7 @@ type Config struct {
 	CacheDir       string         // folder for entries evicted from memory; empty: none
 	CacheDiskBytes int64          // limit of that folder
 	Admin          admin.Config   // which requests the admin listener answers
-	Limits         Limits         // by class of calls, or by plan and class; others have a default
+	Limits         access.Limits  // by class of calls, or by plan and class; others have a default
 	RequireToken   bool           // search, icon and packs require a licence token
 	TrustedProxies []netip.Prefix // believed in Forwarded, X-Forwarded-For, PROXY protocol
 	AllowFile      string         // list of addresses that no limit counts; empty: none
@@ -44,7 +41,7 @@ type Config struct {
 	Forwarding
 	Capacity
 	Secure
-	Tiers
+	access.Tiers
 	observe.Reporting
 	Shared
 
@@ -81,7 +78,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Forwarding.flags(fs)
 	c.Capacity.flags(fs)
 	c.Secure.flags(fs)
-	c.Tiers.flags(fs)
+	c.Tiers.Flags(fs)
 	c.Reporting.Flags(fs)
 	c.Shared.flags(fs)
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
@@ -89,7 +86,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
 	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
 	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
-	fs.Var(repeat(&c.TrustedProxies, parsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
+	fs.Var(repeat(&c.TrustedProxies, access.ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
 	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit counts and no list denies; the edge reads it again when it changes (default none)")
 	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one on each line, that the edge answers 403; the edge reads it again when it changes (default none)")
 	fs.Var(repeat(&c.Hosts, inLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
@@ -113,12 +110,12 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.validate(time.Now(), c.secured(), c.Origins), c.Shared.validate(), c.Reporting.Validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.Validate(time.Now(), c.secured(), slices.Concat(c.Origins...)), c.Shared.validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue
 		}
-		if _, err := readAddresses(f.file); err != nil {
+		if _, err := access.ReadAddresses(f.file); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.flag, err))
 		}
 	}
@@ -152,84 +149,6 @@ func (c Config) filled() Config {
 		c.Log = slog.Default()
 	}
 	return c
-}
-
-// Limits maps classes of calls, and "plan:class" for the tokens of a plan, to their limits.
-type Limits map[string]ratelimit.Limit
-
-// of returns the limit of a class.
-func (l Limits) of(c routes.Class) ratelimit.Limit {
-	if limit, ok := l[c.String()]; ok {
-		return limit
-	}
-	return defaultLimits[c]
-}
-
-var defaultLimits = [routes.Classes]ratelimit.Limit{
-	routes.ClassSearch: {N: 60, Window: time.Minute},
-	routes.ClassIcon:   {N: 120, Window: time.Minute},
-	routes.ClassPacks:  {N: 60, Window: time.Minute},
-	routes.ClassVerify: {N: 30, Window: time.Minute},
-}
-
-// String returns all limits in force, as help shows them.
-func (l *Limits) String() string {
-	var limits Limits
-	if l != nil {
-		limits = *l
-	}
-	var b strings.Builder
-	for c := routes.ClassSearch; c < routes.Classes; c++ {
-		fmt.Fprintf(&b, " %s=%s", c, limits.of(c))
-	}
-	for _, name := range slices.Sorted(maps.Keys(limits)) {
-		if strings.Contains(name, ":") {
-			fmt.Fprintf(&b, " %s=%s", name, limits[name])
-		}
-	}
-	return b.String()[1:]
-}
-
-// Set parses CLASS=LIMIT or PLAN:CLASS=LIMIT.
-func (l *Limits) Set(s string) error {
-	name, value, _ := strings.Cut(s, "=")
-	plan, ofPlan, given := strings.Cut(name, ":")
-	switch {
-	case !given && routes.ClassNamed(name) == routes.ClassNone:
-		return errors.New("the class must be search, icon, packs, verify or cdn")
-	case given && !icon.ValidPlan(plan):
-		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
-	case given && !routes.ClassNamed(ofPlan).Licensed():
-		return errors.New("a plan's class must be search, icon or packs: only these accept tokens")
-	}
-	limit, err := ratelimit.ParseLimit(value)
-	if err != nil {
-		return err
-	}
-	if *l == nil {
-		*l = Limits{}
-	}
-	(*l)[name] = limit
-	return nil
-}
-
-// Repeatable reports that several values in the environment are separated by spaces.
-func (l *Limits) Repeatable() bool { return true }
-
-// parsePrefix parses a CIDR or a single address.
-func parsePrefix(s string) (netip.Prefix, error) {
-	prefix, err := netip.ParsePrefix(s)
-	if err != nil {
-		addr, err := netip.ParseAddr(s)
-		if err != nil || addr.Zone() != "" {
-			return netip.Prefix{}, errors.New("must be an address or a network, such as 10.0.0.0/8")
-		}
-		prefix = netip.PrefixFrom(addr, addr.BitLen())
-	}
-	if prefix.Addr().Is4In6() {
-		return netip.Prefix{}, errors.New("an IPv4 network must be in IPv4 form, such as 10.0.0.0/8")
-	}
-	return prefix.Masked(), nil
 }
 
 // Origins holds groups of origins, in order of preference.

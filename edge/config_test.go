@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 )
@@ -32,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := map[routes.Class]string{routes.ClassSearch: "60/1m0s", routes.ClassIcon: "120/1m0s", routes.ClassPacks: "60/1m0s", routes.ClassVerify: "30/1m0s", routes.ClassCDN: "off"}
 	for class, limit := range want {
-		if got := c.Limits.of(class).String(); got != limit {
+		if got := c.Limits.Of(class).String(); got != limit {
 			t.Errorf("the limit of %s is %s, want %s", class, got, limit)
 		}
 	}
@@ -47,17 +48,13 @@ func TestLimitFlag(t *testing.T) {
 		routes.ClassSearch: {N: 5, Window: 10 * time.Second}, routes.ClassIcon: {}, routes.ClassCDN: {N: 1000, Window: time.Second},
 		routes.ClassPacks: {N: 60, Window: time.Minute}, // unchanged
 	} {
-		if got := c.Limits.of(class); got != want {
+		if got := c.Limits.Of(class); got != want {
 			t.Errorf("the limit of %s is %s, want %s", class, got, want)
 		}
 	}
 	const all = "search=5/10s icon=off packs=60/1m0s verify=30/1m0s cdn=1000/1s lifetime:search=600/1m0s team-2:icon=off"
 	if got := c.Limits.String(); got != all {
 		t.Errorf("the limits are %s, want %s", got, all)
-	}
-	p := newPlans(c.Limits)
-	if of := p[planClass{"lifetime", routes.ClassSearch}]; len(p) != 2 || of == nil || of.Limit().N != 600 || p[planClass{"team-2", routes.ClassIcon}] != nil {
-		t.Errorf("the limits of plans are %v", p)
 	}
 }
 
@@ -105,7 +102,7 @@ func TestProxiesAndHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := repeat(&c.TrustedProxies, parsePrefix).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
+	if got := repeat(&c.TrustedProxies, access.ParsePrefix).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
 		t.Errorf("trusted: %s", got)
 	}
 	if len(c.Hosts) != 1 || c.Hosts[0] != "icons.test" {

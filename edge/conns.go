@@ -10,7 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -63,7 +65,7 @@ var refusalNames = [refusals]string{"total", "client", "descriptors"}
 type conns struct {
 	limits         h1.Limits
 	max, perClient int
-	clients        clients
+	clients        access.Clients
 	refused        [refusals]atomic.Int64
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
@@ -90,7 +92,7 @@ func (s search) vain(now time.Time, held int) bool {
 
 func newConns(cfg Config) *conns {
 	s := &conns{
-		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: clients{cfg.TrustedProxies},
+		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: access.Clients{cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
 	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Budget{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
@@ -102,7 +104,7 @@ func newConns(cfg Config) *conns {
 // connection is one of TLS, before its handshake; without one it may begin with the preface of
 // HTTP/2.
 func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
-	client := s.owner(addressOf(raw.RemoteAddr()))
+	client := s.owner(exchange.Address(raw.RemoteAddr()))
 	if why, hopeless := s.certainlyFull(client); hopeless { // refuse it as cheaply as possible
 		s.refused[why].Add(1)
 		cut(raw)
@@ -110,7 +112,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	}
 	c := &lingeringConn{client: client}
 	c.share.Client = client
-	conn, limits := s.clients.proxied(raw), s.limits
+	conn, limits := proxied(s.clients, raw), s.limits
 	limits.Client = client
 	if config != nil {
 		c.handshaking.Store(true)
@@ -142,7 +144,7 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 // owner returns the client that a connection from peer counts for; zero: none, because peer is a
 // trusted proxy, which speaks for many clients.
 func (s *conns) owner(peer netip.Addr) netip.Prefix {
-	if s.clients.trusts(peer) {
+	if s.clients.Trusts(peer) {
 		return netip.Prefix{}
 	}
 	return ratelimit.ClientKey(peer)

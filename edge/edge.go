@@ -30,20 +30,18 @@ package edge
 import (
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/access"
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe"
-	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
 	"github.com/valyala/fasthttp"
@@ -68,56 +66,58 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("making the cache: %w", err)
 	}
 	defer store.Close()
-	tiers, err := cfg.Tiers.open(time.Now())
+	tiers, err := cfg.Tiers.Open(time.Now())
 	if err != nil {
 		return err
 	}
-	access, err := cfg.Admin.Open()
+	adminAccess, err := cfg.Admin.Open()
 	if err != nil {
 		return err
 	}
-	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.toOrigins, Secret: tiers.secrets.Sent, Log: cfg.Log})
+	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.ToOrigins, Secret: tiers.Secrets.Sent, Log: cfg.Log})
 	defer asked.Close()
 
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // life outlives ctx by the drain
 	defer end()
 	m := observe.NewMetrics(cfg.Version)
-	h := newHandler(life, cfg, store, asked, m)
+	lists, err := access.OpenLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m)
+	if err != nil {
+		return fmt.Errorf("reading the address lists: %w", err)
+	}
+	fl, err := openFleet(cfg, m)
+	if err != nil {
+		return err
+	}
+	h := newHandler(life, cfg, store, asked, m, lists, windows(fl))
 	h.tiers = tiers
 	// A warm edge can serve some icons without an origin, and may need to.
 	warm := store.Stats().DiskEntries > 0
 	ready := func() bool { return (warm || h.reached.Load()) && !h.draining.Load() }
-	h.watchMetrics(access, ready)
-	if err := h.lists.load(); err != nil {
-		return fmt.Errorf("reading the address lists: %w", err)
-	}
+	h.watchMetrics(adminAccess, ready)
 	told := files.Spread(life, cfg.Reload, 5)
-	if h.reports, err = cfg.Reporting.Open(told[3], cfg.Version, cfg.Log, h.clients.ofPlain); err != nil {
+	if h.reports, err = cfg.Reporting.Open(told[3], cfg.Version, cfg.Log, h.clients.OfEligible); err != nil {
 		return err
 	}
 	defer h.reports.Close()
 	m.WatchReports(h.reports)
-	shared, err := openShared(h, cfg, warm)
-	if err != nil {
-		return err
-	}
+	shared := followFleet(h, fl, warm)
 	defer shared.close()
 	go asked.Run(life)
 	go h.watch.run(life)
-	go h.sweep(life)
+	go h.admission.Sweep(life)
 	go returnMemory(life, h.conns.limits.Bodies)
 	secured, err := openSecure(ctx, h, cfg)
 	if err != nil {
 		return err
 	}
 	defer secured.Close()
-	go h.lists.run(life, told[0])
+	go lists.Run(life, told[0])
 	go secured.run(life, told[1])
 	go tiers.Run(life, told[2], cfg.Log)
-	go access.Run(life, told[4], cfg.Log)
+	go adminAccess.Run(life, told[4], cfg.Log)
 
 	broken := make(chan error, 4)
-	adminServer := newAdmin(h, access, ready)
+	adminServer := newAdmin(h, adminAccess, ready)
 	go func() { broken <- adminServer.Serve(admin) }()
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
@@ -125,7 +125,7 @@ func Run(ctx context.Context, cfg Config) error {
 	secured.serve(server, broken)
 	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
 	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
-	if !access.Asks() && !onLoopback(admin.Addr()) {
+	if !adminAccess.Asks() && !onLoopback(admin.Addr()) {
 		cfg.Log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", admin.Addr().String())
 	}
 
@@ -146,11 +146,8 @@ func (h *handler) watchMetrics(a *admin.Access, ready func() bool) {
 	m.WatchConns(h.conns.stats)
 	m.WatchStreams(h.streams.Stats)
 	m.WatchService(func() observe.ServiceStats {
-		s := observe.ServiceStats{Ready: ready(), Waiting: h.limiter.waiting(), Shed: h.limiter.shed.Load(), TierRequests: h.tiers.requests.Load(), TokenInUse: a.TokenInUse()}
-		for l := range h.limiters() {
-			s.LimitClients += l.Stats().Clients
-		}
-		return s
+		return observe.ServiceStats{Ready: ready(), Waiting: h.limiter.waiting(), Shed: h.limiter.shed.Load(), LimitClients: h.admission.Windows(),
+			TierRequests: h.tiers.Requests.Load(), TokenInUse: a.TokenInUse()}
 	})
 }
 
@@ -217,33 +214,6 @@ func (l serverLog) Printf(format string, args ...any) {
 	l.log.Debug("http server", "said", fmt.Sprintf(format, args...))
 }
 
-// sweep makes the limiters forget clients that have left.
-func (h *handler) sweep(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			for l := range h.limiters() {
-				l.Sweep(now)
-			}
-		}
-	}
-}
-
-// limiters returns the limiters that are not off.
-func (h *handler) limiters() iter.Seq[*ratelimit.Limiter] {
-	return func(yield func(*ratelimit.Limiter) bool) {
-		for _, l := range slices.AppendSeq(h.limits[:], maps.Values(h.plans)) {
-			if l != nil && !yield(l) {
-				return
-			}
-		}
-	}
-}
-
 // unreadable answers a request that the server could not parse, and closes its connection.
 func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	r := newRequest(ctx, h.exchangeH1(ctx))
@@ -254,7 +224,7 @@ func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	}
 	r.now = time.Now()
 	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
-		r.Client = h.clients.of(r.Peer, &ctx.Request.Header)
+		r.Client = h.clients.Of(r.Request)
 	}
 	h.end(r, exchange.Refused, p)
 	if r.Bodyless {

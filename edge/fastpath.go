@@ -2,7 +2,6 @@ package edge
 
 import (
 	"bytes"
-	"hash/maphash"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,10 +10,12 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/valyala/fasthttp"
@@ -33,8 +34,7 @@ type fastHit struct {
 	body   []byte
 	coding cache.Coding
 
-	limiter  *ratelimit.Limiter // counted the request; nil: not limited
-	decision ratelimit.Decision
+	count access.Count // the limit that counted the request
 }
 
 // lookupFast looks a request up on the fast path. Its response is, byte for byte, the one that the
@@ -44,15 +44,17 @@ func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.redirect != "" && !q.Secure || q.Tier {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) || h.requireToken && m.target.route.Class().Licensed() {
+	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) {
 		return false
 	}
 	if !h.cache.View(m.target.key, &m.view) {
 		return false
 	}
-	if h.choose(m, q) && (h.reports.Tracer == nil || !h.sampleTrace(q)) && h.countFast(m, q) {
-		m.view.Hit()
-		return true
+	if h.choose(m, q) && (h.reports.Tracer == nil || !h.sampleTrace(q)) {
+		if m.count, ok = h.admission.AdmitFast(q, m.target.route.Class()); ok {
+			m.view.Hit()
+			return true
+		}
 	}
 	m.view.Release()
 	return false
@@ -82,32 +84,6 @@ func (h *handler) choose(m *fastHit, q *eligible.Request) bool {
 		}
 	}
 	return len(m.body) <= maxPrebuilt
-}
-
-// countFast checks the access lists and counts the request against its limit. It reports false
-// where the pipeline has to decide. A request over the limit is not counted here, because the
-// pipeline counts it again and writes the 429.
-func (h *handler) countFast(m *fastHit, q *eligible.Request) bool {
-	l := h.limits[m.target.route.Class()]
-	if (l != nil || h.lists != nil) && q.Forwarded && len(h.clients.trusted) > 0 {
-		return false // the pipeline finds the client in the forwarding fields
-	}
-	switch h.lists.of(q.Client) {
-	case denied:
-		return false
-	case allowed:
-		l = nil
-	}
-	if m.limiter = l; l == nil {
-		return true
-	}
-	if h.shared != nil {
-		return false // the limit is in Redis, and the fast path must not block
-	}
-	if m.decision = l.Allow(q.Client, q.Now); m.decision.OK {
-		h.metrics.Counted(m.target.route.Class(), true)
-	}
-	return m.decision.OK
 }
 
 // Answer appends the response to an HTTP/1.1 request on the fast path. It is not ok if the request
@@ -196,8 +172,8 @@ func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []b
 	dst = append(dst, "\r\nCache-Status: "...)
 	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)})
 	dst = append(dst, "\r\n"...)
-	if m.limiter != nil {
-		dst = appendLimit(dst, m.target.route.Class(), m.limiter.Limit(), m.decision)
+	if !m.count.Limit.Off() {
+		dst = appendLimit(dst, m.count)
 	}
 	if q.Secure && h.altSvc != "" {
 		dst = append(append(append(dst, "Alt-Svc: "...), h.altSvc...), "\r\n"...)
@@ -205,9 +181,9 @@ func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []b
 	return dst
 }
 
-func appendLimit(dst []byte, c routes.Class, l ratelimit.Limit, d ratelimit.Decision) []byte {
-	dst = ratelimit.AppendPolicy(append(dst, "RateLimit-Policy: "...), c.String(), l)
-	dst = ratelimit.AppendState(append(dst, "\r\nRateLimit: "...), c.String(), d)
+func appendLimit(dst []byte, c access.Count) []byte {
+	dst = ratelimit.AppendPolicy(append(dst, "RateLimit-Policy: "...), c.Class.String(), c.Limit)
+	dst = ratelimit.AppendState(append(dst, "\r\nRateLimit: "...), c.Class.String(), c.Decision)
 	return append(dst, "\r\n"...)
 }
 
@@ -237,15 +213,6 @@ type parsedTarget struct {
 // replaces the one with the same hash.
 type parsedTargets [1 << 14]atomic.Pointer[parsedTarget]
 
-// placesSeed is random, so that a client cannot choose values that collide.
-var placesSeed = maphash.MakeSeed()
-
-// place returns the slot of a value, by its hash. A value that is stored there replaces the
-// previous one.
-func place[T any](places []atomic.Pointer[T], value []byte) *atomic.Pointer[T] {
-	return &places[maphash.Bytes(placesSeed, value)%uint64(len(places))]
-}
-
 // parsedTarget returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
 // path without a query is its own cache key: if it is malformed, no entry is stored under it.
 func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
@@ -254,7 +221,7 @@ func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
 		route, ok := routes.FastRoute(key)
 		return parsedTarget{key: key, route: route}, ok
 	}
-	if known := place(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
+	if known := recent.Slot(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
 	}
 	return t, false
@@ -266,7 +233,7 @@ func (h *handler) rememberTarget(r *request) {
 	if !r.ctx.IsGet() || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
 		return
 	}
-	at := place(h.targets[:], raw)
+	at := recent.Slot(h.targets[:], raw)
 	if known := at.Load(); known == nil || known.raw != string(raw) {
 		at.Store(&parsedTarget{raw: string(raw), key: t.Key, color: t.Color, route: r.route})
 	}
@@ -276,14 +243,14 @@ func (h *handler) rememberTarget(r *request) {
 type knownHosts [16]atomic.Pointer[string]
 
 func (k *knownHosts) has(host []byte) bool {
-	known := place(k[:], host).Load()
+	known := recent.Slot(k[:], host).Load()
 	return known != nil && *known == string(host)
 }
 
 func (k *knownHosts) add(host []byte) {
 	if !k.has(host) {
 		text := string(host)
-		place(k[:], host).Store(&text)
+		recent.Slot(k[:], host).Store(&text)
 	}
 }
 
@@ -300,7 +267,7 @@ func (c *codings) choose(v *cache.View, field []byte) cache.Coding {
 	if len(field) == 0 {
 		return cache.Identity
 	}
-	at := place(c[:], field)
+	at := recent.Slot(c[:], field)
 	known := at.Load()
 	if known == nil || known.field != string(field) {
 		known = newChoice(string(field))

@@ -64,8 +64,8 @@ func (h *handler) appendDynamicH2(dst []byte, m *fastHit, q *eligible.Request) [
 	dst = h2.AppendValue(append(dst, encodedNames.age...), strconv.AppendInt(value[:0], int64(m.policy.AgeAt(q.Now)/time.Second), 10))
 	status := cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)}
 	dst = h2.AppendValue(append(dst, encodedNames.status...), cachepolicy.AppendCacheStatus(value[:0], status))
-	if m.limiter != nil {
-		dst = appendBlock(dst, appendLimit(value[:0], m.target.route.Class(), m.limiter.Limit(), m.decision))
+	if !m.count.Limit.Off() {
+		dst = appendBlock(dst, appendLimit(value[:0], m.count))
 	}
 	if q.Secure && h.altSvc != "" {
 		dst = h2.AppendValue(append(dst, encodedNames.altSvc...), h.altSvc)

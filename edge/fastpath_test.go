@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // longWay is a listener whose connections answer nothing by themselves.
 type longWay struct {
 	net.Listener
-	clients clients
+	clients access.Clients
 }
 
 func (l longWay) Accept() (net.Conn, error) {
@@ -26,7 +27,7 @@ func (l longWay) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lingeringConn{Conn: l.clients.proxied(c)}, nil
+	return &lingeringConn{Conn: proxied(l.clients, c)}, nil
 }
 
 // bothWays serves one handler twice: with and without the short way.
@@ -80,7 +81,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 		"tokens have limits": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
 		"lists behind a proxy": func(c *Config) {
 			c.AllowFile, c.DenyFile = allow, deny
-			repeat(&c.TrustedProxies, parsePrefix).Set("127.0.0.1")
+			repeat(&c.TrustedProxies, access.ParsePrefix).Set("127.0.0.1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,6 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 				change(c)
 			})
 			must(t, e.watch.poll())
-			must(t, e.lists.load())
 			targets := manyTargets
 			if name != "as it is" {
 				targets = hotTargets
@@ -249,7 +249,8 @@ func TestShortWayIsNotForAll(t *testing.T) {
 			}
 		}
 	}
-	e.requireToken, e.tokens = true, newTokens(e.checkToken)
+	e, _, _ = listed(t, func(c *Config) { c.RequireToken = true })
+	e.get(t, "/mdi/home.svg")
 	for target, want := range map[string]bool{"/mdi/home.svg": true, "/api/v1/search?q=home": false} {
 		if out, ok := e.Answer(nil, ready(target)); ok != want {
 			t.Errorf("%s without a token: %v %q", target, ok, out)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -48,7 +49,7 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	if len(lines) == 0 {
 		return fields
 	}
-	before := h.origin.LoopField(texts(lines))
+	before := h.origin.LoopField(exchange.Texts(lines))
 	if before == nil {
 		return fields
 	}

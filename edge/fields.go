@@ -2,7 +2,6 @@ package edge
 
 import (
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -157,18 +156,11 @@ var nameCacheStatus, nameRateLimit, nameRatePolicy = []byte("Cache-Status"), []b
 
 // writeLimit reports the state of the client's limit (draft-ietf-httpapi-ratelimit-headers-11).
 func writeLimit(r *request) {
-	if r.limit.Off() {
+	if r.count.Limit.Off() {
 		return
 	}
 	var buf [64]byte
-	name := r.counted.String()
-	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, r.limit))
-	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.decision))
-}
-
-// tooMany returns the 429 for a client over its limit.
-func tooMany(d ratelimit.Decision) *problem.Problem {
-	wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
-	return problem.New(http.StatusTooManyRequests, "over the limit of calls; try again in "+wait+" s").
-		With(fasthttp.HeaderRetryAfter, wait)
+	name := r.count.Class.String()
+	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, r.count.Limit))
+	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.count.Decision))
 }

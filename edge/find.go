@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 	"github.com/valyala/fasthttp"
 )
@@ -309,7 +310,7 @@ func (r *request) staleOrProblem(q *fetchRequest, e *cache.Entry, err error) (fo
 	}
 	r.status = cachepolicy.CacheStatus{Forward: r.forward}
 	if errors.Is(err, cache.ErrWaitTimeout) {
-		err = timedOut().Because(err)
+		err = upstream.TimedOut().Because(err)
 	}
 	if errors.Is(err, cache.ErrClientGone) {
 		err = overloaded() // the client may have closed one direction only

@@ -292,11 +292,3 @@ func gather(r *request, f found) error {
 	}
 	return err
 }
-
-func texts(lines [][]byte) []string {
-	list := make([]string, len(lines))
-	for i, line := range lines {
-		list[i] = string(line)
-	}
-	return list
-}

@@ -123,7 +123,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
 	ctx := newContext(q)
-	s.h.ServeStream(ctx, exchangeStream(q, s.protocol), q.Refuse)
+	s.h.ServeStream(ctx, exchangeStream(ctx, q, s.protocol), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 )
@@ -97,7 +98,7 @@ func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
 		h.reference.serve(rw)
 		return
 	}
-	conn := h.streams.NewConn(rw, link, addressOf(rw.RemoteAddr()))
+	conn := h.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
 	conn.SetClient(c.share.Client)
 	if c.tier {
 		conn.SetTier()

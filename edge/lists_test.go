@@ -11,23 +11,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/files"
 )
 
 // listed is an edge with both lists, each of one address, and a limit of two calls.
-func listed(t *testing.T) (e *edgeTest, allow, deny string) {
+func listed(t *testing.T, change ...func(*Config)) (e *edgeTest, allow, deny string) {
 	t.Helper()
 	dir := t.TempDir()
 	allow, deny = filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
 	writeList(t, allow, "192.0.2.1\n")
 	writeList(t, deny, "198.51.100.0/24\n192.0.2.1 # allowed all the same\n")
-	e = newEdgeTest(t, newLibrary(), func(c *Config) {
+	e = newEdgeTest(t, newLibrary(), append(change, func(c *Config) {
 		c.AllowFile, c.DenyFile = allow, deny
 		c.Limits.Set("search=2/1h")
-	})
+	})...)
 	must(t, e.watch.poll())
-	must(t, e.lists.load())
 	return e, allow, deny
 }
 
@@ -41,7 +41,7 @@ func (e *edgeTest) exported() string {
 // runLists has the lists read again until the test ends, and at once when something is sent.
 func (e *edgeTest) runLists(t *testing.T) chan<- os.Signal {
 	told := make(chan os.Signal, 1)
-	go e.lists.run(t.Context(), told)
+	go e.admission.Lists.Run(t.Context(), told)
 	return told
 }
 
@@ -88,7 +88,7 @@ func TestListsAreReadAgain(t *testing.T) {
 	well := func() bool {
 		return strings.Contains(e.exported(), `iconedge_edge_list_last_reload_successful{list="deny"} 1`)
 	}
-	look := func() { e.lists.allow.Check(time.Now()); e.lists.deny.Check(time.Now()) }
+	look := func() { e.admission.Lists.Allow.Check(time.Now()); e.admission.Lists.Deny.Check(time.Now()) }
 	writeList(t, deny, "203.0.113.0/24\n")
 	if look(); status("203.0.113.5") != 200 {
 		t.Error("the file was read while it may still have been written")
@@ -121,7 +121,10 @@ func TestListsRun(t *testing.T) {
 	e, _, deny := listed(t)
 	synctest.Test(t, func(t *testing.T) {
 		told := e.runLists(t)
-		denies := func(client string) bool { synctest.Wait(); return e.lists.of(netip.MustParseAddr(client)) == denied }
+		denies := func(client string) bool {
+			synctest.Wait()
+			return e.admission.Lists.Of(netip.MustParseAddr(client)) == access.Denied
+		}
 		writeList(t, deny, "203.0.113.1")
 		if told <- syscall.SIGHUP; !denies("203.0.113.1") {
 			t.Error("it was told, and did not read")
@@ -153,7 +156,7 @@ func TestListsStandAlone(t *testing.T) {
 			writeList(t, deny, row.deny)
 			told <- syscall.SIGHUP
 			synctest.Wait()
-			if e.lists.of(netip.MustParseAddr(row.allowed)) != allowed || e.lists.of(netip.MustParseAddr(row.isDenied)) != denied {
+			if e.admission.Lists.Of(netip.MustParseAddr(row.allowed)) != access.Allowed || e.admission.Lists.Of(netip.MustParseAddr(row.isDenied)) != access.Denied {
 				t.Errorf("of %q and %q, one or both are not what they should be", row.allow, row.deny)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -97,7 +98,7 @@ func (e *edgeTest) longH2() func(net.Conn) {
 	server := h2.New(unready{}, e.handler, h2.Config{})
 	return func(c net.Conn) {
 		link := h2.NewLink(c, false, nil)
-		server.NewConn(link, link, addressOf(c.RemoteAddr())).Serve()
+		server.NewConn(link, link, exchange.Address(c.RemoteAddr())).Serve()
 	}
 }
 

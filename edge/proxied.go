@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/pires/go-proxyproto"
 )
 
@@ -21,9 +23,9 @@ type proxiedConn struct {
 }
 
 // proxied returns conn as a proxiedConn, if its peer is a trusted proxy; otherwise conn itself.
-func (c clients) proxied(conn net.Conn) net.Conn {
+func proxied(c access.Clients, conn net.Conn) net.Conn {
 	tcp, ok := conn.(*net.TCPConn)
-	if !ok || len(c.trusted) == 0 || !c.trusts(addressOf(conn.RemoteAddr())) {
+	if !ok || len(c.Trusted) == 0 || !c.Trusts(exchange.Address(conn.RemoteAddr())) {
 		return conn
 	}
 	return &proxiedConn{tcp, proxyReader{from: tcp}}

@@ -13,6 +13,9 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/pires/go-proxyproto"
 )
@@ -78,7 +81,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	e = newEdgeTest(t, newLibrary(), func(c *Config) {
 		c.TrustedProxies = nil
 		for _, p := range trusted {
-			must(t, repeat(&c.TrustedProxies, parsePrefix).Set(p))
+			must(t, repeat(&c.TrustedProxies, access.ParsePrefix).Set(p))
 		}
 		c.Limits.Set("cdn=1000/1h")
 		c.Limits.Set("icon=off")
@@ -91,8 +94,8 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 
 // used is how many calls the edge has counted of a client.
 func (e *edgeTest) used(client string) int {
-	d := e.limits[routes.ClassCDN].Allow(netip.MustParseAddr(client), time.Now())
-	return 999 - d.Remaining
+	c, _ := e.admission.AdmitFast(&eligible.Request{Client: netip.MustParseAddr(client), Now: time.Now()}, routes.ClassCDN)
+	return 999 - c.Decision.Remaining
 }
 
 const homeCall = "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -168,7 +171,7 @@ func TestProxyHeaderInPieces(t *testing.T) {
 		for name, read := range map[string]func(io.Reader) io.Reader{"by the byte": iotest.OneByteReader, "with the end": iotest.DataErrReader} {
 			c := &proxyReader{from: read(strings.NewReader(tt.header + homeCall))}
 			got, err := io.ReadAll(c)
-			if err != nil || string(got) != homeCall || (c.client == nil) != (tt.client == "") || tt.client != "" && addressOf(c.client).String() != tt.client {
+			if err != nil || string(got) != homeCall || (c.client == nil) != (tt.client == "") || tt.client != "" && exchange.Address(c.client).String() != tt.client {
 				t.Errorf("%s, %s: %q from %v (%v)", tt.name, name, got, c.client, err)
 			}
 		}
@@ -239,7 +242,7 @@ func TestOnlyTrustedAreProxied(t *testing.T) {
 		conn, err := ln.Accept()
 		must(t, err)
 		defer conn.Close()
-		c := (clients{[]netip.Prefix{netip.MustParsePrefix(network)}}).proxied(conn)
+		c := proxied(access.Clients{[]netip.Prefix{netip.MustParsePrefix(network)}}, conn)
 		if _, got := c.(*proxiedConn); got != want || !got && c != conn {
 			t.Errorf("with proxies in %s the connection of %s is wrapped: %v", network, conn.RemoteAddr(), got)
 		}

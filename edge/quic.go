@@ -11,6 +11,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
@@ -50,7 +51,7 @@ func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 			return nil, err
 		}
 		q := &quicConn{Conn: c, used: l.conns.present()}
-		if peer := addressOf(c.RemoteAddr()); !l.conns.clients.trusts(peer) {
+		if peer := exchange.Address(c.RemoteAddr()); !l.conns.clients.Trusts(peer) {
 			q.client = ratelimit.ClientKey(peer)
 		}
 		if why, ok := l.enter(q); !ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -41,7 +42,7 @@ type quicDoor struct {
 // over reports whether the client at an address holds more than one part in `part` of its share.
 func (d *quicDoor) over(a net.Addr, part int64) bool {
 	room := d.conns.limits.Bodies
-	return room.Held(d.conns.owner(addressOf(a))) > room.Each/part
+	return room.Held(d.conns.owner(exchange.Address(a))) > room.Each/part
 }
 
 // verify reports whether an address must be validated before a handshake.
@@ -70,7 +71,7 @@ func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Confi
 // admit counts a connection against its client's share until the connection ends, or refuses it.
 // quic-go calls it right after config, on the same goroutine, so both count the same streams.
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
-	share := &bodies.Share{Client: d.conns.owner(addressOf(c.RemoteAddr))}
+	share := &bodies.Share{Client: d.conns.owner(exchange.Address(c.RemoteAddr))}
 	room := d.conns.limits.Bodies
 	if err := room.ReserveShare(share, quicCosts+quicStreamCosts*d.streams(c.RemoteAddr)); err != nil {
 		d.conns.refused[refusedClient].Add(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -209,5 +210,5 @@ func TestQUICDoor(t *testing.T) {
 		t.Error("another client suffers for it")
 	}
 	end()
-	settled(t, "all is given back", func() bool { return room.Held(w.conns.owner(addressOf(a))) == 0 })
+	settled(t, "all is given back", func() bool { return room.Held(w.conns.owner(exchange.Address(a))) == 0 })
 }

@@ -207,7 +207,6 @@ func TestTurnedAwayHaveALine(t *testing.T) {
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
 	change, text := logs(t)
 	s := newSecured(t, newLibrary(), change, func(c *Config) { c.DenyFile, c.TLSRedirect = deny, true })
-	must(t, s.lists.load())
 	s.by(t, "h1 over TLS").do(t, "GET", "/mdi/home.svg", "X-Forwarded-For", "192.0.2.66")
 	s.by(t, "h1").do(t, "GET", "/mdi/home.svg")
 	s.end()

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cespare/webtest"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -65,13 +66,21 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 		t.Fatal(err)
 	}
 	life, end := context.WithCancel(context.Background())
-	tiers, err := cfg.Tiers.open(time.Now())
+	tiers, err := cfg.Tiers.Open(time.Now())
 	must(t, err)
-	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.secrets.Sent, TLS: tiers.toOrigins})
-	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"))
+	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.Secrets.Sent, TLS: tiers.ToOrigins})
+	m := observe.NewMetrics("test")
+	lists, err := access.OpenLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m)
+	must(t, err)
+	fl, err := openFleet(cfg, m)
+	must(t, err)
+	h := newHandler(life, cfg, store, up, m, lists, windows(fl))
 	h.tiers = tiers
-	h.reports, err = cfg.Reporting.Open(nil, "test", cfg.Log, h.clients.ofPlain)
+	h.reports, err = cfg.Reporting.Open(nil, "test", cfg.Log, h.clients.OfEligible)
 	must(t, err)
+	if s := followFleet(h, fl, false); s != nil {
+		t.Cleanup(s.close)
+	}
 	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener(), of: t}
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})

@@ -113,7 +113,7 @@ func openSecure(ctx context.Context, h *handler, cfg Config) (*secured, error) {
 	}
 	s := &secured{source: source, log: cfg.Log}
 	config := source.config()
-	h.tiers.ask(config)
+	h.tiers.Ask(config)
 	if socket != nil {
 		if s.quic, err = newQUIC(h, socket, config.Clone(), cfg); err != nil {
 			ln.Close()

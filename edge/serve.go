@@ -6,11 +6,13 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fasthttp/router"
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -28,13 +30,11 @@ type handler struct {
 	log         *slog.Logger
 	hosts       []string
 	waitTimeout time.Duration // how long a request waits for a collapsed fetch
-	clients     clients
+	clients     access.Clients
 	conns       *conns
 	limiter     *concurrencyLimiter
-	lists       *lists                             // nil: none
-	limits      [routes.Classes]*ratelimit.Limiter // nil: off
-	plans       plans
-	tokens      *tokens // nil: tokens are not checked
+	admission   *access.Admission
+	loopLogged  sync.Once // a request loop
 	cache       *cache.Cache
 	origin      *upstream.Client
 	watch       *watch
@@ -53,7 +53,7 @@ type handler struct {
 	codings   codings
 	blocks    blocks
 	streams   *h2.Server
-	tiers     *tiers
+	tiers     *access.Credentials
 	progress  *progress
 	shared    *shared // state shared with other edges; nil: none
 	reports   observe.Reports
@@ -64,8 +64,7 @@ type handler struct {
 	negative  negativeCache
 	hints     rate
 
-	requireToken bool
-	draining     atomic.Bool // the edge ends: the next response of a connection is its last
+	draining atomic.Bool // the edge ends: the next response of a connection is its last
 
 	proxyAll   bool
 	policy     cachepolicy.Policy // cache policy of forwarded paths
@@ -75,17 +74,12 @@ type handler struct {
 }
 
 // newHandler builds the handler of an edge. ctx ends when the edge has drained.
-func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics) *handler {
+func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics, l *access.Lists, share func(string, *ratelimit.Limiter) access.Window) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, waitTimeout: cfg.OriginTimeout + time.Second,
-		clients: clients{cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), lists: newLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m), cache: c, origin: o, page: newPage(), metrics: m,
+		clients: access.Clients{cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
-		cacheBytes: cfg.CacheBytes, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &tiers{}}
-	for c := routes.ClassSearch; c < routes.Classes; c++ {
-		h.limits[c] = newLimiter(cfg.Limits.of(c))
-	}
-	if h.plans, h.requireToken = newPlans(cfg.Limits), cfg.RequireToken; h.requireToken || len(h.plans) > 0 {
-		h.tokens = newTokens(h.checkToken)
-	}
+		cacheBytes: cfg.CacheBytes, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &access.Credentials{}}
+	h.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: h.waitTimeout, Clients: h.clients, Lists: l, Share: share, CheckToken: h.checkToken, Observer: m})
 	if h.publish = cfg.Publish; h.publish == "" {
 		h.publish = "iconedge publish SOURCE"
 	}
@@ -122,9 +116,7 @@ type request struct {
 	forward   cachepolicy.Forward // why the origin was asked
 	stream    *countedStream      // streamed response body; nil: not streamed
 
-	counted  routes.Class    // class whose limit applies
-	limit    ratelimit.Limit // limit that the request counted against; off: none
-	decision ratelimit.Decision
+	count access.Count // the limit that counted the request
 
 	traced *traced // its trace; nil: it is not traced
 }
@@ -148,7 +140,7 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	}()
 	x.Conn.Serve(r.now)
 	p := refuse(r, h.hosts)
-	x.Client = h.clients.of(x.Peer, &ctx.Request.Header) // refuse has removed trailer fields
+	x.Client = h.clients.Of(x) // refuse has removed trailer fields
 	if p != nil {
 		h.end(r, exchange.Refused, p)
 		return
@@ -157,15 +149,15 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Own, nil)
 		return
 	}
-	if x.Tier = h.tiers.proven(r); x.Tier {
+	if x.Tier = h.tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
 	h.startTrace(r)
-	if p := h.denied(r); p != nil {
+	if p := h.admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
 		h.end(r, exchange.Denied, p)
 		return
 	}
-	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.IsLoop(texts(lines)) {
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.IsLoop(exchange.Texts(lines)) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
@@ -211,13 +203,14 @@ func (h *handler) steps(r *request, ep *routes.Endpoint) (exchange.Outcome, erro
 		r.route = routes.Preflight
 		return h.preflight(r, ep.Allow), nil
 	}
-	if err := h.tiersOnly(r); err != nil {
+	if err := h.tiers.Refuse(r.Request, r.route); err != nil {
 		return exchange.Refused, err
 	}
-	if o, err := h.admit(r); err != nil {
+	var o exchange.Outcome
+	var err error
+	if r.count, o, err = h.admission.Admit(r.Request, r.route, r.now); err != nil {
 		return o, err
 	}
-	var err error
 	if r.target, err = ep.Parse(r.ctx); err != nil {
 		return exchange.Refused, err
 	}

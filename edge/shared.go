@@ -4,15 +4,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // Shared configures the state that edges share. Without Redis each edge counts and purges alone.
@@ -52,7 +52,6 @@ const (
 type shared struct {
 	h       *handler
 	fleet   *fleet.Fleet
-	windows map[*ratelimit.Limiter]*fleet.Window
 	release atomic.Pointer[string] // release that this edge last received or announced
 	wanted  atomic.Pointer[string] // release that it last received and now awaits from its origin
 
@@ -61,43 +60,41 @@ type shared struct {
 	later   sync.WaitGroup // background tasks
 }
 
-// openShared joins the fleet, if the operator has configured Redis. From then on the limits of h
-// are shared. If the cache is warm, it may hold entries of the edge's previous run; openShared then
-// applies the purges since that run, as far as Redis answers.
-func openShared(h *handler, cfg Config, warm bool) (*shared, error) {
+// openFleet connects to Redis, if the operator has configured it; otherwise it returns nil.
+func openFleet(cfg Config, m *observe.Metrics) (*fleet.Fleet, error) {
 	if cfg.Redis == "" {
 		return nil, nil
 	}
-	f, err := fleet.Open(fleet.Options{
-		URL: cfg.Redis, Region: cfg.Region, Timeout: cfg.redisTimeout, Log: cfg.Log, Checked: h.metrics.RedisChecks(),
-	})
+	f, err := fleet.Open(fleet.Options{URL: cfg.Redis, Region: cfg.Region, Timeout: cfg.redisTimeout, Log: cfg.Log, Checked: m.RedisChecks()})
 	if err != nil {
 		return nil, fmt.Errorf("opening --redis: %w", err)
 	}
-	h.metrics.WatchFleet(f.Stats)
-	s := &shared{h: h, fleet: f, windows: map[*ratelimit.Limiter]*fleet.Window{}, closing: make(chan struct{})}
-	s.share()
+	m.WatchFleet(f.Stats)
+	return f, nil
+}
+
+// windows returns the function that shares windows between edges; nil without Redis.
+func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Window {
+	if f == nil {
+		return nil
+	}
+	return func(name string, own *ratelimit.Limiter) access.Window { return f.SharedWindow(name, own) }
+}
+
+// followFleet joins the fleet, if there is one. If the cache is warm, it may hold entries of the
+// edge's previous run; followFleet then applies the purges since that run, as far as Redis answers.
+func followFleet(h *handler, f *fleet.Fleet, warm bool) *shared {
+	if f == nil {
+		return nil
+	}
+	s := &shared{h: h, fleet: f, closing: make(chan struct{})}
 	h.shared = s
 	position := ""
 	if warm {
 		position = h.progress.position
 	}
 	f.Follow(position, !warm, s)
-	return s, nil
-}
-
-// share makes a shared window of each limit.
-func (s *shared) share() {
-	for c, l := range s.h.limits {
-		if l != nil {
-			s.windows[l] = s.fleet.SharedWindow(routes.Class(c).String(), l)
-		}
-	}
-	for of, l := range s.h.plans {
-		if l != nil {
-			s.windows[l] = s.fleet.SharedWindow(of.plan+":"+of.class.String(), l)
-		}
-	}
+	return s
 }
 
 // close leaves the fleet and waits for the background tasks. They must be done, because the stored
@@ -132,21 +129,4 @@ func (s *shared) sleep(d time.Duration) (ends bool) {
 	case <-time.After(d):
 		return false
 	}
-}
-
-// allow counts a request of a client address against a limit. If limits are shared it counts in the
-// region's window, which may wait for Redis.
-func (h *handler) allow(l *ratelimit.Limiter, client netip.Addr, now time.Time) ratelimit.Decision {
-	if h.shared != nil {
-		return h.shared.windows[l].Allow(client, now)
-	}
-	return l.Allow(client, now)
-}
-
-// allowKey does for a token what allow does for an address.
-func (h *handler) allowKey(l *ratelimit.Limiter, token [16]byte, now time.Time) ratelimit.Decision {
-	if h.shared != nil {
-		return h.shared.windows[l].AllowKey(token, now)
-	}
-	return l.AllowKey(token, now)
 }

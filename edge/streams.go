@@ -19,7 +19,7 @@ import (
 // same pipeline as those of other protocols.
 func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := newContext(q)
-	h.ServeStream(ctx, exchangeStream(q, exchange.H2), q.Refuse)
+	h.ServeStream(ctx, exchangeStream(ctx, q, exchange.H2), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	head := h2.AppendStatus(nil, a.status)
@@ -44,7 +44,7 @@ func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, ref
 		h.ServeRequest(ctx, x)
 		return
 	}
-	x.Client = h.clients.of(x.Peer, &ctx.Request.Header)
+	x.Client = h.clients.Of(x)
 	h.end(newRequest(ctx, x), exchange.Refused, refusedAs(refuse))
 }
 
@@ -58,10 +58,10 @@ func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
 func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
 // exchangeStream returns the exchange of a stream's request, with the current time as its arrival.
-func exchangeStream(q *h2.Request, p exchange.Protocol) *exchange.Request {
+func exchangeStream(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
 	return &exchange.Request{
 		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Sampled, Ambiguous: !oneHost(q),
-		Fields: fieldsOf(q), Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
+		Fields: fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
 }
 

@@ -270,7 +270,6 @@ func TestListsAndTokensOfEveryProtocol(t *testing.T) {
 	writeList(t, deny, "203.0.113.9")
 	for way, of := range wayOf {
 		s := newSecured(t, lifetime{newLibrary()}, append(of.changes(), func(c *Config) { c.DenyFile, c.RequireToken = deny, true })...).by(t, way)
-		must(t, s.lists.load())
 		for range 2 {
 			for _, row := range []struct {
 				target string

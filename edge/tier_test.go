@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -79,7 +80,7 @@ func TestTierByEveryProtocol(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			s, cert := newShield(t, namedLibrary{newLibrary()}, append(w.changes(), func(c *Config) {
-				c.Limits = Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}}
+				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}}
 				c.RequireToken = true
 			})...)
 			for _, p := range proofsBy(w) {
@@ -98,7 +99,7 @@ func TestTierByEveryProtocol(t *testing.T) {
 func checkProof(t *testing.T, s *securedTest, p proof) {
 	t.Helper()
 	client := append([]string{"X-Forwarded-For", fmt.Sprintf("192.0.2.%d", strangers.Add(1))}, p.fields...)
-	before := s.tiers.requests.Load()
+	before := s.tiers.Requests.Load()
 	limited := 0
 	for range 4 { // the first brings the drawing, the others would be hits of the short way
 		a := s.get(t, "/mdi/home.svg", client...)
@@ -130,7 +131,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 			}
 		}
 	}
-	if counted := s.tiers.requests.Load() - before; counted != map[bool]int64{true: 10}[p.proves] {
+	if counted := s.tiers.Requests.Load() - before; counted != map[bool]int64{true: 10}[p.proves] {
 		t.Errorf("%d requests counted as a tier's", counted)
 	}
 }
@@ -140,7 +141,7 @@ func TestTierOnTheShortWay(t *testing.T) {
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			s, cert := newShield(t, namedLibrary{newLibrary()}, append(w.changes(), func(c *Config) {
-				c.Limits = Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
+				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
 			})...)
 			names := "/-/names?release=" + releaseA
 			for range 3 { // the first brings what there is, and the second remembers how it was asked for
@@ -183,7 +184,6 @@ func TestTierIsNotDenied(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("127.0.0.0/8\n0.0.0.0/8\n"), 0o600))
 	s, cert := newShield(t, newLibrary(), func(c *Config) { c.DenyFile = deny })
-	must(t, s.lists.load())
 	for _, way := range []string{"h1 over TLS", "h2", "h3"} {
 		for range 2 {
 			if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 403 {
@@ -209,7 +209,7 @@ func TestTierIsNotDenied(t *testing.T) {
 
 // Without a secret or authorities all is as before: releases are told to anybody, and a field of that name means nothing.
 func TestNoTiers(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits = Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
+	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
 	must(t, e.watch.poll())
 	for i, want := range []int{200, 429} {
 		if a := e.get(t, "/mdi/home.svg", tier.Field, tierSecret); a.StatusCode != want || a.Header.Get(icon.FieldRelease) != "" {
@@ -417,17 +417,17 @@ func TestTLSToOrigins(t *testing.T) {
 	ca := certstest.NewAuthority(t, t.TempDir(), "ca")
 	cert, key := ca.Pair(t, t.TempDir(), "edge")
 	for _, row := range []struct {
-		set    Tiers
+		set    access.Tiers
 		oldest uint16
 	}{
-		{Tiers{}, tls.VersionTLS12},
-		{Tiers{OriginCA: ca.File}, tls.VersionTLS12},
-		{Tiers{TierSecretFile: secretFile(t, tierSecret)}, tls.VersionTLS13},
-		{Tiers{OriginCert: cert, OriginKey: key}, tls.VersionTLS13},
+		{access.Tiers{}, tls.VersionTLS12},
+		{access.Tiers{OriginCA: ca.File}, tls.VersionTLS12},
+		{access.Tiers{TierSecretFile: secretFile(t, tierSecret)}, tls.VersionTLS13},
+		{access.Tiers{OriginCert: cert, OriginKey: key}, tls.VersionTLS13},
 	} {
-		tiers, err := row.set.open(time.Now())
+		tiers, err := row.set.Open(time.Now())
 		must(t, err)
-		c := tiers.toOrigins()
+		c := tiers.ToOrigins()
 		if c.MinVersion != row.oldest || (c.GetClientCertificate != nil) != (row.set.OriginCert != "") || (c.RootCAs != nil) != (row.set.OriginCA != "") {
 			t.Errorf("%+v: %+v", row.set, c)
 		}

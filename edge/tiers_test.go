@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
@@ -111,7 +112,7 @@ func TestThreeEdgesTwoShields(t *testing.T) {
 		shields = append(shields, runNode(t, before(t, origin)))
 	}
 	for range 3 {
-		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin), func(c *Config) { c.Limits = Limits{"icon": {N: 1000, Window: time.Minute}} }))
+		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin), func(c *Config) { c.Limits = access.Limits{"icon": {N: 1000, Window: time.Minute}} }))
 	}
 	for _, n := range slices.Concat(shields, edges) {
 		n.knows(t, releaseA)
@@ -426,20 +427,20 @@ func TestTiersAreValidated(t *testing.T) {
 	_, other := ca.Pair(t, dir, "other")
 	broken := secretFile(t, "no certificate, and no secret")
 	for _, row := range []struct {
-		set   Tiers
+		set   access.Tiers
 		wrong string
 	}{
-		{Tiers{TierSecretFile: secretFile(t, tierSecret), OriginCA: ca.File, OriginCert: cert, OriginKey: key}, ""},
-		{Tiers{TierSecretFile: secretFile(t, "short")}, "--tier-secret-file: "},
-		{Tiers{TierSecretFile: broken}, "visible ASCII"},
-		{Tiers{TierSecretFile: dir + "/none"}, "no such file"},
-		{Tiers{OriginCA: broken}, "--origin-ca: "},
-		{Tiers{OriginCert: cert}, "--origin-cert and --origin-key require each other"},
-		{Tiers{OriginKey: key}, "--origin-cert and --origin-key require each other"},
-		{Tiers{OriginCert: cert, OriginKey: other}, "private key does not match"},
-		{Tiers{OriginCert: broken, OriginKey: key}, "--origin-cert: "},
-		{Tiers{TLSClientCA: ca.File}, "--tls-client-ca requires --tls-listen"},
-		{Tiers{TLSClientCA: broken}, "--tls-client-ca: "},
+		{access.Tiers{TierSecretFile: secretFile(t, tierSecret), OriginCA: ca.File, OriginCert: cert, OriginKey: key}, ""},
+		{access.Tiers{TierSecretFile: secretFile(t, "short")}, "--tier-secret-file: "},
+		{access.Tiers{TierSecretFile: broken}, "visible ASCII"},
+		{access.Tiers{TierSecretFile: dir + "/none"}, "no such file"},
+		{access.Tiers{OriginCA: broken}, "--origin-ca: "},
+		{access.Tiers{OriginCert: cert}, "--origin-cert and --origin-key require each other"},
+		{access.Tiers{OriginKey: key}, "--origin-cert and --origin-key require each other"},
+		{access.Tiers{OriginCert: cert, OriginKey: other}, "private key does not match"},
+		{access.Tiers{OriginCert: broken, OriginKey: key}, "--origin-cert: "},
+		{access.Tiers{TLSClientCA: ca.File}, "--tls-client-ca requires --tls-listen"},
+		{access.Tiers{TLSClientCA: broken}, "--tls-client-ca: "},
 	} {
 		c := Config{Tiers: row.set}
 		must(t, c.Origins.Set("https://origin.test"))
@@ -448,7 +449,7 @@ func TestTiersAreValidated(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", row.set, err, row.wrong)
 		}
 	}
-	c := Config{Tiers: Tiers{OriginCA: ca.File}}
+	c := Config{Tiers: access.Tiers{OriginCA: ca.File}}
 	must(t, c.Origins.Set("http://origin.test"))
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "require an https --origin") {
 		t.Errorf("authorities for an origin without TLS: %v", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/trace"
@@ -29,10 +30,10 @@ func (h *handler) startTrace(r *request) {
 	if len(said) == 0 && t == nil {
 		return
 	}
-	f := &traced{parent: trace.Read(texts(said), texts(fields.PeekAll(trace.FieldState)))}
+	f := &traced{parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
 		switch {
-		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.clients.trusts(r.Peer)):
+		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.clients.Trusts(r.Peer)):
 			f.edge = t.Serve(f.parent, r.now)
 		default:
 			f.parent = f.parent.Unsampled()
@@ -46,8 +47,8 @@ func (h *handler) startTrace(r *request) {
 // sampleTrace decides whether to trace a request that the fast path could answer. A traced request
 // takes the pipeline instead.
 func (h *handler) sampleTrace(q *eligible.Request) bool {
-	if h.clients.trusts(q.Client) {
-		q.Sampled = h.reports.Tracer.ShouldTrace(trace.Read(texts(lines(q, "traceparent")), texts(lines(q, "tracestate"))), true)
+	if h.clients.Trusts(q.Client) {
+		q.Sampled = h.reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
 	} else {
 		q.Sampled = h.reports.Tracer.Sample()
 	}

@@ -144,7 +144,7 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	must(t, err)
 	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
 	life, end := context.WithCancel(context.Background())
-	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"))
+	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"), nil, nil)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s := newServer(h, cfg.Log)

@@ -163,3 +163,14 @@ func Trim(b []byte) []byte {
 	}
 	return b
 }
+
+// Lines returns all lines of a field. The name is in lower case.
+func (r *Request) Lines(name string) (all [][]byte) {
+	for i := 0; ; i++ {
+		line := r.Fields.Line(name, i)
+		if line == nil {
+			return all
+		}
+		all = append(all, line)
+	}
+}

@@ -8,6 +8,7 @@ package exchange
 
 import (
 	"iter"
+	"net"
 	"net/netip"
 	"time"
 )
@@ -56,6 +57,8 @@ type Request struct {
 
 	// Fields are its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3).
 	Fields iter.Seq2[[]byte, []byte]
+	// Lines returns all lines of a header field. They stay valid until the next call.
+	Lines func(name string) [][]byte
 	// Body takes its body, which nothing else retains. It is to be called once.
 	Body func() []byte
 	Conn Conn
@@ -109,3 +112,24 @@ func (Stream) ClientGone() bool { return false }
 
 // Exempt does nothing.
 func (Stream) Exempt() {}
+
+// Texts returns lines as strings.
+func Texts(lines [][]byte) []string {
+	list := make([]string, len(lines))
+	for i, line := range lines {
+		list[i] = string(line)
+	}
+	return list
+}
+
+// Address returns the address of the other end of a TCP or QUIC connection. For other connections
+// it returns the unspecified address.
+func Address(remote net.Addr) netip.Addr {
+	switch a := remote.(type) {
+	case *net.TCPAddr:
+		return a.AddrPort().Addr().Unmap()
+	case *net.UDPAddr:
+		return a.AddrPort().Addr().Unmap()
+	}
+	return netip.IPv4Unspecified()
+}

@@ -29,8 +29,8 @@ type Metrics struct {
 	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
 	CertsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
 	certsEnd   prometheus.Gauge
-	listsRead  [2]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
-	ranges     [2]prometheus.Gauge // by list
+	listsRead  map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
+	ranges     map[string]prometheus.Gauge // by list
 }
 
 // A tokenResult is the result of checking the licence token of a request.
@@ -45,16 +45,6 @@ const (
 )
 
 var tokenResultNames = [tokenResults]string{"missing", "invalid", "valid", "unknown"}
-
-// A ListName is one of the operator's lists of addresses.
-type ListName uint8
-
-const (
-	ListAllow ListName = iota
-	ListDeny
-)
-
-func (n ListName) String() string { return [...]string{"allow", "deny"}[n] }
 
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry(), answers: newTallies(time.Now())}
@@ -120,8 +110,9 @@ func (m *Metrics) ofRelease() {
 func (m *Metrics) ofLists() {
 	read := m.gauges("list_last_reload_successful", "1 while the list of addresses in use is that of its file, 0 while the file can't be used and the previous list stays valid, by list.", "list")
 	ranges := m.gauges("list_ranges", "Address ranges in use, by list.", "list")
-	for _, n := range []ListName{ListAllow, ListDeny} {
-		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n.String()), ranges.WithLabelValues(n.String())
+	m.listsRead, m.ranges = map[string]prometheus.Gauge{}, map[string]prometheus.Gauge{}
+	for _, n := range []string{"allow", "deny"} {
+		m.listsRead[n], m.ranges[n] = read.WithLabelValues(n), ranges.WithLabelValues(n)
 		m.ListRead(n, 0, true)
 	}
 }
@@ -159,7 +150,7 @@ func (m *Metrics) TokenChecked(given, valid bool, err error) {
 }
 
 // ListRead records whether reading a list succeeded, and the number of ranges in use.
-func (m *Metrics) ListRead(n ListName, ranges int, ok bool) {
+func (m *Metrics) ListRead(n string, ranges int, ok bool) {
 	m.listsRead[n].Set(float64(index(ok)))
 	m.ranges[n].Set(float64(ranges))
 }

@@ -80,3 +80,6 @@ func classOf(err error) error {
 	}
 	return ErrResponse
 }
+
+// TimedOut returns the problem for a request that has waited too long for the origin.
+func TimedOut() *problem.Problem { return problemOf(ErrTimeout) }

@@ -1,4 +1,4 @@
-package edge
+package access
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// token is a well-formed token with a word in it.
-func token(word string) string {
+// wordToken returns a well-formed token with a word in it.
+func wordToken(word string) string {
 	return icon.AssembleToken(word + strings.Repeat("0", icon.TokenSecretLen-len(word)))
 }
 
@@ -61,7 +61,7 @@ func TestVerdictsStand(t *testing.T) {
 			for i, s := range steps {
 				o.valid, o.away = s.origin == "yes", s.origin == "away"
 				guessed := false
-				l, err := v.verify(token("a"), now.Add(s.at), time.Minute, func() error { guessed = true; return nil })
+				l, err := v.verify(wordToken("a"), now.Add(s.at), time.Minute, func() error { guessed = true; return nil })
 				got := "error"
 				if err == nil {
 					got = map[bool]string{true: "yes", false: "no"}[l.valid]
@@ -80,7 +80,7 @@ func TestTokenFlights(t *testing.T) {
 		o := oracle{valid: true, hold: 5 * time.Second}
 		v, guesses := newTokens(o.ask), atomic.Int32{}
 		verify := func(patience time.Duration) (bool, error) {
-			l, err := v.verify(token("a"), time.Now(), patience, func() error { guesses.Add(1); return nil })
+			l, err := v.verify(wordToken("a"), time.Now(), patience, func() error { guesses.Add(1); return nil })
 			return err == nil && l.valid, err
 		}
 		all := func(patience time.Duration) (good int, took time.Duration) {
@@ -128,16 +128,16 @@ func TestGuesses(t *testing.T) {
 	o.valid = true
 	v, now := newTokens(o.ask), time.Now()
 	never := func() error { return errAway }
-	if l, err := v.verify(token("a"), now, time.Minute, never); l != nil || err != errAway || o.asked.Load() != 0 {
+	if l, err := v.verify(wordToken("a"), now, time.Minute, never); l != nil || err != errAway || o.asked.Load() != 0 {
 		t.Errorf("%v %v after %d questions, want the objection and none", l, err, o.asked.Load())
 	}
 	always := func() error { return nil }
-	v.verify(token("good"), now, time.Minute, always)
+	v.verify(wordToken("good"), now, time.Minute, always)
 	o.valid = false
 	for i := range 3 * len(v.bad) {
-		v.verify(token(fmt.Sprint(i)), now, time.Minute, always)
+		v.verify(wordToken(fmt.Sprint(i)), now, time.Minute, always)
 	}
-	if l, err := v.verify(token("good"), now, time.Minute, never); err != nil || !l.valid {
+	if l, err := v.verify(wordToken("good"), now, time.Minute, never); err != nil || !l.valid {
 		t.Errorf("%v %v: the good verdict is forgotten", l, err)
 	}
 	kept := 0
@@ -155,11 +155,11 @@ func TestGuesses(t *testing.T) {
 func TestGuessHoldsNobodyUp(t *testing.T) {
 	v, asking, may, done := newTokens((&oracle{valid: true}).ask), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	defer close(may)
-	go v.verify(token("a"), time.Now(), time.Minute, func() error { close(asking); <-may; return nil })
+	go v.verify(wordToken("a"), time.Now(), time.Minute, func() error { close(asking); <-may; return nil })
 	<-asking
 	go func() {
 		defer close(done)
-		v.verify(token("b"), time.Now(), time.Minute, func() error { return nil })
+		v.verify(wordToken("b"), time.Now(), time.Minute, func() error { return nil })
 	}()
 	select {
 	case <-done:

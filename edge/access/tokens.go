@@ -1,18 +1,16 @@
-package edge
+package access
 
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
-	"net/http"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
 )
 
 const (
@@ -86,15 +84,10 @@ func (t *tokens) verify(token string, now time.Time, patience time.Duration, gue
 		}
 	case <-wait.C:
 		if !usable {
-			return nil, timedOut()
+			return nil, upstream.TimedOut()
 		}
 	}
 	return known, nil
-}
-
-// timedOut returns the problem for a request that has waited too long for the origin.
-func timedOut() *problem.Problem {
-	return problem.New(http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help").With("Retry-After", "1")
 }
 
 // begin returns a cached verdict that is fresh, or else a fetch of the verdict to wait for, with
@@ -140,7 +133,7 @@ func (t *tokens) start(sum [sha256.Size]byte, token string, now time.Time) (*lic
 
 // check asks the origin, stores the verdict, and wakes the requests that wait for it.
 func (t *tokens) check(f *tokenCheck, sum [sha256.Size]byte, token string) {
-	plan, valid, err := t.ask(token)
+	plan, valid, err := t.askOrigin(token)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer close(f.done)
@@ -151,9 +144,19 @@ func (t *tokens) check(f *tokenCheck, sum [sha256.Size]byte, token string) {
 	}
 }
 
+// askOrigin asks the origin. A panic is an error of this question alone.
+func (t *tokens) askOrigin(token string) (plan string, valid bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while checking a token: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return t.ask(token)
+}
+
 // store stores a verdict. A negative verdict removes the positive one on the same token.
 func (t *tokens) store(l *license) {
-	good := place(t.good[:], l.sum[:])
+	good := recent.Slot(t.good[:], l.sum[:])
 	if l.valid {
 		good.Store(l)
 		return
@@ -161,13 +164,13 @@ func (t *tokens) store(l *license) {
 	if good.Load().of(l.sum) {
 		good.Store(nil)
 	}
-	place(t.bad[:], l.sum[:]).Store(l)
+	recent.Slot(t.bad[:], l.sum[:]).Store(l)
 }
 
 // known returns the cached verdict on a token, whatever its age; nil if there is none.
 func (t *tokens) known(sum [sha256.Size]byte) *license {
 	for _, places := range [][]atomic.Pointer[license]{t.good[:], t.bad[:]} {
-		if l := place(places, sum[:]).Load(); l.of(sum) {
+		if l := recent.Slot(places, sum[:]).Load(); l.of(sum) {
 			return l
 		}
 	}
@@ -178,26 +181,4 @@ func (t *tokens) known(sum [sha256.Size]byte) *license {
 // that its duration reveals nothing about the hashes.
 func (l *license) of(sum [sha256.Size]byte) bool {
 	return l != nil && subtle.ConstantTimeCompare(l.sum[:], sum[:]) == 1
-}
-
-// checkToken asks the origin for its verdict on a token. Any response without a verdict is an
-// error, and its errors are problems for the client.
-func (h *handler) checkToken(token string) (plan string, valid bool, err error) {
-	body, err := json.Marshal(map[string]string{"token": token})
-	if err != nil {
-		return "", false, err
-	}
-	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
-	a, err := h.fetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: routes.VerifyPath, Header: header, Body: body, SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
-	if err != nil {
-		return "", false, err
-	}
-	var said struct {
-		icon.VerifyAnswer
-		Valid *bool `json:"valid"`
-	}
-	if a.Status != http.StatusOK || json.Unmarshal(a.body, &said) != nil || said.Valid == nil {
-		return "", false, failed(a.Response)
-	}
-	return said.Plan, *said.Valid, nil
 }

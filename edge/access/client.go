@@ -1,38 +1,36 @@
-package edge
+package access
 
 import (
-	"net"
 	"net/netip"
 	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
 )
 
-// clients finds the client of a request. It believes only the proxies that the operator trusts
+// Clients finds the client of a request. It believes only the proxies that the operator trusts
 // about the clients that they forward for.
-type clients struct{ trusted []netip.Prefix }
+type Clients struct{ Trusted []netip.Prefix }
 
-// of returns the address of a request's client: the peer's, or, behind trusted proxies, the
+// Of returns the address of a request's client: the peer's, or, behind trusted proxies, the
 // rightmost named address that is not itself trusted. If Forwarded and X-Forwarded-For name
 // different clients, the peer is the client. Other fields are ignored.
-func (c clients) of(peer netip.Addr, fields *fasthttp.RequestHeader) netip.Addr {
-	return c.named(peer, fields.PeekAll)
-}
+func (c Clients) Of(x *exchange.Request) netip.Addr { return c.named(x.Peer, x.Lines) }
 
-// ofPlain returns the client's address for a request on the fast path.
-func (c clients) ofPlain(q *eligible.Request) netip.Addr {
+// OfEligible returns the client's address for a request on the fast path.
+func (c Clients) OfEligible(q *eligible.Request) netip.Addr {
 	if !q.Forwarded {
 		return q.Client
 	}
-	return c.named(q.Client, func(name string) [][]byte { return lines(q, strings.ToLower(name)) })
+	return c.named(q.Client, func(name string) [][]byte { return q.Lines(strings.ToLower(name)) })
 }
 
 // named returns the client of a request that arrived from peer. It uses the request's fields only
 // if peer is trusted.
-func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip.Addr {
-	if !c.trusts(peer) {
+func (c Clients) named(peer netip.Addr, fields func(name string) [][]byte) netip.Addr {
+	if !c.Trusts(peer) {
 		return peer
 	}
 	lines := fields(fasthttp.HeaderForwarded) // valid until fields is called again
@@ -47,20 +45,8 @@ func (c clients) named(peer netip.Addr, fields func(name string) [][]byte) netip
 	return client
 }
 
-// addressOf returns the address of the other end of a TCP or QUIC connection. For other connections
-// it returns the unspecified address.
-func addressOf(remote net.Addr) netip.Addr {
-	switch a := remote.(type) {
-	case *net.TCPAddr:
-		return a.AddrPort().Addr().Unmap()
-	case *net.UDPAddr:
-		return a.AddrPort().Addr().Unmap()
-	}
-	return netip.IPv4Unspecified()
-}
-
-func (c clients) trusts(a netip.Addr) bool {
-	for _, p := range c.trusted {
+func (c Clients) Trusts(a netip.Addr) bool {
+	for _, p := range c.Trusted {
 		if p.Contains(a) {
 			return true
 		}
@@ -71,7 +57,7 @@ func (c clients) trusts(a netip.Addr) bool {
 // behind walks a list of hops from its end, which the nearest proxy wrote, to the first address
 // that is not trusted. An unreadable hop ends the walk, because no trusted proxy wrote the hops
 // before it.
-func (c clients) behind(peer netip.Addr, lines [][]byte, read func(string) (netip.Addr, bool)) netip.Addr {
+func (c Clients) behind(peer netip.Addr, lines [][]byte, read func(string) (netip.Addr, bool)) netip.Addr {
 	for i := len(lines) - 1; i >= 0; i-- {
 		rest := string(lines[i])
 		for more := true; more; {
@@ -81,7 +67,7 @@ func (c clients) behind(peer netip.Addr, lines [][]byte, read func(string) (neti
 			if !ok {
 				return peer
 			}
-			if peer = addr; !c.trusts(addr) {
+			if peer = addr; !c.Trusts(addr) {
 				return peer
 			}
 		}
@@ -137,15 +123,4 @@ func parseNode(s string) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	return addr.Unmap(), true
-}
-
-// lines returns all lines of a field of an eligible request.
-func lines(q *eligible.Request, name string) (all [][]byte) {
-	for i := 0; ; i++ {
-		line := q.Fields.Line(name, i)
-		if line == nil {
-			return all
-		}
-		all = append(all, line)
-	}
 }

@@ -1,4 +1,4 @@
-package edge
+package access
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func parseAddresses(text []byte) (addresses, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		p, err := parsePrefix(string(line))
+		p, err := ParsePrefix(string(line))
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}

@@ -1,10 +1,11 @@
-package edge
+package access
 
 import (
 	"net"
 	"net/netip"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/valyala/fasthttp"
 )
 
@@ -51,7 +52,7 @@ func TestClient(t *testing.T) {
 		for _, f := range tt.fields {
 			ctx.Request.Header.Add(f[0], f[1])
 		}
-		if got := (clients{trusted}).of(addressOf(ctx.RemoteAddr()), &ctx.Request.Header); got.String() != tt.want {
+		if got := (Clients{trusted}).Of(&exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Lines: ctx.Request.Header.PeekAll}); got.String() != tt.want {
 			t.Errorf("%s: %v from %s is %s, want %s", tt.name, tt.fields, tt.peer, got, tt.want)
 		}
 	}
@@ -62,7 +63,7 @@ func FuzzForwarded(f *testing.F) {
 	for _, s := range []string{"", "for=1.2.3.4", `for="`, `for="[::1]:1", for=_x`, `a="\"`, ",", `";for=9.9.9.9`} {
 		f.Add(s)
 	}
-	trusted := clients{[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	trusted := Clients{[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	peer := netip.MustParseAddr("10.0.0.1")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := trusted.behind(peer, [][]byte{[]byte(s), []byte("for=198.51.100.7")}, forwardedFor)

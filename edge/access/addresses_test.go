@@ -1,4 +1,4 @@
-package edge
+package access
 
 import (
 	"fmt"
@@ -67,7 +67,7 @@ func FuzzAddresses(f *testing.F) {
 		var networks []netip.Prefix
 		for line := range strings.Lines(string(text)) {
 			line, _, _ = strings.Cut(line, "#")
-			if p, err := parsePrefix(strings.TrimSpace(line)); err == nil {
+			if p, err := ParsePrefix(strings.TrimSpace(line)); err == nil {
 				networks = append(networks, p)
 			}
 		}

@@ -1,0 +1,304 @@
+// Package access decides who the client of a request is, and whether the request may proceed. The
+// client is the peer, or the address that a trusted proxy names. Lists of addresses, licence tokens
+// and limits decide about it; edges behind this one prove themselves by a secret or a certificate.
+package access
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// An Observer counts the decisions of this package.
+type Observer interface {
+	// Counted counts a call that was counted against the limit of a class.
+	Counted(class routes.Class, accepted bool)
+	// TokenChecked counts the check of a token: whether the client sent one, whether it is valid,
+	// and the error of the check.
+	TokenChecked(given, valid bool, err error)
+	// ListRead records that a list of addresses, allow or deny, was read, how many ranges are in
+	// use, and whether those are the ranges of its file.
+	ListRead(list string, ranges int, ok bool)
+}
+
+// Options configures an Admission.
+type Options struct {
+	Limits       Limits
+	RequireToken bool          // search, icon and packs require a licence token
+	TokenTimeout time.Duration // how long a request waits for the origin's verdict on its token
+	Clients      Clients
+	Lists        *Lists // nil: none
+	// Share returns the window that edges share under a name; nil: limits are not shared.
+	Share func(name string, own *ratelimit.Limiter) Window
+	// CheckToken asks the origin for its verdict on a token. Its errors are problems for the
+	// client.
+	CheckToken func(token string) (plan string, valid bool, err error)
+	Observer   Observer
+}
+
+// An Admission decides whether a request may proceed: it needs a valid token where its class
+// requires one, and must be within the limit of its client or of its token's plan.
+type Admission struct {
+	Options
+	limits [routes.Classes]limit
+	plans  map[planClass]limit // limits of single plans
+	tokens *tokens             // nil: tokens are not checked
+}
+
+// NewAdmission returns an Admission whose windows are empty.
+func NewAdmission(o Options) *Admission {
+	a := &Admission{Options: o, plans: map[planClass]limit{}}
+	for class := routes.ClassSearch; class < routes.Classes; class++ {
+		a.limits[class] = newLimit(o.Limits.Of(class), class.String(), o.Share)
+	}
+	for name, of := range o.Limits {
+		if plan, class, ok := strings.Cut(name, ":"); ok {
+			a.plans[planClass{plan, routes.ClassNamed(class)}] = newLimit(of, name, o.Share)
+		}
+	}
+	if o.RequireToken || len(a.plans) > 0 {
+		a.tokens = newTokens(o.CheckToken)
+	}
+	return a
+}
+
+// limiters returns the limiters that are not off.
+func (a *Admission) limiters() iter.Seq[*ratelimit.Limiter] {
+	return func(yield func(*ratelimit.Limiter) bool) {
+		for _, l := range slices.AppendSeq(a.limits[:], maps.Values(a.plans)) {
+			if l.own != nil && !yield(l.own) {
+				return
+			}
+		}
+	}
+}
+
+// Windows returns the number of windows in memory: one for each limit that a client has used.
+func (a *Admission) Windows() (n int) {
+	for l := range a.limiters() {
+		n += l.Stats().Clients
+	}
+	return n
+}
+
+// Sweep makes the limiters forget clients that have left, regularly until ctx ends.
+func (a *Admission) Sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for l := range a.limiters() {
+				l.Sweep(now)
+			}
+		}
+	}
+}
+
+const sweepEvery = 10 * time.Second
+
+// A Count is the limit that a request was counted against, for its RateLimit fields. Its Limit is
+// off if the request was not counted.
+type Count struct {
+	Class    routes.Class
+	Limit    ratelimit.Limit
+	Decision ratelimit.Decision
+}
+
+// Admit decides about a request on a route. It returns an error, which is a problem for the client,
+// and its outcome if the request may not proceed.
+func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time) (Count, exchange.Outcome, error) {
+	class := route.Class()
+	if a.limits[class].own == nil && a.tokens == nil {
+		return Count{}, exchange.Own, nil
+	}
+	if x.Tier {
+		return Count{}, exchange.Own, nil // the edge behind this one has already counted it for its client
+	}
+	exempt := a.Lists.Of(x.Client) == Allowed
+	l, count, o, err := a.licensed(x, class, now, exempt)
+	if o == exchange.Limited || exempt {
+		return count, o, err
+	}
+	// A client without a valid token spends its own limit on the attempt.
+	count, over := a.count(x.Client, class, l, now)
+	if over != nil {
+		return count, exchange.Limited, over
+	}
+	return count, o, err
+}
+
+// AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
+// count a request over the limit, because Admit counts that again and returns the 429.
+func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count, ok bool) {
+	if a.RequireToken && class.Licensed() {
+		return c, false
+	}
+	l := a.limits[class]
+	if (l.own != nil || a.Lists != nil) && q.Forwarded && len(a.Clients.Trusted) > 0 {
+		return c, false // the forwarding fields name the client
+	}
+	switch a.Lists.Of(q.Client) {
+	case Denied:
+		return c, false
+	case Allowed:
+		return c, true
+	}
+	if l.own == nil {
+		return c, true
+	}
+	if a.Share != nil {
+		return c, false // the limit is in Redis, and the fast path must not block
+	}
+	if c = (Count{class, l.own.Limit(), l.own.Allow(q.Client, q.Now)}); c.Decision.OK {
+		a.Observer.Counted(class, true)
+	}
+	return c, c.Decision.OK
+}
+
+// licensed returns the licence of the request's token, or nil if the request has no valid one. If
+// its class requires a token and the request has no valid one, it also returns the outcome and the
+// error to answer with.
+func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.Time, exempt bool) (l *license, c Count, o exchange.Outcome, err error) {
+	if a.tokens == nil || !class.Licensed() {
+		return nil, c, exchange.Own, nil
+	}
+	token, given := bearer(x.Lines(fieldAuthorization))
+	if !icon.WellFormedToken(token) {
+		if given || a.RequireToken {
+			a.Observer.TokenChecked(given, false, nil)
+		}
+		if !a.RequireToken {
+			return nil, c, exchange.Refused, nil
+		}
+		return nil, c, exchange.Refused, unlicensed(given)
+	}
+	patience := tokenWait
+	if a.RequireToken {
+		patience = a.TokenTimeout
+	}
+	limited := false
+	l, err = a.tokens.verify(token, now, patience, func() error {
+		if exempt {
+			return nil
+		}
+		var over error
+		c, over = a.countGuess(x.Client, now)
+		limited = over != nil
+		return over
+	})
+	valid := err == nil && l.valid
+	a.Observer.TokenChecked(true, valid, err)
+	switch {
+	case valid:
+		return l, c, exchange.Own, nil
+	case !a.RequireToken:
+		return nil, Count{}, exchange.Own, nil // counted by its client's address
+	case limited:
+		return nil, c, exchange.Limited, err
+	case err != nil:
+		return nil, Count{}, exchange.Failed, err
+	}
+	return nil, Count{}, exchange.Refused, unlicensed(true)
+}
+
+// countGuess counts the check of an unverified token as a call of auth/verify. Therefore a client
+// can try tokens at all endpoints together no faster than at auth/verify alone. The RateLimit
+// fields describe this limit only if it ends the request.
+func (a *Admission) countGuess(client netip.Addr, now time.Time) (Count, error) {
+	l := a.limits[routes.ClassVerify]
+	if l.own == nil {
+		return Count{}, nil
+	}
+	c, err := a.counted(routes.ClassVerify, l, l.window.Allow(client, now))
+	if err == nil {
+		return Count{}, nil
+	}
+	return c, err
+}
+
+// unlicensed returns the 401 for a missing or invalid token. For an invalid token the response
+// names the error (RFC 6750, section 3.1).
+func unlicensed(given bool) error {
+	if given {
+		return problem.New(http.StatusUnauthorized, "the token is not valid: it is unknown, revoked, expired or mistyped").
+			With("WWW-Authenticate", `Bearer error="invalid_token"`)
+	}
+	return problem.New(http.StatusUnauthorized, "this endpoint requires a licence token in Authorization: Bearer").
+		With("WWW-Authenticate", "Bearer")
+}
+
+const fieldAuthorization = "Authorization"
+
+// bearer returns the token in the lines of a request's Authorization field (RFC 6750, section 2.1).
+// given reports whether the client sent one, even a malformed one. Two Authorization fields are an
+// invalid token.
+func bearer(lines [][]byte) (token string, given bool) {
+	if len(lines) != 1 {
+		return "", len(lines) > 1
+	}
+	scheme, token, _ := strings.Cut(string(lines[0]), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.Trim(token, " "), true
+}
+
+// count counts a request against the limit of its token's plan, if the operator set one, otherwise
+// against the limit of its class for the client's address. The RateLimit fields report the state of
+// that limit, on refused requests too.
+func (a *Admission) count(client netip.Addr, class routes.Class, l *license, now time.Time) (Count, error) {
+	if l != nil {
+		if of, ok := a.plans[planClass{l.plan, class}]; ok && of.own == nil {
+			return Count{}, nil
+		} else if ok {
+			return a.counted(class, of, of.window.AllowKey([16]byte(l.sum[:16]), now))
+		}
+	}
+	if of := a.limits[class]; of.own != nil {
+		return a.counted(class, of, of.window.Allow(client, now))
+	}
+	return Count{}, nil
+}
+
+// counted returns a limit's decision about a call of a class, with the 429 if it is over.
+func (a *Admission) counted(class routes.Class, of limit, d ratelimit.Decision) (Count, error) {
+	c := Count{class, of.own.Limit(), d}
+	a.Observer.Counted(class, d.OK)
+	if !d.OK {
+		return c, tooMany(d)
+	}
+	return c, nil
+}
+
+// tooMany returns the 429 for a client over its limit.
+func tooMany(d ratelimit.Decision) *problem.Problem {
+	wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
+	return problem.New(http.StatusTooManyRequests, "over the limit of calls; try again in "+wait+" s").
+		With("Retry-After", wait)
+}
+
+// Denied returns the 403 for a client on the deny list; nil for all other clients and for edges
+// behind this one. Health checks are answered for every client, because operators tend to forget
+// the addresses from which they come.
+func (a *Admission) Denied(x *exchange.Request, path string) *problem.Problem {
+	if a.Lists == nil || x.Tier || a.Lists.Of(x.Client) != Denied || path == routes.HealthPath {
+		return nil
+	}
+	return problem.New(http.StatusForbidden, "requests from this address are denied").With("Cache-Control", "no-store")
+}

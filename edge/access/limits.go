@@ -1,0 +1,124 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/icon"
+)
+
+// Limits maps classes of calls, and "plan:class" for the tokens of a plan, to their limits.
+type Limits map[string]ratelimit.Limit
+
+// Of returns the limit of a class.
+func (l Limits) Of(c routes.Class) ratelimit.Limit {
+	if limit, ok := l[c.String()]; ok {
+		return limit
+	}
+	return defaultLimits[c]
+}
+
+var defaultLimits = [routes.Classes]ratelimit.Limit{
+	routes.ClassSearch: {N: 60, Window: time.Minute},
+	routes.ClassIcon:   {N: 120, Window: time.Minute},
+	routes.ClassPacks:  {N: 60, Window: time.Minute},
+	routes.ClassVerify: {N: 30, Window: time.Minute},
+}
+
+// String returns all limits in force, as help shows them.
+func (l *Limits) String() string {
+	var limits Limits
+	if l != nil {
+		limits = *l
+	}
+	var b strings.Builder
+	for c := routes.ClassSearch; c < routes.Classes; c++ {
+		fmt.Fprintf(&b, " %s=%s", c, limits.Of(c))
+	}
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		if strings.Contains(name, ":") {
+			fmt.Fprintf(&b, " %s=%s", name, limits[name])
+		}
+	}
+	return b.String()[1:]
+}
+
+// Set parses CLASS=LIMIT or PLAN:CLASS=LIMIT.
+func (l *Limits) Set(s string) error {
+	name, value, _ := strings.Cut(s, "=")
+	plan, ofPlan, given := strings.Cut(name, ":")
+	switch {
+	case !given && routes.ClassNamed(name) == routes.ClassNone:
+		return errors.New("the class must be search, icon, packs, verify or cdn")
+	case given && !icon.ValidPlan(plan):
+		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
+	case given && !routes.ClassNamed(ofPlan).Licensed():
+		return errors.New("a plan's class must be search, icon or packs: only these accept tokens")
+	}
+	limit, err := ratelimit.ParseLimit(value)
+	if err != nil {
+		return err
+	}
+	if *l == nil {
+		*l = Limits{}
+	}
+	(*l)[name] = limit
+	return nil
+}
+
+// Repeatable reports that several values in the environment are separated by spaces.
+func (l *Limits) Repeatable() bool { return true }
+
+// A planClass identifies the limit for one class of calls by the tokens of one plan.
+type planClass struct {
+	plan  string
+	class routes.Class
+}
+
+// A Window counts calls: in this edge's memory, or in the memory that edges share.
+type Window interface {
+	Allow(client netip.Addr, now time.Time) ratelimit.Decision
+	AllowKey(key [16]byte, now time.Time) ratelimit.Decision
+}
+
+// A limit counts calls against a limit. If it is off, own is nil.
+type limit struct {
+	own    *ratelimit.Limiter
+	window Window // own, or a window that edges share
+}
+
+// newLimit returns a limit. share, if it is not nil, returns the window that edges share under a
+// name.
+func newLimit(of ratelimit.Limit, name string, share func(name string, own *ratelimit.Limiter) Window) limit {
+	if of.Off() {
+		return limit{}
+	}
+	own := ratelimit.New(of, ratelimit.Options{})
+	if share == nil {
+		return limit{own, own}
+	}
+	return limit{own, share(name, own)}
+}
+
+// ParsePrefix parses a CIDR or a single address.
+func ParsePrefix(s string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(s)
+	if err != nil {
+		addr, err := netip.ParseAddr(s)
+		if err != nil || addr.Zone() != "" {
+			return netip.Prefix{}, errors.New("must be an address or a network, such as 10.0.0.0/8")
+		}
+		prefix = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	if prefix.Addr().Is4In6() {
+		return netip.Prefix{}, errors.New("an IPv4 network must be in IPv4 form, such as 10.0.0.0/8")
+	}
+	return prefix.Masked(), nil
+}

@@ -1,0 +1,47 @@
+package edge
+
+import (
+	"net/http"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// amongTiers reports whether requests to the origin may carry the secret. They may if the origin
+// has named a release, as our origins and the edges in front of them do, or if supposed says that
+// it will. With --proxy-all the origin may be other software, and a page of it that shows the
+// fields of its request would reveal the secret to any client.
+func (h *handler) amongTiers(supposed bool) bool { return supposed || h.release.Load() != nil }
+
+// looped returns the problem for a request that has passed through this edge before. It warns the
+// operator only once, because every further request would repeat the warning.
+func (h *handler) looped() *problem.Problem {
+	h.loopLogged.Do(func() {
+		h.log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
+	})
+	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
+}
+
+// writeTier adds the fields for an edge behind this one, as the origin would. With them that edge
+// colours icons itself, and knows which of its entries a new release may have changed.
+func (h *handler) writeTier(r *request, f found) {
+	if r.forwarded || !r.Tier {
+		return
+	}
+	for name, value := range map[string]string{icon.FieldMonochrome: f.entry.Monochrome, icon.FieldRelease: r.releaseOf(f)} {
+		if value != "" {
+			r.ctx.Response.Header.Set(name, value)
+		}
+	}
+}
+
+// releaseOf returns the release for which a response is current: the one that this edge knew before
+// the lookup, because it had by then dropped the entries that this release changed. A response that
+// keep stored only briefly, because it names another release, belongs to the release that it names.
+func (r *request) releaseOf(f found) string {
+	e := f.entry
+	if r.known == "" || e.Release == "" || storedBriefly(e) {
+		return e.Release
+	}
+	return r.known
+}
