@@ -49,7 +49,9 @@ var rooms = map[string]string{
 	"edge/bodies":            "",
 	// Who the client of a request is, and whether the request may proceed.
 	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
-	"edge/recent": "",
+	// What an edge knows about an origin of our own: release, names, what is missing.
+	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
+	"edge/recent":  "",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

@@ -23,7 +23,7 @@ func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server 
 			say(w, http.StatusOK, "ready\n")
 		case h.draining.Load():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
-		case h.unpublished.Load():
+		case h.state.Unpublished():
 			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+h.publish+" makes one\n")
 		default:
 			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered correctly yet; see the log\n")

@@ -36,7 +36,7 @@ func accessBy(t testing.TB, token string) *admin.Access {
 // its signals and its log.
 func adminEdge(t *testing.T, change func(*Config)) (address string, signals chan<- os.Signal, log *logtest.Log) {
 	t.Helper()
-	origin := httptest.NewServer(newLibrary())
+	origin := httptest.NewServer(newOurOrigin())
 	t.Cleanup(origin.Close)
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))

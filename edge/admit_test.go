@@ -21,7 +21,7 @@ func token(word string) string {
 
 var good, bad = token("good"), token("bad")
 
-func licensedEdge(t testing.TB, l *library, limits ...string) *edgeTest {
+func licensedEdge(t testing.TB, l *ourOrigin, limits ...string) *edgeTest {
 	e := newEdgeTest(t, l, func(c *Config) {
 		c.RequireToken = true
 		for _, s := range limits {
@@ -30,21 +30,21 @@ func licensedEdge(t testing.TB, l *library, limits ...string) *edgeTest {
 			}
 		}
 	})
-	if err := e.watch.poll(); err != nil {
+	if err := e.library.Poll(); err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
 // A lifetime is an origin whose valid tokens all belong to one plan.
-type lifetime struct{ *library }
+type lifetime struct{ *ourOrigin }
 
 func (l lifetime) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	broken := false
 	l.set(func() { broken = l.broken })
 	if r.Body = io.NopCloser(bytes.NewReader(body)); broken || !strings.Contains(string(body), "good") {
-		l.library.ServeHTTP(w, r)
+		l.ourOrigin.ServeHTTP(w, r)
 		return
 	}
 	io.WriteString(w, `{"valid":true,"plan":"lifetime"}`)
@@ -54,7 +54,7 @@ const challenge = `Bearer error="invalid_token"`
 
 // Each row has the fields of a request and the expected response. %s is a token.
 func TestRequireToken(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := licensedEdge(t, l, "search=1000/1h", "icon=1000/1h", "packs=1000/1h")
 	for _, target := range []string{"/api/v1/search?q=home", "/api/v1/suggest?q=ho", "/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?format=svg", "/api/v1/packs", "/api/v1/packs/mdi"} {
 		for range 3 { // stored, too
@@ -103,7 +103,7 @@ func TestRequireToken(t *testing.T) {
 // does not check tokens.
 func TestTokenGoesNoFurther(t *testing.T) {
 	for _, require := range []bool{true, false} {
-		l := newLibrary()
+		l := newOurOrigin()
 		seen := make(chan string, 100)
 		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			seen <- r.Header.Get("Authorization")
@@ -127,7 +127,7 @@ func TestTokenGoesNoFurther(t *testing.T) {
 // Guessed tokens use up the client's window; well-formed ones also that of auth/verify. A valid
 // token uses up neither.
 func TestGuessingIsLimited(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := licensedEdge(t, l, "search=5/1h", "verify=3/1h")
 	const search = "/api/v1/search?q=home"
 	from := func(client, token string) answer {
@@ -161,7 +161,7 @@ func TestGuessingIsLimited(t *testing.T) {
 
 // While the origin can't be asked, no client gets the response that its token is wrong.
 func TestNobodyCanSay(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := licensedEdge(t, l)
 	const search = "/api/v1/search?q=home"
 	if a := e.get(t, search, "Authorization", "Bearer "+good); a.StatusCode != 200 {
@@ -201,7 +201,7 @@ func TestNoVerdict(t *testing.T) {
 
 // If a plan has its own limit, each of its tokens is counted by itself, from whichever address.
 func TestPlanLimits(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	for _, require := range []bool{true, false} {
 		e := newEdgeTest(t, lifetime{l}, func(c *Config) {
 			c.RequireToken = require
@@ -209,7 +209,7 @@ func TestPlanLimits(t *testing.T) {
 				must(t, c.Limits.Set(s))
 			}
 		})
-		must(t, e.watch.poll())
+		must(t, e.library.Poll())
 		ask := func(target, client, token string) answer {
 			fields := []string{"X-Forwarded-For", client}
 			if token != "" {
@@ -271,7 +271,7 @@ func TestAllowedNeedTokens(t *testing.T) {
 // No part of a token is logged, whatever the verdict.
 func TestTokensAreNotLogged(t *testing.T) {
 	log := new(logtest.Log)
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l, func(c *Config) {
 		c.RequireToken, c.OriginTimeout = true, time.Second
 		c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

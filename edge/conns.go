@@ -92,7 +92,7 @@ func (s search) vain(now time.Time, held int) bool {
 
 func newConns(cfg Config) *conns {
 	s := &conns{
-		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: access.Clients{cfg.TrustedProxies},
+		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: access.Clients{Trusted: cfg.TrustedProxies},
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
 	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Budget{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}

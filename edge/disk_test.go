@@ -14,7 +14,7 @@ import (
 // After a restart an edge finds its entries on disk, except those that a new release has changed
 // meanwhile.
 func TestRestartIsWarm(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	origin := httptest.NewServer(l)
 	defer origin.Close()
 	dir := t.TempDir()

@@ -45,7 +45,7 @@ const endsAtOnce = longEnough / 4
 func TestDrainsEveryProtocol(t *testing.T) {
 	for name, reference := range map[string]bool{"our own": false, "reference": true} {
 		t.Run(name, func(t *testing.T) {
-			l := newLibrary()
+			l := newOurOrigin()
 			s := newSecured(t, l, func(c *Config) { c.HTTP2Reference = reference })
 			for range 2 {
 				for name, e := range s.clients(t, reference) { // these connections stay idle
@@ -98,7 +98,7 @@ func TestDrainGreets(t *testing.T) {
 	for name, next := range map[string]string{"h1": "http/1.1", "h2": "h2"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSecured(t, newLibrary())
+			s := newSecured(t, newOurOrigin())
 			raw, err := net.Dial("tcp", s.tls)
 			must(t, err)
 			defer raw.Close()
@@ -147,7 +147,7 @@ func (s *conns) looked(by time.Duration) *atomic.Int64 {
 
 // The last response on a connection says so, also if the connection has had nothing but hits.
 func TestLastHit(t *testing.T) {
-	s := newSecured(t, newLibrary())
+	s := newSecured(t, newOurOrigin())
 	conn, err := net.Dial("tcp", s.plain)
 	must(t, err)
 	defer conn.Close()
@@ -169,7 +169,7 @@ func TestLastHit(t *testing.T) {
 func TestIdleEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name := range wayOf {
-		s := newSecured(t, newLibrary(), wayOf[name].changes()...)
+		s := newSecured(t, newOurOrigin(), wayOf[name].changes()...)
 		e := s.by(t, name)
 		for range 3 { // the last takes the fast path, and may be the connection's only request
 			e.get(t, "/mdi/home.svg")
@@ -188,7 +188,7 @@ func TestIdleEndsAtOnce(t *testing.T) {
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
-		s := newSecured(t, newLibrary(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
+		s := newSecured(t, newOurOrigin(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
 		e := s.by(t, name)
 		// On a slow machine the connection may have ended.
 		settled(t, name+": it is asked", func() bool {

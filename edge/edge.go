@@ -92,7 +92,7 @@ func Run(ctx context.Context, cfg Config) error {
 	h.tiers = tiers
 	// A warm edge can serve some icons without an origin, and may need to.
 	warm := store.Stats().DiskEntries > 0
-	ready := func() bool { return (warm || h.reached.Load()) && !h.draining.Load() }
+	ready := func() bool { return (warm || h.state.Reached()) && !h.draining.Load() }
 	h.watchMetrics(adminAccess, ready)
 	told := files.Spread(life, cfg.Reload, 5)
 	if h.reports, err = cfg.Reporting.Open(told[3], cfg.Version, cfg.Log, h.clients.OfEligible); err != nil {
@@ -103,7 +103,7 @@ func Run(ctx context.Context, cfg Config) error {
 	shared := followFleet(h, fl, warm)
 	defer shared.close()
 	go asked.Run(life)
-	go h.watch.run(life)
+	go h.library.Run(life)
 	go h.admission.Sweep(life)
 	go returnMemory(life, h.conns.limits.Bodies)
 	secured, err := openSecure(ctx, h, cfg)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/problem"
@@ -39,12 +40,12 @@ func (e *edgeTest) age(t *testing.T, key string, by time.Duration) {
 }
 
 func TestThousandClientsOneRequest(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	var waiting atomic.Int64
 	all := make(chan struct{})
 	e := newEdgeTest(t, l)
 	// Responses of an unknown release live two seconds.
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	l.set(func() { l.hold = func(string) { <-all } }) // the origin waits for all clients
 	var wg sync.WaitGroup
 	var wrong, collapsed atomic.Int64
@@ -73,10 +74,10 @@ func TestThousandClientsOneRequest(t *testing.T) {
 }
 
 func TestLaterCallerOutlivesTheFirst(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	asked, open := make(chan struct{}), make(chan struct{})
 	e := newEdgeTest(t, l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	l.set(func() { l.hold = func(string) { close(asked); <-open } })
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -100,7 +101,7 @@ func TestLaterCallerOutlivesTheFirst(t *testing.T) {
 
 // A response for one client only is fetched for each client, also if they arrive together.
 func TestPrivateIsNotShared(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	first, open := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	l.hold = func(string) { once.Do(func() { close(first); <-open }) }
@@ -122,7 +123,7 @@ func TestPrivateIsNotShared(t *testing.T) {
 }
 
 func TestOriginFailsOnceASecond(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
 	began := time.Now()
 	for range 20 {
@@ -153,9 +154,9 @@ func TestStale(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLibrary()
+			l := newOurOrigin()
 			e := newEdgeTest(t, l)
-			e.watch.poll()
+			e.library.Poll()
 			e.get(t, key)
 			e.age(t, key, tt.age)
 			l.set(func() { l.broken = tt.broken })
@@ -197,9 +198,9 @@ func TestStaleIfError(t *testing.T) {
 // One request revalidates in the background, and the next client gets its response.
 func TestRevalidatedBehindTheBack(t *testing.T) {
 	const key = "/mdi/home.svg"
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
-	e.watch.poll()
+	e.library.Poll()
 	e.get(t, key)
 	e.age(t, key, 25*time.Hour)
 	old := e.cache.Get(key)
@@ -225,14 +226,14 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 }
 
 func TestReleaseSwitch(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/account.svg", "/api/v1/packs"} {
 		e.get(t, target)
 	}
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	tests := []struct {
 		target string
 		hit    bool
@@ -253,9 +254,9 @@ func TestReleaseSwitch(t *testing.T) {
 // A response of the old release that arrives while the release changes goes to its clients, and is
 // not stored.
 func TestOldAnswerOnItsWay(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	asked, open := make(chan struct{}), make(chan struct{})
 	l.set(func() {
 		l.hold = func(target string) {
@@ -269,7 +270,7 @@ func TestOldAnswerOnItsWay(t *testing.T) {
 	go func() { first <- e.get(t, "/mdi/home.svg") }()
 	<-asked // the origin has begun its answer from the old release
 	l.set(func() { l.release, l.changed, l.hold = releaseB, []string{"icon/mdi/home"}, nil })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	close(open)
 	if a := <-first; a.StatusCode != 200 || strings.Contains(a.Header.Get("Cache-Status"), "stored") {
 		t.Errorf("%d, Cache-Status: %s; want an answer that is not stored", a.StatusCode, a.Header.Get("Cache-Status"))
@@ -282,9 +283,9 @@ func TestOldAnswerOnItsWay(t *testing.T) {
 // A response of a release other than the known one is stored only briefly, because one side is
 // about to learn of the newer.
 func TestAnswerOfAnUnknownRelease(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	l.set(func() { l.release = releaseB })
 	got := e.get(t, "/mdi/home.svg").Header.Get("Cache-Status")
 	after, ok := strings.CutPrefix(got, "iconedge; fwd=uri-miss; stored; ttl=")
@@ -295,9 +296,9 @@ func TestAnswerOfAnUnknownRelease(t *testing.T) {
 
 // An edge that learns of a release from this edge may fetch its icons from here at once.
 func TestToldReleaseIsKnownHere(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	e.get(t, "/mdi/home.svg")
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
 	if a := e.get(t, "/-/release?since="+releaseA); !strings.Contains(a.body, releaseB) || a.Header.Get("Cache-Control") != "no-store" {
@@ -311,37 +312,37 @@ func TestToldReleaseIsKnownHere(t *testing.T) {
 		e.get(t, "/-/release?since="+releaseA)
 	}
 	// Two for the first, then one a second.
-	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/releaseLifetime) {
+	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/library.ReleaseLifetime) {
 		t.Errorf("eleven questions of other edges asked the origin %d times in %v", n, took)
 	}
 }
 
 func TestOriginWithoutReleases(t *testing.T) {
 	e := newEdgeTest(t, http.NotFoundHandler())
-	if err := e.watch.poll(); !errors.Is(err, errNoReleases) {
+	if err := e.library.Poll(); !errors.Is(err, library.ErrNoReleases) {
 		t.Errorf("look = %v, want errNoReleases", err)
 	}
-	if !e.reached.Load() {
+	if !e.state.Reached() {
 		t.Error("an origin that answers 404 has been reached")
 	}
 }
 
 func TestWatchLogsTroubleOnce(t *testing.T) {
 	log := new(logtest.Log)
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l, func(c *Config) { c.Log = log.Logger() })
 	l.set(func() { l.broken = true })
-	if err := e.watch.poll(); err == nil || e.reached.Load() {
-		t.Errorf("look = %v of an origin that fails; it counts as reached: %v", err, e.reached.Load())
+	if err := e.library.Poll(); err == nil || e.state.Reached() {
+		t.Errorf("look = %v of an origin that fails; it counts as reached: %v", err, e.state.Reached())
 	}
 	if strings.Contains(log.String(), "WARN") {
 		t.Errorf("an origin that has yet to start is no trouble:\n%s", log.String())
 	}
 	l.set(func() { l.broken = false })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	l.set(func() { l.broken = true })
 	for range 3 {
-		if err := e.watch.poll(); err == nil {
+		if err := e.library.Poll(); err == nil {
 			t.Fatal("no error of a broken origin")
 		}
 	}
@@ -350,14 +351,14 @@ func TestWatchLogsTroubleOnce(t *testing.T) {
 	}
 	log.Reset()
 	l.set(func() { l.broken = false })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	if !strings.Contains(log.String(), "again") {
 		t.Errorf("the end of the trouble is not logged:\n%s", log.String())
 	}
 }
 
 func TestLimit(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { must(t, c.Limits.Set("search=3/1h")) })
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { must(t, c.Limits.Set("search=3/1h")) })
 	for i := range 5 {
 		a := e.get(t, "/api/v1/search?q=home")
 		want, left := 200, []string{"2", "1", "0", "0", "0"}[i]
@@ -384,7 +385,7 @@ func TestLimit(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search", "/api/v1/auth/verify", "/nowhere"} {
 		a := e.do(t, http.MethodOptions, target, "Origin", "https://app.test", "Access-Control-Request-Method", "POST",
 			"Access-Control-Request-Headers", "authorization, content-type")
@@ -409,7 +410,7 @@ func TestPreflight(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	log := new(logtest.Log)
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l, func(c *Config) {
 		c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
@@ -443,7 +444,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Hosts = []string{"icons.test"} })
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"icons.test"} })
 	for host, want := range map[string]int{"icons.test": 200, "ICONS.test:8080": 200, "other.test": 421, "icons.test.evil": 421, "127.0.0.1": 421} {
 		r, _ := http.NewRequest(http.MethodGet, "http://"+host+"/mdi/home.svg", nil)
 		resp, err := e.RoundTrip(r)
@@ -461,7 +462,7 @@ func TestHosts(t *testing.T) {
 
 // The test runs a whole edge: its listeners, readiness, metrics, and shutdown.
 func TestRun(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	l.broken = true
 	origin := httptest.NewServer(l)
 	defer origin.Close()

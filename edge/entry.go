@@ -12,6 +12,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -124,10 +125,6 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, own bool) {
 	}
 }
 
-// skew is the difference between Date and Age from which aged considers the Date wrong. The clocks
-// of two tiers and the time on the way explain a smaller difference.
-const skew = time.Minute
-
 // aged returns the caching policy of a response, and the Date to pass on with it. A response of
 // ours reports its age in Age, tier by tier, and each tier measures its part by its own clock.
 // Therefore aged ignores the Date of such a response, unlike RFC 9111, section 4.2.3, because the
@@ -145,7 +142,7 @@ func aged(status int, h http.Header, a *upstream.Response, ours bool) (cachepoli
 	delete(undated, "Date")
 	p := cachepolicy.NewEntry(status, undated, a.RequestTime, a.ResponseTime)
 	made := a.ResponseTime.Add(-p.Age)
-	if date, ok := cachepolicy.ParseDate(h.Get("Date"), a.ResponseTime); ok && made.Sub(date).Abs() < skew {
+	if date, ok := cachepolicy.ParseDate(h.Get("Date"), a.ResponseTime); ok && made.Sub(date).Abs() < library.MaxSkew {
 		return p, []byte(h.Get("Date"))
 	}
 	return p, httpDate(made)

@@ -87,11 +87,11 @@ func (s *shared) OnGap() {
 }
 
 // OnPosition stores the edge's position in the log beside the cache.
-func (s *shared) OnPosition(position string) { s.h.progress.setPosition(position) }
+func (s *shared) OnPosition(position string) { s.h.library.Progress.SetPosition(position) }
 
 // onRelease asks the origin repeatedly until it serves a release that another edge has announced.
 func (s *shared) onRelease(id string) {
-	if s.h.watch.known() == id {
+	if s.h.library.Known() == id {
 		return // without stopping the questions about a later release
 	}
 	s.release.Store(&id)
@@ -108,12 +108,12 @@ func (s *shared) onRelease(id string) {
 // pollRelease asks the origin once, and reports whether no further question about release id is
 // needed.
 func (s *shared) pollRelease(id string) (done bool) {
-	w := s.h.watch
-	if w.known() == id || *s.wanted.Load() != id {
+	w := s.h.library
+	if w.Known() == id || *s.wanted.Load() != id {
 		return true
 	}
-	w.poll()
-	return w.known() == id
+	w.Poll()
+	return w.Known() == id
 }
 
 // announceRelease publishes a release to the other edges, unless this edge has it from them. An

@@ -226,7 +226,7 @@ func TestHalfOfAllPlaces(t *testing.T) {
 // An edge behind this one forwards for many clients. Its connections count against no client,
 // whether it authenticates by the secret or by a certificate.
 func TestTiersAreExempt(t *testing.T) {
-	s, cert := newShield(t, newLibrary(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
+	s, cert := newShield(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}}
 	config := trusting.Clone()
 	config.Certificates = []tls.Certificate{cert}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -21,23 +22,12 @@ var (
 // An origin without a release is a 503 and not a 502, because another call after a second would not
 // help.
 func failed(a *upstream.Response) error {
-	if a.Status == http.StatusServiceUnavailable && withoutRelease(a) {
+	if a.Status == http.StatusServiceUnavailable && library.WithoutRelease(a) {
 		return problem.New(http.StatusServiceUnavailable, "not ready: the origin has published no release yet; trying again later may help").
 			With("Retry-After", "5").Because(errUnready)
 	}
 	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").
 		With("Retry-After", "1").Because(fmt.Errorf("%w: %d", errStatus, a.Status))
-}
-
-// withoutRelease reports whether the origin declares in a response that it has no release yet.
-func withoutRelease(a *upstream.Response) bool { return a.Header.Get(icon.FieldReady) == "?0" }
-
-// recordOriginState records whether the origin can answer requests, by one of its responses.
-func (h *handler) recordOriginState(a *upstream.Response) {
-	h.unpublished.Store(withoutRelease(a))
-	if a.Status < http.StatusInternalServerError && !withoutRelease(a) {
-		h.reached.Store(true)
-	}
 }
 
 // writeUnready passes the origin's declaration that it has no release yet on to an edge behind this

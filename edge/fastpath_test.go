@@ -85,13 +85,13 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEdgeTest(t, lifetime{newLibrary()}, func(c *Config) {
+			e := newEdgeTest(t, lifetime{newOurOrigin()}, func(c *Config) {
 				for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
 					c.Limits.Set(limit)
 				}
 				change(c)
 			})
-			must(t, e.watch.poll())
+			must(t, e.library.Poll())
 			targets := manyTargets
 			if name != "as it is" {
 				targets = hotTargets
@@ -175,8 +175,8 @@ func timeless(s string) string {
 
 // The short way is taken: else nothing above would have been compared.
 func TestShortWayIsTaken(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
-	must(t, e.watch.poll())
+	e := newEdgeTest(t, newOurOrigin())
+	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
 		e.get(t, target) // else no variant is stored
@@ -189,8 +189,8 @@ func TestShortWayIsTaken(t *testing.T) {
 
 // A hit costs no memory.
 func TestHitDoesNotAllocate(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s"); c.Limits.Set("icon=1000000/1s") })
-	must(t, e.watch.poll())
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1s"); c.Limits.Set("icon=1000000/1s") })
+	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/api/v1/search?q=home", "/api/v1/icon/mdi/home"} {
 		e.get(t, target)
 		q, out := ready(target), make([]byte, 0, 16<<10)
@@ -207,8 +207,8 @@ func TestHitDoesNotAllocate(t *testing.T) {
 
 // A client over its limit is refused on the short way as well, and its calls there count.
 func TestShortWayCounts(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("search=5/1h") })
-	must(t, e.watch.poll())
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=5/1h") })
+	must(t, e.library.Poll())
 	short, _ := bothWays(t, e.handler)
 	c, err := net.Dial("tcp", short)
 	must(t, err)
@@ -225,8 +225,8 @@ func TestShortWayCounts(t *testing.T) {
 
 // So do those of drawings, where the operator limits these.
 func TestShortWayCountsDrawings(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
-	must(t, e.watch.poll())
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
+	must(t, e.library.Poll())
 	e.get(t, "/mdi/home.svg")
 	for i, q := 0, ready("/mdi/home.svg"); i < 7; i++ { // all in one moment
 		out, ok := e.Answer(nil, q)
@@ -276,8 +276,8 @@ func readAnswer(t *testing.T, br *bufio.Reader) answer {
 func BenchmarkReady(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=off") })
-			e.watch.poll()
+			e := newEdgeTest(b, newOurOrigin(), func(c *Config) { c.Limits.Set("search=off") })
+			e.library.Poll()
 			e.get(b, target)
 			q, out := ready(target), make([]byte, 0, 16<<10)
 			b.ReportAllocs()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -28,7 +29,7 @@ const (
 // collapsed fetch and goes on when clients leave.
 func (h *handler) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result {
 	// These are read before the request, so that a purge from here on applies to the response.
-	asked, missing := h.cache.Generation(), h.negative.table.Load()
+	asked, missing := h.cache.Generation(), h.library.Negative.Current()
 	a, err := h.roundTrip(q.traced, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
 		a.Body.Close() // the 304 confirms another response
@@ -69,26 +70,20 @@ func mustNotReplace(stored *cache.Entry, a *upstream.Response) bool {
 		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureDisconnected, a.ResponseTime)
 }
 
-// An ownResponse is a response on one of our own routes with its whole body.
-type ownResponse struct {
-	*upstream.Response
-	body []byte
-}
-
 // fetchWhole fetches a whole response from the origin.
-func (h *handler) fetchWhole(f *traced, r upstream.Request) (*ownResponse, error) {
+func (h *handler) fetchWhole(f *traced, r upstream.Request) (*upstream.WholeResponse, error) {
 	a, err := h.roundTrip(f, r)
 	if err != nil {
 		return nil, err
 	}
 	body, err := a.Whole(maxOwn)
-	return &ownResponse{a, body}, err
+	return &upstream.WholeResponse{Response: a, Content: body}, err
 }
 
 // storeOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its
 // content codings. If the cache does not admit the entry, only the requests that wait for it now
 // get it.
-func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *negativeTable) cache.Result {
+func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *library.NegativeTable) cache.Result {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
 		return cache.Result{Err: err}
@@ -105,7 +100,7 @@ func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Ge
 	l := h.store(q, e, cachepolicy.Sharing{}, asked)
 	l.Sharing = sharing
 	switch ok := sharing.Storable && !a.UntilClose; {
-	case ok && !there && missing.put(l.Entry):
+	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
 	case ok && (there || h.doors.admits(q.key)):
 		l.Stored = h.cache.Put(l.Entry, asked)
@@ -220,7 +215,7 @@ func (f *forwardedResponse) whole(body []byte, stored cache.Result) cache.Result
 
 // store stores an entry if its Sharing permits.
 func (h *handler) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) cache.Result {
-	if known := h.watch.known(); e.Release != "" && e.Release != known {
+	if known := h.library.Known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
@@ -284,7 +279,7 @@ func (h *handler) roundTrip(f *traced, r upstream.Request) (*upstream.Response, 
 	span.End(time.Now(), fetchAttributes(r, a, err))
 	h.metrics.Fetched(time.Since(start), err)
 	if err == nil {
-		h.recordOriginState(a)
+		h.state.Record(a)
 	}
 	return a, err
 }

@@ -70,7 +70,7 @@ func (h *handler) lookup(q *fetchRequest) (s lookupResult) {
 	varies := false
 	if q.own {
 		if s.entry = h.cache.Get(q.key); s.entry == nil {
-			s.entry = h.negative.table.Load().find(q.key)
+			s.entry = h.library.Negative.Current().Find(q.key)
 		}
 	} else {
 		s.entry, varies = h.cache.Find(q.key, func(vary []string) []string {

@@ -47,7 +47,7 @@ func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err
 		verdict := cachepolicy.Revalidate
 		if e != nil {
 			verdict = cachepolicy.Decide(e.Freshness(), q.policy, r.now)
-		} else if p := h.absent(q.name, r.now); p != nil {
+		} else if p := h.library.Absent(q.name, r.now); p != nil {
 			return found{outcome: exchange.Refused}, p
 		}
 		switch {

@@ -68,7 +68,7 @@ var dates = regexp.MustCompile(`Date: [^\r]*\r\n`)
 func TestRefusedByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
-		s := newSecured(t, newLibrary(), of.changes()...).by(t, name)
+		s := newSecured(t, newOurOrigin(), of.changes()...).by(t, name)
 		for _, row := range []struct {
 			method, target, lines, body string
 			status                      int

@@ -65,7 +65,7 @@ func TestCertificates(t *testing.T) {
 	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &logtest.Log{}
 	certA, keyA := pairIn(t, dir, "a", "first", "a.test")
 	certB, keyB := pairIn(t, dir, "b", "second", "b.test", "*.b.test")
-	s := newSecured(t, newLibrary(), func(c *Config) {
+	s := newSecured(t, newOurOrigin(), func(c *Config) {
 		c.TLSCerts, c.TLSKeys, c.Reload = []string{certA, certB}, []string{keyA, keyB}, told
 		c.Log = log.Logger()
 	})
@@ -93,7 +93,7 @@ func TestCertificates(t *testing.T) {
 
 // The edge speaks TLS 1.2 and 1.3, no older versions, and lets clients resume sessions.
 func TestVersionsOfTLS(t *testing.T) {
-	s := newSecured(t, newLibrary())
+	s := newSecured(t, newOurOrigin())
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
 		config := trusting.Clone()
 		config.MinVersion, config.MaxVersion, config.ClientSessionCache = version, version, tls.NewLRUClientSessionCache(4)
@@ -134,7 +134,7 @@ func TestVersionsOfTLS(t *testing.T) {
 // A connection that does not begin with a handshake is closed at once; one that stops in the middle
 // of a handshake, after ten seconds. Each is counted, and leaves nothing behind.
 func TestNoHandshake(t *testing.T) {
-	e, hello := newEdgeTest(t, newLibrary()), helloOf(t)
+	e, hello := newEdgeTest(t, newOurOrigin()), helloOf(t)
 	pair, err := tls.LoadX509KeyPair(pairIn(t, t.TempDir(), "a", "edge", "edge.test"))
 	must(t, err)
 	sent := map[string]string{
@@ -169,7 +169,7 @@ func TestNoHandshake(t *testing.T) {
 
 // Clients that do not complete their handshake do not affect others.
 func TestNoHandshakeBesideOthers(t *testing.T) {
-	s, hello := newSecured(t, newLibrary()), helloOf(t)
+	s, hello := newSecured(t, newOurOrigin()), helloOf(t)
 	silent := []string{"", hello[:1], hello[:len(hello)/2], hello}
 	for _, what := range silent {
 		c, err := net.Dial("tcp", s.tls)
@@ -203,7 +203,7 @@ func helloOf(t testing.TB) string {
 
 // A request without TLS is redirected to TLS, keeping its method; health checks are not.
 func TestRedirect(t *testing.T) {
-	s := newSecured(t, newLibrary(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
 	for _, way := range []string{"h1", "h2c"} {
 		e := s.by(t, way)
 		for range 2 { // the second might take the fast path

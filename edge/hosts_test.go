@@ -52,7 +52,7 @@ var streamHosts = []struct {
 func TestHostsOfHTTP2(t *testing.T) {
 	t.Parallel()
 	for _, reference := range []bool{false, true} {
-		s := newSecured(t, newLibrary(), func(c *Config) { c.ProxyAll, c.HTTP2Reference = true, reference })
+		s := newSecured(t, newOurOrigin(), func(c *Config) { c.ProxyAll, c.HTTP2Reference = true, reference })
 		for _, row := range streamHosts {
 			t.Run(fmt.Sprintf("%s, reference %v", row.name, reference), func(t *testing.T) {
 				for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg", "/mdi/account.svg"} {
@@ -111,7 +111,7 @@ func askStream(t *testing.T, address, scheme, authority, target string, hosts []
 // Over HTTP/3 the same rules hold. Its library resets the stream in most of these cases before the
 // edge sees the request.
 func TestHostsOfHTTP3(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	for _, row := range streamHosts {
 		q := &h2.Request{Method: http.MethodGet, Authority: row.authority, Path: "/mdi/home.svg", Secure: true}
 		for _, host := range row.hosts {

@@ -23,11 +23,11 @@ func listed(t *testing.T, change ...func(*Config)) (e *edgeTest, allow, deny str
 	allow, deny = filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
 	writeList(t, allow, "192.0.2.1\n")
 	writeList(t, deny, "198.51.100.0/24\n192.0.2.1 # allowed all the same\n")
-	e = newEdgeTest(t, newLibrary(), append(change, func(c *Config) {
+	e = newEdgeTest(t, newOurOrigin(), append(change, func(c *Config) {
 		c.AllowFile, c.DenyFile = allow, deny
 		c.Limits.Set("search=2/1h")
 	})...)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	return e, allow, deny
 }
 

@@ -35,14 +35,14 @@ func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
 
 // Failures can be seen to grow from the first one on.
 func TestFailuresAreThereFromTheBeginning(t *testing.T) {
-	if got := newEdgeTest(t, newLibrary()).exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h2",route="search"} 0`) {
+	if got := newEdgeTest(t, newOurOrigin()).exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h2",route="search"} 0`) {
 		t.Error("a failure would make its series")
 	}
 }
 
 // Who asks for what is stored alone, and gets a 504, is refused: anybody could make failures of it.
 func TestOnlyIfCachedIsNoFailure(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.ProxyAll = true })
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.ProxyAll = true })
 	for _, row := range []struct{ method, target, route string }{{"GET", "/mdi/home.svg", "cdn"}, {"GET", "/page", "forwarded"}, {"HEAD", "/page", "forwarded"}} {
 		if a := e.do(t, row.method, row.target, "Cache-Control", "only-if-cached"); a.StatusCode != 504 {
 			t.Fatalf("%s %s: %d", row.method, row.target, a.StatusCode)
@@ -66,7 +66,7 @@ func TestBytesAreCounted(t *testing.T) {
 	})
 	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/mdi/") {
-			newLibrary().ServeHTTP(w, r)
+			newOurOrigin().ServeHTTP(w, r)
 			return
 		}
 		site.ServeHTTP(w, r)
@@ -103,8 +103,8 @@ func TestBytesAreCounted(t *testing.T) {
 
 // Whatever clients send, there are only so many series: their words are in none of them.
 func TestBoundedSeries(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Hosts = []string{"edge.test"} })
-	e.watch.poll()
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
+	e.library.Poll()
 	send := func(round int) {
 		for i := range 40 {
 			odd := fmt.Sprintf("x%d-%d", round, i)
@@ -171,8 +171,8 @@ func (e *edgeTest) sends(t *testing.T, request string) {
 func BenchmarkCounting(b *testing.B) {
 	for name, target := range map[string]string{"cdn": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00"} {
 		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newLibrary())
-			e.watch.poll()
+			e := newEdgeTest(b, newOurOrigin())
+			e.library.Poll()
 			e.get(b, target)
 			q, out := ready(target), make([]byte, 0, 16<<10)
 			counted := least(func() { q.Now = time.Now(); e.Answer(out, q) })

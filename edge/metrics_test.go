@@ -14,7 +14,7 @@ import (
 // Each request is counted once, by the route that its address is of.
 func TestRequestsAreCountedByRoute(t *testing.T) {
 	for _, proxyAll := range []bool{false, true} {
-		l := newLibrary()
+		l := newOurOrigin()
 		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.URL.Path, "/mdi/home.svg") || strings.HasPrefix(r.URL.Path, routes.APIPath) || r.URL.Path == routes.ReleasePath {
 				l.ServeHTTP(w, r)
@@ -79,9 +79,9 @@ func TestReleaseInMetrics(t *testing.T) {
 		t.Errorf("%d times are told before the origin has told any", n)
 	}
 	known := releaseA
-	e.release.Store(&known) // as from disk
+	e.library.Restore(known) // as from disk
 	began := time.Now()
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	checked := value("release_checked_timestamp_seconds", "")
 	if at := time.UnixMilli(int64(checked * 1e3)); at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
 		t.Errorf("checked at %v, not at %v", at, began)
@@ -93,7 +93,7 @@ func TestReleaseInMetrics(t *testing.T) {
 		t.Error("the release is not told")
 	}
 	broken.Store(true)
-	if e.watch.poll() == nil {
+	if e.library.Poll() == nil {
 		t.Fatal("a broken origin tells its release")
 	}
 	if now := value("release_checked_timestamp_seconds", ""); now != checked {
@@ -103,7 +103,7 @@ func TestReleaseInMetrics(t *testing.T) {
 
 // The limits' clients in memory are counted, and what the cache may take is told.
 func TestWatchedRooms(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	adminAccess, err := e.cfg.Admin.Open()
 	must(t, err)
 	e.watchMetrics(adminAccess, func() bool { return true })

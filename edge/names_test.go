@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -18,7 +17,7 @@ import (
 
 // A listing is an origin of ours with a list of names.
 type listing struct {
-	*library
+	*ourOrigin
 	list   atomic.Pointer[[]byte]
 	sum    atomic.Pointer[string] // told; nil: that of the list
 	lists  atomic.Int64           // times that it was asked for
@@ -26,7 +25,7 @@ type listing struct {
 }
 
 func newListing(packs ...string) *listing {
-	l := &listing{library: newLibrary()}
+	l := &listing{ourOrigin: newOurOrigin()}
 	l.has(packs...)
 	return l
 }
@@ -74,17 +73,17 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(list)
 	default:
 		l.others.Add(1)
-		l.library.ServeHTTP(w, r)
+		l.ourOrigin.ServeHTTP(w, r)
 	}
 }
 
 // learnAll lets an edge learn the release, and its names.
 func (e *edgeTest) learnAll(t *testing.T) {
 	t.Helper()
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	select {
-	case <-e.watch.namesDue:
-		if _, err := e.watch.updateNames(t.Context()); err != nil {
+	case <-e.library.NamesDue:
+		if _, err := e.library.UpdateNames(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	default:
@@ -130,17 +129,6 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// Close names are looked for while there is time: a flood of names gets an answer without them, and the next second has them again.
-func TestRate(t *testing.T) {
-	var h rate
-	for i := range 3 * mostHints {
-		second := i / (mostHints + mostHints/2)
-		if spare, want := h.allow(time.Unix(int64(second), 0), mostHints), i%(mostHints+mostHints/2) < mostHints; spare != want {
-			t.Fatalf("answer %d: %v, want %v", i, spare, want)
-		}
-	}
-}
-
 // What a pinned release has, the list of the current one does not tell.
 func TestAbsentOfAnotherRelease(t *testing.T) {
 	l := newListing(ourNames...)
@@ -162,7 +150,7 @@ func TestPublishedIsPresent(t *testing.T) {
 	}
 	l.set(func() { l.release = releaseB })
 	l.has(ourNames...)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 		t.Errorf("while the list is being fetched: %d %s", a.StatusCode, a.body)
 	}
@@ -185,7 +173,7 @@ func TestSameNames(t *testing.T) {
 	l.set(func() { l.release = releaseB })
 	e.learnAll(t)
 	e.learnAll(t)
-	if n := l.lists.Load(); n != 1 || e.currentNames() == nil {
+	if n := l.lists.Load(); n != 1 || e.library.CurrentNames() == nil {
 		t.Errorf("the list was fetched %d times", n)
 	}
 }
@@ -204,8 +192,8 @@ func TestNoNames(t *testing.T) {
 			l := newListing(ourNames...)
 			spoil(l)
 			e := newEdgeTest(t, l)
-			must(t, e.watch.poll())
-			e.watch.updateNames(t.Context())
+			must(t, e.library.Poll())
+			e.library.UpdateNames(t.Context())
 			if e.get(t, "/mdi/nothing.svg"); l.others.Load() != 1 {
 				t.Errorf("the origin was asked %d times", l.others.Load())
 			}
@@ -234,7 +222,7 @@ func TestNamesForOthers(t *testing.T) {
 	inner.learnAll(t)
 	outer := newEdgeTest(t, inner)
 	outer.learnAll(t)
-	if n := outer.currentNames(); n == nil || n.Len() != 5 {
+	if n := outer.library.CurrentNames(); n == nil || n.Len() != 5 {
 		t.Fatal("the edge behind has no names")
 	}
 	for range 3 {

@@ -24,7 +24,7 @@ func BenchmarkMiss(b *testing.B) {
 		io.WriteString(w, drawn(releaseA))
 	}))
 	release := releaseA
-	e.release.Store(&release)
+	e.library.Restore(release)
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	ctx.Request.Header.SetHost("edge.test")

@@ -82,7 +82,7 @@ func pathOfURL(u *url.URL) string {
 
 // The description is read as it is meant: each address is found, and what it does not say is missed.
 func TestOpenAPIIsCompared(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	for _, row := range []struct {
 		path string
 		code int

@@ -35,7 +35,7 @@ func TestPanics(t *testing.T) {
 				t.Parallel()
 				change, text := logs(t)
 				var log logtest.Log
-				e := beforeSecured(t, newLibrary(), append(of.changes(), change, func(c *Config) {
+				e := beforeSecured(t, newOurOrigin(), append(of.changes(), change, func(c *Config) {
 					c.ProxyAll, c.Log = row.proxyAll, slog.New(slog.NewJSONHandler(&log, nil))
 				})...)
 				row.breaks(e.handler)
@@ -90,7 +90,7 @@ func TestPanics(t *testing.T) {
 // fetch gets a 500.
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
 	e.origin = nil
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
 	must(t, err)

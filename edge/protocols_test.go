@@ -113,7 +113,7 @@ func ofStreams() []string {
 // Whatever is asked, the answer is the same by HTTP/1.1, by HTTP/2 on the short way and on the long way, by the reference, and by HTTP/3.
 func TestSameByEveryProtocol(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, lifetime{newLibrary()}, func(c *Config) {
+	s := newSecured(t, lifetime{newOurOrigin()}, func(c *Config) {
 		for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
 			c.Limits.Set(limit)
 		}
@@ -154,8 +154,8 @@ func TestSameByEveryProtocol(t *testing.T) {
 
 // The short way of HTTP/2 is taken: else nothing above would have been compared.
 func TestShortWayOfH2IsTaken(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
-	must(t, e.watch.poll())
+	e := newEdgeTest(t, newOurOrigin())
+	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
 		e.get(t, target) // else no variant is stored
@@ -167,7 +167,7 @@ func TestShortWayOfH2IsTaken(t *testing.T) {
 
 // A client has one window, by whatever protocols it asks.
 func TestOneWindow(t *testing.T) {
-	s := newSecured(t, newLibrary(), func(c *Config) { c.Limits.Set("search=10/1h") })
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=10/1h") })
 	ways := map[string]*securedTest{}
 	for name, w := range wayOf {
 		if !w.reference {

@@ -78,7 +78,7 @@ var wrongProxyHeaders = []struct{ name, header string }{
 // of the client is the remaining calls of a limit: each has ten.
 func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	t.Helper()
-	e = newEdgeTest(t, newLibrary(), func(c *Config) {
+	e = newEdgeTest(t, newOurOrigin(), func(c *Config) {
 		c.TrustedProxies = nil
 		for _, p := range trusted {
 			must(t, repeat(&c.TrustedProxies, access.ParsePrefix).Set(p))
@@ -86,7 +86,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 		c.Limits.Set("cdn=1000/1h")
 		c.Limits.Set("icon=off")
 	})
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	short, long := bothWays(t, e.handler)
 	ask(t, long, "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n"+last)
 	return e, []string{short, long}
@@ -242,7 +242,7 @@ func TestOnlyTrustedAreProxied(t *testing.T) {
 		conn, err := ln.Accept()
 		must(t, err)
 		defer conn.Close()
-		c := proxied(access.Clients{[]netip.Prefix{netip.MustParsePrefix(network)}}, conn)
+		c := proxied(access.Clients{Trusted: []netip.Prefix{netip.MustParsePrefix(network)}}, conn)
 		if _, got := c.(*proxiedConn); got != want || !got && c != conn {
 			t.Errorf("with proxies in %s the connection of %s is wrapped: %v", network, conn.RemoteAddr(), got)
 		}

@@ -76,13 +76,13 @@ func (c purgeCall) logAttrs(n int) []any {
 // purge removes the named entries from this edge, or marks them stale if the purge is soft. It
 // returns how many entries it affected. It also clears the negative cache.
 func (h *handler) purge(call purgeCall) int {
-	h.negative.clear()
+	h.library.Negative.Clear()
 	return h.cache.Purge(h.purgeOf(call), time.Now())
 }
 
 // drop removes every cached entry and clears the negative cache.
 func (h *handler) drop() {
-	h.negative.clear()
+	h.library.Negative.Clear()
 	h.cache.InvalidateAll()
 }
 

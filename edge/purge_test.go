@@ -45,9 +45,9 @@ func TestPurge(t *testing.T) {
 	} {
 		for _, soft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, soft %v", row.name, soft), func(t *testing.T) {
-				l := newLibrary()
+				l := newOurOrigin()
 				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true }) // the page of the test has a cookie
-				must(t, e.watch.poll())
+				must(t, e.library.Poll())
 				for _, target := range append(all, all...) { // twice: else no variant is stored
 					e.get(t, target)
 				}
@@ -76,7 +76,7 @@ func TestPurge(t *testing.T) {
 }
 
 func TestWrongPurges(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	for _, row := range []struct {
 		body   string
 		fields []string
@@ -112,7 +112,7 @@ func named(n int) string {
 }
 
 func TestPurgeWantsToken(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	listener := newAdmin(e.handler, accessBy(t, "secret"), func() bool { return true }).Handler
 	for _, row := range []struct {
 		method, authorization string

@@ -10,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
 const (
@@ -35,7 +36,7 @@ const (
 // A quicDoor admits or refuses QUIC connections before the edge spends memory on them.
 type quicDoor struct {
 	conns      *conns
-	handshakes rate
+	handshakes ratelimit.PerSecond
 	now        func() time.Time
 }
 
@@ -47,7 +48,7 @@ func (d *quicDoor) over(a net.Addr, part int64) bool {
 
 // verify reports whether an address must be validated before a handshake.
 func (d *quicDoor) verify(a net.Addr) bool {
-	return d.over(a, unvalidatedPart) || !d.handshakes.allow(d.now(), unvalidatedEach)
+	return d.over(a, unvalidatedPart) || !d.handshakes.Allow(d.now(), unvalidatedEach)
 }
 
 // streams returns how many streams the client at an address may open on its next connection.

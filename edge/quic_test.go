@@ -72,7 +72,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 		"trusted, total": func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 3, 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSecured(t, newLibrary(), change)
+			s := newSecured(t, newOurOrigin(), change)
 			s.conns.freeze()
 			from := "127.0.0.2"
 			if name == "trusted, total" {
@@ -99,7 +99,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 
 // When there is no room over QUIC the client that holds most loses what it asks nothing on.
 func TestRoomOverQUIC(t *testing.T) {
-	s := newSecured(t, newLibrary(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
 	one, err := s.dialQUIC(t, "127.0.0.3") // it has rested longest
 	must(t, err)
 	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
@@ -138,7 +138,7 @@ func TestIdleOverQUIC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSecured(t, newLibrary(), func(c *Config) { c.IdleTimeout = 300 * time.Millisecond })
+			s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout = 300 * time.Millisecond })
 			c, err := s.dialQUIC(t, "127.0.0.2")
 			must(t, err)
 			must(t, use(c))
@@ -149,7 +149,7 @@ func TestIdleOverQUIC(t *testing.T) {
 
 // A client that does not go when it is told to does not keep the edge from ending.
 func TestEndsWithoutSilentClients(t *testing.T) {
-	s := newSecured(t, newLibrary())
+	s := newSecured(t, newOurOrigin())
 	s.silent(t)
 	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
 	began := time.Now()
@@ -161,7 +161,7 @@ func TestEndsWithoutSilentClients(t *testing.T) {
 
 // Each address is a client of its own over QUIC too, and its connections count against its share alone.
 func TestClientsOfQUIC(t *testing.T) {
-	s := newSecured(t, newLibrary(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	from := func(address string) {
 		t.Helper()
 		socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(address)})

@@ -77,7 +77,7 @@ func TestRefused(t *testing.T) {
 		{"an absolute address", "GET http://a/mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
 		{"an address in the query", "GET /mdi/home.svg?x=http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
 	}
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			answers := e.raw(t, tt.request+next, 2)
@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 // What is refused for the sake of one client's fields, body or spelling is kept by no cache in front, whatever it came by.
 func TestRefusedForOneAlone(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newLibrary(), func(c *Config) { c.Hosts = []string{"edge.test"} })
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	for way, of := range wayOf {
 		if of.reference {
 			continue // its steps are those of HTTP/3
@@ -137,7 +137,7 @@ func TestRefusedForOneAlone(t *testing.T) {
 
 // Two requests at once are answered in their order.
 func TestPipelined(t *testing.T) {
-	e := newEdgeTest(t, newLibrary())
+	e := newEdgeTest(t, newOurOrigin())
 	answers := e.raw(t, strings.Repeat("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\nGET /mdi/nothing.svg HTTP/1.1\r\nHost: a\r\n\r\n", 3), 6)
 	if len(answers) != 6 {
 		t.Fatalf("%d answers to 6 requests", len(answers))
@@ -151,7 +151,7 @@ func TestPipelined(t *testing.T) {
 
 // A refused client gets its answer although it is still sending: the connection is not reset under it.
 func TestAnswerIsNotLost(t *testing.T) {
-	h := newEdgeTest(t, newLibrary()).handler
+	h := newEdgeTest(t, newOurOrigin()).handler
 	ln := listenTest(t)
 	s := newServer(h, h.log)
 	done := make(chan struct{})

@@ -113,7 +113,7 @@ func TestAnswersHaveALine(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			change, text := logs(t)
-			s := newSecured(t, newLibrary(), append(of.changes(), change)...)
+			s := newSecured(t, newOurOrigin(), append(of.changes(), change)...)
 			by := s.by(t, way)
 			var want []loggedLine
 			for _, a := range asked {
@@ -181,7 +181,7 @@ func TestUnreadableHasALine(t *testing.T) {
 		{"HEAD /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, true},
 	} {
 		change, text := logs(t)
-		s := newSecured(t, newLibrary(), change)
+		s := newSecured(t, newOurOrigin(), change)
 		c, err := net.Dial("tcp", s.plain)
 		must(t, err)
 		_, err = io.WriteString(c, row.request)
@@ -206,7 +206,7 @@ func TestTurnedAwayHaveALine(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
 	change, text := logs(t)
-	s := newSecured(t, newLibrary(), change, func(c *Config) { c.DenyFile, c.TLSRedirect = deny, true })
+	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.DenyFile, c.TLSRedirect = deny, true })
 	s.by(t, "h1 over TLS").do(t, "GET", "/mdi/home.svg", "X-Forwarded-For", "192.0.2.66")
 	s.by(t, "h1").do(t, "GET", "/mdi/home.svg")
 	s.end()
@@ -254,7 +254,7 @@ func TestStreamHasALine(t *testing.T) {
 // TestSampledLines: of answers that are a part a part has lines, whichever way they take, and every one that is a failure.
 func TestSampledLines(t *testing.T) {
 	change, text := logs(t)
-	s := newSecured(t, newLibrary(), change, func(c *Config) { c.AccessLogSample = 0.2 })
+	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.AccessLogSample = 0.2 })
 	by := s.by(t, "h1")
 	const n = 500
 	for range n {
@@ -279,7 +279,7 @@ func TestFullDiskIsNoTrouble(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")
 	}
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.AccessLog = "/dev/full" })
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.AccessLog = "/dev/full" })
 	for range 20 {
 		if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 			t.Fatal(a.StatusCode)
@@ -319,8 +319,8 @@ func BenchmarkReported(b *testing.B) {
 		{"trace=0", func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 0 }},
 	} {
 		b.Run(row.name, func(b *testing.B) {
-			e := newEdgeTest(b, newLibrary(), row.change)
-			must(b, e.watch.poll())
+			e := newEdgeTest(b, newOurOrigin(), row.change)
+			must(b, e.library.Poll())
 			e.get(b, "/mdi/home.svg")
 			q, out := browser("/mdi/home.svg"), make([]byte, 0, 16<<10)
 			b.ReportAllocs()

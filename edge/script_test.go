@@ -174,8 +174,8 @@ func (e *edgeTest) get(t testing.TB, target string, fields ...string) answer {
 	return e.do(t, http.MethodGet, target, fields...)
 }
 
-// A library is an origin of ours, as far as an edge can see: two drawings, a search that tells what it was asked.
-type library struct {
+// An ourOrigin is an origin of ours, as far as an edge can see: two drawings, a search that tells what it was asked.
+type ourOrigin struct {
 	mu      sync.Mutex
 	release string
 	changed []string       // since the other release
@@ -184,11 +184,15 @@ type library struct {
 	broken  bool
 }
 
-func newLibrary() *library { return &library{release: releaseA, asked: map[string]int{}} }
+func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, asked: map[string]int{}} }
 
-func (l *library) set(f func()) { l.mu.Lock(); defer l.mu.Unlock(); f() }
+func (l *ourOrigin) set(f func()) { l.mu.Lock(); defer l.mu.Unlock(); f() }
 
-func (l *library) count(target string) int { l.mu.Lock(); defer l.mu.Unlock(); return l.asked[target] }
+func (l *ourOrigin) count(target string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked[target]
+}
 
 var path = strings.Repeat(`<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3L2 12h3v8z"/>`, 4)
 
@@ -196,7 +200,7 @@ func drawn(release string) string {
 	return `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><!--` + release[:4] + "-->" + path + "</svg>"
 }
 
-func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target := r.URL.RequestURI()
 	l.mu.Lock()
 	l.asked[target]++
@@ -269,7 +273,7 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (l *library) tell(w http.ResponseWriter, since, release string) {
+func (l *ourOrigin) tell(w http.ResponseWriter, since, release string) {
 	a := icon.ReleaseAnswer{Release: release, All: true, Changed: []string{}}
 	if since != "" {
 		a.Since, a.All, a.Changed = since, false, l.changed
@@ -287,8 +291,8 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			e := newEdgeTest(t, newLibrary())
-			if err := e.watch.poll(); err != nil {
+			e := newEdgeTest(t, newOurOrigin())
+			if err := e.library.Poll(); err != nil {
 				t.Fatal(err)
 			}
 			webtest.TestHandler(t, file, e)
@@ -296,7 +300,7 @@ func TestScripts(t *testing.T) {
 		for way, of := range wayOf {
 			t.Run(filepath.Base(file)+" by "+way, func(t *testing.T) {
 				t.Parallel()
-				s := newSecured(t, newLibrary(), of.changes()...).by(t, way)
+				s := newSecured(t, newOurOrigin(), of.changes()...).by(t, way)
 				webtest.TestHandler(t, file, s)
 				s.onlyBy(t, of.protocol)
 			})

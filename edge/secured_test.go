@@ -65,7 +65,7 @@ func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
 	}}, change...)...)
 	if !e.cfg.ProxyAll { // another's origin knows no releases
-		must(t, e.watch.poll())
+		must(t, e.library.Poll())
 	}
 	return e
 }

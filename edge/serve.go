@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -37,12 +38,9 @@ type handler struct {
 	loopLogged  sync.Once // a request loop
 	cache       *cache.Cache
 	origin      *upstream.Client
-	watch       *watch
-	release     atomic.Pointer[string]   // last known release of the origin; nil: none
-	names       atomic.Pointer[nameList] // icons of that release; nil: no list, or not yet
-	reached     atomic.Bool              // the origin has given a response that is no failure
-	unpublished atomic.Bool              // the origin said last that it has no release yet
-	publish     string                   // command by which the operator publishes a release
+	library     *library.Library
+	state       *library.OriginState
+	publish     string // command by which the operator publishes a release
 	table       *router.Router
 	page        *cache.Entry
 	metrics     *observe.Metrics
@@ -54,15 +52,12 @@ type handler struct {
 	blocks    blocks
 	streams   *h2.Server
 	tiers     *access.Credentials
-	progress  *progress
 	shared    *shared // state shared with other edges; nil: none
 	reports   observe.Reports
 	reference *reference // serves HTTP/2 instead of streams; nil: streams does
 	redirect  string     // format of the https URL to redirect to; empty: no redirect
 	altSvc    string     // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 	doors     doorkeeper
-	negative  negativeCache
-	hints     rate
 
 	draining atomic.Bool // the edge ends: the next response of a connection is its last
 
@@ -76,16 +71,16 @@ type handler struct {
 // newHandler builds the handler of an edge. ctx ends when the edge has drained.
 func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics, l *access.Lists, share func(string, *ratelimit.Limiter) access.Window) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, waitTimeout: cfg.OriginTimeout + time.Second,
-		clients: access.Clients{cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), cache: c, origin: o, page: newPage(), metrics: m,
+		clients: access.Clients{Trusted: cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
 		cacheBytes: cfg.CacheBytes, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &access.Credentials{}}
 	h.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: h.waitTimeout, Clients: h.clients, Lists: l, Share: share, CheckToken: h.checkToken, Observer: m})
 	if h.publish = cfg.Publish; h.publish == "" {
 		h.publish = "iconedge publish SOURCE"
 	}
-	h.progress = newProgress(c)
-	h.watch, h.doors.seed = newWatch(h), maphash.MakeSeed()
-	h.negative.init(cfg.CacheBytes)
+	h.doors.seed, h.state = maphash.MakeSeed(), &library.OriginState{}
+	h.library = library.New(library.Options{Cache: c, CacheBytes: cfg.CacheBytes, State: h.state, ProxyAll: cfg.ProxyAll, Fetch: func(r upstream.Request) (*upstream.WholeResponse, error) { return h.fetchWhole(nil, r) },
+		Do: o.Do, Announce: func(release string) { h.shared.announceRelease(release) }, Observer: m, Log: cfg.Log})
 	h.table = routes.New(h.answer, h.serveUnknown)
 	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead, Bodies: h.conns.limits.Bodies})
 	h.reference = newReference(h, cfg)
@@ -190,7 +185,7 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 	r := recordOf(ctx)
 	r.route, r.pattern = ep.Route, ep.Pattern
 	if r.Tier {
-		r.known = h.watch.known() // before any lookup
+		r.known = h.library.Known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
@@ -292,7 +287,7 @@ func (h *handler) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome
 // serveRelease answers other edges that ask for the release. It names a new release only after this
 // edge has dropped the entries that the release changed.
 func (h *handler) serveRelease(r *request) (exchange.Outcome, error) {
-	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.watch.fetchRelease)
+	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.fetchRelease)
 	if err != nil {
 		return exchange.Failed, err
 	}

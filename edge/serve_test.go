@@ -10,8 +10,8 @@ import (
 func BenchmarkHit(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newLibrary(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
-			e.watch.poll()
+			e := newEdgeTest(b, newOurOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
+			e.library.Poll()
 			e.get(b, target)
 			var ctx fasthttp.RequestCtx
 			ctx.Init(&fasthttp.Request{}, nil, nil)

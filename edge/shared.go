@@ -91,7 +91,7 @@ func followFleet(h *handler, f *fleet.Fleet, warm bool) *shared {
 	h.shared = s
 	position := ""
 	if warm {
-		position = h.progress.position
+		position = h.library.Progress.Position
 	}
 	f.Follow(position, !warm, s)
 	return s

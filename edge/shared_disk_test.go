@@ -30,7 +30,7 @@ func TestRestartHearsWhatItMissed(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, l := fleettest.Start(t), newLibrary()
+			s, l := fleettest.Start(t), newOurOrigin()
 			origin := httptest.NewServer(l)
 			defer origin.Close()
 			other := newSharing(t, s.URL, "there", l)

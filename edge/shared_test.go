@@ -62,7 +62,7 @@ func TestEdgesShareALimit(t *testing.T) {
 		must(t, c.Limits.Set("search=60/1h"))
 		must(t, c.Limits.Set("icon=120/1h"))
 	}
-	edges := []*edgeTest{newSharing(t, s.URL, "here", newLibrary(), hourly), newSharing(t, s.URL, "here", newLibrary(), hourly)}
+	edges := []*edgeTest{newSharing(t, s.URL, "here", newOurOrigin(), hourly), newSharing(t, s.URL, "here", newOurOrigin(), hourly)}
 	var through, refused atomic.Int64
 	var all sync.WaitGroup
 	for i := range 200 {
@@ -84,7 +84,7 @@ func TestEdgesShareALimit(t *testing.T) {
 			t.Errorf("RateLimit: %s, want %s", got, want)
 		}
 	}
-	away := newSharing(t, s.URL, "there", newLibrary(), hourly)
+	away := newSharing(t, s.URL, "there", newOurOrigin(), hourly)
 	if a := away.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.7"); a.Header.Get("RateLimit") != `"search";r=59;t=3600` {
 		t.Errorf("another region: %d, RateLimit: %s", a.StatusCode, a.Header.Get("RateLimit"))
 	}
@@ -94,7 +94,7 @@ func TestEdgesShareALimit(t *testing.T) {
 func TestEdgesShareAPlansLimit(t *testing.T) {
 	s := fleettest.Start(t)
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		e := newSharing(t, s.URL, "here", lifetime{newLibrary()}, func(c *Config) { must(t, c.Limits.Set("lifetime:search=1/1h")) })
+		e := newSharing(t, s.URL, "here", lifetime{newOurOrigin()}, func(c *Config) { must(t, c.Limits.Set("lifetime:search=1/1h")) })
 		if a := e.get(t, "/api/v1/search?q=home", "Authorization", "Bearer "+good); a.StatusCode != want {
 			t.Errorf("edge %d: %d, want %d", i, a.StatusCode, want)
 		}
@@ -103,9 +103,9 @@ func TestEdgesShareAPlansLimit(t *testing.T) {
 
 // Who waits for Redis does not do so on the short way, where nobody may wait; what has no limit stays there.
 func TestSharedLimitsLeaveTheShortWay(t *testing.T) {
-	e := newSharing(t, fleettest.Start(t).URL, "", newLibrary())
+	e := newSharing(t, fleettest.Start(t).URL, "", newOurOrigin())
 	for target, short := range map[string]bool{"/mdi/home.svg": true, "/api/v1/icon/mdi/home": false} {
-		must(t, e.watch.poll())
+		must(t, e.library.Poll())
 		e.get(t, target)
 		e.get(t, target)
 		q := &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
@@ -121,7 +121,7 @@ func TestSharedLimitsLeaveTheShortWay(t *testing.T) {
 // Nothing that Redis does is an error to a client: the edge counts by itself, and knows what was used.
 func TestLimitsWithoutRedis(t *testing.T) {
 	s := fleettest.Start(t)
-	e := newSharing(t, s.URL, "", newLibrary(), func(c *Config) { must(t, c.Limits.Set("search=3/1h")) })
+	e := newSharing(t, s.URL, "", newOurOrigin(), func(c *Config) { must(t, c.Limits.Set("search=3/1h")) })
 	ask := func() int { return e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.7").StatusCode }
 	first := ask()
 	s.Kill()
@@ -144,9 +144,9 @@ func TestLimitsWithoutRedis(t *testing.T) {
 // A purge at one edge is done by all others, whatever their region, with everything that it says.
 func TestPurgesAreShared(t *testing.T) {
 	s := fleettest.Start(t)
-	one, other := newSharing(t, s.URL, "here", newLibrary()), newSharing(t, s.URL, "there", newLibrary())
+	one, other := newSharing(t, s.URL, "here", newOurOrigin()), newSharing(t, s.URL, "there", newOurOrigin())
 	for _, e := range []*edgeTest{one, other} {
-		must(t, e.watch.poll())
+		must(t, e.library.Poll())
 		e.get(t, "/mdi/home.svg")
 		e.get(t, "/fc/apple.svg")
 	}
@@ -193,7 +193,7 @@ func TestPurgedAgain(t *testing.T) {
 // Who calls for a purge is told when the others can't be.
 func TestPurgeWithoutRedis(t *testing.T) {
 	s := fleettest.Start(t)
-	e := newSharing(t, s.URL, "", newLibrary())
+	e := newSharing(t, s.URL, "", newOurOrigin())
 	e.get(t, "/mdi/home.svg")
 	s.Kill()
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/purge", strings.NewReader(`{"urls":["/mdi/home.svg"]}`))
@@ -225,8 +225,8 @@ func TestHearsAnything(t *testing.T) {
 		{fleet.Release, `../x`, false},
 		{"later", `{}`, false},
 	} {
-		e := newSharing(t, fleettest.Start(t).URL, "", newLibrary())
-		must(t, e.watch.poll()) // a release that is learnt for the first time drops all
+		e := newSharing(t, fleettest.Start(t).URL, "", newOurOrigin())
+		must(t, e.library.Poll()) // a release that is learnt for the first time drops all
 		e.get(t, "/mdi/home.svg")
 		e.shared.OnEvent(row.kind, row.data)
 		if dropped := e.cache.Get("/mdi/home.svg") == nil; dropped != row.dropped {
@@ -237,19 +237,19 @@ func TestHearsAnything(t *testing.T) {
 
 // One edge learns of a release; the shield, which has just told the old one, and the edge behind it have it without having asked by themselves.
 func TestReleaseIsToldToAll(t *testing.T) {
-	s, l := fleettest.Start(t), newLibrary()
+	s, l := fleettest.Start(t), newOurOrigin()
 	first, shield := newSharing(t, s.URL, "here", l), newSharing(t, s.URL, "here", l)
 	behind := newSharing(t, s.URL, "there", shield)
 	for _, e := range []*edgeTest{first, shield, behind} {
-		must(t, e.watch.poll())
+		must(t, e.library.Poll())
 	}
 	l.set(func() { l.release = releaseB })
-	if got := releaseOf(t, shield, releaseA); got != releaseA && shield.watch.known() == releaseA {
+	if got := releaseOf(t, shield, releaseA); got != releaseA && shield.library.Known() == releaseA {
 		t.Fatalf("the shield tells of %s", got)
 	}
-	must(t, first.watch.poll())
+	must(t, first.library.Poll())
 	for i, e := range []*edgeTest{first, shield, behind} {
-		settled(t, fmt.Sprint("the release is known to edge ", i), func() bool { return e.watch.known() == releaseB })
+		settled(t, fmt.Sprint("the release is known to edge ", i), func() bool { return e.library.Known() == releaseB })
 	}
 	if sum := first.shared.fleet.Stats().Events[fleet.Release].Sent; sum == 0 {
 		t.Error("the first edge has not told the others")
@@ -258,9 +258,9 @@ func TestReleaseIsToldToAll(t *testing.T) {
 
 // An edge goes on asking for a release though it hears late of the one that it has, or learns of another on the way.
 func TestReleaseIsAskedForOn(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newSharing(t, fleettest.Start(t).URL, "", l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	l.set(func() { l.hold = func(string) { asked <- struct{}{}; <-open } })
 	e.shared.OnEvent(fleet.Release, releaseB)
@@ -269,23 +269,23 @@ func TestReleaseIsAskedForOn(t *testing.T) {
 	e.shared.announceRelease(strings.Repeat("c", len(releaseA)))
 	l.set(func() { l.release, l.hold = releaseB, nil })
 	close(open) // who asked before is told of the old one
-	settled(t, "the release is known", func() bool { return e.watch.known() == releaseB })
+	settled(t, "the release is known", func() bool { return e.library.Known() == releaseB })
 }
 
 // A shield that hears of a release does not answer with what it was told a moment before.
 func TestToldAnswerIsForgotten(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	shield := newSharing(t, fleettest.Start(t).URL, "", l)
-	must(t, shield.watch.poll())
+	must(t, shield.library.Poll())
 	for _, hears := range []func(){
 		func() { shield.shared.OnEvent(fleet.Release, releaseB) },
-		func() { must(t, shield.watch.poll()) }, // or learns of it
+		func() { must(t, shield.library.Poll()) }, // or learns of it
 	} {
-		before := shield.watch.known()
+		before := shield.library.Known()
 		releaseOf(t, shield, before)
 		l.set(func() { l.release = map[string]string{releaseA: releaseB, releaseB: releaseA}[before] })
 		hears()
-		settled(t, "the release is known", func() bool { return shield.watch.known() != before })
+		settled(t, "the release is known", func() bool { return shield.library.Known() != before })
 		if got := releaseOf(t, shield, before); got == before {
 			t.Errorf("the shield tells of %s still", got)
 		}

@@ -224,9 +224,9 @@ func TestSoftPurgedOnItsWay(t *testing.T) {
 // after these.
 func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
 	const key = "/mdi/home.svg"
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l)
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	l.set(func() { l.release = releaseB })
 	if a := e.get(t, key); a.Header.Get("Age") != "" || !freshBelow(a) {
 		t.Errorf("at first: Age: %s", a.Header.Get("Age"))

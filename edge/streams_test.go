@@ -50,7 +50,7 @@ var overTCP = []string{"h1", "h1 over TLS", "h2", "h2c", "reference of h2", "ref
 func TestProxyHeaderOfEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for _, way := range overTCP {
-		s := newSecured(t, newLibrary(), append(wayOf[way].changes(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })...)
+		s := newSecured(t, newOurOrigin(), append(wayOf[way].changes(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })...)
 		for _, tt := range proxyHeaders {
 			client := tt.client
 			if client == "" {
@@ -111,7 +111,7 @@ func TestBehindHAProxy(t *testing.T) {
 		}
 		t.Skip("SKIPPED: no HAProxy on this machine")
 	}
-	s := newSecured(t, newLibrary(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, haproxyConf, s.plain, s.tls), 0o600))
 	cmd := exec.Command(program, "-db", "-f", file)
@@ -151,7 +151,7 @@ func TestBehindHAProxy(t *testing.T) {
 // Connections of HTTP/2 that are idle make room; those in use do not.
 func TestIdleStreamsMakeRoom(t *testing.T) {
 	for _, way := range []string{"h2", "h2c"} {
-		l := newLibrary()
+		l := newOurOrigin()
 		s := newSecured(t, l, func(c *Config) { c.MaxConnections = 3 })
 		held := s.by(t, way)
 		asked, open := make(chan struct{}, 1), make(chan struct{})
@@ -269,7 +269,7 @@ func TestListsAndTokensOfEveryProtocol(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	writeList(t, deny, "203.0.113.9")
 	for way, of := range wayOf {
-		s := newSecured(t, lifetime{newLibrary()}, append(of.changes(), func(c *Config) { c.DenyFile, c.RequireToken = deny, true })...).by(t, way)
+		s := newSecured(t, lifetime{newOurOrigin()}, append(of.changes(), func(c *Config) { c.DenyFile, c.RequireToken = deny, true })...).by(t, way)
 		for range 2 {
 			for _, row := range []struct {
 				target string

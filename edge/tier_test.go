@@ -14,6 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -79,7 +80,7 @@ func TestTierByEveryProtocol(t *testing.T) {
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			s, cert := newShield(t, namedLibrary{newLibrary()}, append(w.changes(), func(c *Config) {
+			s, cert := newShield(t, namedLibrary{newOurOrigin()}, append(w.changes(), func(c *Config) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}}
 				c.RequireToken = true
 			})...)
@@ -140,7 +141,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 func TestTierOnTheShortWay(t *testing.T) {
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
-			s, cert := newShield(t, namedLibrary{newLibrary()}, append(w.changes(), func(c *Config) {
+			s, cert := newShield(t, namedLibrary{newOurOrigin()}, append(w.changes(), func(c *Config) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
 			})...)
 			names := "/-/names?release=" + releaseA
@@ -167,7 +168,7 @@ func TestTierOnTheShortWay(t *testing.T) {
 var strangers atomic.Int64
 
 // A namedLibrary has a list of names for each release as well.
-type namedLibrary struct{ *library }
+type namedLibrary struct{ *ourOrigin }
 
 func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == routes.NamesPath {
@@ -176,14 +177,14 @@ func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write([]byte("names"))
 		return
 	}
-	l.library.ServeHTTP(w, r)
+	l.ourOrigin.ServeHTTP(w, r)
 }
 
 // A client on the deny list is refused, an edge of ours there is not; a certificate of somebody else's is worth nothing.
 func TestTierIsNotDenied(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("127.0.0.0/8\n0.0.0.0/8\n"), 0o600))
-	s, cert := newShield(t, newLibrary(), func(c *Config) { c.DenyFile = deny })
+	s, cert := newShield(t, newOurOrigin(), func(c *Config) { c.DenyFile = deny })
 	for _, way := range []string{"h1 over TLS", "h2", "h3"} {
 		for range 2 {
 			if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 403 {
@@ -209,8 +210,8 @@ func TestTierIsNotDenied(t *testing.T) {
 
 // Without a secret or authorities all is as before: releases are told to anybody, and a field of that name means nothing.
 func TestNoTiers(t *testing.T) {
-	e := newEdgeTest(t, newLibrary(), func(c *Config) { c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
-	must(t, e.watch.poll())
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
+	must(t, e.library.Poll())
 	for i, want := range []int{200, 429} {
 		if a := e.get(t, "/mdi/home.svg", tier.Field, tierSecret); a.StatusCode != want || a.Header.Get(icon.FieldRelease) != "" {
 			t.Errorf("call %d: %d, release %q", i, a.StatusCode, a.Header.Get(icon.FieldRelease))
@@ -244,7 +245,7 @@ func TestSecretStays(t *testing.T) {
 			}
 		})
 		if release := releaseA; ours {
-			s.handler.release.Store(&release)
+			s.handler.library.Restore(release)
 		}
 		for way := range wayOf {
 			for i, sent := range []string{"forged-0123456789", tierSecret} {
@@ -270,7 +271,7 @@ func TestSecretIsNotShown(t *testing.T) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		r.Header.Write(w)
 	}), func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) })
-	e.watch.poll()
+	e.library.Poll()
 	for _, target := range []string{"/debug", "/mdi/home.svg", "/api/v1/search?q=a", "/api/v1/icon/a/b", "/api/v1/packs", "/-/names", "/-/release"} {
 		if a := e.get(t, target); strings.Contains(a.body, tierSecret) {
 			t.Errorf("%s: %s", target, a.body)
@@ -284,9 +285,9 @@ func TestSecretIsNotShown(t *testing.T) {
 // What an edge tells the edges behind it of its answers: the release for which they are right. One that a new release has not changed is right
 // for that; one of another release than the edge knows is of that.
 func TestReleaseOfAnAnswer(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	e := newEdgeTest(t, l, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	told := func(name, want string) {
 		t.Helper()
 		a := e.get(t, "/mdi/"+name+".svg", tier.Field, tierSecret)
@@ -297,7 +298,7 @@ func TestReleaseOfAnAnswer(t *testing.T) {
 	told("home", releaseA)
 	told("account", releaseA)
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/account"} })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	told("home", releaseB)
 	told("account", releaseB)
 	if n := l.count("/mdi/home.svg"); n != 1 {
@@ -364,9 +365,9 @@ func TestClocksApart(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			log := new(logtest.Log)
-			e := newEdgeTest(t, skewedLibrary{newLibrary(), row.off, row.age, row.ours}, func(c *Config) { c.Log = log.Logger() })
-			e.watch.poll()
-			e.watch.poll()
+			e := newEdgeTest(t, skewedLibrary{newOurOrigin(), row.off, row.age, row.ours}, func(c *Config) { c.Log = log.Logger() })
+			e.library.Poll()
+			e.library.Poll()
 			e.get(t, "/mdi/home.svg")
 			a := e.get(t, "/mdi/home.svg")
 			age, err := time.ParseDuration(a.Header.Get("Age") + "s")
@@ -389,7 +390,7 @@ func TestClocksApart(t *testing.T) {
 
 // A skewedLibrary is a library whose clock is off.
 type skewedLibrary struct {
-	*library
+	*ourOrigin
 	off  time.Duration
 	age  string
 	ours bool
@@ -409,7 +410,7 @@ func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write([]byte("drawing"))
 		return
 	}
-	l.library.ServeHTTP(w, r)
+	l.ourOrigin.ServeHTTP(w, r)
 }
 
 // With its own tiers an edge speaks TLS 1.3, whichever proof it gives; with anybody else 1.2 will do.
@@ -437,20 +438,20 @@ func TestTLSToOrigins(t *testing.T) {
 // An edge that has not reached an origin for a while says so, once, and that it is not ready.
 func TestNoOriginAtStart(t *testing.T) {
 	log := new(logtest.Log)
-	e := newEdgeTest(t, newLibrary(), func(c *Config) {
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) {
 		c.Log = log.Logger()
 		must(t, c.Origins.Set("http://127.0.0.1:1"))
 	})
 	for range 3 {
-		e.watch.poll()
-		e.watch.since = time.Now() // however long that took
+		e.library.Poll()
+		e.library.Since = time.Now() // however long that took
 	}
 	if got := log.String(); !strings.Contains(got, "waiting for the origin") || strings.Contains(got, "level=WARN") {
 		t.Errorf("at first: %s", got)
 	}
-	e.watch.since = time.Now().Add(-unreachedFor)
+	e.library.Since = time.Now().Add(-library.UnreachedFor)
 	for range 3 {
-		e.watch.poll()
+		e.library.Poll()
 	}
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "no origin reached yet") || !strings.Contains(got, "not ready") {
 		t.Errorf("after a while: %s", got)
@@ -466,8 +467,8 @@ func TestNotTakenForATier(t *testing.T) {
 	}), func(c *Config) {
 		c.TierSecretFile, c.Log = secretFile(t, tierSecret), log.Logger()
 	})
-	if err := e.watch.poll(); err == nil || e.reached.Load() {
-		t.Errorf("look = %v; reached: %v", err, e.reached.Load())
+	if err := e.library.Poll(); err == nil || e.state.Reached() {
+		t.Errorf("look = %v; reached: %v", err, e.state.Reached())
 	}
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusBadGateway || strings.Contains(a.body, "secret") {
 		t.Errorf("%d %s", a.StatusCode, a.body)

@@ -11,7 +11,7 @@ import (
 // has named a release, as our origins and the edges in front of them do, or if supposed says that
 // it will. With --proxy-all the origin may be other software, and a page of it that shows the
 // fields of its request would reveal the secret to any client.
-func (h *handler) amongTiers(supposed bool) bool { return supposed || h.release.Load() != nil }
+func (h *handler) amongTiers(supposed bool) bool { return supposed || h.library.HasRelease() }
 
 // looped returns the problem for a request that has passed through this edge before. It warns the
 // operator only once, because every further request would repeat the warning.

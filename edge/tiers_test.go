@@ -18,6 +18,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
@@ -105,7 +106,7 @@ func serveOrigin(t *testing.T, h http.Handler) string {
 // One cold icon that a hundred clients ask of three edges reaches the origin once, over two shields; each tier says what it did, and drawings
 // are coloured where the client is.
 func TestThreeEdgesTwoShields(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	var shields, edges []*node
 	for range 2 {
@@ -159,7 +160,7 @@ func checkTiers(t *testing.T, a answer, n int) {
 
 // A shield that is gone is gone around within the request: by the other one, and by the origin itself when both are.
 func TestShieldsAreGone(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
 	n := runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin))
@@ -182,11 +183,11 @@ func TestShieldsAreGone(t *testing.T) {
 // when the shield is well again it is asked as before.
 func TestShieldHasLostItsOrigin(t *testing.T) {
 	const key = "/api/v1/packs" // stale-while-revalidate is over long before stale-if-error is
-	l, lost := newLibrary(), newLibrary()
+	l, lost := newOurOrigin(), newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, lost)))
 	shield.knows(t, releaseA)
 	e := newEdgeTest(t, nil, before(t, shield.url(), serveOrigin(t, l)), func(c *Config) { must(t, c.Limits.Set("packs=off")) })
-	must(t, e.watch.poll())
+	must(t, e.library.Poll())
 	lost.set(func() { lost.broken = true })
 	if a := e.get(t, key); a.StatusCode != 200 || l.count(key) != 1 {
 		t.Errorf("cold: %d, the origin was asked %d times", a.StatusCode, l.count(key))
@@ -217,7 +218,7 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 // A new release shows behind two tiers, at every edge, within five seconds: each asks after watchEvery. Nothing of what it did not change is asked for
 // again.
 func TestReleaseThroughTwoTiers(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
 	var edges []*node
@@ -232,8 +233,8 @@ func TestReleaseThroughTwoTiers(t *testing.T) {
 		}
 	}
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
-	if 2*watchEvery > 5*time.Second {
-		t.Errorf("two tiers may take %v to ask", 2*watchEvery)
+	if 2*library.WatchEvery > 5*time.Second {
+		t.Errorf("two tiers may take %v to ask", 2*library.WatchEvery)
 	}
 	for _, n := range edges {
 		settled(t, "the new drawing", func() bool { return call(t, n.url()+"/mdi/home.svg").body == drawn(releaseB) })
@@ -248,7 +249,7 @@ func TestReleaseThroughTwoTiers(t *testing.T) {
 
 // What is purged at the shield and then at the edge is new from then on.
 func TestPurgeOfTwoTiers(t *testing.T) {
-	l := newLibrary()
+	l := newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, releaseA)
 	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
 	for range 2 {
@@ -314,7 +315,7 @@ func TestOriginComesLater(t *testing.T) {
 	settled(t, "a word in the log", func() bool { return strings.Contains(n.log.String(), "waiting for the origin") })
 	ln, err = net.Listen("tcp", address)
 	must(t, err)
-	o := httptest.NewUnstartedServer(newLibrary())
+	o := httptest.NewUnstartedServer(newOurOrigin())
 	o.Listener.Close()
 	o.Listener = ln
 	o.Start()
@@ -325,7 +326,7 @@ func TestOriginComesLater(t *testing.T) {
 // A secret is replaced, tier by tier, and no request is refused meanwhile.
 func TestSecretIsReplaced(t *testing.T) {
 	const next = "the-next-secret-01234567"
-	l := newLibrary()
+	l := newOurOrigin()
 	files := []string{secretFile(t, tierSecret), secretFile(t, tierSecret)}
 	shield := runNode(t, before(t, serveOrigin(t, l)), func(c *Config) { c.TierSecretFile = files[0] })
 	n := runNode(t, before(t, shield.url()), func(c *Config) { c.TierSecretFile = files[1] }).knows(t, releaseA)
@@ -367,7 +368,7 @@ func TestTiersByCertificate(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
 	shieldCert, shieldKey := ours.Pair(t, dir, "shield", "127.0.0.1")
-	l := newLibrary()
+	l := newOurOrigin()
 	ln := listenTest(t)
 	shield := runNode(t, func(c *Config) {
 		must(t, c.Origins.Set(serveOrigin(t, l)))
@@ -387,7 +388,7 @@ func TestTiersByCertificate(t *testing.T) {
 		{"that believes others", theirs, ours, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			straight := newLibrary()
+			straight := newOurOrigin()
 			cert, key := "", ""
 			if row.signed != nil {
 				cert, key = row.signed.Pair(t, t.TempDir(), "edge")

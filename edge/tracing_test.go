@@ -72,7 +72,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 		{"on, none", traces, nil, []string{"a=1"}, anyUnsampled, ""},
 	} {
 		for _, path := range []string{"/mdi/home.svg", "/api/v1/auth/verify", "/others/page"} {
-			origin := newHearing(newLibrary())
+			origin := newHearing(newOurOrigin())
 			e := newEdgeTest(t, origin, row.change, func(c *Config) { c.ProxyAll = path == "/others/page" })
 			method := map[bool]string{true: "POST", false: "GET"}[strings.HasSuffix(path, "verify")]
 			r, _ := http.NewRequest(method, "http://edge.test"+path, strings.NewReader("{}"))
@@ -104,7 +104,7 @@ func TestSpans(t *testing.T) {
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			collector, origin := tracetest.New(t), newHearing(newLibrary())
+			collector, origin := tracetest.New(t), newHearing(newOurOrigin())
 			change, text := logs(t)
 			s := newSecured(t, origin, append(of.changes(), change, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 })...)
 			by := s.by(t, way) // the client of the tests is trusted
@@ -148,7 +148,7 @@ func TestSpans(t *testing.T) {
 func TestDrawn(t *testing.T) {
 	for _, way := range []string{"h1", "h2c"} {
 		collector := tracetest.New(t)
-		s := newSecured(t, newLibrary(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0.2; c.Limits.Set("cdn=off") })
+		s := newSecured(t, newOurOrigin(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0.2; c.Limits.Set("cdn=off") })
 		by := s.by(t, way)
 		const n = 400
 		for range n {
@@ -167,8 +167,8 @@ func TestDrawn(t *testing.T) {
 		}
 	}
 	for sample, short := range map[float64]bool{0: true, 1: false} {
-		e := newEdgeTest(t, newLibrary(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", sample })
-		must(t, e.watch.poll())
+		e := newEdgeTest(t, newOurOrigin(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", sample })
+		must(t, e.library.Poll())
 		e.get(t, "/mdi/home.svg")
 		q := ready("/mdi/home.svg")
 		if _, ok := e.Answer(nil, q); ok != short || q.Sampled == short {
@@ -180,7 +180,7 @@ func TestDrawn(t *testing.T) {
 // TestFollowedIsCountedOnce tests that a request that the fast path leaves to the pipeline counts
 // once.
 func TestFollowedIsCountedOnce(t *testing.T) {
-	s := newSecured(t, newLibrary(), alone, func(c *Config) {
+	s := newSecured(t, newOurOrigin(), alone, func(c *Config) {
 		c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 1
 		c.Limits.Set("cdn=100/1h")
 	})
@@ -198,7 +198,7 @@ func TestTierDecides(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600))
 	collector := tracetest.New(t)
-	origin := newHearing(newLibrary())
+	origin := newHearing(newOurOrigin())
 	s := newSecured(t, origin, alone, func(c *Config) {
 		c.TierSecretFile = secret
 		c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0

@@ -16,13 +16,13 @@ import (
 
 // An emptyOrigin is one of ours that has no release until it is filled.
 type emptyOrigin struct {
-	*library
+	*ourOrigin
 	filled atomic.Bool
 }
 
 func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if o.filled.Load() {
-		o.library.ServeHTTP(w, r)
+		o.ourOrigin.ServeHTTP(w, r)
 		return
 	}
 	w.Header().Set(icon.FieldReady, "?0")
@@ -45,7 +45,7 @@ func notReady(t *testing.T, a answer) {
 
 // An origin of ours without a release is not ready; any other failure of an origin is a 502.
 func TestOriginWithoutRelease(t *testing.T) {
-	o := &emptyOrigin{library: newLibrary()}
+	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	e := newEdgeTest(t, o)
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs", "/-/release"} {
 		a := e.get(t, target)
@@ -53,8 +53,8 @@ func TestOriginWithoutRelease(t *testing.T) {
 			t.Errorf("%s: what is between the two is told: %v", target, a.Header)
 		}
 	}
-	if a := e.get(t, routes.OpenAPIPath); a.StatusCode != 200 || a.Header.Get(icon.FieldReady) != "" || e.reached.Load() {
-		t.Errorf("%s: %d %v; the edge is ready: %v", routes.OpenAPIPath, a.StatusCode, a.Header, e.reached.Load())
+	if a := e.get(t, routes.OpenAPIPath); a.StatusCode != 200 || a.Header.Get(icon.FieldReady) != "" || e.state.Reached() {
+		t.Errorf("%s: %d %v; the edge is ready: %v", routes.OpenAPIPath, a.StatusCode, a.Header, e.state.Reached())
 	}
 	foreign := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
 	if a := foreign.get(t, "/mdi/home.svg"); a.StatusCode != 502 || a.Header.Get("Retry-After") != "1" {
@@ -64,7 +64,7 @@ func TestOriginWithoutRelease(t *testing.T) {
 
 // What is stored is used before anybody is told that there is nothing, where it may be when an origin answers a failure (RFC 5861, section 4).
 func TestStaleWithoutRelease(t *testing.T) {
-	o := &emptyOrigin{library: newLibrary()}
+	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	o.filled.Store(true)
 	e := newEdgeTest(t, o)
 	e.get(t, "/mdi/home.svg")
@@ -79,7 +79,7 @@ func TestStaleWithoutRelease(t *testing.T) {
 
 // A shield says on that there is no release, to edges that prove themselves; all tiers are ready once there is one.
 func TestTiersWithoutRelease(t *testing.T) {
-	o := &emptyOrigin{library: newLibrary()}
+	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	shield := runNode(t, before(t, serveOrigin(t, o)))
 	edge := runNode(t, before(t, shield.url()), func(c *Config) { c.Publish = "publish --like this" })
 	settled(t, "an answer through both", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 503 })

@@ -36,7 +36,7 @@ func (h *handler) serveVerify(r *request) (exchange.Outcome, error) {
 		return exchange.Failed, err
 	}
 	if a.Status >= http.StatusBadRequest {
-		a.body = clientError(a.Response, a.body)
+		a.Content = clientError(a.Response, a.Content)
 	}
 	resp := &r.ctx.Response
 	writeFields(resp, everyAnswer)
@@ -48,7 +48,7 @@ func (h *handler) serveVerify(r *request) (exchange.Outcome, error) {
 	}
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	writeLimit(r)
-	send(r, a.body)
+	send(r, a.Content)
 	return exchange.Passed, nil
 }
 
@@ -68,7 +68,7 @@ func (h *handler) checkToken(token string) (plan string, valid bool, err error) 
 		icon.VerifyAnswer
 		Valid *bool `json:"valid"`
 	}
-	if a.Status != http.StatusOK || json.Unmarshal(a.body, &said) != nil || said.Valid == nil {
+	if a.Status != http.StatusOK || json.Unmarshal(a.Content, &said) != nil || said.Valid == nil {
 		return "", false, failed(a.Response)
 	}
 	return said.Plan, *said.Valid, nil

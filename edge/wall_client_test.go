@@ -64,7 +64,7 @@ func TestWallClients(t *testing.T) {
 func (w *wall) hold(t *testing.T, c wallCase, warm bool, lead int) {
 	t.Helper()
 	answers, end := c.outcome(t, w.proxyAll)
-	w.negative.clear()
+	w.library.Negative.Clear()
 	for _, a := range answers {
 		w.cache.Purge(cache.Purge{Keys: []string{a.target}}, time.Now())
 		if warm && (a.method == "GET" || a.method == "HEAD") && !strings.Contains(a.target, "missing") {

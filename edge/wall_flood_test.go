@@ -93,12 +93,12 @@ func TestWallMissingIsForgotten(t *testing.T) {
 	w := newWall(t, false)
 	const name = "/mdi/missing.svg"
 	w.ask(t, name)
-	before := w.negative.table.Load()
-	old := before.find(name)
+	before := w.library.Negative.Current()
+	old := before.Find(name)
 	if code, body := w.purge(t, `{"prefixes":["/mdi/"]}`); code != 200 {
 		t.Fatal(code, body)
 	}
-	before.put(old) // as by an answer that was asked for before
+	before.Put(old) // as by an answer that was asked for before
 	w.ask(t, name)
 	if seen, _ := w.origin.take(); len(seen) != 2 {
 		t.Errorf("the origin was asked %d times, want twice", len(seen))

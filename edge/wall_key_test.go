@@ -119,7 +119,7 @@ func TestWallAddresses(t *testing.T) {
 		{"/mdi/home_.svg", ""}, {"/mdi/home.svg.svg", ""}, {"/mdi/home.css", ""}, {"/mdi/home", ""}, {"/mdi/home.svg/x.css", ""}, {"/api/v1/icon/mdi/home/x.css", ""}, {"/api/v1/icon/mdi/%68ome", ""}, {"/api/v1/icon//home", ""}, {"/api/v1/icon/mdi/home;x", ""}, {"/api/v1//icon/mdi/home", ""}, {"/API/v1/icon/mdi/home", ""},
 	} {
 		w.cache.InvalidateAll()
-		w.negative.clear()
+		w.library.Negative.Clear()
 		w.origin.take()
 		m := w.ask(t, row.target)
 		seen, wrong := w.origin.take()

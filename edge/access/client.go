@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 )
@@ -33,12 +31,12 @@ func (c Clients) named(peer netip.Addr, fields func(name string) [][]byte) netip
 	if !c.Trusts(peer) {
 		return peer
 	}
-	lines := fields(fasthttp.HeaderForwarded) // valid until fields is called again
+	lines := fields("Forwarded") // valid until fields is called again
 	if len(lines) == 0 {
-		return c.behind(peer, fields(fasthttp.HeaderXForwardedFor), parseNode)
+		return c.behind(peer, fields("X-Forwarded-For"), parseNode)
 	}
 	client := c.behind(peer, lines, forwardedFor)
-	if lines = fields(fasthttp.HeaderXForwardedFor); len(lines) > 0 && c.behind(peer, lines, parseNode) != client {
+	if lines = fields("X-Forwarded-For"); len(lines) > 0 && c.behind(peer, lines, parseNode) != client {
 		// A proxy may write one of the two fields and pass the other on as the client sent it.
 		return peer
 	}

@@ -21,9 +21,9 @@ type Metrics struct {
 	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
 	upstream   [2]prometheus.Counter                 // error, ok
 	took       prometheus.Observer                   // time to the origin's response
-	Switches   prometheus.Counter
-	Absent     prometheus.Counter
-	Names      prometheus.Gauge
+	switches   prometheus.Counter
+	absent     prometheus.Counter
+	names      prometheus.Gauge
 	release    releases
 	checks     [tokenResults]prometheus.Counter
 	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
@@ -100,10 +100,10 @@ func (m *Metrics) ofOrigin() {
 
 // ofRelease adds the metrics of the origin's release and its list of names.
 func (m *Metrics) ofRelease() {
-	m.Switches = m.counters("release_switches_total", "Releases that the edge switched to, including the first that it learnt from the origin.").WithLabelValues()
+	m.switches = m.counters("release_switches_total", "Releases that the edge switched to, including the first that it learnt from the origin.").WithLabelValues()
 	m.Registry.MustRegister(&m.release)
-	m.Absent = m.counters("absent_total", "Requests for icons and packs that are not in the release's list of names, answered without a request to the origin.").WithLabelValues()
-	m.Names = m.gauges("names", "Packs and icons in the last list of names; 0 if the origin has no such list.").WithLabelValues()
+	m.absent = m.counters("absent_total", "Requests for icons and packs that are not in the release's list of names, answered without a request to the origin.").WithLabelValues()
+	m.names = m.gauges("names", "Packs and icons in the last list of names; 0 if the origin has no such list.").WithLabelValues()
 }
 
 // ofLists adds the metrics of the operator's lists of addresses.
@@ -154,6 +154,15 @@ func (m *Metrics) ListRead(n string, ranges int, ok bool) {
 	m.listsRead[n].Set(float64(index(ok)))
 	m.ranges[n].Set(float64(ranges))
 }
+
+// ReleaseSwitched counts a switch to another release.
+func (m *Metrics) ReleaseSwitched() { m.switches.Inc() }
+
+// NamesKnown records the number of names in the list of names.
+func (m *Metrics) NamesKnown(n int) { m.names.Set(float64(n)) }
+
+// NameAbsent counts a request for a name that is not in the list of names.
+func (m *Metrics) NameAbsent() { m.absent.Inc() }
 
 // Handler returns a handler that serves the metrics in Prometheus' formats.
 func (m *Metrics) Handler() http.Handler {

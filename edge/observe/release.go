@@ -26,8 +26,8 @@ var (
 	releaseChecked = desc("release_checked_timestamp_seconds", "When the origin last answered about its release, in seconds since 1970.")
 )
 
-// SetRelease records the origin's answer about its release, which came at a time.
-func (m *Metrics) SetRelease(r icon.ReleaseAnswer, at time.Time) {
+// ReleaseKnown records the origin's answer about its release, which came at a time.
+func (m *Metrics) ReleaseKnown(r icon.ReleaseAnswer, at time.Time) {
 	created, err := time.Parse(time.RFC3339, r.Created)
 	if err != nil {
 		created = time.Time{}

@@ -18,7 +18,7 @@ func TestMetricsNameOneRelease(t *testing.T) {
 	m := NewMetrics("test")
 	made := map[string]time.Time{firstRelease: time.Unix(1_000_000, 0), secondRelease: time.Unix(2_000_000, 0)}
 	tell := func(release string) {
-		m.SetRelease(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
+		m.ReleaseKnown(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
 	}
 	tell(firstRelease)
 	stop, stopped := make(chan struct{}), make(chan struct{})

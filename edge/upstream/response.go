@@ -141,3 +141,9 @@ func (b *body) Close() error {
 	b.cancel(nil)
 	return err
 }
+
+// A WholeResponse is a Response whose body has been read.
+type WholeResponse struct {
+	*Response
+	Content []byte // the body
+}

@@ -1,4 +1,4 @@
-package edge
+package library
 
 import (
 	"context"
@@ -29,9 +29,9 @@ type nameList struct {
 	*icon.Names
 }
 
-// currentNames returns the list of the release that the edge knows; nil, if it has none.
-func (h *handler) currentNames() *nameList {
-	n, known := h.names.Load(), h.release.Load()
+// CurrentNames returns the list of the release that the edge knows; nil, if it has none.
+func (l *Library) CurrentNames() *nameList {
+	n, known := l.names.Load(), l.release.Load()
 	if n == nil || known == nil || n.release != *known {
 		return nil
 	}
@@ -43,26 +43,26 @@ func (h *handler) currentNames() *nameList {
 // a client that floods the edge with names.
 const mostHints = 1000
 
-// absent returns the 404 for an icon or a pack that is not in the list of names, the same as the
+// Absent returns the 404 for an icon or a pack that is not in the list of names, the same as the
 // origin's; nil, if the edge has to ask the origin. With --proxy-all the path of an unknown pack
 // may belong to another application.
-func (h *handler) absent(name string, now time.Time) *problem.Problem {
-	n := h.currentNames()
+func (l *Library) Absent(name string, now time.Time) *problem.Problem {
+	n := l.CurrentNames()
 	if name == "" || n == nil {
 		return nil
 	}
 	pack, name, isIcon := strings.Cut(name, "/")
 	hasPack, hasIcon := n.Has(pack, name)
 	switch {
-	case hasIcon, hasPack && !isIcon, !hasPack && h.proxyAll:
+	case hasIcon, hasPack && !isIcon, !hasPack && l.ProxyAll:
 		return nil
 	}
-	h.metrics.Absent.Inc()
+	l.Observer.NameAbsent()
 	detail, near := icon.NoPack, []string(nil)
 	if hasPack {
 		detail = icon.NoIcon
 	}
-	if h.hints.allow(now, mostHints) {
+	if l.hints.Allow(now, mostHints) {
 		near = n.close(pack, name, hasPack)
 	}
 	return problem.NotFound(detail, near...)
@@ -79,45 +79,45 @@ func (n *nameList) close(pack, name string, hasPack bool) []string {
 
 // followNames fetches the list of each release that the watch learns of, until ctx ends. No request
 // waits for it: without a list the edge asks the origin for every name.
-func (w *watch) followNames(ctx context.Context) {
+func (l *Library) followNames(ctx context.Context) {
 	failing := "" // the release whose failure has been logged
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.namesDue:
+		case <-l.NamesDue:
 		}
-		if release, err := w.updateNames(ctx); err != nil && release != failing && ctx.Err() == nil {
+		if release, err := l.UpdateNames(ctx); err != nil && release != failing && ctx.Err() == nil {
 			failing = release
-			w.h.log.Warn("name list not available; asking the origin for every name until it is", "release", release, "err", err)
+			l.Log.Warn("name list not available; asking the origin for every name until it is", "release", release, "err", err)
 		}
 	}
 }
 
-// updateNames fetches the list of the known release. If only the contents of icons have changed, it
+// UpdateNames fetches the list of the known release. If only the contents of icons have changed, it
 // is the same as the last list.
-func (w *watch) updateNames(ctx context.Context) (release string, err error) {
-	w.mu.Lock()
-	n := nameList{release: w.known(), sum: w.sum}
-	w.mu.Unlock()
-	if last := w.h.names.Load(); last != nil && last.sum == n.sum {
+func (l *Library) UpdateNames(ctx context.Context) (release string, err error) {
+	l.mu.Lock()
+	n := nameList{release: l.Known(), sum: l.sum}
+	l.mu.Unlock()
+	if last := l.names.Load(); last != nil && last.sum == n.sum {
 		n.Names = last.Names
-	} else if n.Names, err = w.h.fetchNames(ctx, n.release, n.sum); err != nil {
+	} else if n.Names, err = l.fetchNames(ctx, n.release, n.sum); err != nil {
 		return n.release, err
 	}
-	w.h.names.Store(&n)
-	w.h.metrics.Names.Set(float64(n.Len()))
-	w.h.log.Info("name list ready", "release", n.release, "count", n.Len())
+	l.names.Store(&n)
+	l.Observer.NamesKnown(n.Len())
+	l.Log.Info("name list ready", "release", n.release, "count", n.Len())
 	return n.release, nil
 }
 
 var errSum = errors.New("the list does not have the SHA-256 that the release states")
 
 // fetchNames fetches a list, and checks its SHA-256.
-func (h *handler) fetchNames(ctx context.Context, release, sum string) (*icon.Names, error) {
+func (l *Library) fetchNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
-	a, err := h.origin.Do(ctx, upstream.Request{Method: http.MethodGet, Target: routes.NamesPath + "?release=" + release, Header: uncoded, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
+	a, err := l.Do(ctx, upstream.Request{Method: http.MethodGet, Target: routes.NamesPath + "?release=" + release, Header: http.Header{"Accept-Encoding": {"identity"}}, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package edge
+package library
 
 import (
 	"hash/maphash"
@@ -16,44 +16,48 @@ const (
 	mostPlaces   = 1 << 14 // of a table; more invented names reach the origin again
 )
 
-// negativeCache is the negative cache: it holds, apart from the cache, the origin's 404 responses
+// NegativeCache is the negative cache: it holds, apart from the cache, the origin's 404 responses
 // about names of our own routes. There are more invented names than icons, and a client that
 // invents them must evict no icon.
-type negativeCache struct {
+type NegativeCache struct {
 	seed  maphash.Seed
 	count int
-	table atomic.Pointer[negativeTable]
+	table atomic.Pointer[NegativeTable]
 }
 
-// A negativeTable holds the responses since the negative cache was last emptied. A fetch that began
+// A NegativeTable holds the responses since the negative cache was last emptied. A fetch that began
 // before that stores its response in the table of its time, which nothing reads any more, because
 // the response may be outdated.
-type negativeTable struct {
+type NegativeTable struct {
 	seed   maphash.Seed
 	places []atomic.Pointer[cache.Entry]
 }
 
-func (m *negativeCache) init(cacheBytes int64) {
-	m.seed = maphash.MakeSeed()
-	m.count = int(min(max(cacheBytes/negativePart/maxNegative, leastPlaces), mostPlaces)) &^ (ways - 1)
-	m.clear()
+// NewNegative returns an empty negative cache beside a cache of cacheBytes.
+func NewNegative(cacheBytes int64) *NegativeCache {
+	m := &NegativeCache{seed: maphash.MakeSeed(), count: int(min(max(cacheBytes/negativePart/maxNegative, leastPlaces), mostPlaces)) &^ (ways - 1)}
+	m.Clear()
+	return m
 }
 
-// clear empties the negative cache, because a new release or a purge may have made the names
+// Current returns the table that is in use.
+func (m *NegativeCache) Current() *NegativeTable { return m.table.Load() }
+
+// Clear empties the negative cache, because a new release or a purge may have made the names
 // exist.
-func (m *negativeCache) clear() {
-	m.table.Store(&negativeTable{m.seed, make([]atomic.Pointer[cache.Entry], m.count)})
+func (m *NegativeCache) Clear() {
+	m.table.Store(&NegativeTable{m.seed, make([]atomic.Pointer[cache.Entry], m.count)})
 }
 
 // bucket returns the places for a key, and the one that the key takes over if all are taken.
-func (t *negativeTable) bucket(key string) (places []atomic.Pointer[cache.Entry], last *atomic.Pointer[cache.Entry]) {
+func (t *NegativeTable) bucket(key string) (places []atomic.Pointer[cache.Entry], last *atomic.Pointer[cache.Entry]) {
 	sum := maphash.String(t.seed, key)
 	i := sum % uint64(len(t.places)/ways) * ways
 	return t.places[i : i+ways], &t.places[i+sum>>32%ways]
 }
 
-// find returns the response for a key; nil, if the table has none.
-func (t *negativeTable) find(key string) *cache.Entry {
+// Find returns the response for a key; nil, if the table has none.
+func (t *NegativeTable) Find(key string) *cache.Entry {
 	places, _ := t.bucket(key)
 	for i := range places {
 		if e := places[i].Load(); e != nil && e.Key == key {
@@ -63,9 +67,9 @@ func (t *negativeTable) find(key string) *cache.Entry {
 	return nil
 }
 
-// put stores a response if it is a short 404, and reports whether it did. The response replaces
+// Put stores a response if it is a short 404, and reports whether it did. The response replaces
 // the last one for its key, or takes an empty place, or replaces one for another key.
-func (t *negativeTable) put(e *cache.Entry) bool {
+func (t *NegativeTable) Put(e *cache.Entry) bool {
 	if e.Status != http.StatusNotFound || len(e.Identity().Body) > maxNegative {
 		return false
 	}

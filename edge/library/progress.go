@@ -1,4 +1,4 @@
-package edge
+package library
 
 import (
 	"strings"
@@ -9,42 +9,42 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// A progress records up to which release and which shared purge the cache is current, on disk
+// A Progress records up to which release and which shared purge the cache is current, on disk
 // beside the cache. After a restart the edge only drops entries that later events concern. The
 // record is one string, so that both parts are written together: the release, a space and the
 // position in the log of purges; or the release alone.
-type progress struct {
+type Progress struct {
 	mu                sync.Mutex
 	cache             *cache.Cache
-	release, position string // empty: unknown
+	release, Position string // empty: unknown
 }
 
 // newProgress reads the record of the cache on disk.
-func newProgress(c *cache.Cache) *progress {
-	p := &progress{cache: c}
+func newProgress(c *cache.Cache) *Progress {
+	p := &Progress{cache: c}
 	release, position, _ := strings.Cut(c.Label(), " ")
 	if routes.ValidRelease(release) {
 		p.release = release
 	}
 	if fleet.ValidPosition(position) {
-		p.position = position
+		p.Position = position
 	}
 	return p
 }
 
 // setRelease records a release, after the entries that it changed have been dropped.
-func (p *progress) setRelease(release string) { p.update(func() { p.release = release }) }
+func (p *Progress) setRelease(release string) { p.update(func() { p.release = release }) }
 
-// setPosition records a position in the log, after all purges up to it have been done.
-func (p *progress) setPosition(position string) { p.update(func() { p.position = position }) }
+// SetPosition records a position in the log, after all purges up to it have been done.
+func (p *Progress) SetPosition(position string) { p.update(func() { p.Position = position }) }
 
-func (p *progress) update(change func()) {
+func (p *Progress) update(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
 	label := p.release
-	if p.position != "" {
-		label += " " + p.position
+	if p.Position != "" {
+		label += " " + p.Position
 	}
 	p.cache.SetLabel(label)
 }
