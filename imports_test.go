@@ -51,7 +51,9 @@ var rooms = map[string]string{
 	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
 	// What an edge knows about an origin of our own: release, names, what is missing.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
-	"edge/recent":  "",
+	// Purges of the operator and of other edges.
+	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",
+	"edge/recent": "",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

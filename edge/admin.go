@@ -14,7 +14,7 @@ import (
 
 // newAdmin returns the server of the admin listener: health, readiness, metrics and purges. Only
 // the operator uses it; access decides which requests are allowed.
-func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server {
+func newAdmin(h *handler, access *admin.Access, ready func() bool, purge http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+routes.HealthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -30,7 +30,7 @@ func newAdmin(h *handler, access *admin.Access, ready func() bool) *http.Server 
 		}
 	})
 	mux.Handle("GET /metrics", access.Metrics(h.metrics.Handler()))
-	mux.Handle("/purge", &purger{h, access})
+	mux.Handle("/purge", purge)
 	return &http.Server{
 		Handler:           access.Guard(problem.Mux(mux)),
 		ReadHeaderTimeout: 10 * time.Second,

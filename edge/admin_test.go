@@ -195,3 +195,8 @@ func TestValidateReadsNoToken(t *testing.T) {
 		t.Errorf("the token of the file when it began to run: %d %s, want 200", code, body)
 	}
 }
+
+// newAdmin returns the admin server of an edge that is ready.
+func (e *edgeTest) newAdmin(a *admin.Access) *http.Server {
+	return newAdmin(e.handler, a, func() bool { return true }, e.purges.Handler(a, e.peers, e.handler.log))
+}

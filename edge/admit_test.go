@@ -284,7 +284,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 		e.raw(t, "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n"+fmt.Sprintf("%-60s", `{"token":"`+token+`"}`), 1)
 		e.raw(t, "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n{\"token\":\""+token+"\"}", 1)
 	}
-	newAdmin(e.handler, accessBy(t, good), func() bool { return true })
+	e.newAdmin(accessBy(t, good))
 	if log.String() == "" {
 		t.Error("nothing was logged at all")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/hostport"
 )
@@ -43,7 +44,7 @@ type Config struct {
 	Secure
 	access.Tiers
 	observe.Reporting
-	Shared
+	fleet.Sharing
 
 	Listener, AdminListener net.Listener
 	// Reload makes the edge read certificates, secrets and lists at once, and open the access log
@@ -80,7 +81,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Secure.flags(fs)
 	c.Tiers.Flags(fs)
 	c.Reporting.Flags(fs)
-	c.Shared.flags(fs)
+	c.Sharing.Flags(fs)
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
@@ -110,7 +111,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.Validate(time.Now(), c.secured(), slices.Concat(c.Origins...)), c.Shared.validate(), c.Reporting.Validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.Validate(time.Now(), c.secured(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue

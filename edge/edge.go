@@ -36,12 +36,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/access"
-
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/purge"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
 	"github.com/valyala/fasthttp"
@@ -88,7 +90,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	h := newHandler(life, cfg, store, asked, m, lists, windows(fl))
+	peers := purge.NewPeers(fl, cfg.Log)
+	h := newHandler(life, cfg, store, asked, m, lists, windows(fl), peers)
 	h.tiers = tiers
 	// A warm edge can serve some icons without an origin, and may need to.
 	warm := store.Stats().DiskEntries > 0
@@ -100,8 +103,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer h.reports.Close()
 	m.WatchReports(h.reports)
-	shared := followFleet(h, fl, warm)
-	defer shared.close()
+	purges := purge.New(store, h.library.Negative)
+	peers.Follow(purges, h.library, warm)
+	defer peers.Close()
 	go asked.Run(life)
 	go h.library.Run(life)
 	go h.admission.Sweep(life)
@@ -117,7 +121,7 @@ func Run(ctx context.Context, cfg Config) error {
 	go adminAccess.Run(life, told[4], cfg.Log)
 
 	broken := make(chan error, 4)
-	adminServer := newAdmin(h, adminAccess, ready)
+	adminServer := newAdmin(h, adminAccess, ready, purges.Handler(adminAccess, peers, cfg.Log))
 	go func() { broken <- adminServer.Serve(admin) }()
 	defer adminServer.Close()
 	server := newServer(h, cfg.Log)
@@ -149,6 +153,26 @@ func (h *handler) watchMetrics(a *admin.Access, ready func() bool) {
 		return observe.ServiceStats{Ready: ready(), Waiting: h.limiter.waiting(), Shed: h.limiter.shed.Load(), LimitClients: h.admission.Windows(),
 			TierRequests: h.tiers.Requests.Load(), TokenInUse: a.TokenInUse()}
 	})
+}
+
+// openFleet connects to Redis, if the operator has configured it; otherwise it returns nil.
+func openFleet(cfg Config, m *observe.Metrics) (*fleet.Fleet, error) {
+	if cfg.Redis == "" {
+		return nil, nil
+	}
+	f, err := cfg.Sharing.Connect(cfg.Log, m.RedisChecks())
+	if err == nil {
+		m.WatchFleet(f.Stats)
+	}
+	return f, err
+}
+
+// windows returns the function that shares windows between edges; nil without Redis.
+func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Window {
+	if f == nil {
+		return nil
+	}
+	return func(name string, own *ratelimit.Limiter) access.Window { return f.SharedWindow(name, own) }
 }
 
 // listen opens the listeners that cfg does not provide.

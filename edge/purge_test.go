@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/purge"
 )
 
 func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, string) {
@@ -22,7 +23,7 @@ func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, stri
 		r.Header.Set(fields[i], fields[i+1])
 	}
 	w := httptest.NewRecorder()
-	newAdmin(e.handler, &admin.Access{}, func() bool { return true }).Handler.ServeHTTP(w, r)
+	e.newAdmin(&admin.Access{}).Handler.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
@@ -91,9 +92,9 @@ func TestWrongPurges(t *testing.T) {
 		{`{"prefixes":["mdi"]}`, nil, 400, `"parameter":"prefixes"`},
 		{`{"surrogate_keys":["a b"]}`, nil, 400, `"parameter":"surrogate_keys"`},
 		{`{"urls":["/a"]}`, []string{"Content-Type", "text/plain"}, 415, "application/json"},
-		{`{"urls":["/` + strings.Repeat("a", maxPurge) + `"]}`, nil, 413, "1048576"},
-		{named(maxItems), nil, 200, "purged"},
-		{named(maxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys; at most 10000 are allowed"},
+		{`{"urls":["/` + strings.Repeat("a", purge.MaxBody) + `"]}`, nil, 413, "1048576"},
+		{named(purge.MaxItems), nil, 200, "purged"},
+		{named(purge.MaxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys; at most 10000 are allowed"},
 	} {
 		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.says) {
 			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.says)
@@ -103,7 +104,7 @@ func TestWrongPurges(t *testing.T) {
 
 // named is a purge that names so many items, of all kinds.
 func named(n int) string {
-	call := purgeCall{URLs: []string{"/a"}, Prefixes: []string{"/b"}}
+	call := purge.Call{URLs: []string{"/a"}, Prefixes: []string{"/b"}}
 	for i := range n - 2 {
 		call.SurrogateKeys = append(call.SurrogateKeys, fmt.Sprint("key-", i))
 	}
@@ -113,7 +114,7 @@ func named(n int) string {
 
 func TestPurgeWantsToken(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
-	listener := newAdmin(e.handler, accessBy(t, "secret"), func() bool { return true }).Handler
+	listener := e.newAdmin(accessBy(t, "secret")).Handler
 	for _, row := range []struct {
 		method, authorization string
 		code                  int

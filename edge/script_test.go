@@ -21,6 +21,7 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/valyala/fasthttp/fasthttputil"
@@ -37,10 +38,13 @@ const (
 // release by itself.
 type edgeTest struct {
 	*handler
-	cfg Config
-	ln  *fasthttputil.InmemoryListener
-	via http.RoundTripper // instead of ln; nil: through that
-	of  testing.TB
+	cfg     Config
+	purges  *purge.Purger
+	peers   *purge.Peers
+	follows *purge.Follower
+	ln      *fasthttputil.InmemoryListener
+	via     http.RoundTripper // instead of ln; nil: through that
+	of      testing.TB
 
 	plainly bool // via is without TLS
 }
@@ -74,14 +78,15 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	must(t, err)
 	fl, err := openFleet(cfg, m)
 	must(t, err)
-	h := newHandler(life, cfg, store, up, m, lists, windows(fl))
+	peers := purge.NewPeers(fl, cfg.Log)
+	h := newHandler(life, cfg, store, up, m, lists, windows(fl), peers)
+	purges := purge.New(store, h.library.Negative)
+	follows := peers.Follow(purges, h.library, false)
+	t.Cleanup(peers.Close)
 	h.tiers = tiers
 	h.reports, err = cfg.Reporting.Open(nil, "test", cfg.Log, h.clients.OfEligible)
 	must(t, err)
-	if s := followFleet(h, fl, false); s != nil {
-		t.Cleanup(s.close)
-	}
-	e := &edgeTest{handler: h, cfg: cfg, ln: fasthttputil.NewInmemoryListener(), of: t}
+	e := &edgeTest{handler: h, purges: purges, peers: peers, follows: follows, cfg: cfg, ln: fasthttputil.NewInmemoryListener(), of: t}
 	s := newServer(h, cfg.Log)
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(e.ln) }()

@@ -18,6 +18,7 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -52,7 +53,6 @@ type handler struct {
 	blocks    blocks
 	streams   *h2.Server
 	tiers     *access.Credentials
-	shared    *shared // state shared with other edges; nil: none
 	reports   observe.Reports
 	reference *reference // serves HTTP/2 instead of streams; nil: streams does
 	redirect  string     // format of the https URL to redirect to; empty: no redirect
@@ -69,7 +69,7 @@ type handler struct {
 }
 
 // newHandler builds the handler of an edge. ctx ends when the edge has drained.
-func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics, l *access.Lists, share func(string, *ratelimit.Limiter) access.Window) *handler {
+func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics, l *access.Lists, share func(string, *ratelimit.Limiter) access.Window, peers *purge.Peers) *handler {
 	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, waitTimeout: cfg.OriginTimeout + time.Second,
 		clients: access.Clients{Trusted: cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), cache: c, origin: o, page: newPage(), metrics: m,
 		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
@@ -80,7 +80,7 @@ func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Cli
 	}
 	h.doors.seed, h.state = maphash.MakeSeed(), &library.OriginState{}
 	h.library = library.New(library.Options{Cache: c, CacheBytes: cfg.CacheBytes, State: h.state, ProxyAll: cfg.ProxyAll, Fetch: func(r upstream.Request) (*upstream.WholeResponse, error) { return h.fetchWhole(nil, r) },
-		Do: o.Do, Announce: func(release string) { h.shared.announceRelease(release) }, Observer: m, Log: cfg.Log})
+		Do: o.Do, Announce: peers.AnnounceRelease, Observer: m, Log: cfg.Log})
 	h.table = routes.New(h.answer, h.serveUnknown)
 	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead, Bodies: h.conns.limits.Bodies})
 	h.reference = newReference(h, cfg)

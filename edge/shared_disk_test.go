@@ -63,7 +63,7 @@ func livesShared(t *testing.T, dir, origin, redis string, use func(get func(targ
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	patient(&cfg)
 	must(t, cfg.Origins.Set(origin))
-	cfg.Log, cfg.CacheDir, cfg.Redis, cfg.redisTimeout = slog.New(slog.DiscardHandler), dir, redis, 20*time.Second
+	cfg.Log, cfg.CacheDir, cfg.Redis, cfg.RedisTimeout = slog.New(slog.DiscardHandler), dir, redis, 20*time.Second
 	public, admin := listenTest(t), listenTest(t)
 	cfg.Listener, cfg.AdminListener = public, admin
 	ctx, stop := context.WithCancel(t.Context())

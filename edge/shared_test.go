@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -27,7 +28,7 @@ import (
 func newSharing(t testing.TB, redis, region string, origin http.Handler, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	return newEdgeTest(t, origin, append(change, func(c *Config) {
-		c.Redis, c.Region, c.redisTimeout = redis, region, time.Minute // a check waits for other tests here
+		c.Redis, c.Region, c.RedisTimeout = redis, region, time.Minute // a check waits for other tests here
 	})...)
 }
 
@@ -185,7 +186,7 @@ func TestPurgedAgain(t *testing.T) {
 		one.get(t, "/mdi/home.svg")
 		other.get(t, "/mdi/home.svg") // the shield has not purged yet
 		drawing.Store("new")
-		time.Sleep(purgeRepeat + purgeRepeat/4)
+		time.Sleep(purge.RepeatAfter + purge.RepeatAfter/4)
 		return one.get(t, "/mdi/home.svg").body == "new" && other.get(t, "/mdi/home.svg").body == "new"
 	})
 }
@@ -199,7 +200,7 @@ func TestPurgeWithoutRedis(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/purge", strings.NewReader(`{"urls":["/mdi/home.svg"]}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	newAdmin(e.handler, &admin.Access{}, func() bool { return true }).Handler.ServeHTTP(w, r)
+	e.newAdmin(&admin.Access{}).Handler.ServeHTTP(w, r)
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "1 were purged here, but the other edges may not have heard") {
 		t.Errorf("%d, Retry-After: %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
@@ -219,16 +220,16 @@ func TestHearsAnything(t *testing.T) {
 		{fleet.Purge, `{"urls":["/other"],"regions":["there"]}`, true}, // of a later version
 		{fleet.Purge, `{}`, true},
 		{fleet.Purge, ``, true},
-		{fleet.Purge, named(maxItems), false},
-		{fleet.Purge, named(maxItems + 1), true},
-		{fleet.Purge, `{"urls":["/` + strings.Repeat("o", maxPurgeEvent) + `"]}`, true},
+		{fleet.Purge, named(purge.MaxItems), false},
+		{fleet.Purge, named(purge.MaxItems + 1), true},
+		{fleet.Purge, `{"urls":["/` + strings.Repeat("o", purge.MaxEvent) + `"]}`, true},
 		{fleet.Release, `../x`, false},
 		{"later", `{}`, false},
 	} {
 		e := newSharing(t, fleettest.Start(t).URL, "", newOurOrigin())
 		must(t, e.library.Poll()) // a release that is learnt for the first time drops all
 		e.get(t, "/mdi/home.svg")
-		e.shared.OnEvent(row.kind, row.data)
+		e.follows.OnEvent(row.kind, row.data)
 		if dropped := e.cache.Get("/mdi/home.svg") == nil; dropped != row.dropped {
 			t.Errorf("%s %.80q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
 		}
@@ -251,7 +252,7 @@ func TestReleaseIsToldToAll(t *testing.T) {
 	for i, e := range []*edgeTest{first, shield, behind} {
 		settled(t, fmt.Sprint("the release is known to edge ", i), func() bool { return e.library.Known() == releaseB })
 	}
-	if sum := first.shared.fleet.Stats().Events[fleet.Release].Sent; sum == 0 {
+	if sum := first.peers.Fleet.Stats().Events[fleet.Release].Sent; sum == 0 {
 		t.Error("the first edge has not told the others")
 	}
 }
@@ -263,10 +264,10 @@ func TestReleaseIsAskedForOn(t *testing.T) {
 	must(t, e.library.Poll())
 	asked, open := make(chan struct{}, 1), make(chan struct{})
 	l.set(func() { l.hold = func(string) { asked <- struct{}{}; <-open } })
-	e.shared.OnEvent(fleet.Release, releaseB)
+	e.follows.OnEvent(fleet.Release, releaseB)
 	<-asked
-	e.shared.OnEvent(fleet.Release, releaseA)
-	e.shared.announceRelease(strings.Repeat("c", len(releaseA)))
+	e.follows.OnEvent(fleet.Release, releaseA)
+	e.peers.AnnounceRelease(strings.Repeat("c", len(releaseA)))
 	l.set(func() { l.release, l.hold = releaseB, nil })
 	close(open) // who asked before is told of the old one
 	settled(t, "the release is known", func() bool { return e.library.Known() == releaseB })
@@ -278,7 +279,7 @@ func TestToldAnswerIsForgotten(t *testing.T) {
 	shield := newSharing(t, fleettest.Start(t).URL, "", l)
 	must(t, shield.library.Poll())
 	for _, hears := range []func(){
-		func() { shield.shared.OnEvent(fleet.Release, releaseB) },
+		func() { shield.follows.OnEvent(fleet.Release, releaseB) },
 		func() { must(t, shield.library.Poll()) }, // or learns of it
 	} {
 		before := shield.library.Known()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -144,7 +145,7 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	must(t, err)
 	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
 	life, end := context.WithCancel(context.Background())
-	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"), nil, nil)
+	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"), nil, nil, nil)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s := newServer(h, cfg.Log)
@@ -158,7 +159,7 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 		up.Close()
 		store.Close()
 	})
-	return &wall{&edgeTest{handler: h}, o, ln.Addr().String(), proxyAll}
+	return &wall{&edgeTest{handler: h, purges: purge.New(store, h.library.Negative)}, o, ln.Addr().String(), proxyAll}
 }
 
 // A caller is one client connection.

@@ -1,4 +1,6 @@
-package edge
+// Package purge removes stored responses because the operator or another edge asks for it. It
+// announces the operator's purges, and the origin's new releases, to the other edges of the fleet.
+package purge
 
 import (
 	"bytes"
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -14,32 +17,50 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
 )
 
 const (
-	maxPurge = 1 << 20 // bytes of the body of a purge request
-	maxItems = 10_000  // URLs, prefixes and surrogate keys that one purge may name, all together
+	MaxBody  = 1 << 20 // bytes of the body of a purge request
+	MaxItems = 10_000  // URLs, prefixes and surrogate keys that one purge may name, all together
 )
 
-// A purgeCall is the body of POST /purge. At least one of its lists must have an item.
-type purgeCall struct {
+// A Call is the body of POST /purge. At least one of its lists must have an item.
+type Call struct {
 	URLs          []string `json:"urls,omitempty"`
 	Prefixes      []string `json:"prefixes,omitempty"`
 	SurrogateKeys []string `json:"surrogate_keys,omitempty"`
 	Soft          bool     `json:"soft,omitempty"`
 }
 
-// A purger answers POST /purge on the admin listener.
-type purger struct {
-	h      *handler
-	access *admin.Access
+// A Purger removes stored responses, or marks them stale.
+type Purger struct {
+	cache    *cache.Cache
+	negative *library.NegativeCache
 }
 
-func (p *purger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// New returns a purger of the cache and the negative cache.
+func New(c *cache.Cache, n *library.NegativeCache) *Purger { return &Purger{c, n} }
+
+// An endpoint answers POST /purge on the admin listener.
+type endpoint struct {
+	*Purger
+	access *admin.Access
+	peers  *Peers
+	log    *slog.Logger
+}
+
+// Handler returns the handler of POST /purge. It publishes each purge to the other edges, if peers
+// is not nil.
+func (p *Purger) Handler(access *admin.Access, peers *Peers, log *slog.Logger) http.Handler {
+	return &endpoint{p, access, peers, log}
+}
+
+func (p *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	n, err := p.purge(w, r)
+	n, err := p.answer(w, r)
 	if err != nil {
 		problem.From(err).Write(w)
 		return
@@ -48,7 +69,7 @@ func (p *purger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "{\"purged\":%d}\n", n)
 }
 
-func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
+func (p *endpoint) answer(w http.ResponseWriter, r *http.Request) (int, error) {
 	if r.Method != http.MethodPost {
 		return 0, problem.MethodNotAllowed(http.MethodPost)
 	}
@@ -58,37 +79,37 @@ func (p *purger) purge(w http.ResponseWriter, r *http.Request) (int, error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return 0, problem.New(http.StatusUnsupportedMediaType, "the body must be application/json").With("Accept", "application/json")
 	}
-	call, err := readPurge(http.MaxBytesReader(w, r.Body, maxPurge))
+	call, err := readPurge(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err != nil {
 		return 0, err
 	}
-	n := p.h.purge(call)
-	p.h.log.Info("purged", call.logAttrs(n)...)
-	return n, p.h.shared.announce(call, n)
+	n := p.Purge(call)
+	p.log.Info("purged", call.logAttrs(n)...)
+	return n, p.peers.announce(p.Purger, call, n)
 }
 
 // logAttrs returns the log attributes of a purge that affected n entries. They count the items of
 // each list without naming them, so that text of the caller does not reach the log.
-func (c purgeCall) logAttrs(n int) []any {
+func (c Call) logAttrs(n int) []any {
 	return []any{"entries", n, "urls", len(c.URLs), "prefixes", len(c.Prefixes), "surrogate_keys", len(c.SurrogateKeys), "soft", c.Soft}
 }
 
-// purge removes the named entries from this edge, or marks them stale if the purge is soft. It
+// Purge removes the named entries from this edge, or marks them stale if the purge is soft. It
 // returns how many entries it affected. It also clears the negative cache.
-func (h *handler) purge(call purgeCall) int {
-	h.library.Negative.Clear()
-	return h.cache.Purge(h.purgeOf(call), time.Now())
+func (p *Purger) Purge(call Call) int {
+	p.negative.Clear()
+	return p.cache.Purge(call.spec(), time.Now())
 }
 
-// drop removes every cached entry and clears the negative cache.
-func (h *handler) drop() {
-	h.library.Negative.Clear()
-	h.cache.InvalidateAll()
+// Drop removes every cached entry and clears the negative cache.
+func (p *Purger) Drop() {
+	p.negative.Clear()
+	p.cache.InvalidateAll()
 }
 
 // readPurge reads and checks the body of a purge. It refuses a body that names nothing, or an item
 // that is no path or no key, because such a purge is a mistake of the caller.
-func readPurge(body io.Reader) (call purgeCall, err error) {
+func readPurge(body io.Reader) (call Call, err error) {
 	b, err := io.ReadAll(body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return call, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 1048576 bytes")
@@ -101,9 +122,9 @@ func readPurge(body io.Reader) (call purgeCall, err error) {
 	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
 		return call, problem.New(http.StatusBadRequest, `the body names nothing to purge: give "urls", "prefixes" or "surrogate_keys"`)
 	}
-	if n := len(call.URLs) + len(call.Prefixes) + len(call.SurrogateKeys); n > maxItems {
+	if n := len(call.URLs) + len(call.Prefixes) + len(call.SurrogateKeys); n > MaxItems {
 		return call, problem.New(http.StatusRequestEntityTooLarge,
-			fmt.Sprintf("the body names %d urls, prefixes and surrogate_keys; at most %d are allowed: split it", n, maxItems))
+			fmt.Sprintf("the body names %d urls, prefixes and surrogate_keys; at most %d are allowed: split it", n, MaxItems))
 	}
 	for i := range call.URLs {
 		if call.URLs[i], err = pathOf(call.URLs[i]); err != nil {
@@ -135,11 +156,11 @@ func pathOf(address string) (string, error) {
 	return u.RequestURI(), nil
 }
 
-// purgeOf returns the purge spec of a call. An address on one of the edge's own routes is purged by
+// spec returns the purge spec of a call. An address on one of the edge's own routes is purged by
 // its canonical cache key as well as by the spelling that the caller gave.
-func (h *handler) purgeOf(call purgeCall) cache.Purge {
-	p := cache.Purge{Prefixes: call.Prefixes, Tags: call.SurrogateKeys, Soft: call.Soft}
-	for _, address := range call.URLs {
+func (c Call) spec() cache.Purge {
+	p := cache.Purge{Prefixes: c.Prefixes, Tags: c.SurrogateKeys, Soft: c.Soft}
+	for _, address := range c.URLs {
 		p.Keys = append(p.Keys, address)
 		if key, ok := routes.Canonical(address); ok && key != address {
 			p.Keys = append(p.Keys, key)
