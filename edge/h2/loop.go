@@ -104,6 +104,7 @@ func (c *Conn) rstStream(f frame) error {
 	}
 	if s := c.streams[f.stream]; s != nil {
 		c.remove(s)
+		c.flood.waste(abandonedCost)
 	}
 	return nil
 }
