@@ -12,8 +12,8 @@ const (
 	creditPerResponse = 4    // more for each response, which may need WINDOW_UPDATE and RST_STREAM
 	bytesPerCredit    = 4096 // bytes of bodies that give one more
 
-	// afterUseless is the credit that a client may spend without earning any before its frames are
-	// read with pauses. A pause lasts pausePerCredit for each credit spent so, and maxPause at most.
+	// afterUseless is the credit that a client may waste without earning any before its frames are
+	// read with pauses. A pause lasts pausePerCredit for each credit wasted, and maxPause at most.
 	afterUseless   = 64
 	pausePerCredit = 80 * time.Microsecond
 	maxPause       = 100 * time.Millisecond
@@ -28,15 +28,14 @@ const (
 type flood struct {
 	left    int
 	since   time.Time
-	useless int  // credit spent in excess of the credit earned, for pause
-	wasted  bool // some was spent since the last call of pause
+	useless int  // credit wasted in excess of the credit earned, for pause
+	wasted  bool // some was wasted since the last call of pause
 }
 
 func (f *flood) begin() { f.left = maxCredit }
 
 // spend takes n from the credit. Its error ends the connection.
 func (f *flood) spend(n int, now time.Time) error {
-	f.waste(n)
 	if f.left -= n; f.left >= 0 {
 		return nil
 	}
@@ -56,7 +55,8 @@ func (f *flood) earn(n int) {
 	f.useless = max(f.useless-n, 0)
 }
 
-// waste counts n towards the pauses alone.
+// waste counts n towards the pauses. WINDOW_UPDATE does not count, because some clients send two for
+// each 4 KiB of a long response.
 func (f *flood) waste(n int) {
 	f.useless = min(f.useless+n, int(maxPause/pausePerCredit))
 	f.wasted = f.wasted || n > 0

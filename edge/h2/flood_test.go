@@ -98,3 +98,15 @@ func TestResetAtOnce(t *testing.T) {
 		c.mu.Unlock()
 	}
 }
+
+// A client that opens the window often for long responses does not have to wait.
+func TestNoPauseForWindows(t *testing.T) {
+	piped(t, app{}, func(t *testing.T, p *peer) {
+		for range 5 * afterUseless {
+			p.WriteWindowUpdate(0, 1)
+		}
+		if took := p.pings(1) + p.answered("/ready/0"); took > 0 {
+			t.Errorf("a ping and a request took %v, want no pause", took)
+		}
+	})
+}
