@@ -55,17 +55,17 @@ func (f *flood) earn(n int) {
 	f.useless = max(f.useless-n, 0)
 }
 
-// waste counts n towards the pauses. WINDOW_UPDATE does not count, because some clients send two for
-// each 4 KiB of a long response.
+// waste counts n towards the pauses. WINDOW_UPDATE does not count, because some clients send two
+// for each 4 KiB of a long response.
 func (f *flood) waste(n int) {
 	f.useless = min(f.useless+n, int(maxPause/pausePerCredit))
 	f.wasted = f.wasted || n > 0
 }
 
-// pause returns the time to wait after a batch of frames, before more are read. Go's scheduler looks
-// for connections with something to read only when no goroutine is ready to run, so a connection
-// that always has another frame would delay all other clients. After a pause many frames are read
-// in one go.
+// pause returns the time to wait after a batch of frames, before more are read. Go's scheduler
+// looks for connections with something to read only when no goroutine is ready to run, so a
+// connection that always has another frame would delay all other clients. After a pause many frames
+// are read in one go.
 func (f *flood) pause() time.Duration {
 	wasted := f.wasted
 	f.wasted = false

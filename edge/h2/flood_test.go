@@ -57,7 +57,7 @@ func TestPausesForResets(t *testing.T) {
 	piped(t, app{}, func(t *testing.T, p *peer) {
 		start := time.Now()
 		for range 100 {
-			id := p.openStream("GET", "/ready/70000", true) // more than the window of the connection
+			id := p.openStream("GET", "/ready/70000", true) // longer than the window
 			p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
 			p.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
