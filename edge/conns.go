@@ -158,7 +158,19 @@ func (s *conns) certainlyFull(client netip.Prefix) (refusal, bool) {
 	if s.of[client] >= s.perClient {
 		return refusedClient, true
 	}
-	return refusedTotal, len(s.open) >= s.max && (s.sought.vain(s.now(), s.of[client]) || s.of.foremost(client, s.max))
+	return refusedTotal, len(s.open) >= s.places(client) && (s.sought.vain(s.now(), s.of[client]) || s.of.foremost(client, s.max))
+}
+
+// places returns the number of connections in total beyond which there is no room for another one
+// of a client. The last places of all are for clients that hold few connections. Otherwise a client
+// that is refused and returns without end would take every place that becomes free, and each
+// connection of another client would need a search for room, which reads the state of all
+// connections.
+func (s *conns) places(client netip.Prefix) int {
+	if s.of[client] < manyOf(s.max) {
+		return s.max
+	}
+	return s.max - s.max/roomPart
 }
 
 // cut closes a connection at once, with a reset where it is TCP.
@@ -198,7 +210,7 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 		return refusedClient, false
 	}
 	var spare []holding[*lingeringConn]
-	if len(s.open) >= s.max {
+	if len(s.open) >= s.places(c.client) {
 		if spare = choose(s.holdings(now), s.of, c.client, s.max); len(spare) == 0 {
 			s.sought = search{s.now(), held}
 			s.limits.Bodies.Release(&c.share)

@@ -2,11 +2,14 @@ package edge
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/h1"
 )
 
 // A connection makes room in the order of the rule: the client that holds most loses a resting connection, else a slow one, and nobody
@@ -78,5 +81,37 @@ func TestRoomForTheForemost(t *testing.T) {
 		if got := (perClient{a: tt.a, b: tt.b}).foremost(a, tt.all); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
+	}
+}
+
+// The last places are for clients that hold few connections. A client that holds many and returns
+// without end does not take the places that become free, so another client needs no search for
+// room.
+func TestLastPlaces(t *testing.T) {
+	const all = 2 * roomPart
+	s := newConns(Config{Capacity: Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.filled()})
+	enter := func(address string) bool {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { ours.Close(); theirs.Close() })
+		_, ok := s.enter(&lingeringConn{Conn: h1.NewConn(ours, nil, s.limits), client: netip.MustParsePrefix(address)})
+		return ok
+	}
+	held := 0
+	for enter("192.0.2.1/32") {
+		held++
+	}
+	if want := all - all/roomPart; held != want {
+		t.Errorf("one client took %d places, want %d", held, want)
+	}
+	for i := range all / roomPart {
+		if why, hopeless := s.hopeless(netip.MustParsePrefix("192.0.2.1/32")); !hopeless || why != refusedTotal {
+			t.Errorf("with %d places left, the client that holds most may have another", all-held-i)
+		}
+		if !enter("192.0.2.2/32") {
+			t.Errorf("another client did not get place %d of the last", i)
+		}
+	}
+	if enter("192.0.2.3/32") || s.madeRoom.Load() != 0 {
+		t.Error("there is room beyond the limit, although no connection is idle or slow")
 	}
 }

@@ -27,9 +27,10 @@ type Conn struct {
 	request      eligible.Request
 	in           *[]byte // pooled; nil: no bytes are waiting
 	r            int
-	now          time.Time // of the current batch of frames
-	readRenewed  time.Time // the last use for which the read deadline was moved
-	partial      bool      // a frame or header block is incomplete; the deadline is for its rest
+	now          time.Time     // of the current batch of frames
+	pause        time.Duration // before more frames are read
+	readRenewed  time.Time     // the last use for which the read deadline was moved
+	partial      bool          // a frame or header block is incomplete; the deadline is for its rest
 	block        block
 	share        bodies.Share // of Config.Bodies, for an incomplete frame or header block
 	state        atomic.Int64 // last use in milliseconds since 1970, times 2; +1: a stream is open
@@ -40,11 +41,12 @@ type Conn struct {
 	dead         error   // the reason why the connection has ended; nil: it has not
 	last         uint32  // the highest stream that the client has opened
 	streams      map[uint32]*stream
-	queue        []*stream   // streams whose bodies wait for a window, in the order of sending
-	queuedBytes  int         // bytes of these bodies
-	bodyBytes    int         // bytes of bodies of requests
-	headBytes    int         // bytes of header fields of incomplete requests
-	handlers     int         // running now
+	queue        []*stream // streams whose bodies wait for a window, in the order of sending
+	queuedBytes  int       // bytes of these bodies
+	bodyBytes    int       // bytes of bodies of requests
+	headBytes    int       // bytes of header fields of incomplete requests
+	handlers     int       // running now, or in starting
+	starting     []starting
 	window       int64       // for bodies on all streams
 	initial      int64       // window of a new stream
 	resets       resets      // streams that this side has reset
@@ -96,6 +98,9 @@ func (c *Conn) serve() error {
 	for {
 		if err := c.batch(); err != nil {
 			return c.terminate(err)
+		}
+		if c.pause > 0 {
+			time.Sleep(c.pause)
 		}
 		for err := c.fill(); err != nil; err = c.fill() {
 			if !c.keepsWaiting(err) {
@@ -176,6 +181,7 @@ func (c *Conn) batch() error {
 		if more, err = c.frames(); err != nil {
 			return err
 		}
+		c.start()
 		if more || !c.link.Ready() || c.unsent() > maxBatch {
 			if err := c.flush(); err != nil {
 				return err
@@ -185,6 +191,7 @@ func (c *Conn) batch() error {
 	if c.draining && c.last >= c.lastAllowed && len(c.streams) == 0 {
 		return io.EOF
 	}
+	c.pause = c.flood.pause()
 	c.publishState()
 	return c.extend()
 }
@@ -274,6 +281,7 @@ func (c *Conn) end(err error) {
 		c.abandon(s)
 	}
 	c.streams, c.queue = nil, nil
+	c.start() // gives back the memory of those that have not begun, because their streams are gone
 }
 
 func (c *Conn) close() {

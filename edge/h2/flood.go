@@ -11,14 +11,25 @@ const (
 	creditPerSecond   = 100  // more for each second
 	creditPerResponse = 4    // more for each response, which may need WINDOW_UPDATE and RST_STREAM
 	bytesPerCredit    = 4096 // bytes of bodies that give one more
+
+	// afterUseless is the credit that a client may waste without earning any before its frames are
+	// read with pauses. A pause lasts pausePerCredit for each credit wasted, and maxPause at most.
+	afterUseless   = 64
+	pausePerCredit = 80 * time.Microsecond
+	maxPause       = 100 * time.Millisecond
+	// abandonedCost is what a request that its client resets before the end of the response counts
+	// towards the pauses, because the response has earned as much.
+	abandonedCost = creditPerResponse
 )
 
 // A flood limits frames without content: PING, SETTINGS, RST_STREAM, PRIORITY, WINDOW_UPDATE, empty
 // DATA, and DATA and HEADERS that are mostly padding. An honest client needs few of them for each
 // response; many are an attack because of their cost (RFC 9113, section 10.5).
 type flood struct {
-	left  int
-	since time.Time
+	left    int
+	since   time.Time
+	useless int  // credit wasted in excess of the credit earned, for pause
+	wasted  bool // some was wasted since the last call of pause
 }
 
 func (f *flood) begin() { f.left = maxCredit }
@@ -39,7 +50,30 @@ func (f *flood) spend(n int, now time.Time) error {
 }
 
 // earn adds n to the credit.
-func (f *flood) earn(n int) { f.left = min(f.left+n, maxCredit) }
+func (f *flood) earn(n int) {
+	f.left = min(f.left+n, maxCredit)
+	f.useless = max(f.useless-n, 0)
+}
+
+// waste counts n towards the pauses. WINDOW_UPDATE does not count, because some clients send two
+// for each 4 KiB of a long response.
+func (f *flood) waste(n int) {
+	f.useless = min(f.useless+n, int(maxPause/pausePerCredit))
+	f.wasted = f.wasted || n > 0
+}
+
+// pause returns the time to wait after a batch of frames, before more are read. Go's scheduler
+// looks for connections with something to read only when no goroutine is ready to run, so a
+// connection that always has another frame would delay all other clients. After a pause many frames
+// are read in one go.
+func (f *flood) pause() time.Duration {
+	wasted := f.wasted
+	f.wasted = false
+	if !wasted || f.useless <= afterUseless {
+		return 0
+	}
+	return time.Duration(f.useless) * pausePerCredit
+}
 
 // cost returns the cost of a frame by its kind. For HEADERS and DATA it depends on the content.
 func cost(f frame) int {

@@ -38,8 +38,12 @@ func (c *Conn) frame(f frame) error {
 	if c.block.open() && (f.kind != http2.FrameContinuation || f.stream != c.block.stream) {
 		return connectionError(http2.ErrCodeProtocol, "a header block is interrupted")
 	}
-	if err := c.flood.spend(cost(f), c.now); err != nil {
+	n := cost(f)
+	if err := c.flood.spend(n, c.now); err != nil {
 		return err
+	}
+	if f.kind != http2.FrameWindowUpdate {
+		c.flood.waste(n)
 	}
 	switch f.kind {
 	case http2.FrameHeaders:
@@ -104,6 +108,7 @@ func (c *Conn) rstStream(f frame) error {
 	}
 	if s := c.streams[f.stream]; s != nil {
 		c.remove(s)
+		c.flood.waste(abandonedCost)
 	}
 	return nil
 }
@@ -114,6 +119,7 @@ func (c *Conn) resetStream(stream uint32, code http2.ErrCode) error {
 		c.remove(s)
 	}
 	c.sendReset(stream, code)
+	c.flood.waste(resetCost)
 	return c.flood.spend(resetCost, c.now)
 }
 

@@ -263,37 +263,59 @@ func (c *Conn) complete(s *stream) error {
 	return nil
 }
 
-// runHandler runs the handler on a goroutine of its own. The number of running handlers is limited,
-// not that of streams, because a client that resets its streams does not end their handlers. If the
-// client already holds too much memory, the stream is refused.
+// runHandler makes start run the handler of a request. The number of handlers is limited, not that
+// of streams, because a client that resets its streams does not end their handlers. If the client
+// already holds too much memory, the stream is refused.
 func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
 	room.Release(&s.share) // from here on the number of handlers is bounded instead
 	if room.ReserveShare(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
 		return c.refuse(s.id)
 	}
-	r := s.request
-	r.Began = c.now
-	n := len(r.Body)
+	s.request.Began = c.now
+	c.starting = append(c.starting, starting{s, s.request})
 	c.headBytes -= s.head
 	s.request, s.began = nil, c.now
 	c.handlers++
-	go func() {
-		w := &Writer{c: c, s: s, bodyless: r.Method == http.MethodHead}
-		defer func() {
-			recovered := recover()
-			w.finish(recovered == nil)
-			c.mu.Lock()
-			c.handlers--
-			c.release(s, n)
-			c.mu.Unlock()
-			if recovered != nil {
-				panic(recovered)
-			}
-		}()
-		c.srv.handler.Handle(w, r)
-	}()
 	return nil
+}
+
+// A starting is a complete request whose handler has not begun.
+type starting struct {
+	s *stream
+	r *Request
+}
+
+// start starts the handlers of the requests that were completed by the frames handled last. A
+// request that its client reset in the same frames needs no handler.
+func (c *Conn) start() {
+	for _, one := range c.starting {
+		select {
+		case <-one.s.gone:
+			c.handlers--
+			c.release(one.s, len(one.r.Body))
+		default:
+			go c.handle(one.s, one.r)
+		}
+	}
+	c.starting = nil
+}
+
+// handle runs the handler of a request.
+func (c *Conn) handle(s *stream, r *Request) {
+	n, w := len(r.Body), &Writer{c: c, s: s, bodyless: r.Method == http.MethodHead}
+	defer func() {
+		recovered := recover()
+		w.finish(recovered == nil)
+		c.mu.Lock()
+		c.handlers--
+		c.release(s, n)
+		c.mu.Unlock()
+		if recovered != nil {
+			panic(recovered)
+		}
+	}()
+	c.srv.handler.Handle(w, r)
 }
 
 // enqueue queues the body of a ready response, after those of the same urgency.

@@ -52,6 +52,7 @@ func (c *Conn) overdue(now time.Time) {
 		c.remove(s)
 	}
 	if ended {
+		c.start()
 		c.flush()
 	}
 }
