@@ -104,7 +104,7 @@ func TestLastPlaces(t *testing.T) {
 		t.Errorf("one client took %d places, want %d", held, want)
 	}
 	for i := range all / roomPart {
-		if why, hopeless := s.hopeless(netip.MustParsePrefix("192.0.2.1/32")); !hopeless || why != refusedTotal {
+		if why, hopeless := s.certainlyFull(netip.MustParsePrefix("192.0.2.1/32")); !hopeless || why != refusedTotal {
 			t.Errorf("with %d places left, the client that holds most may have another", all-held-i)
 		}
 		if !enter("192.0.2.2/32") {
