@@ -10,11 +10,11 @@ import (
 )
 
 // serveH1 handles the requests of the HTTP/1.1 server.
-func (h *handler) serveH1(ctx *fasthttp.RequestCtx) { h.ServeRequest(ctx, h.exchangeH1(ctx)) }
+func (s *server) serveH1(ctx *fasthttp.RequestCtx) { s.ServeRequest(ctx, s.exchangeH1(ctx)) }
 
 // exchangeH1 returns the exchange of an HTTP/1.1 request, so that no other code inspects the
 // connection.
-func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
+func (s *server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x := &exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
 	if x.Arrived.IsZero() { // the request could not be read
 		x.Arrived = time.Now()
@@ -25,7 +25,7 @@ func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	}
 	x.Secure, x.Tier = c.link != nil, c.tier
 	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
-	if x.Conn = (connH1{c, h.conns}); c.http1() != nil {
+	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
 		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
 	}
 	return x
@@ -34,7 +34,7 @@ func (h *handler) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 // takeBody returns the body of a request and takes it from ctx. Otherwise the connection would
 // retain the memory of a long body while it is idle.
 func takeBody(ctx *fasthttp.RequestCtx) []byte {
-	if body := ctx.PostBody(); len(body) <= maxBody {
+	if body := ctx.PostBody(); len(body) <= exchange.MaxBody {
 		return bytes.Clone(body)
 	}
 	return ctx.Request.SwapBody(nil)

@@ -14,22 +14,22 @@ import (
 
 // newAdmin returns the server of the admin listener: health, readiness, metrics and purges. Only
 // the operator uses it; access decides which requests are allowed.
-func newAdmin(h *handler, access *admin.Access, ready func() bool, purge http.Handler) *http.Server {
+func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+routes.HealthPath, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		switch {
-		case ready():
+		case s.ready():
 			say(w, http.StatusOK, "ready\n")
-		case h.draining.Load():
+		case s.proxy.draining.Load():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
-		case h.state.Unpublished():
-			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+h.publish+" makes one\n")
+		case s.state.Unpublished():
+			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+s.cfg.Publish+" makes one\n")
 		default:
 			say(w, http.StatusServiceUnavailable, "not ready: no origin has answered correctly yet; see the log\n")
 		}
 	})
-	mux.Handle("GET /metrics", access.Metrics(h.metrics.Handler()))
+	mux.Handle("GET /metrics", access.Metrics(s.metrics.Handler()))
 	mux.Handle("/purge", purge)
 	return &http.Server{
 		Handler:           access.Guard(problem.Mux(mux)),
@@ -39,7 +39,7 @@ func newAdmin(h *handler, access *admin.Access, ready func() bool, purge http.Ha
 
 		DisableGeneralOptionsHandler: true, // otherwise OPTIONS * would bypass access
 
-		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/logtest"
 )
 
@@ -198,5 +199,6 @@ func TestValidateReadsNoToken(t *testing.T) {
 
 // newAdmin returns the admin server of an edge that is ready.
 func (e *edgeTest) newAdmin(a *admin.Access) *http.Server {
-	return newAdmin(e.handler, a, func() bool { return true }, e.purges.Handler(a, e.peers, e.handler.log))
+	e.state.Record(&upstream.Response{Status: http.StatusOK, Header: http.Header{}})
+	return newAdmin(e.Server, a, e.purges.Handler(a, e.peers, e.Server.cfg.Log))
 }

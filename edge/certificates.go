@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs"
-	"github.com/iconedge/iconedge/edge/observe"
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 )
@@ -19,10 +18,10 @@ type secureSource struct {
 	files *certs.Store // nil: the certificates come from acme
 	acme  *autocert.Manager
 	log   *slog.Logger
-	m     *observe.Metrics
+	m     Observer
 }
 
-func newSecureSource(c Secure, log *slog.Logger, m *observe.Metrics, now time.Time) (*secureSource, error) {
+func newSecureSource(c Secure, log *slog.Logger, m Observer, now time.Time) (*secureSource, error) {
 	s := &secureSource{log: log, m: m}
 	if len(c.ACMEHosts) == 0 {
 		var err error

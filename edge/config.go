@@ -111,7 +111,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.Validate(time.Now(), c.secured(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue
@@ -144,6 +144,9 @@ func (c Config) filled() Config {
 	}
 	if len(c.Origins) == 0 {
 		c.Origins.Set(defaultOrigin)
+	}
+	if c.Publish == "" {
+		c.Publish = "iconedge publish SOURCE"
 	}
 	c.Capacity = c.Capacity.filled()
 	if c.Log == nil {

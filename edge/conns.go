@@ -90,12 +90,13 @@ func (s search) vain(now time.Time, held int) bool {
 	return held >= s.held && now.Sub(s.at) >= 0 && now.Sub(s.at) < roomPause
 }
 
-func newConns(cfg Config) *conns {
+func newConns(o Options) *conns {
+	cfg := o.Capacity
 	s := &conns{
-		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: access.Clients{Trusted: cfg.TrustedProxies},
+		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(maxRequestBody(cfg.ProxyAll)), Bodies: &bodies.Budget{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: &bodies.Budget{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
 	return s
 }
 
@@ -103,7 +104,7 @@ func newConns(cfg Config) *conns {
 // have as many as all clients together, because it speaks for many of them. With a config the
 // connection is one of TLS, before its handshake; without one it may begin with the preface of
 // HTTP/2.
-func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringConn {
+func (s *conns) admit(raw net.Conn, serve *server, config *tls.Config) *lingeringConn {
 	client := s.owner(exchange.Address(raw.RemoteAddr()))
 	if why, hopeless := s.certainlyFull(client); hopeless { // refuse it as cheaply as possible
 		s.refused[why].Add(1)
@@ -117,16 +118,16 @@ func (s *conns) admit(raw net.Conn, h *handler, config *tls.Config) *lingeringCo
 	if config != nil {
 		c.handshaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
-		c.Conn = h1.NewConn(tls.Server(c.link, config), h, limits)
+		c.Conn = h1.NewConn(tls.Server(c.link, config), serve, limits)
 	} else {
-		plainly := h1.NewConn(conn, h, limits)
+		plainly := h1.NewConn(conn, serve, limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
 			c.taken.Store(true)
 			// A new goroutine lets fasthttp's end, whose buffers would stay for as long as the
 			// connection.
 			go func() {
 				link := h2.NewLink(below(conn), false, already)
-				c.serveStreams(h, link, link)
+				c.serveStreams(serve, link, link)
 				c.end()
 			}()
 		})

@@ -138,9 +138,9 @@ func TestCookiesWhileWaiting(t *testing.T) {
 		})
 	}
 	settled(t, "all wait, or have asked for themselves", func() bool {
-		e.limiter.mu.Lock()
-		defer e.limiter.mu.Unlock()
-		return len(e.limiter.slots) == 21 || len(s.requests("/modified")) > 20
+		e.opt.Origin.limiter.mu.Lock()
+		defer e.opt.Origin.limiter.mu.Unlock()
+		return len(e.opt.Origin.limiter.slots) == 21 || len(s.requests("/modified")) > 20
 	})
 	close(open)
 	wg.Wait()

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/iconedge/iconedge/edge/h1"
 )
 
@@ -28,16 +26,29 @@ const (
 
 type ending = func(context.Context) error
 
-// drain makes every server accept no new connections and wait for the requests in flight. The
-// HTTP/1.1 server stops last, because it closes connections at once when it considers them idle.
-func (h *handler) drain(atMost time.Duration, log *slog.Logger, server *fasthttp.Server, public net.Listener, s *secured) {
-	h.draining.Store(true)
+// Drain makes every server accept no new connections and wait for the requests in flight, atMost
+// for that long. The HTTP/1.1 server stops last, because it closes connections at once when it
+// considers them idle.
+func (s *server) Drain(atMost time.Duration) {
+	log := s.options.Log
 	log.Info("draining", "at_most", atMost)
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
 	defer cancel()
-	public.Close()
-	together(ctx, log, h.conns.shutdown, h.streams.Shutdown, h.reference.shutdown, s.shutdown)
-	together(ctx, log, server.ShutdownWithContext)
+	s.socks.Public.Close()
+	together(ctx, log, s.conns.shutdown, s.streams.Shutdown, s.reference.shutdown, s.shutdownTLS)
+	together(ctx, log, s.http1.ShutdownWithContext)
+}
+
+// shutdownTLS stops the TLS listener and drains HTTP/3. The servers of HTTP/1.1 and HTTP/2 drain
+// their own connections.
+func (s *server) shutdownTLS(ctx context.Context) error {
+	if s.tls != nil {
+		s.tls.Close()
+	}
+	if s.quic == nil {
+		return nil
+	}
+	return s.quic.Shutdown(ctx)
 }
 
 // together calls all endings at once and waits for them.

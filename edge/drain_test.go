@@ -66,7 +66,7 @@ func TestDrainsEveryProtocol(t *testing.T) {
 				})
 			}
 			<-asked
-			settled(t, "all wait for the origin", func() bool { return s.limiter.waiting() == len(busy) })
+			settled(t, "all wait for the origin", func() bool { return s.opt.Origin.limiter.waiting() == len(busy) })
 			stopped := make(chan struct{})
 			go func() { s.stop(); close(stopped) }()
 			settled(t, "no connection is taken", func() bool {

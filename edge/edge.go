@@ -30,10 +30,9 @@ package edge
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
-	"strings"
-	"sync"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
@@ -41,117 +40,197 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
-	"github.com/valyala/fasthttp"
 )
 
-// Run serves until ctx ends, and then until the requests in flight are answered or cfg.Drain has
-// passed. It returns an error if it can't start or a listener fails, but none for draining.
-func Run(ctx context.Context, cfg Config) error {
-	cfg = cfg.filled()
-	public, admin, err := listen(ctx, cfg)
+// A Server is an edge. Its components are built one after another, and each is given the ones that
+// it needs.
+type Server struct {
+	cfg     Config
+	life    context.Context // ends when the edge has drained
+	signals []chan os.Signal
+	closers []func() // in the order of construction
+	warm    bool     // the cache was restored from disk
+
+	sockets     *Sockets
+	admin       net.Listener
+	adminAccess *admin.Access
+	metrics     *observe.Metrics
+	reports     observe.Reports
+	cache       *cache.Cache
+	tiers       *access.Credentials
+	lists       *access.Lists
+	admission   *access.Admission
+	upstream    *upstream.Client
+	state       *library.OriginState
+	library     *library.Library
+	peers       *purge.Peers
+	purges      *purge.Purger
+	proxy       *handler
+	listeners   *server
+}
+
+// New builds an edge, and opens its sockets. It reads the files that cfg names, so that its error
+// names one that can't be used. The edge serves nothing before Run.
+func New(cfg Config) (*Server, error) {
+	life, end := context.WithCancel(context.Background())
+	s := &Server{cfg: cfg.filled(), life: life, closers: []func(){end}}
+	err := s.open()
+	if err == nil {
+		err = s.build()
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// build builds the components, from the origin to the client.
+func (s *Server) build() error {
+	cfg, m := s.cfg, s.metrics
+	s.upstream = upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: cfg.Log})
+	s.closes(s.upstream.Close)
+	shared, err := openFleet(cfg, m)
 	if err != nil {
 		return err
 	}
-	public = publicListener{public, new(sync.Once)}
-	defer public.Close()
-	defer admin.Close()
-	store, err := cache.New(cache.Options{
-		MaxBytes: cfg.CacheBytes, Dir: cfg.CacheDir, DiskBytes: cfg.CacheDiskBytes, Log: cfg.Log.Warn,
-		Restored: restored,
+	s.peers = purge.NewPeers(shared, cfg.Log)
+	s.closes(s.peers.Close)
+	clients := access.Clients{Trusted: cfg.TrustedProxies}
+	if s.reports, err = cfg.Reporting.Open(s.signals[3], cfg.Version, cfg.Log, clients.OfEligible); err != nil {
+		return err
+	}
+	s.closes(s.reports.Close)
+	s.state = &library.OriginState{}
+	origin := &fetcher{life: s.life, client: s.upstream, limiter: newConcurrencyLimiter(cfg.MaxWaiting), metrics: m, tracer: s.reports.Tracer, state: s.state}
+	s.library = library.New(library.Options{Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll,
+		Fetch: origin.fetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: m, Log: cfg.Log})
+	s.purges = purge.New(s.cache, s.library.Negative)
+	wait := cfg.OriginTimeout + time.Second
+	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
+		Share: windows(shared), CheckToken: origin.tokenCheck(s.library, cfg.ProxyAll), Observer: m})
+	s.proxy = newHandler(ProxyOptions{
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.policy(), Passed: cfg.Forwarding.passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
+		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
+		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})
+	s.listeners, err = newServer(Options{Capacity: cfg.Capacity, Secure: cfg.Secure, MaxBody: maxRequestBody(cfg.ProxyAll), Clients: clients,
+		AskCertificate: s.tiers.Ask, Observer: m, Log: cfg.Log, Life: s.life}, s.sockets, s.proxy)
 	if err != nil {
+		return err
+	}
+	s.closes(func() { s.listeners.Close() })
+	s.watch(origin)
+	return nil
+}
+
+// open opens the sockets and the files of an edge.
+func (s *Server) open() (err error) {
+	cfg := s.cfg
+	if s.sockets, err = cfg.Secure.Open(s.life, cfg.Listen, cfg.Listener); err != nil {
+		return err
+	}
+	s.closes(func() { s.sockets.Close() })
+	if s.admin = cfg.AdminListener; s.admin == nil {
+		var lc net.ListenConfig
+		if s.admin, err = lc.Listen(s.life, "tcp", cfg.AdminListen); err != nil {
+			return fmt.Errorf("opening the admin listener: %w", err)
+		}
+	}
+	s.closes(func() { s.admin.Close() })
+	if s.cache, err = cache.New(cache.Options{MaxBytes: cfg.CacheBytes, Dir: cfg.CacheDir, DiskBytes: cfg.CacheDiskBytes, Log: cfg.Log.Warn, Restored: restored}); err != nil {
 		return fmt.Errorf("making the cache: %w", err)
 	}
-	defer store.Close()
-	tiers, err := cfg.Tiers.Open(time.Now())
-	if err != nil {
+	s.closes(s.cache.Close)
+	s.warm = s.cache.Stats().DiskEntries > 0
+	if s.tiers, err = cfg.Tiers.Open(time.Now()); err != nil {
 		return err
 	}
-	adminAccess, err := cfg.Admin.Open()
-	if err != nil {
+	if s.adminAccess, err = cfg.Admin.Open(); err != nil {
 		return err
 	}
-	asked := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: tiers.ToOrigins, Secret: tiers.Secrets.Sent, Log: cfg.Log})
-	defer asked.Close()
-
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // life outlives ctx by the drain
-	defer end()
-	m := observe.NewMetrics(cfg.Version)
-	lists, err := access.OpenLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m)
-	if err != nil {
+	s.metrics = observe.NewMetrics(cfg.Version)
+	if s.lists, err = access.OpenLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, s.metrics); err != nil {
 		return fmt.Errorf("reading the address lists: %w", err)
 	}
-	fl, err := openFleet(cfg, m)
+	s.signals = files.Spread(s.life, cfg.Reload, 5)
+	return nil
+}
+
+// closes adds a function that Close calls, before those that were added earlier.
+func (s *Server) closes(f func()) { s.closers = append(s.closers, f) }
+
+// Close ends everything at once.
+func (s *Server) Close() {
+	for _, f := range slices.Backward(s.closers) {
+		f()
+	}
+	s.closers = nil
+}
+
+// ready reports whether the edge can answer requests. A warm edge can serve some icons without an
+// origin, and may need to.
+func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.proxy.draining.Load() }
+
+// Run serves until ctx ends, and then until the requests in flight are answered or cfg.Drain has
+// passed. It returns an error if the edge can't start or a listener fails, but none for draining.
+func Run(ctx context.Context, cfg Config) error {
+	s, err := New(cfg)
 	if err != nil {
 		return err
 	}
-	peers := purge.NewPeers(fl, cfg.Log)
-	h := newHandler(life, cfg, store, asked, m, lists, windows(fl), peers)
-	h.tiers = tiers
-	// A warm edge can serve some icons without an origin, and may need to.
-	warm := store.Stats().DiskEntries > 0
-	ready := func() bool { return (warm || h.state.Reached()) && !h.draining.Load() }
-	h.watchMetrics(adminAccess, ready)
-	told := files.Spread(life, cfg.Reload, 5)
-	if h.reports, err = cfg.Reporting.Open(told[3], cfg.Version, cfg.Log, h.clients.OfEligible); err != nil {
-		return err
-	}
-	defer h.reports.Close()
-	m.WatchReports(h.reports)
-	purges := purge.New(store, h.library.Negative)
-	peers.Follow(purges, h.library, warm)
-	defer peers.Close()
-	go asked.Run(life)
-	go h.library.Run(life)
-	go h.admission.Sweep(life)
-	go returnMemory(life, h.conns.limits.Bodies)
-	secured, err := openSecure(ctx, h, cfg)
-	if err != nil {
-		return err
-	}
-	defer secured.Close()
-	go lists.Run(life, told[0])
-	go secured.run(life, told[1])
-	go tiers.Run(life, told[2], cfg.Log)
-	go adminAccess.Run(life, told[4], cfg.Log)
+	defer s.Close()
+	return s.Run(ctx)
+}
+
+// Run serves until ctx ends; see the function Run.
+func (s *Server) Run(ctx context.Context) error {
+	log := s.cfg.Log
+	s.peers.Follow(s.purges, s.library, s.warm)
+	go s.upstream.Run(s.life)
+	go s.library.Run(s.life)
+	go s.admission.Sweep(s.life)
+	go s.lists.Run(s.life, s.signals[0])
+	go s.listeners.Reload(s.life, s.signals[1])
+	go s.tiers.Run(s.life, s.signals[2], log)
+	go s.adminAccess.Run(s.life, s.signals[4], log)
 
 	broken := make(chan error, 4)
-	adminServer := newAdmin(h, adminAccess, ready, purges.Handler(adminAccess, peers, cfg.Log))
-	go func() { broken <- adminServer.Serve(admin) }()
+	adminServer := newAdmin(s, s.adminAccess, s.purges.Handler(s.adminAccess, s.peers, log))
+	go func() { broken <- adminServer.Serve(s.admin) }()
 	defer adminServer.Close()
-	server := newServer(h, cfg.Log)
-	go func() { broken <- server.Serve(listener{public, h, nil}) }()
-	secured.serve(server, broken)
-	cfg.Log.Info("listening", "address", public.Addr().String(), "for", "public")
-	cfg.Log.Info("listening", "address", admin.Addr().String(), "for", "admin")
-	if !adminAccess.Asks() && !onLoopback(admin.Addr()) {
-		cfg.Log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", admin.Addr().String())
+	s.listeners.Serve(broken)
+	log.Info("listening", "address", s.admin.Addr().String(), "for", "admin")
+	if !s.adminAccess.Asks() && !onLoopback(s.admin.Addr()) {
+		log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", s.admin.Addr().String())
 	}
-
 	select {
 	case err := <-broken:
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
-	h.drain(cfg.Drain, cfg.Log, server, public, secured)
+	s.proxy.Drain()
+	s.listeners.Drain(s.cfg.Drain)
 	return nil
 }
 
-// watchMetrics adds the metrics that are read from the components at each scrape.
-func (h *handler) watchMetrics(a *admin.Access, ready func() bool) {
-	m := h.metrics
-	m.WatchCache(h.cache.Stats, h.cacheBytes)
-	m.WatchOrigins(h.origin.Stats)
-	m.WatchConns(h.conns.stats)
-	m.WatchStreams(h.streams.Stats)
+// watch adds the metrics that are read from the components at each scrape.
+func (s *Server) watch(origin *fetcher) {
+	m := s.metrics
+	m.WatchCache(s.cache.Stats, s.cfg.CacheBytes)
+	m.WatchOrigins(s.upstream.Stats)
+	m.WatchConns(s.listeners.Stats)
+	m.WatchStreams(s.listeners.StreamStats)
+	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
-		return observe.ServiceStats{Ready: ready(), Waiting: h.limiter.waiting(), Shed: h.limiter.shed.Load(), LimitClients: h.admission.Windows(),
-			TierRequests: h.tiers.Requests.Load(), TokenInUse: a.TokenInUse()}
+		return observe.ServiceStats{Ready: s.ready(), Waiting: origin.limiter.waiting(), Shed: origin.limiter.shed.Load(), LimitClients: s.admission.Windows(),
+			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.adminAccess.TokenInUse()}
 	})
 }
 
@@ -175,83 +254,10 @@ func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Wi
 	return func(name string, own *ratelimit.Limiter) access.Window { return f.SharedWindow(name, own) }
 }
 
-// listen opens the listeners that cfg does not provide.
-func listen(ctx context.Context, cfg Config) (public, admin net.Listener, err error) {
-	var lc net.ListenConfig
-	if public = cfg.Listener; public == nil {
-		if public, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
-			return nil, nil, fmt.Errorf("opening the public listener: %w", err)
-		}
-	}
-	if admin = cfg.AdminListener; admin == nil {
-		if admin, err = lc.Listen(ctx, "tcp", cfg.AdminListen); err != nil {
-			public.Close()
-			return nil, nil, fmt.Errorf("opening the admin listener: %w", err)
-		}
-	}
-	return public, admin, nil
-}
-
 // maxRequestBody returns the maximum length of a request's body. Our own routes need no long ones.
 func maxRequestBody(proxyAll bool) int {
 	if proxyAll {
-		return maxForwarded
+		return exchange.MaxForwarded
 	}
-	return maxBody
-}
-
-// newServer returns the public HTTP/1.1 server. It sets no deadlines, because its connections
-// (conns.go) enforce those for whole requests and responses. A slow client occupies a connection
-// for a bounded time, and nothing else.
-func newServer(h *handler, log *slog.Logger) *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler:                      h.serveH1,
-		ErrorHandler:                 h.unreadable,
-		HeaderReceived:               received,
-		ReadBufferSize:               maxHead,
-		WriteBufferSize:              16 << 10,
-		MaxRequestBodySize:           maxRequestBody(h.proxyAll),
-		NoDefaultServerHeader:        true,
-		NoDefaultDate:                true, // setDate writes it
-		NoDefaultContentType:         true,
-		DisablePreParseMultipartForm: true,
-		CloseOnShutdown:              true,
-		SecureErrorLogMessage:        true, // the bytes of a request may contain a token
-		Logger:                       serverLog{log},
-	}
-}
-
-// received removes Expect from a request in HTTP/1.0, whose client does not know a 100 (RFC 9110,
-// section 10.1.1). It also removes it from a request with a long body, because the connection (h1)
-// has already sent the 100.
-func received(h *fasthttp.RequestHeader) (defaults fasthttp.RequestConfig) {
-	if !h.IsHTTP11() || h.ContentLength() > maxBody && strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), "100-continue") {
-		h.Del(fasthttp.HeaderExpect)
-	}
-	return defaults
-}
-
-type serverLog struct{ log *slog.Logger }
-
-// Printf logs the server's messages about broken connections. Most of them are caused by clients.
-func (l serverLog) Printf(format string, args ...any) {
-	l.log.Debug("http server", "said", fmt.Sprintf(format, args...))
-}
-
-// unreadable answers a request that the server could not parse, and closes its connection.
-func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
-	r := newRequest(ctx, h.exchangeH1(ctx))
-	closeAfter(r)
-	p := unreadable(err)
-	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
-		p = longTarget()
-	}
-	r.now = time.Now()
-	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
-		r.Client = h.clients.Of(r.Request)
-	}
-	h.end(r, exchange.Refused, p)
-	if r.Bodyless {
-		ctx.Response.SkipBody = true
-	}
+	return exchange.MaxBody
 }

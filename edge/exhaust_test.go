@@ -301,7 +301,7 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Cleanup(func() { c.Close() })
 		}
 	}()
-	c, err := listener{ln, w.handler, nil}.Accept()
+	c, err := listener{ln, w.server, nil}.Accept()
 	if err != nil {
 		t.Fatalf("it gave up: %v", err)
 	}
@@ -310,7 +310,7 @@ func TestOutOfDescriptors(t *testing.T) {
 		t.Errorf("%d failures are counted, want 3", n)
 	}
 	ln.Close()
-	if _, err := (listener{ln, w.handler, nil}).Accept(); !errors.Is(err, net.ErrClosed) {
+	if _, err := (listener{ln, w.server, nil}).Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a closed listener: %v", err)
 	}
 }
@@ -531,7 +531,7 @@ func TestStuckOrigin(t *testing.T) {
 	for i := range places {
 		stuck(i)
 	}
-	settled(t, "all places are taken", func() bool { return w.limiter.waiting() == places && w.limiter.fetches.Load() == places })
+	settled(t, "all places are taken", func() bool { return w.opt.Origin.limiter.waiting() == places && w.opt.Origin.limiter.fetches.Load() == places })
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
 	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {

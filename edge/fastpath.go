@@ -41,17 +41,17 @@ type fastHit struct {
 // pipeline in serve.go would give; lookupFast is not ok where it cannot be sure of that, and the
 // caller then uses the pipeline. If it is ok, the caller must release the view.
 func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
-	if h.redirect != "" && !q.Secure || q.Tier {
+	if h.opt.Redirect != "" && !q.Secure || q.Tier {
 		return false
 	}
 	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) {
 		return false
 	}
-	if !h.cache.View(m.target.key, &m.view) {
+	if !h.opt.Cache.View(m.target.key, &m.view) {
 		return false
 	}
-	if h.choose(m, q) && (h.reports.Tracer == nil || !h.sampleTrace(q)) {
-		if m.count, ok = h.admission.AdmitFast(q, m.target.route.Class()); ok {
+	if h.choose(m, q) && (h.opt.Reports.Tracer == nil || !h.sampleTrace(q)) {
+		if m.count, ok = h.opt.Admission.AdmitFast(q, m.target.route.Class()); ok {
 			m.view.Hit()
 			return true
 		}
@@ -95,8 +95,8 @@ func (h *handler) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	}
 	defer m.view.Release()
 	dst, body := h.appendAnswer(dst, &m, q)
-	h.metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
-	h.reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
+	h.opt.Metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
+	h.opt.Reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
 	return dst, true
 }
 
@@ -175,8 +175,8 @@ func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []b
 	if !m.count.Limit.Off() {
 		dst = appendLimit(dst, m.count)
 	}
-	if q.Secure && h.altSvc != "" {
-		dst = append(append(append(dst, "Alt-Svc: "...), h.altSvc...), "\r\n"...)
+	if q.Secure && h.opt.AltSvc != "" {
+		dst = append(append(append(dst, "Alt-Svc: "...), h.opt.AltSvc...), "\r\n"...)
 	}
 	return dst
 }

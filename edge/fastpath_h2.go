@@ -53,8 +53,8 @@ func (h *handler) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTabl
 	}
 	body := len(dst)
 	dst = m.appendBody(dst)
-	h.metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
-	h.reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
+	h.opt.Metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
+	h.opt.Reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
 	return dst, block, true
 }
 
@@ -67,8 +67,8 @@ func (h *handler) appendDynamicH2(dst []byte, m *fastHit, q *eligible.Request) [
 	if !m.count.Limit.Off() {
 		dst = appendBlock(dst, appendLimit(value[:0], m.count))
 	}
-	if q.Secure && h.altSvc != "" {
-		dst = h2.AppendValue(append(dst, encodedNames.altSvc...), h.altSvc)
+	if q.Secure && h.opt.AltSvc != "" {
+		dst = h2.AppendValue(append(dst, encodedNames.altSvc...), h.opt.AltSvc)
 	}
 	return dst
 }

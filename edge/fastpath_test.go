@@ -31,20 +31,20 @@ func (l longWay) Accept() (net.Conn, error) {
 }
 
 // bothWays serves one handler twice: with and without the short way.
-func bothWays(t testing.TB, h *handler) (short, long string) {
+func bothWays(t testing.TB, e *edgeTest) (short, long string) {
 	t.Helper()
 	serve := func(wrap func(net.Listener) net.Listener) string {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newServer(h, h.log)
+		s := newHTTP1(e.server)
 		done := make(chan struct{})
 		go func() { defer close(done); s.Serve(wrap(ln)) }()
 		t.Cleanup(func() { shut(s); ln.Close(); <-done })
 		return ln.Addr().String()
 	}
-	return serve(func(l net.Listener) net.Listener { return listener{l, h, nil} }), serve(func(l net.Listener) net.Listener { return longWay{l, h.clients} })
+	return serve(func(l net.Listener) net.Listener { return listener{l, e.server, nil} }), serve(func(l net.Listener) net.Listener { return longWay{l, e.handler.opt.Clients} })
 }
 
 // ask sends bytes over a connection of its own and reads everything until the server closes it.
@@ -118,7 +118,7 @@ var manyFields = []string{"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip,
 // sameBothWays sends everything both ways.
 func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
 	t.Helper()
-	short, long := bothWays(t, e.handler)
+	short, long := bothWays(t, e)
 	for _, target := range targets {
 		for range 2 { // until it is known
 			ask(t, long, "GET "+target+" HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+good+"\r\n\r\n"+last)
@@ -209,7 +209,7 @@ func TestHitDoesNotAllocate(t *testing.T) {
 func TestShortWayCounts(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=5/1h") })
 	must(t, e.library.Poll())
-	short, _ := bothWays(t, e.handler)
+	short, _ := bothWays(t, e)
 	c, err := net.Dial("tcp", short)
 	must(t, err)
 	defer c.Close()

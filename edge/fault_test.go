@@ -76,7 +76,7 @@ func TestStaleWhileTheOriginHangs(t *testing.T) {
 			}
 		}
 		<-hang
-		if got := e.origin.Stats(); got.Timeouts != 0 || asked.Load() != 1 {
+		if got := e.upstream.Stats(); got.Timeouts != 0 || asked.Load() != 1 {
 			t.Errorf("%s: clients waited for %d deadlines, and made %d requests", key, got.Timeouts, asked.Load())
 		}
 		close(open)

@@ -29,11 +29,11 @@ const (
 // collapsed fetch and goes on when clients leave.
 func (h *handler) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result {
 	// These are read before the request, so that a purge from here on applies to the response.
-	asked, missing := h.cache.Generation(), h.library.Negative.Current()
-	a, err := h.roundTrip(q.traced, q.upstream(stale))
+	asked, missing := h.opt.Cache.Generation(), h.opt.Library.Negative.Current()
+	a, err := h.opt.Origin.roundTrip(q.traced, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
 		a.Body.Close() // the 304 confirms another response
-		a, err = h.roundTrip(q.traced, q.upstream(nil))
+		a, err = h.opt.Origin.roundTrip(q.traced, q.upstream(nil))
 	}
 	switch {
 	case err != nil:
@@ -70,16 +70,6 @@ func mustNotReplace(stored *cache.Entry, a *upstream.Response) bool {
 		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureDisconnected, a.ResponseTime)
 }
 
-// fetchWhole fetches a whole response from the origin.
-func (h *handler) fetchWhole(f *traced, r upstream.Request) (*upstream.WholeResponse, error) {
-	a, err := h.roundTrip(f, r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := a.Whole(maxOwn)
-	return &upstream.WholeResponse{Response: a, Content: body}, err
-}
-
 // storeOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its
 // content codings. If the cache does not admit the entry, only the requests that wait for it now
 // get it.
@@ -91,7 +81,7 @@ func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Ge
 	if a.Status >= http.StatusBadRequest {
 		body = clientError(a, body)
 	}
-	there := h.cache.Get(q.key) != nil
+	there := h.opt.Cache.Get(q.key) != nil
 	sharing := cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
 	e := newOwn(q.key, a, body)
 	if a.UntilClose { // waiting requests may share it, by its own fields; no cache may store it
@@ -103,7 +93,7 @@ func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Ge
 	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
 	case ok && (there || h.doors.admits(q.key)):
-		l.Stored = h.cache.Put(l.Entry, asked)
+		l.Stored = h.opt.Cache.Put(l.Entry, asked)
 	}
 	return l
 }
@@ -143,8 +133,8 @@ func (h *handler) storeForwarded(q *fetchRequest, a *upstream.Response, asked ca
 		return f.whole(body, f.store(body, asked))
 	}
 	room := int64(0)
-	if f.sharing.Storable && a.Length <= h.maxObject {
-		room = h.maxObject
+	if f.sharing.Storable && a.Length <= h.maxObject() {
+		room = h.maxObject()
 	}
 	var stored cache.Result
 	spool := cache.NewSpool(a.Body, nil, a.Length, room)
@@ -215,7 +205,7 @@ func (f *forwardedResponse) whole(body []byte, stored cache.Result) cache.Result
 
 // store stores an entry if its Sharing permits.
 func (h *handler) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) cache.Result {
-	if known := h.library.Known(); e.Release != "" && e.Release != known {
+	if known := h.opt.Library.Known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
@@ -227,11 +217,11 @@ func (h *handler) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sha
 	if !sharing.Storable {
 		return l
 	}
-	l.Stored = h.cache.Put(e, asked)
+	l.Stored = h.opt.Cache.Put(e, asked)
 	if key := byLanguage(q, e); key != "" {
 		l.Variants = []string{key}
 		if l.Stored {
-			h.cache.Alias(e, key)
+			h.opt.Cache.Alias(e, key)
 		}
 	}
 	return l
@@ -264,24 +254,6 @@ func byLanguage(q *fetchRequest, e *cache.Entry) string {
 		}
 	}
 	return ""
-}
-
-// roundTrip sends a request to the origin and records it in the trace, if there is one. It ends
-// with the edge, not with a client. Its errors are problems.
-func (h *handler) roundTrip(f *traced, r upstream.Request) (*upstream.Response, error) {
-	if err := h.limiter.beginFetch(); err != nil {
-		return nil, err
-	}
-	defer h.limiter.endFetch()
-	start := time.Now()
-	span := h.traceFetch(f, &r, start)
-	a, err := h.origin.Do(h.life, r)
-	span.End(time.Now(), fetchAttributes(r, a, err))
-	h.metrics.Fetched(time.Since(start), err)
-	if err == nil {
-		h.state.Record(a)
-	}
-	return a, err
 }
 
 // originFailed reports whether a status on our own routes reports a failure of the origin and not

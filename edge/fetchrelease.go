@@ -12,22 +12,22 @@ import (
 // than this edge knows, the edge first drops the changed entries itself, because the other edge
 // will then fetch the new ones from here.
 func (h *handler) fetchRelease(q *fetchRequest, _ *cache.Entry) cache.Result {
-	asked := h.cache.Generation()
-	told, a, err := h.library.RequestRelease(q.key, q.header)
+	asked := h.opt.Cache.Generation()
+	told, a, err := h.opt.Library.RequestRelease(q.key, q.header)
 	switch {
 	case a == nil:
 		return cache.Result{Err: err}
 	case a.Status >= http.StatusInternalServerError:
 		return cache.Result{Err: failed(a.Response)}
-	case err == nil && told.Release != h.library.Known():
-		if err := h.library.Poll(); err != nil {
+	case err == nil && told.Release != h.opt.Library.Known():
+		if err := h.opt.Library.Poll(); err != nil {
 			return cache.Result{Err: err}
 		}
-		asked = h.cache.Generation() // the response is newer than the invalidation by look
+		asked = h.opt.Cache.Generation() // the response is newer than the invalidation by look
 	}
 	e := newOwn(q.key, a.Response, a.Content)
 	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
 	e.Tags = []string{library.ReleaseTag}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: library.ReleaseLifetime}
-	return cache.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.cache.Put(e, asked)}
+	return cache.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.opt.Cache.Put(e, asked)}
 }

@@ -37,7 +37,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 // ownRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *handler) ownRequest(r *request, key string) *fetchRequest {
-	return &fetchRequest{key: key, own: true, sendsTierSecret: h.amongTiers(!h.proxyAll), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
+	return &fetchRequest{key: key, own: true, sendsTierSecret: h.sendsSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }
@@ -49,7 +49,7 @@ func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Hea
 	if len(lines) == 0 {
 		return fields
 	}
-	before := h.origin.LoopField(exchange.Texts(lines))
+	before := h.opt.Origin.client.LoopField(exchange.Texts(lines))
 	if before == nil {
 		return fields
 	}
@@ -69,11 +69,11 @@ type lookupResult struct {
 func (h *handler) lookup(q *fetchRequest) (s lookupResult) {
 	varies := false
 	if q.own {
-		if s.entry = h.cache.Get(q.key); s.entry == nil {
-			s.entry = h.library.Negative.Current().Find(q.key)
+		if s.entry = h.opt.Cache.Get(q.key); s.entry == nil {
+			s.entry = h.opt.Library.Negative.Current().Find(q.key)
 		}
 	} else {
-		s.entry, varies = h.cache.Find(q.key, func(vary []string) []string {
+		s.entry, varies = h.opt.Cache.Find(q.key, func(vary []string) []string {
 			s.variant = q.variant(vary)
 			return q.secondary(vary)
 		})

@@ -126,7 +126,7 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 	writeUnready(r, p)
 	send(r, p.JSON())
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
-		h.log.Debug("problem response", "status", p.Status, "err", p.Err)
+		h.opt.Log.Debug("problem response", "status", p.Status, "err", p.Err)
 	}
 }
 

@@ -39,7 +39,7 @@ type fetchFunc func(q *fetchRequest, stale *cache.Entry) cache.Result
 // that fetch, it is sent by itself at once, or joins one more fetch: of its own variant, or of
 // requests without credentials. It never waits for a third.
 func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err error) {
-	w := &waiter{came: h.cache.Generation()}
+	w := &waiter{came: h.opt.Cache.Generation()}
 	for {
 		s := h.lookup(q)
 		e := s.entry
@@ -47,7 +47,7 @@ func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err
 		verdict := cachepolicy.Revalidate
 		if e != nil {
 			verdict = cachepolicy.Decide(e.Freshness(), q.policy, r.now)
-		} else if p := h.library.Absent(q.name, r.now); p != nil {
+		} else if p := h.opt.Library.Absent(q.name, r.now); p != nil {
 			return found{outcome: exchange.Refused}, p
 		}
 		switch {
@@ -74,7 +74,7 @@ func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err
 // If ok is false the request must look again, as w says.
 func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waiter, ask fetchFunc) (f found, ok bool, err error) {
 	key := q.collapseKey(s, w)
-	if w.pass || q.policy.Directives.NoStore || h.cache.IsHitForPass(q.passKey(key), r.now) {
+	if w.pass || q.policy.Directives.NoStore || h.opt.Cache.IsHitForPass(q.passKey(key), r.now) {
 		l := ask(q, s.entry)
 		if !q.policy.Directives.NoStore {
 			h.markHitForPass(q, key, s.entry, &l)
@@ -82,12 +82,12 @@ func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waite
 		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
 	}
-	slot, err := h.limiter.acquire(r.Conn, r.now)
+	slot, err := h.opt.Origin.limiter.acquire(r.Conn, r.now)
 	if err != nil {
 		f, err = r.staleOrProblem(q, s.entry, err)
 		return f, true, err
 	}
-	defer h.limiter.release(slot)
+	defer h.opt.Origin.limiter.release(slot)
 	fetch, began := h.join(q, s.entry, key, r.now, ask, !cachepolicy.MayShareError(q.policy))
 	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.clientGone)
 	switch {
@@ -96,7 +96,7 @@ func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waite
 	case began, l.Err != nil && r.endsWait(q, s.entry, l.Err):
 		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
-	case l.Err == nil && !h.cache.InvalidatedSince(fetch, l.ForOthers(), w.came):
+	case l.Err == nil && !h.opt.Cache.InvalidatedSince(fetch, l.ForOthers(), w.came):
 		if f, ok := r.collapsed(q, l); ok {
 			return f, true, nil
 		}
@@ -166,9 +166,9 @@ const hesitation = 500 * time.Millisecond
 // response of the fetch is stored for later requests.
 func (h *handler) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
-		return h.waitTimeout
+		return h.opt.WaitTimeout
 	}
-	return min(h.waitTimeout, hesitation-f.Age(r.now))
+	return min(h.opt.WaitTimeout, hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
@@ -185,7 +185,7 @@ func (h *handler) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fe
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
 func (h *handler) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
-	return h.cache.Join(now, cache.Call{
+	return h.opt.Cache.Join(now, cache.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
@@ -208,7 +208,7 @@ func (h *handler) join(q *fetchRequest, stale *cache.Entry, key string, now time
 // panic the error of the fetch, whose callers log only the error.
 func (h *handler) logPanic(q *fetchRequest) {
 	if p := recover(); p != nil {
-		h.log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		h.opt.Log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		panic(p)
 	}
 }
@@ -223,7 +223,7 @@ func (h *handler) markHitForPass(q *fetchRequest, key string, stale *cache.Entry
 	plain := q.policy
 	plain.Directives = cachepolicy.Directives{}
 	now := time.Now()
-	h.cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
+	h.opt.Cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
 }
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for

@@ -61,12 +61,12 @@ func (h *handler) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.passed}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.opt.Passed}
 	q := &fetchRequest{
-		key: rawTarget(r.ctx), sendsTierSecret: h.amongTiers(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
+		key: rawTarget(r.ctx), sendsTierSecret: h.sendsSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
-			Directives: h.policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.policy,
+			Directives: h.opt.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.opt.Policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
@@ -127,8 +127,8 @@ func (h *handler) passHead(r *request, q *fetchRequest) (exchange.Outcome, error
 	if q.policy.Directives.OnlyIfCached {
 		return exchange.Refused, notStored()
 	}
-	asked := h.cache.Generation()
-	a, err := h.roundTrip(q.traced, q.upstream(nil))
+	asked := h.opt.Cache.Generation()
+	a, err := h.opt.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		f, err := r.staleOrProblem(q, e, err)
 		if err == nil {
@@ -152,10 +152,10 @@ func (h *handler) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Respons
 	switch cachepolicy.HeadUpdate(e.Status, header(e), length, a.Status, a.Header) {
 	case cachepolicy.Update:
 		if n := confirmed(q, e, a); storable(getOf(q), e, a) {
-			h.cache.Replace(e, n, asked)
+			h.opt.Cache.Replace(e, n, asked)
 		}
 	case cachepolicy.Invalidate:
-		h.cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
+		h.opt.Cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
 	}
 }
 
@@ -178,7 +178,7 @@ func (h *handler) passWithBody(r *request, q *fetchRequest) (exchange.Outcome, e
 
 // bypass forwards the request to the origin without the cache.
 func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (exchange.Outcome, error) {
-	a, err := h.roundTrip(q.traced, q.upstream(nil))
+	a, err := h.opt.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
 		return exchange.Failed, err
@@ -189,10 +189,10 @@ func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
 // request may have changed (RFC 9111, section 4.4).
 func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
-	asked := h.cache.Generation()
+	asked := h.opt.Cache.Generation()
 	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
-		h.cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
-		asked = h.cache.Generation()
+		h.opt.Cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
+		asked = h.opt.Cache.Generation()
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
 	if q.policy.Method == http.MethodPost && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
@@ -283,8 +283,8 @@ func bodyLength(r *request) int {
 // client could not recognise an incomplete one (RFC 9112, sections 6.1 and 8).
 func gather(r *request, f found) error {
 	defer f.close()
-	body, err := io.ReadAll(io.LimitReader(f.stream, maxForwarded+1))
-	if err == nil && len(body) > maxForwarded {
+	body, err := io.ReadAll(io.LimitReader(f.stream, exchange.MaxForwarded+1))
+	if err == nil && len(body) > exchange.MaxForwarded {
 		err = problem.New(http.StatusHTTPVersionNotSupported, "the response is too long for HTTP/1.0")
 	}
 	if err == nil {

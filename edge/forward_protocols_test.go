@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/exchange"
 )
 
 // A forwarded request reaches the origin in the same form over every protocol; only Forwarded tells
@@ -75,7 +77,7 @@ func TestRefusedByEveryProtocol(t *testing.T) {
 		}{
 			{"GET", "/mdi/home.svg", strings.Repeat("Cookie: a=b\r\n", 2), "", 200},
 			{"GET", "/mdi/home.svg", "Expect: something\r\n", "", 417},
-			{"GET", "/mdi/home.svg?" + strings.Repeat("x", maxTarget), "", "", 414},
+			{"GET", "/mdi/home.svg?" + strings.Repeat("x", exchange.MaxTarget), "", "", 414},
 			{"POST", "/mdi/home.svg", "", "x", 405},
 			{"DELETE", "/mdi/home.svg", "", "", 405},
 			{"PATCH", "/nowhere", "", "", 404},

@@ -10,18 +10,10 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
 	"github.com/valyala/fasthttp"
-)
-
-const (
-	maxTarget = 8 << 10  // bytes of a request target
-	maxHead   = 16 << 10 // bytes of a request's line and fields together
-	maxFields = 100      // lines of fields
-	maxBody   = 64 << 10 // bytes of a body without --proxy-all
-
-	maxForwarded = 8 << 20 // bytes of a body with --proxy-all, and of a response to HTTP/1.0
 )
 
 // refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its
@@ -76,9 +68,9 @@ func refuseForm(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "the HTTP version of the request is not supported; use HTTP/1.1")
 	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
 		return problem.New(fasthttp.StatusExpectationFailed, "the only supported expectation is 100-continue")
-	case len(h.RequestURI()) > maxTarget:
+	case len(h.RequestURI()) > exchange.MaxTarget:
 		return longTarget()
-	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > maxFields+1: // counts the empty line too
+	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > exchange.MaxFields+1: // counts the empty line too
 		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request may have at most 100 header fields")
 	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
 		return routes.Malformed()

@@ -143,14 +143,14 @@ func TestNoHandshake(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // ten seconds pass at once here
 		e.life = t.Context()
-		l := newSecureListener(nil, e.handler, &tls.Config{Certificates: []tls.Certificate{pair}})
+		l := newSecureListener(nil, e.server, &tls.Config{Certificates: []tls.Certificate{pair}})
 		for name, what := range sent {
 			client, server := net.Pipe()
 			began, cutAfter := time.Now(), time.Duration(0)
 			if strings.HasPrefix(hello, what) {
 				cutAfter = handshakeTimeout
 			}
-			go l.handshake(e.conns.admit(server, e.handler, l.config))
+			go l.handshake(e.conns.admit(server, e.server, l.config))
 			go io.Copy(client, strings.NewReader(what))
 			io.Copy(io.Discard, client)
 			if took := time.Since(began); took != cutAfter {

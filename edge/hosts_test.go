@@ -123,7 +123,7 @@ func TestHostsOfHTTP3(t *testing.T) {
 		}
 		t.Run(row.name, func(t *testing.T) {
 			ctx := newContext(q)
-			e.ServeStream(ctx, exchangeStream(newContext(q), q, exchange.H3), 0)
+			e.serveStream(ctx, exchangeStream(newContext(q), q, exchange.H3), 0)
 			if got := ctx.Response.StatusCode(); got != row.status {
 				t.Errorf("%d, want %d", got, row.status)
 			}

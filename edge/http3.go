@@ -30,22 +30,22 @@ type quicServer struct {
 
 // newQUIC listens for HTTP/3 on a socket. It does not allow 0-RTT, because an attacker could replay
 // a client's requests, which count against that client's limits.
-func newQUIC(h *handler, socket net.PacketConn, config *tls.Config, cfg Config) (*quicServer, error) {
+func newQUIC(serve *server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	base := &quic.Config{
 		Allow0RTT:             false,
 		HandshakeIdleTimeout:  handshakeTimeout,
-		MaxIdleTimeout:        cfg.IdleTimeout,
+		MaxIdleTimeout:        serve.options.Capacity.IdleTimeout,
 		MaxIncomingUniStreams: 8,
 	}
-	d := &quicDoor{conns: h.conns, now: time.Now}
+	d := &quicDoor{conns: serve.conns, now: time.Now}
 	base.GetConfigForClient = d.config(base)
 	t := &quic.Transport{Conn: socket, VerifySourceAddress: d.verify, ConnContext: d.admit}
 	l, err := t.ListenEarly(http3.ConfigureTLSConfig(config), base)
 	if err != nil {
 		return nil, err
 	}
-	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: h.conns, idle: cfg.IdleTimeout, open: map[*quic.Conn]*quicConn{}, of: perClient{}}, busy: &busy{Handler: newStreams(h, cfg, exchange.H3)}}
-	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: maxHead, ConnContext: s.listener.know}
+	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: serve.conns, idle: serve.options.Capacity.IdleTimeout, open: map[*quic.Conn]*quicConn{}, of: perClient{}}, busy: &busy{Handler: newStreams(serve, exchange.H3)}}
+	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead, ConnContext: s.listener.know}
 	return s, nil
 }
 
@@ -78,7 +78,7 @@ func (s *quicServer) Close() error {
 // streams answers the requests of servers with net/http's interfaces, by the same steps as all
 // others.
 type streams struct {
-	h        *handler
+	server   *server
 	protocol exchange.Protocol
 	maxBody  int
 	room     *bodies.Budget
@@ -87,8 +87,8 @@ type streams struct {
 	send     time.Duration // for each MiB of a response
 }
 
-func newStreams(h *handler, cfg Config, p exchange.Protocol) streams {
-	s := streams{h: h, protocol: p, maxBody: maxRequestBody(cfg.ProxyAll), room: h.conns.limits.Bodies, receive: cfg.RequestTimeout, send: cfg.AnswerTimeout}
+func newStreams(serve *server, p exchange.Protocol) streams {
+	s := streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
 	if p != exchange.H3 {
 		s.costs = h2.HandlerCosts
 	}
@@ -97,7 +97,7 @@ func newStreams(h *handler, cfg Config, p exchange.Protocol) streams {
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
-	owner := s.h.conns.owner(q.Client)
+	owner := s.server.conns.owner(q.Client)
 	share, held := bodies.Share{Client: owner}, bodies.Share{Client: owner}
 	defer s.room.Release(&share)
 	defer s.room.Release(&held)
@@ -123,7 +123,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
 	ctx := newContext(q)
-	s.h.ServeStream(ctx, exchangeStream(ctx, q, s.protocol), q.Refuse)
+	s.server.serveStream(ctx, exchangeStream(ctx, q, s.protocol), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one

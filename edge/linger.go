@@ -25,7 +25,7 @@ const (
 // themselves.
 type listener struct {
 	net.Listener
-	h      *handler
+	server *server
 	config *tls.Config // nil: without TLS
 }
 
@@ -35,12 +35,12 @@ func (l listener) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		switch {
 		case err == nil:
-			if conn := l.h.conns.admit(c, l.h, l.config); conn != nil {
+			if conn := l.server.conns.admit(c, l.server, l.config); conn != nil {
 				return conn, nil
 			}
 		case !scarce(err):
 			return nil, err
-		case !l.h.conns.relieve():
+		case !l.server.conns.relieve():
 			time.Sleep(acceptPause)
 		}
 	}
@@ -92,13 +92,13 @@ func (c *lingeringConn) closeIdle() bool {
 }
 
 // serveStreams serves c as a connection of HTTP/2, until it ends.
-func (c *lingeringConn) serveStreams(h *handler, rw net.Conn, link *h2.Link) {
-	if h.reference != nil {
+func (c *lingeringConn) serveStreams(s *server, rw net.Conn, link *h2.Link) {
+	if s.reference != nil {
 		c.http1().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
-		h.reference.serve(rw)
+		s.reference.serve(rw)
 		return
 	}
-	conn := h.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
+	conn := s.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
 	conn.SetClient(c.share.Client)
 	if c.tier {
 		conn.SetTier()
@@ -184,10 +184,4 @@ func (c *lingeringConn) end() error {
 		c.ended()
 	}
 	return c.Conn.Close()
-}
-
-// closeAfter closes the connection of a request after its response.
-func closeAfter(r *request) {
-	r.ctx.SetConnectionClose()
-	r.Conn.CloseAfter()
 }

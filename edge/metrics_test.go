@@ -104,9 +104,6 @@ func TestReleaseInMetrics(t *testing.T) {
 // The limits' clients in memory are counted, and what the cache may take is told.
 func TestWatchedRooms(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
-	adminAccess, err := e.cfg.Admin.Open()
-	must(t, err)
-	e.watchMetrics(adminAccess, func() bool { return true })
 	for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.2"} {
 		e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", client)
 	}

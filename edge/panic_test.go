@@ -25,10 +25,10 @@ func TestPanics(t *testing.T) {
 			route, path    string
 		}{
 			{"a page", false, func(h *handler) { h.page = nil }, "GET", "/", "page", "/"},
-			{"an icon", false, func(h *handler) { h.cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
-			{"a search", false, func(h *handler) { h.cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
-			{"a forwarded path", true, func(h *handler) { h.cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
-			{"a forwarded path of two segments", true, func(h *handler) { h.origin = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
+			{"an icon", false, func(h *handler) { h.opt.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
+			{"a search", false, func(h *handler) { h.opt.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
+			{"a forwarded path", true, func(h *handler) { h.opt.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
+			{"a forwarded path of two segments", true, func(h *handler) { h.opt.Origin.client = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
 			{"before its route is known", false, func(h *handler) { h.table = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
 		} {
 			t.Run(way+"/"+row.name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestPanics(t *testing.T) {
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
-	e.origin = nil
+	e.opt.Origin.client = nil
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
 	must(t, err)
 	resp, err := e.send(r) // the API's description has no 500
@@ -99,7 +99,7 @@ func TestPanicWhileFetching(t *testing.T) {
 	if resp.Body.Close(); resp.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the response is %d, want 500", resp.StatusCode)
 	}
-	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `fetch.go`} {
+	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `fetcher.go`} {
 		if strings.Count(log.String(), want) == 0 {
 			t.Errorf("the log has no %s: %s", want, log.String())
 		}
@@ -113,7 +113,7 @@ func TestPanicWhileFetching(t *testing.T) {
 func exported(t *testing.T, h *handler) string {
 	t.Helper()
 	ln := listenTest(t)
-	s := &http.Server{Handler: h.metrics.Handler()}
+	s := &http.Server{Handler: h.opt.Metrics.Handler()}
 	go s.Serve(ln)
 	defer s.Close()
 	resp, err := http.Get("http://" + ln.Addr().String() + "/metrics")

@@ -95,7 +95,7 @@ func (s *securedTest) aside(t testing.TB, serve func(net.Conn)) *edgeTest {
 
 // longH2 serves a connection by our own loop, on which every request takes the long way.
 func (e *edgeTest) longH2() func(net.Conn) {
-	server := h2.New(unready{}, e.handler, h2.Config{})
+	server := h2.New(unready{}, e.server, h2.Config{})
 	return func(c net.Conn) {
 		link := h2.NewLink(c, false, nil)
 		server.NewConn(link, link, exchange.Address(c.RemoteAddr())).Serve()
@@ -118,9 +118,9 @@ func TestSameByEveryProtocol(t *testing.T) {
 			c.Limits.Set(limit)
 		}
 	})
-	cfg := s.cfg
-	cfg.HTTP2Reference = true
-	reference := newReference(s.handler, cfg)
+	other := *s.server
+	other.options.Secure.HTTP2Reference = true
+	reference := newReference(&other)
 	defer reference.http.Close()
 	want := s.aside(t, reference.serve)
 	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, s.longH2()), "h3": s.by(t, "h3").edgeTest}

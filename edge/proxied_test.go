@@ -87,7 +87,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 		c.Limits.Set("icon=off")
 	})
 	must(t, e.library.Poll())
-	short, long := bothWays(t, e.handler)
+	short, long := bothWays(t, e)
 	ask(t, long, "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n"+last)
 	return e, []string{short, long}
 }
@@ -216,11 +216,11 @@ func TestProxyHeaderSize(t *testing.T) {
 // A header that drips ends with the time of the connection, as a request does that drips, and is answered so.
 func TestProxyHeaderDrips(t *testing.T) {
 	e, _ := newProxied(t, "127.0.0.0/8")
-	s := newServer(e.handler, e.log)
+	s := e.http1
 	e.conns.limits.Idle = 50 * time.Millisecond
 	ln := listenTest(t)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, e.handler, nil}) }()
+	go func() { defer close(done); s.Serve(listener{ln, e.server, nil}) }()
 	defer func() { ln.Close(); <-done }()
 	c, err := dial(ln)
 	must(t, err)

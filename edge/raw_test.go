@@ -151,11 +151,11 @@ func TestPipelined(t *testing.T) {
 
 // A refused client gets its answer although it is still sending: the connection is not reset under it.
 func TestAnswerIsNotLost(t *testing.T) {
-	h := newEdgeTest(t, newOurOrigin()).handler
+	e := newEdgeTest(t, newOurOrigin())
 	ln := listenTest(t)
-	s := newServer(h, h.log)
+	s := newHTTP1(e.server)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, h, nil}) }()
+	go func() { defer close(done); s.Serve(listener{ln, e.server, nil}) }()
 	defer func() { ln.Close(); <-done }()
 	for range 20 {
 		c, err := dial(ln)

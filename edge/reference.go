@@ -22,8 +22,8 @@ type reference struct {
 }
 
 // newReference returns nil unless the operator has set --http2-reference.
-func newReference(h *handler, cfg Config) *reference {
-	if !cfg.HTTP2Reference {
+func newReference(s *server) *reference {
+	if !s.options.Secure.HTTP2Reference {
 		return nil
 	}
 	var speaks http.Protocols
@@ -31,8 +31,8 @@ func newReference(h *handler, cfg Config) *reference {
 	speaks.SetUnencryptedHTTP2(true)
 	r := &reference{conns: make(chan net.Conn), done: make(chan struct{})}
 	r.http = &http.Server{
-		Handler: newStreams(h, cfg, exchange.H2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: h2.MaxStreams},
-		MaxHeaderBytes: maxHead, IdleTimeout: cfg.IdleTimeout, ConnState: r.state, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		Handler: newStreams(s, exchange.H2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: h2.MaxStreams},
+		MaxHeaderBytes: exchange.MaxHead, IdleTimeout: s.options.Capacity.IdleTimeout, ConnState: r.state, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug),
 	}
 	go r.http.Serve(r)
 	return r

@@ -11,7 +11,7 @@ import (
 // has ended.
 func (h *handler) report(r *request, o exchange.Outcome, err error) {
 	span := r.traced.span()
-	wanted := h.reports.Lines.Sampled(r.ctx.Response.StatusCode())
+	wanted := h.opt.Reports.Lines.Sampled(r.ctx.Response.StatusCode())
 	if !wanted && span == nil {
 		return
 	}
@@ -20,7 +20,7 @@ func (h *handler) report(r *request, o exchange.Outcome, err error) {
 	tell := func(bytes int) {
 		line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
 		if wanted {
-			h.reports.Lines.Write(line)
+			h.opt.Reports.Lines.Write(line)
 		}
 		span.End(line.Time.Add(line.Duration), exchangeAttributes(line, r, err))
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
-	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/exchange"
 )
 
 // A loggedLine is one of an access log.
@@ -67,8 +67,7 @@ func linesIn(t testing.TB, text string) (all []loggedLine) {
 // end ends an edge and what it tells of its requests.
 func (s *securedTest) end() {
 	s.stop()
-	s.reports.Close()
-	s.handler.reports = observe.Reports{} // it is closed no second time
+	s.Server.Close()
 }
 
 const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
@@ -105,7 +104,7 @@ func TestAnswersHaveALine(t *testing.T) {
 		{"GET", "/api/v1/search?q=home", "Authorization: Bearer " + secretToken, "", 200, "search", "miss"},
 		{"GET", "/api/v1/packs?limit=x", "Cookie: session=secret", "", 200, "packs", "miss"},
 		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", `{"token":"` + secretToken + `"}`, 200, "verify", "passed"},
-		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", strings.Repeat("x", maxBody+1), 413, "unknown", "refused"},
+		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", strings.Repeat("x", exchange.MaxBody+1), 413, "unknown", "refused"},
 		{"GET", "/mdi/home.svg", "CDN-Loop: " + strings.Repeat("iconedge, ", 20) + "x", "", 508, "unknown", "refused"},
 		{"GET", "/mdi/home.svg?size=1&size=2", "", "", 400, "cdn", "refused"},
 	}

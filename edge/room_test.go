@@ -89,7 +89,7 @@ func TestRoomForTheForemost(t *testing.T) {
 // room.
 func TestLastPlaces(t *testing.T) {
 	const all = 2 * roomPart
-	s := newConns(Config{Capacity: Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.filled()})
+	s := newConns(Options{Capacity: Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.filled()})
 	enter := func(address string) bool {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { ours.Close(); theirs.Close() })

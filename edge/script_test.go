@@ -18,11 +18,7 @@ import (
 	"time"
 
 	"github.com/cespare/webtest"
-	"github.com/iconedge/iconedge/edge/access"
-	"github.com/iconedge/iconedge/edge/cache"
-	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/purge"
-	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/valyala/fasthttp/fasthttputil"
 )
@@ -34,13 +30,12 @@ const (
 	listLife = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
 )
 
-// An edgeTest is an edge as Run makes it, behind connections in memory, before an origin of the test's own. It does not watch the
-// release by itself.
+// An edgeTest is an edge behind connections in memory, before an origin of the test's own. It does
+// not poll the release by itself.
 type edgeTest struct {
+	*Server
 	*handler
-	cfg     Config
-	purges  *purge.Purger
-	peers   *purge.Peers
+	*server
 	follows *purge.Follower
 	ln      *fasthttputil.InmemoryListener
 	via     http.RoundTripper // instead of ln; nil: through that
@@ -49,55 +44,42 @@ type edgeTest struct {
 	plainly bool // via is without TLS
 }
 
+// newTestServer returns an edge with the default flags, which change may change. Its listeners are
+// in memory, unless change gives others.
+func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
+	t.Helper()
+	var cfg Config
+	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	patient(&cfg)
+	cfg.Log, cfg.Version = slog.New(slog.DiscardHandler), "test"
+	ln := fasthttputil.NewInmemoryListener()
+	cfg.Listener, cfg.AdminListener = ln, fasthttputil.NewInmemoryListener()
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := New(cfg)
+	must(t, err)
+	t.Cleanup(s.Close)
+	return &edgeTest{Server: s, handler: s.proxy, server: s.listeners, follows: s.peers.Follow(s.purges, s.library, false), ln: ln, of: t}
+}
+
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	o := httptest.NewServer(origin)
 	t.Cleanup(o.Close)
-	var cfg Config
-	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
-	patient(&cfg)
-	cfg.Log = slog.New(slog.DiscardHandler)
-	cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // connections in memory: X-Forwarded-For is the client
-	for _, f := range change {
-		f(&cfg)
-	}
-	if len(cfg.Origins) == 0 {
-		cfg.Origins.Set(o.URL)
-	}
-	cfg = cfg.filled()
-	store, err := cache.New(cache.Options{MaxBytes: cfg.CacheBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	life, end := context.WithCancel(context.Background())
-	tiers, err := cfg.Tiers.Open(time.Now())
-	must(t, err)
-	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, Secret: tiers.Secrets.Sent, TLS: tiers.ToOrigins})
-	m := observe.NewMetrics("test")
-	lists, err := access.OpenLists(cfg.AllowFile, cfg.DenyFile, cfg.Log, m)
-	must(t, err)
-	fl, err := openFleet(cfg, m)
-	must(t, err)
-	peers := purge.NewPeers(fl, cfg.Log)
-	h := newHandler(life, cfg, store, up, m, lists, windows(fl), peers)
-	purges := purge.New(store, h.library.Negative)
-	follows := peers.Follow(purges, h.library, false)
-	t.Cleanup(peers.Close)
-	h.tiers = tiers
-	h.reports, err = cfg.Reporting.Open(nil, "test", cfg.Log, h.clients.OfEligible)
-	must(t, err)
-	e := &edgeTest{handler: h, purges: purges, peers: peers, follows: follows, cfg: cfg, ln: fasthttputil.NewInmemoryListener(), of: t}
-	s := newServer(h, cfg.Log)
+	e := newTestServer(t, append([]func(*Config){func(c *Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // connections in memory: X-Forwarded-For is the client
+	}}, append(change, func(c *Config) {
+		if len(c.Origins) == 0 {
+			c.Origins.Set(o.URL)
+		}
+	})...)...)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(e.ln) }()
+	go func() { defer close(done); e.http1.Serve(e.ln) }()
 	t.Cleanup(func() {
-		shut(s)
+		shut(e.http1)
 		e.ln.Close() // had it not begun to serve yet
 		<-done
-		end()
-		h.reports.Close()
-		up.Close()
-		store.Close()
 	})
 	return e
 }

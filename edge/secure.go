@@ -6,13 +6,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net"
-	"os"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/hostport"
@@ -49,13 +46,13 @@ func (c *Secure) flags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 with the server of Go's library, for comparison: it costs more, and has no protection against floods")
 }
 
-// secured reports whether the edge serves TLS.
-func (c *Secure) secured() bool { return c.TLSListen != "" || c.TLSListener != nil }
+// Enabled reports whether the edge serves TLS.
+func (c *Secure) Enabled() bool { return c.TLSListen != "" || c.TLSListener != nil }
 
 // validate returns every error of the configuration. It reads the certificates, to report those
 // that can't be used.
 func (c *Secure) validate(now time.Time) error {
-	if !c.secured() {
+	if !c.Enabled() {
 		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect {
 			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host require --tls-listen")
 		}
@@ -86,47 +83,60 @@ func (c *Secure) pairs() (all []certs.Pair) {
 	return all
 }
 
-// A secured has the TLS and QUIC listeners of an edge, with their certificates. It is nil without
-// TLS.
-type secured struct {
-	source *secureSource
-	tls    *secureListener
-	quic   *quicServer // nil: no HTTP/3
-	log    *slog.Logger
+// Sockets are the open sockets of an edge's public listeners.
+type Sockets struct {
+	Public net.Listener
+	TLS    net.Listener   // nil: no TLS
+	QUIC   net.PacketConn // at the same port as TLS; nil: no HTTP/3
 }
 
-// openSecure reads the certificates and listens on TCP, and on UDP at the same port. It returns nil
-// if cfg has no TLS.
-func openSecure(ctx context.Context, h *handler, cfg Config) (*secured, error) {
-	if !cfg.secured() {
-		return nil, nil
+// Open opens the public socket at an address, unless it is given, and the sockets of c.
+func (c *Secure) Open(ctx context.Context, address string, given net.Listener) (s *Sockets, err error) {
+	s = &Sockets{Public: given, TLS: c.TLSListener, QUIC: c.QUICSocket}
+	if given == nil {
+		var lc net.ListenConfig
+		if s.Public, err = lc.Listen(ctx, "tcp", address); err != nil {
+			return nil, fmt.Errorf("opening the public listener: %w", err)
+		}
 	}
-	source, err := newSecureSource(cfg.Secure, cfg.Log, h.metrics, time.Now())
-	if err != nil {
-		return nil, fmt.Errorf("opening TLS: %w", err)
-	}
-	ln, socket := cfg.TLSListener, cfg.QUICSocket
-	if ln == nil {
-		if ln, socket, err = listenBoth(ctx, cfg.TLSListen); err != nil {
+	s.Public = publicListener{s.Public, new(sync.Once)}
+	if c.Enabled() && s.TLS == nil {
+		if s.TLS, s.QUIC, err = listenBoth(ctx, c.TLSListen); err != nil {
+			s.Public.Close()
 			return nil, fmt.Errorf("listening for TLS: %w", err)
 		}
 	}
-	s := &secured{source: source, log: cfg.Log}
-	config := source.config()
-	h.tiers.Ask(config)
-	if socket != nil {
-		if s.quic, err = newQUIC(h, socket, config.Clone(), cfg); err != nil {
-			ln.Close()
-			return nil, fmt.Errorf("listening for QUIC: %w", err)
-		}
-		_, port, _ := net.SplitHostPort(socket.LocalAddr().String())
-		h.altSvc = fmt.Sprintf(`h3=":%s"; ma=86400`, port)
-	}
-	if cfg.TLSRedirect {
-		h.redirect = "https://%s" + portOf(ln.Addr())
-	}
-	s.tls = newSecureListener(ln, h, config)
 	return s, nil
+}
+
+// Close closes the sockets.
+func (s *Sockets) Close() error {
+	err := s.Public.Close()
+	if s.TLS != nil {
+		err = errors.Join(err, s.TLS.Close())
+	}
+	if s.QUIC != nil {
+		err = errors.Join(err, s.QUIC.Close())
+	}
+	return err
+}
+
+// AltSvc returns the Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3.
+func (s *Sockets) AltSvc() string {
+	if s.QUIC == nil {
+		return ""
+	}
+	_, port, _ := net.SplitHostPort(s.QUIC.LocalAddr().String())
+	return fmt.Sprintf(`h3=":%s"; ma=86400`, port)
+}
+
+// Redirect returns the format of the https URL to which requests without TLS are redirected, with
+// %s for the host; empty: no redirect.
+func (c *Secure) Redirect(s *Sockets) string {
+	if !c.TLSRedirect {
+		return ""
+	}
+	return "https://%s" + portOf(s.TLS.Addr())
 }
 
 // listenTries is how many ports listenBoth tries before it gives up, if the system chooses the
@@ -152,49 +162,5 @@ func listenBoth(ctx context.Context, address string) (net.Listener, net.PacketCo
 		if !strings.HasSuffix(address, ":0") || try == listenTries {
 			return nil, nil, err
 		}
-	}
-}
-
-// serve starts to serve. The error that ends a listener goes to broken.
-func (s *secured) serve(server *fasthttp.Server, broken chan<- error) {
-	if s == nil {
-		return
-	}
-	s.log.Info("listening", "address", s.tls.Addr().String(), "for", "tls")
-	go func() { broken <- s.tls.serve(server) }()
-	if s.quic != nil {
-		go func() { broken <- s.quic.Serve() }()
-	}
-}
-
-// shutdown stops the TLS listener and drains HTTP/3. The servers of HTTP/1.1 and HTTP/2 drain their
-// own connections.
-func (s *secured) shutdown(ctx context.Context) error {
-	if s == nil {
-		return nil
-	}
-	s.tls.Close()
-	if s.quic == nil {
-		return nil
-	}
-	return s.quic.Shutdown(ctx)
-}
-
-// Close closes the listeners.
-func (s *secured) Close() error {
-	if s == nil {
-		return nil
-	}
-	err := s.tls.Close()
-	if s.quic != nil {
-		err = errors.Join(err, s.quic.Close())
-	}
-	return err
-}
-
-// run reloads the certificate files when they change, or on a signal, until ctx ends.
-func (s *secured) run(ctx context.Context, told <-chan os.Signal) {
-	if s != nil {
-		s.source.run(ctx, told)
 	}
 }

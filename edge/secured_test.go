@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"testing"
 	"time"
 
@@ -61,6 +60,7 @@ func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *
 	t.Helper()
 	e := newEdgeTest(t, origin, append([]func(*Config){func(c *Config) {
 		cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test", "127.0.0.1")
+		c.Listener, c.Listen = nil, "127.0.0.1:0"
 		c.TLSListen, c.TLSCerts, c.TLSKeys = "127.0.0.1:0", []string{cert}, []string{key}
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
 	}}, change...)...)
@@ -73,18 +73,12 @@ func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *
 // serveSecured has an edge serve.
 func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	t.Helper()
-	secured, err := openSecure(t.Context(), e.handler, e.cfg)
-	must(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	public := publicListener{ln, new(sync.Once)}
-	server, broken, done := newServer(e.handler, e.cfg.Log), make(chan error, 4), make(chan struct{})
-	go func() { defer close(done); server.Serve(listener{public, e.handler, nil}) }()
-	secured.serve(server, broken)
+	broken := make(chan error, 4)
+	e.listeners.Serve(broken)
 	life, end := context.WithCancel(context.Background())
-	go secured.run(life, e.cfg.Reload)
+	go e.listeners.Reload(life, e.signals[1])
 	stopped := make(chan struct{})
-	s := &securedTest{edgeTest: e, plain: public.Addr().String(), tls: secured.tls.Addr().String()}
+	s := &securedTest{edgeTest: e, plain: e.sockets.Public.Addr().String(), tls: e.tls.Addr().String()}
 	s.stop = func() {
 		select {
 		case <-stopped:
@@ -92,10 +86,10 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 		default:
 			close(stopped)
 		}
-		e.drain(e.cfg.Drain, e.cfg.Log, server, public, secured)
+		e.handler.Drain()
+		e.listeners.Drain(e.cfg.Drain)
 		end()
-		secured.Close()
-		<-done
+		e.listeners.Close()
 	}
 	t.Cleanup(s.stop)
 	return s

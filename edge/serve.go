@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -15,76 +14,73 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
-	"github.com/iconedge/iconedge/edge/purge"
-	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 	"github.com/valyala/fasthttp"
 )
 
-// A handler answers every request of the public listener.
-type handler struct {
-	life        context.Context // ends when the edge has drained
-	log         *slog.Logger
-	hosts       []string
-	waitTimeout time.Duration // how long a request waits for a collapsed fetch
-	clients     access.Clients
-	conns       *conns
-	limiter     *concurrencyLimiter
-	admission   *access.Admission
-	loopLogged  sync.Once // a request loop
-	cache       *cache.Cache
-	origin      *upstream.Client
-	library     *library.Library
-	state       *library.OriginState
-	publish     string // command by which the operator publishes a release
-	table       *router.Router
-	page        *cache.Entry
-	metrics     *observe.Metrics
-	clock       clock
+// ProxyOptions configures a handler. All components are required; Redirect and AltSvc may be empty.
+type ProxyOptions struct {
+	Hosts       []string           // names that the edge answers for; none: any well-formed one
+	ProxyAll    bool               // forward paths that are not the edge's own
+	Policy      cachepolicy.Policy // cache policy of forwarded paths
+	Passed      map[string]bool    // request fields that the operator lets through to the origin
+	CacheBytes  int64              // limit of the cache in memory
+	WaitTimeout time.Duration      // how long a request waits for a collapsed fetch
+	Redirect    string             // format of the https URL to redirect to; empty: no redirect
+	AltSvc      string             // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
+	Clients   access.Clients
+	Admission *access.Admission
+	Tiers     *access.Credentials
+	Cache     *cache.Cache
+	Library   *library.Library
+	Origin    *fetcher
+	Metrics   *observe.Metrics
+	Reports   observe.Reports
+	Log       *slog.Logger
+}
+
+// A handler answers every request of the public listeners.
+type handler struct {
+	opt   ProxyOptions
+	table *router.Router
+	page  *cache.Entry
+	doors doorkeeper
+	clock clock
+
+	// for the fast path
 	targets   parsedTargets
 	seenHosts knownHosts
 	codings   codings
 	blocks    blocks
-	streams   *h2.Server
-	tiers     *access.Credentials
-	reports   observe.Reports
-	reference *reference // serves HTTP/2 instead of streams; nil: streams does
-	redirect  string     // format of the https URL to redirect to; empty: no redirect
-	altSvc    string     // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
-	doors     doorkeeper
 
-	draining atomic.Bool // the edge ends: the next response of a connection is its last
-
-	proxyAll   bool
-	policy     cachepolicy.Policy // cache policy of forwarded paths
-	passed     map[string]bool    // request fields that the operator lets through to the origin
-	cacheBytes int64
-	maxObject  int64 // largest body that is stored, in bytes
+	loopLogged sync.Once   // a request loop
+	draining   atomic.Bool // the edge ends: the next response of a connection is its last
 }
 
-// newHandler builds the handler of an edge. ctx ends when the edge has drained.
-func newHandler(ctx context.Context, cfg Config, c *cache.Cache, o *upstream.Client, m *observe.Metrics, l *access.Lists, share func(string, *ratelimit.Limiter) access.Window, peers *purge.Peers) *handler {
-	h := &handler{life: ctx, log: cfg.Log, hosts: cfg.Hosts, waitTimeout: cfg.OriginTimeout + time.Second,
-		clients: access.Clients{Trusted: cfg.TrustedProxies}, conns: newConns(cfg), limiter: newConcurrencyLimiter(cfg.MaxWaiting), cache: c, origin: o, page: newPage(), metrics: m,
-		proxyAll: cfg.ProxyAll, policy: cfg.Forwarding.policy(), passed: cfg.Forwarding.passed(),
-		cacheBytes: cfg.CacheBytes, maxObject: min(cfg.CacheBytes/objectPart, maxObject), tiers: &access.Credentials{}}
-	h.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: h.waitTimeout, Clients: h.clients, Lists: l, Share: share, CheckToken: h.checkToken, Observer: m})
-	if h.publish = cfg.Publish; h.publish == "" {
-		h.publish = "iconedge publish SOURCE"
-	}
-	h.doors.seed, h.state = maphash.MakeSeed(), &library.OriginState{}
-	h.library = library.New(library.Options{Cache: c, CacheBytes: cfg.CacheBytes, State: h.state, ProxyAll: cfg.ProxyAll, Fetch: func(r upstream.Request) (*upstream.WholeResponse, error) { return h.fetchWhole(nil, r) },
-		Do: o.Do, Announce: peers.AnnounceRelease, Observer: m, Log: cfg.Log})
+// newHandler returns a handler that answers requests by the components of o.
+func newHandler(o ProxyOptions) *handler {
+	h := &handler{opt: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
 	h.table = routes.New(h.answer, h.serveUnknown)
-	h.streams = h2.New(h, h, h2.Config{Idle: cfg.IdleTimeout, Receive: cfg.RequestTimeout, Send: cfg.AnswerTimeout, MaxBody: maxRequestBody(cfg.ProxyAll), MaxList: maxHead, Bodies: h.conns.limits.Bodies})
-	h.reference = newReference(h, cfg)
 	return h
+}
+
+// Drain makes every response from now on the last one of its connection.
+func (h *handler) Drain() { h.draining.Store(true) }
+
+// maxObject returns the length of the largest body that is stored, in bytes.
+func (h *handler) maxObject() int64 { return min(h.opt.CacheBytes/objectPart, maxObject) }
+
+// sendsSecret reports whether requests to the origin may carry the secret between tiers. They may
+// if the origin has named a release, as our origins and the edges in front of them do, or for a
+// request on one of the edge's own routes, if no path is forwarded. With --proxy-all the origin may
+// be other software, and a page of it that shows the fields of its request would reveal the secret
+// to any client.
+func (h *handler) sendsSecret(ownRoute bool) bool {
+	return ownRoute && !h.opt.ProxyAll || h.opt.Library.HasRelease()
 }
 
 const (
@@ -134,8 +130,8 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		}
 	}()
 	x.Conn.Serve(r.now)
-	p := refuse(r, h.hosts)
-	x.Client = h.clients.Of(x) // refuse has removed trailer fields
+	p := refuse(r, h.opt.Hosts)
+	x.Client = h.opt.Clients.Of(x) // refuse has removed trailer fields
 	if p != nil {
 		h.end(r, exchange.Refused, p)
 		return
@@ -144,20 +140,44 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Own, nil)
 		return
 	}
-	if x.Tier = h.tiers.Prove(r.Request); x.Tier {
+	if x.Tier = h.opt.Tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
 	h.startTrace(r)
-	if p := h.admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
+	if p := h.opt.Admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
 		h.end(r, exchange.Denied, p)
 		return
 	}
-	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.origin.IsLoop(exchange.Texts(lines)) {
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.opt.Origin.client.IsLoop(exchange.Texts(lines)) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
 	h.seenHosts.add(ctx.Host())
 	h.table.Handler(ctx)
+}
+
+// ServeRefused answers a request that its protocol has refused with this status.
+func (h *handler) ServeRefused(ctx *fasthttp.RequestCtx, x *exchange.Request, status int) {
+	x.Client = h.opt.Clients.Of(x)
+	h.end(newRequest(ctx, x), exchange.Refused, refusedAs(status))
+}
+
+// ServeUnreadable answers a request that the server could not parse, and closes its connection.
+func (h *handler) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, err error) {
+	r := newRequest(ctx, x)
+	closeAfter(r)
+	p := unreadable(err)
+	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
+		p = longTarget()
+	}
+	r.now = time.Now()
+	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
+		r.Client = h.opt.Clients.Of(r.Request)
+	}
+	h.end(r, exchange.Refused, p)
+	if r.Bodyless {
+		ctx.Response.SkipBody = true
+	}
 }
 
 // A recordMark is the key of a request's record among the user values of its context.
@@ -171,21 +191,21 @@ func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMa
 // with the panic and the stack.
 func (h *handler) panicked(r *request, p any) {
 	stack := debug.Stack()
-	h.log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.opt.Log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
 	h.end(r, exchange.Failed, fmt.Errorf("panic: %v", p))
 }
 
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
 func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
-	if h.proxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
+	if h.opt.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
 		h.serveForwarded(ctx)
 		return
 	}
 	r := recordOf(ctx)
 	r.route, r.pattern = ep.Route, ep.Pattern
 	if r.Tier {
-		r.known = h.library.Known() // before any lookup
+		r.known = h.opt.Library.Known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
@@ -198,12 +218,12 @@ func (h *handler) steps(r *request, ep *routes.Endpoint) (exchange.Outcome, erro
 		r.route = routes.Preflight
 		return h.preflight(r, ep.Allow), nil
 	}
-	if err := h.tiers.Refuse(r.Request, r.route); err != nil {
+	if err := h.opt.Tiers.Refuse(r.Request, r.route); err != nil {
 		return exchange.Refused, err
 	}
 	var o exchange.Outcome
 	var err error
-	if r.count, o, err = h.admission.Admit(r.Request, r.route, r.now); err != nil {
+	if r.count, o, err = h.opt.Admission.Admit(r.Request, r.route, r.now); err != nil {
 		return o, err
 	}
 	if r.target, err = ep.Parse(r.ctx); err != nil {
@@ -232,13 +252,13 @@ func (h *handler) end(r *request, o exchange.Outcome, err error) {
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}
-	if h.altSvc != "" && r.Secure {
-		r.ctx.Response.Header.Set("Alt-Svc", h.altSvc)
+	if h.opt.AltSvc != "" && r.Secure {
+		r.ctx.Response.Header.Set("Alt-Svc", h.opt.AltSvc)
 	}
 	if h.draining.Load() {
 		closeAfter(r)
 	}
-	t := h.metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
+	t := h.opt.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
 	if r.stream != nil {
 		r.stream.to = t // counts the bytes when the stream ends
 	}
@@ -249,7 +269,7 @@ func (h *handler) end(r *request, o exchange.Outcome, err error) {
 // serveUnknown answers an address that has no endpoint.
 func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.URI().PathOriginal())
-	if h.proxyAll && path != "*" {
+	if h.opt.ProxyAll && path != "*" {
 		h.serveForwarded(ctx)
 		return
 	}
@@ -311,4 +331,10 @@ func (h *handler) serveHealth(r *request) (exchange.Outcome, error) {
 	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	resp.SetBodyString("ok\n")
 	return exchange.Own, nil
+}
+
+// closeAfter closes the connection of a request after its response.
+func closeAfter(r *request) {
+	r.ctx.SetConnectionClose()
+	r.Conn.CloseAfter()
 }

@@ -17,9 +17,9 @@ import (
 
 // Handle answers a request of an HTTP/2 stream that the fast path does not. The request takes the
 // same pipeline as those of other protocols.
-func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
+func (s *server) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := newContext(q)
-	h.ServeStream(ctx, exchangeStream(ctx, q, exchange.H2), q.Refuse)
+	s.serveStream(ctx, exchangeStream(ctx, q, exchange.H2), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	head := h2.AppendStatus(nil, a.status)
@@ -37,15 +37,14 @@ func (h *handler) Handle(w *h2.Writer, q *h2.Request) {
 	}
 }
 
-// ServeStream does what ServeRequest does, for a stream. If refuse is not 0, the stream's protocol
-// has refused the request, and that is the status of the response.
-func (h *handler) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, refuse int) {
-	if refuse == 0 {
-		h.ServeRequest(ctx, x)
+// serveStream answers the request of a stream. If refuse is not 0, the stream's protocol has
+// refused the request, and that is the status of the response.
+func (s *server) serveStream(ctx *fasthttp.RequestCtx, x *exchange.Request, refuse int) {
+	if refuse != 0 {
+		s.ServeRefused(ctx, x, refuse)
 		return
 	}
-	x.Client = h.clients.Of(x)
-	h.end(newRequest(ctx, x), exchange.Refused, refusedAs(refuse))
+	s.ServeRequest(ctx, x)
 }
 
 // A streamConn stands for a stream's connection in fasthttp's context, which requires one.

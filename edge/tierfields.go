@@ -7,17 +7,11 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// amongTiers reports whether requests to the origin may carry the secret. They may if the origin
-// has named a release, as our origins and the edges in front of them do, or if supposed says that
-// it will. With --proxy-all the origin may be other software, and a page of it that shows the
-// fields of its request would reveal the secret to any client.
-func (h *handler) amongTiers(supposed bool) bool { return supposed || h.library.HasRelease() }
-
 // looped returns the problem for a request that has passed through this edge before. It warns the
 // operator only once, because every further request would repeat the warning.
 func (h *handler) looped() *problem.Problem {
 	h.loopLogged.Do(func() {
-		h.log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
+		h.opt.Log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
 	})
 	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
 }

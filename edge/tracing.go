@@ -2,9 +2,7 @@ package edge
 
 import (
 	"bytes"
-	"net/http"
 	"strings"
-	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
@@ -26,14 +24,14 @@ type traced struct {
 func (h *handler) startTrace(r *request) {
 	fields := &r.ctx.Request.Header
 	said := fields.PeekAll(trace.FieldParent)
-	t := h.reports.Tracer
+	t := h.opt.Reports.Tracer
 	if len(said) == 0 && t == nil {
 		return
 	}
 	f := &traced{parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
 		switch {
-		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.clients.Trusts(r.Peer)):
+		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.opt.Clients.Trusts(r.Peer)):
 			f.edge = t.Serve(f.parent, r.now)
 		default:
 			f.parent = f.parent.Unsampled()
@@ -47,10 +45,10 @@ func (h *handler) startTrace(r *request) {
 // sampleTrace decides whether to trace a request that the fast path could answer. A traced request
 // takes the pipeline instead.
 func (h *handler) sampleTrace(q *eligible.Request) bool {
-	if h.clients.Trusts(q.Client) {
-		q.Sampled = h.reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
+	if h.opt.Clients.Trusts(q.Client) {
+		q.Sampled = h.opt.Reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
 	} else {
-		q.Sampled = h.reports.Tracer.Sample()
+		q.Sampled = h.opt.Reports.Tracer.Sample()
 	}
 	return q.Sampled
 }
@@ -70,26 +68,6 @@ func (f *traced) outgoing() trace.Parent {
 		return trace.Parent{}
 	}
 	return f.parent
-}
-
-// traceFetch makes a request to the origin part of the trace, by its header fields. If this edge
-// exports traces, the origin does not decide which requests are traced.
-func (h *handler) traceFetch(f *traced, r *upstream.Request, now time.Time) *trace.Span {
-	span, parent := f.span().Client(now), f.outgoing()
-	switch {
-	case span != nil:
-		parent = span.Parent()
-	case !parent.Valid():
-		parent = h.reports.Tracer.Untraced()
-	}
-	if !parent.Valid() {
-		return nil
-	}
-	if r.Header = r.Header.Clone(); r.Header == nil {
-		r.Header = http.Header{}
-	}
-	parent.Put(r.Header)
-	return span
 }
 
 // fetchAttributes returns the trace's description of a request to the origin, and of its response,

@@ -2,13 +2,10 @@ package edge
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 	"github.com/valyala/fasthttp"
 )
@@ -28,7 +25,7 @@ func (h *handler) serveVerify(r *request) (exchange.Outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
+	a, err := h.opt.Origin.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.sendsSecret(true), StrictLength: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
 		err = failed(a.Response)
 	}
@@ -50,26 +47,4 @@ func (h *handler) serveVerify(r *request) (exchange.Outcome, error) {
 	writeLimit(r)
 	send(r, a.Content)
 	return exchange.Passed, nil
-}
-
-// checkToken asks the origin for its verdict on a token. Any response without a verdict is an
-// error, and its errors are problems for the client.
-func (h *handler) checkToken(token string) (plan string, valid bool, err error) {
-	body, err := json.Marshal(map[string]string{"token": token})
-	if err != nil {
-		return "", false, err
-	}
-	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
-	a, err := h.fetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: routes.VerifyPath, Header: header, Body: body, SendTierSecret: h.amongTiers(!h.proxyAll), StrictLength: true})
-	if err != nil {
-		return "", false, err
-	}
-	var said struct {
-		icon.VerifyAnswer
-		Valid *bool `json:"valid"`
-	}
-	if a.Status != http.StatusOK || json.Unmarshal(a.Content, &said) != nil || said.Valid == nil {
-		return "", false, failed(a.Response)
-	}
-	return said.Plan, *said.Valid, nil
 }

@@ -81,7 +81,7 @@ func (l *liar) run(t *testing.T, c wallCase, target string, stale, used bool) er
 	if used {
 		l.ask(t, fmt.Sprintf("/mdi/before-%d.svg", l.n))
 	} else {
-		l.handler.origin.Close()
+		l.upstream.Close()
 	}
 	l.lie(target, &c)
 	defer l.lie(target, nil)

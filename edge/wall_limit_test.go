@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -245,8 +244,8 @@ func TestWallMappedPeer(t *testing.T) {
 	if err != nil {
 		t.Skip("no IPv6 here")
 	}
-	s := newServer(w.handler, slog.New(slog.DiscardHandler))
-	go s.Serve(listener{ln, w.handler, nil})
+	s := w.http1
+	go s.Serve(listener{ln, w.server, nil})
 	t.Cleanup(func() { ln.Close() })
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for i, address := range []string{w.public, "127.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, w.public} {

@@ -2,22 +2,14 @@ package edge
 
 import (
 	"bufio"
-	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/iconedge/iconedge/edge/cache"
-	"github.com/iconedge/iconedge/edge/observe"
-	"github.com/iconedge/iconedge/edge/purge"
-	"github.com/iconedge/iconedge/edge/upstream"
 )
 
 // A recorder is an origin on a raw socket: it keeps what it was asked, byte by byte, and answers with an echo of it. Bytes that are
@@ -129,37 +121,21 @@ type wall struct {
 
 func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	t.Helper()
-	var cfg Config
-	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	o := newRecorder(t)
-	must(t, cfg.Origins.Set("http://"+o.ln.Addr().String()))
-	patient(&cfg)
-	cfg.Log, cfg.ProxyAll = slog.New(slog.DiscardHandler), proxyAll
-	must(t, cfg.Limits.Set("icon=off"))
-	must(t, cfg.Limits.Set("search=off"))
-	for _, f := range change {
-		f(&cfg)
-	}
-	cfg = cfg.filled()
-	store, err := cache.New(cache.Options{MaxBytes: cfg.CacheBytes})
-	must(t, err)
-	up := upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout})
-	life, end := context.WithCancel(context.Background())
-	h := newHandler(life, cfg, store, up, observe.NewMetrics("test"), nil, nil, nil)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	s := newServer(h, cfg.Log)
-	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, h, nil}) }()
+	e := newTestServer(t, append([]func(*Config){func(c *Config) {
+		must(t, c.Origins.Set("http://"+o.ln.Addr().String()))
+		c.ProxyAll, c.Listener, c.Listen = proxyAll, nil, "127.0.0.1:0"
+		must(t, c.Limits.Set("icon=off"))
+		must(t, c.Limits.Set("search=off"))
+	}}, change...)...)
+	public, done := e.sockets.Public, make(chan struct{})
+	go func() { defer close(done); e.http1.Serve(listener{public, e.server, nil}) }()
 	t.Cleanup(func() {
-		shut(s)
-		ln.Close()
+		shut(e.http1)
+		public.Close()
 		<-done
-		end()
-		up.Close()
-		store.Close()
 	})
-	return &wall{&edgeTest{handler: h, purges: purge.New(store, h.library.Negative)}, o, ln.Addr().String(), proxyAll}
+	return &wall{e, o, public.Addr().String(), proxyAll}
 }
 
 // A caller is one client connection.

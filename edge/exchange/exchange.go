@@ -13,6 +13,16 @@ import (
 	"time"
 )
 
+// Limits of a request, in all protocols.
+const (
+	MaxTarget = 8 << 10  // bytes of a request target
+	MaxHead   = 16 << 10 // bytes of a request's line and fields together
+	MaxFields = 100      // lines of fields
+	MaxBody   = 64 << 10 // bytes of a body without --proxy-all
+
+	MaxForwarded = 8 << 20 // bytes of a body with --proxy-all, and of a response to HTTP/1.0
+)
+
 // A Protocol is the version of HTTP of a request.
 type Protocol uint8
 

@@ -14,7 +14,11 @@ const (
 
 	// afterUseless is the credit that a client may waste without earning any before its frames are
 	// read with pauses. A pause lasts pausePerCredit for each credit wasted, and maxPause at most.
-	afterUseless   = 64
+	afterUseless = 64
+	// framesPerPause is the number of useless frames between two pauses. With fewer, a client that
+	// sends each frame in a record of its own would be slowed down so much that its flood never
+	// ends its connection.
+	framesPerPause = 64
 	pausePerCredit = 80 * time.Microsecond
 	maxPause       = 100 * time.Millisecond
 	// abandonedCost is what a request that its client resets before the end of the response counts
@@ -28,8 +32,8 @@ const (
 type flood struct {
 	left    int
 	since   time.Time
-	useless int  // credit wasted in excess of the credit earned, for pause
-	wasted  bool // some was wasted since the last call of pause
+	useless int // credit wasted in excess of the credit earned, for pause
+	frames  int // useless frames since the last pause
 }
 
 func (f *flood) begin() { f.left = maxCredit }
@@ -59,7 +63,9 @@ func (f *flood) earn(n int) {
 // for each 4 KiB of a long response.
 func (f *flood) waste(n int) {
 	f.useless = min(f.useless+n, int(maxPause/pausePerCredit))
-	f.wasted = f.wasted || n > 0
+	if n > 0 {
+		f.frames++
+	}
 }
 
 // pause returns the time to wait after a batch of frames, before more are read. Go's scheduler
@@ -67,11 +73,10 @@ func (f *flood) waste(n int) {
 // connection that always has another frame would delay all other clients. After a pause many frames
 // are read in one go.
 func (f *flood) pause() time.Duration {
-	wasted := f.wasted
-	f.wasted = false
-	if !wasted || f.useless <= afterUseless {
+	if f.frames < framesPerPause || f.useless <= afterUseless {
 		return 0
 	}
+	f.frames = 0
 	return time.Duration(f.useless) * pausePerCredit
 }
 

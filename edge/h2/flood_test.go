@@ -33,7 +33,7 @@ func (p *peer) pings(n int) (took time.Duration) {
 // only while the server pauses.
 func TestPausesInAFlood(t *testing.T) {
 	piped(t, app{}, func(t *testing.T, p *peer) {
-		const few, more = 8, 20 // a ping costs 5
+		const few, more = 8, framesPerPause // a ping costs 5
 		if took := p.pings(few); took > 0 {
 			t.Errorf("%d pings took %v, want no pause", few, took)
 		}
@@ -61,7 +61,7 @@ func TestPausesForResets(t *testing.T) {
 			p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
 			p.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
-		if took, least := time.Since(start), 10*afterUseless*pausePerCredit; took < least {
+		if took, least := time.Since(start), 4*afterUseless*pausePerCredit; took < least {
 			t.Errorf("100 requests with a reset each took %v, want at least %v", took, least)
 		}
 	})

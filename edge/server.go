@@ -1,0 +1,133 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/valyala/fasthttp"
+)
+
+// A Handler answers the requests of all listeners.
+type Handler interface {
+	h1.Answerer // the fast path of HTTP/1.1
+	h2.Answerer // the fast path of HTTP/2
+
+	// ServeRequest answers a request. ctx has it in the form of fasthttp, and gets the response.
+	ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request)
+	// ServeRefused answers a request that was not read to its end, with the status that the protocol
+	// refused it with.
+	ServeRefused(ctx *fasthttp.RequestCtx, x *exchange.Request, status int)
+	// ServeUnreadable answers a request of HTTP/1.1 that could not be parsed because of err.
+	ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, err error)
+}
+
+// An Observer records what happens on the listeners.
+type Observer interface {
+	// HandshakeDone counts a TLS handshake over TCP.
+	HandshakeDone(err error)
+	// Certificates records when the first of the certificates in use expires, and whether they are
+	// those of their files.
+	Certificates(end time.Time, ok bool)
+}
+
+// Options configures a Server.
+type Options struct {
+	Capacity Capacity
+	Secure   Secure
+	MaxBody  int // bytes of a request's body
+	Clients  access.Clients
+	// AskCertificate makes a TLS configuration request client certificates, if edges may
+	// authenticate with one.
+	AskCertificate func(*tls.Config)
+	Observer       Observer
+	Log            *slog.Logger
+	Life           context.Context // ends when the edge has drained
+}
+
+// A Server serves the public listeners of an edge: without TLS, with TLS, and QUIC.
+type server struct {
+	Handler
+	options   Options
+	socks     *Sockets
+	conns     *conns
+	streams   *h2.Server
+	reference *reference // serves HTTP/2 instead of streams; nil: streams does
+	http1     *fasthttp.Server
+	source    *secureSource   // certificates; nil: no TLS
+	tls       *secureListener // nil: no TLS
+	quic      *quicServer     // nil: no HTTP/3
+}
+
+// newServer returns a server that answers the requests from sockets by h. It reads the certificates.
+func newServer(o Options, sockets *Sockets, h Handler) (*server, error) {
+	s := &server{Handler: h, options: o, socks: sockets, conns: newConns(o)}
+	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout, Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, MaxList: exchange.MaxHead, Bodies: s.conns.limits.Bodies})
+	s.reference = newReference(s)
+	s.http1 = newHTTP1(s)
+	if sockets.TLS == nil {
+		return s, nil
+	}
+	var err error
+	if s.source, err = newSecureSource(o.Secure, o.Log, o.Observer, time.Now()); err != nil {
+		return nil, fmt.Errorf("opening TLS: %w", err)
+	}
+	config := s.source.config()
+	o.AskCertificate(config)
+	if sockets.QUIC != nil {
+		if s.quic, err = newQUIC(s, sockets.QUIC, config.Clone()); err != nil {
+			return nil, fmt.Errorf("listening for QUIC: %w", err)
+		}
+	}
+	s.tls = newSecureListener(sockets.TLS, s, config)
+	return s, nil
+}
+
+// Stats returns the state of the listeners, for metrics.
+func (s *server) Stats() observe.ConnStats { return s.conns.stats() }
+
+// StreamStats returns the counts of the HTTP/2 server.
+func (s *server) StreamStats() h2.Stats { return s.streams.Stats() }
+
+// Serve serves all listeners. The error that ends one of them goes to broken, which needs room for
+// three.
+func (s *server) Serve(broken chan<- error) {
+	go returnMemory(s.options.Life, s.conns.limits.Bodies)
+	go func() { broken <- s.http1.Serve(listener{s.socks.Public, s, nil}) }()
+	s.options.Log.Info("listening", "address", s.socks.Public.Addr().String(), "for", "public")
+	if s.tls != nil {
+		s.options.Log.Info("listening", "address", s.tls.Addr().String(), "for", "tls")
+		go func() { broken <- s.tls.serve(s.http1) }()
+	}
+	if s.quic != nil {
+		go func() { broken <- s.quic.Serve() }()
+	}
+}
+
+// Reload reads the certificate files again when they change, or on a signal, until ctx ends.
+func (s *server) Reload(ctx context.Context, signals <-chan os.Signal) {
+	if s.source != nil {
+		s.source.run(ctx, signals)
+	}
+}
+
+// Close closes the listeners at once.
+func (s *server) Close() error {
+	err := s.socks.Public.Close()
+	if s.tls != nil {
+		err = errors.Join(err, s.tls.Close())
+	}
+	if s.quic != nil {
+		err = errors.Join(err, s.quic.Close())
+	}
+	return err
+}
