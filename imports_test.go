@@ -37,8 +37,7 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
 	"edge": "admin hostport icon problem cachepolicy certs files tier trace " +
-		"github.com/valyala/fasthttp github.com/fasthttp/router " +
-		"github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
+		"github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/cache": "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
@@ -49,6 +48,10 @@ var rooms = map[string]string{
 	"edge/bodies":            "",
 	// Who the client of a request is, and whether the request may proceed.
 	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
+	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
+	"edge/listen": "certs hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated " +
+		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
+	"edge/repeated": "",
 	// What an edge knows about an origin of our own: release, names, what is missing.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.

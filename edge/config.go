@@ -16,7 +16,9 @@ import (
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/hostport"
 )
 
@@ -40,8 +42,8 @@ type Config struct {
 	DenyFile       string         // list of addresses that are refused; empty: none
 	Hosts          []string       // names that the edge answers for; none: any well-formed one
 	Forwarding
-	Capacity
-	Secure
+	listen.Capacity
+	listen.Secure
 	access.Tiers
 	observe.Reporting
 	fleet.Sharing
@@ -77,8 +79,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 	c.Forwarding.flags(fs)
-	c.Capacity.flags(fs)
-	c.Secure.flags(fs)
+	c.Capacity.Flags(fs)
+	c.Secure.Flags(fs)
 	c.Tiers.Flags(fs)
 	c.Reporting.Flags(fs)
 	c.Sharing.Flags(fs)
@@ -87,10 +89,10 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
 	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
 	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
-	fs.Var(repeat(&c.TrustedProxies, access.ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
+	fs.Var(repeated.Flag(&c.TrustedProxies, access.ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
 	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit counts and no list denies; the edge reads it again when it changes (default none)")
 	fs.StringVar(&c.DenyFile, "deny-file", "", "`file` of addresses and networks, one on each line, that the edge answers 403; the edge reads it again when it changes (default none)")
-	fs.Var(repeat(&c.Hosts, inLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
+	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
 }
 
 // Validate reports all errors in c at once, including those in the files that c names. It keeps
@@ -111,7 +113,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.validate(), c.Capacity.validate(), c.Secure.validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.validate(), c.Capacity.Validate(), c.Secure.Validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue
@@ -148,7 +150,7 @@ func (c Config) filled() Config {
 	if c.Publish == "" {
 		c.Publish = "iconedge publish SOURCE"
 	}
-	c.Capacity = c.Capacity.filled()
+	c.Capacity = c.Capacity.Filled()
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

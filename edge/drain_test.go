@@ -13,16 +13,8 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/exchange"
-
-	"github.com/valyala/fasthttp"
+	"github.com/iconedge/iconedge/edge/listen"
 )
-
-// shut ends one server, whose connections belong to no listener of the edge.
-func shut(s *fasthttp.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), longEnough)
-	defer cancel()
-	s.ShutdownWithContext(ctx)
-}
 
 // clients returns a client for each protocol of one server of the edge.
 func (s *securedTest) clients(t testing.TB, reference bool) map[string]*securedTest {
@@ -102,7 +94,7 @@ func TestDrainGreets(t *testing.T) {
 			raw, err := net.Dial("tcp", s.tls)
 			must(t, err)
 			defer raw.Close()
-			settled(t, "it is accepted", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.open) == 1 })
+			settled(t, "it is accepted", func() bool { return s.listeners.Stats().Open() == 1 })
 			stopped := make(chan struct{})
 			go func() { s.stop(); close(stopped) }()
 			settled(t, "no connection is taken", func() bool {
@@ -112,14 +104,14 @@ func TestDrainGreets(t *testing.T) {
 				}
 				return err != nil
 			})
-			looks := s.conns.looked(2 * idleGrace) // the grace of an idle connection
+			looks := s.looked(2 * listen.IdleGrace) // the grace of an idle connection
 			settled(t, "it is looked for idle connections", func() bool { return looks.Load() > 2 })
 			select {
 			case <-stopped:
 				t.Fatal("it ended with a handshake under way")
 			default:
 			}
-			s.conns.later(-time.Hour) // gives the client time to send its request on a slow machine
+			s.later(-time.Hour) // gives the client time to send its request on a slow machine
 			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
 			must(t, conn.HandshakeContext(t.Context()))
 			via := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
@@ -137,11 +129,9 @@ func TestDrainGreets(t *testing.T) {
 }
 
 // looked moves the clock of the connections on, and counts how often it is read.
-func (s *conns) looked(by time.Duration) *atomic.Int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *edgeTest) looked(by time.Duration) *atomic.Int64 {
 	looks := new(atomic.Int64)
-	s.now = func() time.Time { looks.Add(1); return time.Now().Add(by) }
+	e.listeners.SetClock(func() time.Time { looks.Add(1); return time.Now().Add(by) })
 	return looks
 }
 
@@ -200,9 +190,9 @@ func TestIdleTimeout(t *testing.T) {
 			return err == nil
 		})
 		if of.protocol == exchange.H3 {
-			settled(t, "an idle connection of QUIC ends", func() bool { return s.conns.overQUIC.Load() == 0 })
+			settled(t, "an idle connection of QUIC ends", func() bool { return s.listeners.Stats().OverQUIC == 0 })
 			continue
 		}
-		settled(t, name+": an idle connection ends", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.open) == 0 })
+		settled(t, name+": an idle connection ends", func() bool { return s.listeners.Stats().Open() == 0 })
 	}
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -57,7 +58,7 @@ type Server struct {
 	closers []func() // in the order of construction
 	warm    bool     // the cache was restored from disk
 
-	sockets     *Sockets
+	sockets     *listen.Sockets
 	admin       net.Listener
 	adminAccess *admin.Access
 	metrics     *observe.Metrics
@@ -72,7 +73,7 @@ type Server struct {
 	peers       *purge.Peers
 	purges      *purge.Purger
 	proxy       *handler
-	listeners   *server
+	listeners   *listen.Server
 }
 
 // New builds an edge, and opens its sockets. It reads the files that cfg names, so that its error
@@ -120,14 +121,19 @@ func (s *Server) build() error {
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})
-	s.listeners, err = newServer(Options{Capacity: cfg.Capacity, Secure: cfg.Secure, MaxBody: maxRequestBody(cfg.ProxyAll), Clients: clients,
-		AskCertificate: s.tiers.Ask, Observer: m, Log: cfg.Log, Life: s.life}, s.sockets, s.proxy)
+	s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy)
 	if err != nil {
 		return err
 	}
 	s.closes(func() { s.listeners.Close() })
 	s.watch(origin)
 	return nil
+}
+
+// listening returns the options of the listeners.
+func (s *Server) listening() listen.Options {
+	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: maxRequestBody(s.cfg.ProxyAll), Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
+		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
 // open opens the sockets and the files of an edge.

@@ -544,7 +544,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func listenTest(t *testing.T) net.Listener {
+func listenTest(t testing.TB) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

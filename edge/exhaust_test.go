@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/tier"
+	"golang.org/x/net/http2"
 )
 
 // from opens a connection to a wall from a given loopback address.
@@ -81,18 +81,14 @@ func settled(t testing.TB, what string, f func() bool) {
 }
 
 // later moves the clock of the connections on.
-func (s *conns) later(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = func() time.Time { return time.Now().Add(by) }
+func (e *edgeTest) later(by time.Duration) {
+	e.listeners.SetClock(func() time.Time { return time.Now().Add(by) })
 }
 
 // freeze stops the clock of the connections, so that none rests for any time.
-func (s *conns) freeze() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *edgeTest) freeze() {
 	now := time.Now()
-	s.now = func() time.Time { return now }
+	e.listeners.SetClock(func() time.Time { return now })
 }
 
 // One client may have only a limited number of connections, and may open another after closing one.
@@ -119,7 +115,7 @@ func TestConnectionsPerClient(t *testing.T) {
 			t.Error("a trusted proxy is refused")
 		}
 	}
-	if n := w.conns.refused[refusedClient].Load(); n != 1 {
+	if n := w.listeners.Stats().Refused["client"]; n != 1 {
 		t.Errorf("%d refused connections are counted, want 1", n)
 	}
 	mine[0].Close()
@@ -131,32 +127,32 @@ func TestConnectionsPerClient(t *testing.T) {
 func TestRoomForNewConnections(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
 	w.ask(t, "/mdi/hot.svg")
-	settled(t, "nobody is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+	settled(t, "nobody is connected", func() bool { return w.listeners.Stats().Open() == 0 })
 	var open []*net.TCPConn
 	for i := range 4 {
 		open = append(open, w.from(t, fmt.Sprintf("127.0.0.%d", i+2)))
 		if !answers(open[i]) {
 			t.Fatal("not answered")
 		}
-		settled(t, "it is idle", func() bool { return w.conns.phases()[h1.Idle] == i+1 })
+		settled(t, "it is idle", func() bool { return w.listeners.Stats().States["idle"] == i+1 })
 		time.Sleep(2 * time.Millisecond) // so that their ages differ
 	}
-	w.conns.later(-time.Minute)
+	w.later(-time.Minute)
 	if w.admitted(t, "127.0.0.6") {
 		t.Error("it is answered although all connections have just been used")
 	}
 	if !answers(open[0]) { // now the second has been idle longest
 		t.Fatal("not answered")
 	}
-	settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == 4 })
-	w.conns.later(idleFor)
+	settled(t, "all are idle", func() bool { return w.listeners.Stats().States["idle"] == 4 })
+	w.later(listen.IdleFor)
 	if !w.admitted(t, "127.0.0.7") {
 		t.Error("idle connections shut another out")
 	}
 	if !answers(open[0]) || answers(open[1]) || !answers(open[2]) || !answers(open[3]) {
 		t.Error("not the one that was idle longest made room")
 	}
-	if made, refused := w.conns.madeRoom.Load(), w.conns.refused[refusedTotal].Load(); made != 1 || refused != 1 {
+	if made, refused := w.listeners.Stats().Reclaimed, w.listeners.Stats().Refused["total"]; made != 1 || refused != 1 {
 		t.Errorf("%d made room, %d were refused, want 1 and 1", made, refused)
 	}
 }
@@ -181,8 +177,8 @@ func TestWhoHoldsMostMakesRoom(t *testing.T) {
 	for range 3 {
 		heavy = append(heavy, open("127.0.0.3"))
 	}
-	settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == 10 })
-	w.conns.later(time.Second)
+	settled(t, "all are idle", func() bool { return w.listeners.Stats().States["idle"] == 10 })
+	w.later(time.Second)
 	newcomers := []*net.TCPConn{w.from(t, "127.0.0.4"), w.from(t, "127.0.0.5")}
 	for _, c := range newcomers {
 		if !answers(c) {
@@ -248,7 +244,7 @@ func TestTiersAreExempt(t *testing.T) {
 			t.Fatalf("connection %d: %v, %v", i, resp, err)
 		}
 	}
-	settled(t, "they count for nobody", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.of) == 0 })
+	settled(t, "they count for nobody", func() bool { return s.listeners.Stats().Clients == 0 })
 }
 
 // If no connection is idle, one whose request has been arriving slowly makes room, over HTTP/2 too.
@@ -265,12 +261,12 @@ func TestSlowOnesMakeRoom(t *testing.T) {
 			for _, c := range slow {
 				io.WriteString(c, begun)
 			}
-			settled(t, "both are being read", func() bool { return w.conns.phases()[h1.Reading] == 2 })
-			w.conns.later(-time.Minute)
+			settled(t, "both are being read", func() bool { return w.listeners.Stats().States["reading"] == 2 })
+			w.later(-time.Minute)
 			if w.admitted(t, "127.0.0.4") {
 				t.Error("a request that has just begun made room")
 			}
-			w.conns.later(slowFor)
+			w.later(listen.SlowFor)
 			if !w.admitted(t, "127.0.0.4") {
 				t.Error("slow requests shut another out")
 			}
@@ -301,17 +297,10 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Cleanup(func() { c.Close() })
 		}
 	}()
-	c, err := listener{ln, w.server, nil}.Accept()
-	if err != nil {
-		t.Fatalf("it gave up: %v", err)
-	}
-	c.Close()
-	if n := w.conns.refused[refusedDescriptors].Load(); n != 3 {
+	extra := w.serveToo(t, ln, w.handler)
+	settled(t, "the connection is accepted", func() bool { return extra.Stats().Open() == 1 })
+	if n := extra.Stats().Refused["descriptors"]; n != 3 {
 		t.Errorf("%d failures are counted, want 3", n)
-	}
-	ln.Close()
-	if _, err := (listener{ln, w.server, nil}).Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("a closed listener: %v", err)
 	}
 }
 
@@ -379,14 +368,14 @@ func TestSlowReaders(t *testing.T) {
 		settled(t, "it is stored for the next one", func() bool { return w.cache.Get(row.target) != nil })
 		all = append(all, c)
 	}
-	settled(t, "each is cut", func() bool { return w.conns.overdue.Load() == int64(len(rows)) })
+	settled(t, "each is cut", func() bool { return w.listeners.Stats().Overdue == int64(len(rows)) })
 	for i, row := range rows {
 		got, err := io.Copy(io.Discard, all[i])
 		if err == nil || row.target == "/large" && got >= int64(length) || got > 110_000 && row.target == "/short" {
 			t.Errorf("%+v: %d bytes, %v", row, got, err)
 		}
 	}
-	settled(t, "nothing of them is left", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+	settled(t, "nothing of them is left", func() bool { return w.listeners.Stats().Open() == 0 })
 }
 
 // A response that the client does not read takes little of the system's memory.
@@ -397,23 +386,13 @@ func TestUnreadIsLittle(t *testing.T) {
 	before, now := int64(0), int64(-1)
 	settled(t, "the system takes no more", func() bool {
 		time.Sleep(50 * time.Millisecond) // enough for the system to buffer it all
-		before, now = now, w.conns.unread()
+		before, now = now, w.listeners.Unread()
 		return now > 0 && now == before
 	})
 	if now > 512<<10 {
 		t.Errorf("%d bytes of %d wait in the system", now, length)
 	}
 	c.Close()
-}
-
-// unread returns how many bytes of responses wait in the system's buffers.
-func (s *conns) unread() (n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.open {
-		n += c.unread()
-	}
-	return n
 }
 
 // A client that is slow but within the minimum rate gets the whole response.
@@ -441,7 +420,7 @@ func TestPipelineFlood(t *testing.T) {
 	w, _ := largeWall(t, 300*time.Millisecond)
 	w.ask(t, "/mdi/hot.svg")
 	for _, method := range []string{"GET", "HEAD"} { // the fast path and the pipeline
-		before := w.conns.overdue.Load()
+		before := w.listeners.Stats().Overdue
 		c := w.from(t, "127.0.0.2")
 		must(t, c.SetReadBuffer(4<<10))
 		many := []byte(strings.Repeat(method+" /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 1000))
@@ -450,7 +429,7 @@ func TestPipelineFlood(t *testing.T) {
 				break
 			}
 		}
-		settled(t, method+": it is cut", func() bool { return w.conns.overdue.Load() > before })
+		settled(t, method+": it is cut", func() bool { return w.listeners.Stats().Overdue > before })
 	}
 }
 
@@ -531,7 +510,9 @@ func TestStuckOrigin(t *testing.T) {
 	for i := range places {
 		stuck(i)
 	}
-	settled(t, "all places are taken", func() bool { return w.opt.Origin.limiter.waiting() == places && w.opt.Origin.limiter.fetches.Load() == places })
+	settled(t, "all places are taken", func() bool {
+		return w.opt.Origin.limiter.waiting() == places && w.opt.Origin.limiter.fetches.Load() == places
+	})
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
 	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
@@ -564,7 +545,7 @@ func TestAnnouncedBodies(t *testing.T) {
 		c := w.from(t, "127.0.0.2")
 		io.WriteString(c, "POST /x HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 8000000\r\n\r\na")
 	}
-	settled(t, "all are being read", func() bool { return w.conns.phases()[h1.Reading] == 50 })
+	settled(t, "all are being read", func() bool { return w.listeners.Stats().States["reading"] == 50 })
 	if n := (allocated() - before) / 50; n > 1<<20 {
 		t.Errorf("a body that is announced costs %d bytes", n)
 	}
@@ -589,7 +570,7 @@ func TestAnnouncedBodies(t *testing.T) {
 	if n := int64(inUse()) - int64(before); n > 16<<20 {
 		t.Errorf("after bodies of 32 MiB together %d bytes more are in use", n)
 	}
-	settled(t, "nothing of them counts", func() bool { return w.conns.limits.Bodies.Used() < 8<<20 })
+	settled(t, "nothing of them counts", func() bool { return w.listeners.Stats().BodiesBytes < 8<<20 })
 }
 
 // Requests to the origin go on after their clients have left, but only a limited number of them.

@@ -14,37 +14,19 @@ import (
 
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/repeated"
 )
 
-// longWay is a listener whose connections answer nothing by themselves.
-type longWay struct {
-	net.Listener
-	clients access.Clients
-}
-
-func (l longWay) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &lingeringConn{Conn: proxied(l.clients, c)}, nil
-}
-
-// bothWays serves one handler twice: with and without the short way.
+// bothWays serves one edge twice: with and without the fast path.
 func bothWays(t testing.TB, e *edgeTest) (short, long string) {
 	t.Helper()
-	serve := func(wrap func(net.Listener) net.Listener) string {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := newHTTP1(e.server)
-		done := make(chan struct{})
-		go func() { defer close(done); s.Serve(wrap(ln)) }()
-		t.Cleanup(func() { shut(s); ln.Close(); <-done })
+	serve := func(h listen.Handler) string {
+		ln := listenTest(t)
+		e.serveToo(t, ln, h)
 		return ln.Addr().String()
 	}
-	return serve(func(l net.Listener) net.Listener { return listener{l, e.server, nil} }), serve(func(l net.Listener) net.Listener { return longWay{l, e.handler.opt.Clients} })
+	return serve(e.handler), serve(pipelineOnly{e.handler})
 }
 
 // ask sends bytes over a connection of its own and reads everything until the server closes it.
@@ -81,7 +63,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 		"tokens have limits": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
 		"lists behind a proxy": func(c *Config) {
 			c.AllowFile, c.DenyFile = allow, deny
-			repeat(&c.TrustedProxies, access.ParsePrefix).Set("127.0.0.1")
+			repeated.Flag(&c.TrustedProxies, access.ParsePrefix).Set("127.0.0.1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

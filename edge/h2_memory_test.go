@@ -14,18 +14,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/listen"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
-	"github.com/iconedge/iconedge/edge/h1"
 )
 
 // idleBytes is how much memory an idle HTTP/2 connection without TLS may take, whatever happened on
 // it before.
 const idleBytes = 12 << 10
 
-// clientBytes is the memory of the client's end of a connection, which is in the same process.
-const clientBytes = 700
+// ClientBytes is the memory of the client's end of a connection, which is in the same process.
+const ClientBytes = 700
 
 // frameOf returns an HTTP/2 frame.
 func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
@@ -95,16 +94,18 @@ func TestIdleStreams(t *testing.T) {
 				for _, c := range open {
 					toPong(t, c)
 				}
-				settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == n && w.streams.Stats().Connections == n })
+				settled(t, "all are idle", func() bool {
+					return w.listeners.Stats().States["idle"] == n && w.listeners.StreamStats().Connections == n
+				})
 				return open
 			}
 			for _, c := range talk(20) { // allocates the memory that is shared by all
 				c.Close()
 			}
-			settled(t, "nobody is connected", func() bool { return w.streams.Stats().Connections == 0 })
+			settled(t, "nobody is connected", func() bool { return w.listeners.StreamStats().Connections == 0 })
 			before := inUse()
 			open := talk(many)
-			if n := (inUse()-before)/many - clientBytes; n > idleBytes*raceFactor {
+			if n := (inUse()-before)/many - ClientBytes; n > idleBytes*raceFactor {
 				t.Errorf("%d bytes a connection, want at most %d", n, idleBytes*raceFactor)
 			}
 			runtime.KeepAlive(open)
@@ -141,12 +142,12 @@ func inUse() int64 {
 // The memory of a client's connections and requests counts against its own share, and no other.
 func TestShareOfMemory(t *testing.T) {
 	w := newWall(t, true, func(c *Config) {
-		c.clientBytes = 2*plainCosts + 1000
+		c.ClientBytes = 2*listen.ConnBytes + 1000
 		// The client that warms the cache has no share.
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
 	})
 	w.ask(t, "/mdi/hot.svg")
-	settled(t, "nobody is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+	settled(t, "nobody is connected", func() bool { return w.listeners.Stats().Open() == 0 })
 	first := w.from(t, "127.0.0.2")
 	if !answersTo(first, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
 		t.Error("a hit is refused")
@@ -164,7 +165,7 @@ func TestShareOfMemory(t *testing.T) {
 	third, err := w.dialFrom(t, "127.0.0.2")
 	if err == nil && answersTo(third, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
 		settled(t, "the first has gone", func() bool {
-			return w.conns.limits.Bodies.Held(w.conns.owner(netip.MustParseAddr("127.0.0.2"))) == 2*plainCosts
+			return w.listeners.Held(netip.MustParseAddr("127.0.0.2")) == 2*listen.ConnBytes
 		})
 	}
 	fourth, err := w.dialFrom(t, "127.0.0.2")
@@ -176,7 +177,7 @@ func TestShareOfMemory(t *testing.T) {
 			c.Close()
 		}
 	}
-	settled(t, "all is given back", func() bool { return w.conns.limits.Bodies.Held(w.conns.owner(netip.MustParseAddr("127.0.0.2"))) == 0 })
+	settled(t, "all is given back", func() bool { return w.listeners.Held(netip.MustParseAddr("127.0.0.2")) == 0 })
 }
 
 // answersTo reports whether the response to a request has that status.

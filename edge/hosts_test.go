@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
-
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 )
 
 // streamHosts are the ways in which a stream can name its host: the lines of Host, then the
@@ -122,8 +122,8 @@ func TestHostsOfHTTP3(t *testing.T) {
 			q.Fields[0].Value = []byte("edge.test:80")
 		}
 		t.Run(row.name, func(t *testing.T) {
-			ctx := newContext(q)
-			e.serveStream(ctx, exchangeStream(newContext(q), q, exchange.H3), 0)
+			ctx := listen.NewContext(q)
+			e.listeners.ServeStream(ctx, listen.NewExchange(listen.NewContext(q), q, exchange.H3), 0)
 			if got := ctx.Response.StatusCode(); got != row.status {
 				t.Errorf("%d, want %d", got, row.status)
 			}

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 // A request that stops, and an answer that its client does not take, have their time by every protocol, and no more.
@@ -44,27 +41,12 @@ func TestStalledByEveryProtocol(t *testing.T) {
 	}
 }
 
-// Bodies of any length come whole.
-func TestPacedRead(t *testing.T) {
-	for _, n := range []int{0, 1, pacedPart - 1, pacedPart, pacedPart + 1, 3 * pacedPart} {
-		for _, most := range []int{1, pacedPart, 4 * pacedPart} {
-			p := newMinRate(deadlines{}, time.Second)
-			room := int64(0)
-			got, err := p.read(strings.NewReader(strings.Repeat("x", n)), most, func(length int64) error { room = length; return nil })
-			if err != nil || len(got) != min(n, most) || int64(len(got)) > room || room > int64(max(2*n, n+bodies.Free)) {
-				t.Errorf("%d of %d bytes: %d, with room for %d, %v", most, n, len(got), room, err)
-			}
-		}
-	}
-}
-
 // The long bodies of all protocols share one room: who finds it full is told to come again, short ones need none, and who is done gives his back.
 func TestBodiesByEveryProtocol(t *testing.T) {
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
-			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/form": says("ok")}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
-			room := s.conns.limits.Bodies
-			room.Max = 600 << 10
+			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/form": says("ok")}), append(of.changes(), func(c *Config) { c.ProxyAll, c.MaxBodies = true, 600<<10 })...).by(t, way)
+			used := func() int64 { return s.listeners.Stats().BodiesBytes }
 			post := func(length int64, body io.Reader) *http.Response {
 				r, _ := http.NewRequest("POST", "http://edge.test/form", body)
 				r.ContentLength = length
@@ -80,7 +62,7 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 			body, more := io.Pipe()
 			go func() { first <- post(550<<10, body).StatusCode }()
 			go more.Write(random(500 << 10))
-			settled(t, "500 KiB have come", func() bool { return room.Used() >= 500<<10 })
+			settled(t, "500 KiB have come", func() bool { return used() >= 500<<10 })
 			if a := post(150<<10, bytes.NewReader(random(150<<10))); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "1" || a.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("where there is no room: %d %v", a.StatusCode, a.Header)
 			}
@@ -91,11 +73,7 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 			if status := <-first; status != http.StatusOK {
 				t.Errorf("the first: %d", status)
 			}
-			settled(t, "all is given back", func() bool { return room.Used() == 0 })
+			settled(t, "all is given back", func() bool { return used() == 0 })
 		})
 	}
 }
-
-type deadlines struct{ http.ResponseWriter }
-
-func (deadlines) SetReadDeadline(time.Time) error { return nil }

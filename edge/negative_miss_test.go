@@ -34,7 +34,7 @@ func BenchmarkMiss(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		ctx.Request.SetRequestURI(fmt.Sprintf("/mdi/i%d.svg", i))
 		ctx.Response.Reset()
-		e.serveH1(&ctx)
+		e.listeners.ServeH1(&ctx)
 		if ctx.Response.StatusCode() != 200 {
 			b.Fatal(ctx.Response.StatusCode())
 		}

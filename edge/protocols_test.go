@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/textproto"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/edge/eligible"
-	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen"
 )
 
 // told is an answer as text, without what differs from one moment to the next, and without what only TLS has.
@@ -64,42 +62,17 @@ func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reade
 	return told(resp, string(b))
 }
 
-// unready knows no answer.
-type unready struct{}
-
-func (unready) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable) ([]byte, int, bool) {
-	return dst, 0, false
-}
-
-// aside is a client of HTTP/2 whose connections, in the clear, are served in another way than the edge would.
-func (s *securedTest) aside(t testing.TB, serve func(net.Conn)) *edgeTest {
+// aside is a client of HTTP/2 whose connections, in the clear, are served in another way than the
+// edge would.
+func (s *securedTest) aside(t testing.TB, h listen.Handler, change ...func(*listen.Options)) *edgeTest {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go serve(c)
-		}
-	}()
-	t.Cleanup(func() { ln.Close() })
+	ln := listenTest(t)
+	s.serveToo(t, ln, h, change...)
 	e := *s.edgeTest
 	client := s.over(ln.Addr().String(), (*http.Protocols).SetUnencryptedHTTP2)
 	t.Cleanup(client.(*http.Transport).CloseIdleConnections)
 	e.via, e.plainly = client, true
 	return &e
-}
-
-// longH2 serves a connection by our own loop, on which every request takes the long way.
-func (e *edgeTest) longH2() func(net.Conn) {
-	server := h2.New(unready{}, e.server, h2.Config{})
-	return func(c net.Conn) {
-		link := h2.NewLink(c, false, nil)
-		server.NewConn(link, link, exchange.Address(c.RemoteAddr())).Serve()
-	}
 }
 
 // ofStreams are those of manyFields that any protocol can carry.
@@ -118,12 +91,8 @@ func TestSameByEveryProtocol(t *testing.T) {
 			c.Limits.Set(limit)
 		}
 	})
-	other := *s.server
-	other.options.Secure.HTTP2Reference = true
-	reference := newReference(&other)
-	defer reference.http.Close()
-	want := s.aside(t, reference.serve)
-	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, s.longH2()), "h3": s.by(t, "h3").edgeTest}
+	want := s.aside(t, s.handler, func(o *listen.Options) { o.Secure.HTTP2Reference = true })
+	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, pipelineOnly{s.handler}), "h3": s.by(t, "h3").edgeTest}
 	for _, target := range manyTargets {
 		for range 2 { // until it is known
 			want.call(t, http.MethodGet, target, "Authorization: Bearer "+good+"\r\n", nil)
@@ -147,7 +116,7 @@ func TestSameByEveryProtocol(t *testing.T) {
 			}
 		}
 	}
-	if n := s.streams.Stats().Broken; n != 0 {
+	if n := s.listeners.StreamStats().Broken; n != 0 {
 		t.Errorf("%d connections of HTTP/2 were broken", n)
 	}
 }

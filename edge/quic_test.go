@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -9,11 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
-
-	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/h2"
 )
 
 // silent opens a connection of QUIC on which nothing is asked, and which stays whatever it is told.
@@ -42,13 +40,13 @@ func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 // refusedQUIC reports whether a connection is refused. It may hear of it while it begins.
 func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	t.Helper()
-	before := s.conns.refused[refusedClient].Load() + s.conns.refused[refusedTotal].Load()
+	before := s.listeners.Stats().Refused["client"] + s.listeners.Stats().Refused["total"]
 	c, err := s.dialQUIC(t, from)
 	if err != nil {
 		return true
 	}
 	refused := func() bool {
-		return s.conns.refused[refusedClient].Load()+s.conns.refused[refusedTotal].Load() > before
+		return s.listeners.Stats().Refused["client"]+s.listeners.Stats().Refused["total"] > before
 	}
 	tr := &http3.Transport{}
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "https://edge.test/healthz", nil)
@@ -73,7 +71,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSecured(t, newOurOrigin(), change)
-			s.conns.freeze()
+			s.freeze()
 			from := "127.0.0.2"
 			if name == "trusted, total" {
 				from = "127.0.0.1"
@@ -83,7 +81,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 				c, err := s.dialQUIC(t, from)
 				must(t, err)
 				mine = append(mine, c)
-				settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
+				settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+1) })
 			}
 			if !s.refusedQUIC(t, from) {
 				t.Error("a fourth is not refused")
@@ -102,18 +100,18 @@ func TestRoomOverQUIC(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
 	one, err := s.dialQUIC(t, "127.0.0.3") // it has rested longest
 	must(t, err)
-	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
+	settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == 1 })
 	for i := range 3 {
 		_, err := s.dialQUIC(t, "127.0.0.2")
 		must(t, err)
-		settled(t, "they are open", func() bool { return s.conns.overQUIC.Load() == int64(i+2) })
+		settled(t, "they are open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+2) })
 	}
-	s.conns.later(time.Second)
+	s.later(time.Second)
 	if s.refusedQUIC(t, "127.0.0.4") {
 		t.Error("connections that rest shut another client out")
 	}
-	if one.Context().Err() != nil || s.conns.madeRoom.Load() != 1 {
-		t.Errorf("not the client that holds most lost one: %v, %d", one.Context().Err(), s.conns.madeRoom.Load())
+	if one.Context().Err() != nil || s.listeners.Stats().Reclaimed != 1 {
+		t.Errorf("not the client that holds most lost one: %v, %d", one.Context().Err(), s.listeners.Stats().Reclaimed)
 	}
 }
 
@@ -142,7 +140,7 @@ func TestIdleOverQUIC(t *testing.T) {
 			c, err := s.dialQUIC(t, "127.0.0.2")
 			must(t, err)
 			must(t, use(c))
-			settled(t, "it is closed", func() bool { return c.Context().Err() != nil && s.conns.overQUIC.Load() == 0 })
+			settled(t, "it is closed", func() bool { return c.Context().Err() != nil && s.listeners.Stats().OverQUIC == 0 })
 		})
 	}
 }
@@ -151,7 +149,7 @@ func TestIdleOverQUIC(t *testing.T) {
 func TestEndsWithoutSilentClients(t *testing.T) {
 	s := newSecured(t, newOurOrigin())
 	s.silent(t)
-	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
+	settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == 1 })
 	began := time.Now()
 	s.stop()
 	if took := time.Since(began); took > endsAtOnce {
@@ -175,40 +173,10 @@ func TestClientsOfQUIC(t *testing.T) {
 	}
 	for i, address := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.4"} {
 		from(address)
-		settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
+		settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+1) })
 	}
-	room := s.conns.limits.Bodies
-	held := func(address string) int64 { return room.Held(s.conns.owner(netip.MustParseAddr(address))) }
-	if each := int64(quicCosts + quicStreamCosts*h2.MaxStreams); held("127.0.0.2") != 2*each || held("127.0.0.3") != each {
+	held := func(address string) int64 { return s.listeners.Held(netip.MustParseAddr(address)) }
+	if each := int64(listen.QUICConnBytes + listen.QUICStreamBytes*h2.MaxStreams); held("127.0.0.2") != 2*each || held("127.0.0.3") != each {
 		t.Errorf("%d and %d bytes are held, want %d and %d", held("127.0.0.2"), held("127.0.0.3"), 2*each, each)
 	}
-}
-
-// A client that holds much gets connections with fewer streams, its address is validated, and in the end it is refused.
-func TestQUICDoor(t *testing.T) {
-	w := newWall(t, false)
-	room := w.conns.limits.Bodies
-	d := &quicDoor{conns: w.conns, now: time.Now}
-	a := &net.UDPAddr{IP: net.ParseIP("192.0.2.7")}
-	connections, validated, fewer := 0, -1, -1
-	ctx, end := context.WithCancel(t.Context())
-	for ; connections < 1000; connections++ {
-		if validated < 0 && d.verify(a) {
-			validated = connections
-		}
-		if fewer < 0 && d.streams(a) == fewStreams {
-			fewer = connections
-		}
-		if _, err := d.admit(ctx, &quic.ClientInfo{RemoteAddr: a}); err != nil {
-			break
-		}
-	}
-	if validated < 1 || fewer <= validated || connections < 100 || connections > 200 || w.conns.refused[refusedClient].Load() != 1 {
-		t.Errorf("validated behind %d, fewer streams behind %d, refused behind %d", validated, fewer, connections)
-	}
-	if other := (&net.UDPAddr{IP: net.ParseIP("192.0.2.8")}); d.verify(other) || d.streams(other) != h2.MaxStreams {
-		t.Error("another client suffers for it")
-	}
-	end()
-	settled(t, "all is given back", func() bool { return room.Held(w.conns.owner(exchange.Address(a))) == 0 })
 }

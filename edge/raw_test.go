@@ -153,10 +153,7 @@ func TestPipelined(t *testing.T) {
 func TestAnswerIsNotLost(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	ln := listenTest(t)
-	s := newHTTP1(e.server)
-	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener{ln, e.server, nil}) }()
-	defer func() { ln.Close(); <-done }()
+	e.serveToo(t, ln, e.handler)
 	for range 20 {
 		c, err := dial(ln)
 		must(t, err)

@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/cespare/webtest"
+	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/valyala/fasthttp/fasthttputil"
@@ -35,7 +38,6 @@ const (
 type edgeTest struct {
 	*Server
 	*handler
-	*server
 	follows *purge.Follower
 	ln      *fasthttputil.InmemoryListener
 	via     http.RoundTripper // instead of ln; nil: through that
@@ -53,14 +55,14 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	patient(&cfg)
 	cfg.Log, cfg.Version = slog.New(slog.DiscardHandler), "test"
 	ln := fasthttputil.NewInmemoryListener()
-	cfg.Listener, cfg.AdminListener = ln, fasthttputil.NewInmemoryListener()
+	cfg.Listener, cfg.AdminListener = fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()
 	for _, f := range change {
 		f(&cfg)
 	}
 	s, err := New(cfg)
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &edgeTest{Server: s, handler: s.proxy, server: s.listeners, follows: s.peers.Follow(s.purges, s.library, false), ln: ln, of: t}
+	return &edgeTest{Server: s, handler: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), ln: ln, of: t}
 }
 
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
@@ -74,14 +76,45 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 			c.Origins.Set(o.URL)
 		}
 	})...)...)
-	done := make(chan struct{})
-	go func() { defer close(done); e.http1.Serve(e.ln) }()
-	t.Cleanup(func() {
-		shut(e.http1)
-		e.ln.Close() // had it not begun to serve yet
-		<-done
-	})
+	e.serveToo(t, e.ln, e.handler)
 	return e
+}
+
+// drainFor is the time that the listeners of a test have to drain. Connections that the test has left
+// open end with it.
+const drainFor = 50 * time.Millisecond
+
+// serve has the edge serve its listeners until the test ends.
+func (e *edgeTest) serve(t testing.TB) {
+	e.listeners.Serve(make(chan error, 4))
+	t.Cleanup(func() {
+		e.handler.Drain()
+		e.listeners.Drain(drainFor)
+	})
+}
+
+// serveToo serves one more listener by a handler, until the test ends.
+func (e *edgeTest) serveToo(t testing.TB, ln net.Listener, h listen.Handler, change ...func(*listen.Options)) *listen.Server {
+	t.Helper()
+	o := e.listening()
+	o.Secure = listen.Secure{}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := listen.New(o, &listen.Sockets{Public: ln}, h)
+	must(t, err)
+	s.Serve(make(chan error, 4))
+	t.Cleanup(func() { s.Drain(drainFor); s.Close() })
+	return s
+}
+
+// A pipelineOnly answers nothing on the fast path.
+type pipelineOnly struct{ listen.Handler }
+
+func (pipelineOnly) Answer(dst []byte, _ *eligible.Request) ([]byte, bool) { return dst, false }
+
+func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable) ([]byte, int, bool) {
+	return dst, 0, false
 }
 
 // patient gives everybody more time than any machine needs: what runs into a deadline all the same was kept waiting by the edge.

@@ -78,7 +78,7 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	life, end := context.WithCancel(context.Background())
 	go e.listeners.Reload(life, e.signals[1])
 	stopped := make(chan struct{})
-	s := &securedTest{edgeTest: e, plain: e.sockets.Public.Addr().String(), tls: e.tls.Addr().String()}
+	s := &securedTest{edgeTest: e, plain: e.sockets.Public.Addr().String(), tls: e.sockets.TLS.Addr().String()}
 	s.stop = func() {
 		select {
 		case <-stopped:

@@ -22,7 +22,7 @@ func BenchmarkHit(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx.Response.Reset()
-				e.serveH1(&ctx)
+				e.listeners.ServeH1(&ctx)
 			}
 			if s := ctx.Response.Header.Peek("Cache-Status"); ctx.Response.StatusCode() != 200 || len(s) < 15 || string(s[:15]) != "iconedge; hit; " {
 				b.Fatalf("%d %s", ctx.Response.StatusCode(), s)

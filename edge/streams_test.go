@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen/listentest"
 	"github.com/iconedge/iconedge/logtest"
 )
 
@@ -51,26 +51,26 @@ func TestProxyHeaderOfEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for _, way := range overTCP {
 		s := newSecured(t, newOurOrigin(), append(wayOf[way].changes(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })...)
-		for _, tt := range proxyHeaders {
-			client := tt.client
+		for _, tt := range listentest.ProxyHeaders {
+			client := tt.Client
 			if client == "" {
 				client = "127.0.0.1"
 			}
 			before := s.used(client)
-			e := s.from(t, way, "127.0.0.1", tt.header)
+			e := s.from(t, way, "127.0.0.1", tt.Header)
 			for range 2 {
 				if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
-					t.Errorf("%s, %s: %d", way, tt.name, a.StatusCode)
+					t.Errorf("%s, %s: %d", way, tt.Name, a.StatusCode)
 				}
 			}
 			if got := s.used(client) - before - 1; got != 2 { // one for having asked
-				t.Errorf("%s, %s: %d calls of %s are counted, want 2", way, tt.name, got, client)
+				t.Errorf("%s, %s: %d calls of %s are counted, want 2", way, tt.Name, got, client)
 			}
 		}
-		for _, tt := range proxyHeaders[1:] {
+		for _, tt := range listentest.ProxyHeaders[1:] {
 			r, _ := http.NewRequest("GET", "https://edge.test/mdi/home.svg", nil)
-			if resp, err := s.from(t, way, "127.0.0.2", tt.header).RoundTrip(r); err == nil && resp.StatusCode == http.StatusOK {
-				t.Errorf("%s, %s: a stranger is answered %d", way, tt.name, resp.StatusCode)
+			if resp, err := s.from(t, way, "127.0.0.2", tt.Header).RoundTrip(r); err == nil && resp.StatusCode == http.StatusOK {
+				t.Errorf("%s, %s: a stranger is answered %d", way, tt.Name, resp.StatusCode)
 			}
 		}
 	}
@@ -168,12 +168,12 @@ func TestIdleStreamsMakeRoom(t *testing.T) {
 		<-asked
 		s.by(t, way).get(t, "/mdi/home.svg")
 		s.by(t, way).get(t, "/mdi/home.svg")
-		settled(t, "two are idle", func() bool { return s.conns.phases()[h1.Idle] == 2 })
-		s.conns.later(time.Second)
+		settled(t, "two are idle", func() bool { return s.listeners.Stats().States["idle"] == 2 })
+		s.later(time.Second)
 		if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK {
 			t.Errorf("%s: a fourth connection: %d", way, a.StatusCode)
 		}
-		if n := s.conns.madeRoom.Load(); n != 1 {
+		if n := s.listeners.Stats().Reclaimed; n != 1 {
 			t.Errorf("%s: %d connections made room, want 1", way, n)
 		}
 		close(open)
@@ -219,7 +219,7 @@ func TestResetStreams(t *testing.T) {
 			f.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
 	}
-	settled(t, "the connection is closed for it", func() bool { return s.streams.Stats().Calmed == 1 })
+	settled(t, "the connection is closed for it", func() bool { return s.listeners.StreamStats().Calmed == 1 })
 	if n := asked.Load(); n != atOnce {
 		t.Errorf("the origin was asked %d times for %d requests that were taken back", n, tries)
 	}

@@ -81,7 +81,7 @@ func add(m map[string]string, says string) map[string]string {
 	return m
 }
 
-var repeated = regexp.MustCompile(`\{(\d+)\*([^}]*)\}`)
+var repeatedCases = regexp.MustCompile(`\{(\d+)\*([^}]*)\}`)
 
 // hiddenRequest is what must never be read as a request.
 const hiddenRequest = "GET /hidden HTTP/1.1\r\nHost: edge.test\r\n\r\n"
@@ -89,8 +89,8 @@ const hiddenRequest = "GET /hidden HTTP/1.1\r\nHost: edge.test\r\n\r\n"
 // wallBytes are the bytes that a line stands for: Go's escapes, {hidden}, {20*x} for twenty x.
 func wallBytes(t *testing.T, says string) string {
 	t.Helper()
-	says = repeated.ReplaceAllStringFunc(says, func(s string) string {
-		m := repeated.FindStringSubmatch(s)
+	says = repeatedCases.ReplaceAllStringFunc(says, func(s string) string {
+		m := repeatedCases.FindStringSubmatch(s)
 		n, err := strconv.Atoi(m[1])
 		must(t, err)
 		return strings.Repeat(m[2], n)

@@ -244,9 +244,7 @@ func TestWallMappedPeer(t *testing.T) {
 	if err != nil {
 		t.Skip("no IPv6 here")
 	}
-	s := w.http1
-	go s.Serve(listener{ln, w.server, nil})
-	t.Cleanup(func() { ln.Close() })
+	w.serveToo(t, ln, w.handler)
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for i, address := range []string{w.public, "127.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, w.public} {
 		conn, err := net.Dial("tcp", address)

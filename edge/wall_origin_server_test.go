@@ -128,13 +128,8 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 		must(t, c.Limits.Set("icon=off"))
 		must(t, c.Limits.Set("search=off"))
 	}}, change...)...)
-	public, done := e.sockets.Public, make(chan struct{})
-	go func() { defer close(done); e.http1.Serve(listener{public, e.server, nil}) }()
-	t.Cleanup(func() {
-		shut(e.http1)
-		public.Close()
-		<-done
-	})
+	e.serve(t)
+	public := e.sockets.Public
 	return &wall{e, o, public.Addr().String(), proxyAll}
 }
 

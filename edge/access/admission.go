@@ -128,7 +128,7 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 		return Count{}, exchange.Own, nil
 	}
 	if x.Tier {
-		return Count{}, exchange.Own, nil // the edge behind this one has already counted it for its client
+		return Count{}, exchange.Own, nil // the edge behind this one has counted it
 	}
 	exempt := a.Lists.Of(x.Client) == Allowed
 	l, count, o, err := a.licensed(x, class, now, exempt)

@@ -96,6 +96,15 @@ type ConnStats struct {
 	Overdue     int64            // connections that were cut because their client was too slow
 	OverQUIC    int64            // open connections of HTTP/3
 	BodiesBytes int64            // memory for long request bodies
+	Clients     int              // clients whose connections count against a limit
+}
+
+// Open returns the number of open connections over TCP.
+func (s ConnStats) Open() (n int) {
+	for _, of := range s.States {
+		n += of
+	}
+	return n
 }
 
 // WatchConns adds the metrics of connections. Each state and each reason that it can have must be

@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -26,11 +26,11 @@ const (
 	roomyPart  = 4
 	fewStreams = 16
 
-	// quicCosts and quicStreamCosts estimate the bytes of memory of a connection, and of each
+	// QUICConnBytes and quicStreamCosts estimate the bytes of memory of a connection, and of each
 	// stream that the client may open on it. Streams are counted in advance, because quic-go reads
 	// the head of a request before it calls the edge's handler.
-	quicCosts       = 64 << 10
-	quicStreamCosts = 16 << 10
+	QUICConnBytes   = 64 << 10
+	QUICStreamBytes = 16 << 10
 )
 
 // A quicDoor admits or refuses QUIC connections before the edge spends memory on them.
@@ -74,7 +74,7 @@ func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Confi
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
 	share := &bodies.Share{Client: d.conns.owner(exchange.Address(c.RemoteAddr))}
 	room := d.conns.limits.Bodies
-	if err := room.ReserveShare(share, quicCosts+quicStreamCosts*d.streams(c.RemoteAddr)); err != nil {
+	if err := room.ReserveShare(share, QUICConnBytes+QUICStreamBytes*d.streams(c.RemoteAddr)); err != nil {
 		d.conns.refused[refusedClient].Add(1)
 		return nil, err
 	}

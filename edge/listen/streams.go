@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 
 // Handle answers a request of an HTTP/2 stream that the fast path does not. The request takes the
 // same pipeline as those of other protocols.
-func (s *server) Handle(w *h2.Writer, q *h2.Request) {
-	ctx := newContext(q)
-	s.serveStream(ctx, exchangeStream(ctx, q, exchange.H2), q.Refuse)
+func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
+	ctx := NewContext(q)
+	s.ServeStream(ctx, NewExchange(ctx, q, exchange.H2), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	head := h2.AppendStatus(nil, a.status)
@@ -37,9 +37,9 @@ func (s *server) Handle(w *h2.Writer, q *h2.Request) {
 	}
 }
 
-// serveStream answers the request of a stream. If refuse is not 0, the stream's protocol has
+// ServeStream answers the request of a stream. If refuse is not 0, the stream's protocol has
 // refused the request, and that is the status of the response.
-func (s *server) serveStream(ctx *fasthttp.RequestCtx, x *exchange.Request, refuse int) {
+func (s *Server) ServeStream(ctx *fasthttp.RequestCtx, x *exchange.Request, refuse int) {
 	if refuse != 0 {
 		s.ServeRefused(ctx, x, refuse)
 		return
@@ -56,16 +56,16 @@ type streamConn struct {
 func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
 func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
-// exchangeStream returns the exchange of a stream's request, with the current time as its arrival.
-func exchangeStream(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
+// NewExchange returns the exchange of a stream's request, with the current time as its arrival.
+func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
 	return &exchange.Request{
 		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Sampled, Ambiguous: !oneHost(q),
 		Fields: fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
 }
 
-// newContext returns a context with the request as fasthttp's HTTP/1.1 server would have parsed it.
-func newContext(q *h2.Request) *fasthttp.RequestCtx {
+// NewContext returns a context with the request as fasthttp's HTTP/1.1 server would have parsed it.
+func NewContext(q *h2.Request) *fasthttp.RequestCtx {
 	ctx := &fasthttp.RequestCtx{}
 	ctx.Init2(&streamConn{client: net.TCPAddr{IP: q.Client.AsSlice()}}, nil, true)
 	r := &ctx.Request

@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type quicServer struct {
 
 // newQUIC listens for HTTP/3 on a socket. It does not allow 0-RTT, because an attacker could replay
 // a client's requests, which count against that client's limits.
-func newQUIC(serve *server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
+func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	base := &quic.Config{
 		Allow0RTT:             false,
 		HandshakeIdleTimeout:  handshakeTimeout,
@@ -78,7 +78,7 @@ func (s *quicServer) Close() error {
 // streams answers the requests of servers with net/http's interfaces, by the same steps as all
 // others.
 type streams struct {
-	server   *server
+	server   *Server
 	protocol exchange.Protocol
 	maxBody  int
 	room     *bodies.Budget
@@ -87,7 +87,7 @@ type streams struct {
 	send     time.Duration // for each MiB of a response
 }
 
-func newStreams(serve *server, p exchange.Protocol) streams {
+func newStreams(serve *Server, p exchange.Protocol) streams {
 	s := streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
 	if p != exchange.H3 {
 		s.costs = h2.HandlerCosts
@@ -122,8 +122,8 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(body) > s.maxBody:
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
-	ctx := newContext(q)
-	s.server.serveStream(ctx, exchangeStream(ctx, q, s.protocol), q.Refuse)
+	ctx := NewContext(q)
+	s.server.ServeStream(ctx, NewExchange(ctx, q, s.protocol), q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx)
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one

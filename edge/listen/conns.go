@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"crypto/tls"
@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// idleFor is the time for which a connection must have been idle before the edge may close it
+	// IdleFor is the time for which a connection must have been idle before the edge may close it
 	// to make room. A client whose connection is closed between two requests opens another (RFC
 	// 9112, section 9.3.1); a client that is refused may not come back.
-	idleFor = 100 * time.Millisecond
-	// slowFor is the time that a request may take to arrive, or a response to leave, before the
+	IdleFor = 100 * time.Millisecond
+	// SlowFor is the time that a request may take to arrive, or a response to leave, before the
 	// edge may close its connection to make room, if the client has no idle one.
-	slowFor = 5 * time.Second
+	SlowFor = 5 * time.Second
 	// roomPart sets the part of all connections that are closed together, because choosing them
 	// reads the state of each.
 	roomPart = 64
@@ -41,9 +41,9 @@ const (
 	// maxEach bounds the bytes that one client may hold by default. With the garbage from them they
 	// take two to three times as much memory.
 	maxEach = 48 << 20
-	// plainCosts and secureCosts are the bytes that an open connection takes of its client's share:
+	// ConnBytes and secureCosts are the bytes that an open connection takes of its client's share:
 	// buffers, stacks, and the state of crypto/tls and quic-go.
-	plainCosts  = 20 << 10
+	ConnBytes   = 20 << 10
 	secureCosts = 28 << 10
 )
 
@@ -96,7 +96,7 @@ func newConns(o Options) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: &bodies.Budget{Max: maxBodies, Each: cfg.clientBytes}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: &bodies.Budget{Max: cfg.MaxBodies, Each: cfg.ClientBytes}, Overdue: &s.overdue}
 	return s
 }
 
@@ -104,7 +104,7 @@ func newConns(o Options) *conns {
 // have as many as all clients together, because it speaks for many of them. With a config the
 // connection is one of TLS, before its handshake; without one it may begin with the preface of
 // HTTP/2.
-func (s *conns) admit(raw net.Conn, serve *server, config *tls.Config) *lingeringConn {
+func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingeringConn {
 	client := s.owner(exchange.Address(raw.RemoteAddr()))
 	if why, hopeless := s.certainlyFull(client); hopeless { // refuse it as cheaply as possible
 		s.refused[why].Add(1)
@@ -202,7 +202,7 @@ func (s *conns) present() time.Time {
 func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Lock()
 	now, held := s.now(), s.of[c.client]
-	costs := int64(plainCosts)
+	costs := int64(ConnBytes)
 	if c.link != nil {
 		costs = secureCosts
 	}
@@ -287,8 +287,8 @@ func (s *conns) holdings(now time.Time) []holding[*lingeringConn] {
 	for c := range s.open {
 		phase, since := c.phase()
 		age := now.Sub(since)
-		resting := phase == h1.Idle && age >= idleFor
-		if resting || (phase != h1.Busy || c.closing.Load()) && age >= slowFor {
+		resting := phase == h1.Idle && age >= IdleFor
+		if resting || (phase != h1.Busy || c.closing.Load()) && age >= SlowFor {
 			list = append(list, holding[*lingeringConn]{c, c.client, since, resting})
 		}
 	}
@@ -300,7 +300,7 @@ func (s *conns) holdings(now time.Time) []holding[*lingeringConn] {
 func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 	for _, h := range list {
 		if !h.conn.closeIdle() {
-			if _, since := h.conn.phase(); now.Sub(since) < slowFor {
+			if _, since := h.conn.phase(); now.Sub(since) < SlowFor {
 				continue
 			}
 			h.conn.http1().Cut()
@@ -329,11 +329,35 @@ func (s *conns) phases() (n [h1.Writing + 1]int) {
 	return n
 }
 
+// setClock replaces the clock.
+func (s *conns) setClock(now func() time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = now
+}
+
+// unread returns how many bytes of responses wait in the system's buffers.
+func (s *conns) unread() (n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		n += c.unread()
+	}
+	return n
+}
+
+// holders returns the number of clients whose connections count against a limit.
+func (s *conns) holders() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.of)
+}
+
 // stats returns the state of the set, for metrics.
 func (s *conns) stats() observe.ConnStats {
 	stats := observe.ConnStats{
 		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
-		OverQUIC: s.overQUIC.Load(), BodiesBytes: s.limits.Bodies.Used(),
+		OverQUIC: s.overQUIC.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
 	for phase, n := range s.phases() {
 		stats.States[phaseNames[phase]] = n

@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // while unread bytes lie in it.
 
 const (
-	idleGrace = time.Second
+	IdleGrace = time.Second
 	drainPoll = 50 * time.Millisecond // between two searches for connections that have become idle
 )
 
@@ -29,7 +29,7 @@ type ending = func(context.Context) error
 // Drain makes every server accept no new connections and wait for the requests in flight, atMost
 // for that long. The HTTP/1.1 server stops last, because it closes connections at once when it
 // considers them idle.
-func (s *server) Drain(atMost time.Duration) {
+func (s *Server) Drain(atMost time.Duration) {
 	log := s.options.Log
 	log.Info("draining", "at_most", atMost)
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
@@ -41,7 +41,7 @@ func (s *server) Drain(atMost time.Duration) {
 
 // shutdownTLS stops the TLS listener and drains HTTP/3. The servers of HTTP/1.1 and HTTP/2 drain
 // their own connections.
-func (s *server) shutdownTLS(ctx context.Context) error {
+func (s *Server) shutdownTLS(ctx context.Context) error {
 	if s.tls != nil {
 		s.tls.Close()
 	}
@@ -106,7 +106,7 @@ func (c *lingeringConn) closable(began, now time.Time) bool {
 	if since.Before(began) {
 		since = began
 	}
-	return phase == h1.Idle && now.Sub(since) >= idleGrace && !c.http1().Waiting()
+	return phase == h1.Idle && now.Sub(since) >= IdleGrace && !c.http1().Waiting()
 }
 
 // A publicListener may be closed twice: by the server and by drain.

@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/hostport"
 )
 
@@ -34,12 +35,12 @@ type Secure struct {
 	QUICSocket  net.PacketConn // serves HTTP/3 next to TLSListener; nil: no HTTP/3
 }
 
-func (c *Secure) flags(fs *flag.FlagSet) {
+func (c *Secure) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2 on TCP, HTTP/3 on UDP (default none)")
-	fs.Var(repeat(&c.TLSCerts, asWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
-	fs.Var(repeat(&c.TLSKeys, asWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
+	fs.Var(repeated.Flag(&c.TLSCerts, repeated.AsWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
+	fs.Var(repeated.Flag(&c.TLSKeys, repeated.AsWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
 	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks and CORS preflight requests")
-	fs.Var(repeat(&c.ACMEHosts, inLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge), instead of --tls-cert; may be repeated")
+	fs.Var(repeated.Flag(&c.ACMEHosts, repeated.InLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge), instead of --tls-cert; may be repeated")
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "contact email `address` for the authority")
@@ -49,9 +50,9 @@ func (c *Secure) flags(fs *flag.FlagSet) {
 // Enabled reports whether the edge serves TLS.
 func (c *Secure) Enabled() bool { return c.TLSListen != "" || c.TLSListener != nil }
 
-// validate returns every error of the configuration. It reads the certificates, to report those
+// Validate returns every error of the configuration. It reads the certificates, to report those
 // that can't be used.
-func (c *Secure) validate(now time.Time) error {
+func (c *Secure) Validate(now time.Time) error {
 	if !c.Enabled() {
 		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect {
 			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host require --tls-listen")

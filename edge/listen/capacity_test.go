@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import "testing"
 
@@ -20,7 +20,7 @@ func TestCapacityOfDescriptors(t *testing.T) {
 		{200, 150, 200, 150},
 		{1 << 20, 0, 1 << 20, places / 2}, // more than there are descriptors
 	} {
-		c := Capacity{MaxConnections: tt.all, MaxConnectionsPerClient: tt.each}.filled()
+		c := Capacity{MaxConnections: tt.all, MaxConnectionsPerClient: tt.each}.Filled()
 		if c.MaxConnections != tt.wantAll || c.MaxConnectionsPerClient != tt.wantEach {
 			t.Errorf("%+v: %d, and %d of one client", tt, c.MaxConnections, c.MaxConnectionsPerClient)
 		}
@@ -30,7 +30,7 @@ func TestCapacityOfDescriptors(t *testing.T) {
 // An operator that allows one client many connections also allows it their memory.
 func TestCapacityOfMemory(t *testing.T) {
 	for each, want := range map[int]int64{0: maxEach, 100: maxEach, 10000: 10000 * secureCosts} {
-		if got := (Capacity{MaxConnectionsPerClient: each}).filled().clientBytes; got != want {
+		if got := (Capacity{MaxConnectionsPerClient: each}).Filled().ClientBytes; got != want {
 			t.Errorf("--max-connections-per-client %d: one client may hold %d bytes, want %d", each, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/iconedge/iconedge/edge/h1"
 )
 
-// A connection makes room in the order of the rule: the client that holds most loses a resting connection, else a slow one, and nobody
-// loses a place to a client that holds more.
+// A connection makes room in the order of the rule: the client that holds most loses a resting
+// connection, else a slow one, and nobody loses a place to a client that holds more.
 func TestRoomOfWhoHoldsMost(t *testing.T) {
 	client := func(name string) netip.Prefix {
 		if name == "proxy" {
@@ -89,7 +89,7 @@ func TestRoomForTheForemost(t *testing.T) {
 // room.
 func TestLastPlaces(t *testing.T) {
 	const all = 2 * roomPart
-	s := newConns(Options{Capacity: Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.filled()})
+	s := newConns(Options{Capacity: Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.Filled()})
 	enter := func(address string) bool {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { ours.Close(); theirs.Close() })

@@ -1,4 +1,7 @@
-package edge
+// Package listen accepts connections and turns their bytes into exchanges: over HTTP/1.1, HTTP/2
+// and HTTP/3, with and without TLS. It bounds connections, memory and time for each client, and
+// drains. A Handler answers the requests.
+package listen
 
 import (
 	"context"
@@ -6,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"time"
 
@@ -24,8 +28,8 @@ type Handler interface {
 
 	// ServeRequest answers a request. ctx has it in the form of fasthttp, and gets the response.
 	ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request)
-	// ServeRefused answers a request that was not read to its end, with the status that the protocol
-	// refused it with.
+	// ServeRefused answers a request that was not read to its end, with the status that the
+	// protocol refused it with.
 	ServeRefused(ctx *fasthttp.RequestCtx, x *exchange.Request, status int)
 	// ServeUnreadable answers a request of HTTP/1.1 that could not be parsed because of err.
 	ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, err error)
@@ -55,7 +59,7 @@ type Options struct {
 }
 
 // A Server serves the public listeners of an edge: without TLS, with TLS, and QUIC.
-type server struct {
+type Server struct {
 	Handler
 	options   Options
 	socks     *Sockets
@@ -68,9 +72,9 @@ type server struct {
 	quic      *quicServer     // nil: no HTTP/3
 }
 
-// newServer returns a server that answers the requests from sockets by h. It reads the certificates.
-func newServer(o Options, sockets *Sockets, h Handler) (*server, error) {
-	s := &server{Handler: h, options: o, socks: sockets, conns: newConns(o)}
+// New returns a server that answers the requests from sockets by h. It reads the certificates.
+func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
+	s := &Server{Handler: h, options: o, socks: sockets, conns: newConns(o)}
 	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout, Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, MaxList: exchange.MaxHead, Bodies: s.conns.limits.Bodies})
 	s.reference = newReference(s)
 	s.http1 = newHTTP1(s)
@@ -93,14 +97,26 @@ func newServer(o Options, sockets *Sockets, h Handler) (*server, error) {
 }
 
 // Stats returns the state of the listeners, for metrics.
-func (s *server) Stats() observe.ConnStats { return s.conns.stats() }
+func (s *Server) Stats() observe.ConnStats { return s.conns.stats() }
+
+// Held returns the bytes of memory that count against the share of a client.
+func (s *Server) Held(client netip.Addr) int64 {
+	return s.conns.limits.Bodies.Held(s.conns.owner(client))
+}
+
+// Unread returns the bytes of responses that clients have not acknowledged yet. It asks the system
+// about each connection.
+func (s *Server) Unread() int64 { return s.conns.unread() }
+
+// SetClock replaces the clock by which the idle times of connections are measured.
+func (s *Server) SetClock(now func() time.Time) { s.conns.setClock(now) }
 
 // StreamStats returns the counts of the HTTP/2 server.
-func (s *server) StreamStats() h2.Stats { return s.streams.Stats() }
+func (s *Server) StreamStats() h2.Stats { return s.streams.Stats() }
 
 // Serve serves all listeners. The error that ends one of them goes to broken, which needs room for
 // three.
-func (s *server) Serve(broken chan<- error) {
+func (s *Server) Serve(broken chan<- error) {
 	go returnMemory(s.options.Life, s.conns.limits.Bodies)
 	go func() { broken <- s.http1.Serve(listener{s.socks.Public, s, nil}) }()
 	s.options.Log.Info("listening", "address", s.socks.Public.Addr().String(), "for", "public")
@@ -114,14 +130,14 @@ func (s *server) Serve(broken chan<- error) {
 }
 
 // Reload reads the certificate files again when they change, or on a signal, until ctx ends.
-func (s *server) Reload(ctx context.Context, signals <-chan os.Signal) {
+func (s *Server) Reload(ctx context.Context, signals <-chan os.Signal) {
 	if s.source != nil {
 		s.source.run(ctx, signals)
 	}
 }
 
 // Close closes the listeners at once.
-func (s *server) Close() error {
+func (s *Server) Close() error {
 	err := s.socks.Public.Close()
 	if s.tls != nil {
 		err = errors.Join(err, s.tls.Close())

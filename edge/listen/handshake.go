@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type secureListener struct {
 	plainer *fasthttp.Server
 }
 
-func newSecureListener(l net.Listener, s *server, config *tls.Config) *secureListener {
+func newSecureListener(l net.Listener, s *Server, config *tls.Config) *secureListener {
 	return &secureListener{listener{publicListener{l, new(sync.Once)}, s, config}, nil}
 }
 

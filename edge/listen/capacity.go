@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"cmp"
@@ -20,7 +20,9 @@ type Capacity struct {
 	MaxConnectionsPerClient int
 	MaxWaiting              int // requests that wait for the origin at a time
 
-	clientBytes int64 // memory that one client may hold; 0: as filled says
+	// Limits without flags; 0: the default.
+	MaxBodies   int64 // bytes of long request bodies in memory at a time
+	ClientBytes int64 // bytes of memory that one client may hold
 }
 
 const (
@@ -38,8 +40,8 @@ const (
 	scarceOthers     = 2
 )
 
-// flags defines the flags of Capacity on fs.
-func (c *Capacity) flags(fs *flag.FlagSet) {
+// Flags defines the flags of Capacity on fs.
+func (c *Capacity) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.IdleTimeout, "idle-timeout", defaultIdle, "`time` after which the edge closes a connection on which no request begins")
 	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
 	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
@@ -48,7 +50,7 @@ func (c *Capacity) flags(fs *flag.FlagSet) {
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
 }
 
-func (c *Capacity) validate() error {
+func (c *Capacity) Validate() error {
 	var errs []error
 	if min(c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout) < 0 {
 		errs = append(errs, errors.New("--idle-timeout, --request-timeout and --answer-timeout must not be negative"))
@@ -59,15 +61,16 @@ func (c *Capacity) validate() error {
 	return errors.Join(errs...)
 }
 
-// filled returns c with the defaults in place of zero values.
-func (c Capacity) filled() Capacity {
+// Filled returns c with the defaults in place of zero values.
+func (c Capacity) Filled() Capacity {
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, defaultIdle)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, defaultRequest)
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
 	// An operator that allows one client many connections allows it the memory of those connections
 	// too.
-	c.clientBytes = cmp.Or(c.clientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
+	c.ClientBytes = cmp.Or(c.ClientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
+	c.MaxBodies = cmp.Or(c.MaxBodies, maxBodies)
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)

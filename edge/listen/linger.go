@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"crypto/tls"
@@ -25,7 +25,7 @@ const (
 // themselves.
 type listener struct {
 	net.Listener
-	server *server
+	server *Server
 	config *tls.Config // nil: without TLS
 }
 
@@ -92,7 +92,7 @@ func (c *lingeringConn) closeIdle() bool {
 }
 
 // serveStreams serves c as a connection of HTTP/2, until it ends.
-func (c *lingeringConn) serveStreams(s *server, rw net.Conn, link *h2.Link) {
+func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link) {
 	if s.reference != nil {
 		c.http1().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
 		s.reference.serve(rw)

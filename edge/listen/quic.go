@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -98,7 +98,7 @@ func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 func (l *quicListener) holdings(now time.Time) (list []holding[*quicConn]) {
 	for _, q := range l.open {
 		switch resting, since := q.rests(); {
-		case resting && now.Sub(since) >= idleFor, q.slow() && now.Sub(since) >= slowFor:
+		case resting && now.Sub(since) >= IdleFor, q.slow() && now.Sub(since) >= SlowFor:
 			list = append(list, holding[*quicConn]{q, q.client, since, resting})
 		}
 	}

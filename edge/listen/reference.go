@@ -1,4 +1,4 @@
-package edge
+package listen
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type reference struct {
 }
 
 // newReference returns nil unless the operator has set --http2-reference.
-func newReference(s *server) *reference {
+func newReference(s *Server) *reference {
 	if !s.options.Secure.HTTP2Reference {
 		return nil
 	}

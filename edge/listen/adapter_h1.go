@@ -1,0 +1,108 @@
+package listen
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+)
+
+// ServeH1 handles the requests of the HTTP/1.1 server.
+func (s *Server) ServeH1(ctx *fasthttp.RequestCtx) { s.ServeRequest(ctx, s.exchangeH1(ctx)) }
+
+// exchangeH1 returns the exchange of an HTTP/1.1 request, so that no other code inspects the
+// connection.
+func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
+	x := &exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
+	if x.Arrived.IsZero() { // the request could not be read
+		x.Arrived = time.Now()
+	}
+	c, ok := ctx.Conn().(*lingeringConn)
+	if !ok {
+		return x
+	}
+	x.Secure, x.Tier = c.link != nil, c.tier
+	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
+	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
+		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
+	}
+	return x
+}
+
+// takeBody returns the body of a request and takes it from ctx. Otherwise the connection would
+// retain the memory of a long body while it is idle.
+func takeBody(ctx *fasthttp.RequestCtx) []byte {
+	if body := ctx.PostBody(); len(body) <= exchange.MaxBody {
+		return bytes.Clone(body)
+	}
+	return ctx.Request.SwapBody(nil)
+}
+
+// connH1 is the connection that carries an HTTP/1.1 request.
+type connH1 struct {
+	c     *lingeringConn
+	conns *conns
+}
+
+func (c connH1) Serve(now time.Time) {
+	if p := c.c.http1(); p != nil {
+		p.Serve(now)
+	}
+}
+
+func (c connH1) ResponseLength(length int64) {
+	if p := c.c.http1(); p != nil {
+		p.ResponseLength(length)
+	}
+}
+
+func (c connH1) ClientGone() bool {
+	p := c.c.http1()
+	return p != nil && p.ClientGone()
+}
+
+func (c connH1) CloseAfter() { c.c.refuse() }
+func (c connH1) Exempt()     { c.conns.exempt(c.c) }
+
+// newHTTP1 returns the server of HTTP/1.1. It sets no deadlines, because its connections
+// (conns.go) enforce those for whole requests and responses. A slow client occupies a connection
+// for a bounded time, and nothing else.
+func newHTTP1(s *Server) *fasthttp.Server {
+	return &fasthttp.Server{
+		Handler:                      s.ServeH1,
+		ErrorHandler:                 func(ctx *fasthttp.RequestCtx, err error) { s.ServeUnreadable(ctx, s.exchangeH1(ctx), err) },
+		HeaderReceived:               received,
+		ReadBufferSize:               exchange.MaxHead,
+		WriteBufferSize:              16 << 10,
+		MaxRequestBodySize:           s.options.MaxBody,
+		NoDefaultServerHeader:        true,
+		NoDefaultDate:                true, // setDate writes it
+		NoDefaultContentType:         true,
+		DisablePreParseMultipartForm: true,
+		CloseOnShutdown:              true,
+		SecureErrorLogMessage:        true, // the bytes of a request may contain a token
+		Logger:                       serverLog{s.options.Log},
+	}
+}
+
+// received removes Expect from a request in HTTP/1.0, whose client does not know a 100 (RFC 9110,
+// section 10.1.1). It also removes it from a request with a long body, because the connection (h1)
+// has already sent the 100.
+func received(h *fasthttp.RequestHeader) (defaults fasthttp.RequestConfig) {
+	if !h.IsHTTP11() || h.ContentLength() > exchange.MaxBody && strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), "100-continue") {
+		h.Del(fasthttp.HeaderExpect)
+	}
+	return defaults
+}
+
+type serverLog struct{ log *slog.Logger }
+
+// Printf logs the server's messages about broken connections. Most of them are caused by clients.
+func (l serverLog) Printf(format string, args ...any) {
+	l.log.Debug("http server", "said", fmt.Sprintf(format, args...))
+}
