@@ -20,7 +20,8 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// headerV2 is a header of version 2 as its bytes are: the command, family and transport, and what follows.
+// headerV2 returns a PROXY protocol header of version 2 with the given command, address family and
+// rest.
 func headerV2(command, family byte, rest ...byte) string {
 	b := append([]byte(nil), proxyproto.SIGV2...)
 	b = append(b, 0x20|command, family)
@@ -28,13 +29,15 @@ func headerV2(command, family byte, rest ...byte) string {
 	return string(append(b, rest...))
 }
 
-// inet are the addresses of such a header: from 203.0.113.9:7 to 192.0.2.1:80.
+// inet and inet6 are the address blocks of version 2 headers. inet goes from 203.0.113.9:7 to
+// 192.0.2.1:80.
 var (
 	inet  = []byte{203, 0, 113, 9, 192, 0, 2, 1, 0, 7, 0, 80}
 	inet6 = append(append(append(make([]byte, 0, 36), netip.MustParseAddr("2001:db8::9").AsSlice()...), netip.MustParseAddr("2001:db8::1").AsSlice()...), 0, 7, 0, 80)
 )
 
-// proxyHeaders are headers, and whom they name; none: the peer itself.
+// proxyHeaders are valid headers with the client that each names. An empty client means the peer of
+// the connection.
 var proxyHeaders = []struct{ name, header, client string }{
 	{"no header", "", ""},
 	{"v1 TCP4", "PROXY TCP4 203.0.113.9 192.0.2.1 7 80\r\n", "203.0.113.9"},
@@ -48,34 +51,35 @@ var proxyHeaders = []struct{ name, header, client string }{
 	{"v2 of a Unix socket", headerV2(1, 0x31, make([]byte, 216)...), ""},
 	{"v2 LOCAL", headerV2(0, 0x00), ""},
 	{"v2 LOCAL with addresses", headerV2(0, 0x11, inet...), ""},
-	{"v2 with words of the sender's own", headerV2(1, 0x11, append(append([]byte{}, inet...), 4, 0, 2, 'h', 'i')...), "203.0.113.9"},
-	{"v2 with many of them", headerV2(1, 0x11, append(append([]byte{}, inet...), append([]byte{4, 0x0f, 0}, make([]byte, 0xf00)...)...)...), "203.0.113.9"},
+	{"v2 with a TLV", headerV2(1, 0x11, append(append([]byte{}, inet...), 4, 0, 2, 'h', 'i')...), "203.0.113.9"},
+	{"v2 with a long TLV", headerV2(1, 0x11, append(append([]byte{}, inet...), append([]byte{4, 0x0f, 0}, make([]byte, 0xf00)...)...)...), "203.0.113.9"},
 }
 
-// wrongProxyHeaders look like one, and are none.
+// wrongProxyHeaders look like PROXY headers but are malformed.
 var wrongProxyHeaders = []struct{ name, header string }{
 	{"v1 without addresses", "PROXY TCP4\r\n"},
-	{"v1 of another family", "PROXY TCP4 2001:db8::9 2001:db8::1 7 80\r\n"},
-	{"v1 of no family", "PROXY UDP4 203.0.113.9 192.0.2.1 7 80\r\n"},
-	{"v1 with a name for an address", "PROXY TCP4 icons.test 192.0.2.1 7 80\r\n"},
+	{"v1 with addresses of another family", "PROXY TCP4 2001:db8::9 2001:db8::1 7 80\r\n"},
+	{"v1 with an unknown family", "PROXY UDP4 203.0.113.9 192.0.2.1 7 80\r\n"},
+	{"v1 with a host name instead of an address", "PROXY TCP4 icons.test 192.0.2.1 7 80\r\n"},
 	{"v1 with two spaces", "PROXY  TCP4 203.0.113.9 192.0.2.1 7 80\r\n"},
-	{"v1 with a port too high", "PROXY TCP4 203.0.113.9 192.0.2.1 70000 80\r\n"},
+	{"v1 with a port above 65535", "PROXY TCP4 203.0.113.9 192.0.2.1 70000 80\r\n"},
 	{"v1 that ends in LF", "PROXY TCP4 203.0.113.9 192.0.2.1 7 80\n"},
 	{"v1 too long", "PROXY UNKNOWN " + strings.Repeat("f", 200) + "\r\n"},
 	{"v1 twice", "PROXY TCP4 203.0.113.9 192.0.2.1 7 80\r\nPROXY TCP4 198.51.100.7 192.0.2.1 7 80\r\n"},
 	{"v2 twice", headerV2(1, 0x11, inet...) + headerV2(1, 0x11, inet...)},
-	{"v1 behind v2", headerV2(1, 0x11, inet...) + "PROXY TCP4 198.51.100.7 192.0.2.1 7 80\r\n"},
+	{"v1 after v2", headerV2(1, 0x11, inet...) + "PROXY TCP4 198.51.100.7 192.0.2.1 7 80\r\n"},
 	{"v2 of another version", strings.Replace(headerV2(1, 0x11, inet...), "QUIT\n!", "QUIT\n1", 1)},
-	{"v2 of no command", headerV2(5, 0x11, inet...)},
-	{"v2 of no family", headerV2(1, 0x41, inet...)},
-	{"v2 from nowhere", headerV2(1, 0x00)},
+	{"v2 with an unknown command", headerV2(5, 0x11, inet...)},
+	{"v2 with an unknown family", headerV2(1, 0x41, inet...)},
+	{"v2 without addresses", headerV2(1, 0x00)},
 	{"v2 shorter than its addresses", headerV2(1, 0x11, inet[:8]...)},
 	{"v2 too long", headerV2(1, 0x11, append(append([]byte{}, inet...), make([]byte, 8000)...)...)},
-	{"v2 with words that end too soon", headerV2(1, 0x11, append(append([]byte{}, inet...), 4, 0, 9, 'h', 'i')...)},
+	{"v2 with a TLV that ends too soon", headerV2(1, 0x11, append(append([]byte{}, inet...), 4, 0, 9, 'h', 'i')...)},
 }
 
-// newProxied is an edge whose public listener is on TCP, with and without the short way; trusted are its proxies. What it says
-// of the client is the remaining calls of a limit: each has ten.
+// newProxied starts an edge with public listeners on TCP, with and without the fast path, that
+// trusts the given proxies. A test learns from the remaining calls of a limit which client the edge
+// has identified.
 func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	t.Helper()
 	e = newEdgeTest(t, newOurOrigin(), func(c *Config) {
@@ -92,7 +96,8 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	return e, []string{short, long}
 }
 
-// used is how many calls the edge has counted of a client.
+// used returns how many calls the edge has counted for a client. Each use counts as one call
+// itself.
 func (e *edgeTest) used(client string) int {
 	c, _ := e.admission.AdmitFast(&eligible.Request{Client: netip.MustParseAddr(client), Now: time.Now()}, routes.ClassCDN)
 	return 999 - c.Decision.Remaining
@@ -100,7 +105,7 @@ func (e *edgeTest) used(client string) int {
 
 const homeCall = "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-// The client that a trusted proxy names is the one that counts, on both ways.
+// Limits count the client that a trusted proxy names, on the fast path and in the pipeline.
 func TestProxyHeaders(t *testing.T) {
 	e, ways := newProxied(t, "127.0.0.0/8")
 	for _, way := range ways {
@@ -113,10 +118,10 @@ func TestProxyHeaders(t *testing.T) {
 			two := strings.Replace(homeCall, "Connection: close\r\n", "", 1) + homeCall
 			answers := ask(t, way, tt.header+two)
 			if n := strings.Count(answers, "HTTP/1.1 200 OK\r\n"); n != 2 {
-				t.Errorf("%s: %d good answers, want 2: %.200q", tt.name, n, answers)
+				t.Errorf("%s: %d responses with 200, want 2: %.200q", tt.name, n, answers)
 			}
-			if got := e.used(client) - before - 1; got != 2 { // one for having asked
-				t.Errorf("%s: %d calls of %s are counted, want 2", tt.name, got, client)
+			if got := e.used(client) - before - 1; got != 2 { // used counts as one
+				t.Errorf("%s: %d calls of %s counted, want 2", tt.name, got, client)
 			}
 		}
 	}
@@ -133,7 +138,8 @@ func TestWrongProxyHeaders(t *testing.T) {
 	}
 }
 
-// What somebody else sends is garbage, and he is whom he was before.
+// A PROXY header from a peer that is not a trusted proxy is a malformed request. The limits do not
+// count the client that it names.
 func TestProxyHeaderOfAStranger(t *testing.T) {
 	for _, trusted := range [][]string{nil, {"10.0.0.0/8"}} {
 		e, ways := newProxied(t, trusted...)
@@ -145,12 +151,13 @@ func TestProxyHeaderOfAStranger(t *testing.T) {
 			}
 		}
 		if n := e.used("203.0.113.9"); n != 0 {
-			t.Errorf("%d calls are counted of a client that nobody trusted has named", n)
+			t.Errorf("%d calls counted for a client that no trusted proxy has named", n)
 		}
 	}
 }
 
-// Behind a proxy that is itself trusted the fields are read, as they are without a header; else they are not.
+// If a PROXY header names another trusted proxy as the client, X-Forwarded-For counts as it does
+// without a header. Otherwise it does not.
 func TestProxyHeaderAndFields(t *testing.T) {
 	e, ways := newProxied(t, "127.0.0.0/8", "203.0.113.9")
 	call := strings.Replace(homeCall, "Host: a\r\n", "Host: a\r\nX-Forwarded-For: 198.51.100.7\r\n", 1)
@@ -159,13 +166,14 @@ func TestProxyHeaderAndFields(t *testing.T) {
 		ask(t, way, "PROXY TCP4 203.0.113.8 192.0.2.1 7 80\r\n"+call)
 		for _, client := range []string{"198.51.100.7", "203.0.113.8"} {
 			if got := e.used(client); got != 2*i+1 {
-				t.Errorf("%d calls of %s are counted, want %d", got, client, 2*i+1)
+				t.Errorf("%d calls of %s counted, want %d", got, client, 2*i+1)
 			}
 		}
 	}
 }
 
-// A header may come in pieces, and whoever breaks off in the middle of one is told so.
+// A header may come in pieces. The end of the input in the middle of a header is
+// io.ErrUnexpectedEOF.
 func TestProxyHeaderInPieces(t *testing.T) {
 	for _, tt := range proxyHeaders {
 		for name, read := range map[string]func(io.Reader) io.Reader{"by the byte": iotest.OneByteReader, "with the end": iotest.DataErrReader} {
@@ -184,7 +192,7 @@ func TestProxyHeaderInPieces(t *testing.T) {
 	}
 }
 
-// What a header says of its length is believed only so far.
+// proxyHeaderSize returns the size that a header declares, up to the maximum.
 func TestProxyHeaderSize(t *testing.T) {
 	fixed := func(length uint16) []byte {
 		return binary.BigEndian.AppendUint16([]byte(headerV2(1, 0x11)[:14]), length)
@@ -195,17 +203,17 @@ func TestProxyHeaderSize(t *testing.T) {
 		size  int
 		wrong bool
 	}{
-		{"nothing", nil, unknownSize, false},
+		{"no bytes", nil, unknownSize, false},
 		{"HTTP", []byte("GET "), 0, false},
 		{"a blank line before HTTP", []byte("\r\nGET "), 0, false},
-		{"another word that begins alike", []byte("PROXYING "), 0, false},
+		{"a longer word that begins with PROXY", []byte("PROXYING "), 0, false},
 		{"the beginning of v1", []byte("PRO"), unknownSize, false},
 		{"the beginning of v2", []byte("\r\n\r"), unknownSize, false},
-		{"v1 without its end", []byte("PROXY UNKNOWN"), unknownSize, false},
+		{"v1 without CR LF", []byte("PROXY UNKNOWN"), unknownSize, false},
 		{"v1", []byte("PROXY UNKNOWN\r\nGET "), 15, false},
-		{"v2 of 12 bytes, none of which has come", fixed(12), 28, false},
-		{"v2 of as many as may be", fixed(maxProxyV2 - fixedProxyV2), maxProxyV2, false},
-		{"v2 of one more", fixed(maxProxyV2 - fixedProxyV2 + 1), 0, true},
+		{"v2 of 12 bytes that are still to come", fixed(12), 28, false},
+		{"v2 of the maximum size", fixed(maxProxyV2 - fixedProxyV2), maxProxyV2, false},
+		{"v2 of one byte more", fixed(maxProxyV2 - fixedProxyV2 + 1), 0, true},
 	} {
 		if size, err := proxyHeaderSize(tt.b); size != tt.size || (err != nil) != tt.wrong {
 			t.Errorf("%s: %d, %v, want %d", tt.name, size, err, tt.size)
@@ -213,7 +221,8 @@ func TestProxyHeaderSize(t *testing.T) {
 	}
 }
 
-// A header that drips ends with the time of the connection, as a request does that drips, and is answered so.
+// A header that drips ends with the connection's deadline, as a dripping request does. The edge
+// closes the connection without a response.
 func TestProxyHeaderDrips(t *testing.T) {
 	e, _ := newProxied(t, "127.0.0.0/8")
 	s := e.http1
@@ -227,12 +236,14 @@ func TestProxyHeaderDrips(t *testing.T) {
 	defer c.Close()
 	io.WriteString(c, "PROXY TCP4 203.0.113.9")
 	c.SetReadDeadline(time.Now().Add(longEnough))
-	if got, err := io.ReadAll(c); err != nil && !errors.Is(err, syscall.ECONNRESET) || len(got) > 0 { // it may have been too late from the first byte on
-		t.Errorf("%.100q (%v), want the end", got, err)
+	// The deadline may pass before the first byte arrives, which resets the connection.
+	if got, err := io.ReadAll(c); err != nil && !errors.Is(err, syscall.ECONNRESET) || len(got) > 0 {
+		t.Errorf("%.100q (%v), want a closed connection without a response", got, err)
 	}
 }
 
-// The connections of all others are left as they are; those of proxies can do what others can.
+// Only connections from trusted proxies are wrapped. A wrapped connection has the methods that
+// others have.
 func TestOnlyTrustedAreProxied(t *testing.T) {
 	ln := listenTest(t)
 	for network, want := range map[string]bool{"127.0.0.0/8": true, "10.0.0.0/8": false, "::/0": false} {
@@ -244,17 +255,18 @@ func TestOnlyTrustedAreProxied(t *testing.T) {
 		defer conn.Close()
 		c := proxied(access.Clients{Trusted: []netip.Prefix{netip.MustParsePrefix(network)}}, conn)
 		if _, got := c.(*proxiedConn); got != want || !got && c != conn {
-			t.Errorf("with proxies in %s the connection of %s is wrapped: %v", network, conn.RemoteAddr(), got)
+			t.Errorf("with trusted proxies in %s, the connection from %s is wrapped: %v", network, conn.RemoteAddr(), got)
 		}
 		_, closes := c.(interface{ CloseWrite() error })
 		_, cuts := c.(interface{ SetLinger(int) error })
-		if _, tells := c.(syscall.Conn); !closes || !cuts || !tells {
-			t.Errorf("%T can't be closed in halves or cut, or its socket is out of sight", c)
+		if _, exposes := c.(syscall.Conn); !closes || !cuts || !exposes {
+			t.Errorf("%T lacks CloseWrite, SetLinger or SyscallConn", c)
 		}
 	}
 }
 
-// However bytes are cut, they give the same client and the same rest, or are refused; what is no header is passed on untouched.
+// However the bytes are split, they yield the same client and the same rest, or an error. Bytes
+// that are not a header pass unchanged.
 func FuzzProxyHeader(f *testing.F) {
 	for _, tt := range proxyHeaders {
 		f.Add([]byte(tt.header+homeCall), 1)
@@ -271,10 +283,10 @@ func FuzzProxyHeader(f *testing.F) {
 			t.Fatalf("%q: %q %v %v whole, %q %v %v in pieces", b, got, whole.client, err, again, pieces.client, errAgain)
 		}
 		if err == nil && !bytes.HasSuffix(b, got) {
-			t.Fatalf("%q: %q is not its end", b, got)
+			t.Fatalf("%q: %q is not its suffix", b, got)
 		}
 		if size, _ := proxyHeaderSize(b); size == 0 && err == nil && !bytes.Equal(got, b) {
-			t.Fatalf("%q is no header, and %q is passed on", b, got)
+			t.Fatalf("%q is not a header, but %q is passed on", b, got)
 		}
 	})
 }
