@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// silent opens a connection of QUIC on which nothing is asked, and which stays whatever it is told.
+// silent opens a QUIC connection that sends no requests and ignores what the edge sends.
 func (s *securedTest) silent(t testing.TB) *quic.Conn {
 	t.Helper()
 	c, err := s.dialQUIC(t, "127.0.0.1")
@@ -24,7 +24,7 @@ func (s *securedTest) silent(t testing.TB) *quic.Conn {
 	return c
 }
 
-// dialQUIC opens a connection of QUIC from a loopback address, and keeps it alive.
+// dialQUIC opens a QUIC connection from a loopback address and keeps it alive.
 func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	t.Helper()
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)})
@@ -39,7 +39,8 @@ func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	return c, err
 }
 
-// refusedQUIC reports whether a connection is refused. It may hear of it while it begins.
+// refusedQUIC reports whether the edge refuses a connection. The client may learn of it only after
+// the handshake.
 func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	t.Helper()
 	before := s.conns.refused[refusedClient].Load() + s.conns.refused[refusedTotal].Load()
@@ -55,7 +56,7 @@ func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	must(t, err)
 	resp, err := tr.NewClientConn(c).RoundTrip(req)
 	if err != nil {
-		settled(t, "it is counted", refused)
+		settled(t, "the refusal is counted", refused)
 		return true
 	}
 	resp.Body.Close()
@@ -83,41 +84,43 @@ func TestConnectionsOfQUIC(t *testing.T) {
 				c, err := s.dialQUIC(t, from)
 				must(t, err)
 				mine = append(mine, c)
-				settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
+				settled(t, "the connection is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
 			}
 			if !s.refusedQUIC(t, from) {
-				t.Error("a fourth is not refused")
+				t.Error("a fourth connection is not refused")
 			}
 			if total := strings.Contains(name, "total"); total != s.refusedQUIC(t, "127.0.0.3") {
 				t.Errorf("another client is refused: %v, want %v", !total, total)
 			}
 			mine[0].CloseWithError(0, "")
-			settled(t, "there is room again", func() bool { return !s.refusedQUIC(t, from) })
+			settled(t, "a new connection is accepted again", func() bool { return !s.refusedQUIC(t, from) })
 		})
 	}
 }
 
-// When there is no room over QUIC the client that holds most loses what it asks nothing on.
+// When no more QUIC connections are allowed, the client that has most of them loses one that is
+// idle.
 func TestRoomOverQUIC(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
-	one, err := s.dialQUIC(t, "127.0.0.3") // it has rested longest
+	one, err := s.dialQUIC(t, "127.0.0.3") // idle longest
 	must(t, err)
-	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
+	settled(t, "the connection is open", func() bool { return s.conns.overQUIC.Load() == 1 })
 	for i := range 3 {
 		_, err := s.dialQUIC(t, "127.0.0.2")
 		must(t, err)
-		settled(t, "they are open", func() bool { return s.conns.overQUIC.Load() == int64(i+2) })
+		settled(t, "the connections are open", func() bool { return s.conns.overQUIC.Load() == int64(i+2) })
 	}
 	s.conns.later(time.Second)
 	if s.refusedQUIC(t, "127.0.0.4") {
-		t.Error("connections that rest shut another client out")
+		t.Error("idle connections keep another client out")
 	}
 	if one.Context().Err() != nil || s.conns.madeRoom.Load() != 1 {
-		t.Errorf("not the client that holds most lost one: %v, %d", one.Context().Err(), s.conns.madeRoom.Load())
+		t.Errorf("not just the client with most connections lost one: %v, %d", one.Context().Err(), s.conns.madeRoom.Load())
 	}
 }
 
-// A connection of QUIC on which no request comes is closed, however it is kept alive, and whatever else comes on it.
+// A QUIC connection without requests is closed after the idle timeout, even if PINGs keep it alive
+// or other bytes arrive.
 func TestIdleOverQUIC(t *testing.T) {
 	for name, use := range map[string]func(*quic.Conn) error{
 		"PING": func(*quic.Conn) error { return nil },
@@ -128,7 +131,7 @@ func TestIdleOverQUIC(t *testing.T) {
 			}
 			return err
 		},
-		"streams of no request": func(c *quic.Conn) error {
+		"a stream without a request": func(c *quic.Conn) error {
 			stream, err := c.OpenUniStream()
 			if err == nil {
 				_, err = stream.Write([]byte{0x21, 0x21})
@@ -142,24 +145,25 @@ func TestIdleOverQUIC(t *testing.T) {
 			c, err := s.dialQUIC(t, "127.0.0.2")
 			must(t, err)
 			must(t, use(c))
-			settled(t, "it is closed", func() bool { return c.Context().Err() != nil && s.conns.overQUIC.Load() == 0 })
+			settled(t, "the connection is closed", func() bool { return c.Context().Err() != nil && s.conns.overQUIC.Load() == 0 })
 		})
 	}
 }
 
-// A client that does not go when it is told to does not keep the edge from ending.
+// A client that ignores the shutdown does not keep the edge from ending.
 func TestEndsWithoutSilentClients(t *testing.T) {
 	s := newSecured(t, newOurOrigin())
 	s.silent(t)
-	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
+	settled(t, "the connection is open", func() bool { return s.conns.overQUIC.Load() == 1 })
 	began := time.Now()
 	s.stop()
 	if took := time.Since(began); took > endsAtOnce {
-		t.Errorf("it took %v to end", took)
+		t.Errorf("the edge took %v to end", took)
 	}
 }
 
-// Each address is a client of its own over QUIC too, and its connections count against its share alone.
+// Over QUIC too, each address is a client of its own, and its connections count only against its
+// own share.
 func TestClientsOfQUIC(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	from := func(address string) {
@@ -175,7 +179,7 @@ func TestClientsOfQUIC(t *testing.T) {
 	}
 	for i, address := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.4"} {
 		from(address)
-		settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
+		settled(t, "the connection is open", func() bool { return s.conns.overQUIC.Load() == int64(i+1) })
 	}
 	room := s.conns.limits.Bodies
 	held := func(address string) int64 { return room.Held(s.conns.owner(netip.MustParseAddr(address))) }
@@ -184,7 +188,8 @@ func TestClientsOfQUIC(t *testing.T) {
 	}
 }
 
-// A client that holds much gets connections with fewer streams, its address is validated, and in the end it is refused.
+// The more memory a client's connections take, the stricter the edge is: it validates the client's
+// address, gives new connections fewer streams, and finally refuses them.
 func TestQUICDoor(t *testing.T) {
 	w := newWall(t, false)
 	room := w.conns.limits.Bodies
@@ -204,11 +209,11 @@ func TestQUICDoor(t *testing.T) {
 		}
 	}
 	if validated < 1 || fewer <= validated || connections < 100 || connections > 200 || w.conns.refused[refusedClient].Load() != 1 {
-		t.Errorf("validated behind %d, fewer streams behind %d, refused behind %d", validated, fewer, connections)
+		t.Errorf("validated after %d connections, fewer streams after %d, refused after %d", validated, fewer, connections)
 	}
 	if other := (&net.UDPAddr{IP: net.ParseIP("192.0.2.8")}); d.verify(other) || d.streams(other) != h2.MaxStreams {
-		t.Error("another client suffers for it")
+		t.Error("another client is affected")
 	}
 	end()
-	settled(t, "all is given back", func() bool { return room.Held(w.conns.owner(exchange.Address(a))) == 0 })
+	settled(t, "the memory is released", func() bool { return room.Held(w.conns.owner(exchange.Address(a))) == 0 })
 }
