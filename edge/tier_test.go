@@ -148,7 +148,7 @@ func TestTierOnTheShortWay(t *testing.T) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
 			})...)
 			names := "/-/names?release=" + releaseA
-			for range 3 { // the first fills the cache, the second the fast path
+			for range 3 { // the first fills the cache, the others could hit on the fast path
 				for _, p := range proofsBy(w) {
 					from := s
 					if p.certificate {
