@@ -201,8 +201,8 @@ func TestWallOtherRequestsFirst(t *testing.T) {
 	}
 }
 
-// An error does not replace a good response: the stored response is still there when the error is
-// over, and clients get it meanwhile if it may be served stale.
+// An error, except 404 and 410, does not replace a good response: the stored response is still
+// there when the error is over, and clients get it meanwhile if it may be served stale.
 func TestWallErrorsTakeNoPlace(t *testing.T) {
 	w := newWall(t, true)
 	for i, row := range []struct {
