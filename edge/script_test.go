@@ -167,22 +167,22 @@ func (e *edgeTest) get(t testing.TB, target string, fields ...string) answer {
 // An ourOrigin behaves like our own origin, as far as an edge can see. It has a few icons, and a
 // search that repeats its target.
 type ourOrigin struct {
-	mu      sync.Mutex
-	release string
-	changed []string       // since the other release
-	asked   map[string]int // requests, by target
-	hold    func(target string)
-	broken  bool
+	mu       sync.Mutex
+	release  string
+	changed  []string       // since the other release
+	requests map[string]int // by target
+	hold     func(target string)
+	broken   bool
 }
 
-func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, asked: map[string]int{}} }
+func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, requests: map[string]int{}} }
 
 func (l *ourOrigin) set(f func()) { l.mu.Lock(); defer l.mu.Unlock(); f() }
 
 func (l *ourOrigin) count(target string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.asked[target]
+	return l.requests[target]
 }
 
 var path = strings.Repeat(`<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3L2 12h3v8z"/>`, 4)
@@ -194,7 +194,7 @@ func drawn(release string) string {
 func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target := r.URL.RequestURI()
 	l.mu.Lock()
-	l.asked[target]++
+	l.requests[target]++
 	release, broken, hold := l.release, l.broken, l.hold
 	l.mu.Unlock()
 	if hold != nil {
@@ -243,7 +243,7 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"valid":%v}`, strings.Contains(string(body), "good"))
 	case "/-/release":
-		l.tell(w, r.URL.Query().Get("since"), release)
+		l.serveRelease(w, r.URL.Query().Get("since"), release)
 	case "/other/dot.svg": // like an origin that is not ours, which colours icons itself
 		h.Del(icon.FieldRelease)
 		h.Set("Cache-Control", "max-age=60")
@@ -264,7 +264,7 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (l *ourOrigin) tell(w http.ResponseWriter, since, release string) {
+func (l *ourOrigin) serveRelease(w http.ResponseWriter, since, release string) {
 	a := icon.ReleaseAnswer{Release: release, All: true, Changed: []string{}}
 	if since != "" {
 		a.Since, a.All, a.Changed = since, false, l.changed
