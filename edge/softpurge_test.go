@@ -16,9 +16,9 @@ import (
 
 // A painter is an origin that serves its current picture at every path, with a validator.
 type painter struct {
-	fields         http.Header // replace or complement the usual ones
-	picture, asked atomic.Int64
-	broken         atomic.Bool
+	fields            http.Header // replace or complement the usual ones
+	picture, requests atomic.Int64
+	broken            atomic.Bool
 }
 
 func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +26,7 @@ func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	p.asked.Add(1)
+	p.requests.Add(1)
 	if p.broken.Load() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
@@ -86,7 +86,7 @@ func TestSoftPurgeOfTwoTiers(t *testing.T) {
 					}
 					return a.body == p.shown()
 				})
-				if got := p.asked.Load(); got != 2 {
+				if got := p.requests.Load(); got != 2 {
 					t.Errorf("the origin received %d requests", got)
 				}
 			})
@@ -113,9 +113,9 @@ func TestStaleShield(t *testing.T) {
 			p := new(painter)
 			all := func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) }
 			shield := newEdgeTest(t, p, all)
-			var asked, confirmed atomic.Int64
+			var requests, confirmed atomic.Int64
 			e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked.Add(1)
+				requests.Add(1)
 				if r.Header.Get("If-None-Match") == `"picture-0"` {
 					confirmed.Add(1)
 				}
@@ -128,7 +128,7 @@ func TestStaleShield(t *testing.T) {
 					t.Fatalf("%d %s", code, got)
 				}
 			}
-			before := asked.Load()
+			before := requests.Load()
 			for i := range int64(5) {
 				a := e.get(t, target)
 				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
@@ -138,7 +138,7 @@ func TestStaleShield(t *testing.T) {
 					t.Errorf("request %d: Cache-Status: %s", i, status)
 				}
 				settled(t, "the shield has confirmed the entry", func() bool { return e.cache.Get(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
-				if got := asked.Load() - before; got > i+1 {
+				if got := requests.Load() - before; got > i+1 {
 					t.Errorf("the shield received %d requests after %d requests to the edge", got, i+1)
 				}
 			}
