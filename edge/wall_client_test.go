@@ -54,7 +54,7 @@ func TestWallClients(t *testing.T) {
 			for _, c := range corpus {
 				t.Run(c.file+"/"+c.name, func(t *testing.T) {
 					for _, run := range wallRuns[proxyAll] {
-						if w.hold(t, c, run.warm, run.lead); t.Failed() {
+						if w.runCase(t, c, run.warm, run.lead); t.Failed() {
 							return
 						}
 					}
@@ -64,8 +64,8 @@ func TestWallClients(t *testing.T) {
 	}
 }
 
-// hold runs a case once and checks its outcome.
-func (w *wall) hold(t *testing.T, c wallCase, warm bool, lead int) {
+// runCase runs a case once and checks its outcome.
+func (w *wall) runCase(t *testing.T, c wallCase, warm bool, lead int) {
 	t.Helper()
 	answers, end := c.outcome(t, w.proxyAll)
 	w.library.Negative.Clear()
