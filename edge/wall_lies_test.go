@@ -92,7 +92,7 @@ func (l *liar) run(t *testing.T, c wallCase, target string, stale, used bool) er
 	conn.send("GET " + target + " HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 	m, err := conn.answer("GET", false)
 	honest := echoed("GET", target, "")
-	if wrong := c.judge(m, err, honest, stale); wrong != nil {
+	if wrong := c.checkResponse(m, err, honest, stale); wrong != nil {
 		return wrong
 	}
 	if strings.Contains(m.body+fmt.Sprint(m.fields), "evil") && err == nil {
@@ -115,8 +115,8 @@ func (l *liar) lie(target string, c *wallCase) {
 	l.wall.origin.lies[target] = *c
 }
 
-// judge returns an error if the client's response is not the outcome of the case.
-func (c wallCase) judge(m message, err error, honest string, stale bool) error {
+// checkResponse returns an error if the client's response is not the outcome of the case.
+func (c wallCase) checkResponse(m message, err error, honest string, stale bool) error {
 	want, _, _ := strings.Cut(c.want, "; ")
 	code, body, passed := strings.Cut(want, " ")
 	switch {
