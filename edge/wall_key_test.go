@@ -171,7 +171,7 @@ func TestWallVaryByClient(t *testing.T) {
 		}
 	}
 	if n := len(s.requests("/page")); n != 2 {
-		t.Errorf("the origin was asked %d times, want 2", n)
+		t.Errorf("the origin received %d requests, want 2", n)
 	}
 }
 
