@@ -325,7 +325,7 @@ func TestCacheStatusOfEachTier(t *testing.T) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.Header().Set("ETag", `"x"`)
 		w.Header()["Cache-Status"] = *before.Load()
-		w.Write([]byte("drawing"))
+		w.Write([]byte("an icon"))
 	})
 	for i, row := range []struct {
 		sent []string
@@ -417,7 +417,7 @@ func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Cache-Control", iconLife)
-		w.Write([]byte("drawing"))
+		w.Write([]byte("an icon"))
 		return
 	}
 	l.ourOrigin.ServeHTTP(w, r)
