@@ -73,7 +73,7 @@ func TestRefused(t *testing.T) {
 		{"CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, true},
 		{"a GET with a body", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na", 200, true},
 		{"a GET in chunks", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, true},
-		{"asked to close", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", 200, true},
+		{"Connection: Close", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", 200, true},
 		{"HTTP/1.0", "GET /mdi/home.svg HTTP/1.0\r\n\r\n", 200, true},
 		{"an absolute address", "GET http://a/mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
 		{"an address in the query", "GET /mdi/home.svg?x=http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
