@@ -14,7 +14,7 @@ import (
 // honest server.
 type rawOrigin struct {
 	ln  net.Listener
-	say atomic.Pointer[string] // nil: be honest
+	say atomic.Pointer[string] // nil: answer honestly
 }
 
 func newRawOrigin(t *testing.T) *rawOrigin {
@@ -59,9 +59,9 @@ func TestHostileOrigin(t *testing.T) {
 	for name, bytes := range map[string]string{
 		"nothing":                    "",
 		"garbage":                    "\x00\x01\x02 garbage\r\n\r\n",
-		"a line of a mail":           "220 mail.test ESMTP\r\n",
+		"an SMTP greeting":           "220 mail.test ESMTP\r\n",
 		"another version":            "HTTP/9.9 200 OK\r\nContent-Length: 4\r\n\r\nevil",
-		"a status that is none":      "HTTP/1.1 099 No\r\nContent-Length: 4\r\n\r\nevil",
+		"an invalid status":          "HTTP/1.1 099 No\r\nContent-Length: 4\r\n\r\nevil",
 		"a length that is too large": head + "Content-Length: 10\r\n\r\nevil",
 		"two lengths":                head + "Content-Length: 4\r\nContent-Length: 5\r\n\r\nevil!",
 		"a negative length":          head + "Content-Length: -4\r\n\r\nevil",
@@ -73,11 +73,11 @@ func TestHostileOrigin(t *testing.T) {
 		"endless fields":             "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Endless: "+strings.Repeat("x", 1000)+"\r\n", 200),
 		"a field without a colon":    head + "evil\r\n\r\n",
 		"a control byte in a field":  head + "X: a\x01b\r\nContent-Length: 4\r\n\r\nevil",
-		"a part that nobody asked":   "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=600\r\nContent-Range: bytes 0-3/9\r\nContent-Length: 4\r\n\r\nevil",
-		"a 304 that nobody asked":    "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\n\r\n",
-		"another protocol, unasked":  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\nevil",
+		"an unrequested 206":         "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=600\r\nContent-Range: bytes 0-3/9\r\nContent-Length: 4\r\n\r\nevil",
+		"an unrequested 304":         "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\n\r\n",
+		"an unrequested 101":         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\nevil",
 		"a large body that is cut":   head + "Content-Length: 1000000\r\n\r\n" + strings.Repeat("evil", 100_000),
-		"large chunks, then a wrong": head + "Transfer-Encoding: chunked\r\n\r\n61A80\r\n" + strings.Repeat("evil", 100_000) + "\r\nzz\r\n",
+		"large chunks, then a bad":   head + "Transfer-Encoding: chunked\r\n\r\n61A80\r\n" + strings.Repeat("evil", 100_000) + "\r\nzz\r\n",
 		"a head that is cut":         "HTTP/1.1 200 OK\r\nContent-Le",
 		"a 1xx, and then nothing":    "HTTP/1.1 103 Early Hints\r\nLink: </evil>\r\n\r\n",
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// BenchmarkMiss is one request that the cache can't answer, an origin in the same process included.
+// BenchmarkMiss measures one cache miss, including an origin in the same process.
 func BenchmarkMiss(b *testing.B) {
 	e := newEdgeTest(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A described address is one of docs/reference/openapi.yaml, with the statuses that it may be answered.
+// A described address is a path of docs/reference/openapi.yaml with the statuses that it documents.
 type described struct {
 	pattern  string
 	path     *regexp.Regexp
@@ -24,7 +24,8 @@ type described struct {
 
 var parameters = regexp.MustCompile(`\\\{[a-z]+\\\}`)
 
-// openAPI reads the description, once; what has fewer parameters comes first, since such an address is no other's.
+// openAPI reads the API description once. Paths with fewer parameters come first, because the first
+// match counts and a literal path takes precedence.
 var openAPI = sync.OnceValues(func() ([]described, error) {
 	var d struct {
 		Paths map[string]map[string]struct{ Responses map[string]any }
@@ -50,8 +51,9 @@ var openAPI = sync.OnceValues(func() ([]described, error) {
 	return all, err
 })
 
-// describes holds that an answer of this edge is one that docs/reference/openapi.yaml tells of. Preflights are the browser's affair; 308 is an
-// operator's wish, and 505 and 508 are about no address.
+// describes checks that docs/reference/openapi.yaml documents the status of a response. It skips
+// preflights, which browsers send by themselves, and the statuses 308, which depends on the
+// operator's configuration, and 505 and 508, which concern no path.
 func (e *edgeTest) describes(t testing.TB, method, path string, status int) {
 	if e.cfg.ProxyAll || method == http.MethodOptions || slices.Contains([]int{308, 505, 508}, status) {
 		return
@@ -64,23 +66,23 @@ func (e *edgeTest) describes(t testing.TB, method, path string, status int) {
 	for _, p := range all {
 		if p.path.MatchString(path) {
 			if !p.statuses[status] {
-				t.Errorf("%s %s: %d, and docs/reference/openapi.yaml does not say so of %s", method, path, status, p.pattern)
+				t.Errorf("%s %s: %d, which docs/reference/openapi.yaml does not document for %s", method, path, status, p.pattern)
 			}
 			return
 		}
 	}
 }
 
-// pathOfURL is the path that a request is sent with.
+// pathOfURL returns the path that the request is sent with.
 func pathOfURL(u *url.URL) string {
-	if rest, ok := strings.CutPrefix(u.Opaque, "//"); ok { // behind the host
+	if rest, ok := strings.CutPrefix(u.Opaque, "//"); ok { // after the host
 		_, path, _ := strings.Cut(rest, "/")
 		return "/" + path
 	}
 	return cmp.Or(u.EscapedPath(), "/")
 }
 
-// The description is read as it is meant: each address is found, and what it does not say is missed.
+// The comparison finds each path in the description and reports an undocumented status.
 func TestOpenAPIIsCompared(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	for _, row := range []struct {
@@ -93,12 +95,12 @@ func TestOpenAPIIsCompared(t *testing.T) {
 	} {
 		fake := &complaints{TB: t}
 		if e.describes(fake, "GET", row.path, row.code); (fake.n == 0) != row.want {
-			t.Errorf("%s %d: %d complaints; it is described: %v", row.path, row.code, fake.n, row.want)
+			t.Errorf("%s %d: %d complaints; documented: %v", row.path, row.code, fake.n, row.want)
 		}
 	}
 }
 
-// complaints counts what would be an error.
+// complaints counts the calls of Errorf, instead of failing the test.
 type complaints struct {
 	testing.TB
 	n int

@@ -12,15 +12,15 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// TestPanics: a panic is a 500 that is counted under the route of its request, and logged with what the access log would tell of it, and no more: no tokens,
-// and no line that a client wrote.
+// A panic in a request becomes a 500. The edge counts it under the request's route and logs it with
+// the fields of the access log. The log contains no tokens and no header lines of the client.
 func TestPanics(t *testing.T) {
 	const secret = "iel_0123456789012345678901234567890123456789"
 	for way, of := range wayOf {
 		for _, row := range []struct {
 			name           string
 			proxyAll       bool
-			breaks         func(*handler) // takes away what the steps of the request can't do without
+			breaks         func(*handler) // removes something that the request needs
 			method, target string
 			route, path    string
 		}{
@@ -48,7 +48,7 @@ func TestPanics(t *testing.T) {
 				must(t, err)
 				resp.Body.Close()
 				if resp.StatusCode != 500 {
-					t.Errorf("the answer is %d, want 500", resp.StatusCode)
+					t.Errorf("the response is %d, want 500", resp.StatusCode)
 				}
 				protocol := of.protocol.String()
 				want := fmt.Sprintf(`iconedge_edge_requests_total{code="5xx",outcome="error",protocol=%q,route=%q} 1`, protocol, row.route)
@@ -56,38 +56,38 @@ func TestPanics(t *testing.T) {
 				for line := range strings.Lines(exported(t, s.handler)) {
 					if strings.HasPrefix(line, "iconedge_edge_requests_total{") && !strings.HasSuffix(line, " 0\n") {
 						if counted++; line != want+"\n" {
-							t.Errorf("counted is %s, want %s", line, want)
+							t.Errorf("counted %s, want %s", line, want)
 						}
 					}
 				}
 				if counted != 1 {
-					t.Errorf("counted %d times, want once", counted)
+					t.Errorf("%d counters are not 0, want 1", counted)
 				}
-				settled(t, "the line is written", func() bool { return s.reports.Lines.Stats().Written == 1 })
+				settled(t, "the access log line is written", func() bool { return s.reports.Lines.Stats().Written == 1 })
 				if l := linesIn(t, text()); l[0].Route != row.route || l[0].Status != 500 || l[0].Client != "203.0.113.9" {
 					t.Errorf("the access log has %+v", l[0])
 				}
-				var told struct{ Msg, Panic, Method, Path, Client, Protocol, Route, Stack string }
+				var logged struct{ Msg, Panic, Method, Path, Client, Protocol, Route, Stack string }
 				_, line, _ := strings.Cut(log.String(), `"level":"ERROR"`)
 				line, _, _ = strings.Cut(line, "\n")
-				if err := json.Unmarshal([]byte("{"+strings.TrimPrefix(line, ",")), &told); err != nil {
+				if err := json.Unmarshal([]byte("{"+strings.TrimPrefix(line, ",")), &logged); err != nil {
 					t.Fatalf("%v: %s", err, log.String())
 				}
-				if told.Panic == "" || told.Stack == "" || told.Method != row.method || told.Path != row.path ||
-					told.Client != "203.0.113.9" || told.Protocol != protocol || told.Route != row.route {
-					told.Stack = fmt.Sprint(len(told.Stack), " bytes")
-					t.Errorf("the log tells %+v, want %s %s (%s)", told, row.method, row.path, row.route)
+				if logged.Panic == "" || logged.Stack == "" || logged.Method != row.method || logged.Path != row.path ||
+					logged.Client != "203.0.113.9" || logged.Protocol != protocol || logged.Route != row.route {
+					logged.Stack = fmt.Sprint(len(logged.Stack), " bytes")
+					t.Errorf("the log has %+v, want %s %s (%s)", logged, row.method, row.path, row.route)
 				}
 				if all := log.String() + text(); strings.Contains(all, secret[4:20]) || strings.Contains(all, "hidden") {
-					t.Errorf("a log has a secret: %s", all)
+					t.Errorf("a log contains a secret: %s", all)
 				}
 			})
 		}
 	}
 }
 
-// A panic of a collapsed fetch is logged once, with the path as the access log would have it; every client that waits for the
-// fetch gets a 500.
+// A panic of a collapsed fetch is logged once, with the path redacted as in the access log. Every
+// client that waits for the fetch gets a 500.
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
@@ -105,11 +105,11 @@ func TestPanicWhileFetching(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), `"level":"ERROR"`); n != 1 {
-		t.Errorf("%d lines of errors, want one: %s", n, log.String())
+		t.Errorf("%d error lines, want 1: %s", n, log.String())
 	}
 }
 
-// exported are the metrics of an edge.
+// exported returns the text of the edge's metrics.
 func exported(t *testing.T, h *handler) string {
 	t.Helper()
 	ln := listenTest(t)

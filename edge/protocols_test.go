@@ -15,8 +15,9 @@ import (
 	"github.com/iconedge/iconedge/edge/listen"
 )
 
-// told is an answer as text, without what differs from one moment to the next, and without what only TLS has.
-func told(resp *http.Response, body string) string {
+// normalised returns a response as text, without the parts that differ from one moment to the next
+// or that only TLS has.
+func normalised(resp *http.Response, body string) string {
 	resp.Header.Del("Alt-Svc")
 	resp.Header.Del("Connection")
 	var b strings.Builder
@@ -27,7 +28,7 @@ func told(resp *http.Response, body string) string {
 	return timeless(b.String() + "\r\n" + body)
 }
 
-// differing are the first lines in which an answer is not what it should be.
+// differing returns the first lines in which a response differs from the wanted one.
 func differing(got, want string) string {
 	a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
 	for i := range min(len(a), len(b)) {
@@ -35,16 +36,16 @@ func differing(got, want string) string {
 			return fmt.Sprintf("%.200q, want %.200q", a[i], b[i])
 		}
 	}
-	return "one is longer"
+	return "one response is longer"
 }
 
-// call sends a request with the fields of a line of HTTP/1.1, and tells the answer.
+// call sends a request with the given header line and returns the normalised response.
 func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reader) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://edge.test", body)
 	must(t, err)
-	path, query, asks := strings.Cut(target, "?")
-	r.URL.Opaque, r.URL.RawQuery, r.URL.ForceQuery = "//edge.test"+path, query, asks && query == ""
+	path, query, hasQuery := strings.Cut(target, "?")
+	r.URL.Opaque, r.URL.RawQuery, r.URL.ForceQuery = "//edge.test"+path, query, hasQuery && query == ""
 	fields, err := textproto.NewReader(bufio.NewReader(strings.NewReader(line + "\r\n"))).ReadMIMEHeader()
 	if err != nil {
 		t.Fatalf("%.100q: %v", line, err)
@@ -59,7 +60,7 @@ func (e *edgeTest) call(t testing.TB, method, target, line string, body io.Reade
 	if err != nil {
 		t.Fatalf("%s %.100s %.100q: %v", method, target, line, err)
 	}
-	return told(resp, string(b))
+	return normalised(resp, string(b))
 }
 
 // aside is a client of HTTP/2 whose connections, in the clear, are served in another way than the
@@ -83,7 +84,8 @@ func ofStreams() []string {
 	})
 }
 
-// Whatever is asked, the answer is the same by HTTP/1.1, by HTTP/2 on the short way and on the long way, by the reference, and by HTTP/3.
+// The response to a request is the same over HTTP/1.1, over HTTP/2 on the fast path, in the
+// pipeline and by the reference server, and over HTTP/3.
 func TestSameByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t, lifetime{newOurOrigin()}, func(c *Config) {
@@ -94,7 +96,7 @@ func TestSameByEveryProtocol(t *testing.T) {
 	want := s.aside(t, s.handler, func(o *listen.Options) { o.Secure.HTTP2Reference = true })
 	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, pipelineOnly{s.handler}), "h3": s.by(t, "h3").edgeTest}
 	for _, target := range manyTargets {
-		for range 2 { // until it is known
+		for range 2 { // a variant is stored at the second request
 			want.call(t, http.MethodGet, target, "Authorization: Bearer "+good+"\r\n", nil)
 		}
 		lines := ofStreams()
@@ -121,20 +123,20 @@ func TestSameByEveryProtocol(t *testing.T) {
 	}
 }
 
-// The short way of HTTP/2 is taken: else nothing above would have been compared.
+// HTTP/2 requests take the fast path. Otherwise the comparison of the protocols would not cover it.
 func TestShortWayOfH2IsTaken(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
-		e.get(t, target) // else no variant is stored
+		e.get(t, target) // a variant is stored at the second request
 		if out, block, ok := e.AnswerH2(nil, ready(target), new(h2.ClientTable)); !ok || block == 0 || len(out) <= block+h2.Gap {
-			t.Errorf("%s took the long way: %q", target, out)
+			t.Errorf("%s took the pipeline: %q", target, out)
 		}
 	}
 }
 
-// A client has one window, by whatever protocols it asks.
+// A client has one rate limit window, whatever protocols it uses.
 func TestOneWindow(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=10/1h") })
 	ways := map[string]*securedTest{}

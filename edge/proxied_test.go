@@ -35,7 +35,8 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	return e, []string{short, long}
 }
 
-// used is how many calls the edge has counted of a client.
+// used returns how many calls the edge has counted for a client. Each use counts as one call
+// itself.
 func (e *edgeTest) used(client string) int {
 	c, _ := e.admission.AdmitFast(&eligible.Request{Client: netip.MustParseAddr(client), Now: time.Now()}, routes.ClassCDN)
 	return 999 - c.Decision.Remaining
@@ -43,7 +44,7 @@ func (e *edgeTest) used(client string) int {
 
 const homeCall = "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-// The client that a trusted proxy names is the one that counts, on both ways.
+// Limits count the client that a trusted proxy names, on the fast path and in the pipeline.
 func TestProxyHeaders(t *testing.T) {
 	e, ways := newProxied(t, "127.0.0.0/8")
 	for _, way := range ways {
@@ -76,7 +77,8 @@ func TestWrongProxyHeaders(t *testing.T) {
 	}
 }
 
-// What somebody else sends is garbage, and he is whom he was before.
+// A PROXY header from a peer that is not a trusted proxy is a malformed request. The limits do not
+// count the client that it names.
 func TestProxyHeaderOfAStranger(t *testing.T) {
 	for _, trusted := range [][]string{nil, {"10.0.0.0/8"}} {
 		e, ways := newProxied(t, trusted...)
@@ -88,12 +90,13 @@ func TestProxyHeaderOfAStranger(t *testing.T) {
 			}
 		}
 		if n := e.used("203.0.113.9"); n != 0 {
-			t.Errorf("%d calls are counted of a client that nobody trusted has named", n)
+			t.Errorf("%d calls counted for a client that no trusted proxy has named", n)
 		}
 	}
 }
 
-// Behind a proxy that is itself trusted the fields are read, as they are without a header; else they are not.
+// If a PROXY header names another trusted proxy as the client, X-Forwarded-For counts as it does
+// without a header. Otherwise it does not.
 func TestProxyHeaderAndFields(t *testing.T) {
 	e, ways := newProxied(t, "127.0.0.0/8", "203.0.113.9")
 	call := strings.Replace(homeCall, "Host: a\r\n", "Host: a\r\nX-Forwarded-For: 198.51.100.7\r\n", 1)
@@ -102,7 +105,7 @@ func TestProxyHeaderAndFields(t *testing.T) {
 		ask(t, way, "PROXY TCP4 203.0.113.8 192.0.2.1 7 80\r\n"+call)
 		for _, client := range []string{"198.51.100.7", "203.0.113.8"} {
 			if got := e.used(client); got != 2*i+1 {
-				t.Errorf("%d calls of %s are counted, want %d", got, client, 2*i+1)
+				t.Errorf("%d calls of %s counted, want %d", got, client, 2*i+1)
 			}
 		}
 	}
@@ -118,7 +121,8 @@ func TestProxyHeaderDrips(t *testing.T) {
 	defer c.Close()
 	io.WriteString(c, "PROXY TCP4 203.0.113.9")
 	c.SetReadDeadline(time.Now().Add(longEnough))
-	if got, err := io.ReadAll(c); err != nil && !errors.Is(err, syscall.ECONNRESET) || len(got) > 0 { // it may have been too late from the first byte on
-		t.Errorf("%.100q (%v), want the end", got, err)
+	// The deadline may pass before the first byte arrives, which resets the connection.
+	if got, err := io.ReadAll(c); err != nil && !errors.Is(err, syscall.ECONNRESET) || len(got) > 0 {
+		t.Errorf("%.100q (%v), want a closed connection without a response", got, err)
 	}
 }

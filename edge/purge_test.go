@@ -42,20 +42,21 @@ func TestPurge(t *testing.T) {
 		{"a pack", `{"surrogate_keys":["pack/mdi"]}`, 3, "/mdi/home.svg /mdi/account.svg /mdi/home.svg?size=48"},
 		{"an icon", `{"surrogate_keys":["icon/mdi/home"]}`, 2, "/mdi/home.svg /mdi/home.svg?size=48"},
 		{"each entry once", `{"surrogate_keys":["icon/mdi/home","pack/mdi"],"urls":["/mdi/home.svg"]}`, 3, "/mdi/home.svg /mdi/account.svg /mdi/home.svg?size=48"},
-		{"what is not there", `{"surrogate_keys":["pack/none"]}`, 0, ""},
+		{"an absent key", `{"surrogate_keys":["pack/none"]}`, 0, ""},
 	} {
 		for _, soft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, soft %v", row.name, soft), func(t *testing.T) {
 				l := newOurOrigin()
-				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true }) // the page of the test has a cookie
+				// The test's page sets a cookie.
+				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true })
 				must(t, e.library.Poll())
-				for _, target := range append(all, all...) { // twice: else no variant is stored
+				for _, target := range append(all, all...) { // twice, to store variants
 					e.get(t, target)
 				}
 				body, status := row.body, "fwd=uri-miss"
 				if soft {
 					body = strings.TrimSuffix(body, "}") + `,"soft":true}`
-					status = "hit; ttl=-1" // sent once more, while it is asked for again
+					status = "hit; ttl=-1" // served stale while it is revalidated
 				}
 				if code, got := e.purge(t, body); code != 200 || got != fmt.Sprintf("{\"purged\":%d}\n", row.purged) {
 					t.Fatalf("%d %s, want %d purged", code, got, row.purged)
@@ -82,7 +83,7 @@ func TestWrongPurges(t *testing.T) {
 		body   string
 		fields []string
 		code   int
-		says   string
+		text   string
 	}{
 		{`{}`, nil, 400, "names nothing to purge"},
 		{`{"url":["/a"]}`, nil, 400, "JSON"},
@@ -96,13 +97,13 @@ func TestWrongPurges(t *testing.T) {
 		{named(purge.MaxItems), nil, 200, "purged"},
 		{named(purge.MaxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys; at most 10000 are allowed"},
 	} {
-		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.says) {
-			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.says)
+		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.text) {
+			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.text)
 		}
 	}
 }
 
-// named is a purge that names so many items, of all kinds.
+// named returns a purge that names n items, of every kind.
 func named(n int) string {
 	call := purge.Call{URLs: []string{"/a"}, Prefixes: []string{"/b"}}
 	for i := range n - 2 {
@@ -137,22 +138,23 @@ func TestPurgeWantsToken(t *testing.T) {
 	}
 }
 
-// Who asks when a purge is done is not given an answer that was on its way before: it may be of before, and a cache below would keep it. All who
-// ask then still share one request.
+// A request after a purge does not get a response that was being fetched before the purge. That
+// response may be older than the purge, and a cache below would store it. All requests after the
+// purge still share one fetch.
 func TestPurgedWhileOnItsWay(t *testing.T) {
 	const later = 20
 	for name, row := range map[string]struct{ target, purge, key string }{
-		"an address":            {"/mdi/home.svg", `{"urls":["/mdi/home.svg"]}`, ""},
-		"a prefix":              {"/mdi/home.svg", `{"prefixes":["/mdi/"]}`, ""},
-		"a key":                 {"/mdi/home.svg", `{"surrogate_keys":["icon/mdi/home"]}`, "icon/mdi/home"},
-		"a forwarded address":   {"/page", `{"urls":["/page"]}`, ""},
-		"a forwarded one's key": {"/page", `{"surrogate_keys":["a"]}`, "b a"},
+		"an address":                 {"/mdi/home.svg", `{"urls":["/mdi/home.svg"]}`, ""},
+		"a prefix":                   {"/mdi/home.svg", `{"prefixes":["/mdi/"]}`, ""},
+		"a surrogate key":            {"/mdi/home.svg", `{"surrogate_keys":["icon/mdi/home"]}`, "icon/mdi/home"},
+		"a forwarded address":        {"/page", `{"urls":["/page"]}`, ""},
+		"a forwarded address by key": {"/page", `{"surrogate_keys":["a"]}`, "b a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var asked atomic.Int64
+			var fetches atomic.Int64
 			hold := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 			e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				n := asked.Add(1)
+				n := fetches.Add(1)
 				<-hold[min(n, 2)-1]
 				w.Header().Set("Cache-Control", "max-age=1000")
 				w.Header().Set("Surrogate-Key", row.key)
@@ -168,18 +170,18 @@ func TestPurgedWhileOnItsWay(t *testing.T) {
 				})
 			}
 			ask("<!-- 1 -->")
-			settled(t, "it is on its way", func() bool { return asked.Load() == 1 })
+			settled(t, "the first fetch has begun", func() bool { return fetches.Load() == 1 })
 			e.purge(t, row.purge)
 			for range later {
 				ask("<!-- 2 -->")
 			}
-			settled(t, "all wait for it", func() bool { return e.cache.Callers() >= 1+later })
+			settled(t, "all requests wait", func() bool { return e.cache.Callers() >= 1+later })
 			close(hold[0])
-			settled(t, "it is asked for again", func() bool { return asked.Load() == 2 && e.cache.Callers() >= later })
+			settled(t, "the second fetch has begun", func() bool { return fetches.Load() == 2 && e.cache.Callers() >= later })
 			close(hold[1])
 			all.Wait()
-			if n := asked.Load(); n != 2 {
-				t.Errorf("%d requests, want 2", n)
+			if n := fetches.Load(); n != 2 {
+				t.Errorf("%d requests to the origin, want 2", n)
 			}
 		})
 	}

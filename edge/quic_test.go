@@ -14,7 +14,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// silent opens a connection of QUIC on which nothing is asked, and which stays whatever it is told.
+// silent opens a QUIC connection that sends no requests and ignores what the edge sends.
 func (s *securedTest) silent(t testing.TB) *quic.Conn {
 	t.Helper()
 	c, err := s.dialQUIC(t, "127.0.0.1")
@@ -22,7 +22,7 @@ func (s *securedTest) silent(t testing.TB) *quic.Conn {
 	return c
 }
 
-// dialQUIC opens a connection of QUIC from a loopback address, and keeps it alive.
+// dialQUIC opens a QUIC connection from a loopback address and keeps it alive.
 func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	t.Helper()
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)})
@@ -37,7 +37,8 @@ func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	return c, err
 }
 
-// refusedQUIC reports whether a connection is refused. It may hear of it while it begins.
+// refusedQUIC reports whether the edge refuses a connection. The client may learn of it only after
+// the handshake.
 func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	t.Helper()
 	before := s.listeners.Stats().Refused["client"] + s.listeners.Stats().Refused["total"]
@@ -53,7 +54,7 @@ func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	must(t, err)
 	resp, err := tr.NewClientConn(c).RoundTrip(req)
 	if err != nil {
-		settled(t, "it is counted", refused)
+		settled(t, "the refusal is counted", refused)
 		return true
 	}
 	resp.Body.Close()
@@ -84,21 +85,22 @@ func TestConnectionsOfQUIC(t *testing.T) {
 				settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+1) })
 			}
 			if !s.refusedQUIC(t, from) {
-				t.Error("a fourth is not refused")
+				t.Error("a fourth connection is not refused")
 			}
 			if total := strings.Contains(name, "total"); total != s.refusedQUIC(t, "127.0.0.3") {
 				t.Errorf("another client is refused: %v, want %v", !total, total)
 			}
 			mine[0].CloseWithError(0, "")
-			settled(t, "there is room again", func() bool { return !s.refusedQUIC(t, from) })
+			settled(t, "a new connection is accepted again", func() bool { return !s.refusedQUIC(t, from) })
 		})
 	}
 }
 
-// When there is no room over QUIC the client that holds most loses what it asks nothing on.
+// When no more QUIC connections are allowed, the client that has most of them loses one that is
+// idle.
 func TestRoomOverQUIC(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
-	one, err := s.dialQUIC(t, "127.0.0.3") // it has rested longest
+	one, err := s.dialQUIC(t, "127.0.0.3") // idle longest
 	must(t, err)
 	settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == 1 })
 	for i := range 3 {
@@ -108,14 +110,15 @@ func TestRoomOverQUIC(t *testing.T) {
 	}
 	s.later(time.Second)
 	if s.refusedQUIC(t, "127.0.0.4") {
-		t.Error("connections that rest shut another client out")
+		t.Error("idle connections keep another client out")
 	}
 	if one.Context().Err() != nil || s.listeners.Stats().Reclaimed != 1 {
 		t.Errorf("not the client that holds most lost one: %v, %d", one.Context().Err(), s.listeners.Stats().Reclaimed)
 	}
 }
 
-// A connection of QUIC on which no request comes is closed, however it is kept alive, and whatever else comes on it.
+// A QUIC connection without requests is closed after the idle timeout, even if PINGs keep it alive
+// or other bytes arrive.
 func TestIdleOverQUIC(t *testing.T) {
 	for name, use := range map[string]func(*quic.Conn) error{
 		"PING": func(*quic.Conn) error { return nil },
@@ -126,7 +129,7 @@ func TestIdleOverQUIC(t *testing.T) {
 			}
 			return err
 		},
-		"streams of no request": func(c *quic.Conn) error {
+		"a stream without a request": func(c *quic.Conn) error {
 			stream, err := c.OpenUniStream()
 			if err == nil {
 				_, err = stream.Write([]byte{0x21, 0x21})
@@ -145,7 +148,7 @@ func TestIdleOverQUIC(t *testing.T) {
 	}
 }
 
-// A client that does not go when it is told to does not keep the edge from ending.
+// A client that ignores the shutdown does not keep the edge from ending.
 func TestEndsWithoutSilentClients(t *testing.T) {
 	s := newSecured(t, newOurOrigin())
 	s.silent(t)
@@ -153,11 +156,12 @@ func TestEndsWithoutSilentClients(t *testing.T) {
 	began := time.Now()
 	s.stop()
 	if took := time.Since(began); took > endsAtOnce {
-		t.Errorf("it took %v to end", took)
+		t.Errorf("the edge took %v to end", took)
 	}
 }
 
-// Each address is a client of its own over QUIC too, and its connections count against its share alone.
+// Over QUIC too, each address is a client of its own, and its connections count only against its
+// own share.
 func TestClientsOfQUIC(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	from := func(address string) {

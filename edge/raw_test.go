@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// raw sends bytes as they are, and reads every answer until the edge closes the connection, or n of them have come.
+// raw sends the request unchanged, and reads responses until the edge closes the connection or n of
+// them have come.
 func (e *edgeTest) raw(t *testing.T, request string, n int) []answer {
 	t.Helper()
 	c, err := e.ln.Dial()
@@ -40,14 +41,14 @@ func (e *edgeTest) raw(t *testing.T, request string, n int) []answer {
 	return answers
 }
 
-// What HTTP itself forbids is a problem as well, and after it nothing more is read from the connection where bytes could
-// be taken for a request that are none.
+// A request that HTTP forbids gets a problem document too. The edge then reads nothing more from
+// the connection if later bytes could be mistaken for a request.
 func TestRefused(t *testing.T) {
 	const next = "GET /mdi/account.svg HTTP/1.1\r\nHost: a\r\n\r\n"
 	tests := []struct {
 		name, request string
 		code          int
-		closed        bool // no second answer
+		closed        bool // no second response
 	}{
 		{"not HTTP", "hello\r\n\r\n", 400, true},
 		{"no Host", "GET / HTTP/1.1\r\n\r\n", 400, true},
@@ -64,15 +65,15 @@ func TestRefused(t *testing.T) {
 		{"a large body", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n", 413, true},
 		{"an expectation", "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n", 417, false},
 		{"two lengths", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, true},
-		{"a length that is none", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na", 400, true},
+		{"a malformed length", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na", 400, true},
 		{"a length and a coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, true},
 		{"a length and identity", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: identity\r\n\r\na", 400, true},
 		{"another coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400, true},
-		{"a chunk that is none", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n", 400, true},
+		{"a malformed chunk", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n", 400, true},
 		{"CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, true},
 		{"a GET with a body", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na", 200, true},
 		{"a GET in chunks", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, true},
-		{"asked to close", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", 200, true},
+		{"Connection: Close", "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", 200, true},
 		{"HTTP/1.0", "GET /mdi/home.svg HTTP/1.0\r\n\r\n", 200, true},
 		{"an absolute address", "GET http://a/mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
 		{"an address in the query", "GET /mdi/home.svg?x=http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
@@ -82,7 +83,7 @@ func TestRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			answers := e.raw(t, tt.request+next, 2)
 			if len(answers) == 0 {
-				t.Fatal("no answer")
+				t.Fatal("no response")
 			}
 			a := answers[0]
 			if a.StatusCode != tt.code || a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -92,25 +93,26 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s %s, want a problem", a.Header.Get("Content-Type"), a.body)
 			}
 			if tt.code >= 400 && a.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("Cache-Control: %s: a cache would give it to those who asked well", a.Header.Get("Cache-Control"))
+				t.Errorf("Cache-Control: %s: a cache would serve it to other clients", a.Header.Get("Cache-Control"))
 			}
 			if a.Header.Get("Server") != "" {
 				t.Errorf("Server: %s", a.Header.Get("Server"))
 			}
 			if closed := len(answers) == 1; closed != tt.closed {
-				t.Errorf("%d answers; the connection is closed: %v, want %v", len(answers), closed, tt.closed)
+				t.Errorf("%d responses; the connection is closed: %v, want %v", len(answers), closed, tt.closed)
 			}
 		})
 	}
 }
 
-// What is refused for the sake of one client's fields, body or spelling is kept by no cache in front, whatever it came by.
+// Caches in front do not store a refusal that depends on one client's header fields, body or
+// spelling, over any protocol.
 func TestRefusedForOneAlone(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	for way, of := range wayOf {
 		if of.reference {
-			continue // its steps are those of HTTP/3
+			continue // its code is that of HTTP/3
 		}
 		e := s.by(t, way)
 		e.get(t, "/mdi/home.svg")
@@ -129,27 +131,28 @@ func TestRefusedForOneAlone(t *testing.T) {
 		} {
 			a := e.call(t, row.method, row.target, row.fields, strings.NewReader(row.body))
 			if !strings.HasPrefix(a, fmt.Sprintf("HTTP/1.1 %d\r\n", row.code)) || !strings.Contains(a, "\r\nCache-Control: no-store\r\n") {
-				t.Errorf("by %s, %s %.40s %q: %.300s, want %d that nobody keeps", way, row.method, row.target, row.fields, a, row.code)
+				t.Errorf("over %s, %s %.40s %q: %.300s, want %d with no-store", way, row.method, row.target, row.fields, a, row.code)
 			}
 		}
 	}
 }
 
-// Two requests at once are answered in their order.
+// Pipelined requests are answered in their order.
 func TestPipelined(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	answers := e.raw(t, strings.Repeat("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\nGET /mdi/nothing.svg HTTP/1.1\r\nHost: a\r\n\r\n", 3), 6)
 	if len(answers) != 6 {
-		t.Fatalf("%d answers to 6 requests", len(answers))
+		t.Fatalf("%d responses to 6 requests", len(answers))
 	}
 	for i, a := range answers {
 		if want := []int{200, 404}[i%2]; a.StatusCode != want {
-			t.Errorf("answer %d: %d, want %d", i, a.StatusCode, want)
+			t.Errorf("response %d: %d, want %d", i, a.StatusCode, want)
 		}
 	}
 }
 
-// A refused client gets its answer although it is still sending: the connection is not reset under it.
+// A refused client gets its response although it is still sending, because the edge does not reset
+// the connection.
 func TestAnswerIsNotLost(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	ln := listenTest(t)
@@ -160,7 +163,7 @@ func TestAnswerIsNotLost(t *testing.T) {
 		io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nX: "+strings.Repeat("a", 200_000)+"\r\n\r\n")
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
-			t.Fatalf("the answer was lost: %v", err)
+			t.Fatalf("the response was lost: %v", err)
 		}
 		if resp.StatusCode != 431 {
 			t.Errorf("%d, want 431", resp.StatusCode)

@@ -18,7 +18,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 )
 
-// A loggedLine is one of an access log.
+// A loggedLine is one line of an access log.
 type loggedLine struct {
 	Time            time.Time
 	Client          string
@@ -35,7 +35,8 @@ type loggedLine struct {
 	TraceID         string `json:"trace_id"`
 }
 
-// logs has an edge keep an access log, of which the text can be had once the edge has ended.
+// logs returns a change that turns the access log on, and a function that returns its text once the
+// edge has ended.
 func logs(t testing.TB) (change func(*Config), text func() string) {
 	file := filepath.Join(t.TempDir(), "access.log")
 	return func(c *Config) { c.AccessLog = file }, func() string {
@@ -45,7 +46,8 @@ func logs(t testing.TB) (change func(*Config), text func() string) {
 	}
 }
 
-// linesIn reads a log. Each line must be one, and of this hour.
+// linesIn parses an access log. Each line must be one JSON object, with a time within the last
+// hour.
 func linesIn(t testing.TB, text string) (all []loggedLine) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -56,7 +58,7 @@ func linesIn(t testing.TB, text string) (all []loggedLine) {
 			t.Fatalf("%q: %v", line, err)
 		}
 		if age := time.Since(l.Time); age < 0 || age > time.Hour || l.DurationSeconds < 0 || l.DurationSeconds > 3600 {
-			t.Errorf("%s: at a time that was not", line)
+			t.Errorf("%s: a wrong time or duration", line)
 		}
 		l.Time, l.DurationSeconds = time.Time{}, 0
 		all = append(all, l)
@@ -64,7 +66,7 @@ func linesIn(t testing.TB, text string) (all []loggedLine) {
 	return all
 }
 
-// end ends an edge and what it tells of its requests.
+// end stops an edge and flushes its access log and traces.
 func (s *securedTest) end() {
 	s.stop()
 	s.Server.Close()
@@ -72,18 +74,20 @@ func (s *securedTest) end() {
 
 const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
 
-// TestAnswersHaveALine asks for everything that an edge answers in a way of its own, by every protocol: each answer is one line, of what the client
-// saw of it, on the short way and on the long one.
+// Every response of an edge, of whatever kind and over every protocol, has one line in the access
+// log. The line describes the response that the client received, on the fast path and in the
+// pipeline.
 func TestAnswersHaveALine(t *testing.T) {
-	asked := []struct {
+	requests := []struct {
 		method, target, fields, body string
 		status                       int
 		route, cache                 string
 	}{
 		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "miss"},
-		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "hit"},                             // the short way
-		{"GET", "/mdi/home.svg", "TE: trailers", "", 200, "cdn", "hit"},                 // the long one
-		{"GET", "/mdi/home.svg", "X-Forwarded-For: 203.0.113.9", "", 200, "cdn", "hit"}, // the tests' client is trusted
+		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "hit"},             // fast path
+		{"GET", "/mdi/home.svg", "TE: trailers", "", 200, "cdn", "hit"}, // pipeline
+		// The tests' client is a trusted proxy.
+		{"GET", "/mdi/home.svg", "X-Forwarded-For: 203.0.113.9", "", 200, "cdn", "hit"},
 		{"GET", "/mdi/home.svg", "Forwarded: for=\"[2001:db8::9]\"", "", 200, "cdn", "hit"},
 		{"GET", "/mdi/home.svg", `If-None-Match: "home0123"`, "", 304, "cdn", "hit"},
 		{"GET", "/mdi/home.svg", "Range: bytes=1-7", "", 206, "cdn", "hit"},
@@ -115,7 +119,7 @@ func TestAnswersHaveALine(t *testing.T) {
 			s := newSecured(t, newOurOrigin(), append(of.changes(), change)...)
 			by := s.by(t, way)
 			var want []loggedLine
-			for _, a := range asked {
+			for _, a := range requests {
 				r, err := http.NewRequest(a.method, "http://edge.test"+a.target, strings.NewReader(a.body))
 				must(t, err)
 				r.Header.Set("User-Agent", "test \"1\"")
@@ -126,7 +130,7 @@ func TestAnswersHaveALine(t *testing.T) {
 				}
 				resp, err := by.RoundTrip(r)
 				if err != nil {
-					t.Logf("%s %s can't be asked by %s: %v", a.method, a.target, way, err)
+					t.Logf("%s %s can't be sent over %s: %v", a.method, a.target, way, err)
 					continue
 				}
 				body, err := io.ReadAll(resp.Body)
@@ -146,8 +150,8 @@ func TestAnswersHaveALine(t *testing.T) {
 			}
 			s.end()
 			got := linesIn(t, text())
-			if len(want) < len(asked)-2 || strings.Contains(text(), "secret") || strings.Contains(text(), "Bearer") {
-				t.Errorf("of %d requests %d could be asked; the log:\n%s", len(asked), len(want), text())
+			if len(want) < len(requests)-2 || strings.Contains(text(), "secret") || strings.Contains(text(), "Bearer") {
+				t.Errorf("of %d requests %d could be sent; the log:\n%s", len(requests), len(want), text())
 			}
 			compareLines(t, got, want)
 		})
@@ -166,12 +170,13 @@ func compareLines(t testing.TB, got, want []loggedLine) {
 	}
 }
 
-// TestUnreadableHasALine: what is no request is answered, and that is a line as well, which repeats nothing of it.
+// The refusal of a malformed request has a line in the access log too, which repeats nothing of the
+// request.
 func TestUnreadableHasALine(t *testing.T) {
 	for _, row := range []struct {
-		request string
-		status  int
-		bare    bool
+		request  string
+		status   int
+		bodyless bool
 	}{
 		{"hello\r\n\r\n", 400, false},
 		{"GET /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, false},
@@ -194,13 +199,13 @@ func TestUnreadableHasALine(t *testing.T) {
 		answer = append(answer, rest...)
 		_, body, _ := strings.Cut(string(answer), "\r\n\r\n")
 		got := linesIn(t, text())
-		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bare != (len(body) == 0) || got[0].Client != "127.0.0.1" || got[0].Method+got[0].Path+got[0].Host != "" {
-			t.Errorf("%.40q: answered %.40q; the log:\n%s", row.request, answer, text())
+		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bodyless != (len(body) == 0) || got[0].Client != "127.0.0.1" || got[0].Method+got[0].Path+got[0].Host != "" {
+			t.Errorf("%.40q: response %.40q; the log:\n%s", row.request, answer, text())
 		}
 	}
 }
 
-// TestTurnedAwayHaveALine: who is on the deny list, and who is sent to TLS.
+// Refusals of clients on the deny list and redirects to TLS have a line in the access log.
 func TestTurnedAwayHaveALine(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
@@ -215,7 +220,8 @@ func TestTurnedAwayHaveALine(t *testing.T) {
 	}
 }
 
-// TestStreamHasALine: the line of a body that streams is written when it has gone, with what went.
+// The line of a streamed response is written when the body has ended, with the bytes that were
+// sent.
 func TestStreamHasALine(t *testing.T) {
 	body := random(600 << 10)
 	for way, of := range wayOf {
@@ -240,7 +246,7 @@ func TestStreamHasALine(t *testing.T) {
 			if resp, err := by.RoundTrip(r); err == nil {
 				resp.Body.Close()
 			}
-			settled(t, "both are written", func() bool { return s.reports.Lines.Stats().Written == 2 })
+			settled(t, "both lines are written", func() bool { return s.reports.Lines.Stats().Written == 2 })
 			s.end()
 			got := linesIn(t, text())
 			if len(got) != 2 || got[0].Bytes != len(body) || got[0].Path != "/long?api_key=REDACTED" || got[0].Route != "forwarded" || got[0].Status != 200 || got[1].Path != "/cut" || got[1].Bytes > len(body) {
@@ -250,7 +256,8 @@ func TestStreamHasALine(t *testing.T) {
 	}
 }
 
-// TestSampledLines: of answers that are a part a part has lines, whichever way they take, and every one that is a failure.
+// If the access log is sampled, it has a line for the given fraction of the successful responses,
+// on the fast path and in the pipeline, and a line for every failure.
 func TestSampledLines(t *testing.T) {
 	change, text := logs(t)
 	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.AccessLogSample = 0.2 })
@@ -269,11 +276,11 @@ func TestSampledLines(t *testing.T) {
 		count[fmt.Sprint(l.Method, l.Status)]++
 	}
 	if count["GET200"] < n/10 || count["GET200"] > n/3 || count["HEAD200"] < n/10 || count["HEAD200"] > n/3 || count["GET502"] != 10 {
-		t.Errorf("of %d each: %v", n, count)
+		t.Errorf("lines of %d requests each: %v", n, count)
 	}
 }
 
-// TestFullDiskIsNoTrouble: who asks is answered, and what could not be written is counted.
+// If the access log can't be written, clients are still served, and no line counts as written.
 func TestFullDiskIsNoTrouble(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")
@@ -289,7 +296,7 @@ func TestFullDiskIsNoTrouble(t *testing.T) {
 	}
 }
 
-// fieldsOfNone are those of a request that has no others.
+// fieldsOfNone are the header fields of a request, one line for each name.
 type fieldsOfNone map[string]string
 
 func (f fieldsOfNone) Line(name string, nth int) []byte {
@@ -306,7 +313,7 @@ func browser(target string) *eligible.Request {
 	return q
 }
 
-// BenchmarkReported is one request on the short way, by what is told of it.
+// BenchmarkReported measures a request on the fast path with several kinds of reports about it.
 func BenchmarkReported(b *testing.B) {
 	for _, row := range []struct {
 		name   string
@@ -326,7 +333,7 @@ func BenchmarkReported(b *testing.B) {
 			for b.Loop() {
 				q.Now = time.Now()
 				if _, ok := e.Answer(out, q); !ok {
-					b.Fatal("it took the long way")
+					b.Fatal("the request took the pipeline")
 				}
 			}
 		})

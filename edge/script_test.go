@@ -33,17 +33,17 @@ const (
 	listLife = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
 )
 
-// An edgeTest is an edge behind connections in memory, before an origin of the test's own. It does
-// not poll the release by itself.
+// An edgeTest is an edge on in-memory connections, in front of the test's own origin. It does not
+// poll the release by itself.
 type edgeTest struct {
 	*Server
 	*handler
 	follows *purge.Follower
 	ln      *fasthttputil.InmemoryListener
-	via     http.RoundTripper // instead of ln; nil: through that
+	via     http.RoundTripper // replaces ln; nil: use ln
 	of      testing.TB
 
-	plainly bool // via is without TLS
+	plainly bool // via does not use TLS
 }
 
 // newTestServer returns an edge with the default flags, which change may change. Its listeners are
@@ -70,7 +70,8 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	o := httptest.NewServer(origin)
 	t.Cleanup(o.Close)
 	e := newTestServer(t, append([]func(*Config){func(c *Config) {
-		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // connections in memory: X-Forwarded-For is the client
+		// In-memory connections come from 0.0.0.0, so that X-Forwarded-For names the client.
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}
 	}}, append(change, func(c *Config) {
 		if len(c.Origins) == 0 {
 			c.Origins.Set(o.URL)
@@ -123,7 +124,8 @@ func patient(c *Config) {
 	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute
 }
 
-// RoundTrip sends a request through the edge. Whatever is answered must be described.
+// RoundTrip sends a request through the edge and checks that the API description documents the
+// response's status.
 func (e *edgeTest) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := e.send(r)
 	if err == nil {
@@ -145,7 +147,7 @@ func (e *edgeTest) send(r *http.Request) (*http.Response, error) {
 	return rt.RoundTrip(r)
 }
 
-// ServeHTTP relays a request to the edge and copies its answer.
+// ServeHTTP relays a request to the edge and copies its response.
 func (e *edgeTest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := r.Clone(r.Context())
 	out.RequestURI, out.URL.Scheme, out.URL.Host = "", "http", "edge.test"
@@ -167,7 +169,7 @@ type answer struct {
 	body string
 }
 
-// do asks the edge; fields are name, value, name, value.
+// do sends a request to the edge; fields are name, value, name, value.
 func (e *edgeTest) do(t testing.TB, method, target string, fields ...string) answer {
 	t.Helper()
 	r, err := http.NewRequest(method, "http://edge.test"+target, nil)
@@ -194,24 +196,25 @@ func (e *edgeTest) get(t testing.TB, target string, fields ...string) answer {
 	return e.do(t, http.MethodGet, target, fields...)
 }
 
-// An ourOrigin is an origin of ours, as far as an edge can see: two drawings, a search that tells what it was asked.
+// An ourOrigin behaves like our own origin, as far as an edge can see. It has a few icons, and a
+// search that repeats its target.
 type ourOrigin struct {
-	mu      sync.Mutex
-	release string
-	changed []string       // since the other release
-	asked   map[string]int // by target
-	hold    func(target string)
-	broken  bool
+	mu       sync.Mutex
+	release  string
+	changed  []string       // since the other release
+	requests map[string]int // by target
+	hold     func(target string)
+	broken   bool
 }
 
-func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, asked: map[string]int{}} }
+func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, requests: map[string]int{}} }
 
 func (l *ourOrigin) set(f func()) { l.mu.Lock(); defer l.mu.Unlock(); f() }
 
 func (l *ourOrigin) count(target string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.asked[target]
+	return l.requests[target]
 }
 
 var path = strings.Repeat(`<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3L2 12h3v8z"/>`, 4)
@@ -223,7 +226,7 @@ func drawn(release string) string {
 func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target := r.URL.RequestURI()
 	l.mu.Lock()
-	l.asked[target]++
+	l.requests[target]++
 	release, broken, hold := l.release, l.broken, l.hold
 	l.mu.Unlock()
 	if hold != nil {
@@ -272,8 +275,8 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"valid":%v}`, strings.Contains(string(body), "good"))
 	case "/-/release":
-		l.tell(w, r.URL.Query().Get("since"), release)
-	case "/other/dot.svg": // as an origin that is not ours: it colours by itself
+		l.serveRelease(w, r.URL.Query().Get("since"), release)
+	case "/other/dot.svg": // like an origin that is not ours, which colours icons itself
 		h.Del(icon.FieldRelease)
 		h.Set("Cache-Control", "max-age=60")
 		h.Set("Content-Type", "image/svg+xml")
@@ -293,7 +296,7 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (l *ourOrigin) tell(w http.ResponseWriter, since, release string) {
+func (l *ourOrigin) serveRelease(w http.ResponseWriter, since, release string) {
 	a := icon.ReleaseAnswer{Release: release, All: true, Changed: []string{}}
 	if since != "" {
 		a.Since, a.All, a.Changed = since, false, l.changed
@@ -303,7 +306,7 @@ func (l *ourOrigin) tell(w http.ResponseWriter, since, release string) {
 	json.NewEncoder(w).Encode(a)
 }
 
-// The scripts hold over every protocol, and calls are counted by it.
+// The scripts pass over every protocol, and the edge counts every call under its protocol.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

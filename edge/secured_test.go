@@ -18,20 +18,20 @@ import (
 	"github.com/iconedge/iconedge/certs/certstest"
 )
 
-// A securedTest is an edge that is spoken to over real sockets, by every protocol.
+// A securedTest is an edge on real sockets that serves every protocol.
 type securedTest struct {
 	*edgeTest
-	plain, tls string                                                      // addresses; of QUIC it is that of TLS
-	shows      func(*tls.CertificateRequestInfo) (*tls.Certificate, error) // the client's certificate; nil: it has none
-	stop       func()                                                      // ends it: requests under way are answered
+	plain, tls string                                                      // addresses; QUIC: tls
+	shows      func(*tls.CertificateRequestInfo) (*tls.Certificate, error) // nil: no certificate
+	stop       func()                                                      // drains and stops
 }
 
-// A wayIn is how a client may speak to an edge.
+// A wayIn is a way in which a client can connect to an edge.
 type wayIn struct {
 	protocol  exchange.Protocol
 	secure    bool
 	speak     func(*http.Protocols, bool) // nil: QUIC
-	reference bool                        // the edge serves it by another server
+	reference bool                        // the reference server serves it
 }
 
 var wayOf = map[string]wayIn{
@@ -44,18 +44,18 @@ var wayOf = map[string]wayIn{
 	"reference of h2c": {exchange.H2, false, (*http.Protocols).SetUnencryptedHTTP2, true},
 }
 
-// changes make an edge that can be spoken to so.
+// changes returns the configuration of an edge that a client can reach in this way.
 func (w wayIn) changes() []func(*Config) {
 	return []func(*Config){func(c *Config) { c.HTTP2Reference = w.reference }}
 }
 
-// newSecured is an edge with a plain listener, one of TLS and one of QUIC.
+// newSecured starts an edge with a plain listener, one for TLS and one for QUIC.
 func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *securedTest {
 	t.Helper()
 	return serveSecured(t, beforeSecured(t, origin, change...))
 }
 
-// beforeSecured is the same edge before its listeners serve.
+// beforeSecured returns the same edge before its listeners serve.
 func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	e := newEdgeTest(t, origin, append([]func(*Config){func(c *Config) {
@@ -64,13 +64,13 @@ func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *
 		c.TLSListen, c.TLSCerts, c.TLSKeys = "127.0.0.1:0", []string{cert}, []string{key}
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
 	}}, change...)...)
-	if !e.cfg.ProxyAll { // another's origin knows no releases
+	if !e.cfg.ProxyAll { // a foreign origin has no releases
 		must(t, e.library.Poll())
 	}
 	return e
 }
 
-// serveSecured has an edge serve.
+// serveSecured starts the listeners of an edge.
 func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	t.Helper()
 	broken := make(chan error, 4)
@@ -95,7 +95,7 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	return s
 }
 
-// by is a client that speaks in one way, over as few connections as it can.
+// by returns a client that connects in the named way, over as few connections as it can.
 func (s *securedTest) by(t testing.TB, name string) *securedTest {
 	t.Helper()
 	e, w := *s.edgeTest, wayOf[name]
@@ -127,7 +127,7 @@ func (s *securedTest) trusting() *tls.Config {
 	return c
 }
 
-// over is a client over TCP.
+// over returns a client over TCP.
 func (s *securedTest) over(address string, speak func(*http.Protocols, bool)) http.RoundTripper {
 	var speaks http.Protocols
 	speak(&speaks, true)
@@ -139,7 +139,7 @@ func (s *securedTest) over(address string, speak func(*http.Protocols, bool)) ht
 	}
 }
 
-// overQUIC is a client of HTTP/3.
+// overQUIC returns a client of HTTP/3.
 func (s *securedTest) overQUIC() http.RoundTripper {
 	return &http3.Transport{
 		DisableCompression: true, TLSClientConfig: s.trusting(),
@@ -149,7 +149,7 @@ func (s *securedTest) overQUIC() http.RoundTripper {
 	}
 }
 
-// counted are the requests that the edge has counted, by protocol.
+// counted returns the number of requests that the edge has counted, by protocol.
 func (s *securedTest) counted(t testing.TB) (n [exchange.Protocols]int) {
 	t.Helper()
 	families, err := s.metrics.Registry.Gather()
@@ -171,12 +171,12 @@ func (s *securedTest) counted(t testing.TB) (n [exchange.Protocols]int) {
 	return n
 }
 
-// onlyBy holds that requests came by one protocol alone.
+// onlyBy checks that the edge has counted requests under one protocol only.
 func (s *securedTest) onlyBy(t testing.TB, p exchange.Protocol) {
 	t.Helper()
 	for q, n := range s.counted(t) {
 		if (n > 0) != (exchange.Protocol(q) == p) {
-			t.Errorf("%d requests were counted by %s", n, exchange.Protocol(q))
+			t.Errorf("%d requests were counted as %s", n, exchange.Protocol(q))
 		}
 	}
 }

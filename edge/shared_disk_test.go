@@ -13,17 +13,18 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 )
 
-// An edge that starts again with a warm disk purges what others purged meanwhile, or all, where nobody can tell any more.
+// An edge that restarts with a filled disk cache applies the purges that it missed. If the log no
+// longer has all of them, the edge drops everything.
 func TestRestartHearsWhatItMissed(t *testing.T) {
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg"}
 	for name, row := range map[string]struct {
 		meanwhile func(t *testing.T, s *fleettest.Server, other *edgeTest)
 		warm      int
 	}{
-		"nothing":              {func(*testing.T, *fleettest.Server, *edgeTest) {}, 3},
-		"a purge":              {func(t *testing.T, _ *fleettest.Server, e *edgeTest) { e.purge(t, `{"urls":["/mdi/home.svg"]}`) }, 2},
-		"all of Redis is gone": {func(t *testing.T, s *fleettest.Server, _ *edgeTest) { must(t, s.FlushAll(t.Context()).Err()) }, 0},
-		"the log is cut off": {func(t *testing.T, s *fleettest.Server, e *edgeTest) {
+		"nothing":           {func(*testing.T, *fleettest.Server, *edgeTest) {}, 3},
+		"a purge":           {func(t *testing.T, _ *fleettest.Server, e *edgeTest) { e.purge(t, `{"urls":["/mdi/home.svg"]}`) }, 2},
+		"Redis was emptied": {func(t *testing.T, s *fleettest.Server, _ *edgeTest) { must(t, s.FlushAll(t.Context()).Err()) }, 0},
+		"the log was trimmed": {func(t *testing.T, s *fleettest.Server, e *edgeTest) {
 			e.purge(t, `{"urls":["/mdi/home.svg"]}`)
 			e.purge(t, `{"urls":["/mdi/home.svg"]}`)
 			must(t, s.XTrimMaxLen(t.Context(), "iconedge:log", 1).Err())
@@ -56,7 +57,7 @@ func TestRestartHearsWhatItMissed(t *testing.T) {
 	}
 }
 
-// livesShared runs an edge with a folder of its own, until it has been used.
+// livesShared runs an edge with the disk cache in dir until use returns.
 func livesShared(t *testing.T, dir, origin, redis string, use func(get func(target string) (cacheStatus string))) {
 	t.Helper()
 	var cfg Config
@@ -69,7 +70,7 @@ func livesShared(t *testing.T, dir, origin, redis string, use func(get func(targ
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, cfg) }()
-	settled(t, "it knows the release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), releaseA) })
+	settled(t, "the edge knows the release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), releaseA) })
 	use(func(target string) string {
 		resp, err := http.Get("http://" + public.Addr().String() + target)
 		must(t, err)

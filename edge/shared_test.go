@@ -24,16 +24,17 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// newSharing is an edge of a region, on a Redis.
+// newSharing starts an edge of a region that uses the given Redis.
 func newSharing(t testing.TB, redis, region string, origin http.Handler, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	return newEdgeTest(t, origin, append(change, func(c *Config) {
-		c.Redis, c.Region, c.RedisTimeout = redis, region, time.Minute // a check waits for other tests here
+		// The timeout is long because a check may have to wait for other tests on this machine.
+		c.Redis, c.Region, c.RedisTimeout = redis, region, time.Minute
 	})...)
 }
 
 func TestSharedFlags(t *testing.T) {
-	for _, row := range []struct{ redis, region, says string }{
+	for _, row := range []struct{ redis, region, want string }{
 		{"", "", ""},
 		{"redis://:secret@10.0.0.7:6379/1", "eu-west.1", ""},
 		{"rediss://10.0.0.7", "", ""},
@@ -50,13 +51,14 @@ func TestSharedFlags(t *testing.T) {
 		if err == nil {
 			err = c.Validate()
 		}
-		if got := fmt.Sprint(err); row.says == "" && err != nil || !strings.Contains(got, row.says) || strings.Contains(got, "secret") {
-			t.Errorf("--redis %q --region %q: %v, want %q", row.redis, row.region, err, row.says)
+		if got := fmt.Sprint(err); row.want == "" && err != nil || !strings.Contains(got, row.want) || strings.Contains(got, "secret") {
+			t.Errorf("--redis %q --region %q: %v, want %q", row.redis, row.region, err, row.want)
 		}
 	}
 }
 
-// 200 calls of one client at once, at two edges of a region: the limit gets through, to the call. What it says of itself goes on from edge to edge.
+// When one client makes 200 concurrent calls at two edges of a region, exactly the limit gets
+// through. The window continues from edge to edge.
 func TestEdgesShareALimit(t *testing.T) {
 	s := fleettest.Start(t)
 	hourly := func(c *Config) {
@@ -80,7 +82,8 @@ func TestEdgesShareALimit(t *testing.T) {
 	if through.Load() != 60 || refused.Load() != 140 {
 		t.Errorf("%d got through, %d were refused; want 60 and 140", through.Load(), refused.Load())
 	}
-	for i, want := range []string{`"icon";r=119;t=3600`, `"icon";r=118;t=3`} { // and some hundred seconds
+	// The second edge's t may be a little less than 3600.
+	for i, want := range []string{`"icon";r=119;t=3600`, `"icon";r=118;t=3`} {
 		if got := edges[i].get(t, "/api/v1/icon/mdi/home", "X-Forwarded-For", "192.0.2.7").Header.Get("RateLimit"); !strings.HasPrefix(got, want) {
 			t.Errorf("RateLimit: %s, want %s", got, want)
 		}
@@ -91,7 +94,7 @@ func TestEdgesShareALimit(t *testing.T) {
 	}
 }
 
-// The tokens of a plan have windows that edges share, too.
+// Edges also share the windows of a plan's tokens.
 func TestEdgesShareAPlansLimit(t *testing.T) {
 	s := fleettest.Start(t)
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
@@ -102,7 +105,8 @@ func TestEdgesShareAPlansLimit(t *testing.T) {
 	}
 }
 
-// Who waits for Redis does not do so on the short way, where nobody may wait; what has no limit stays there.
+// A request whose limit is shared leaves the fast path, which must not wait for Redis. A request
+// without a limit stays on it.
 func TestSharedLimitsLeaveTheShortWay(t *testing.T) {
 	e := newSharing(t, fleettest.Start(t).URL, "", newOurOrigin())
 	for target, short := range map[string]bool{"/mdi/home.svg": true, "/api/v1/icon/mdi/home": false} {
@@ -111,15 +115,16 @@ func TestSharedLimitsLeaveTheShortWay(t *testing.T) {
 		e.get(t, target)
 		q := &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
 		if _, ok := e.Answer(nil, q); ok != short {
-			t.Errorf("%s by the short way of HTTP/1.1: %v, want %v", target, ok, short)
+			t.Errorf("%s on the fast path of HTTP/1.1: %v, want %v", target, ok, short)
 		}
 		if _, _, ok := e.AnswerH2(nil, q, new(h2.ClientTable)); ok != short {
-			t.Errorf("%s by that of HTTP/2: %v, want %v", target, ok, short)
+			t.Errorf("%s on the fast path of HTTP/2: %v, want %v", target, ok, short)
 		}
 	}
 }
 
-// Nothing that Redis does is an error to a client: the edge counts by itself, and knows what was used.
+// A failure of Redis is not an error for clients: the edge counts by itself, and includes the calls
+// that it knows of.
 func TestLimitsWithoutRedis(t *testing.T) {
 	s := fleettest.Start(t)
 	e := newSharing(t, s.URL, "", newOurOrigin(), func(c *Config) { must(t, c.Limits.Set("search=3/1h")) })
@@ -127,7 +132,7 @@ func TestLimitsWithoutRedis(t *testing.T) {
 	first := ask()
 	s.Kill()
 	if got := fmt.Sprint(first, ask(), ask(), ask()); got != "200 200 200 429" {
-		t.Errorf("the answers are %s", got)
+		t.Errorf("the statuses are %s, want 200 200 200 429", got)
 	}
 	w := httptest.NewRecorder()
 	e.metrics.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -137,12 +142,12 @@ func TestLimitsWithoutRedis(t *testing.T) {
 		`iconedge_edge_fleet_events_total{direction="sent",kind="purge"} 0`,
 	} {
 		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
-			t.Errorf("the metrics do not say %s", line)
+			t.Errorf("the metrics lack %s", line)
 		}
 	}
 }
 
-// A purge at one edge is done by all others, whatever their region, with everything that it says.
+// A purge at one edge reaches the edges of all regions, with all of its options.
 func TestPurgesAreShared(t *testing.T) {
 	s := fleettest.Start(t)
 	one, other := newSharing(t, s.URL, "here", newOurOrigin()), newSharing(t, s.URL, "there", newOurOrigin())
@@ -156,42 +161,43 @@ func TestPurgesAreShared(t *testing.T) {
 	}
 	settled(t, "the other edge has purged", func() bool { return other.cache.Get("/mdi/home.svg") == nil })
 	if other.cache.Get("/fc/apple.svg") == nil {
-		t.Error("more was purged than was said")
+		t.Error("the other edge purged more than the call names")
 	}
 	if code, _ := one.purge(t, `{"urls":["/fc/apple.svg"],"soft":true}`); code != 200 {
 		t.Fatal(code)
 	}
-	settled(t, "the other edge's is stale", func() bool {
+	settled(t, "the other edge's entry is stale", func() bool {
 		apple := other.cache.Get("/fc/apple.svg")
 		return apple != nil && !apple.Freshness().Fresh(time.Now())
 	})
 }
 
-// An edge that asked another before that one had purged too does not keep what it got: here, or where the purge was called for.
+// An edge may fetch from another edge that has not purged yet. Because purges are repeated, it does
+// not keep the old response, and neither does the edge that received the purge.
 func TestPurgedAgain(t *testing.T) {
 	s := fleettest.Start(t)
-	var drawing atomic.Value
-	drawing.Store("old")
+	var body atomic.Value
+	body.Store("old")
 	shield := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", iconLife)
-		io.WriteString(w, drawing.Load().(string))
+		io.WriteString(w, body.Load().(string))
 	})
 	one, other := newSharing(t, s.URL, "", shield), newSharing(t, s.URL, "", shield)
 	one.get(t, "/mdi/home.svg")
 	other.get(t, "/mdi/home.svg")
-	settled(t, "both show the new drawing", func() bool { // where the machine stood still they had purged again before they asked
-		drawing.Store("old")
+	settled(t, "both serve the new icon", func() bool { // again if the repeat came too early
+		body.Store("old")
 		one.purge(t, `{"urls":["/mdi/home.svg"]}`)
 		settled(t, "the other edge has purged", func() bool { return other.cache.Get("/mdi/home.svg") == nil })
 		one.get(t, "/mdi/home.svg")
 		other.get(t, "/mdi/home.svg") // the shield has not purged yet
-		drawing.Store("new")
+		body.Store("new")
 		time.Sleep(purge.RepeatAfter + purge.RepeatAfter/4)
 		return one.get(t, "/mdi/home.svg").body == "new" && other.get(t, "/mdi/home.svg").body == "new"
 	})
 }
 
-// Who calls for a purge is told when the others can't be.
+// If the other edges can't be reached, the caller of a purge gets a 503.
 func TestPurgeWithoutRedis(t *testing.T) {
 	s := fleettest.Start(t)
 	e := newSharing(t, s.URL, "", newOurOrigin())
@@ -205,11 +211,11 @@ func TestPurgeWithoutRedis(t *testing.T) {
 		t.Errorf("%d, Retry-After: %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
 	if e.cache.Get("/mdi/home.svg") != nil {
-		t.Error("it was not purged here either")
+		t.Error("the purge was not done here either")
 	}
 }
 
-// What another edge wrote may be anything.
+// Another edge may send any data. If a purge can't be read, the edge drops everything.
 func TestHearsAnything(t *testing.T) {
 	for _, row := range []struct {
 		kind    fleet.Kind
@@ -217,7 +223,7 @@ func TestHearsAnything(t *testing.T) {
 		dropped bool
 	}{
 		{fleet.Purge, `{"urls":["/other"]}`, false},
-		{fleet.Purge, `{"urls":["/other"],"regions":["there"]}`, true}, // of a later version
+		{fleet.Purge, `{"urls":["/other"],"regions":["there"]}`, true}, // from a later version
 		{fleet.Purge, `{}`, true},
 		{fleet.Purge, ``, true},
 		{fleet.Purge, named(purge.MaxItems), false},
@@ -227,16 +233,17 @@ func TestHearsAnything(t *testing.T) {
 		{"later", `{}`, false},
 	} {
 		e := newSharing(t, fleettest.Start(t).URL, "", newOurOrigin())
-		must(t, e.library.Poll()) // a release that is learnt for the first time drops all
+		must(t, e.library.Poll()) // the first release drops everything
 		e.get(t, "/mdi/home.svg")
 		e.follows.OnEvent(row.kind, row.data)
 		if dropped := e.cache.Get("/mdi/home.svg") == nil; dropped != row.dropped {
-			t.Errorf("%s %.80q: all is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
+			t.Errorf("%s %.80q: everything is dropped: %v, want %v", row.kind, row.data, dropped, row.dropped)
 		}
 	}
 }
 
-// One edge learns of a release; the shield, which has just told the old one, and the edge behind it have it without having asked by themselves.
+// When one edge learns of a release, the others have it without polling: the shield, which has just
+// answered with the old release, and the edge behind it.
 func TestReleaseIsToldToAll(t *testing.T) {
 	s, l := fleettest.Start(t), newOurOrigin()
 	first, shield := newSharing(t, s.URL, "here", l), newSharing(t, s.URL, "here", l)
@@ -246,57 +253,58 @@ func TestReleaseIsToldToAll(t *testing.T) {
 	}
 	l.set(func() { l.release = releaseB })
 	if got := releaseOf(t, shield, releaseA); got != releaseA && shield.library.Known() == releaseA {
-		t.Fatalf("the shield tells of %s", got)
+		t.Fatalf("the shield answers with %s", got)
 	}
 	must(t, first.library.Poll())
 	for i, e := range []*edgeTest{first, shield, behind} {
 		settled(t, fmt.Sprint("the release is known to edge ", i), func() bool { return e.library.Known() == releaseB })
 	}
 	if sum := first.peers.Fleet.Stats().Events[fleet.Release].Sent; sum == 0 {
-		t.Error("the first edge has not told the others")
+		t.Error("the first edge has not announced the release")
 	}
 }
 
-// An edge goes on asking for a release though it hears late of the one that it has, or learns of another on the way.
+// An edge keeps polling for a new release even if it hears late of the release that it has, or
+// learns of another one meanwhile.
 func TestReleaseIsAskedForOn(t *testing.T) {
 	l := newOurOrigin()
 	e := newSharing(t, fleettest.Start(t).URL, "", l)
 	must(t, e.library.Poll())
-	asked, open := make(chan struct{}, 1), make(chan struct{})
-	l.set(func() { l.hold = func(string) { asked <- struct{}{}; <-open } })
+	polled, open := make(chan struct{}, 1), make(chan struct{})
+	l.set(func() { l.hold = func(string) { polled <- struct{}{}; <-open } })
 	e.follows.OnEvent(fleet.Release, releaseB)
-	<-asked
+	<-polled
 	e.follows.OnEvent(fleet.Release, releaseA)
 	e.peers.AnnounceRelease(strings.Repeat("c", len(releaseA)))
 	l.set(func() { l.release, l.hold = releaseB, nil })
-	close(open) // who asked before is told of the old one
+	close(open) // the first poll gets the old release
 	settled(t, "the release is known", func() bool { return e.library.Known() == releaseB })
 }
 
-// A shield that hears of a release does not answer with what it was told a moment before.
+// A shield that hears of a release discards the release answer that it fetched a moment before.
 func TestToldAnswerIsForgotten(t *testing.T) {
 	l := newOurOrigin()
 	shield := newSharing(t, fleettest.Start(t).URL, "", l)
 	must(t, shield.library.Poll())
-	for _, hears := range []func(){
+	for _, learn := range []func(){
 		func() { shield.follows.OnEvent(fleet.Release, releaseB) },
-		func() { must(t, shield.library.Poll()) }, // or learns of it
+		func() { must(t, shield.library.Poll()) }, // or polls it
 	} {
 		before := shield.library.Known()
 		releaseOf(t, shield, before)
 		l.set(func() { l.release = map[string]string{releaseA: releaseB, releaseB: releaseA}[before] })
-		hears()
+		learn()
 		settled(t, "the release is known", func() bool { return shield.library.Known() != before })
 		if got := releaseOf(t, shield, before); got == before {
-			t.Errorf("the shield tells of %s still", got)
+			t.Errorf("the shield still answers with %s", got)
 		}
 	}
 }
 
-// releaseOf is the release that an edge tells other edges.
+// releaseOf returns the release that an edge reports to other edges.
 func releaseOf(t *testing.T, e *edgeTest, since string) string {
 	t.Helper()
-	var told icon.ReleaseAnswer
-	must(t, json.Unmarshal([]byte(e.get(t, routes.ReleasePath+"?since="+since).body), &told))
-	return told.Release
+	var reported icon.ReleaseAnswer
+	must(t, json.Unmarshal([]byte(e.get(t, routes.ReleasePath+"?since="+since).body), &reported))
+	return reported.Release
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// A painter is an origin that shows its only picture under every address, with a validator, until it is told to paint another.
+// A painter is an origin that serves its current picture at every path, with a validator.
 type painter struct {
-	fields         http.Header // beside the picture's own; nil: iconLife
-	picture, asked atomic.Int64
-	broken         atomic.Bool
+	fields            http.Header // replace or complement the usual ones
+	picture, requests atomic.Int64
+	broken            atomic.Bool
 }
 
 func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +26,7 @@ func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	p.asked.Add(1)
+	p.requests.Add(1)
 	if p.broken.Load() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
@@ -48,8 +48,8 @@ func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *painter) shown() string { return "picture " + strconv.FormatInt(p.picture.Load(), 10) }
 
-// freshBelow reports whether a cache that has just got the answer takes it for fresh: a shared one, or a browser, which does not know the
-// fields that are for others.
+// freshBelow reports whether a cache below considers a response fresh on arrival. It tries a shared
+// cache, and a browser, which does not read the fields for shared caches.
 func freshBelow(a answer) bool {
 	now := time.Now()
 	private := a.Header.Clone()
@@ -59,8 +59,8 @@ func freshBelow(a answer) bool {
 	return cachepolicy.NewEntry(200, a.Header, now, now).Fresh(now) || cachepolicy.NewEntry(200, private, now, now).Fresh(now)
 }
 
-// What is purged softly at the shield and then at the edge is there anew at the edge as soon as the shield has it, and what is sent until
-// then is stale to whoever gets it.
+// After soft purges at the shield and then at the edge, the edge serves the new response as soon as
+// the shield has it. Until then, the response is stale for every cache below.
 func TestSoftPurgeOfTwoTiers(t *testing.T) {
 	for _, target := range []string{"/x/y.svg", "/some/where/else?x"} {
 		for _, purge := range []string{`"urls":["` + target + `"]`, `"prefixes":["` + target[:2] + `"]`, `"surrogate_keys":["icon/x/y"]`} {
@@ -79,22 +79,22 @@ func TestSoftPurgeOfTwoTiers(t *testing.T) {
 						t.Fatalf("tier %d: %d %s", i, code, got)
 					}
 				}
-				settled(t, "the new picture", func() bool {
+				settled(t, "the new picture is served", func() bool {
 					a := call(t, n.url()+target)
 					if old := a.body != p.shown(); old == freshBelow(a) {
 						t.Fatalf("%s, Age: %s, fresh below: %v, %q", a.body, a.Header.Get("Age"), !old, a.Header["Cache-Status"])
 					}
 					return a.body == p.shown()
 				})
-				if got := p.asked.Load(); got != 2 {
-					t.Errorf("the origin was asked %d times", got)
+				if got := p.requests.Load(); got != 2 {
+					t.Errorf("the origin received %d requests", got)
 				}
 			})
 		}
 	}
 }
 
-// purge calls for a purge as an operator does.
+// purge sends a purge as an operator does.
 func (n *node) purge(t *testing.T, body string) (int, string) {
 	t.Helper()
 	resp, err := http.Post("http://"+n.admin+"/purge", "application/json", strings.NewReader(body))
@@ -105,17 +105,17 @@ func (n *node) purge(t *testing.T, body string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// An edge asks its shield once for each of its own requests at most, one after the other, while all that the shield has is stale, and what the
-// shield confirms is no fresher for it.
+// While the shield has only stale responses, an edge sends it at most one request for each request
+// of its own, one after the other. A confirmation by the shield does not make the response fresher.
 func TestStaleShield(t *testing.T) {
 	for _, target := range []string{"/x/y.svg", "/some/where/else"} {
 		t.Run(target, func(t *testing.T) {
 			p := new(painter)
 			all := func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) }
 			shield := newEdgeTest(t, p, all)
-			var asked, confirmed atomic.Int64
+			var requests, confirmed atomic.Int64
 			e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked.Add(1)
+				requests.Add(1)
 				if r.Header.Get("If-None-Match") == `"picture-0"` {
 					confirmed.Add(1)
 				}
@@ -128,7 +128,7 @@ func TestStaleShield(t *testing.T) {
 					t.Fatalf("%d %s", code, got)
 				}
 			}
-			before := asked.Load()
+			before := requests.Load()
 			for i := range int64(5) {
 				a := e.get(t, target)
 				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
@@ -137,35 +137,36 @@ func TestStaleShield(t *testing.T) {
 				if status := strings.Join(a.Header["Cache-Status"], ", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
 					t.Errorf("request %d: Cache-Status: %s", i, status)
 				}
-				settled(t, "the shield has confirmed it", func() bool { return e.cache.Get(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
-				if got := asked.Load() - before; got > i+1 {
-					t.Errorf("the shield was asked %d times after %d requests", got, i+1)
+				settled(t, "the shield has confirmed the entry", func() bool { return e.cache.Get(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
+				if got := requests.Load() - before; got > i+1 {
+					t.Errorf("the shield received %d requests after %d requests to the edge", got, i+1)
 				}
 			}
 			if confirmed.Load() == 0 {
-				t.Error("the edge has not asked for a confirmation")
+				t.Error("the edge has sent no conditional request")
 			}
 			p.broken.Store(false)
 			p.picture.Add(1)
-			settled(t, "the new picture", func() bool { return e.get(t, target).body == "picture 1" })
+			settled(t, "the new picture is served", func() bool { return e.get(t, target).body == "picture 1" })
 		})
 	}
 }
 
-// An answer that was purged softly is fresh to no cache below, whatever its fields say, and whichever way and form it goes out in.
+// A softly purged response is fresh to no cache below, whatever its fields say, over every protocol
+// and in every form.
 func TestSoftPurgedIsStaleBelow(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		fields http.Header
-		age    int // that is told at least
+		age    int // the least Age
 		own    bool
 	}{
 		{"max-age", nil, 86400, true},
-		{"a shorter life for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 86400, true},
-		{"a longer one", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000, true},
-		{"one for surrogates of others", http.Header{"Surrogate-Control": {"max-age=100000"}, "Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
+		{"a shorter lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 86400, true},
+		{"a longer lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000, true},
+		{"a lifetime for other surrogates", http.Header{"Surrogate-Control": {"max-age=100000"}, "Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
 		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Expires": {time.Now().Add(2 * time.Hour).UTC().Format(http.TimeFormat)}}, 7000, true},
-		{"a guess", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Last-Modified": {time.Now().Add(-1000 * time.Hour).UTC().Format(http.TimeFormat)}}, 360000, true},
+		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Last-Modified": {time.Now().Add(-1000 * time.Hour).UTC().Format(http.TimeFormat)}}, 360000, true},
 	} {
 		p := &painter{fields: row.fields}
 		s := newSecured(t, p, func(c *Config) { c.ProxyAll = true })
@@ -183,15 +184,15 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 		for way := range wayOf {
 			client := s.by(t, way)
 			for _, target := range targets {
-				for _, asks := range [][]string{
+				for _, request := range [][]string{
 					{"GET"}, {"HEAD"}, {"GET", "If-None-Match", `"picture-0"`}, {"GET", "Range", "bytes=0-1"}, {"GET", "Cache-Control", "max-stale"}, {"GET", "Cache-Control", "only-if-cached"},
 				} {
-					a := client.do(t, asks[0], target, asks[1:]...)
-					if asks[len(asks)-1] == "bytes=0-1" && a.StatusCode == http.StatusServiceUnavailable {
-						continue // a range of what is stale and not ours is the origin's business
+					a := client.do(t, request[0], target, request[1:]...)
+					if request[len(request)-1] == "bytes=0-1" && a.StatusCode == http.StatusServiceUnavailable {
+						continue // the edge forwards ranges of stale foreign responses
 					}
 					if age, err := strconv.Atoi(a.Header.Get("Age")); err != nil || age < row.age || freshBelow(a) || a.StatusCode >= 400 {
-						t.Errorf("%s, %s, %s %v: %d, Age: %s, want %d at least", row.name, way, target, asks, a.StatusCode, a.Header.Get("Age"), row.age)
+						t.Errorf("%s, %s, %s %v: %d, Age: %s, want %d at least", row.name, way, target, request, a.StatusCode, a.Header.Get("Age"), row.age)
 					}
 				}
 			}
@@ -199,7 +200,8 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 	}
 }
 
-// So is one that was on its way when the purge came: nobody knows which picture it shows.
+// A response that is being fetched during a soft purge is stale below too, because nobody knows
+// which picture it shows.
 func TestSoftPurgedOnItsWay(t *testing.T) {
 	const key = "/x/y.svg"
 	p := new(painter)
@@ -220,8 +222,8 @@ func TestSoftPurgedOnItsWay(t *testing.T) {
 	}
 }
 
-// An answer that was kept for moments, since the edge and its origin did not know the same release, is fresh to nobody when it is served
-// after these.
+// If the edge and its origin know different releases, the edge stores the origin's response for
+// moments only. Served after that time, the response is fresh to no cache below.
 func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
 	const key = "/mdi/home.svg"
 	l := newOurOrigin()
@@ -238,11 +240,12 @@ func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
 		t.Errorf("%d, Age: %s, Cache-Status: %s", a.StatusCode, a.Header.Get("Age"), status)
 	}
 	if e.cache.Get(key).Release != releaseB {
-		t.Error("it is of the release that the edge knows")
+		t.Error("the entry belongs to the release that the edge knows")
 	}
 }
 
-// What was stale by its age alone is as old as it is: a browser may have a longer life from its origin than the edge.
+// A response that is stale by its age alone keeps its Age, because the origin may allow browsers a
+// longer lifetime than the edge.
 func TestStaleByAgeIsAsOldAsItIs(t *testing.T) {
 	const key = "/x/y.svg"
 	e := newEdgeTest(t, &painter{fields: http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=86400"}}})

@@ -24,7 +24,7 @@ import (
 	"github.com/iconedge/iconedge/logtest"
 )
 
-// from is a client whose connections come from an address of their own, and begin with a lead.
+// from returns a client that connects from the given address and begins each connection with lead.
 func (s *securedTest) from(t testing.TB, way, address, lead string) *securedTest {
 	t.Helper()
 	e := s.by(t, way)
@@ -43,10 +43,11 @@ func (s *securedTest) from(t testing.TB, way, address, lead string) *securedTest
 	return e
 }
 
-// overTCP are the ways that a proxy in front may speak.
+// overTCP are the ways in which a proxy in front may connect.
 var overTCP = []string{"h1", "h1 over TLS", "h2", "h2c", "reference of h2", "reference of h2c"}
 
-// The client whom a trusted proxy names before TLS, or before HTTP/2, is the one that counts; nobody else is believed.
+// Limits count the client that a trusted proxy names before TLS or before HTTP/2. The edge believes
+// no other peer.
 func TestProxyHeaderOfEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for _, way := range overTCP {
@@ -102,7 +103,8 @@ backend tls
 	server edge %[2]s send-proxy-v2
 `
 
-// A real HAProxy in front tells who the client is, over HTTP/1.1, over h2c, and before TLS that it does not look into.
+// A real HAProxy in front names the client over HTTP/1.1, over h2c, and before TLS that it passes
+// through.
 func TestBehindHAProxy(t *testing.T) {
 	program, err := exec.LookPath("haproxy")
 	if err != nil {
@@ -124,8 +126,8 @@ func TestBehindHAProxy(t *testing.T) {
 		defer socket.Close()
 		front, cmd.ExtraFiles = append(front, ln.Addr().String()), append(cmd.ExtraFiles, socket)
 	}
-	var said logtest.Log
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output logtest.Log
+	cmd.Stdout, cmd.Stderr = &output, &output
 	must(t, cmd.Start())
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	for i, way := range []string{"h1", "h1", "h2"} {
@@ -136,11 +138,11 @@ func TestBehindHAProxy(t *testing.T) {
 		before := s.counted(t)
 		for range 3 {
 			if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK || a.body != drawn(releaseA) {
-				t.Fatalf("through HAProxy, %d: %d\n%s", i, a.StatusCode, said.String())
+				t.Fatalf("through HAProxy, %d: %d\n%s", i, a.StatusCode, output.String())
 			}
 		}
 		if got := s.used(client); got != 3 {
-			t.Errorf("through HAProxy, %d: %d calls of the client are counted, want 3", i, got)
+			t.Errorf("through HAProxy, %d: %d calls of the client counted, want 3", i, got)
 		}
 		if now, p := s.counted(t), []exchange.Protocol{exchange.H1, exchange.H2, exchange.H2}[i]; now[p]-before[p] != 3 {
 			t.Errorf("through HAProxy, %d: %v, then %v; want 3 by %s", i, before, now, p.String())
@@ -148,24 +150,24 @@ func TestBehindHAProxy(t *testing.T) {
 	}
 }
 
-// Connections of HTTP/2 that are idle make room; those in use do not.
+// Idle HTTP/2 connections make room for new ones; those in use do not.
 func TestIdleStreamsMakeRoom(t *testing.T) {
 	for _, way := range []string{"h2", "h2c"} {
 		l := newOurOrigin()
 		s := newSecured(t, l, func(c *Config) { c.MaxConnections = 3 })
 		held := s.by(t, way)
-		asked, open := make(chan struct{}, 1), make(chan struct{})
+		received, open := make(chan struct{}, 1), make(chan struct{})
 		l.set(func() {
 			l.hold = func(target string) {
 				if target == "/mdi/account.svg" {
-					asked <- struct{}{}
+					received <- struct{}{}
 					<-open
 				}
 			}
 		})
 		done := make(chan int)
 		go func() { done <- held.get(t, "/mdi/account.svg").StatusCode }()
-		<-asked
+		<-received
 		s.by(t, way).get(t, "/mdi/home.svg")
 		s.by(t, way).get(t, "/mdi/home.svg")
 		settled(t, "two are idle", func() bool { return s.listeners.Stats().States["idle"] == 2 })
@@ -183,11 +185,12 @@ func TestIdleStreamsMakeRoom(t *testing.T) {
 	}
 }
 
-// Who asks again and again for what is not stored, and takes it back at once, has the origin asked so many times and no more.
+// A client that requests uncached responses and resets the streams at once causes a limited number
+// of requests to the origin.
 func TestResetStreams(t *testing.T) {
 	open := make(chan struct{})
-	var asked atomic.Int64
-	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); <-open }), func(c *Config) { c.ProxyAll = true })
+	var received atomic.Int64
+	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { received.Add(1); <-open }), func(c *Config) { c.ProxyAll = true })
 	defer close(open)
 	config := trusting.Clone()
 	config.NextProtos = []string{"h2"}
@@ -207,10 +210,10 @@ func TestResetStreams(t *testing.T) {
 		}
 		id := uint32(2*i + 1)
 		if f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}) != nil {
-			break // it was told to be calm
+			break // the edge has closed the connection
 		}
-		if i == atOnce-1 { // these are asked for, all of them
-			settled(t, "the origin is asked", func() bool { return asked.Load() == atOnce })
+		if i == atOnce-1 { // the edge fetches all of these
+			settled(t, "the origin has the requests", func() bool { return received.Load() == atOnce })
 			for id := range uint32(atOnce) {
 				f.WriteRSTStream(2*id+1, http2.ErrCodeCancel)
 			}
@@ -228,7 +231,7 @@ func TestResetStreams(t *testing.T) {
 	}
 }
 
-// A large answer goes out while it comes, to a client with small windows too.
+// A large response goes out while it comes in, even to a client with small windows.
 func TestStreamedByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	large := random(20 << 20)
@@ -258,12 +261,12 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		rest, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || !bytes.Equal(rest, body[maxWhole:]) {
-			t.Errorf("%s: %d bytes behind the first part, %v", way, len(rest), err)
+			t.Errorf("%s: %d bytes after the first part, %v", way, len(rest), err)
 		}
 	}
 }
 
-// Lists and tokens hold over every protocol.
+// Deny lists and tokens work over every protocol.
 func TestListsAndTokensOfEveryProtocol(t *testing.T) {
 	t.Parallel()
 	deny := filepath.Join(t.TempDir(), "deny")

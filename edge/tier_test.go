@@ -31,15 +31,15 @@ func secretFile(t testing.TB, text string) string {
 	return file
 }
 
-// A proof is how a client shows that it is an edge of ours, or tries to.
+// A proof is a way in which a client proves, or tries to prove, that it is an edge of ours.
 type proof struct {
 	name        string
 	fields      []string
-	certificate bool // one that is believed
+	certificate bool // a trusted one
 	proves      bool
 }
 
-// proofs by one way in: certificates need TLS.
+// proofsBy returns the proofs to try over one way in. Certificates need TLS.
 func proofsBy(w wayIn) []proof {
 	all := []proof{
 		{"nothing", nil, false, false},
@@ -48,7 +48,7 @@ func proofsBy(w wayIn) []proof {
 		{"another secret", []string{tier.Field, "a-secret-of-nobodys-0123"}, false, false},
 		{"the secret twice", []string{tier.Field, tierSecret, tier.Field, tierSecret}, false, false},
 		{"two secrets in a line", []string{tier.Field, tierSecret + ", " + tierSecret}, false, false},
-		{"no secret at all", []string{tier.Field, ""}, false, false},
+		{"an empty secret", []string{tier.Field, ""}, false, false},
 	}
 	if w.secure {
 		all = append(all, proof{"a certificate", nil, true, true})
@@ -56,7 +56,8 @@ func proofsBy(w wayIn) []proof {
 	return all
 }
 
-// newShield is an edge that others can prove themselves to, in all ways.
+// newShield starts an edge that accepts every kind of proof, and returns a certificate that it
+// trusts.
 func newShield(t *testing.T, origin http.Handler, change ...func(*Config)) (*securedTest, tls.Certificate) {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,14 +69,15 @@ func newShield(t *testing.T, origin http.Handler, change ...func(*Config)) (*sec
 	}}, change...)...), cert
 }
 
-// showing is a client of s that shows a certificate.
+// showing returns a copy of s whose clients present a certificate.
 func (s *securedTest) showing(c tls.Certificate) *securedTest {
 	other := *s
 	other.shows = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &c, nil }
 	return &other
 }
 
-// Who proves to be an edge of ours is not limited, denied or asked for a token, by whatever protocol, and is told of releases; nobody else is.
+// An authenticated edge is not limited, denied or asked for a token, over any protocol, and may
+// read the release. Other clients may not.
 func TestTierByEveryProtocol(t *testing.T) {
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -102,20 +104,20 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 	client := append([]string{"X-Forwarded-For", fmt.Sprintf("192.0.2.%d", strangers.Add(1))}, p.fields...)
 	before := s.tiers.Requests.Load()
 	limited := 0
-	for range 4 { // the first brings the drawing, the others would be hits of the short way
+	for range 4 { // the first fetches the icon, the others could hit on the fast path
 		a := s.get(t, "/mdi/home.svg", client...)
 		if a.StatusCode == http.StatusTooManyRequests {
 			limited++
 		}
-		if told := a.Header.Get("RateLimit") != ""; told == p.proves {
+		if hasLimit := a.Header.Get("RateLimit") != ""; hasLimit == p.proves {
 			t.Errorf("%d, RateLimit: %q", a.StatusCode, a.Header.Get("RateLimit"))
 		}
 		inside := a.Header.Get(icon.FieldRelease) + a.Header.Get(icon.FieldMonochrome)
 		if want := map[bool]string{true: releaseA + "?1"}[p.proves]; inside != want {
-			t.Errorf("%d tells %q of what is between tiers, want %q", a.StatusCode, inside, want)
+			t.Errorf("%d has %q in the fields between tiers, want %q", a.StatusCode, inside, want)
 		}
 		if a.Header.Get(tier.Field) != "" || strings.Contains(a.body, tierSecret) {
-			t.Error("the answer has the secret in it")
+			t.Error("the response contains the secret")
 		}
 	}
 	if want := map[bool]int{false: 3}[p.proves]; limited != want {
@@ -128,16 +130,17 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 		for range 2 {
 			a := s.get(t, target, client...)
 			if wanted := a.Header.Get(tier.FieldWanted) == "?1"; a.StatusCode != want || wanted != (want == 403) {
-				t.Errorf("%s: %d %s, want %d; a proof is wanted: %v", target, a.StatusCode, a.body, want, wanted)
+				t.Errorf("%s: %d %s, want %d; it requests a proof: %v", target, a.StatusCode, a.body, want, wanted)
 			}
 		}
 	}
 	if counted := s.tiers.Requests.Load() - before; counted != map[bool]int64{true: 10}[p.proves] {
-		t.Errorf("%d requests counted as a tier's", counted)
+		t.Errorf("%d requests counted as requests of a tier", counted)
 	}
 }
 
-// Nor does an edge of ours get an answer that lies ready for anybody, nor anybody what lies ready for it.
+// An authenticated edge does not get a response that was prebuilt for clients, and clients do not
+// get one that was prebuilt for an edge.
 func TestTierOnTheShortWay(t *testing.T) {
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -145,7 +148,7 @@ func TestTierOnTheShortWay(t *testing.T) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
 			})...)
 			names := "/-/names?release=" + releaseA
-			for range 3 { // the first brings what there is, and the second remembers how it was asked for
+			for range 3 { // the first fills the cache, the others could hit on the fast path
 				for _, p := range proofsBy(w) {
 					from := s
 					if p.certificate {
@@ -153,8 +156,8 @@ func TestTierOnTheShortWay(t *testing.T) {
 					}
 					client := from.by(t, way)
 					a := client.get(t, "/mdi/home.svg", p.fields...)
-					if told, inside := a.Header.Get("RateLimit") != "", a.Header.Get(icon.FieldRelease) != ""; a.StatusCode != 200 || told == p.proves || inside != p.proves {
-						t.Errorf("%s: %d, a limit is told: %v, the release: %v", p.name, a.StatusCode, told, inside)
+					if hasLimit, inside := a.Header.Get("RateLimit") != "", a.Header.Get(icon.FieldRelease) != ""; a.StatusCode != 200 || hasLimit == p.proves || inside != p.proves {
+						t.Errorf("%s: %d, has RateLimit: %v, has a release: %v", p.name, a.StatusCode, hasLimit, inside)
 					}
 					if a := client.get(t, names, p.fields...); a.StatusCode != map[bool]int{true: 200, false: 403}[p.proves] {
 						t.Errorf("%s: names: %d", p.name, a.StatusCode)
@@ -167,7 +170,7 @@ func TestTierOnTheShortWay(t *testing.T) {
 
 var strangers atomic.Int64
 
-// A namedLibrary has a list of names for each release as well.
+// A namedLibrary is an origin that also has a list of names for each release.
 type namedLibrary struct{ *ourOrigin }
 
 func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +183,8 @@ func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.ourOrigin.ServeHTTP(w, r)
 }
 
-// A client on the deny list is refused, an edge of ours there is not; a certificate of somebody else's is worth nothing.
+// The deny list does not apply to authenticated edges. A certificate of another authority
+// authenticates nobody.
 func TestTierIsNotDenied(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("127.0.0.0/8\n0.0.0.0/8\n"), 0o600))
@@ -188,7 +192,7 @@ func TestTierIsNotDenied(t *testing.T) {
 	for _, way := range []string{"h1 over TLS", "h2", "h3"} {
 		for range 2 {
 			if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 403 {
-				t.Errorf("%s: a stranger got %d", way, a.StatusCode)
+				t.Errorf("%s: a client on the deny list got %d", way, a.StatusCode)
 			}
 			if a := s.showing(cert).by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 				t.Errorf("%s: an edge by certificate got %d", way, a.StatusCode)
@@ -202,13 +206,14 @@ func TestTierIsNotDenied(t *testing.T) {
 		must(t, err)
 		r, _ := http.NewRequest(http.MethodGet, "https://edge.test/mdi/home.svg", nil)
 		if resp, err := s.showing(foreign).by(t, way).RoundTrip(r); err == nil {
-			t.Errorf("%s: a certificate of nobody's got %d", way, resp.StatusCode)
+			t.Errorf("%s: an untrusted certificate got %d", way, resp.StatusCode)
 			resp.Body.Close()
 		}
 	}
 }
 
-// Without a secret or authorities all is as before: releases are told to anybody, and a field of that name means nothing.
+// Without a secret or authorities, every client may read the release, and the secret's header field
+// has no effect.
 func TestNoTiers(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
 	must(t, e.library.Poll())
@@ -222,8 +227,9 @@ func TestNoTiers(t *testing.T) {
 	}
 }
 
-// What a client sends as a secret reaches no origin, and the edge's own reaches no client, on forwarded paths as well, by whatever protocol. It goes to origins
-// that have told a release, and to no stranger.
+// A secret from a client reaches no origin, and the edge's own secret reaches no client, over any
+// protocol and on forwarded paths too. The edge sends its secret only to origins that have reported
+// a release.
 func TestSecretStays(t *testing.T) {
 	for _, row := range []struct {
 		secret, sent string
@@ -258,14 +264,15 @@ func TestSecretStays(t *testing.T) {
 					t.Errorf("%s: the origin was sent %q, want %q", way, got, row.sent)
 				}
 				if len((*seen.Load())["Iconedge_tier_secret"]) > 0 {
-					t.Errorf("%s: a field of almost that name went on", way)
+					t.Errorf("%s: a field with a similar name was forwarded", way)
 				}
 			}
 		}
 	}
 }
 
-// A stranger behind --proxy-all that shows what it was asked with shows no secret, on paths that look like our own too.
+// A foreign origin behind --proxy-all that echoes its request receives no secret, even on paths
+// that look like our own.
 func TestSecretIsNotShown(t *testing.T) {
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
@@ -282,41 +289,43 @@ func TestSecretIsNotShown(t *testing.T) {
 	}
 }
 
-// What an edge tells the edges behind it of its answers: the release for which they are right. One that a new release has not changed is right
-// for that; one of another release than the edge knows is of that.
+// An edge reports to the edges behind it for which release a response is valid. A response that a
+// new release has not changed is valid for the new release. A response of another release than the
+// edge's belongs to that release.
 func TestReleaseOfAnAnswer(t *testing.T) {
 	l := newOurOrigin()
 	e := newEdgeTest(t, l, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
 	must(t, e.library.Poll())
-	told := func(name, want string) {
+	checkRelease := func(name, want string) {
 		t.Helper()
 		a := e.get(t, "/mdi/"+name+".svg", tier.Field, tierSecret)
 		if got := a.Header.Get(icon.FieldRelease); a.StatusCode != 200 || got != want {
 			t.Errorf("%s: %d, release %s, want %s", name, a.StatusCode, got, want)
 		}
 	}
-	told("home", releaseA)
-	told("account", releaseA)
+	checkRelease("home", releaseA)
+	checkRelease("account", releaseA)
 	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/account"} })
 	must(t, e.library.Poll())
-	told("home", releaseB)
-	told("account", releaseB)
+	checkRelease("home", releaseB)
+	checkRelease("account", releaseB)
 	if n := l.count("/mdi/home.svg"); n != 1 {
-		t.Errorf("a drawing that did not change was asked for %d times", n)
+		t.Errorf("an unchanged icon was fetched %d times", n)
 	}
-	l.set(func() { l.release = releaseA }) // another origin, that has not heard yet
+	l.set(func() { l.release = releaseA }) // like another origin that is late
 	e.cache.InvalidateAll()
-	told("home", releaseA)
+	checkRelease("home", releaseA)
 }
 
-// The caches before say first what they did, whichever way an answer goes, and what is no such list is dropped.
+// Cache-Status lists the caches nearer to the origin first, in every kind of response. The edge
+// drops a Cache-Status that is not such a list.
 func TestCacheStatusOfEachTier(t *testing.T) {
 	var before atomic.Pointer[[]string]
 	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.Header().Set("ETag", `"x"`)
 		w.Header()["Cache-Status"] = *before.Load()
-		w.Write([]byte("drawing"))
+		w.Write([]byte("an icon"))
 	})
 	for i, row := range []struct {
 		sent []string
@@ -345,15 +354,16 @@ func TestCacheStatusOfEachTier(t *testing.T) {
 	}
 }
 
-// Between tiers of ours an answer is as old as its Age says, whatever the clock of its origin; clients are told a Date that agrees with that.
-// Of anybody else's answers the Date counts (RFC 9111, section 4.2.3).
+// Between our tiers, the age of a response is its Age, whatever the clock of its origin, and
+// clients get a Date that agrees with it. For other origins, the Date counts (RFC 9111, section
+// 4.2.3).
 func TestClocksApart(t *testing.T) {
 	for _, row := range []struct {
 		name        string
 		off         time.Duration // of the origin's clock
 		ours        bool
 		age         string
-		least, most time.Duration // that the edge tells
+		least, most time.Duration // of the edge's Age
 		warn        bool
 	}{
 		{"agree", 0, true, "", 0, time.Minute, false},
@@ -361,7 +371,7 @@ func TestClocksApart(t *testing.T) {
 		{"ahead", time.Hour, true, "", 0, time.Minute, true},
 		{"behind, and some time in a shield", -time.Hour, true, "100", 100 * time.Second, 160 * time.Second, true},
 		{"agree, and some time in a shield", -50 * time.Second, true, "50", 50 * time.Second, 110 * time.Second, false},
-		{"somebody else's", -time.Hour, false, "", time.Hour, time.Hour + time.Minute, false},
+		{"a foreign origin", -time.Hour, false, "", time.Hour, time.Hour + time.Minute, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			log := new(logtest.Log)
@@ -377,18 +387,18 @@ func TestClocksApart(t *testing.T) {
 			date, err := http.ParseTime(a.Header.Get("Date"))
 			must(t, err)
 			if off := time.Since(date) - age; row.ours && off.Abs() > time.Minute {
-				t.Errorf("Date is %v from what Age says", off)
+				t.Errorf("Date and Age differ by %v", off)
 			} else if !row.ours && off.Abs() > time.Minute {
-				t.Errorf("somebody else's Date was changed by %v", off)
+				t.Errorf("the Date of a foreign origin was changed by %v", off)
 			}
 			if n := strings.Count(log.String(), "clocks"); n != map[bool]int{true: 1}[row.warn] {
-				t.Errorf("%d words about clocks:\n%s", n, log.String())
+				t.Errorf("%d warnings about clocks:\n%s", n, log.String())
 			}
 		})
 	}
 }
 
-// A skewedLibrary is a library whose clock is off.
+// A skewedLibrary is an origin whose clock is off.
 type skewedLibrary struct {
 	*ourOrigin
 	off  time.Duration
@@ -407,13 +417,14 @@ func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Cache-Control", iconLife)
-		w.Write([]byte("drawing"))
+		w.Write([]byte("an icon"))
 		return
 	}
 	l.ourOrigin.ServeHTTP(w, r)
 }
 
-// With its own tiers an edge speaks TLS 1.3, whichever proof it gives; with anybody else 1.2 will do.
+// To its own tiers an edge speaks TLS 1.3, whichever proof it has; to other origins TLS 1.2 is
+// enough.
 func TestTLSToOrigins(t *testing.T) {
 	ca := certstest.NewAuthority(t, t.TempDir(), "ca")
 	cert, key := ca.Pair(t, t.TempDir(), "edge")
@@ -435,7 +446,7 @@ func TestTLSToOrigins(t *testing.T) {
 	}
 }
 
-// An edge that has not reached an origin for a while says so, once, and that it is not ready.
+// An edge that has reached no origin for a while logs that once, and that it is not ready.
 func TestNoOriginAtStart(t *testing.T) {
 	log := new(logtest.Log)
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) {
@@ -444,7 +455,7 @@ func TestNoOriginAtStart(t *testing.T) {
 	})
 	for range 3 {
 		e.library.Poll()
-		e.library.Since = time.Now() // however long that took
+		e.library.Since = time.Now() // whatever time the poll took
 	}
 	if got := log.String(); !strings.Contains(got, "waiting for the origin") || strings.Contains(got, "level=WARN") {
 		t.Errorf("at first: %s", got)
@@ -458,7 +469,8 @@ func TestNoOriginAtStart(t *testing.T) {
 	}
 }
 
-// An origin that does not take the edge for one of its own fails it, and clients are not told that they may not.
+// If the origin does not accept the edge as one of its own, the edge treats that as a failure of
+// the origin. Clients do not get the origin's 403.
 func TestNotTakenForATier(t *testing.T) {
 	log := new(logtest.Log)
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -468,7 +480,7 @@ func TestNotTakenForATier(t *testing.T) {
 		c.TierSecretFile, c.Log = secretFile(t, tierSecret), log.Logger()
 	})
 	if err := e.library.Poll(); err == nil || e.state.Reached() {
-		t.Errorf("look = %v; reached: %v", err, e.state.Reached())
+		t.Errorf("Poll = %v; reached: %v", err, e.state.Reached())
 	}
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusBadGateway || strings.Contains(a.body, "secret") {
 		t.Errorf("%d %s", a.StatusCode, a.body)

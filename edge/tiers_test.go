@@ -24,7 +24,7 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// A node is an edge that runs as it does for its operator.
+// A node is an edge that runs as it does in production.
 type node struct {
 	public, admin string // addresses
 	log           *logtest.Log
@@ -58,7 +58,7 @@ func runNode(t *testing.T, change ...func(*Config)) *node {
 	return n
 }
 
-// before has an edge ask these groups of origins, and share the secret between tiers.
+// before configures the groups of origins of an edge, and the secret that tiers share.
 func before(t *testing.T, groups ...string) func(*Config) {
 	return func(c *Config) {
 		for _, group := range groups {
@@ -79,7 +79,7 @@ func (n *node) knows(t *testing.T, release string) *node {
 	return n
 }
 
-// call asks once; fields are name, value, name, value.
+// call sends one request; fields are name, value, name, value.
 func call(t *testing.T, url string, fields ...string) answer {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
@@ -103,8 +103,8 @@ func serveOrigin(t *testing.T, h http.Handler) string {
 	return o.URL
 }
 
-// One cold icon that a hundred clients ask of three edges reaches the origin once, over two shields; each tier says what it did, and drawings
-// are coloured where the client is.
+// If a hundred clients request one uncached icon from three edges behind two shields, the origin
+// receives one request. Each tier reports itself in Cache-Status, and the edges colour the icon.
 func TestThreeEdgesTwoShields(t *testing.T) {
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
@@ -130,7 +130,7 @@ func TestThreeEdgesTwoShields(t *testing.T) {
 	}
 	all.Wait()
 	if n := l.count("/mdi/home.svg"); n != 1 {
-		t.Errorf("the origin was asked %d times by a hundred clients", n)
+		t.Errorf("the origin received %d requests for a hundred clients", n)
 	}
 	for _, n := range edges {
 		a := call(t, n.url()+"/mdi/home.svg?color=f00")
@@ -139,15 +139,15 @@ func TestThreeEdgesTwoShields(t *testing.T) {
 		}
 		checkTiers(t, a, 2)
 		if a := call(t, n.url()+"/-/release"); a.StatusCode != 403 {
-			t.Errorf("a stranger is told of releases: %d", a.StatusCode)
+			t.Errorf("a client may read the release: %d", a.StatusCode)
 		}
 	}
 	if n := l.count("/mdi/home.svg?color=%23ff0000"); n != 0 {
-		t.Errorf("the origin was asked for colours %d times", n)
+		t.Errorf("the origin received %d requests for colours", n)
 	}
 }
 
-// checkTiers holds that so many tiers say what they did, each something that a cache does.
+// checkTiers checks that n tiers report themselves in Cache-Status, each as a cache does.
 func checkTiers(t *testing.T, a answer, n int) {
 	t.Helper()
 	members := strings.Split(strings.Join(a.Header["Cache-Status"], ", "), ", ")
@@ -158,7 +158,8 @@ func checkTiers(t *testing.T, a answer, n int) {
 	}
 }
 
-// A shield that is gone is gone around within the request: by the other one, and by the origin itself when both are.
+// If a shield is down, the edge uses the other one within the same request. If both are down, it
+// uses the origin itself.
 func TestShieldsAreGone(t *testing.T) {
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
@@ -173,16 +174,17 @@ func TestShieldsAreGone(t *testing.T) {
 		}
 		a := call(t, n.url()+target)
 		if a.StatusCode != 200 || a.body != drawn(releaseA) || l.count(target) != 1 {
-			t.Errorf("%d shields are gone: %d %.60s, the origin was asked %d times", gone, a.StatusCode, a.body, l.count(target))
+			t.Errorf("%d shields are down: %d %.60s, %d requests to the origin", gone, a.StatusCode, a.body, l.count(target))
 		}
 		checkTiers(t, a, map[bool]int{true: 1, false: 2}[gone == 2])
 	}
 }
 
-// A shield that is there and has lost its own origin is gone around, once and only where nothing is stored: stale copies come first, and
-// when the shield is well again it is asked as before.
+// If a shield is up but has lost its own origin, the edge uses the next group of origins, once and
+// only if nothing is stored: stale copies come first. When the shield recovers, the edge uses it
+// again.
 func TestShieldHasLostItsOrigin(t *testing.T) {
-	const key = "/api/v1/packs" // stale-while-revalidate is over long before stale-if-error is
+	const key = "/api/v1/packs" // stale-while-revalidate ends long before stale-if-error
 	l, lost := newOurOrigin(), newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, lost)))
 	shield.knows(t, releaseA)
@@ -190,33 +192,34 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 	must(t, e.library.Poll())
 	lost.set(func() { lost.broken = true })
 	if a := e.get(t, key); a.StatusCode != 200 || l.count(key) != 1 {
-		t.Errorf("cold: %d, the origin was asked %d times", a.StatusCode, l.count(key))
+		t.Errorf("cold: %d, %d requests to the origin", a.StatusCode, l.count(key))
 	}
 	e.age(t, key, 12*time.Hour)
 	a := e.get(t, key)
 	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || l.count(key) != 1 || !strings.Contains(got, "origin failed") {
-		t.Errorf("stale: %d, the origin was asked %d times, Cache-Status: %s", a.StatusCode, l.count(key), got)
+		t.Errorf("stale: %d, %d requests to the origin, Cache-Status: %s", a.StatusCode, l.count(key), got)
 	}
-	e.age(t, key, 24*time.Hour)                                                               // of no use any more
-	settled(t, "the origin is asked", func() bool { return e.get(t, key).StatusCode == 200 }) // a failure is remembered for a second
+	e.age(t, key, 24*time.Hour) // stale-if-error is over too
+	// The edge caches a failure for a second.
+	settled(t, "the origin answers", func() bool { return e.get(t, key).StatusCode == 200 })
 	if n := l.count(key); n != 2 {
-		t.Errorf("too old: the origin was asked %d times", n)
+		t.Errorf("too old: %d requests to the origin", n)
 	}
 	l.set(func() { l.broken = true })
 	if a := e.get(t, "/mdi/account.svg"); a.StatusCode != 502 || l.count("/mdi/account.svg") != 1 {
-		t.Errorf("all have failed: %d, the origin was asked %d times", a.StatusCode, l.count("/mdi/account.svg"))
+		t.Errorf("all have failed: %d, %d requests to the origin", a.StatusCode, l.count("/mdi/account.svg"))
 	}
 	lost.set(func() { lost.broken = false })
-	settled(t, "the shield is asked again", func() bool {
+	settled(t, "the shield is used again", func() bool {
 		return e.get(t, "/mdi/account.svg").StatusCode == 200
 	})
 	if n := l.count("/mdi/account.svg"); n > 4 {
-		t.Errorf("the origin was asked %d times", n)
+		t.Errorf("%d requests to the origin, want 4 at most", n)
 	}
 }
 
-// A new release shows behind two tiers, at every edge, within five seconds: each asks after watchEvery. Nothing of what it did not change is asked for
-// again.
+// A new release reaches every edge behind two tiers within five seconds, because each tier polls
+// every WatchEvery. Icons that it did not change are not fetched again.
 func TestReleaseThroughTwoTiers(t *testing.T) {
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
@@ -237,17 +240,17 @@ func TestReleaseThroughTwoTiers(t *testing.T) {
 		t.Errorf("two tiers may take %v to ask", 2*library.WatchEvery)
 	}
 	for _, n := range edges {
-		settled(t, "the new drawing", func() bool { return call(t, n.url()+"/mdi/home.svg").body == drawn(releaseB) })
+		settled(t, "the edge serves the new icon", func() bool { return call(t, n.url()+"/mdi/home.svg").body == drawn(releaseB) })
 		if a := call(t, n.url()+"/mdi/account.svg"); a.body != drawn(releaseA) {
-			t.Errorf("what did not change: %.60s", a.body)
+			t.Errorf("an unchanged icon: %.60s", a.body)
 		}
 	}
 	if n := l.count("/mdi/account.svg"); n != 1 {
-		t.Errorf("what did not change was asked for %d times", n)
+		t.Errorf("an unchanged icon was fetched %d times", n)
 	}
 }
 
-// What is purged at the shield and then at the edge is new from then on.
+// After purges at the shield and then at the edge, the edge serves a new response.
 func TestPurgeOfTwoTiers(t *testing.T) {
 	l := newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, releaseA)
@@ -256,7 +259,7 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 		call(t, n.url()+"/mdi/home.svg")
 	}
 	if got := l.count("/mdi/home.svg"); got != 1 {
-		t.Fatalf("the origin was asked %d times", got)
+		t.Fatalf("the origin received %d requests", got)
 	}
 	for i, purged := range []*node{shield, n} {
 		if _, got := purged.purge(t, `{"surrogate_keys":["icon/mdi/home"]}`); got != "{\"purged\":1}\n" {
@@ -264,12 +267,12 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 		}
 		a := call(t, n.url()+"/mdi/home.svg")
 		if got := l.count("/mdi/home.svg"); a.StatusCode != 200 || got != 1+i {
-			t.Errorf("after the purge of tier %d: %d, the origin was asked %d times", i, a.StatusCode, got)
+			t.Errorf("after the purge of tier %d: %d, %d requests to the origin", i, a.StatusCode, got)
 		}
 	}
 }
 
-// Two edges that are each other's origin answer 508, and say it in the log, once.
+// Two edges that are each other's origin answer 508, and each logs the loop once.
 func TestTwoEdgesInALoop(t *testing.T) {
 	ln := listenTest(t)
 	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll = true })
@@ -280,13 +283,13 @@ func TestTwoEdgesInALoop(t *testing.T) {
 				t.Errorf("%d %s", a.StatusCode, a.body)
 			}
 			if a := call(t, n.url()+"/mdi/home.svg"); a.StatusCode != http.StatusBadGateway {
-				t.Errorf("a drawing: %d %s", a.StatusCode, a.body)
+				t.Errorf("an icon: %d %s", a.StatusCode, a.body)
 			}
 		}
 	}
 	for _, n := range []*node{first, second} {
 		if got := strings.Count(n.log.String(), "some --origin leads back to this edge"); got != 1 {
-			t.Errorf("told %d times:\n%s", got, n.log.String())
+			t.Errorf("logged %d times:\n%s", got, n.log.String())
 		}
 		resp, err := http.Post(n.url()+routes.VerifyPath, "application/json", strings.NewReader(`{"token":"x"}`))
 		must(t, err)
@@ -299,9 +302,9 @@ func TestTwoEdgesInALoop(t *testing.T) {
 	}
 }
 
-// An edge starts without its origin, is not ready, and is when that is there.
+// An edge starts without its origin, and is not ready until the origin answers.
 func TestOriginComesLater(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.43.21.7:0") // nobody else listens there, or connects from there, meanwhile
+	ln, err := net.Listen("tcp", "127.43.21.7:0") // no other test uses it
 	must(t, err)
 	address := ln.Addr().String()
 	ln.Close()
@@ -310,9 +313,9 @@ func TestOriginComesLater(t *testing.T) {
 		t.Errorf("/readyz without an origin: %d", a.StatusCode)
 	}
 	if a := call(t, n.url()+"/mdi/home.svg"); a.StatusCode != 502 {
-		t.Errorf("a drawing without an origin: %d", a.StatusCode)
+		t.Errorf("an icon without an origin: %d", a.StatusCode)
 	}
-	settled(t, "a word in the log", func() bool { return strings.Contains(n.log.String(), "waiting for the origin") })
+	settled(t, "the log says that the edge waits", func() bool { return strings.Contains(n.log.String(), "waiting for the origin") })
 	ln, err = net.Listen("tcp", address)
 	must(t, err)
 	o := httptest.NewUnstartedServer(newOurOrigin())
@@ -323,7 +326,7 @@ func TestOriginComesLater(t *testing.T) {
 	settled(t, "ready", func() bool { return call(t, "http://"+n.admin+"/readyz").StatusCode == 200 })
 }
 
-// A secret is replaced, tier by tier, and no request is refused meanwhile.
+// The secret can be replaced tier by tier, and no request is refused meanwhile.
 func TestSecretIsReplaced(t *testing.T) {
 	const next = "the-next-secret-01234567"
 	l := newOurOrigin()
@@ -335,8 +338,8 @@ func TestSecretIsReplaced(t *testing.T) {
 		must(t, os.WriteFile(files[i], []byte(text), 0o600))
 		tier := []*node{shield, n}[i]
 		read := strings.Count(tier.log.String(), "file read again")
-		tier.reload <- os.Interrupt // any signal: it is what the program has sent to it
-		settled(t, "read", func() bool { return strings.Count(tier.log.String(), "file read again") > read })
+		tier.reload <- os.Interrupt // any signal will do
+		settled(t, "the file is read again", func() bool { return strings.Count(tier.log.String(), "file read again") > read })
 	}
 	for _, step := range []func(){
 		func() { write(0, next+"\n"+tierSecret) }, func() { write(1, next+"\n"+tierSecret) }, func() { write(0, next) }, func() { write(1, next) },
@@ -362,8 +365,9 @@ func readFile(t *testing.T, path string) string {
 	return string(b)
 }
 
-// Tiers prove themselves to each other by certificates, without a secret; an edge whose certificate is not believed is served by the origin
-// behind the shield, and one that does not believe the shield asks it nothing.
+// Tiers authenticate to each other by certificates, without a secret. If the shield does not trust
+// an edge's certificate, the edge uses the next origin. An edge that does not trust the shield
+// sends it no requests.
 func TestTiersByCertificate(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
@@ -377,15 +381,15 @@ func TestTiersByCertificate(t *testing.T) {
 	address := "https://" + ln.Addr().String()
 	for _, row := range []struct {
 		name      string
-		believes  *certstest.Authority
+		trusts    *certstest.Authority
 		signed    *certstest.Authority // nil: it has no certificate
 		proven    bool
 		throughIt bool // the shield answers
 	}{
-		{"believed both ways", ours, ours, true, true},
+		{"trusted both ways", ours, ours, true, true},
 		{"without a certificate", ours, nil, false, true},
-		{"with another's certificate", ours, theirs, false, false},
-		{"that believes others", theirs, ours, false, false},
+		{"with a certificate of another authority", ours, theirs, false, false},
+		{"that trusts another authority", theirs, ours, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			straight := newOurOrigin()
@@ -396,14 +400,14 @@ func TestTiersByCertificate(t *testing.T) {
 			n := runNode(t, func(c *Config) {
 				must(t, c.Origins.Set(address))
 				must(t, c.Origins.Set(serveOrigin(t, straight)))
-				c.OriginCA, c.OriginCert, c.OriginKey = row.believes.File, cert, key
+				c.OriginCA, c.OriginCert, c.OriginKey = row.trusts.File, cert, key
 			}).knows(t, releaseA)
 			a := call(t, n.url()+"/mdi/home.svg")
 			if through := straight.count("/mdi/home.svg") == 0; a.StatusCode != 200 || through != row.throughIt {
 				t.Errorf("%d; through the shield: %v", a.StatusCode, through)
 			}
 			if refused := straight.count("/-/release") > 0; refused == row.proven {
-				t.Errorf("the shield refused to tell its release: %v", refused)
+				t.Errorf("the shield refused its release: %v", refused)
 			}
 			n.stop()
 		})
@@ -420,7 +424,7 @@ func TestTiersByCertificate(t *testing.T) {
 	}
 }
 
-// What an operator sets wrongly about tiers is said before anything starts, by the name of the flag.
+// Validate reports wrong settings of tiers before anything starts, with the name of the flag.
 func TestTiersAreValidated(t *testing.T) {
 	dir := t.TempDir()
 	ca := certstest.NewAuthority(t, dir, "ca")
@@ -453,6 +457,6 @@ func TestTiersAreValidated(t *testing.T) {
 	c := Config{Tiers: access.Tiers{OriginCA: ca.File}}
 	must(t, c.Origins.Set("http://origin.test"))
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "require an https --origin") {
-		t.Errorf("authorities for an origin without TLS: %v", err)
+		t.Errorf("--origin-ca for an origin without TLS: %v", err)
 	}
 }

@@ -20,28 +20,28 @@ const (
 	sampled     = "00-" + clientTrace + "-" + clientSpan + "-01"
 	unsampled   = "00-" + clientTrace + "-" + clientSpan + "-00"
 
-	anyUnsampled = "of a trace that is not followed"
+	anyUnsampled = "any unsampled trace"
 )
 
-// A hearing origin records the trace fields of requests.
-type hearing struct {
+// A recordingOrigin records the header fields of the requests that it receives.
+type recordingOrigin struct {
 	http.Handler
 	mu   sync.Mutex
 	last map[string]http.Header // by path
 }
 
-func newHearing(of http.Handler) *hearing {
-	return &hearing{Handler: of, last: map[string]http.Header{}}
+func newRecordingOrigin(of http.Handler) *recordingOrigin {
+	return &recordingOrigin{Handler: of, last: map[string]http.Header{}}
 }
 
-func (o *hearing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *recordingOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	o.last[r.URL.Path] = r.Header.Clone()
 	o.mu.Unlock()
 	o.Handler.ServeHTTP(w, r)
 }
 
-func (o *hearing) heard(path, field string) string {
+func (o *recordingOrigin) received(path, field string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.Join(o.last[path].Values(field), "|")
@@ -66,13 +66,13 @@ func TestTraceIsPassedOn(t *testing.T) {
 		{"off, malformed", alone, []string{sampled[1:]}, []string{"a=1"}, "", ""},
 		{"off, two", alone, []string{sampled, sampled}, []string{"a=1"}, "", ""},
 		{"off, none", alone, nil, []string{"a=1"}, "", ""},
-		{"on, a stranger's flag", func(c *Config) { alone(c); traces(c) }, []string{sampled}, []string{"a=1"}, unsampled, "a=1"},
-		{"on, not followed by who is trusted", traces, []string{unsampled}, []string{"a=1"}, unsampled, "a=1"},
+		{"on, an untrusted client's flag", func(c *Config) { alone(c); traces(c) }, []string{sampled}, []string{"a=1"}, unsampled, "a=1"},
+		{"on, not sampled by a trusted client", traces, []string{unsampled}, []string{"a=1"}, unsampled, "a=1"},
 		{"on, malformed", traces, []string{sampled + "-x"}, []string{"a=1"}, anyUnsampled, ""},
 		{"on, none", traces, nil, []string{"a=1"}, anyUnsampled, ""},
 	} {
 		for _, path := range []string{"/mdi/home.svg", "/api/v1/auth/verify", "/others/page"} {
-			origin := newHearing(newOurOrigin())
+			origin := newRecordingOrigin(newOurOrigin())
 			e := newEdgeTest(t, origin, row.change, func(c *Config) { c.ProxyAll = path == "/others/page" })
 			method := map[bool]string{true: "POST", false: "GET"}[strings.HasSuffix(path, "verify")]
 			r, _ := http.NewRequest(method, "http://edge.test"+path, strings.NewReader("{}"))
@@ -81,15 +81,15 @@ func TestTraceIsPassedOn(t *testing.T) {
 			resp, err := e.RoundTrip(r)
 			must(t, err)
 			resp.Body.Close()
-			got, of := origin.heard(path, "Traceparent"), origin.heard(path, "Tracestate")
+			got, of := origin.received(path, "Traceparent"), origin.received(path, "Tracestate")
 			if row.want == anyUnsampled && trace.Read([]string{got}, nil).Valid() && strings.HasSuffix(got, "-00") {
 				got = anyUnsampled
 			}
 			if got != row.want || of != row.of {
 				t.Errorf("%s: %s: the origin gets %q, %q, want %q, %q", row.name, path, got, of, row.want, row.of)
 			}
-			if own := path != "/others/page"; own && origin.heard(path, "Cookie") != "" {
-				t.Errorf("%s: more is passed on: %v", path, origin.last[path])
+			if own := path != "/others/page"; own && origin.received(path, "Cookie") != "" {
+				t.Errorf("%s: other fields are passed on: %v", path, origin.last[path])
 			}
 		}
 	}
@@ -104,12 +104,12 @@ func TestSpans(t *testing.T) {
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			collector, origin := tracetest.New(t), newHearing(newOurOrigin())
+			collector, origin := tracetest.New(t), newRecordingOrigin(newOurOrigin())
 			change, text := logs(t)
 			s := newSecured(t, origin, append(of.changes(), change, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 })...)
 			by := s.by(t, way) // the client of the tests is trusted
 			by.do(t, "GET", "/mdi/home.svg?color=f00", "Traceparent", sampled)
-			told := origin.heard("/mdi/home.svg", "Traceparent")
+			sent := origin.received("/mdi/home.svg", "Traceparent")
 			by.do(t, "GET", "/mdi/account.svg") // so that it is cached
 			by.do(t, "GET", "/mdi/account.svg", "Traceparent", sampled)
 			by.do(t, "GET", "/mdi/account.svg", "Traceparent", unsampled)
@@ -119,8 +119,8 @@ func TestSpans(t *testing.T) {
 				t.Fatalf("%d spans: %+v", n, collector.Spans())
 			}
 			server, client := collector.Find(t, "iconedge-edge", "server", "/mdi/home.svg"), collector.Find(t, "iconedge-edge", "client", "/mdi/home.svg")
-			if server.Trace != clientTrace || server.Parent != clientSpan || client.Trace != clientTrace || client.Parent != server.ID || told != "00-"+clientTrace+"-"+client.ID+"-01" {
-				t.Errorf("%+v\n%+v\nthe origin gets %s", server, client, told)
+			if server.Trace != clientTrace || server.Parent != clientSpan || client.Trace != clientTrace || client.Parent != server.ID || sent != "00-"+clientTrace+"-"+client.ID+"-01" {
+				t.Errorf("%+v\n%+v\nthe origin gets %s", server, client, sent)
 			}
 			want := map[string]string{"http.request.method": "GET", "http.response.status_code": "200", "http.route": "/{pack}/{file}", "url.path": "/mdi/home.svg",
 				"network.protocol.version": of.protocol.Version(), "server.address": "edge.test", "iconedge.cache": "miss", "url.scheme": map[bool]string{true: "https", false: "http"}[of.secure]}
@@ -163,7 +163,7 @@ func TestDrawn(t *testing.T) {
 			}
 		}
 		if count["GET"] < n/10 || count["GET"] > n/3 || count["HEAD"] < n/10 || count["HEAD"] > n/3 {
-			t.Errorf("%s: of %d each %v are followed", way, n, count)
+			t.Errorf("%s: of %d requests each, %v are traced", way, n, count)
 		}
 	}
 	for sample, short := range map[float64]bool{0: true, 1: false} {
@@ -198,7 +198,7 @@ func TestTierDecides(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600))
 	collector := tracetest.New(t)
-	origin := newHearing(newOurOrigin())
+	origin := newRecordingOrigin(newOurOrigin())
 	s := newSecured(t, origin, alone, func(c *Config) {
 		c.TierSecretFile = secret
 		c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0
@@ -209,7 +209,7 @@ func TestTierDecides(t *testing.T) {
 	by.do(t, "GET", "/mdi/account.svg", "Traceparent", sampled, "Iconedge-Tier-Secret", "0123456789abcdef0123456789abcdeX")
 	s.end()
 	collector.Find(t, "iconedge-edge", "server", "/mdi/home.svg")
-	if n := len(collector.Spans()); n != 2 || origin.heard("/mdi/account.svg", "Traceparent") != unsampled {
+	if n := len(collector.Spans()); n != 2 || origin.received("/mdi/account.svg", "Traceparent") != unsampled {
 		t.Errorf("%d spans", n)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// An emptyOrigin is one of ours that has no release until it is filled.
+// An emptyOrigin is an origin of ours without a release, until filled is set.
 type emptyOrigin struct {
 	*ourOrigin
 	filled atomic.Bool
@@ -26,7 +26,7 @@ func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set(icon.FieldReady, "?0")
-	if r.URL.Path == routes.OpenAPIPath || r.URL.Path == routes.VerifyPath { // these need none
+	if r.URL.Path == routes.OpenAPIPath || r.URL.Path == routes.VerifyPath { // need no release
 		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte("{}"))
 		return
@@ -34,7 +34,8 @@ func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	problem.New(503, "secret: the operator publishes").With("Retry-After", "3600").Write(w)
 }
 
-// notReady holds that an answer says that there is no release yet, and nothing of what the origin said.
+// notReady checks that a response says that there is no release yet, and repeats nothing of the
+// origin's response.
 func notReady(t *testing.T, a answer) {
 	t.Helper()
 	if a.StatusCode != 503 || a.Header.Get("Content-Type") != problem.ContentType || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Retry-After") != "5" ||
@@ -43,14 +44,15 @@ func notReady(t *testing.T, a answer) {
 	}
 }
 
-// An origin of ours without a release is not ready; any other failure of an origin is a 502.
+// If an origin of ours has no release, the edge answers 503, not ready. Any other failure of an
+// origin is a 502.
 func TestOriginWithoutRelease(t *testing.T) {
 	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	e := newEdgeTest(t, o)
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs", "/-/release"} {
 		a := e.get(t, target)
 		if notReady(t, a); a.Header.Get(icon.FieldReady) != "" {
-			t.Errorf("%s: what is between the two is told: %v", target, a.Header)
+			t.Errorf("%s: a field between edge and origin reaches the client: %v", target, a.Header)
 		}
 	}
 	if a := e.get(t, routes.OpenAPIPath); a.StatusCode != 200 || a.Header.Get(icon.FieldReady) != "" || e.state.Reached() {
@@ -58,11 +60,12 @@ func TestOriginWithoutRelease(t *testing.T) {
 	}
 	foreign := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
 	if a := foreign.get(t, "/mdi/home.svg"); a.StatusCode != 502 || a.Header.Get("Retry-After") != "1" {
-		t.Errorf("a 503 of somebody else's: %d %v", a.StatusCode, a.Header)
+		t.Errorf("a 503 of a foreign origin: %d %v", a.StatusCode, a.Header)
 	}
 }
 
-// What is stored is used before anybody is told that there is nothing, where it may be when an origin answers a failure (RFC 5861, section 4).
+// If there is no release, a stored response is served where stale-if-error allows it (RFC 5861,
+// section 4). Otherwise the client gets the 503.
 func TestStaleWithoutRelease(t *testing.T) {
 	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	o.filled.Store(true)
@@ -77,18 +80,19 @@ func TestStaleWithoutRelease(t *testing.T) {
 	}
 }
 
-// A shield says on that there is no release, to edges that prove themselves; all tiers are ready once there is one.
+// A shield tells authenticated edges that there is no release. All tiers are ready once there is
+// one.
 func TestTiersWithoutRelease(t *testing.T) {
 	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	shield := runNode(t, before(t, serveOrigin(t, o)))
 	edge := runNode(t, before(t, shield.url()), func(c *Config) { c.Publish = "publish --like this" })
-	settled(t, "an answer through both", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 503 })
-	for _, row := range []struct{ url, proof, told string }{
+	settled(t, "a response through both tiers", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 503 })
+	for _, row := range []struct{ url, proof, ready string }{
 		{edge.url(), "", ""}, {shield.url(), "", ""}, {shield.url(), tierSecret, "?0"},
 	} {
 		a := call(t, row.url+"/mdi/account.svg", tier.Field, row.proof)
-		if notReady(t, a); a.Header.Get(icon.FieldReady) != row.told {
-			t.Errorf("with proof %q: %q is told, want %q", row.proof, a.Header.Get(icon.FieldReady), row.told)
+		if notReady(t, a); a.Header.Get(icon.FieldReady) != row.ready {
+			t.Errorf("with proof %q: the field is %q, want %q", row.proof, a.Header.Get(icon.FieldReady), row.ready)
 		}
 	}
 	for n, how := range map[*node]string{shield: "iconedge publish", edge: "publish --like this"} {
@@ -98,7 +102,7 @@ func TestTiersWithoutRelease(t *testing.T) {
 	}
 	o.filled.Store(true)
 	for _, n := range []*node{shield, edge} {
-		settled(t, "ready", func() bool { return call(t, "http://"+n.admin+"/readyz").StatusCode == 200 })
+		settled(t, "the edge is ready", func() bool { return call(t, "http://"+n.admin+"/readyz").StatusCode == 200 })
 	}
-	settled(t, "the drawing", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 200 })
+	settled(t, "the icon is served", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 200 })
 }

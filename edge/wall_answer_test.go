@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A body that ends with its connection may have been cut: on our own routes whoever asked gets it, and it is kept nowhere. What says
-// itself how long it is is kept.
+// A body that ends with its connection may have been cut. On our own routes the client gets it, but
+// neither the edge nor another cache stores it. A body that declares its end is stored.
 func TestWallEndless(t *testing.T) {
 	w := newWall(t, true)
 	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nCDN-Cache-Control: max-age=900\r\nExpires: Fri, 01 Jan 2100 00:00:00 GMT\r\n"
@@ -27,7 +27,7 @@ func TestWallEndless(t *testing.T) {
 			t.Errorf("%s: %s %q %q, want Cache-Control: %s", target, m.line, m.body, m.fields, row.cacheControl)
 		}
 		stored := func() bool { return w.cache.Get(target) != nil }
-		if row.stored { // that may be a moment after its last byte
+		if row.stored { // perhaps a moment after its last byte
 			settled(t, target+" is stored", stored)
 		} else if stored() {
 			t.Errorf("%s is stored", target)
@@ -38,8 +38,9 @@ func TestWallEndless(t *testing.T) {
 	}
 }
 
-// A 304 about another drawing than the stored one gives that no new life (RFC 9111, section 4.3.4): the origin is asked for the
-// whole. Where that fails too there is what is stored, as stale as it was.
+// A 304 for another icon than the stored one does not freshen it (RFC 9111, section 4.3.4): the
+// edge fetches the whole response. If that fails too, clients get the stored response, as stale as
+// it was.
 func TestWallConfirmedByAnother(t *testing.T) {
 	for tag, fresh := range map[string]bool{`"e"`: true, `W/"e"`: true, "": true, `"other"`: false, `W/"other"`: false} {
 		t.Run(tag, func(t *testing.T) {
@@ -57,17 +58,17 @@ func TestWallConfirmedByAnother(t *testing.T) {
 				t.Fatalf("%s %q", m.line, m.body)
 			}
 			if e := w.cache.Get(target); e == nil || e.Freshness().Fresh(time.Now()) != fresh {
-				t.Errorf("it is fresh: %v, want %v", !fresh, fresh)
+				t.Errorf("the stored response is fresh: %v, want %v", !fresh, fresh)
 			}
 			seen, _ := w.origin.take()
 			if last := seen[len(seen)-1]; !fresh && (len(seen) != 2 || last.fields["if-none-match"] != nil) {
-				t.Errorf("the origin was asked %d times, last with %q", len(seen), last.fields)
+				t.Errorf("the origin received %d requests, the last with %q", len(seen), last.fields)
 			}
 		})
 	}
 }
 
-// Nothing of cookies leaves our own routes, whatever the answer's status.
+// On our own routes no cookie passes, in either direction, whatever the status of the response.
 func TestWallNoCookies(t *testing.T) {
 	w := newWall(t, false)
 	for i, status := range []string{"200 OK", "404 Not Found", "301 Moved", "403 No", "410 Gone"} {
@@ -88,7 +89,8 @@ func TestWallNoCookies(t *testing.T) {
 	}
 }
 
-// An origin that answers a HEAD with a body answers no other request with it.
+// If an origin answers a HEAD with a body, that body does not become the response to another
+// request.
 func TestWallBodyOfHead(t *testing.T) {
 	quiet(t)
 	w := newWall(t, true)
@@ -101,7 +103,7 @@ func TestWallBodyOfHead(t *testing.T) {
 		for n := range 3 {
 			next := fmt.Sprintf("/after-%d-%d", i, n)
 			if m := w.ask(t, next); m.body != echoed("GET", next, "") {
-				t.Errorf("the next answer is %s %.80q", m.line, m.body)
+				t.Errorf("the next response is %s %.80q", m.line, m.body)
 			}
 		}
 	}

@@ -13,31 +13,35 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 )
 
-// What stands before a case on its connection, and how it is answered.
+// wallLeads are the requests that precede a case on its connection, with the method and target that
+// the origin receives.
 var wallLeads = []struct {
 	name, request, method, target string
-	together                      bool // in one write with the case
+	together                      bool // sent in one write with the case
 }{
 	{name: "first"},
 	{"after a hit", "GET /mdi/first.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", "GET", "/mdi/first.svg", false},
-	{"behind a hit", "GET /mdi/first.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", "GET", "/mdi/first.svg", true},
-	{"behind a body", "POST /first HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 2\r\n\r\nhi", "POST", "/first", true},
+	{"pipelined after a hit", "GET /mdi/first.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", "GET", "/mdi/first.svg", true},
+	{"pipelined after a body", "POST /first HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 2\r\n\r\nhi", "POST", "/first", true},
 }
 
-// A wallRun is what a case goes through: its answer stored or not, behind the lead of that number.
+// A wallRun is a way to run a case: with its response stored or not, after the lead with that
+// index.
 type wallRun struct {
 	warm bool
 	lead int
 }
 
-// wallRuns are all of them, by whether what is none of ours is forwarded: where it is not there is less to get wrong.
+// wallRuns are the runs of each case, by whether the edge forwards unknown paths. If it does not,
+// fewer runs suffice.
 var wallRuns = map[bool][]wallRun{
 	true:  {{false, 0}, {false, 1}, {false, 2}, {false, 3}, {true, 0}, {true, 2}},
 	false: {{false, 0}, {false, 3}, {true, 2}},
 }
 
-// Every request of the corpus is one request or none, wherever it comes: first on its connection, after another, with its
-// answer stored and without. What it hides is never answered and never reaches the origin.
+// Each request of the corpus is one request or none, wherever it comes: first on its connection or
+// after another, with its response stored or not. A request that is hidden in it is never answered
+// and never reaches the origin.
 func TestWallClients(t *testing.T) {
 	corpus := readCorpus(t, "client")
 	if len(corpus) < 1240 {
@@ -50,7 +54,7 @@ func TestWallClients(t *testing.T) {
 			for _, c := range corpus {
 				t.Run(c.file+"/"+c.name, func(t *testing.T) {
 					for _, run := range wallRuns[proxyAll] {
-						if w.hold(t, c, run.warm, run.lead); t.Failed() {
+						if w.runCase(t, c, run.warm, run.lead); t.Failed() {
 							return
 						}
 					}
@@ -60,8 +64,8 @@ func TestWallClients(t *testing.T) {
 	}
 }
 
-// hold runs a case once.
-func (w *wall) hold(t *testing.T, c wallCase, warm bool, lead int) {
+// runCase runs a case once and checks its outcome.
+func (w *wall) runCase(t *testing.T, c wallCase, warm bool, lead int) {
 	t.Helper()
 	answers, end := c.outcome(t, w.proxyAll)
 	w.library.Negative.Clear()
@@ -92,7 +96,7 @@ func wallBody(request string) string {
 	return ""
 }
 
-// warm asks for what is not stored until it is.
+// warm requests each target until its response is stored.
 func (w *wall) warm(t *testing.T, targets ...string) {
 	t.Helper()
 	for _, target := range targets {
@@ -104,7 +108,8 @@ func (w *wall) warm(t *testing.T, targets ...string) {
 	}
 }
 
-// converse sends, and reads the answers that are wanted, and then the end or the answer to one request more.
+// converse sends the lead and the case and reads the wanted responses. It then expects the end of
+// the connection, or the response to one more request.
 func (w *wall) converse(t *testing.T, lead string, together bool, c wallCase, all []wanted, end string) error {
 	conn := w.call(t)
 	defer conn.Close()
@@ -125,7 +130,7 @@ func (w *wall) converse(t *testing.T, lead string, together bool, c wallCase, al
 	}()
 	for i, want := range all {
 		if err := conn.expect(want, strings.Contains(c.client, "100-continue") && !strings.Contains(c.client, "HTTP/1.0")); err != nil {
-			return fmt.Errorf("answer %d of %d: %w", i+1, len(all), err)
+			return fmt.Errorf("response %d of %d: %w", i+1, len(all), err)
 		}
 	}
 	if end == "open" {
@@ -138,11 +143,11 @@ func (w *wall) converse(t *testing.T, lead string, together bool, c wallCase, al
 	return conn.ended()
 }
 
-// expect reads one answer and compares it.
+// expect reads one response and compares it with the wanted one.
 func (c *caller) expect(want wanted, expects bool) error {
 	method := want.method
 	if method == "" {
-		method = want.target // of one that reaches nobody
+		method = want.target // the request reaches no origin
 	}
 	m, err := c.answer(method, expects)
 	switch {
@@ -151,20 +156,20 @@ func (c *caller) expect(want wanted, expects bool) error {
 	case m.status() != want.status:
 		return fmt.Errorf("%s %.100q, want %s", m.line, m.body, want)
 	case strings.Contains(m.body, "hidden") && !strings.Contains(want.body, "hidden"):
-		return fmt.Errorf("a hidden request is answered: %.100q", m.body)
+		return fmt.Errorf("a hidden request was answered: %.100q", m.body)
 	case want.status >= 400 && want.method == "" && method != "HEAD" && !strings.Contains(m.body, `"status":`):
-		return fmt.Errorf("%.100q is no problem", m.body)
+		return fmt.Errorf("%.100q is not a problem document", m.body)
 	case want.method != "" && method != "HEAD" && want.status/100 == 2 && m.body != echoed(want.method, want.target, want.body):
 		return fmt.Errorf("body %.100q, want that of %s", m.body, want)
 	}
 	return nil
 }
 
-// ended reports what is wrong with the end of a connection: there are no bytes more.
+// ended checks that the connection ends without further bytes.
 func (c *caller) ended() error {
 	b, err := io.ReadAll(io.LimitReader(c.r, 200))
 	if len(b) > 0 {
-		return fmt.Errorf("one answer too many: %.100q", b)
+		return fmt.Errorf("one response too many: %.100q", b)
 	}
 	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Errorf("the connection stays open: %w", err)
@@ -172,7 +177,7 @@ func (c *caller) ended() error {
 	return nil
 }
 
-// reached compares what the origin saw with what it should have.
+// reached compares the requests that the origin received with the wanted ones.
 func (w *wall) reached(t *testing.T, run string, all []wanted, warm bool) {
 	t.Helper()
 	var want []string
@@ -201,6 +206,6 @@ func (w *wall) reached(t *testing.T, run string, all []wanted, warm bool) {
 		}
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || len(wrong) > 0 {
-		t.Errorf("%s: the origin saw %q, want %q; malformed: %q", run, got, want, wrong)
+		t.Errorf("%s: the origin received %q, want %q; malformed: %q", run, got, want, wrong)
 	}
 }

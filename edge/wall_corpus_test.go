@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// A wallCase is one block of testdata/wall: what one side sends, byte for byte, and what comes of it. The files say at their top how
-// they are written.
+// A wallCase is one block of testdata/wall: the bytes that one side sends, and their outcome. The
+// beginning of each file describes the format.
 type wallCase struct {
 	file, name string
-	client     string            // bytes of a client
-	origin     string            // or of an origin
-	then       string            // what the origin does next: nothing, or close
-	want       string            // outcome with --proxy-all, and without, where own is empty
+	client     string            // bytes that a client sends
+	origin     string            // or bytes that an origin sends
+	then       string            // the origin's next action: none, or close
+	want       string            // outcome; without --proxy-all only if own is empty
 	own        string            // outcome without --proxy-all
-	with       map[string]string // fields that the answer has; an empty value: that it has not
+	with       map[string]string // fields of the response; an empty value: no such field
 }
 
-// readCorpus reads every case of one side.
+// readCorpus reads all cases of one side.
 func readCorpus(t *testing.T, side string) []wallCase {
 	t.Helper()
 	files, err := filepath.Glob("testdata/wall/" + side + "-*.txt")
@@ -41,29 +41,30 @@ func readCorpus(t *testing.T, side string) []wallCase {
 	return all
 }
 
-// readCase reads a block: lines of a word, a colon and what it says. client and origin go on where they are given again.
+// readCase parses a block of lines, each with a word, a colon and a value. Several client or origin
+// lines are joined.
 func readCase(t *testing.T, block string) (c wallCase, ok bool) {
 	t.Helper()
 	for line := range strings.SplitSeq(block, "\n") {
-		word, says, _ := strings.Cut(line, ": ")
+		word, text, _ := strings.Cut(line, ": ")
 		switch {
 		case line == "", line[0] == '#':
 		case word == "case":
-			c.name = says
+			c.name = text
 		case word == "client":
-			c.client += wallBytes(t, says)
+			c.client += wallBytes(t, text)
 		case word == "origin":
-			c.origin += wallBytes(t, says)
+			c.origin += wallBytes(t, text)
 		case word == "then":
-			c.then = says
+			c.then = text
 		case word == "want":
-			c.want = wallBytes(t, says)
+			c.want = wallBytes(t, text)
 		case word == "own":
-			c.own = wallBytes(t, says)
+			c.own = wallBytes(t, text)
 		case word == "with":
-			c.with = add(c.with, says)
+			c.with = add(c.with, text)
 		default:
-			t.Fatalf("%q is no line of a case", line)
+			t.Fatalf("%q is not a line of a case", line)
 		}
 	}
 	if c.name != "" && (c.want == "" || !strings.Contains(block, "\nclient: ") && !strings.Contains(block, "\norigin: ")) {
@@ -72,22 +73,23 @@ func readCase(t *testing.T, block string) (c wallCase, ok bool) {
 	return c, c.name != ""
 }
 
-func add(m map[string]string, says string) map[string]string {
+func add(m map[string]string, text string) map[string]string {
 	if m == nil {
 		m = map[string]string{}
 	}
-	name, value, _ := strings.Cut(says, "=")
+	name, value, _ := strings.Cut(text, "=")
 	m[name] = value
 	return m
 }
 
 var repeatedCases = regexp.MustCompile(`\{(\d+)\*([^}]*)\}`)
 
-// hiddenRequest is what must never be read as a request.
+// hiddenRequest must never be read as a request.
 const hiddenRequest = "GET /hidden HTTP/1.1\r\nHost: edge.test\r\n\r\n"
 
-// wallBytes are the bytes that a line stands for: Go's escapes, {hidden}, {20*x} for twenty x.
-func wallBytes(t *testing.T, says string) string {
+// wallBytes returns the bytes that a line stands for. It replaces Go's escapes, {hidden}, and
+// {20*x} by twenty x.
+func wallBytes(t *testing.T, text string) string {
 	t.Helper()
 	says = repeatedCases.ReplaceAllStringFunc(says, func(s string) string {
 		m := repeatedCases.FindStringSubmatch(s)
@@ -95,21 +97,21 @@ func wallBytes(t *testing.T, says string) string {
 		must(t, err)
 		return strings.Repeat(m[2], n)
 	})
-	s, err := strconv.Unquote(`"` + strings.ReplaceAll(says, `"`, `\"`) + `"`)
+	s, err := strconv.Unquote(`"` + strings.ReplaceAll(text, `"`, `\"`) + `"`)
 	if err != nil {
-		t.Fatalf("%.80q: %v", says, err)
+		t.Fatalf("%.80q: %v", text, err)
 	}
 	return strings.ReplaceAll(s, "{hidden}", hiddenRequest)
 }
 
-// A wanted is one answer that a client gets, in its order.
+// A wanted is one response that a client expects.
 type wanted struct {
 	status               int
-	method, target, body string // of the request that reached the origin; no method: none did
+	method, target, body string // of the request that the origin receives; no method: none
 }
 
-// outcome reads "POST /page hello; 404 GET /missing; 400; close" for a mode: what ends it is open, close or cut, where the client
-// sends no more.
+// outcome parses "POST /page hello; 404 GET /missing; 400; close" for a mode. The last item is
+// open, close, or cut if the connection ends only after the client has ended its side.
 func (c wallCase) outcome(t *testing.T, proxyAll bool) (answers []wanted, end string) {
 	t.Helper()
 	text := c.want
@@ -135,7 +137,7 @@ func readWanted(t *testing.T, item string, proxyAll bool) wanted {
 		first, rest, _ = strings.Cut(rest, " ")
 	}
 	if w.method = first; rest == "" {
-		return wanted{status: w.status, target: first} // a method alone, of what is refused: after a HEAD no body follows
+		return wanted{status: w.status, target: first} // refused: no body after HEAD
 	}
 	w.target, w.body, _ = strings.Cut(rest, " ")
 	own := strings.HasPrefix(w.target, "/mdi/")
@@ -148,7 +150,7 @@ func readWanted(t *testing.T, item string, proxyAll bool) wanted {
 	return w
 }
 
-// String is for messages of tests.
+// String formats a wanted response for failure messages.
 func (w wanted) String() string {
 	return fmt.Sprintf("%d %s %s %.40q", w.status, w.method, w.target, w.body)
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// One who asks for forms of drawings one by one fills no cache with them; a form that is asked for twice is kept.
+// A client that requests forms of icons one by one does not fill the cache with them. A form is
+// stored at its second request.
 func TestWallFloodOfForms(t *testing.T) {
 	w := newWall(t, false)
 	ask := w.flooder(t)
@@ -20,7 +21,7 @@ func TestWallFloodOfForms(t *testing.T) {
 		ask(fmt.Sprintf("/api/v1/icon/mdi/home?width=%d&flip=vertical", size))
 	}
 	if n := w.cache.Stats().Entries - before; n > 0 {
-		t.Errorf("2048 forms, each asked for once, made %d entries", n)
+		t.Errorf("2048 forms, each requested once, made %d entries", n)
 	}
 	const form = "/mdi/home.svg?height=48"
 	for i, want := range []string{"fwd=uri-miss", "fwd=uri-miss; stored", "hit"} {
@@ -28,12 +29,12 @@ func TestWallFloodOfForms(t *testing.T) {
 		ask(form)
 		seen, _ := w.origin.take()
 		if stored := w.cache.Get(form) != nil; stored != (i > 0) || len(seen) != map[bool]int{true: 1, false: 0}[i < 2] {
-			t.Errorf("asked %d times it is stored: %v, the origin was asked %d times; want %s", i+1, stored, len(seen), want)
+			t.Errorf("after request %d it is stored: %v, %d requests to the origin; want %s", i+1, stored, len(seen), want)
 		}
 	}
 }
 
-// A form that is stored stays so when it has to be asked for again.
+// A stored form stays stored when the edge has to fetch it again.
 func TestWallFormIsConfirmed(t *testing.T) {
 	w := newWall(t, false)
 	const form = "/mdi/home.svg?height=48"
@@ -42,11 +43,12 @@ func TestWallFormIsConfirmed(t *testing.T) {
 	w.doors = doorkeeper{seed: w.doors.seed}
 	w.ask(t, form)
 	if e := w.cache.Get(form); e == nil || !e.Freshness().Fresh(time.Now()) {
-		t.Errorf("the form is not stored any more: %+v", e)
+		t.Errorf("the form is not stored, or not fresh: %+v", e)
 	}
 }
 
-// Names that are not there push nothing out that clients use, and reach the origin once each.
+// Requests for missing names evict no response that clients use, and each name reaches the origin
+// once.
 func TestWallFloodOfMissing(t *testing.T) {
 	const hot, missing = 60, 3000 // more than the cache holds
 	w := newWall(t, false, func(c *Config) { c.CacheBytes = minCacheBytes })
@@ -73,7 +75,8 @@ func TestWallFloodOfMissing(t *testing.T) {
 	}
 }
 
-// That a name is not there is remembered for seconds: so long the origin is not asked again.
+// The negative cache holds a missing name for some seconds, in which the origin receives no second
+// request for it.
 func TestWallMissingIsRemembered(t *testing.T) {
 	w := newWall(t, false)
 	ask, began := w.flooder(t), time.Now()
@@ -84,11 +87,12 @@ func TestWallMissingIsRemembered(t *testing.T) {
 	}
 	seen, _ := w.origin.take()
 	if took := time.Since(began); len(seen) < 200 || len(seen) > 200*(1+int(took/clientErrors)) {
-		t.Errorf("200 names, asked for five times each in %v, reached the origin %d times", took, len(seen))
+		t.Errorf("200 names, requested five times each in %v, reached the origin %d times", took, len(seen))
 	}
 }
 
-// What is not there may be there after a purge, and is asked for again; what was on its way before it is not remembered.
+// A purge removes missing names from the negative cache, so that the edge fetches them again. The
+// result of a fetch that began before the purge is not cached.
 func TestWallMissingIsForgotten(t *testing.T) {
 	w := newWall(t, false)
 	const name = "/mdi/missing.svg"
@@ -98,17 +102,17 @@ func TestWallMissingIsForgotten(t *testing.T) {
 	if code, body := w.purge(t, `{"prefixes":["/mdi/"]}`); code != 200 {
 		t.Fatal(code, body)
 	}
-	before.Put(old) // as by an answer that was asked for before
+	before.Put(old) // like a fetch that began before the purge
 	w.ask(t, name)
 	if seen, _ := w.origin.take(); len(seen) != 2 {
-		t.Errorf("the origin was asked %d times, want twice", len(seen))
+		t.Errorf("the origin received %d requests, want 2", len(seen))
 	}
 	if e := w.cache.Get(name); e != nil {
-		t.Error("it lies among the icons")
+		t.Error("the missing name is stored among the icons")
 	}
 }
 
-// The doorkeeper lets in what comes for the second time, and all that is no form of a drawing.
+// The doorkeeper admits a form of an icon at its second request, and every other response at once.
 func TestDoorkeeper(t *testing.T) {
 	d := newWall(t, false).doors.admits
 	for _, row := range []struct {
@@ -125,7 +129,7 @@ func TestDoorkeeper(t *testing.T) {
 	}
 }
 
-// flooder asks for one target after the other on one connection.
+// flooder returns a function that requests one target after another on the same connection.
 func (w *wall) flooder(t *testing.T) func(target string) {
 	t.Helper()
 	c, err := net.Dial("tcp", w.public)

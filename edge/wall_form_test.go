@@ -9,7 +9,8 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// A client that knows no chunks gets a body whose length nobody knew with one, or nothing of it (RFC 9112, section 6.1).
+// A client that knows no chunks gets a body of undeclared length with a Content-Length, or an error
+// instead of the body (RFC 9112, section 6.1).
 func TestWallOldClients(t *testing.T) {
 	w := newWall(t, true)
 	large := strings.Repeat("fine", 100_000)
@@ -31,8 +32,8 @@ func TestWallOldClients(t *testing.T) {
 	}
 }
 
-// What stands behind a request's chunks is no field of the request: a client behind a trusted proxy can't say there who it is, or
-// what it has stored.
+// The trailers of a request are not fields of the request. A client behind a trusted proxy can't
+// use them to name another address or to make its request conditional.
 func TestWallTrailers(t *testing.T) {
 	w := newWall(t, true, func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	const chunks = "Transfer-Encoding: chunked\r\n\r\n0\r\n"
@@ -42,15 +43,15 @@ func TestWallTrailers(t *testing.T) {
 		t.Fatalf("the origin saw %v, %v", seen, wrong)
 	}
 	if got := seen[0].fields["forwarded"]; len(got) != 1 || got[0] != "for=198.51.100.7;proto=http" || seen[0].fields["x-trailer"] != nil {
-		t.Errorf("the origin was told %q", seen[0].fields)
+		t.Errorf("the origin received %q", seen[0].fields)
 	}
 	m := w.tell(t, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n"+chunks+"If-None-Match: \"e\"\r\n\r\n")
 	if m.status() != 200 {
-		t.Errorf("a condition behind the chunks: %s", m.line)
+		t.Errorf("a condition in the trailers: %s", m.line)
 	}
 }
 
-// The body of a request over its limit is read past, and is no request.
+// The edge skips the body of a request that is over its limit, and does not read it as a request.
 func TestWallBodyOverTheLimit(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { must(t, c.Limits.Set("verify=1/1m")) })
 	conn := w.call(t)

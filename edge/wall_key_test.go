@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// poison are fields by which clients have made caches keep for others what was made for them.
+// poison are fields with which clients have made caches store a response for everyone that was made
+// for one client.
 var poison = []string{
 	"X-Forwarded-Host: evil.test", "X-Forwarded-Scheme: evil", "X-Forwarded-Proto: evil", "X-Forwarded-Port: 31337", "X-Forwarded-Prefix: /evil", "X-Forwarded-Server: evil.test",
 	"X-Forwarded-Path: /evil", "X-Forwarded-For: 203.0.113.66", "Forwarded: for=203.0.113.66;host=evil.test", "X-Real-IP: 203.0.113.66", "X-Original-URL: /evil", "X-Rewrite-URL: /evil",
@@ -26,7 +27,8 @@ var poison = []string{
 	"Upgrade: evil", "TE: evil", "Trailer: Evil", "Keep-Alive: evil", "Proxy-Authorization: evil", "Proxy-Connection: evil",
 }
 
-// No such field reaches an origin with a GET, whoever asks first; what the first client brought is what the second gets.
+// None of these fields reaches an origin with a GET. The response that the first client caused is
+// what the second client gets.
 func TestWallUnkeyedFields(t *testing.T) {
 	for _, proxyAll := range []bool{true, false} {
 		w := newWall(t, proxyAll)
@@ -54,7 +56,8 @@ func TestWallUnkeyedFields(t *testing.T) {
 	}
 }
 
-// Whatever Host a client names, and however, an address is one entry: the origin is asked once and knows its own host alone.
+// A path is one cache entry, whatever Host a client names in whatever way. The origin receives one
+// request, under its own host name.
 func TestWallHosts(t *testing.T) {
 	w := newWall(t, true)
 	for _, target := range []string{"/page", "/mdi/home.svg"} {
@@ -73,12 +76,13 @@ func TestWallHosts(t *testing.T) {
 	}
 	for _, m := range seen {
 		if host := m.fields["host"][0]; host != w.origin.ln.Addr().String() {
-			t.Errorf("the origin was asked as %s", host)
+			t.Errorf("the origin received the Host %s", host)
 		}
 	}
 }
 
-// Names that the operator gave are the only ones, in either place where a request names one.
+// If the operator names hosts, the edge serves no others, in the Host field or in the request
+// target.
 func TestWallConfiguredHosts(t *testing.T) {
 	w := newWall(t, true, func(c *Config) { c.Hosts = []string{"edge.test"} })
 	for request, status := range map[string]int{
@@ -93,7 +97,7 @@ func TestWallConfiguredHosts(t *testing.T) {
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: evil.test\r\nX-Forwarded-Host: edge.test\r\n": 421,
 		"GET /mdi/home.svg HTTP/1.0\r\n":                                                   421,
 	} {
-		for range 2 { // the second time the short way knows the host, or must not
+		for range 2 { // the second request could take the fast path
 			if m := w.tell(t, request+"Connection: close\r\n\r\n"); m.status() != status {
 				t.Errorf("%q: %s, want %d", request, m.line, status)
 			}
@@ -101,8 +105,8 @@ func TestWallConfiguredHosts(t *testing.T) {
 	}
 }
 
-// Each way to write an icon's address means one thing, or is an error: what the origin is asked for is canonical, and asked
-// for once. An empty want is 4xx, without a question to the origin.
+// Each spelling of an icon's address has one meaning, or is an error. The origin receives its
+// canonical form, once. An empty want is a 4xx without a request to the origin.
 func TestWallAddresses(t *testing.T) {
 	const home, tall = "/mdi/home.svg", "/mdi/home.svg?height=48"
 	w := newWall(t, false)
@@ -135,7 +139,8 @@ func TestWallAddresses(t *testing.T) {
 	}
 }
 
-// What a client names in Connection goes no further, and so has no part in the answer: it does not choose a variant either.
+// The edge drops the fields that a client names in Connection before it forwards the request. They
+// have no part in the response, so they select no variant either.
 func TestWallVaryByWhatStaysHere(t *testing.T) {
 	e, _ := newPassTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept-Language, X-Forwarded-Host, X-Original-Url")
@@ -144,16 +149,16 @@ func TestWallVaryByWhatStaysHere(t *testing.T) {
 	}})
 	e.get(t, "/page", "Accept-Language", "de", "Connection", "Accept-Language")
 	if a := e.get(t, "/page", "Accept-Language", "de"); a.body != "in de" {
-		t.Errorf("what was made without the field is used with it: %q", a.body)
+		t.Errorf("a response made without the field is served to a request with it: %q", a.body)
 	}
 	for _, name := range []string{"X-Forwarded-Host", "X-Original-URL"} {
 		if a := e.get(t, "/page", "Accept-Language", "de", name, "evil"); !strings.Contains(a.Header.Get("Cache-Status"), "; hit;") {
-			t.Errorf("%s makes an entry of its own", name)
+			t.Errorf("%s makes a separate entry", name)
 		}
 	}
 }
 
-// An answer that varies with what the edge itself tells of a client is for that client.
+// A response that varies with a field in which the edge names the client is for that client only.
 func TestWallVaryByClient(t *testing.T) {
 	e, s := newPassTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "X-Forwarded-For")
@@ -162,15 +167,15 @@ func TestWallVaryByClient(t *testing.T) {
 	}})
 	for _, client := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.1"} {
 		if a := e.get(t, "/page", "X-Forwarded-For", client); a.body != client {
-			t.Errorf("%s got the answer of %s", client, a.body)
+			t.Errorf("%s got the response of %s", client, a.body)
 		}
 	}
 	if n := len(s.requests("/page")); n != 2 {
-		t.Errorf("the origin was asked %d times, want 2", n)
+		t.Errorf("the origin received %d requests, want 2", n)
 	}
 }
 
-// A request that is not a plain GET leaves nothing behind that a plain one would get.
+// A request that is not a plain GET leaves nothing in the cache that a plain GET would get.
 func TestWallOtherRequestsFirst(t *testing.T) {
 	w := newWall(t, true)
 	for i, request := range []string{
@@ -196,13 +201,13 @@ func TestWallOtherRequestsFirst(t *testing.T) {
 	}
 }
 
-// An error takes no good answer's place: as long as that may be used it is there when the error is over, and where stale answers may
-// be used it is what clients get.
+// An error, except 404 and 410, does not replace a good response: the stored response is still
+// there when the error is over, and clients get it meanwhile if it may be served stale.
 func TestWallErrorsTakeNoPlace(t *testing.T) {
 	w := newWall(t, true)
 	for i, row := range []struct {
 		status string
-		spoils bool
+		stays  bool
 	}{
 		{"400 Bad Request", true}, {"401 Unauthorized", true}, {"403 Forbidden", true}, {"405 Method Not Allowed", true}, {"406 Not Acceptable", true}, {"413 Content Too Large", true}, {"414 URI Too Long", true},
 		{"416 Range Not Satisfiable", true}, {"429 Too Many Requests", true}, {"431 Request Header Fields Too Large", true}, {"500 Internal Server Error", true}, {"501 Not Implemented", true}, {"502 Bad Gateway", true},
@@ -220,8 +225,8 @@ func TestWallErrorsTakeNoPlace(t *testing.T) {
 				t.Errorf("%s, %s: %s", target, row.status, m.line)
 			}
 			e := w.cache.Get(target)
-			if good := e != nil && string(e.Identity().Body) == honest; good != row.spoils {
-				t.Errorf("%s after %s: the good answer is still there: %v, want %v", target, row.status, good, row.spoils)
+			if good := e != nil && string(e.Identity().Body) == honest; good != row.stays {
+				t.Errorf("%s after %s: the good response is still stored: %v, want %v", target, row.status, good, row.stays)
 			}
 		}
 	}

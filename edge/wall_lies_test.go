@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Every answer of the corpus is passed on in one clean form, or nothing of it is: on a new connection to the origin and on one
-// that has served, with a stale answer to fall back on and without. The answers after it are their own.
+// The edge passes on each response of the corpus in one clean form, or nothing of it: on a new
+// connection to the origin and on a used one, with a stale response to fall back on and without.
+// The responses after it are not affected.
 func TestWallOrigins(t *testing.T) {
 	corpus := readCorpus(t, "origin")
 	if len(corpus) < 510 {
@@ -31,14 +32,14 @@ func TestWallOrigins(t *testing.T) {
 	}
 }
 
-// quiet hides what net/http tells of unasked bytes: here they are sent on purpose.
+// quiet discards net/http's log of unsolicited bytes, because these tests send them on purpose.
 func quiet(t *testing.T) {
 	t.Helper()
 	log.SetOutput(io.Discard)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 }
 
-// A liar is a wall before an origin that answers a case at one address each time.
+// A liar is a wall whose origin answers each case at a new path.
 type liar struct {
 	*wall
 	n int
@@ -62,12 +63,13 @@ func (l *liar) all(t *testing.T, c wallCase) {
 	}
 }
 
-// A way is what there is before a case: a stale answer, a connection to the origin that has served.
+// A way is the state before a case: whether a stale response is stored, and whether the connection
+// to the origin has been used.
 type way struct{ stale, used bool }
 
 func (l *liar) ways() []way {
 	if !l.proxyAll {
-		return []way{{used: true}} // the rest is the same as with it
+		return []way{{used: true}} // the rest is the same as with --proxy-all
 	}
 	return []way{{}, {used: true}, {used: true, stale: true}}
 }
@@ -90,19 +92,19 @@ func (l *liar) run(t *testing.T, c wallCase, target string, stale, used bool) er
 	conn.send("GET " + target + " HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 	m, err := conn.answer("GET", false)
 	honest := echoed("GET", target, "")
-	if wrong := c.judge(m, err, honest, stale); wrong != nil {
+	if wrong := c.checkResponse(m, err, honest, stale); wrong != nil {
 		return wrong
 	}
 	if strings.Contains(m.body+fmt.Sprint(m.fields), "evil") && err == nil {
 		return fmt.Errorf("evil is passed on: %.200q %.200q", m.fields, m.body)
 	}
-	if err := l.kept(c, target, honest); err != nil {
+	if err := l.checkStored(c, target, honest); err != nil {
 		return err
 	}
 	return l.after(t, conn, err == nil)
 }
 
-// lie makes the origin answer a target with a case, or in earnest again.
+// lie makes the origin answer a target with a case, or honestly again if the case is nil.
 func (l *liar) lie(target string, c *wallCase) {
 	l.wall.origin.mu.Lock()
 	defer l.wall.origin.mu.Unlock()
@@ -113,8 +115,8 @@ func (l *liar) lie(target string, c *wallCase) {
 	l.wall.origin.lies[target] = *c
 }
 
-// judge says what is wrong with what a client got.
-func (c wallCase) judge(m message, err error, honest string, stale bool) error {
+// checkResponse returns an error if the client's response is not the outcome of the case.
+func (c wallCase) checkResponse(m message, err error, honest string, stale bool) error {
 	want, _, _ := strings.Cut(c.want, "; ")
 	code, body, passed := strings.Cut(want, " ")
 	switch {
@@ -122,7 +124,7 @@ func (c wallCase) judge(m message, err error, honest string, stale bool) error {
 		return nil
 	case err != nil:
 		return err
-	case !passed && stale: // what is stored is all that there is to give
+	case !passed && stale: // only the stored response can be served
 		code, body, passed = "200", honest, true
 	case !passed:
 		code = "502"
@@ -138,8 +140,9 @@ func (c wallCase) judge(m message, err error, honest string, stale bool) error {
 	return nil
 }
 
-// kept says what is wrong with what is stored after a case: nothing of what was refused is, nor of what is for one client alone.
-func (l *liar) kept(c wallCase, target, honest string) error {
+// checkStored returns an error if a refused response is stored after a case, or one that is for a
+// single client.
+func (l *liar) checkStored(c wallCase, target, honest string) error {
 	e := l.cache.Get(target)
 	passed := strings.HasPrefix(c.want, "2") && !strings.HasSuffix(c.want, "; alone")
 	if e == nil || passed || string(e.Identity().Body) == honest {
@@ -148,7 +151,7 @@ func (l *liar) kept(c wallCase, target, honest string) error {
 	return fmt.Errorf("%.100q is stored", e.Identity().Body)
 }
 
-// after asks for other things, on the client's connection, if it is open, and on another.
+// after requests other targets, on the client's connection if it is open, and on another one.
 func (l *liar) after(t *testing.T, conn *caller, open bool) error {
 	for i := range 2 {
 		target := fmt.Sprintf("/mdi/after-%d-%d.svg", l.n, i)
@@ -158,7 +161,7 @@ func (l *liar) after(t *testing.T, conn *caller, open bool) error {
 		}
 		conn.send("GET " + target + " HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 		if err := conn.expect(wanted{200, "GET", target, ""}, false); err != nil {
-			return fmt.Errorf("after it, %s: %w", target, err)
+			return fmt.Errorf("after the case, %s: %w", target, err)
 		}
 	}
 	return nil

@@ -16,19 +16,19 @@ import (
 
 const packs = "/api/v1/packs"
 
-// limitedTo is a wall whose packs have this limit.
+// limitedTo returns a wall with this limit for packs.
 func limitedTo(t *testing.T, limit string, change ...func(*Config)) *wall {
 	t.Helper()
 	return newWall(t, false, append(change, func(c *Config) { must(t, c.Limits.Set("packs="+limit)) })...)
 }
 
-// A tried is a call over TCP: the moment at which the edge counted it lies between its ends.
+// A tried is a call over TCP. The edge counted it between began and ended.
 type tried struct {
 	message
 	began, ended time.Time
 }
 
-// rush sends one request on each of n connections, as much at once as can be.
+// rush sends one request on each of n connections, as simultaneously as possible.
 func (w *wall) rush(t *testing.T, n int) []tried {
 	t.Helper()
 	all := make([]tried, n)
@@ -53,7 +53,7 @@ func (w *wall) rush(t *testing.T, n int) []tried {
 	return all
 }
 
-// try sends one request on a connection, and reads its answer.
+// try sends one request on a connection and reads its response.
 func try(t *testing.T, c *caller, request string) tried {
 	if c.r == nil {
 		c.r = bufio.NewReader(c)
@@ -70,8 +70,9 @@ func try(t *testing.T, c *caller, request string) tried {
 	return a
 }
 
-// exact checks what all that was tried says of a limit of n calls in a window: no window, however cut, had more than n let through in it, as far as
-// can be seen from outside; and who was refused came when n calls counted.
+// exact checks calls against a limit of n calls in a window. As far as can be seen from outside, no
+// window, wherever it begins, let more than n calls through, and a call was refused only while n
+// calls counted.
 func exact(t *testing.T, all []tried, n int, window time.Duration) {
 	t.Helper()
 	let := slices.DeleteFunc(slices.Clone(all), func(a tried) bool { return a.status() != 200 })
@@ -95,7 +96,8 @@ func exact(t *testing.T, all []tried, n int, window time.Duration) {
 	}
 }
 
-// 200 connections that ask at once, at the start of a window and again at its edge: exactly the limit gets through, 60 of 60.
+// Of 200 simultaneous calls at the start of a window, and again at its end, exactly as many get
+// through as the limit allows.
 func TestWallLimitOfMany(t *testing.T) {
 	const limit, window = 60, 5 * time.Second
 	w := limitedTo(t, "60/5s")
@@ -104,10 +106,10 @@ func TestWallLimitOfMany(t *testing.T) {
 	if n := through(first); n != limit && last.Sub(first[0].began) < window || n < limit {
 		t.Errorf("%d of 200 got through, want %d", n, limit)
 	}
-	time.Sleep(longest(t, first) - time.Since(last)) // what the last of them was told to wait
+	time.Sleep(longest(t, first) - time.Since(last)) // the longest Retry-After
 	second := w.rush(t, 200)
 	if n := through(second); n == 0 {
-		t.Error("nobody got through when the window was over")
+		t.Error("no call got through when the window was over")
 	}
 	exact(t, append(first, second...), limit, window)
 }
@@ -121,7 +123,7 @@ func through(all []tried) (n int) {
 	return n
 }
 
-// longest is the longest Retry-After of those refused.
+// longest returns the longest Retry-After of the refused calls.
 func longest(t *testing.T, all []tried) (wait time.Duration) {
 	t.Helper()
 	for _, a := range all {
@@ -132,18 +134,19 @@ func longest(t *testing.T, all []tried) (wait time.Duration) {
 	return wait
 }
 
-// retryAfter is what a refused call was told, which is what RateLimit says too.
+// retryAfter returns the Retry-After of a refused call, and checks that RateLimit agrees with it.
 func (m message) retryAfter(t *testing.T) time.Duration {
 	t.Helper()
-	told := strings.Join(m.fields["retry-after"], ",")
-	n, err := strconv.ParseUint(told, 10, 16)
-	if state := strings.Join(m.fields["ratelimit"], ","); err != nil || n < 1 || m.status() != 429 || state != `"packs";r=0;t=`+told {
-		t.Errorf("%s, Retry-After: %s, RateLimit: %s", m.line, told, state)
+	seconds := strings.Join(m.fields["retry-after"], ",")
+	n, err := strconv.ParseUint(seconds, 10, 16)
+	if state := strings.Join(m.fields["ratelimit"], ","); err != nil || n < 1 || m.status() != 429 || state != `"packs";r=0;t=`+seconds {
+		t.Errorf("%s, Retry-After: %s, RateLimit: %s", m.line, seconds, state)
 	}
 	return time.Duration(n) * time.Second
 }
 
-// Who is refused and calls again exactly when he was told to is let through, whatever he tried meanwhile: what is refused does not count.
+// A refused client that calls again exactly after Retry-After gets through, whatever it tried
+// meanwhile, because refused calls do not count.
 func TestWallRetryAfterIsTrue(t *testing.T) {
 	w := limitedTo(t, "5/2s")
 	c := w.call(t)
@@ -158,18 +161,19 @@ func TestWallRetryAfterIsTrue(t *testing.T) {
 		for range 10 {
 			early = ask().status() == 200 || early
 		}
-		if early { // ten calls took so long here that a place was free meanwhile, which they have taken
+		if early { // the ten calls took so long that one of them got through
 			continue
 		}
 		time.Sleep(time.Until(again))
 		if a := ask(); a.status() != 200 {
-			t.Errorf("when it was told to come back: %s", a.line)
+			t.Errorf("after Retry-After: %s", a.line)
 		}
 		rounds++
 	}
 }
 
-// What counts, and what the answer says of it. A negative left: the answer says nothing of limits, as it does not count.
+// The response to a request that counts has the state of the limit. If left is negative, the
+// request does not count, and its response has no state.
 func TestWallWhatCounts(t *testing.T) {
 	w := limitedTo(t, "9/1h")
 	c := w.call(t)
@@ -184,7 +188,7 @@ func TestWallWhatCounts(t *testing.T) {
 		{"HEAD " + packs, 200, 6},
 		{"OPTIONS " + packs, 204, -1},
 		{"GET " + packs + " HTTP/1.1\r\nIf-None-Match: \"e\"", 304, 5},
-		{"GET " + packs + " HTTP/1.1\r\nIf-None-Match: W/\"x\", \"e\"", 304, 4}, // not on the short way
+		{"GET " + packs + " HTTP/1.1\r\nIf-None-Match: W/\"x\", \"e\"", 304, 4}, // pipeline
 		{"GET /healthz", 200, -1},
 		{"GET /mdi/home.svg", 200, -1},
 		{"GET " + packs + "?category=a&category=a", 400, 3},
@@ -216,7 +220,7 @@ func TestWallWhatCounts(t *testing.T) {
 	}
 }
 
-// An address is one client in each of its spellings, and an IPv6 one is its /64.
+// All spellings of an address are one client, and an IPv6 client is its /64.
 func TestWallOneClient(t *testing.T) {
 	w := limitedTo(t, "100/1h", func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	c := w.call(t)
@@ -237,7 +241,8 @@ func TestWallOneClient(t *testing.T) {
 	}
 }
 
-// On a socket for both kinds of addresses an IPv4 client comes as a mapped one; it has the window that it has on the other socket.
+// On a dual-stack socket an IPv4 client has an IPv4-mapped address. Its window is the one that it
+// has on the IPv4 socket.
 func TestWallMappedPeer(t *testing.T) {
 	w := limitedTo(t, "9/1h")
 	ln, err := net.Listen("tcp", "[::]:0")

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A recorder is an origin on a raw socket: it keeps what it was asked, byte by byte, and answers with an echo of it. Bytes that are
-// no request by the letter it keeps as well.
+// A recorder is an origin on a raw socket. It records each request byte by byte and answers with an
+// echo of it. It also records bytes that are not a strictly valid request.
 type recorder struct {
 	ln    net.Listener
 	mu    sync.Mutex
 	seen  []message
 	wrong []string
-	lies  map[string]wallCase // by path: what it answers instead
+	lies  map[string]wallCase // by path: the response instead of the echo
 }
 
 func newRecorder(t *testing.T) *recorder {
@@ -79,7 +79,7 @@ func (m message) asks() (method, target string) {
 	return words[0], words[1]
 }
 
-// echoed is the body by which an answer is known to be that of a request.
+// echoed returns the body that identifies the response to a request.
 func echoed(method, target, body string) string {
 	if method == "HEAD" {
 		method = "GET"
@@ -87,7 +87,7 @@ func echoed(method, target, body string) string {
 	return fmt.Sprintf("%s %s [%s]", method, target, body)
 }
 
-// echo is an answer that can be stored; what is asked for at a path with "missing" is not there.
+// echo returns a response that can be stored. If the path contains "missing", it is a 404.
 func (m message) echo() string {
 	method, target := m.asks()
 	status := "200 OK"
@@ -102,7 +102,7 @@ func (m message) echo() string {
 	return head + body
 }
 
-// take empties the record.
+// take returns the record and empties it.
 func (o *recorder) take() (seen []message, wrong []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,7 +111,7 @@ func (o *recorder) take() (seen []message, wrong []string) {
 	return seen, wrong
 }
 
-// A wall is an edge as Run makes it, on TCP, before a recorder.
+// A wall is an edge on TCP, as Run starts it, in front of a recorder.
 type wall struct {
 	*edgeTest
 	origin   *recorder
@@ -147,10 +147,10 @@ func (w *wall) call(t *testing.T) *caller {
 	return &caller{c, bufio.NewReader(c)}
 }
 
-// send writes in the background: an edge that has heard enough stops reading.
+// send writes in the background, because an edge that refuses a request stops reading.
 func (c *caller) send(s string) { go io.WriteString(c, s) }
 
-// answer reads one answer. A 100 before it is passed over, where the client may expect one.
+// answer reads one response. It skips a 100 before it if the client may expect one.
 func (c *caller) answer(method string, expects bool) (message, error) {
 	m, err := readMessage(c.r, false, method == "HEAD")
 	if err == nil && m.status() == 100 && expects {
@@ -159,13 +159,13 @@ func (c *caller) answer(method string, expects bool) (message, error) {
 	return m, err
 }
 
-// ask sends one plain request on its own connection.
+// ask sends one GET on a connection of its own.
 func (w *wall) ask(t *testing.T, target string, fields ...string) message {
 	t.Helper()
 	return w.tell(t, "GET "+target+" HTTP/1.1\r\nHost: edge.test\r\n"+strings.Join(fields, "")+"Connection: close\r\n\r\n")
 }
 
-// tell sends one request, as it stands, on its own connection.
+// tell sends one request, unchanged, on a connection of its own.
 func (w *wall) tell(t *testing.T, request string) message {
 	t.Helper()
 	c := w.call(t)

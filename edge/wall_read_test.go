@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// A message is a request or an answer, read by the letter of RFC 9112: what anybody could read in another way is an error.
+// A message is a request or a response, read strictly as in RFC 9112: it is an error if another
+// parser could read it differently.
 type message struct {
 	line   string
 	fields map[string][]string // by name in lower case
 	body   string
 }
 
-// status is an answer's.
+// status returns the status code of a response.
 func (m message) status() int {
 	n, err := strconv.Atoi(m.line[9:12])
 	if err != nil {
@@ -25,8 +26,8 @@ func (m message) status() int {
 	return n
 }
 
-// readMessage reads one message; bare: it is the answer to a HEAD.
-func readMessage(r *bufio.Reader, request, bare bool) (message, error) {
+// readMessage reads one message. If it is the response to a HEAD, bodyless is set.
+func readMessage(r *bufio.Reader, request, bodyless bool) (message, error) {
 	m := message{fields: map[string][]string{}}
 	for {
 		line, err := readLine(r)
@@ -34,23 +35,23 @@ func readMessage(r *bufio.Reader, request, bare bool) (message, error) {
 		case err != nil:
 			return m, err
 		case m.line == "":
-			if m.line = line; !soundLine(line, request) {
-				return m, fmt.Errorf("the line %.100q", line)
+			if m.line = line; !validLine(line, request) {
+				return m, fmt.Errorf("malformed first line %.100q", line)
 			}
 			continue
 		case line == "":
-			return m, m.readBody(r, request, bare)
+			return m, m.readBody(r, request, bodyless)
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !isName(name) {
-			return m, fmt.Errorf("the field %.100q", line)
+			return m, fmt.Errorf("malformed field %.100q", line)
 		}
 		name = strings.ToLower(name)
 		m.fields[name] = append(m.fields[name], strings.Trim(value, " \t"))
 	}
 }
 
-// readLine reads to a CR LF; no other control byte but a tab may come before it.
+// readLine reads a line that ends in CR LF. It may contain no other control byte but a tab.
 func readLine(r *bufio.Reader) (string, error) {
 	var line strings.Builder
 	for {
@@ -74,7 +75,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-func soundLine(line string, request bool) bool {
+func validLine(line string, request bool) bool {
 	if !request {
 		return len(line) >= 13 && line[:9] == "HTTP/1.1 " && line[9] >= '1' && line[9] <= '5' && line[12] == ' '
 	}
@@ -91,13 +92,13 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// readBody reads what the fields say that there is; they must say it once.
-func (m *message) readBody(r *bufio.Reader, request, bare bool) error {
+// readBody reads the body that the fields declare. They must declare it once.
+func (m *message) readBody(r *bufio.Reader, request, bodyless bool) error {
 	lengths, codings := m.fields["content-length"], m.fields["transfer-encoding"]
 	if len(lengths)+len(codings) > 1 {
 		return fmt.Errorf("framed by %q and %q", lengths, codings)
 	}
-	if !request && (bare || m.status() < 200 || m.status() == 204 || m.status() == 304) {
+	if !request && (bodyless || m.status() < 200 || m.status() == 204 || m.status() == 304) {
 		return nil
 	}
 	switch {
@@ -117,14 +118,14 @@ func (m *message) readBody(r *bufio.Reader, request, bare bool) error {
 	case request:
 		return nil
 	case strings.Join(m.fields["connection"], ",") != "close":
-		return errors.New("an answer without a length on a connection that stays open")
+		return errors.New("a response without a length on a connection that stays open")
 	}
 	b, err := io.ReadAll(r)
 	m.body = string(b)
 	return err
 }
 
-// readChunks reads chunks without extensions and trailers: nobody here writes any.
+// readChunks reads chunks without extensions and trailers, because neither side sends any here.
 func (m *message) readChunks(r *bufio.Reader) error {
 	for {
 		line, err := readLine(r)
