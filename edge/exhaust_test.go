@@ -131,7 +131,7 @@ func TestConnectionsPerClient(t *testing.T) {
 func TestRoomForNewConnections(t *testing.T) {
 	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
 	w.ask(t, "/mdi/hot.svg")
-	settled(t, "nobody is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+	settled(t, "no client is connected", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
 	var open []*net.TCPConn
 	for i := range 4 {
 		open = append(open, w.from(t, fmt.Sprintf("127.0.0.%d", i+2)))
@@ -151,13 +151,13 @@ func TestRoomForNewConnections(t *testing.T) {
 	settled(t, "all are idle", func() bool { return w.conns.phases()[h1.Idle] == 4 })
 	w.conns.later(idleFor)
 	if !w.admitted(t, "127.0.0.7") {
-		t.Error("idle connections shut another out")
+		t.Error("idle connections kept a new one out")
 	}
 	if !answers(open[0]) || answers(open[1]) || !answers(open[2]) || !answers(open[3]) {
-		t.Error("not the one that was idle longest made room")
+		t.Error("another connection than the one idle for longest was closed")
 	}
 	if made, refused := w.conns.madeRoom.Load(), w.conns.refused[refusedTotal].Load(); made != 1 || refused != 1 {
-		t.Errorf("%d made room, %d were refused, want 1 and 1", made, refused)
+		t.Errorf("%d connections were closed for others, %d were refused, want 1 and 1", made, refused)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestWhoHoldsMostMakesRoom(t *testing.T) {
 	newcomers := []*net.TCPConn{w.from(t, "127.0.0.4"), w.from(t, "127.0.0.5")}
 	for _, c := range newcomers {
 		if !answers(c) {
-			t.Error("idle connections shut another client out")
+			t.Error("idle connections kept another client out")
 		}
 	}
 	for i, c := range light {
@@ -214,7 +214,7 @@ func TestHalfOfAllPlaces(t *testing.T) {
 		}
 	}
 	if w.admitted(t, "127.0.0.2") {
-		t.Error("a client has more than half of all places")
+		t.Error("a client has more than half of all connections")
 	}
 	for i := range 5 {
 		if !w.admitted(t, fmt.Sprintf("127.0.0.%d", 3+i)) {
@@ -248,7 +248,7 @@ func TestTiersAreExempt(t *testing.T) {
 			t.Fatalf("connection %d: %v, %v", i, resp, err)
 		}
 	}
-	settled(t, "they count for nobody", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.of) == 0 })
+	settled(t, "the connections count against no client", func() bool { s.conns.mu.Lock(); defer s.conns.mu.Unlock(); return len(s.conns.of) == 0 })
 }
 
 // If no connection is idle, one whose request has been arriving slowly makes room, over HTTP/2 too.
@@ -272,7 +272,7 @@ func TestSlowOnesMakeRoom(t *testing.T) {
 			}
 			w.conns.later(slowFor)
 			if !w.admitted(t, "127.0.0.4") {
-				t.Error("slow requests shut another out")
+				t.Error("slow requests kept another client out")
 			}
 		})
 	}
@@ -303,7 +303,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	}()
 	c, err := listener{ln, w.server, nil}.Accept()
 	if err != nil {
-		t.Fatalf("it gave up: %v", err)
+		t.Fatalf("the listener gave up: %v", err)
 	}
 	c.Close()
 	if n := w.conns.refused[refusedDescriptors].Load(); n != 3 {
@@ -386,7 +386,7 @@ func TestSlowReaders(t *testing.T) {
 			t.Errorf("%+v: %d bytes, %v", row, got, err)
 		}
 	}
-	settled(t, "nothing of them is left", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
+	settled(t, "no connection is left", func() bool { return w.conns.phases() == [h1.Writing + 1]int{} })
 }
 
 // A response that the client does not read takes little of the system's memory.
@@ -475,10 +475,10 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 	must(t, err)
 	_, c = join()
 	if _, err := w.acquire(c, now.Add(time.Second)); err == nil {
-		t.Error("a third has one of two places")
+		t.Error("a third client got one of two slots")
 	}
 	leaving.Close()
-	settled(t, "the place of who has left is another's", func() bool {
+	settled(t, "another client gets the slot of the client that left", func() bool {
 		now = now.Add(time.Minute)
 		_, err := w.acquire(c, now)
 		return err == nil
@@ -490,7 +490,7 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 	}
 	select {
 	case <-stays.clientGone:
-		t.Error("who stays has lost his place")
+		t.Error("the client that stays lost its slot")
 	default:
 	}
 }
@@ -531,18 +531,20 @@ func TestStuckOrigin(t *testing.T) {
 	for i := range places {
 		stuck(i)
 	}
-	settled(t, "all places are taken", func() bool { return w.opt.Origin.limiter.waiting() == places && w.opt.Origin.limiter.fetches.Load() == places })
+	settled(t, "all slots are taken", func() bool {
+		return w.opt.Origin.limiter.waiting() == places && w.opt.Origin.limiter.fetches.Load() == places
+	})
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
 	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
-		t.Errorf("beyond the places: %s %v", refused.line, refused.fields)
+		t.Errorf("beyond the slots: %s %v", refused.line, refused.fields)
 	}
 	for name, request := range map[string]string{
-		"a hit":                "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
-		"a hit, the long way":  "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n",
-		"a hit of a HEAD":      "HEAD /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
-		"a hit that is passed": "GET /page HTTP/1.1\r\nHost: edge.test\r\n\r\n",
-		"health":               "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a hit":                  "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a hit, by the pipeline": "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n",
+		"a hit for HEAD":         "HEAD /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a forwarded hit":        "GET /page HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"health":                 "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n",
 	} {
 		if m := w.tell(t, request); m.status() != 200 {
 			t.Errorf("%s: %s", name, m.line)
@@ -589,7 +591,7 @@ func TestAnnouncedBodies(t *testing.T) {
 	if n := int64(inUse()) - int64(before); n > 16<<20 {
 		t.Errorf("after bodies of 32 MiB together %d bytes more are in use", n)
 	}
-	settled(t, "nothing of them counts", func() bool { return w.conns.limits.Bodies.Used() < 8<<20 })
+	settled(t, "no body counts any more", func() bool { return w.conns.limits.Bodies.Used() < 8<<20 })
 }
 
 // Requests to the origin go on after their clients have left, but only a limited number of them.
@@ -599,7 +601,7 @@ func TestOrphans(t *testing.T) {
 		must(t, w.beginFetch())
 	}
 	if w.beginFetch() == nil {
-		t.Error("there is no end of questions")
+		t.Error("the number of orphaned fetches is not limited")
 	}
 	w.endFetch()
 	must(t, w.beginFetch())
