@@ -92,9 +92,9 @@ func TestRunReadsAdminToken(t *testing.T) {
 // Run does not serve if it can't read the token, or if metrics require a token and none is set.
 func TestRunWithoutAdminToken(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"no file":              func(c *Config) { c.Admin.TokenFile = filepath.Join(t.TempDir(), "none") },
-		"an empty file":        func(c *Config) { c.Admin.TokenFile = tokenFile(t, " ") },
-		"protected by nothing": func(c *Config) { c.Admin.ProtectMetrics = true },
+		"no file":               func(c *Config) { c.Admin.TokenFile = filepath.Join(t.TempDir(), "none") },
+		"an empty file":         func(c *Config) { c.Admin.TokenFile = tokenFile(t, " ") },
+		"metrics without token": func(c *Config) { c.Admin.ProtectMetrics = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var cfg Config
@@ -102,7 +102,7 @@ func TestRunWithoutAdminToken(t *testing.T) {
 			cfg.Listener, cfg.AdminListener, cfg.Log = listenTest(t), listenTest(t), new(logtest.Log).Logger()
 			change(&cfg)
 			ctx, stop := context.WithCancel(t.Context())
-			stop() // were it to start, it would end at once, without an error
+			stop() // if Run started, it would return at once, without an error
 			if err := Run(ctx, cfg); err == nil || !strings.Contains(err.Error(), "--admin-") {
 				t.Errorf("Run: %v, want an error that names the flag", err)
 			}
@@ -163,13 +163,13 @@ func TestAdminTokenIsReadAgain(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, []byte("second"), 0o600))
 	signals <- syscall.SIGHUP
-	settled(t, "the second token counts", func() bool { return purge("second") == 200 })
+	settled(t, "the second token is accepted", func() bool { return purge("second") == 200 })
 	if code := purge("first"); code != 401 {
 		t.Errorf("the first token: %d, want 401", code)
 	}
 	must(t, os.WriteFile(path, nil, 0o600))
 	signals <- syscall.SIGHUP
-	settled(t, "the metric tells of the file", func() bool { return inUse() == "0" })
+	settled(t, "the metric reports that the file can't be used", func() bool { return inUse() == "0" })
 	if code := purge("second"); code != 200 || !strings.Contains(log.String(), "there is no token in it") {
 		t.Errorf("the second token while its file is empty: %d, and the log is %s", code, log.String())
 	}
@@ -178,7 +178,7 @@ func TestAdminTokenIsReadAgain(t *testing.T) {
 	}
 	must(t, os.Remove(path))
 	signals <- syscall.SIGHUP
-	settled(t, "the log tells of no file", func() bool { return strings.Contains(log.String(), "no such file") })
+	settled(t, "the log reports the missing file", func() bool { return strings.Contains(log.String(), "no such file") })
 	if code := purge("second"); code != 200 {
 		t.Errorf("the second token while there is no file: %d, want 200", code)
 	}

@@ -85,11 +85,11 @@ func TestRequireToken(t *testing.T) {
 		}
 	}
 	if n := l.count("/api/v1/search?q=home"); n != 1 {
-		t.Errorf("the origin was asked %d times for an answer that all may share", n)
+		t.Errorf("the origin got %d requests for a response that all clients may share, want 1", n)
 	}
 	for _, target := range []string{"/mdi/home.svg", "/", "/healthz", "/api/v1/openapi.json", "/-/release"} {
 		if a := e.get(t, target); a.StatusCode != 200 {
-			t.Errorf("%s, which wants no token: %d", target, a.StatusCode)
+			t.Errorf("%s, which requires no token: %d", target, a.StatusCode)
 		}
 	}
 	for _, target := range []string{"/api/v1/search?q=home", "/api/v1/icon/mdi/home"} {
@@ -149,10 +149,10 @@ func TestGuessingIsLimited(t *testing.T) {
 		t.Errorf("%d guesses reached the origin, want 3", n)
 	}
 	if a := from("192.0.2.2", token("bad0")); a.StatusCode != 401 {
-		t.Errorf("a guess that is known to be wrong: %d", a.StatusCode)
+		t.Errorf("a guess with a cached negative verdict: %d", a.StatusCode)
 	}
 	if a := from("192.0.2.3", good); a.StatusCode != 200 {
-		t.Errorf("a good token: %d", a.StatusCode)
+		t.Errorf("a valid token: %d", a.StatusCode)
 	}
 	if a := from("192.0.2.2", good); a.StatusCode != 200 {
 		t.Errorf("a valid cached token, from a client with too many guesses: %d", a.StatusCode)
@@ -169,7 +169,7 @@ func TestNobodyCanSay(t *testing.T) {
 	}
 	l.set(func() { l.broken = true })
 	if a := e.get(t, search, "Authorization", "Bearer "+good); a.StatusCode != 200 {
-		t.Errorf("a token that is known: %d", a.StatusCode)
+		t.Errorf("a token with a cached verdict: %d", a.StatusCode)
 	}
 	for _, word := range []string{"good2", "bad2"} {
 		a := e.get(t, search, "Authorization", "Bearer "+token(word))
@@ -186,8 +186,8 @@ func TestNobodyCanSay(t *testing.T) {
 func TestNoVerdict(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter){
 		"no JSON":        func(w http.ResponseWriter) { io.WriteString(w, "valid") },
-		"says nothing":   func(w http.ResponseWriter) { io.WriteString(w, `{"plan":"lifetime"}`) },
-		"says null":      func(w http.ResponseWriter) { io.WriteString(w, `{"valid":null}`) },
+		"no verdict":     func(w http.ResponseWriter) { io.WriteString(w, `{"plan":"lifetime"}`) },
+		"null":           func(w http.ResponseWriter) { io.WriteString(w, `{"valid":null}`) },
 		"another type":   func(w http.ResponseWriter) { io.WriteString(w, `{"valid":"true"}`) },
 		"no such path":   func(w http.ResponseWriter) { w.WriteHeader(404); io.WriteString(w, `{"valid":true}`) },
 		"another status": func(w http.ResponseWriter) { w.WriteHeader(203); io.WriteString(w, `{"valid":true}`) },
@@ -228,10 +228,10 @@ func TestPlanLimits(t *testing.T) {
 				t.Errorf("call %d: %d %v, want %d", i+1, a.StatusCode, a.Header, want)
 			}
 			if a = ask("/api/v1/packs", client, good); a.StatusCode != 200 || a.Header.Get("RateLimit") != "" {
-				t.Errorf("call %d of what has no limit: %d %v", i+1, a.StatusCode, a.Header)
+				t.Errorf("call %d of a route without a limit: %d %v", i+1, a.StatusCode, a.Header)
 			}
 			if a = ask("/api/v1/icon/mdi/home", "192.0.2.9", good); a.Header.Get("RateLimit-Policy") != `"icon";q=2;w=3600` || (a.StatusCode == 200) != (i < 2) {
-				t.Errorf("call %d of what the plan has no limit for: %d %v", i+1, a.StatusCode, a.Header)
+				t.Errorf("call %d of a route without a limit of the plan: %d %v", i+1, a.StatusCode, a.Header)
 			}
 		}
 		if a := ask("/api/v1/search?q=home", "192.0.2.1", token("good3")); a.StatusCode != 200 {
@@ -249,7 +249,7 @@ func TestPlanLimits(t *testing.T) {
 		}
 		l.set(func() { l.broken = true })
 		if a := ask("/api/v1/search?q=home", "198.51.100.99", token("good4")); a.StatusCode != 200 {
-			t.Errorf("where nobody can say: %d", a.StatusCode)
+			t.Errorf("an unknown token while the origin fails: %d, want 200", a.StatusCode)
 		}
 		l.set(func() { l.broken = false })
 	}

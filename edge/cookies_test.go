@@ -69,7 +69,7 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 						t.Errorf("%s: %s with Cookie after it was stored: %.300q", name, target, a)
 					}
 					if !cookies && !strings.Contains(a, "fwd=request") {
-						t.Errorf("%s: %s with Cookie after it was stored: why was the origin asked? %.300q", name, target, a)
+						t.Errorf("%s: %s with Cookie after it was stored: want fwd=request: %.300q", name, target, a)
 					}
 				}
 				for _, method := range []string{http.MethodHead, http.MethodGet} {
@@ -109,7 +109,7 @@ func TestCookiesWhenTheOriginFails(t *testing.T) {
 			t.Errorf("lost %v: with Cookie: %d %.30q", lost, a.StatusCode, a.body)
 		}
 		if a := e.get(t, "/modified", "Cookie", "u=bob", "Cache-Control", "stale-if-error=999999, max-stale"); a.StatusCode < 500 {
-			t.Errorf("lost %v: with Cookie, which wants it stale: %d %.30q", lost, a.StatusCode, a.body)
+			t.Errorf("lost %v: with Cookie and max-stale: %d %.30q", lost, a.StatusCode, a.body)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestCookiesWhileWaiting(t *testing.T) {
 			}
 		})
 	}
-	settled(t, "all wait, or have asked for themselves", func() bool {
+	settled(t, "all wait, or have sent their own request to the origin", func() bool {
 		e.opt.Origin.limiter.mu.Lock()
 		defer e.opt.Origin.limiter.mu.Unlock()
 		return len(e.opt.Origin.limiter.slots) == 21 || len(s.requests("/modified")) > 20
@@ -251,6 +251,6 @@ func TestCookiesOnIconRoutes(t *testing.T) {
 		}
 	}
 	if r := (&fetchRequest{}).policy; r.Policy != (cachepolicy.Policy{}) {
-		t.Error("a policy that nobody set")
+		t.Error("the policy of a new fetch request is not the zero value")
 	}
 }

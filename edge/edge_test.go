@@ -133,7 +133,7 @@ func TestOriginFailsOnceASecond(t *testing.T) {
 		}
 	}
 	if n, took := l.count("/broken/x.svg"), time.Since(began); n > 1+int(took/time.Second) {
-		t.Errorf("20 requests asked a failing origin %d times in %v", n, took)
+		t.Errorf("20 requests made %d requests to a failing origin in %v", n, took)
 	}
 }
 
@@ -147,10 +147,10 @@ func TestStale(t *testing.T) {
 		status string // of the cache begins with
 	}{
 		{"fresh, origin broken", time.Hour, true, 200, "iconedge; hit; ttl=82"},
-		{"stale a moment: served, and asked for behind the client's back", 25 * time.Hour, false, 200, "iconedge; hit; ttl=-36"},
-		{"the same with a broken origin", 25 * time.Hour, true, 200, "iconedge; hit; ttl=-36"},
-		{"beyond all use, origin well: confirmed", 9 * 24 * time.Hour, false, 200, "iconedge; fwd=stale; stored; ttl=86"},
-		{"beyond all use, origin broken", 9 * 24 * time.Hour, true, 502, "iconedge; fwd=stale"},
+		{"recently stale: served, and revalidated in the background", 25 * time.Hour, false, 200, "iconedge; hit; ttl=-36"},
+		{"recently stale, origin broken", 25 * time.Hour, true, 200, "iconedge; hit; ttl=-36"},
+		{"stale for too long, origin healthy: confirmed", 9 * 24 * time.Hour, false, 200, "iconedge; fwd=stale; stored; ttl=86"},
+		{"stale for too long, origin broken", 9 * 24 * time.Hour, true, 502, "iconedge; fwd=stale"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestStaleIfError(t *testing.T) {
 	}
 	e.age(t, key, 1000*time.Second)
 	if a := e.get(t, key); a.StatusCode != 502 {
-		t.Errorf("%d after the time for stale answers, want 502", a.StatusCode)
+		t.Errorf("%d after the time of stale-if-error, want 502", a.StatusCode)
 	}
 }
 
@@ -214,14 +214,14 @@ func TestRevalidatedBehindTheBack(t *testing.T) {
 	fetch, began := e.cache.Join(time.Now(), cache.Call{Key: key, Stale: old, Find: func() *cache.Entry { return nil }, Fetch: func() cache.Result { return cache.Result{} }})
 	close(open)
 	if l := fetch.Wait(time.Minute, nil); began || l.Err != nil || !l.Stored {
-		t.Fatalf("no request was under way (began %v), or it went wrong: %+v", began, l)
+		t.Fatalf("no fetch was in flight (began %v), or it failed: %+v", began, l)
 	}
 	a := e.get(t, key)
 	if got := a.Header.Get("Cache-Status"); !strings.HasPrefix(got, "iconedge; hit; ttl=86") || a.body != drawn(releaseA) {
 		t.Errorf("Cache-Status: %s", got)
 	}
 	if n := l.count(key); n != 2 {
-		t.Errorf("the origin was asked %d times, want 2", n)
+		t.Errorf("the origin got %d requests, want 2", n)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestToldReleaseIsKnownHere(t *testing.T) {
 		t.Fatalf("%d %s", a.StatusCode, a.body)
 	}
 	if a := e.get(t, "/mdi/home.svg"); a.body != drawn(releaseB) {
-		t.Error("the edge tells of a release that it does not serve yet")
+		t.Error("the edge reports a release that it does not serve yet")
 	}
 	began := time.Now()
 	for range 10 {
@@ -313,14 +313,14 @@ func TestToldReleaseIsKnownHere(t *testing.T) {
 	}
 	// Two for the first, then one a second.
 	if n, took := l.count("/-/release?since="+releaseA), time.Since(began); n > 3+int(took/library.ReleaseLifetime) {
-		t.Errorf("eleven questions of other edges asked the origin %d times in %v", n, took)
+		t.Errorf("eleven requests from other edges made %d requests to the origin in %v", n, took)
 	}
 }
 
 func TestOriginWithoutReleases(t *testing.T) {
 	e := newEdgeTest(t, http.NotFoundHandler())
 	if err := e.library.Poll(); !errors.Is(err, library.ErrNoReleases) {
-		t.Errorf("look = %v, want errNoReleases", err)
+		t.Errorf("Poll = %v, want ErrNoReleases", err)
 	}
 	if !e.state.Reached() {
 		t.Error("an origin that answers 404 has been reached")
@@ -333,27 +333,27 @@ func TestWatchLogsTroubleOnce(t *testing.T) {
 	e := newEdgeTest(t, l, func(c *Config) { c.Log = log.Logger() })
 	l.set(func() { l.broken = true })
 	if err := e.library.Poll(); err == nil || e.state.Reached() {
-		t.Errorf("look = %v of an origin that fails; it counts as reached: %v", err, e.state.Reached())
+		t.Errorf("Poll = %v from an origin that fails; it counts as reached: %v", err, e.state.Reached())
 	}
 	if strings.Contains(log.String(), "WARN") {
-		t.Errorf("an origin that has yet to start is no trouble:\n%s", log.String())
+		t.Errorf("a warning about an origin that has not started yet:\n%s", log.String())
 	}
 	l.set(func() { l.broken = false })
 	must(t, e.library.Poll())
 	l.set(func() { l.broken = true })
 	for range 3 {
 		if err := e.library.Poll(); err == nil {
-			t.Fatal("no error of a broken origin")
+			t.Fatal("Poll reports no error from a broken origin")
 		}
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-		t.Errorf("%d warnings of one trouble:\n%s", n, log.String())
+		t.Errorf("%d warnings about one failure, want 1:\n%s", n, log.String())
 	}
 	log.Reset()
 	l.set(func() { l.broken = false })
 	must(t, e.library.Poll())
 	if !strings.Contains(log.String(), "again") {
-		t.Errorf("the end of the trouble is not logged:\n%s", log.String())
+		t.Errorf("the recovery is not logged:\n%s", log.String())
 	}
 }
 
@@ -429,7 +429,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	if n := l.count(routes.VerifyPath); n != 2 {
-		t.Errorf("two calls asked the origin %d times", n)
+		t.Errorf("two calls made %d requests to the origin, want 2", n)
 	}
 	if a := post(strings.Repeat("x", maxVerifyBody+1)); a.StatusCode != 413 || a.Header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `"status":413`) {
 		t.Errorf("a body too large: %d %s", a.StatusCode, a.body)
@@ -493,7 +493,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("/mdi/home.svg: %d", c)
 	}
 	if c, _ := code(adminURL + "/readyz"); c != 200 {
-		t.Errorf("/readyz after an answer of the origin: %d", c)
+		t.Errorf("/readyz after a response from the origin: %d", c)
 	}
 	if c, _ := code(publicURL + "/metrics"); c != 404 {
 		t.Errorf("the public listener has metrics: %d", c)
@@ -533,7 +533,7 @@ func TestRun(t *testing.T) {
 	}
 	close(open)
 	if c := <-last; c != 200 {
-		t.Errorf("the request under way: %d", c)
+		t.Errorf("the request in flight: %d", c)
 	}
 	if err := <-done; err != nil {
 		t.Errorf("Run = %v", err)

@@ -147,10 +147,10 @@ func TestRoomForNewConnections(t *testing.T) {
 	settled(t, "all are idle", func() bool { return w.listeners.Stats().States["idle"] == 4 })
 	w.later(listen.IdleFor)
 	if !w.admitted(t, "127.0.0.7") {
-		t.Error("idle connections shut another out")
+		t.Error("idle connections kept a new one out")
 	}
 	if !answers(open[0]) || answers(open[1]) || !answers(open[2]) || !answers(open[3]) {
-		t.Error("not the one that was idle longest made room")
+		t.Error("another connection than the one idle for longest was closed")
 	}
 	if made, refused := w.listeners.Stats().Reclaimed, w.listeners.Stats().Refused["total"]; made != 1 || refused != 1 {
 		t.Errorf("%d made room, %d were refused, want 1 and 1", made, refused)
@@ -182,7 +182,7 @@ func TestWhoHoldsMostMakesRoom(t *testing.T) {
 	newcomers := []*net.TCPConn{w.from(t, "127.0.0.4"), w.from(t, "127.0.0.5")}
 	for _, c := range newcomers {
 		if !answers(c) {
-			t.Error("idle connections shut another client out")
+			t.Error("idle connections kept another client out")
 		}
 	}
 	for i, c := range light {
@@ -210,7 +210,7 @@ func TestHalfOfAllPlaces(t *testing.T) {
 		}
 	}
 	if w.admitted(t, "127.0.0.2") {
-		t.Error("a client has more than half of all places")
+		t.Error("a client has more than half of all connections")
 	}
 	for i := range 5 {
 		if !w.admitted(t, fmt.Sprintf("127.0.0.%d", 3+i)) {
@@ -268,7 +268,7 @@ func TestSlowOnesMakeRoom(t *testing.T) {
 			}
 			w.later(listen.SlowFor)
 			if !w.admitted(t, "127.0.0.4") {
-				t.Error("slow requests shut another out")
+				t.Error("slow requests kept another client out")
 			}
 		})
 	}
@@ -454,10 +454,10 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 	must(t, err)
 	_, c = join()
 	if _, err := w.acquire(c, now.Add(time.Second)); err == nil {
-		t.Error("a third has one of two places")
+		t.Error("a third client got one of two slots")
 	}
 	leaving.Close()
-	settled(t, "the place of who has left is another's", func() bool {
+	settled(t, "another client gets the slot of the client that left", func() bool {
 		now = now.Add(time.Minute)
 		_, err := w.acquire(c, now)
 		return err == nil
@@ -469,7 +469,7 @@ func TestPlaceOfWhoLeft(t *testing.T) {
 	}
 	select {
 	case <-stays.clientGone:
-		t.Error("who stays has lost his place")
+		t.Error("the client that stays lost its slot")
 	default:
 	}
 }
@@ -516,14 +516,14 @@ func TestStuckOrigin(t *testing.T) {
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
 	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
-		t.Errorf("beyond the places: %s %v", refused.line, refused.fields)
+		t.Errorf("beyond the slots: %s %v", refused.line, refused.fields)
 	}
 	for name, request := range map[string]string{
-		"a hit":                "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
-		"a hit, the long way":  "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n",
-		"a hit of a HEAD":      "HEAD /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
-		"a hit that is passed": "GET /page HTTP/1.1\r\nHost: edge.test\r\n\r\n",
-		"health":               "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a hit":                  "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a hit, by the pipeline": "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n",
+		"a hit for HEAD":         "HEAD /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"a forwarded hit":        "GET /page HTTP/1.1\r\nHost: edge.test\r\n\r\n",
+		"health":                 "GET /healthz HTTP/1.1\r\nHost: edge.test\r\n\r\n",
 	} {
 		if m := w.tell(t, request); m.status() != 200 {
 			t.Errorf("%s: %s", name, m.line)
@@ -580,7 +580,7 @@ func TestOrphans(t *testing.T) {
 		must(t, w.beginFetch())
 	}
 	if w.beginFetch() == nil {
-		t.Error("there is no end of questions")
+		t.Error("the number of orphaned fetches is not limited")
 	}
 	w.endFetch()
 	must(t, w.beginFetch())

@@ -29,7 +29,8 @@ func bothWays(t testing.TB, e *edgeTest) (short, long string) {
 	return serve(e.handler), serve(pipelineOnly{e.handler})
 }
 
-// ask sends bytes over a connection of its own and reads everything until the server closes it.
+// ask sends request over a new connection, and returns everything that the server sends until it
+// closes the connection.
 func ask(t testing.TB, address, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -48,19 +49,20 @@ func ask(t testing.TB, address, request string) string {
 	return string(b)
 }
 
-// last makes the server close the connection after its answer.
+// last is a health check after which the server closes the connection.
 const last = "GET /healthz HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n"
 
-// Whatever is sent, the short way and the long way give the same answer to the byte.
+// The fast path and the pipeline give the same response to every request, byte for byte, apart from
+// fields that depend on the moment.
 func TestShortWayIsTheLongWay(t *testing.T) {
 	dir := t.TempDir()
 	allow, deny := filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
 	writeList(t, allow, "203.0.113.10")
 	writeList(t, deny, "203.0.113.9")
 	for name, change := range map[string]func(*Config){
-		"as it is":           func(*Config) {},
-		"tokens are wanted":  func(c *Config) { c.RequireToken = true },
-		"tokens have limits": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
+		"default config":    func(*Config) {},
+		"tokens required":   func(c *Config) { c.RequireToken = true },
+		"limits for tokens": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
 		"lists behind a proxy": func(c *Config) {
 			c.AllowFile, c.DenyFile = allow, deny
 			repeated.Flag(&c.TrustedProxies, access.ParsePrefix).Set("127.0.0.1")
@@ -75,7 +77,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 			})
 			must(t, e.library.Poll())
 			targets := manyTargets
-			if name != "as it is" {
+			if name != "default config" {
 				targets = hotTargets
 			}
 			e.sameBothWays(t, targets)
@@ -90,38 +92,39 @@ var manyTargets = []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg",
 	"/api/v1/icon/mdi/home?format=svg&color=0f0", "/api/v1/search?q=home", "/api/v1/search?q=+home&limit=20", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json",
 	"/", "/healthz", "/-/release", "/mdi/home.svg?", "/mdi/home.svg?x", "/mdi%2Fhome.svg", "//mdi/home.svg", "/mdi/home.svg/", "/mdi/./home.svg", "/other/dot.svg?color=f00", "/broken/x.svg"}
 
-// manyFields are lines that a request may have.
+// manyFields are sets of field lines; each request has one of the sets.
 var manyFields = []string{"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n", "Accept-Encoding: gzip;q=0.5, identity;q=0.9\r\n", "Accept-Encoding: *\r\n", "accept-encoding: GZIP\r\n", "Accept-Encoding:\r\n",
 	"If-None-Match: \"home0123\"\r\n", "If-None-Match: W/\"home0123\"\r\n", "If-None-Match: \"home0123-br\"\r\nAccept-Encoding: br\r\n", "If-None-Match: \"home0123-ff0000\"\r\n",
 	"If-None-Match: \"x\", \"home0123\"\r\n", "If-None-Match: *\r\n", "If-None-Match: home0123\r\n", "If-None-Match: \"x\"\r\n", "If-None-Match:\r\n", "If-Modified-Since: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
 	"Range: bytes=0-3\r\n", "Range: bytes=0-3\r\nIf-Range: \"home0123\"\r\n", "If-Match: \"x\"\r\n", "Cache-Control: no-cache\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Cookie: a=b\r\n", "Authorization: Bearer x\r\n", "Authorization: Bearer " + good + "\r\n", "authorization: bearer " + bad + "\r\n",
 	"X-Forwarded-For: 203.0.113.9\r\n", "X-Forwarded-For: 203.0.113.10\r\n", "Connection: keep-alive\r\n", "Connection: Keep-Alive, X\r\n", "TE: trailers\r\n", "X A: b\r\n", "X: a\tb\r\n", "X:\r\n", "X: \xc3\xa9\r\n", "Expect: 100-continue\r\n", "Upgrade: h2c\r\n", "Content-Length: 0\r\n"}
 
-// sameBothWays sends everything both ways.
+// sameBothWays sends requests for the targets with each set of manyFields to both addresses, and
+// compares the responses.
 func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
 	t.Helper()
-	short, long := bothWays(t, e)
+	fast, slow := bothWays(t, e)
 	for _, target := range targets {
-		for range 2 { // until it is known
-			ask(t, long, "GET "+target+" HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+good+"\r\n\r\n"+last)
+		for range 2 { // the doorkeeper lets a form of an icon be stored on the second request
+			ask(t, slow, "GET "+target+" HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+good+"\r\n\r\n"+last)
 		}
 		for _, f := range manyFields {
 			for _, method := range []string{"GET", "HEAD"} {
 				request := method + " " + target + " HTTP/1.1\r\nHost: a\r\n" + f + "\r\n" + last
 				var a, b string
 				if !agree(func() bool {
-					a, b = ask(t, short, request), ask(t, long, request)
+					a, b = ask(t, fast, request), ask(t, slow, request)
 					return timeless(a) == timeless(b)
 				}) {
-					t.Errorf("%q\nshort: %q\nlong:  %q", request, a, b)
+					t.Errorf("%q\nfast path: %q\npipeline:  %q", request, a, b)
 				}
 			}
 		}
 	}
 }
 
-// agree reports whether two answers are the same. Between the one and the other the time of what is stored may be over; that does not happen
-// three times in a row.
+// agree reports whether same reports true in one of three attempts. A stored response may expire
+// between the two requests that same compares, but hardly three times in a row.
 func agree(same func() bool) bool {
 	for range 3 {
 		if same() {
@@ -131,14 +134,14 @@ func agree(same func() bool) bool {
 	return false
 }
 
-// timeless is the first answer, without what differs from one moment to the next.
+// timeless returns the first response, without the values that depend on the moment.
 func timeless(s string) string {
 	if i := strings.LastIndex(s, "HTTP/1.1 200 OK\r\nContent-Type: text/plain"); i > 0 {
 		s = s[:i]
 	}
 	moments := []string{"Age: ", "RateLimit: "}
 	if !strings.Contains(s, "\r\nAge: ") {
-		moments = append(moments, "Date: ") // it was made for this request
+		moments = append(moments, "Date: ") // the response was generated for this request
 	}
 	var b strings.Builder
 	for line := range strings.SplitSeq(s, "\r\n") {
@@ -155,21 +158,22 @@ func timeless(s string) string {
 	return b.String()
 }
 
-// The short way is taken: else nothing above would have been compared.
+// The fast path answers these requests. If it did not, the comparison above would compare the
+// pipeline with itself.
 func TestShortWayIsTaken(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
-		e.get(t, target) // else no variant is stored
+		e.get(t, target) // the doorkeeper lets a form of an icon be stored on the second request
 		q := ready(target)
 		if out, ok := e.Answer(nil, q); !ok || !strings.HasPrefix(string(out), "HTTP/1.1 200 OK\r\n") {
-			t.Errorf("%s took the long way: %q", target, out)
+			t.Errorf("%s took the pipeline: %q", target, out)
 		}
 	}
 }
 
-// A hit costs no memory.
+// A hit on the fast path allocates no memory.
 func TestHitDoesNotAllocate(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1s"); c.Limits.Set("icon=1000000/1s") })
 	must(t, e.library.Poll())
@@ -179,7 +183,7 @@ func TestHitDoesNotAllocate(t *testing.T) {
 		if n := testing.AllocsPerRun(1000, func() {
 			q.Now = time.Now()
 			if _, ok := e.Answer(out, q); !ok {
-				t.Fatalf("%s took the long way", target)
+				t.Fatalf("%s took the pipeline", target)
 			}
 		}); n != 0 {
 			t.Errorf("a hit of %s allocates %v times", target, n)
@@ -187,12 +191,13 @@ func TestHitDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A client over its limit is refused on the short way as well, and its calls there count.
+// Requests on the fast path count against the limit of the client, so a client that exceeds it gets
+// a 429.
 func TestShortWayCounts(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=5/1h") })
 	must(t, e.library.Poll())
-	short, _ := bothWays(t, e)
-	c, err := net.Dial("tcp", short)
+	fast, _ := bothWays(t, e)
+	c, err := net.Dial("tcp", fast)
 	must(t, err)
 	defer c.Close()
 	br := bufio.NewReader(c)
@@ -205,20 +210,22 @@ func TestShortWayCounts(t *testing.T) {
 	}
 }
 
-// So do those of drawings, where the operator limits these.
+// Requests for icons on the fast path count too, if the operator limits them, and the response has
+// the state of the limit.
 func TestShortWayCountsDrawings(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
 	must(t, e.library.Poll())
 	e.get(t, "/mdi/home.svg")
-	for i, q := 0, ready("/mdi/home.svg"); i < 7; i++ { // all in one moment
+	for i, q := 0, ready("/mdi/home.svg"); i < 7; i++ { // all at the same time
 		out, ok := e.Answer(nil, q)
 		if want := fmt.Sprintf("\r\nRateLimit-Policy: \"cdn\";q=5;w=3600\r\nRateLimit: \"cdn\";r=%d;t=3600\r\n", 4-i); ok != (i < 5) || ok && !strings.Contains(string(out), want) {
-			t.Errorf("call %d: %v %q", i+1, ok, out)
+			t.Errorf("call %d: answered %v, %q; want answered %v with %q", i+1, ok, out, i < 5, want)
 		}
 	}
 }
 
-// Who is denied, or lacks a token, gets nothing of what lies ready.
+// The fast path answers neither a client on the deny list nor a request that lacks a required
+// token. Its responses to a client on the allow list have no RateLimit field.
 func TestShortWayIsNotForAll(t *testing.T) {
 	e, _, _ := listed(t)
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home"} {
@@ -227,7 +234,7 @@ func TestShortWayIsNotForAll(t *testing.T) {
 			q := ready(target)
 			q.Client = netip.MustParseAddr(client)
 			if out, ok := e.Answer(nil, q); ok != want || ok && client == "192.0.2.1" && strings.Contains(string(out), "RateLimit:") {
-				t.Errorf("%s for %s: %v %q", target, client, ok, out)
+				t.Errorf("%s for %s: answered %v, want %v: %q", target, client, ok, want, out)
 			}
 		}
 	}
@@ -235,11 +242,12 @@ func TestShortWayIsNotForAll(t *testing.T) {
 	e.get(t, "/mdi/home.svg")
 	for target, want := range map[string]bool{"/mdi/home.svg": true, "/api/v1/search?q=home": false} {
 		if out, ok := e.Answer(nil, ready(target)); ok != want {
-			t.Errorf("%s without a token: %v %q", target, ok, out)
+			t.Errorf("%s without a token: answered %v, want %v: %q", target, ok, want, out)
 		}
 	}
 }
 
+// ready returns an eligible request for target.
 func ready(target string) *eligible.Request {
 	return &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
 		Client: netip.MustParseAddr("192.0.2.1"), Now: time.Now()}
@@ -254,7 +262,7 @@ func readAnswer(t *testing.T, br *bufio.Reader) answer {
 	return answer{resp, string(b)}
 }
 
-// BenchmarkReady is one request on the short way, without its connection.
+// BenchmarkReady measures a hit on the fast path, without a connection.
 func BenchmarkReady(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
@@ -266,7 +274,7 @@ func BenchmarkReady(b *testing.B) {
 			for b.Loop() {
 				q.Now = time.Now()
 				if _, ok := e.Answer(out, q); !ok {
-					b.Fatal("it took the long way")
+					b.Fatal("the request took the pipeline")
 				}
 			}
 		})

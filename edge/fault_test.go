@@ -22,10 +22,10 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 		before, after string // release that the origin names
 		gone          bool
 	}{
-		{"our origin says so", releaseA, releaseA, true},
-		{"our origin in another release", releaseA, releaseB, true},
-		{"somebody else in its place", releaseA, "", false},
-		{"an origin that names none", "", "", true},
+		{"our origin, same release", releaseA, releaseA, true},
+		{"our origin, another release", releaseA, releaseB, true},
+		{"other software in its place", releaseA, "", false},
+		{"an origin without releases", "", "", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			status, release := http.StatusOK, row.before
@@ -41,10 +41,10 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 			status, release = http.StatusNotFound, row.after
 			q := &fetchRequest{key: key, own: true, header: uncoded, policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 			if l := e.fetchAndStore(q, e.cache.Get(key)); (l.Err == nil) != row.gone {
-				t.Errorf("the 404 is believed: %v, want %v", l.Err == nil, row.gone)
+				t.Errorf("the 404 counts: %v, want %v", l.Err == nil, row.gone)
 			}
-			if kept := e.cache.Get(key); kept == nil || (kept.Status == http.StatusOK) == row.gone {
-				t.Errorf("the stored entry is %+v", kept)
+			if stored := e.cache.Get(key); stored == nil || (stored.Status == http.StatusOK) == row.gone {
+				t.Errorf("the stored entry is %+v", stored)
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func TestThousandClientsOneFailure(t *testing.T) {
 				t.Errorf("%d callers made %d requests, shared should be %v", callers, n, row.shared)
 			}
 			if e.get(t, "/forwarded"); asked.Load() == 1 {
-				t.Error("it was stored")
+				t.Error("the failure was stored")
 			}
 		})
 	}

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A site is somebody else's origin: what it answers is for each test to say. It counts the requests to each target.
+// A site is the origin of another application, with pages that the test defines. It records the
+// header of each request by target.
 type site struct {
 	mu    sync.Mutex
 	asked map[string][]http.Header
@@ -42,7 +43,7 @@ func (s *site) requests(target string) []http.Header {
 	return s.asked[target]
 }
 
-// says answers with these fields (name, value, …) and a body.
+// says returns a handler that sends these fields (name, value, …) and a body.
 func says(body string, fields ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(fields); i += 2 {
@@ -58,7 +59,8 @@ func newPassTest(t *testing.T, pages map[string]http.HandlerFunc) (*edgeTest, *s
 	return newEdgeTest(t, s, func(c *Config) { c.ProxyAll = true }), s
 }
 
-// What is forwarded is passed on as the origin made it, but for Age, Via and Cache-Status.
+// The edge passes a forwarded response on as the origin made it, without the hop-by-hop fields and
+// with its own Age, Via and Cache-Status.
 func TestPassedOnAsItIs(t *testing.T) {
 	const date = "Tue, 15 Nov 2022 08:12:31 GMT"
 	e, s := newPassTest(t, map[string]http.HandlerFunc{
@@ -77,19 +79,19 @@ func TestPassedOnAsItIs(t *testing.T) {
 	}
 	for name := range a.Header {
 		if want[name] == nil && name != "Age" && name != "Cache-Status" {
-			t.Errorf("%s: %s is not the origin's", name, a.Header.Get(name))
+			t.Errorf("%s: %s did not come from the origin", name, a.Header.Get(name))
 		}
 	}
 	if a.body != "hello" {
-		t.Errorf("body %q", a.body)
+		t.Errorf("body %q, want %q", a.body, "hello")
 	}
 	asked := s.requests("/page?q=%61&&x")
 	if len(asked) != 1 {
-		t.Fatalf("the origin saw %d requests for the target as it came", len(asked))
+		t.Fatalf("the origin got %d requests for the target in the client's spelling, want 1", len(asked))
 	}
 	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "", "X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "http"} {
 		if got := asked[0].Get(name); got != value {
-			t.Errorf("the origin saw %s: %q, want %q", name, got, value)
+			t.Errorf("the origin got %s: %q, want %q", name, got, value)
 		}
 	}
 }
@@ -105,12 +107,12 @@ func TestForwardedHit(t *testing.T) {
 		code   int
 		body   string
 	}{
-		{"again", nil, 200, "hello"},
+		{"unconditional", nil, 200, "hello"},
 		{"If-None-Match", []string{"If-None-Match", `"1"`}, 304, ""},
 		{"If-Modified-Since", []string{"If-Modified-Since", "Tue, 15 Nov 2022 08:12:31 GMT"}, 304, ""},
 		{"a range", []string{"Range", "bytes=1-2"}, 206, "el"},
-		{"a range of another version", []string{"Range", "bytes=1-2", "If-Range", `"2"`}, 200, "hello"},
-		{"a range that lies outside", []string{"Range", "bytes=9-"}, 416, ""},
+		{"a range with the tag of another version", []string{"Range", "bytes=1-2", "If-Range", `"2"`}, 200, "hello"},
+		{"a range beyond the end", []string{"Range", "bytes=9-"}, 416, ""},
 		{"max-stale", []string{"Cache-Control", "max-stale=1"}, 200, "hello"},
 		{"only-if-cached", []string{"Cache-Control", "only-if-cached"}, 200, "hello"},
 	} {
@@ -126,17 +128,17 @@ func TestForwardedHit(t *testing.T) {
 		t.Errorf("HEAD: %d, length %d", a.StatusCode, a.ContentLength)
 	}
 	if n := len(s.requests("/page")); n != 1 {
-		t.Errorf("the origin was asked %d times, want once", n)
+		t.Errorf("the origin got %d requests, want 1", n)
 	}
 }
 
-// With --client-revalidation a client's own directives count on forwarded paths (RFC 9111, section 5.2.1); else only no-store and
-// only-if-cached do.
+// With --client-revalidation the edge obeys a client's own directives on forwarded paths (RFC 9111,
+// section 5.2.1); without it, it obeys only no-store and only-if-cached.
 func TestForwardedRequestDirectives(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		fields []string
-		asked  int // times, all in all, where they count
+		asked  int // requests to the origin in all, if the edge obeys the directives
 		code   int
 	}{
 		{"no-cache", []string{"Cache-Control", "no-cache"}, 2, 200},
@@ -164,7 +166,7 @@ func TestForwardedRequestDirectives(t *testing.T) {
 	}
 	e.get(t, "/page", "Cache-Control", "no-store")
 	if a := e.get(t, "/page"); !strings.Contains(a.Header.Get("Cache-Status"), "uri-miss") {
-		t.Errorf("what a no-store request brought was stored: %s", a.Header.Get("Cache-Status"))
+		t.Errorf("the response to a no-store request was stored: %s", a.Header.Get("Cache-Status"))
 	}
 }
 
@@ -181,7 +183,7 @@ func TestForwardedVary(t *testing.T) {
 		{"de", "de", "vary-miss"},
 		{"en", "en", "hit"},
 		{"DE", "de", "hit"},
-		{"de, fr;q=0.5", "de", "hit"}, // the language that it likes best is there
+		{"de, fr;q=0.5", "de", "hit"}, // the preferred language is stored
 	} {
 		a := e.get(t, "/page", "Accept-Language", row.language)
 		if a.body != row.body || !strings.Contains(a.Header.Get("Cache-Status"), row.status) {
@@ -189,11 +191,12 @@ func TestForwardedVary(t *testing.T) {
 		}
 	}
 	if n := len(s.requests("/page")); n != 2 {
-		t.Errorf("the origin was asked %d times, want 2", n)
+		t.Errorf("the origin got %d requests, want 2", n)
 	}
 }
 
-// Clients that wait for the same address, and turn out to want different variants, each get their own.
+// Clients that wait for the same collapsed fetch, but turn out to need different variants, each get
+// their own variant.
 func TestForwardedVaryTogether(t *testing.T) {
 	open := make(chan struct{})
 	e, _ := newPassTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
@@ -207,7 +210,7 @@ func TestForwardedVaryTogether(t *testing.T) {
 		who := fmt.Sprint(i % 4)
 		wg.Go(func() {
 			if a := e.get(t, "/page", "X-Who", who); a.body != who {
-				t.Errorf("%s got %q (%s)", who, a.body, a.Header.Get("Cache-Status"))
+				t.Errorf("client %s got %q (%s)", who, a.body, a.Header.Get("Cache-Status"))
 			}
 		})
 	}
@@ -215,7 +218,8 @@ func TestForwardedVaryTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// Clients of an answer that is for one of them alone are answered at the same time: the slow origin is asked for all at once.
+// The edge fetches a private response for each client at the same time, also if the origin is slow,
+// because a hit-for-pass marker disables collapsing.
 func TestPrivateInParallel(t *testing.T) {
 	const clients = 20
 	var here atomic.Int64
@@ -226,34 +230,35 @@ func TestPrivateInParallel(t *testing.T) {
 			close(all)
 		}
 		if r.Header.Get("X-First") == "" {
-			<-all // nobody is answered before all have asked
+			<-all // the origin answers when the requests of all clients have arrived
 		}
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
-	e.get(t, "/mine", "X-First", "1") // from here on the edge knows that it can't be shared
+	e.get(t, "/mine", "X-First", "1") // makes a hit-for-pass marker
 	if !e.cache.IsHitForPass("/mine", time.Now()) {
-		t.Fatal("it does not know")
+		t.Fatal("the edge has no hit-for-pass marker for /mine")
 	}
-	e.cache.MarkHitForPass("/mine", true, time.Now().Add(time.Hour)) // for as long as the test takes
+	e.cache.MarkHitForPass("/mine", true, time.Now().Add(time.Hour)) // longer than the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
 			if a := e.get(t, "/mine", "X-Who", fmt.Sprint(i)); a.body != fmt.Sprint(i) {
-				t.Errorf("%d got %q", i, a.body)
+				t.Errorf("client %d got %q", i, a.body)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// An unsafe method reaches the origin with its body, and makes invalid what it may have changed (RFC 9111, section 4.4).
+// A request with an unsafe method reaches the origin with its body, and invalidates the stored
+// responses that it may have changed (RFC 9111, section 4.4).
 func TestUnsafeMethods(t *testing.T) {
 	for _, row := range []struct {
 		method string
 		code   int
 		fields []string
 		target string // of the GET before and after
-		hit    bool   // afterwards
+		hit    bool   // the GET after is a hit
 	}{
 		{"POST", 200, nil, "/page", false},
 		{"DELETE", 204, nil, "/page", false},
@@ -293,7 +298,8 @@ func TestUnsafeMethods(t *testing.T) {
 	}
 }
 
-// The answer to a HEAD is passed on, and tells about the GET that is stored (RFC 9111, section 4.3.5).
+// The edge passes the response to a HEAD on, and updates the stored response to a GET by it (RFC
+// 9111, section 4.3.5).
 func TestHeadUpdatesGet(t *testing.T) {
 	etag := `"1"`
 	e, s := newPassTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
@@ -312,7 +318,7 @@ func TestHeadUpdatesGet(t *testing.T) {
 		t.Fatalf("HEAD: %d %v", a.StatusCode, a.Header)
 	}
 	if a := e.get(t, "/page"); !strings.Contains(a.Header.Get("Cache-Status"), "hit") || a.Header.Get("X-New") != "yes" || a.body != "hello" {
-		t.Errorf("after a HEAD that confirms it: %s %v", a.Header.Get("Cache-Status"), a.Header)
+		t.Errorf("after a HEAD with the same tag: %s %v", a.Header.Get("Cache-Status"), a.Header)
 	}
 	e.age(t, "/page", time.Hour)
 	etag = `"2"`
@@ -321,11 +327,12 @@ func TestHeadUpdatesGet(t *testing.T) {
 		t.Errorf("after a HEAD with another tag: %s", a.Header.Get("Cache-Status"))
 	}
 	if n := len(s.requests("/page")); n != 4 {
-		t.Errorf("the origin saw %d requests, want 4", n)
+		t.Errorf("the origin got %d requests, want 4", n)
 	}
 }
 
-// A stale answer is sent where the origin is lost and nothing forbids it, and where it failed and stale-if-error allows it.
+// The edge sends a stale response if the connection to the origin is lost and no directive forbids
+// it, or if the origin answers with an error and stale-if-error allows it.
 func TestForwardedStale(t *testing.T) {
 	for _, row := range []struct {
 		control string
@@ -357,7 +364,8 @@ func TestForwardedStale(t *testing.T) {
 	}
 }
 
-// A large answer goes out while it comes; it is stored when all of it has come, if the cache has room for it.
+// The edge sends a large body on while it arrives, and stores it when it is complete, if it fits in
+// the cache.
 func TestStreamed(t *testing.T) {
 	small, large := random(1<<20), random(20<<20)
 	for _, row := range []struct {
@@ -384,7 +392,7 @@ func TestStreamed(t *testing.T) {
 				w.Write(row.body[maxWhole+100:])
 			}})
 			r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
-			resp, err := e.RoundTrip(r) // its head is here before the origin has sent all
+			resp, err := e.RoundTrip(r) // returns before the origin has sent the whole body
 			must(t, err)
 			close(more)
 			got, err := io.ReadAll(resp.Body)
@@ -392,16 +400,16 @@ func TestStreamed(t *testing.T) {
 			if err != nil || !bytes.Equal(got, row.body) {
 				t.Fatalf("%d bytes %.200q, %v; want %d", len(got), got, err, len(row.body))
 			}
-			settled(t, "it is stored, a moment after its last byte", func() bool { return !row.stored || e.cache.Get("/file") != nil })
+			settled(t, "the response is stored, a moment after its last byte", func() bool { return !row.stored || e.cache.Get("/file") != nil })
 			a := e.get(t, "/file")
 			if a.body != string(row.body) || len(s.requests("/file")) != map[bool]int{true: 1, false: 2}[row.stored] {
-				t.Errorf("again: %d bytes, the origin saw %d requests, stored: want %v", len(a.body), len(s.requests("/file")), row.stored)
+				t.Errorf("second request: %d bytes, the origin got %d requests in all, stored: want %v", len(a.body), len(s.requests("/file")), row.stored)
 			}
 		})
 	}
 }
 
-// A body that ends too early reaches nobody as a whole one, and is not kept.
+// The edge does not pass a truncated body on as a complete one, and does not store it.
 func TestCutOff(t *testing.T) {
 	body := random(1 << 20)
 	var whole atomic.Bool
@@ -416,19 +424,21 @@ func TestCutOff(t *testing.T) {
 	}})
 	r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 	if resp, err := e.RoundTrip(r); err == nil {
-		if got, err := io.ReadAll(resp.Body); err == nil && resp.StatusCode == http.StatusOK { // a clean 502 is as good
-			t.Fatalf("half a body of %d bytes came as a whole one", len(got))
+		// A 502 is right too.
+		if got, err := io.ReadAll(resp.Body); err == nil && resp.StatusCode == http.StatusOK {
+			t.Fatalf("a truncated body of %d bytes arrived as a complete one", len(got))
 		}
 		resp.Body.Close()
 	}
 	whole.Store(true)
-	settled(t, "the same request after it is answered", func() bool { // a failure is remembered for a second
+	// The edge remembers the failure for a second.
+	settled(t, "a later request gets the whole body", func() bool {
 		a := e.get(t, "/file")
 		return a.StatusCode == 200 && a.body == string(body)
 	})
 }
 
-// Own paths stay own; all others are the origin's.
+// With --proxy-all the edge forwards the requests for all paths but its own.
 func TestWhatIsForwarded(t *testing.T) {
 	for _, row := range []struct {
 		method, target string
@@ -461,7 +471,7 @@ func TestWhatIsForwarded(t *testing.T) {
 	}
 }
 
-// An edge whose origin is itself ends the circle (RFC 8586).
+// An edge whose origin is that edge itself breaks the loop (RFC 8586).
 func TestLoop(t *testing.T) {
 	var e *edgeTest
 	e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { e.ServeHTTP(w, r) }), func(c *Config) { c.ProxyAll = true })

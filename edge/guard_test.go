@@ -48,7 +48,7 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// What is sound reads the same line by line.
+// If the fields are well-formed, framing reports the same as for each line alone.
 func FuzzFraming(f *testing.F) {
 	for _, s := range []string{"", "Host: a\r\n\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", "X: a\r\n b\r\n\r\n", "X : a\r\n\r\n"} {
 		f.Add(s)
@@ -68,7 +68,7 @@ func FuzzFraming(f *testing.F) {
 			again.field([]byte(name), []byte(value))
 		}
 		if again != m {
-			t.Fatalf("%q: %+v, line by line %+v", s, m, again)
+			t.Fatalf("%q: framing returns %+v, line by line %+v", s, m, again)
 		}
 	})
 }

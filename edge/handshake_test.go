@@ -59,33 +59,33 @@ func value(t testing.TB, m prometheus.Metric) float64 {
 // It never uses files that are invalid.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
-	dir, told, log := t.TempDir(), make(chan os.Signal, 1), &logtest.Log{}
+	dir, signals, log := t.TempDir(), make(chan os.Signal, 1), &logtest.Log{}
 	certA, keyA := pairIn(t, dir, "a", "first", "a.test")
 	certB, keyB := pairIn(t, dir, "b", "second", "b.test", "*.b.test")
 	s := newSecured(t, newOurOrigin(), func(c *Config) {
-		c.TLSCerts, c.TLSKeys, c.Reload = []string{certA, certB}, []string{keyA, keyB}, told
+		c.TLSCerts, c.TLSKeys, c.Reload = []string{certA, certB}, []string{keyA, keyB}, signals
 		c.Log = log.Logger()
 	})
 	for name, want := range map[string]string{"a.test": "first", "b.test": "second", "B.TEST": "second", "x.b.test": "second", "x.y.b.test": "first", "other.test": "first", "": "first"} {
 		if got := s.subject(t, name); got != want {
-			t.Errorf("%q is shown the certificate of %q, want %q", name, got, want)
+			t.Errorf("for %q the edge presents the certificate of %q, want %q", name, got, want)
 		}
 	}
 	pairIn(t, dir, "b", "third", "b.test")
-	settled(t, "a pair that has changed is shown by itself", func() bool { return s.subject(t, "b.test") == "third" })
+	settled(t, "the edge presents a changed pair without a signal", func() bool { return s.subject(t, "b.test") == "third" })
 
 	must(t, os.WriteFile(keyB, []byte("no key"), 0o600))
-	told <- syscall.SIGHUP
-	settled(t, "a pair that can't be used is told of", func() bool { return value(t, s.metrics.CertsRead) == 0 })
+	signals <- syscall.SIGHUP
+	settled(t, "the metric reports the pair that can't be used", func() bool { return value(t, s.metrics.CertsRead) == 0 })
 	if got := s.subject(t, "b.test"); got != "third" {
-		t.Errorf("a broken pair took the place of a good one: %q", got)
+		t.Errorf("a broken pair replaced a valid one: %q", got)
 	}
 	if line := log.String(); !strings.Contains(line, "the previous ones stay in use") || strings.Contains(line, "no key") {
 		t.Errorf("the log says %s", line)
 	}
 	pairIn(t, dir, "b", "fourth", "b.test")
-	told <- syscall.SIGHUP
-	settled(t, "a pair that was mended is shown", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.CertsRead) == 1 })
+	signals <- syscall.SIGHUP
+	settled(t, "the edge presents the corrected pair", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.CertsRead) == 1 })
 }
 
 // The edge speaks TLS 1.2 and 1.3, no older versions, and lets clients resume sessions.
@@ -109,7 +109,7 @@ func TestVersionsOfTLS(t *testing.T) {
 	weak := trusting.Clone()
 	weak.MaxVersion, weak.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_128_GCM_SHA256}
 	if _, err := s.shake(weak); err == nil {
-		t.Error("a weak cipher was taken")
+		t.Error("a weak cipher was accepted")
 	}
 	for _, row := range []struct{ offered, chosen string }{{"h2 http/1.1", "h2"}, {"http/1.1 h2", "h2"}, {"http/1.1", "http/1.1"}, {"", ""}} {
 		config := trusting.Clone()
@@ -201,6 +201,6 @@ func TestRedirect(t *testing.T) {
 	resp, err := s.by(t, "h1").RoundTrip(r)
 	must(t, err)
 	if resp.StatusCode != http.StatusMisdirectedRequest || resp.Header.Get("Location") != "" {
-		t.Errorf("a host that is none of ours: %d to %q", resp.StatusCode, resp.Header.Get("Location"))
+		t.Errorf("a host that the edge does not serve: %d to %q", resp.StatusCode, resp.Header.Get("Location"))
 	}
 }

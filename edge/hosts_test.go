@@ -31,7 +31,7 @@ var streamHosts = []struct {
 	{"both, one with the port of its scheme", "http", "edge.test:80", []string{"edge.test"}, 200},
 	{"the other one with the port of its scheme", "http", "edge.test", []string{"edge.test:80"}, 200},
 	{"the port of another scheme", "http", "edge.test", []string{"edge.test:443"}, 400},
-	{"neither, as over HTTP/1.0", "http", "", nil, 200},
+	{"neither, as in HTTP/1.0", "http", "", nil, 200},
 	{"two Hosts without an authority", "http", "", []string{"edge.test", "other.test"}, 400},
 	{"the same Host twice without an authority", "http", "", []string{"edge.test", "edge.test"}, 400},
 	{"two Hosts, one as the authority", "http", "edge.test", []string{"edge.test", "other.test"}, 400},

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// series are those of one metric, by the values of their labels in the order of the labels' names.
+// series returns the series of one metric, by their label values in the order of the label names.
 func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
 	t.Helper()
 	families, err := e.metrics.Registry.Gather()
@@ -33,14 +33,16 @@ func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
 	return all
 }
 
-// Failures can be seen to grow from the first one on.
+// The series of failures exist from the start, because Prometheus does not see the first value of a
+// series as an increase.
 func TestFailuresAreThereFromTheBeginning(t *testing.T) {
 	if got := newEdgeTest(t, newOurOrigin()).exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h2",route="search"} 0`) {
-		t.Error("a failure would make its series")
+		t.Error("the series of failed searches does not exist before the first failure")
 	}
 }
 
-// Who asks for what is stored alone, and gets a 504, is refused: anybody could make failures of it.
+// A 504 to an only-if-cached request counts as refused, not as a failure, because any client could
+// cause such failures at will.
 func TestOnlyIfCachedIsNoFailure(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.ProxyAll = true })
 	for _, row := range []struct{ method, target, route string }{{"GET", "/mdi/home.svg", "cdn"}, {"GET", "/page", "forwarded"}, {"HEAD", "/page", "forwarded"}} {
@@ -53,7 +55,8 @@ func TestOnlyIfCachedIsNoFailure(t *testing.T) {
 	}
 }
 
-// The bytes of all bodies are counted that clients were sent, by every protocol and from wherever they come.
+// The metrics count the bytes of all bodies that the edge sends, over every protocol, whether a
+// body comes from the cache, from the origin or from the edge itself.
 func TestBytesAreCounted(t *testing.T) {
 	long := random(3 << 20)
 	site := newSite(map[string]http.HandlerFunc{
@@ -84,7 +87,7 @@ func TestBytesAreCounted(t *testing.T) {
 			want[row.route] += len(s.do(t, row.method, row.target, name, value).body)
 		}
 		got := map[string]int{}
-		settled(t, "all that was sent is counted", func() bool { // of a stream, when it has ended
+		settled(t, "all bytes are counted", func() bool { // those of a stream at its end
 			clear(got)
 			missing := false
 			for route, m := range s.series(t, "response_bytes_total") {
@@ -101,7 +104,7 @@ func TestBytesAreCounted(t *testing.T) {
 	}
 }
 
-// Whatever clients send, there are only so many series: their words are in none of them.
+// The number of series is bounded whatever clients send, and no label has text from a client.
 func TestBoundedSeries(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	e.library.Poll()
@@ -138,24 +141,24 @@ func TestBoundedSeries(t *testing.T) {
 		}
 		return n, b.String()
 	}
-	for round := range 4 { // until all limits are used up
+	for round := range 4 { // until the client has used up all its limits
 		send(round)
 	}
 	before, _ := count()
 	send(4)
 	after, page := count()
 	if before != after {
-		t.Errorf("%d series became %d", before, after)
+		t.Errorf("%d series became %d; want no new ones", before, after)
 	}
 	if strings.Contains(page, "x0-") || strings.Contains(page, "x4-") {
-		t.Errorf("a client's words are in the metrics:\n%s", page)
+		t.Errorf("text from a client is in the metrics:\n%s", page)
 	}
 	if most := 200; after > most {
 		t.Errorf("%d series, more than %d", after, most)
 	}
 }
 
-// sends sends bytes over a connection of their own, and reads what comes.
+// sends sends request over a new connection, and reads the response to its end.
 func (e *edgeTest) sends(t *testing.T, request string) {
 	t.Helper()
 	c, err := e.ln.Dial()
@@ -166,8 +169,8 @@ func (e *edgeTest) sends(t *testing.T, request string) {
 	io.Copy(io.Discard, c)
 }
 
-// BenchmarkCounting is a hit on the short way, counted and not, in turn: what it is made of is as fast as the machine lets it be at the
-// moment, so that the least of many rounds is taken of each.
+// BenchmarkCounting compares a hit on the fast path with and without counting. It runs rounds of
+// both in turn, and reports the fastest round of each, because the speed of the machine varies.
 func BenchmarkCounting(b *testing.B) {
 	for name, target := range map[string]string{"cdn": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00"} {
 		b.Run(name, func(b *testing.B) {
@@ -189,7 +192,7 @@ func BenchmarkCounting(b *testing.B) {
 	}
 }
 
-// answerUncounted is Answer without the metrics.
+// answerUncounted does what Answer does, without the metrics and the access log.
 func (h *handler) answerUncounted(dst []byte, q *eligible.Request) ([]byte, bool) {
 	var m fastHit
 	if !h.lookupFast(&m, q) {
@@ -200,7 +203,7 @@ func (h *handler) answerUncounted(dst []byte, q *eligible.Request) ([]byte, bool
 	return dst, true
 }
 
-// A stopwatch keeps the least time that a round of calls took.
+// A stopwatch measures rounds of calls, and stores the duration of the fastest.
 type stopwatch struct {
 	call func()
 	took time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// Each request is counted once, by the route that its address is of.
+// Each request is counted once, under the route of its address.
 func TestRequestsAreCountedByRoute(t *testing.T) {
 	for _, proxyAll := range []bool{false, true} {
 		l := newOurOrigin()
@@ -47,13 +47,14 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 			before, all, timed := e.tallied(t, want, route)
 			e.do(t, row.method, row.target)
 			if n, allNow, timedNow := e.tallied(t, want, route); n != before+1 || allNow != all+1 || timedNow != timed+1 {
-				t.Errorf("%s %s, proxy all %v: %v more are counted as %s, %v in all; %v are timed", row.method, row.target, proxyAll, n-before, want, allNow-all, timedNow-timed)
+				t.Errorf("%s %s, proxy all %v: %v requests counted as %s, %v counted in all, %v timed; want 1 of each", row.method, row.target, proxyAll, n-before, want, allNow-all, timedNow-timed)
 			}
 		}
 	}
 }
 
-// tallied are the requests with these labels, all of them, and those of a route that are timed.
+// tallied returns the numbers of requests with these labels, of all requests, and of the timed
+// requests of the route.
 func (e *edgeTest) tallied(t *testing.T, labels, route string) (n, all float64, timed uint64) {
 	t.Helper()
 	for of, m := range e.series(t, "requests_total") {
@@ -64,8 +65,9 @@ func (e *edgeTest) tallied(t *testing.T, labels, route string) (n, all float64, 
 	return n, all, e.series(t, "request_duration_seconds")[route].GetHistogram().GetSampleCount()
 }
 
-// The release is told with its age, also where the edge knew it from before it was started; when the origin told it last, it tells
-// as long as the origin does.
+// The metrics report the release and the time when it was created, also if the edge restored the
+// release from disk. They report the time of the last successful check, which a failed check does
+// not change.
 func TestReleaseInMetrics(t *testing.T) {
 	var broken atomic.Bool
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,32 +78,33 @@ func TestReleaseInMetrics(t *testing.T) {
 	}))
 	value := func(name, labels string) float64 { return e.series(t, name)[labels].GetGauge().GetValue() }
 	if n := len(e.series(t, "release_checked_timestamp_seconds")) + len(e.series(t, "release_created_timestamp_seconds")); n != 0 {
-		t.Errorf("%d times are told before the origin has told any", n)
+		t.Errorf("%d timestamps are reported before the first check", n)
 	}
 	known := releaseA
-	e.library.Restore(known) // as from disk
+	e.library.Restore(known) // as the edge does at its start
 	began := time.Now()
 	must(t, e.library.Poll())
 	checked := value("release_checked_timestamp_seconds", "")
 	if at := time.UnixMilli(int64(checked * 1e3)); at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
-		t.Errorf("checked at %v, not at %v", at, began)
+		t.Errorf("the reported time of the check is %v, want %v", at, began)
 	}
 	if got := value("release_created_timestamp_seconds", ""); got != 1795176000 {
-		t.Errorf("created at %v", got)
+		t.Errorf("the reported time of creation is %v", got)
 	}
 	if value("release_info", releaseA) != 1 {
-		t.Error("the release is not told")
+		t.Error("the metrics do not report the release")
 	}
 	broken.Store(true)
 	if e.library.Poll() == nil {
-		t.Fatal("a broken origin tells its release")
+		t.Fatal("Poll succeeded although the origin failed")
 	}
 	if now := value("release_checked_timestamp_seconds", ""); now != checked {
-		t.Errorf("it was checked at %v, when the origin was broken", now)
+		t.Errorf("the failed check changed the reported time from %v to %v", checked, now)
 	}
 }
 
-// The limits' clients in memory are counted, and what the cache may take is told.
+// The metrics report the number of clients that the limits have in memory, and the maximum size of
+// the cache.
 func TestWatchedRooms(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.2"} {

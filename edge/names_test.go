@@ -15,13 +15,13 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// A listing is an origin of ours with a list of names.
+// A listing is our own origin, with a list of names.
 type listing struct {
 	*ourOrigin
 	list   atomic.Pointer[[]byte]
-	sum    atomic.Pointer[string] // told; nil: that of the list
-	lists  atomic.Int64           // times that it was asked for
-	others atomic.Int64           // questions but for the release and its names
+	sum    atomic.Pointer[string] // the SHA-256 that the release states; nil: the right one
+	lists  atomic.Int64           // requests for the list
+	others atomic.Int64           // requests for anything but the release and the list
 }
 
 func newListing(packs ...string) *listing {
@@ -30,7 +30,7 @@ func newListing(packs ...string) *listing {
 	return l
 }
 
-// has makes it the list of these packs, such as "mdi account home".
+// has replaces the list. Each item of packs is a pack with its icons, such as "mdi account home".
 func (l *listing) has(packs ...string) {
 	list := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
 		for _, p := range packs {
@@ -57,11 +57,11 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case routes.ReleasePath:
 		sum := sha256.Sum256(list)
-		told := icon.ReleaseAnswer{Release: release, Since: r.URL.Query().Get("since"), Changed: []string{}, Names: hex.EncodeToString(sum[:])}
+		body := icon.ReleaseAnswer{Release: release, Since: r.URL.Query().Get("since"), Changed: []string{}, Names: hex.EncodeToString(sum[:])}
 		if s := l.sum.Load(); s != nil {
-			told.Names = *s
+			body.Names = *s
 		}
-		json.NewEncoder(w).Encode(told)
+		json.NewEncoder(w).Encode(body)
 	case routes.NamesPath:
 		l.lists.Add(1)
 		if r.URL.Query().Get("release") != release {
@@ -77,7 +77,7 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// learnAll lets an edge learn the release, and its names.
+// learnAll makes the edge ask the origin for the release, and fetch the list of names if it is due.
 func (e *edgeTest) learnAll(t *testing.T) {
 	t.Helper()
 	must(t, e.library.Poll())
@@ -90,18 +90,19 @@ func (e *edgeTest) learnAll(t *testing.T) {
 	}
 }
 
-var ourNames = []string{"fc apple", "mdi account home"} // five, with those of the packs
+var ourNames = []string{"fc apple", "mdi account home"} // five names, with those of the packs
 
-// Names that the release does not have reach no origin, in whatever form they are asked for. Those that it has do.
+// The edge answers a request for a name that the release does not have without the origin, in every
+// form of the address. It asks the origin for the names that the release has.
 func TestAbsent(t *testing.T) {
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l, func(c *Config) { must(t, c.Limits.Set("icon=off")); must(t, c.Limits.Set("packs=off")) })
 	e.learnAll(t)
 	if a := e.get(t, "/mdi/hoem.svg"); !strings.Contains(a.body, `"suggestions":["home"]`) {
-		t.Errorf("nothing is suggested for a slip: %s", a.body)
+		t.Errorf("no suggestion for a typo in the name of an icon: %s", a.body)
 	}
 	if a := e.get(t, "/mdl/home.svg"); !strings.Contains(a.body, `"suggestions":["mdi"]`) {
-		t.Errorf("nothing is suggested for the slip of a pack: %s", a.body)
+		t.Errorf("no suggestion for a typo in the name of a pack: %s", a.body)
 	}
 	for i := range 500 {
 		for _, target := range []string{"/mdi/name-%d.svg", "/pack-%d/home.svg", "/mdi/name-%d.svg?size=24&color=f00", "/api/v1/icon/mdi/name-%d", "/api/v1/icon/mdi/name-%d?format=svg", "/api/v1/packs/pack-%d"} {
@@ -120,7 +121,7 @@ func TestAbsent(t *testing.T) {
 		}
 	}
 	if n := l.others.Load(); n != 0 {
-		t.Errorf("3000 questions about what is not there reached the origin %d times", n)
+		t.Errorf("3000 requests for absent names reached the origin %d times, want 0", n)
 	}
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?size=24", "/fc/apple.svg", "/api/v1/icon/mdi/home", "/api/v1/packs/mdi"} {
 		if a := e.get(t, target); a.StatusCode != 200 {
@@ -129,18 +130,20 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// What a pinned release has, the list of the current one does not tell.
+// The list of names covers only the current release, so the edge asks the origin for a name of
+// another release.
 func TestAbsentOfAnotherRelease(t *testing.T) {
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l)
 	e.learnAll(t)
 	e.get(t, "/mdi/former.svg?release="+releaseB)
 	if l.others.Load() != 1 {
-		t.Error("the origin was not asked for a drawing of another release")
+		t.Error("the origin got no request for the icon of another release")
 	}
 }
 
-// A name that is published is asked for as soon as its release is known, whether or not the new list is here.
+// The edge asks the origin for a new name as soon as it knows the release, whether or not it has
+// the new list.
 func TestPublishedIsPresent(t *testing.T) {
 	l := newListing("mdi account")
 	e := newEdgeTest(t, l)
@@ -158,14 +161,14 @@ func TestPublishedIsPresent(t *testing.T) {
 	asked := l.others.Load()
 	e.learnAll(t)
 	if a := e.get(t, "/mdi/nothing-else.svg"); a.StatusCode != 404 || l.others.Load() != asked {
-		t.Errorf("with the new list the origin is asked for what is not there: %d", a.StatusCode)
+		t.Errorf("with the new list: %d for an absent name after %d requests to the origin, want 404 after none", a.StatusCode, l.others.Load()-asked)
 	}
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 		t.Errorf("with the list: %d", a.StatusCode)
 	}
 }
 
-// Where only drawings changed the list is kept; nobody fetches it again.
+// If a new release changes icons but no names, the edge does not fetch the list again.
 func TestSameNames(t *testing.T) {
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l)
@@ -174,16 +177,17 @@ func TestSameNames(t *testing.T) {
 	e.learnAll(t)
 	e.learnAll(t)
 	if n := l.lists.Load(); n != 1 || e.library.CurrentNames() == nil {
-		t.Errorf("the list was fetched %d times", n)
+		t.Errorf("the list was fetched %d times, want once; the edge has it: %v", n, e.library.CurrentNames() != nil)
 	}
 }
 
-// Without a list, and with one that is not what the release says, every name is asked for.
+// If the origin has no list, or a list that is malformed or does not have the SHA-256 that the
+// release states, the edge asks the origin for every name.
 func TestNoNames(t *testing.T) {
 	for name, spoil := range map[string]func(l *listing){
-		"an origin that has none": func(l *listing) { none := ""; l.sum.Store(&none) },
-		"another list":            func(l *listing) { sum := strings.Repeat("0", 64); l.sum.Store(&sum) },
-		"no list at all": func(l *listing) {
+		"no list":       func(l *listing) { none := ""; l.sum.Store(&none) },
+		"wrong SHA-256": func(l *listing) { sum := strings.Repeat("0", 64); l.sum.Store(&sum) },
+		"malformed list": func(l *listing) {
 			page := []byte("<!doctype html>")
 			l.list.Store(&page)
 		},
@@ -195,27 +199,29 @@ func TestNoNames(t *testing.T) {
 			must(t, e.library.Poll())
 			e.library.UpdateNames(t.Context())
 			if e.get(t, "/mdi/nothing.svg"); l.others.Load() != 1 {
-				t.Errorf("the origin was asked %d times", l.others.Load())
+				t.Errorf("the origin got %d requests, want 1", l.others.Load())
 			}
 		})
 	}
 }
 
-// With --proxy-all a pack that our origin does not have may be somebody else's folder.
+// With --proxy-all the path of an unknown pack may belong to another application, so the edge asks
+// the origin.
 func TestAbsentBesideOthers(t *testing.T) {
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll = true })
 	e.learnAll(t)
 	if a := e.get(t, "/other/dot.svg"); a.StatusCode != 200 {
-		t.Errorf("another's drawing: %d", a.StatusCode)
+		t.Errorf("a file of another application: %d", a.StatusCode)
 	}
 	asked := l.others.Load()
 	if a := e.get(t, "/mdi/nothing.svg"); a.StatusCode != 404 || l.others.Load() != asked {
-		t.Errorf("an icon that is not there: %d", a.StatusCode)
+		t.Errorf("an absent icon: %d after %d requests to the origin, want 404 after none", a.StatusCode, l.others.Load()-asked)
 	}
 }
 
-// An edge behind this one gets the list here; this one asks its origin for it once.
+// An edge that has another edge as its origin gets the list from it. The inner edge asks its own
+// origin once for the list that it passes on.
 func TestNamesForOthers(t *testing.T) {
 	l := newListing(ourNames...)
 	inner := newEdgeTest(t, l)
@@ -223,15 +229,15 @@ func TestNamesForOthers(t *testing.T) {
 	outer := newEdgeTest(t, inner)
 	outer.learnAll(t)
 	if n := outer.library.CurrentNames(); n == nil || n.Len() != 5 {
-		t.Fatal("the edge behind has no names")
+		t.Fatal("the outer edge does not have the five names")
 	}
 	for range 3 {
 		if a := inner.get(t, "/-/names?release="+releaseA); a.StatusCode != 200 || a.Header.Get("Content-Encoding") != "" {
 			t.Fatalf("%d %v", a.StatusCode, a.Header)
 		}
 	}
-	if n := l.lists.Load(); n != 2 { // for itself, and for all others
-		t.Errorf("the origin was asked for its list %d times", n)
+	if n := l.lists.Load(); n != 2 { // one for the edge itself, one for all other edges
+		t.Errorf("the origin got %d requests for its list, want 2", n)
 	}
 	for target, want := range map[string]int{"/-/names": 400, "/-/names?release=x": 400, "/-/names?release=" + releaseB: 404} {
 		if a := inner.get(t, target); a.StatusCode != want {

@@ -28,10 +28,10 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if none, err := parseAddresses([]byte("# nobody\n")); err != nil || none.has(netip.MustParseAddr("192.0.2.1")) || none.has(netip.Addr{}) {
-		t.Errorf("a list of nobody: %v (%v)", none, err)
+		t.Errorf("an empty list: %v (%v)", none, err)
 	}
 	if all, err := parseAddresses([]byte("0.0.0.0/0\n::/0\n")); err != nil || !all.has(netip.MustParseAddr("255.255.255.255")) || !all.has(netip.MustParseAddr("ffff::")) {
-		t.Errorf("a list of everybody: %v (%v)", all, err)
+		t.Errorf("a list of all addresses: %v (%v)", all, err)
 	}
 }
 

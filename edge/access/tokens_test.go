@@ -12,14 +12,14 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// wordToken returns a well-formed token with a word in it.
+// wordToken returns a well-formed token that contains word.
 func wordToken(word string) string {
 	return icon.AssembleToken(word + strings.Repeat("0", icon.TokenSecretLen-len(word)))
 }
 
-var errAway = errors.New("the origin is away")
+var errAway = errors.New("the origin is unreachable")
 
-// An oracle is an origin that says yes, no, or nothing.
+// An oracle stands in for the origin: it accepts or rejects every token, or fails with errAway.
 type oracle struct {
 	valid, away bool
 	hold        time.Duration
@@ -28,32 +28,33 @@ type oracle struct {
 
 func (o *oracle) ask(string) (string, bool, error) {
 	o.asked.Add(1)
-	time.Sleep(o.hold) // in a bubble: it takes no time
+	time.Sleep(o.hold) // takes no real time: hold is set only in a synctest bubble
 	if o.away {
 		return "", false, errAway
 	}
 	return "lifetime", o.valid, nil
 }
 
-// A verdict stands for so long and no longer; each row is a moment, what the origin would say then, and what is said.
+// verify uses a cached verdict for a limited time. Each step is a moment, with the origin's verdict
+// at that moment and the verdict that verify returns.
 func TestVerdictsStand(t *testing.T) {
 	type step struct {
 		at          time.Duration
 		origin      string // yes, no, away
 		want        string // yes, no, error
-		asked       int32  // in all
-		countsGuess bool
+		asked       int32  // questions to the origin so far
+		countsGuess bool   // verify calls guess
 	}
 	for name, steps := range map[string][]step{
-		"a good one":                        {{0, "yes", "yes", 1, true}, {29 * time.Second, "no", "yes", 1, false}, {30 * time.Second, "no", "no", 2, false}, {31 * time.Second, "yes", "no", 2, false}},
-		"a good one, confirmed":             {{0, "yes", "yes", 1, true}, {59 * time.Second, "yes", "yes", 2, false}, {88 * time.Second, "no", "yes", 2, false}},
-		"a good one, the origin away":       {{0, "yes", "yes", 1, true}, {30 * time.Second, "away", "yes", 2, false}, {59 * time.Second, "away", "yes", 3, false}, {60 * time.Second, "away", "error", 4, false}},
-		"a good one of long ago":            {{0, "yes", "yes", 1, true}, {time.Hour, "yes", "yes", 2, false}},
-		"a bad one":                         {{0, "no", "no", 1, true}, {59 * time.Second, "yes", "no", 1, false}, {60 * time.Second, "yes", "yes", 2, true}},
-		"a bad one, the origin away":        {{0, "no", "no", 1, true}, {60 * time.Second, "away", "error", 2, true}},
-		"none":                              {{0, "away", "error", 1, true}, {time.Second, "away", "error", 2, true}, {2 * time.Second, "yes", "yes", 3, true}},
-		"a revoked one is a guess again":    {{0, "yes", "yes", 1, true}, {30 * time.Second, "no", "no", 2, false}, {90 * time.Second, "no", "no", 3, true}},
-		"time that goes back keeps nothing": {{time.Minute, "yes", "yes", 1, true}, {0, "no", "yes", 1, false}},
+		"positive verdict":                     {{0, "yes", "yes", 1, true}, {29 * time.Second, "no", "yes", 1, false}, {30 * time.Second, "no", "no", 2, false}, {31 * time.Second, "yes", "no", 2, false}},
+		"positive verdict, confirmed":          {{0, "yes", "yes", 1, true}, {59 * time.Second, "yes", "yes", 2, false}, {88 * time.Second, "no", "yes", 2, false}},
+		"positive verdict, origin unreachable": {{0, "yes", "yes", 1, true}, {30 * time.Second, "away", "yes", 2, false}, {59 * time.Second, "away", "yes", 3, false}, {60 * time.Second, "away", "error", 4, false}},
+		"expired positive verdict":             {{0, "yes", "yes", 1, true}, {time.Hour, "yes", "yes", 2, false}},
+		"negative verdict":                     {{0, "no", "no", 1, true}, {59 * time.Second, "yes", "no", 1, false}, {60 * time.Second, "yes", "yes", 2, true}},
+		"negative verdict, origin unreachable": {{0, "no", "no", 1, true}, {60 * time.Second, "away", "error", 2, true}},
+		"no verdict":                           {{0, "away", "error", 1, true}, {time.Second, "away", "error", 2, true}, {2 * time.Second, "yes", "yes", 3, true}},
+		"expired revocation, a guess again":    {{0, "yes", "yes", 1, true}, {30 * time.Second, "no", "no", 2, false}, {90 * time.Second, "no", "no", 3, true}},
+		"clock set back, verdict used":         {{time.Minute, "yes", "yes", 1, true}, {0, "no", "yes", 1, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o oracle
@@ -67,14 +68,15 @@ func TestVerdictsStand(t *testing.T) {
 					got = map[bool]string{true: "yes", false: "no"}[l.valid]
 				}
 				if got != s.want || o.asked.Load() != s.asked || guessed != s.countsGuess {
-					t.Errorf("step %d: %s after %d questions, a guess: %v; want %s, %d, %v", i+1, got, o.asked.Load(), guessed, s.want, s.asked, s.countsGuess)
+					t.Errorf("step %d: got %s after %d questions to the origin, guess called: %v; want %s, %d, %v", i+1, got, o.asked.Load(), guessed, s.want, s.asked, s.countsGuess)
 				}
 			}
 		})
 	}
 }
 
-// Many who bear one token ask once; and where there is something to go on with nobody waits for an origin that hangs.
+// Requests with the same token share one question to the origin. If an older verdict is usable,
+// they wait at most tokenWait for an origin that hangs.
 func TestTokenFlights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := oracle{valid: true, hold: 5 * time.Second}
@@ -101,35 +103,36 @@ func TestTokenFlights(t *testing.T) {
 			return int(n.Load()), time.Since(began)
 		}
 		if good, took := all(time.Minute); good != 100 || took != 5*time.Second || o.asked.Load() != 1 || guesses.Load() != 1 {
-			t.Errorf("%d of 100 are let in after %v, %d questions, %d guesses", good, took, o.asked.Load(), guesses.Load())
+			t.Errorf("%d of 100 requests accepted after %v, with %d questions and %d guesses; want 100 after 5s, with 1 and 1", good, took, o.asked.Load(), guesses.Load())
 		}
 		time.Sleep(licenseFresh)
 		if good, took := all(time.Minute); good != 100 || took > tokenWait || o.asked.Load() != 2 {
-			t.Errorf("%d of 100 are let in after %v, %d questions", good, took, o.asked.Load())
+			t.Errorf("with a verdict that is not fresh: %d of 100 requests accepted after %v, with %d questions; want 100 within tokenWait, with 2", good, took, o.asked.Load())
 		}
 		if good, took := all(time.Minute); good != 100 || took != 0 || o.asked.Load() != 2 {
-			t.Errorf("while it is asked: %d of 100 are let in after %v, %d questions", good, took, o.asked.Load())
+			t.Errorf("while the question is open: %d of 100 requests accepted after %v, with %d questions; want 100 at once, with 2", good, took, o.asked.Load())
 		}
 		time.Sleep(2 * licenseUsable)
 		if good, took := all(time.Second); good != 0 || took != time.Second {
-			t.Errorf("%d of 100 are let in after %v by an origin that hangs", good, took)
+			t.Errorf("with an origin that hangs: %d of 100 requests accepted after %v; want 0 after 1s", good, took)
 		}
 		if _, err := verify(time.Millisecond); err == nil || !strings.Contains(err.Error(), "in time") {
-			t.Errorf("%v, want a timeout", err)
+			t.Errorf("error %v, want a timeout", err)
 		}
 		time.Sleep(o.hold)
 		synctest.Wait()
 	})
 }
 
-// What is guessed is asked for no more often than is allowed, and pushes no good verdict out.
+// verify does not ask the origin about a token if guess returns an error, and negative verdicts on
+// invented tokens do not evict a positive verdict.
 func TestGuesses(t *testing.T) {
 	var o oracle
 	o.valid = true
 	v, now := newTokens(o.ask), time.Now()
 	never := func() error { return errAway }
 	if l, err := v.verify(wordToken("a"), now, time.Minute, never); l != nil || err != errAway || o.asked.Load() != 0 {
-		t.Errorf("%v %v after %d questions, want the objection and none", l, err, o.asked.Load())
+		t.Errorf("verdict %v, error %v after %d questions; want no verdict, the error of guess and no question", l, err, o.asked.Load())
 	}
 	always := func() error { return nil }
 	v.verify(wordToken("good"), now, time.Minute, always)
@@ -138,20 +141,20 @@ func TestGuesses(t *testing.T) {
 		v.verify(wordToken(fmt.Sprint(i)), now, time.Minute, always)
 	}
 	if l, err := v.verify(wordToken("good"), now, time.Minute, never); err != nil || !l.valid {
-		t.Errorf("%v %v: the good verdict is forgotten", l, err)
+		t.Errorf("verdict %v, error %v: the positive verdict was evicted", l, err)
 	}
-	kept := 0
+	stored := 0
 	for i := range v.bad {
 		if v.bad[i].Load() != nil {
-			kept++
+			stored++
 		}
 	}
-	if kept == 0 || len(v.checks) != 0 {
-		t.Errorf("%d bad verdicts are kept; %d flights", kept, len(v.checks))
+	if stored == 0 || len(v.checks) != 0 {
+		t.Errorf("%d negative verdicts are stored, want some; %d checks are in progress, want none", stored, len(v.checks))
 	}
 }
 
-// Who waits to be told whether he may guess holds up nobody else.
+// A guess that blocks, because it waits for Redis, does not delay the verdict on another token.
 func TestGuessHoldsNobodyUp(t *testing.T) {
 	v, asking, may, done := newTokens((&oracle{valid: true}).ask), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	defer close(may)
@@ -164,6 +167,6 @@ func TestGuessHoldsNobodyUp(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		t.Fatal("another token's verdict waits")
+		t.Fatal("the verdict on another token waited for the guess")
 	}
 }

@@ -12,14 +12,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Of the same times our histogram and client_golang's say the same: the bounds of all buckets, and what lies beside them, included.
+// Our histogram equals client_golang's for the same durations, which include the bounds of all
+// buckets and the nanoseconds beside them.
 func TestDurationsAsOfClientGolang(t *testing.T) {
 	var edges []time.Duration
 	for _, n := range durationScale.upper {
 		edges = append(edges, time.Duration(n-1), time.Duration(n), time.Duration(n+1))
 	}
-	edges = edges[:len(edges)-1] // longer than the scale
-	edges[0] = 0                 // no time is negative
+	edges = edges[:len(edges)-1] // the last is beyond the scale
+	edges[0] = 0                 // instead of a negative duration
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		took := slices.Clone(edges)
@@ -68,15 +69,16 @@ func written(t *testing.T, m prometheus.Metric) *dto.Histogram {
 	return out.GetHistogram()
 }
 
-// What took longer than the scale goes is in no classic bucket, and in the last native one; what took less than nothing took none.
+// A duration beyond the scale counts in no classic bucket, and in the last native one. A negative
+// duration counts as zero.
 func TestDurationsOffTheScale(t *testing.T) {
 	if n := durationScale.cell(-time.Second); n != 0 {
-		t.Errorf("a negative time is in cell %d", n)
+		t.Errorf("a negative duration is in cell %d, want 0", n)
 	}
 	last := len(durationScale.upper) - 1
 	for _, d := range []time.Duration{4096 * time.Second, 4097 * time.Second, math.MaxInt64} {
 		if n := durationScale.cell(d); n != last || durationScale.classic[n] != len(durationBuckets) {
-			t.Errorf("%v is in cell %d of %d, classic bucket %d", d, n, last, durationScale.classic[n])
+			t.Errorf("%v is in cell %d, want %d; classic bucket %d, want %d", d, n, last, durationScale.classic[n], len(durationBuckets))
 		}
 	}
 }

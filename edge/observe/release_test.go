@@ -7,20 +7,21 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// Ids of releases.
+// Release ids.
 const (
 	firstRelease  = "0123456789abcdef0123456789abcdef"
 	secondRelease = "fedcba9876543210fedcba9876543210"
 )
 
-// While the origin changes its release, and tells it again and again, every page of metrics names one, and the time when that was made.
+// While the origin switches between two releases, each page of metrics names one of them, with the
+// time when that release was created.
 func TestMetricsNameOneRelease(t *testing.T) {
 	m := NewMetrics("test")
 	made := map[string]time.Time{firstRelease: time.Unix(1_000_000, 0), secondRelease: time.Unix(2_000_000, 0)}
-	tell := func(release string) {
+	announce := func(release string) {
 		m.ReleaseKnown(icon.ReleaseAnswer{Release: release, Created: made[release].UTC().Format(time.RFC3339)}, time.Unix(3_000_000, 0))
 	}
-	tell(firstRelease)
+	announce(firstRelease)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -29,8 +30,8 @@ func TestMetricsNameOneRelease(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				tell(secondRelease)
-				tell(firstRelease)
+				announce(secondRelease)
+				announce(firstRelease)
 			}
 		}
 	}()
@@ -38,7 +39,7 @@ func TestMetricsNameOneRelease(t *testing.T) {
 	for n := 0; n < 300 || n < 10_000 && len(seen) < 2; n++ {
 		names, created := m.page(t)
 		if len(names) != 1 || !made[names[0]].Equal(created) {
-			t.Errorf("page %d names %q, made at %v", n, names, created)
+			t.Errorf("page %d names %q, created at %v", n, names, created)
 			break
 		}
 		seen[names[0]]++
@@ -46,11 +47,11 @@ func TestMetricsNameOneRelease(t *testing.T) {
 	close(stop)
 	<-stopped
 	if !t.Failed() && len(seen) != 2 {
-		t.Errorf("it was always the same: %v", seen)
+		t.Errorf("the pages named %v, want both releases", seen)
 	}
 }
 
-// page is what a page of metrics says of releases: their names, and when they were made.
+// page returns the release ids on a page of metrics, and the creation time on it.
 func (m *Metrics) page(t *testing.T) (names []string, created time.Time) {
 	t.Helper()
 	families, err := m.Registry.Gather()

@@ -12,8 +12,9 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// Hits on the short way are counted to the last one, and their bytes; the clock is read for some of them, which stand for all. What
-// was told before is never less when the word that they are counted in runs over into the others.
+// A tally counts every hit on the fast path, and the bytes of its body. It times each of the first
+// hits, and then one of every few, which stands for those before it. No sum is lost when settle
+// moves the counts of ready.
 func TestHitsAreCounted(t *testing.T) {
 	a := newTallies(time.Now())
 	tally := a.of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
@@ -24,7 +25,7 @@ func TestHitsAreCounted(t *testing.T) {
 			tally.hit(now, size)
 			requests, bytes = requests+1, bytes+uint64(size)
 			if r, b := tally.sums(); r != requests || b != bytes {
-				t.Fatalf("%d hits of %d bytes are counted as %d of %d", requests, bytes, r, b)
+				t.Fatalf("%d hits of %d bytes are counted as %d hits of %d bytes", requests, bytes, r, b)
 			}
 		}
 	}
@@ -36,7 +37,7 @@ func TestHitsAreCounted(t *testing.T) {
 			n += m
 		}
 		if n < least || n > most {
-			t.Errorf("%d of %d hits are timed, want %d to %d", n, requests, least, most)
+			t.Errorf("the histogram has %d of %d hits, want %d to %d", n, requests, least, most)
 		}
 	}
 	hit(timedFirst)
@@ -48,11 +49,11 @@ func TestHitsAreCounted(t *testing.T) {
 	requests += ahead
 	hit(10_000)
 	if tally.requests.Load() < settleAt {
-		t.Errorf("what is ready was not settled: %d", tally.requests.Load())
+		t.Errorf("ready was not settled: requests is %d", tally.requests.Load())
 	}
 }
 
-// Whoever looks while hits are counted never sees less than before.
+// The results of sums never decrease while other goroutines count hits.
 func TestHitsAreCountedAtOnce(t *testing.T) {
 	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
 	const each, size = 20_000, 100
@@ -75,16 +76,16 @@ func TestHitsAreCountedAtOnce(t *testing.T) {
 		}
 		n, b := tally.sums()
 		if n < most || b < most*size || n > 4*each {
-			t.Fatalf("%d hits, %d bytes after %d hits", n, b, most)
+			t.Fatalf("sums returned %d hits and %d bytes after it had returned %d hits", n, b, most)
 		}
 		most = n
 	}
 	if n, b := tally.sums(); n != 4*each || b != n*size {
-		t.Errorf("%d hits of %d bytes", n, b)
+		t.Errorf("sums returned %d hits and %d bytes, want %d and %d", n, b, 4*each, 4*each*size)
 	}
 }
 
-// Whoever looks while a settling is half done waits for its end.
+// While a settle is in progress, sums waits for its end.
 func TestHitsAreCountedWhileSettling(t *testing.T) {
 	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
 	for i := range uint64(50) {
@@ -104,7 +105,7 @@ func TestHitsAreCountedWhileSettling(t *testing.T) {
 		tally.requests.Add(v >> bytesBits)
 		tally.settling.Unlock()
 		if n := <-seen; n != i+1 {
-			t.Fatalf("%d hits are seen, want %d", n, i+1)
+			t.Fatalf("sums returned %d hits, want %d", n, i+1)
 		}
 	}
 }

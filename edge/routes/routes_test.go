@@ -47,7 +47,8 @@ func TestTargets(t *testing.T) {
 		{"/api/v1/icon/mdi/home", Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
 		{"/api/v1/icon/mdi/home?size=7&format=json", Icon, Target{"/api/v1/icon/mdi/home?height=7", "", FormJSON, "mdi/home"}},
 		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", Icon, Target{"/mdi/home.svg?height=7", "#ff0000", FormSVG, "mdi/home"}},
-		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}}, // unknown here
+		// This endpoint ignores release.
+		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
 		{"/api/v1/search?q=a+b", Search, Target{Key: "/api/v1/search?q=a+b"}},
 		{"/api/v1/search?q=%E2%82%AC", Search, Target{Key: "/api/v1/search?q=%E2%82%AC"}},
 		{"/api/v1/packs", Packs, Target{Key: "/api/v1/packs"}},
@@ -58,7 +59,8 @@ func TestTargets(t *testing.T) {
 		{"/-/names?x=y&release=" + releaseA, Names, Target{Key: "/-/names?release=" + releaseA}},
 		{"/-/release?since=x", Release, Target{Key: "/-/release"}},
 		{"/api/v1/auth/verify", Verify, Target{Key: "/api/v1/auth/verify"}},
-		{"/api/home.svg", CDN, Target{"/api/home.svg", "", FormSVG, "api/home"}}, // a pack may be called so
+		// A pack may have the name of an endpoint.
+		{"/api/home.svg", CDN, Target{"/api/home.svg", "", FormSVG, "api/home"}},
 		{"/healthz/home.svg", CDN, Target{"/healthz/home.svg", "", FormSVG, "healthz/home"}},
 	}
 	for _, tt := range tests {
@@ -123,9 +125,9 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 	_, canonical, _ := strings.Cut(got.Key, "?")
 	asked, err := icon.ParseQuery(query, "q", "pack", "category", "license")
 	if err != nil || ep.Route.Class() != ClassSearch && ep.Route.Class() != ClassPacks || strings.HasPrefix(got.Key, packsPath+"/") {
-		return // others are compared by their canonical form alone
+		return // FuzzRoute compares the canonical forms of the others
 	}
-	told, err := icon.ParseQuery(canonical, "q", "pack", "category", "license")
+	keyed, err := icon.ParseQuery(canonical, "q", "pack", "category", "license")
 	if err != nil {
 		t.Fatalf("%q: %v", got.Key, err)
 	}
@@ -134,7 +136,7 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 		names = []string{"q", "pack"}
 	}
 	for _, name := range names {
-		if a, b := strings.TrimSpace(asked[name]), strings.TrimSpace(told[name]); a != b {
+		if a, b := strings.TrimSpace(asked[name]), strings.TrimSpace(keyed[name]); a != b {
 			t.Fatalf("%q asks for %s=%q, its key %q for %q", uri, name, a, got.Key, b)
 		}
 	}
