@@ -44,15 +44,16 @@ var rooms = map[string]string{
 	"edge/observe": "icon trace edge/cache edge/eligible edge/exchange edge/fleet edge/h2 edge/routes edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
-	"edge/fleet":             "edge/ratelimit github.com/redis/go-redis", // the state that edges share
-	"edge/bodies":            "",
+	// The state that edges share.
+	"edge/fleet":  "edge/ratelimit github.com/redis/go-redis",
+	"edge/bodies": "",
 	// Who the client of a request is, and whether the request may proceed.
 	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
 	"edge/listen": "certs hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
 	"edge/repeated": "",
-	// What an edge knows about an origin of our own: release, names, what is missing.
+	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
 	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",

@@ -70,7 +70,7 @@ func refuseForm(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 		return problem.New(fasthttp.StatusExpectationFailed, "the only supported expectation is 100-continue")
 	case len(h.RequestURI()) > exchange.MaxTarget:
 		return longTarget()
-	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > exchange.MaxFields+1: // counts the empty line too
+	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > exchange.MaxFields+1: // and the empty line
 		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request may have at most 100 header fields")
 	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
 		return routes.Malformed()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A request that stops, and an answer that its client does not take, have their time by every protocol, and no more.
+// A request that stops arriving and a response that its client does not take end with their
+// deadlines, over every protocol.
 func TestStalledByEveryProtocol(t *testing.T) {
 	t.Parallel() // it waits for deadlines
 	large := random(8 << 20)
@@ -30,18 +31,19 @@ func TestStalledByEveryProtocol(t *testing.T) {
 			r, _ = http.NewRequest("GET", "http://edge.test/large", nil)
 			resp, err := s.RoundTrip(r)
 			if err != nil {
-				return // it was cut before its head was looked at
+				return // the connection was cut before the client read the head
 			}
 			defer resp.Body.Close()
-			settled(t, "the edge gives it up", func() bool { return sent() > before })
+			settled(t, "the edge gives the response up", func() bool { return sent() > before })
 			if got, err := io.ReadAll(resp.Body); err == nil || len(got) == len(large) {
-				t.Errorf("an answer that nobody takes: %d bytes, %v", len(got), err)
+				t.Errorf("a response that the client does not take: %d bytes, %v", len(got), err)
 			}
 		})
 	}
 }
 
-// The long bodies of all protocols share one room: who finds it full is told to come again, short ones need none, and who is done gives his back.
+// The long bodies of all protocols share one budget. A request that does not fit gets a 503 with
+// Retry-After, short bodies do not count, and a request gives its part back when it ends.
 func TestBodiesByEveryProtocol(t *testing.T) {
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -51,7 +53,7 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 				r, _ := http.NewRequest("POST", "http://edge.test/form", body)
 				r.ContentLength = length
 				resp, err := s.RoundTrip(r)
-				if err != nil { // not the end of a goroutine that is waited for
+				if err != nil { // FailNow must not be called on this goroutine
 					t.Error(err)
 					return &http.Response{}
 				}
@@ -64,10 +66,10 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 			go more.Write(random(500 << 10))
 			settled(t, "500 KiB have come", func() bool { return used() >= 500<<10 })
 			if a := post(150<<10, bytes.NewReader(random(150<<10))); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "1" || a.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("where there is no room: %d %v", a.StatusCode, a.Header)
+				t.Errorf("beyond the budget: %d %v", a.StatusCode, a.Header)
 			}
 			if a := post(60_000, bytes.NewReader(random(60_000))); a.StatusCode != http.StatusOK {
-				t.Errorf("a short one: %d", a.StatusCode)
+				t.Errorf("a short body: %d", a.StatusCode)
 			}
 			go func() { more.Write(random(50 << 10)); more.Close() }()
 			if status := <-first; status != http.StatusOK {

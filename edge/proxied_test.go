@@ -17,8 +17,9 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// newProxied is an edge whose public listener is on TCP, with and without the short way; trusted are its proxies. What it says
-// of the client is the remaining calls of a limit: each has ten.
+// newProxied starts an edge with public listeners on TCP, with and without the fast path, that
+// trusts the given proxies. A test learns from the remaining calls of a limit which client the edge
+// has identified.
 func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	t.Helper()
 	e = newEdgeTest(t, newOurOrigin(), func(c *Config) {
@@ -111,7 +112,8 @@ func TestProxyHeaderAndFields(t *testing.T) {
 	}
 }
 
-// A header that drips ends with the time of the connection, as a request does that drips, and is answered so.
+// A header that drips ends with the connection's deadline, as a dripping request does. The edge
+// closes the connection without a response.
 func TestProxyHeaderDrips(t *testing.T) {
 	e, _ := newProxied(t, "127.0.0.0/8")
 	ln := listenTest(t)

@@ -81,8 +81,8 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	return e
 }
 
-// drainFor is the time that the listeners of a test have to drain. Connections that the test has left
-// open end with it.
+// drainFor is the time that the listeners of a test have to drain. Connections that the test has
+// left open end with it.
 const drainFor = 50 * time.Millisecond
 
 // serve has the edge serve its listeners until the test ends.
@@ -118,7 +118,8 @@ func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable)
 	return dst, 0, false
 }
 
-// patient gives everybody more time than any machine needs: what runs into a deadline all the same was kept waiting by the edge.
+// patient sets deadlines that no machine needs, so that a request which reaches one was kept
+// waiting by the edge.
 func patient(c *Config) {
 	c.OriginTimeout, c.Drain = time.Minute, 2*time.Minute
 	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute

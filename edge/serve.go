@@ -277,7 +277,8 @@ func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		r.route = routes.Preflight
-		h.end(r, h.preflight(r, routes.AllMethods), nil) // so that a page can read the 404 that follows
+		// A page can then read the 404 that follows.
+		h.end(r, h.preflight(r, routes.AllMethods), nil)
 	case !routes.WellFormedPath(path):
 		h.end(r, exchange.Refused, routes.Malformed())
 	default:

@@ -91,7 +91,7 @@ const hiddenRequest = "GET /hidden HTTP/1.1\r\nHost: edge.test\r\n\r\n"
 // {20*x} by twenty x.
 func wallBytes(t *testing.T, text string) string {
 	t.Helper()
-	says = repeatedCases.ReplaceAllStringFunc(says, func(s string) string {
+	text = repeatedCases.ReplaceAllStringFunc(text, func(s string) string {
 		m := repeatedCases.FindStringSubmatch(s)
 		n, err := strconv.Atoi(m[1])
 		must(t, err)

@@ -30,7 +30,7 @@ type Conn struct {
 	now          time.Time     // of the current batch of frames
 	pause        time.Duration // before more frames are read
 	readRenewed  time.Time     // the last use for which the read deadline was moved
-	partial      bool          // a frame or header block is incomplete; the deadline is for its rest
+	partial      bool          // a frame or header block is incomplete; its deadline runs
 	block        block
 	share        bodies.Share // of Config.Bodies, for an incomplete frame or header block
 	state        atomic.Int64 // last use in milliseconds since 1970, times 2; +1: a stream is open

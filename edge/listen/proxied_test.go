@@ -19,7 +19,8 @@ import (
 
 const proxiedCall = "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-// A header may come in pieces, and whoever breaks off in the middle of one is told so.
+// A header may come in pieces. The end of the input in the middle of a header is
+// io.ErrUnexpectedEOF.
 func TestProxyHeaderInPieces(t *testing.T) {
 	for _, tt := range listentest.ProxyHeaders {
 		for name, read := range map[string]func(io.Reader) io.Reader{"by the byte": iotest.OneByteReader, "with the end": iotest.DataErrReader} {
@@ -38,7 +39,7 @@ func TestProxyHeaderInPieces(t *testing.T) {
 	}
 }
 
-// What a header says of its length is believed only so far.
+// proxyHeaderSize returns the size that a header declares, up to the maximum.
 func TestProxyHeaderSize(t *testing.T) {
 	fixed := func(length uint16) []byte {
 		return binary.BigEndian.AppendUint16([]byte(listentest.HeaderV2(1, 0x11)[:14]), length)
@@ -67,7 +68,8 @@ func TestProxyHeaderSize(t *testing.T) {
 	}
 }
 
-// The connections of all others are left as they are; those of proxies can do what others can.
+// Only connections from trusted proxies are wrapped. A wrapped connection has the methods that
+// others have.
 func TestOnlyTrustedAreProxied(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
