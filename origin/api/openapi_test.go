@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,6 +107,46 @@ func TestDocumentIsWhole(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: the document has the parameters %v, the router %v", path, got, want)
+		}
+	}
+}
+
+// TestReferences checks that every reference leads to a component, and that the document describes
+// every object with properties as a component.
+func TestReferences(t *testing.T) {
+	var d map[string]any
+	if err := json.Unmarshal(newEntity(Document("http://127.0.0.1:8080")).body, &d); err != nil {
+		t.Fatal(err)
+	}
+	components := d["components"].(map[string]any)
+	for kind, named := range components {
+		for name, c := range named.(map[string]any) {
+			checkReferences(t, components, kind+"/"+name, c, true)
+		}
+	}
+	checkReferences(t, components, "paths", d["paths"], false)
+}
+
+// checkReferences checks one value of the document and everything in it.
+func checkReferences(t *testing.T, components map[string]any, at string, v any, component bool) {
+	t.Helper()
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			checkReferences(t, components, at+"/"+strconv.Itoa(i), item, false)
+		}
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			kind, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/components/"), "/")
+			if all, ok := components[kind].(map[string]any); !ok || all[name] == nil {
+				t.Errorf("%s refers to %s, which is not a component", at, ref)
+			}
+		}
+		if _, object := v["properties"]; object && v["type"] == "object" && !component {
+			t.Errorf("%s describes an object in place; add its type to answerTypes", at)
+		}
+		for name, item := range v {
+			checkReferences(t, components, at+"/"+name, item, false)
 		}
 	}
 }
