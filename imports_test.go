@@ -18,11 +18,12 @@ const module = "github.com/iconedge/iconedge/"
 // longest entry that is a prefix of a package's path counts. docs/explain/architecture.md has the
 // reasons.
 var rooms = map[string]string{
-	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
+	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
+	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
-		"golang.org/x/term github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
+		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	"icon":        "",
 	"hostport":    "",              // the form of addresses
 	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
@@ -69,7 +70,7 @@ var rooms = map[string]string{
 	"origin/search":  "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
 	"origin/svg":     "icon",
 	"origin/release": "icon github.com/klauspost/compress",
-	"origin/publish": "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
+	"origin/publish": "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
 	"origin/token":   "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
@@ -81,7 +82,7 @@ var rooms = map[string]string{
 	"test":         "test/harness edge/fleet/fleettest",
 	"test/harness": "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
-	"loadtest": "internal/cli icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
+	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
 		"github.com/andybalholm/brotli golang.org/x/sys",
 }
 

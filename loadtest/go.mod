@@ -14,6 +14,7 @@ require (
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/molecule-man/go-brrr v1.0.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
 )
 
 // The load tester belongs to the tree that it measures.
