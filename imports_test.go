@@ -79,7 +79,7 @@ var rooms = map[string]string{
 	"mcp/react": "", // other projects can use it alone
 	"logtest":   "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
-	"test":         "test/harness edge/fleet/fleettest",
+	"test":         "test/golden test/harness edge/fleet/fleettest",
 	"test/harness": "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
 	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
@@ -87,7 +87,7 @@ var rooms = map[string]string{
 }
 
 // testPackages may be imported by the tests of any room.
-var testPackages = []string{"certs/certstest", "logtest", "objectstore/storetest"}
+var testPackages = []string{"certs/certstest", "logtest", "objectstore/storetest", "test/golden"}
 
 // restricted lists modules that only some files of a room may import: by path, or by a prefix that
 // ends in / or _.

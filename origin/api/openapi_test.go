@@ -2,8 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -11,27 +9,15 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/iconedge/iconedge/test/golden"
 )
 
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
 // TestOpenAPI checks that docs/reference/openapi.yaml is the same as /api/v1/openapi.json of a
-// service on the default address.
+// service on the default address. A difference that a client could notice needs another apiVersion.
 func TestOpenAPI(t *testing.T) {
 	got := asYAML(t, newEntity(Document("http://127.0.0.1:8080")).body)
-	path := filepath.Join("..", "..", "docs", "reference", "openapi.yaml")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != string(got) {
-		t.Errorf("%s differs from the Go types; write it with go test ./origin/api -update, and adapt apiVersion", path)
-	}
+	golden.Check(t, filepath.Join("..", "..", "docs", "reference", "openapi.yaml"), got)
 }
 
 // asYAML converts JSON to YAML and keeps the order of the fields.
