@@ -65,7 +65,7 @@ var rooms = map[string]string{
 	"edge/ratelimit": "",
 	"edge/upstream":  "problem tier golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "icon problem origin/catalog origin/search origin/svg origin/token github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token github.com/google/jsonschema-go github.com/klauspost/compress",
 	"origin/catalog": "icon objectstore origin/release origin/search golang.org/x/sync",
 	"origin/search":  "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
 	"origin/svg":     "icon",
