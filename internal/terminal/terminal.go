@@ -1,5 +1,5 @@
-// Package terminal shows progress on a line of a terminal, which each update overwrites. Output that
-// goes to a file has no Line; a program logs its progress there as ordinary lines.
+// Package terminal shows progress on a line of a terminal, which each update overwrites. Output
+// that goes to a file has no Line; a program logs its progress there as ordinary lines.
 package terminal
 
 import (

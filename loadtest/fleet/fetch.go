@@ -60,7 +60,8 @@ func sum(text []byte, name string, labels ...string) (total float64, err error) 
 	if families[name] == nil && len(labels) == 0 {
 		return 0, fmt.Errorf("there is no metric %s", name)
 	}
-	for _, m := range families[name].GetMetric() { // a series with labels exists only after its first use
+	// A series with labels exists only after its first use.
+	for _, m := range families[name].GetMetric() {
 		var has []string
 		for _, l := range m.GetLabel() {
 			has = append(has, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))

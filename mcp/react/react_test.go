@@ -97,8 +97,8 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// TestRulesOfClient: clients/react has a copy of mcp/react/rules.json, because an npm package cannot
-// hold files from outside of its folder.
+// TestRulesOfClient: clients/react has a copy of mcp/react/rules.json, because an npm package
+// cannot hold files from outside of its folder.
 func TestRulesOfClient(t *testing.T) {
 	const theirs = "../../clients/react/src/cli/jsx/rules.json"
 	golden.Check(t, theirs, rulesJSON)

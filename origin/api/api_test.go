@@ -189,7 +189,8 @@ func TestSVGFormatIsTheCDNPath(t *testing.T) {
 func TestGzip(t *testing.T) {
 	w := published(t)
 	for _, path := range []string{"/lucide/house.svg", "/lucide/house.svg?color=f00", "/api/v1/packs", "/api/v1/packs/mdi"} {
-		plain, coded := w.do("GET", path, ""), w.do("GET", path, "", "Accept-Encoding", "br", "Accept-Encoding", "gzip") // two lines are one list
+		// Two lines are one list.
+		plain, coded := w.do("GET", path, ""), w.do("GET", path, "", "Accept-Encoding", "br", "Accept-Encoding", "gzip")
 		z, err := gzip.NewReader(coded.Body)
 		if err != nil {
 			t.Fatalf("%s: %v, %v", path, err, coded.Header)

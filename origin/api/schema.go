@@ -49,8 +49,8 @@ func schemasOf(types []any) map[string]*schema {
 	return all
 }
 
-// describe adds the descriptions, and adapts the schema to this API: lists are never null, and later
-// versions may add fields.
+// describe adds the descriptions, and adapts the schema to this API: lists are never null, and
+// later versions may add fields.
 func describe(object string, s *schema) {
 	s.Description, s.AdditionalProperties, s.PropertyOrder = described[object], nil, nil
 	for name, p := range s.Properties {
