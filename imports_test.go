@@ -18,11 +18,12 @@ const module = "github.com/iconedge/iconedge/"
 // longest entry that is a prefix of a package's path counts. docs/explain/architecture.md has the
 // reasons.
 var rooms = map[string]string{
-	"internal/cli": "", // the command line, for cmd/iconedge and loadtest
+	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
+	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
-		"golang.org/x/term github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
+		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	"icon":        "",
 	"hostport":    "",              // the form of addresses
 	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
@@ -68,12 +69,12 @@ var rooms = map[string]string{
 	"edge/ratelimit": "",
 	"edge/upstream":  "problem tier golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "icon problem origin/catalog origin/search origin/svg origin/token github.com/klauspost/compress",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token github.com/google/jsonschema-go github.com/klauspost/compress",
 	"origin/catalog": "icon objectstore origin/release origin/search golang.org/x/sync",
 	"origin/search":  "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2",
 	"origin/svg":     "icon",
 	"origin/release": "icon github.com/klauspost/compress",
-	"origin/publish": "icon objectstore origin/release origin/search origin/svg golang.org/x/term golang.org/x/sync",
+	"origin/publish": "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
 	"origin/token":   "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
@@ -82,15 +83,15 @@ var rooms = map[string]string{
 	"mcp/react": "", // other projects can use it alone
 	"logtest":   "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
-	"test":         "test/harness edge/fleet/fleettest",
+	"test":         "test/golden test/harness edge/fleet/fleettest",
 	"test/harness": "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
-	"loadtest": "internal/cli icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
-		"github.com/andybalholm/brotli golang.org/x/sys",
+	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
+		"github.com/andybalholm/brotli github.com/prometheus/common golang.org/x/sys",
 }
 
 // testPackages may be imported by the tests of any room.
-var testPackages = []string{"certs/certstest", "logtest", "objectstore/storetest"}
+var testPackages = []string{"certs/certstest", "logtest", "objectstore/storetest", "test/golden"}
 
 // restricted lists modules that only some files of a room may import: by path, or by a prefix that
 // ends in / or _.

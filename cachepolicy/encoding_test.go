@@ -40,6 +40,8 @@ func TestEncoding(t *testing.T) {
 		{"a weight above 1", "br;q=1.001, gzip;q=0.1", both, Gzip},
 		{"four digits", "br;q=0.9999, gzip;q=0.1", both, Gzip},
 		{"no weight", "br;q=, gzip;q=0.1", both, Gzip},
+		{"a weight that is no number", "br;q=NaN, gzip;q=0.1", both, Gzip},
+		{"another parameter", "br;level=9, gzip;q=0.1", both, Gzip},
 		{"longer names", "brotli, gzipped", both, Identity},
 		{"empty elements", ",,gzip,", both, Gzip},
 	} {

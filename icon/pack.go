@@ -25,7 +25,7 @@ type Category struct {
 // A Pack describes a set of icons with one licence, as the API lists it. Count excludes hidden
 // icons and aliases.
 type Pack struct {
-	Pack          string     `json:"pack"`
+	Key           string     `json:"pack"`
 	Name          string     `json:"name"`
 	Count         int        `json:"count"`
 	Categories    []Category `json:"categories"`

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -196,38 +197,55 @@ func call(t *testing.T, s *sdk.ClientSession, name string, args any) toolAnswer 
 	if a.fields["license"] == nil || a.fields["attribution"] == nil || !strings.Contains(strings.ToLower(all), "license") {
 		t.Errorf("%s(%v) names no license and attribution: %s %v", name, args, all, a.fields)
 	}
+	checkInput(t, name, args)
 	checkOutput(t, name, a.fields)
 	return a
 }
 
-var schemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
+// A toolSchema has the schemas of one tool.
+type toolSchema struct{ input, output *jsonschema.Resolved }
+
+var schemas = sync.OnceValue(func() map[string]toolSchema {
 	var list []struct {
-		Name         string
-		OutputSchema *jsonschema.Schema
+		Name                      string
+		InputSchema, OutputSchema *jsonschema.Schema
 	}
-	m := map[string]*jsonschema.Resolved{}
-	if err := json.Unmarshal(described, &list); err != nil {
-		panic(err)
-	}
+	m := map[string]toolSchema{}
+	err := json.Unmarshal(described, &list)
 	for _, tool := range list {
-		resolved, err := tool.OutputSchema.Resolve(nil)
-		if err != nil {
-			panic(err)
-		}
-		m[tool.Name] = resolved
+		in, errIn := tool.InputSchema.Resolve(nil)
+		out, errOut := tool.OutputSchema.Resolve(nil)
+		m[tool.Name], err = toolSchema{in, out}, errors.Join(err, errIn, errOut)
+	}
+	if err != nil {
+		panic(err)
 	}
 	return m
 })
+
+// checkInput checks arguments that a tool has accepted against its input schema. No arguments are
+// the same as an empty object.
+func checkInput(t *testing.T, tool string, args any) {
+	t.Helper()
+	fields := map[string]any{}
+	if b, err := json.Marshal(args); err != nil || json.Unmarshal(b, &fields) != nil {
+		t.Fatalf("%s accepts %v, which is no object", tool, args)
+	}
+	if err := schemas()[tool].input.Validate(fields); fields != nil && err != nil {
+		t.Errorf("%s accepts arguments that its schema forbids: %v", tool, err)
+	}
+}
 
 // checkOutput checks a structured result against the output schema of its tool, which must name
 // every member.
 func checkOutput(t *testing.T, tool string, fields map[string]any) {
 	t.Helper()
-	if err := schemas()[tool].Validate(fields); err != nil {
+	out := schemas()[tool].output
+	if err := out.Validate(fields); err != nil {
 		t.Errorf("%s: %v", tool, err)
 	}
 	for name := range maps.Keys(fields) {
-		if schemas()[tool].Schema().Properties[name] == nil {
+		if out.Schema().Properties[name] == nil {
 			t.Errorf("%s gives %q, which its schema does not name", tool, name)
 		}
 	}

@@ -49,8 +49,8 @@ func page(packs []icon.Pack, after string) (listed, string) {
 	fmt.Fprintf(&b, "%d icon packs, each with its license and attribution:\n", len(packs))
 	size := 0
 	for i, p := range from(packs, after) {
-		one := listedPack{p.Pack, line(p.Name), p.Count, creditOf(p.License, p.Attribution, p.CommercialUse)}
-		words := fmt.Sprintf("- %s (%d icons): %s\n", p.Pack, p.Count, one.credit)
+		one := listedPack{p.Key, line(p.Name), p.Count, creditOf(p.License, p.Attribution, p.CommercialUse)}
+		words := fmt.Sprintf("- %s (%d icons): %s\n", p.Key, p.Count, one.credit)
 		if size += len(words) + len(marshal(one)) + 1; i > 0 && size > packsPage {
 			list.NextCursor = list.Packs[len(list.Packs)-1].Pack
 			fmt.Fprintf(&b, "There are more: call again with cursor %s.\n", list.NextCursor)
@@ -67,7 +67,7 @@ const eachPack = "see each pack"
 // from returns the packs that follow a pack; if that pack no longer exists, it returns all packs.
 func from(packs []icon.Pack, after string) []icon.Pack {
 	for i, p := range packs {
-		if p.Pack == after {
+		if p.Key == after {
 			return packs[i+1:]
 		}
 	}
@@ -99,7 +99,7 @@ func getPack(l *library, args arguments) (func(context.Context) (output, error),
 		if err != nil {
 			return output{}, err
 		}
-		p := packInfo{a.Pack.Pack, line(a.Name), a.Count, append([]icon.Category{}, a.Categories...), append([]string{}, a.Samples...), a.Monochrome,
+		p := packInfo{a.Pack.Key, line(a.Name), a.Count, append([]icon.Category{}, a.Categories...), append([]string{}, a.Samples...), a.Monochrome,
 			creditOf(a.License, a.Attribution, a.CommercialUse), line(a.LicenseTitle), line(a.LicenseURL), line(a.Author), line(a.AuthorURL), line(a.Version)}
 		return output{[]string{p.words()}, p}, nil
 	}, nil

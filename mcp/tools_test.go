@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +52,11 @@ func TestToolsList(t *testing.T) {
 		if in["additionalProperties"] != false || tool.Title == "" || len(tool.Description) < 20 || len(tool.Description) > 1000 {
 			t.Errorf("%s: %+v", tool.Name, tool)
 		}
-		for name, p := range in["properties"].(map[string]any) {
+		properties := in["properties"].(map[string]any)
+		if described, takes := slices.Sorted(maps.Keys(properties)), slices.Sorted(slices.Values(tools[tool.Name].takes)); !slices.Equal(described, takes) {
+			t.Errorf("the schema of %s has the arguments %v, the tool takes %v", tool.Name, described, takes)
+		}
+		for name, p := range properties {
 			if p := p.(map[string]any); p["type"] == nil || p["description"] == nil {
 				t.Errorf("%s: argument %s has no type or description", tool.Name, name)
 			}

@@ -64,7 +64,7 @@ func (u *upstream) packs(ctx context.Context) (*icon.PacksAnswer, error) {
 }
 
 func (u *upstream) pack(ctx context.Context, key string) (*icon.PackAnswer, error) {
-	return ask(ctx, u, "/packs/"+key, "Pack "+key, func(a *icon.PackAnswer) bool { return a.Pack.Pack == key && a.License != "" })
+	return ask(ctx, u, "/packs/"+key, "Pack "+key, func(a *icon.PackAnswer) bool { return a.Pack.Key == key && a.License != "" })
 }
 
 // ask returns the response for a target: a fresh one from the cache, else one from the API. The

@@ -14,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
+	"github.com/iconedge/iconedge/test/golden"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -149,7 +150,7 @@ func TestConfigDocs(t *testing.T) {
 			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
-	harness.Golden(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
+	golden.Check(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
 }
 
 // TestCertificatesAtStart: an unusable certificate is one line that names the file, and exit status

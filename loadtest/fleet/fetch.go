@@ -3,14 +3,16 @@
 package fleet
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 // control is the client for requests that are not load: health, metrics, purges.
@@ -47,44 +49,26 @@ func (n *node) metric(ctx context.Context, name string, labels ...string) (float
 	return sum(text, name, labels...)
 }
 
-// sum parses Prometheus' text format.
+// sum adds the counters and gauges with this name and all of these labels on a page in Prometheus'
+// text format.
 func sum(text []byte, name string, labels ...string) (total float64, err error) {
-	found := false
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		series, value, ok := cutLast(lines.Text())
-		if !ok || !isOf(series, name, labels) {
-			continue
-		}
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return 0, fmt.Errorf("reading %s: %w", series, err)
-		}
-		total, found = total+v, true
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return 0, err
 	}
-	if !found && len(labels) == 0 {
+	if families[name] == nil && len(labels) == 0 {
 		return 0, fmt.Errorf("there is no metric %s", name)
 	}
-	return total, nil // a series with labels exists only after its first use
-}
-
-// cutLast splits a line at its last space.
-func cutLast(line string) (before, after string, ok bool) {
-	i := strings.LastIndexByte(line, ' ')
-	if i < 0 || line[0] == '#' {
-		return "", "", false
-	}
-	return line[:i], line[i+1:], true
-}
-
-func isOf(series, name string, labels []string) bool {
-	rest, ok := strings.CutPrefix(series, name)
-	if !ok || rest != "" && rest[0] != '{' {
-		return false
-	}
-	for _, l := range labels {
-		if !strings.Contains(rest, "{"+l) && !strings.Contains(rest, ","+l) {
-			return false
+	// A series with labels exists only after its first use.
+	for _, m := range families[name].GetMetric() {
+		var has []string
+		for _, l := range m.GetLabel() {
+			has = append(has, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+		}
+		if !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(has, l) }) {
+			total += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue()
 		}
 	}
-	return true
+	return total, nil
 }

@@ -31,7 +31,7 @@ func TestSum(t *testing.T) {
 		"# HELP a_total What is counted.", "# TYPE a_total counter",
 		`a_total{route="cdn",code="2xx"} 3`, `a_total{route="cdn",code="5xx"} 1`, `a_total{route="icon",code="2xx"} 10`,
 		`a_totals{route="cdn"} 100`, `b{x_route="cdn"} 7`, "c 1.5e+01",
-	}, "\n"))
+	}, "\n") + "\n")
 	for _, row := range []struct {
 		name   string
 		labels []string
@@ -50,5 +50,8 @@ func TestSum(t *testing.T) {
 	}
 	if _, err := sum(text, "none"); err == nil {
 		t.Error("a metric that does not exist has a value")
+	}
+	if _, err := sum(text[:len(text)-4], "a_total"); err == nil {
+		t.Error("a page that ends in a number has a value")
 	}
 }

@@ -1,18 +1,16 @@
 package react
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the rules of clients/react instead of comparing them")
+	"github.com/iconedge/iconedge/test/golden"
+)
 
 // table is mcp/testdata/react.json, the corpus that the tests of clients/react run too.
 type table struct {
@@ -99,18 +97,11 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// TestRulesOfClient: clients/react has a copy of the table, because an npm package cannot hold
-// files from outside of its folder.
+// TestRulesOfClient: clients/react has a copy of mcp/react/rules.json, because an npm package
+// cannot hold files from outside of its folder.
 func TestRulesOfClient(t *testing.T) {
 	const theirs = "../../clients/react/src/cli/jsx/rules.json"
-	if *update {
-		if err := os.WriteFile(theirs, rulesJSON, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(theirs); err != nil || !bytes.Equal(got, rulesJSON) {
-		t.Errorf("%s differs from mcp/react/rules.json (%v): change the latter, then run make golden", theirs, err)
-	}
+	golden.Check(t, theirs, rulesJSON)
 }
 
 var (

@@ -189,7 +189,8 @@ func TestSVGFormatIsTheCDNPath(t *testing.T) {
 func TestGzip(t *testing.T) {
 	w := published(t)
 	for _, path := range []string{"/lucide/house.svg", "/lucide/house.svg?color=f00", "/api/v1/packs", "/api/v1/packs/mdi"} {
-		plain, coded := w.do("GET", path, ""), w.do("GET", path, "", "Accept-Encoding", "br, gzip")
+		// Two lines are one list.
+		plain, coded := w.do("GET", path, ""), w.do("GET", path, "", "Accept-Encoding", "br", "Accept-Encoding", "gzip")
 		z, err := gzip.NewReader(coded.Body)
 		if err != nil {
 			t.Fatalf("%s: %v, %v", path, err, coded.Header)
@@ -231,8 +232,9 @@ func TestNotModified(t *testing.T) {
 			{200, []string{"If-None-Match", etag + " x"}},
 			{200, []string{"If-None-Match", `"a"`, "If-Modified-Since", modified}},
 			{304, []string{"If-Modified-Since", modified}},
-			// A malformed field is ignored.
-			{304, []string{"If-None-Match", "no list", "If-Modified-Since", modified}},
+			// A malformed list matches nothing, as at an edge.
+			{200, []string{"If-None-Match", "no list", "If-Modified-Since", modified}},
+			{412, []string{"If-Match", etag + " x"}},
 			{200, []string{"If-Modified-Since", "Fri, 20 Nov 2026 11:59:59 GMT"}},
 			{200, []string{"If-Match", etag}},
 			{412, []string{"If-Match", "W/" + etag}},
@@ -241,6 +243,8 @@ func TestNotModified(t *testing.T) {
 			{206, []string{"Range", "bytes=0-0", "If-Range", etag}},
 			{206, []string{"Range", "bytes=0-0", "If-Range", modified}},
 			{200, []string{"Range", "bytes=0-0", "If-Range", "W/" + etag}},
+			{200, []string{"Range", "bytes=0-0", "If-Range", etag, "If-Range", etag}},
+			{200, []string{"Range", "bytes=0-0", "Range", "bytes=1-1"}},
 			{200, []string{"Range", "bytes=0-0", "If-Range", "Fri, 20 Nov 2026 12:00:01 GMT"}},
 			{304, []string{"Range", "bytes=0-0", "If-None-Match", etag}},
 		} {

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -55,11 +55,11 @@ type (
 		Responses   map[string]response `json:"responses"`
 	}
 	parameter struct {
-		Name        string `json:"name"`
-		In          string `json:"in"`
-		Description string `json:"description"`
-		Required    bool   `json:"required,omitempty"`
-		Schema      schema `json:"schema"`
+		Name        string  `json:"name"`
+		In          string  `json:"in"`
+		Description string  `json:"description"`
+		Required    bool    `json:"required,omitempty"`
+		Schema      *schema `json:"schema"`
 	}
 	response struct {
 		Ref string `json:"$ref,omitempty"`
@@ -71,10 +71,10 @@ type (
 		Content     map[string]media `json:"content,omitempty"`
 	}
 	media struct {
-		Schema schema `json:"schema"`
+		Schema *schema `json:"schema"`
 	}
 	components struct {
-		Schemas         schemas                   `json:"schemas"`
+		Schemas         map[string]*schema        `json:"schemas"`
 		Responses       map[string]response       `json:"responses"`
 		SecuritySchemes map[string]securityScheme `json:"securitySchemes"`
 	}
@@ -93,8 +93,6 @@ type VerifyCall struct {
 // Document describes every address in OpenAPI 3.1, from the Go types of the answers. address is the
 // server's address.
 func Document(address string) any {
-	s := schemas{}
-	of := func(v any) schema { return s.of(reflect.TypeOf(v)) }
 	d := document{
 		OpenAPI: "3.1.1",
 		Info: info{
@@ -112,31 +110,31 @@ func Document(address string) any {
 			"/{pack}/{name}.svg": {Get: &operation{
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
 				Parameters: append(append(refParams(), variantParams()...), query("release",
-					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
-				Responses: answers("The icon.", typeSVG, schema{Type: "string"}, "404"),
+					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", &schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
+				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404"),
 			}},
 			iconPath.pattern: {Get: &operation{
 				OperationID: "icon", Summary: "An icon and its metadata", Tags: []string{"icons"},
 				Parameters: append(append(refParams(), query("format", "json, or svg for the answer of the CDN path.",
-					schema{Type: "string", Enum: []any{"json", "svg"}, Default: "json"})), variantParams()...),
-				Responses: iconAnswers(of(icon.Answer{})),
+					&schema{Type: "string", Enum: []any{"json", "svg"}, Default: json.RawMessage(`"json"`)})), variantParams()...),
+				Responses: iconAnswers(refTo(icon.Answer{})),
 			}},
 			searchPath.pattern: {Get: &operation{
 				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
-				Responses: answers("The results.", typeJSON, of(icon.SearchAnswer{}), "404"),
+				Responses: answers("The results.", typeJSON, refTo(icon.SearchAnswer{}), "404"),
 			}},
 			suggestPath.pattern: {Get: &operation{
 				OperationID: "suggest", Summary: "Completions while typing", Tags: []string{"icons"}, Parameters: []parameter{queryText()},
-				Responses: answers("At most 10 completions.", typeJSON, of(icon.SuggestAnswer{})),
+				Responses: answers("At most 10 completions.", typeJSON, refTo(icon.SuggestAnswer{})),
 			}},
 			packsPath.pattern: {Get: &operation{
 				OperationID: "packs", Summary: "All packs", Tags: []string{"packs"},
 				Parameters: []parameter{
-					query("category", "Packs of that kind.", schema{Type: "string"}),
-					query("license", "Packs with that licence: its SPDX identifier.", schema{Type: "string"}),
-					query("commercial", "Packs whose licence allows commercial use.", schema{Type: "boolean", Default: false}),
+					query("category", "Packs of that kind.", &schema{Type: "string"}),
+					query("license", "Packs with that licence: its SPDX identifier.", &schema{Type: "string"}),
+					query("commercial", "Packs whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 				},
-				Responses: answers("The packs, sorted by key.", typeJSON, of(icon.PacksAnswer{})),
+				Responses: answers("The packs, sorted by key.", typeJSON, refTo(icon.PacksAnswer{})),
 			}},
 			packPath.pattern: {Get: &operation{
 				OperationID: "pack", Summary: "One pack and its icons", Tags: []string{"packs"},
@@ -144,36 +142,36 @@ func Document(address string) any {
 					refParams()[0], query("page", "From 1.", number(1, icon.MaxPage, icon.DefaultPage)),
 					query("per_page", "Icons on a page.", number(1, icon.MaxOnPage, icon.DefaultOnPage)),
 				},
-				Responses: answers("The pack.", typeJSON, of(icon.PackAnswer{}), "404"),
+				Responses: answers("The pack.", typeJSON, refTo(icon.PackAnswer{}), "404"),
 			}},
 			verifyPath.pattern: {Post: &operation{
 				OperationID: "verify", Summary: "Whether a licence token is valid", Tags: []string{"licences"},
-				Body:      &content{Description: "At most 4 KiB.", Required: true, Content: map[string]media{typeJSON: {of(VerifyCall{})}}},
-				Responses: answers("An invalid token gives valid: false and nothing else.", typeJSON, of(icon.VerifyAnswer{}), "415"),
+				Body:      &content{Description: "At most 4 KiB.", Required: true, Content: map[string]media{typeJSON: {refTo(VerifyCall{})}}},
+				Responses: answers("An invalid token gives valid: false and nothing else.", typeJSON, refTo(icon.VerifyAnswer{}), "415"),
 			}},
 			openapiPath.pattern: {Get: &operation{
 				OperationID: "openapi", Summary: "This document", Tags: []string{"service"},
-				Responses: answers("This document.", typeJSON, schema{Type: "object"}),
+				Responses: answers("This document.", typeJSON, &schema{Type: "object"}),
 			}},
 			releasePath.pattern: {Get: &operation{
 				OperationID: "release", Summary: "The current release, and the changes since another one", Tags: []string{"service"},
 				Description: "For caches in front of this service.",
-				Parameters:  []parameter{query("since", "Id of the release to compare with.", schema{Type: "string"})},
-				Responses:   answers("The release.", typeJSON, of(icon.ReleaseAnswer{})),
+				Parameters:  []parameter{query("since", "Id of the release to compare with.", &schema{Type: "string"})},
+				Responses:   answers("The release.", typeJSON, refTo(icon.ReleaseAnswer{})),
 			}},
 			namesPath.pattern: {Get: &operation{
 				OperationID: "names", Summary: "Which packs and icons a release has", Tags: []string{"service"},
 				Description: "For caches in front of this service, in a form of its own.",
-				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", schema{Type: "string"})},
-				Responses:   answers("The names.", typeNames, schema{Type: "string", Format: "binary"}, "404"),
+				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", &schema{Type: "string"})},
+				Responses:   answers("The names.", typeNames, &schema{Type: "string", Format: "binary"}, "404"),
 			}},
 			healthPath.pattern: {Get: &operation{
 				OperationID: "health", Summary: "Whether the service is running", Tags: []string{"service"},
-				Responses: answers("It is running.", "text/plain", schema{Type: "string"}),
+				Responses: answers("It is running.", "text/plain", &schema{Type: "string"}),
 			}},
 			startPage: {Get: &operation{
 				OperationID: "page", Summary: "A start page", Tags: []string{"service"},
-				Responses: answers("The page.", "text/html", schema{Type: "string"}),
+				Responses: answers("The page.", "text/html", &schema{Type: "string"}),
 			}},
 		},
 	}
@@ -183,7 +181,7 @@ func Document(address string) any {
 	for _, e := range []*endpoint{iconPath, searchPath, suggestPath, packsPath, packPath} {
 		d.Paths[e.pattern].Get.license()
 	}
-	d.Components = components{s, sharedAnswers(of(problem.Problem{})), map[string]securityScheme{
+	d.Components = components{schemasOf(answerTypes), sharedAnswers(refTo(problem.Problem{})), map[string]securityScheme{
 		licenseScheme: {"http", "bearer", "A licence token. Most services require none; some apply higher limits to clients with a token."},
 	}}
 	return d
@@ -221,14 +219,14 @@ func (o *operation) license() {
 	o.Responses["401"] = component("401")
 }
 
-func query(name, description string, s schema) parameter {
+func query(name, description string, s *schema) parameter {
 	return parameter{Name: name, In: "query", Description: description, Schema: s}
 }
 
-func number(low, high, def int) schema {
-	s := schema{Type: "integer", Minimum: &low, Maximum: &high}
+func number(low, high, def int) *schema {
+	s := &schema{Type: "integer", Minimum: new(float64(low)), Maximum: new(float64(high))}
 	if def != low-1 {
-		s.Default = def
+		s.Default = json.RawMessage(strconv.Itoa(def))
 	}
 	return s
 }
@@ -236,7 +234,7 @@ func number(low, high, def int) schema {
 const keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
 
 func refParams() []parameter {
-	key := schema{Type: "string", Pattern: keyPattern, MaxLength: icon.MaxKey}
+	key := &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}
 	return []parameter{
 		{"pack", "path", "The key of a pack, such as mdi.", true, key},
 		{"name", "path", "The name of an icon or an alias, such as home.", true, key},
@@ -246,17 +244,17 @@ func refParams() []parameter {
 func variantParams() []parameter {
 	pixels := number(1, icon.MaxSize, 0)
 	return []parameter{
-		query("color", "Paints a monochrome icon: hex digits, the # optional.", schema{Type: "string", Pattern: "^#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"}),
+		query("color", "Paints a monochrome icon: hex digits, the # optional.", &schema{Type: "string", Pattern: "^#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"}),
 		query("size", "The height in pixels; the width keeps the ratio.", pixels),
 		query("width", "The width in pixels, instead of size.", pixels),
 		query("height", "The height in pixels, instead of size.", pixels),
-		query("rotate", "Degrees clockwise, or quarter turns.", schema{Type: "integer", Enum: []any{90, 180, 270, 1, 2, 3}}),
-		query("flip", "Mirrors the icon.", schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
+		query("rotate", "Degrees clockwise, or quarter turns.", &schema{Type: "integer", Enum: []any{90, 180, 270, 1, 2, 3}}),
+		query("flip", "Mirrors the icon.", &schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
 	}
 }
 
 func queryText() parameter {
-	q := query("q", "The words; any Unicode.", schema{Type: "string", MinLength: 1, MaxLength: icon.MaxText})
+	q := query("q", "The words; any Unicode.", &schema{Type: "string", MinLength: new(1), MaxLength: new(icon.MaxText)})
 	q.Required = true
 	return q
 }
@@ -265,17 +263,17 @@ func searchParams() []parameter {
 	return []parameter{
 		queryText(), query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
 		query("offset", "The number of results to skip.", number(0, icon.MaxOffset, 0)),
-		query("pack", "The key of one pack to search.", schema{Type: "string", Pattern: keyPattern, MaxLength: icon.MaxKey}),
-		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", schema{Type: "string"}),
-		query("category", "Icons in that category of their pack, or of packs of that kind.", schema{Type: "string"}),
-		query("license", "Icons with that licence: its SPDX identifier.", schema{Type: "string"}),
-		query("commercial", "Icons whose licence allows commercial use.", schema{Type: "boolean", Default: false}),
+		query("pack", "The key of one pack to search.", &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}),
+		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", &schema{Type: "string"}),
+		query("category", "Icons in that category of their pack, or of packs of that kind.", &schema{Type: "string"}),
+		query("license", "Icons with that licence: its SPDX identifier.", &schema{Type: "string"}),
+		query("commercial", "Icons whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 	}
 }
 
 // answers returns the answers of an operation: its 200, and the problems that only some operations
 // have.
-func answers(what, mediaType string, s schema, refusals ...string) map[string]response {
+func answers(what, mediaType string, s *schema, refusals ...string) map[string]response {
 	r := map[string]response{"200": {content: &content{Description: what, Content: map[string]media{mediaType: {s}}}}}
 	for _, status := range refusals {
 		r[status] = component(status)
@@ -287,9 +285,9 @@ func component(status string) response {
 	return response{Ref: "#/components/responses/" + shared[status]}
 }
 
-func iconAnswers(s schema) map[string]response {
+func iconAnswers(s *schema) map[string]response {
 	r := answers("The icon.", typeJSON, s, "404")
-	r["200"].Content[typeSVG] = media{schema{Type: "string"}}
+	r["200"].Content[typeSVG] = media{&schema{Type: "string"}}
 	return r
 }
 
@@ -302,7 +300,7 @@ var shared = map[string]string{
 }
 
 // sharedAnswers returns those answers. From 400 on, they are problems.
-func sharedAnswers(problemSchema schema) map[string]response {
+func sharedAnswers(problemSchema *schema) map[string]response {
 	all := map[string]response{}
 	for status, name := range shared {
 		n, err := strconv.Atoi(status)

@@ -31,7 +31,7 @@ func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 func namesOf(r *catalog.Release) (*entity, string) {
 	body := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
 		for _, p := range r.Packs() {
-			if !yield(icon.PackNames{Key: p.Pack.Pack, Hidden: p.Hidden, Names: p.Names}) {
+			if !yield(icon.PackNames{Key: p.Pack.Key, Hidden: p.Hidden, Names: p.Names}) {
 				return
 			}
 		}

@@ -24,7 +24,7 @@ func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
 	}
 	return &answer{
 		entity: newEntity(onePack(p, page, perPage)), cacheControl: listsCached,
-		surrogate: icon.LibraryKey + " pack/" + p.Pack.Pack,
+		surrogate: icon.LibraryKey + " pack/" + p.Pack.Key,
 	}, nil
 }
 

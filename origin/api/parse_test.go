@@ -6,66 +6,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
 )
-
-func TestGzipWanted(t *testing.T) {
-	for _, row := range []struct {
-		accept string
-		want   bool
-	}{
-		{"", false}, {"gzip", true}, {"GZIP", true}, {"x-gzip", true}, {"br, gzip", true}, {"br", false}, {"*", true}, {"identity", false},
-		{"gzip;q=0", false}, {"gzip;q=0.000", false}, {"gzip;q=0.001", true}, {"gzip; q=0.5, identity;q=0.4", true}, {"gzip;q=0.4, identity;q=0.5", false},
-		{"gzip;q=0, *", false}, {"*;q=0", false}, {"gzip;q=2", false}, {"gzip;q=x", false}, {"gzip;q=NaN", false}, {"gzip;level=9", false}, {"identity;q=0, gzip", true},
-	} {
-		if got := gzipWanted(http.Header{"Accept-Encoding": {row.accept}}); got != row.want {
-			t.Errorf("gzipWanted(%q) = %v, want %v", row.accept, got, row.want)
-		}
-	}
-	if !gzipWanted(http.Header{"Accept-Encoding": {"br", "gzip"}}) {
-		t.Error("gzipWanted must read two lines as one list")
-	}
-}
-
-func FuzzEntityTags(f *testing.F) {
-	for _, s := range []string{`"a"`, `W/"a", "b"`, "*", `"a" "b"`, `"a,b"`, `,,"a",`, `"`, `w/"a"`, "\"a\x7f\""} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		list, ok := entityTags([]string{s})
-		if !ok {
-			return
-		}
-		again, ok := entityTags([]string{strings.Join(list, ", ")})
-		if !ok || strings.Join(again, "\n") != strings.Join(list, "\n") {
-			t.Fatalf("entityTags(%q) = %q, and reading that gives %q", s, list, again)
-		}
-		for _, tag := range list {
-			if !list.match(strings.TrimPrefix(tag, "W/"), weakly) {
-				t.Fatalf("%q does not match its element %q", list, tag)
-			}
-		}
-	})
-}
-
-func FuzzRange(f *testing.F) {
-	for _, s := range []string{"bytes=0-3", "bytes=-5", "bytes=5-", "bytes=9-3", "bytes=0-1,3-4", "bytes=99999999999999999999-", "bytes=0-99999999999999999999", "bytes=-0"} {
-		f.Add(s, 100)
-	}
-	f.Fuzz(func(t *testing.T, s string, size int) {
-		size &= 1<<20 - 1
-		p, asked, ok := rangeOf(http.Header{"Range": {s}}, size, `"x"`, time.Time{})
-		if asked && ok && (p.start < 0 || p.length < 1 || p.start+p.length > size) {
-			t.Fatalf("rangeOf(%q, %d) = %+v", s, size, p)
-		}
-		if asked && strings.Contains(s, ",") {
-			t.Fatalf("rangeOf(%q) accepts several ranges", s)
-		}
-	})
-}
 
 // FuzzVerifyBody checks that parseToken accepts only JSON in UTF-8 with exactly one member named
 // token, and returns its string.

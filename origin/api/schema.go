@@ -2,92 +2,66 @@ package api
 
 import (
 	"reflect"
-	"strings"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
 )
 
-// A schema is a JSON Schema (2020-12), with the keywords that the answers need.
-type schema struct {
-	Ref string `json:"$ref,omitempty"`
-	// Type is the name of a type, or a list of that and null.
-	Type        any               `json:"type,omitempty"`
-	Description string            `json:"description,omitempty"`
-	Format      string            `json:"format,omitempty"`
-	Pattern     string            `json:"pattern,omitempty"`
-	Enum        []any             `json:"enum,omitempty"`
-	Default     any               `json:"default,omitempty"`
-	Minimum     *int              `json:"minimum,omitempty"`
-	Maximum     *int              `json:"maximum,omitempty"`
-	MinLength   int               `json:"minLength,omitempty"`
-	MaxLength   int               `json:"maxLength,omitempty"`
-	Required    []string          `json:"required,omitempty"`
-	Properties  map[string]schema `json:"properties,omitempty"`
-	Additional  *schema           `json:"additionalProperties,omitempty"`
-	Items       *schema           `json:"items,omitempty"`
+// A schema is a JSON Schema (2020-12).
+type schema = jsonschema.Schema
+
+// answerTypes are the types of the answers and of their parts. Each is a component of the document.
+var answerTypes = []any{
+	icon.Also{}, icon.Answer{}, icon.Category{}, icon.License{}, icon.Metadata{}, icon.Pack{}, icon.PackAnswer{}, icon.PackIcon{}, icon.PacksAnswer{},
+	icon.ReleaseAnswer{}, icon.Result{}, icon.SearchAnswer{}, icon.SuggestAnswer{}, icon.VerifyAnswer{}, problem.Problem{}, VerifyCall{},
 }
 
-// schemas holds the schemas of components, by the name of their Go type.
-type schemas map[string]schema
+// refTo returns a reference to the component of the type of v.
+func refTo(v any) *schema {
+	return &schema{Ref: "#/components/schemas/" + reflect.TypeOf(v).Name()}
+}
 
-// of returns the schema of a type. It adds the schema of a struct to the components, and returns a
-// reference to it.
-func (s schemas) of(t reflect.Type) schema {
-	switch t.Kind() {
-	case reflect.Bool:
-		return schema{Type: "boolean"}
-	case reflect.Int:
-		return schema{Type: "integer"}
-	case reflect.Float64:
-		return schema{Type: "number"}
-	case reflect.String:
-		return schema{Type: "string"}
-	case reflect.Slice:
-		items := s.of(t.Elem())
-		return schema{Type: "array", Items: &items}
-	case reflect.Map:
-		values := s.of(t.Elem())
-		return schema{Type: "object", Additional: &values}
-	case reflect.Pointer: // pointers are strings that may be null
-		inner := s.of(t.Elem())
-		inner.Type = []string{inner.Type.(string), "null"}
-		return inner
-	case reflect.Struct:
-		if _, known := s[t.Name()]; !known {
-			s[t.Name()] = s.object(t)
+// schemasOf returns the schemas of types by their names. They refer to each other, except that, as
+// in JSON, the fields of an embedded struct belong to the outer object.
+func schemasOf(types []any) map[string]*schema {
+	all := map[string]*schema{}
+	for _, v := range types {
+		t, others := reflect.TypeOf(v), map[reflect.Type]*schema{}
+		for _, other := range types {
+			others[reflect.TypeOf(other)] = refTo(other)
 		}
-		return schema{Ref: "#/components/schemas/" + t.Name()}
+		delete(others, t)
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Anonymous {
+				delete(others, f.Type)
+			}
+		}
+		s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: others})
+		if err != nil {
+			panic(err) // the types are part of the program
+		}
+		describe(t.Name(), s)
+		all[t.Name()] = s
 	}
-	panic("no schema for " + t.String())
+	return all
 }
 
-func (s schemas) object(t reflect.Type) schema {
-	o := schema{Type: "object", Description: described[t.Name()], Properties: map[string]schema{}}
-	s.fields(&o, t.Name(), t)
-	return o
-}
-
-// fields adds the fields of t to the object. As in JSON, the fields of an embedded struct belong to
-// the outer object.
-func (s schemas) fields(o *schema, object string, t reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous:
-			s.fields(o, object, f.Type)
-			continue
-		case name == "-":
-			continue
+// describe adds the descriptions, and adapts the schema to this API: lists are never null, and
+// later versions may add fields.
+func describe(object string, s *schema) {
+	s.Description, s.AdditionalProperties, s.PropertyOrder = described[object], nil, nil
+	for name, p := range s.Properties {
+		if slices.Contains(p.Types, "array") {
+			p.Type, p.Types = "array", nil
 		}
-		p := s.of(f.Type)
 		if p.Ref == "" {
 			p.Description = described[object+"."+name]
 			if p.Description == "" {
 				p.Description = described[name]
 			}
-		}
-		o.Properties[name] = p
-		if !strings.Contains(options, "omitempty") {
-			o.Required = append(o.Required, name)
 		}
 	}
 }

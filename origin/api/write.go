@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/problem"
@@ -57,18 +58,18 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 	}
 	body, etag := ans.body, `"`+ans.tag+`"`
 	coded := false
-	if gzipWanted(c.Header) {
+	if cachepolicy.Encoding(joined(c.Header, "Accept-Encoding"), cachepolicy.Gzip) == cachepolicy.Gzip {
 		if z := ans.gzip(); len(z) < len(body) {
 			body, etag, coded = z, `"`+ans.tag+`-gz"`, true
 		}
 	}
 	modified := notAfter(ans.modified, c.now)
 	ans.fields(h, etag, modified)
-	switch evaluate(c.Header, etag, modified) {
-	case same:
+	switch cachepolicy.Precondition(c.Method, etag, modified, conditions(c.Header)) {
+	case http.StatusNotModified:
 		w.WriteHeader(http.StatusNotModified)
 		return
-	case changed:
+	case http.StatusPreconditionFailed:
 		clearFields(h)
 		a.refuse(w, c, problem.New(http.StatusPreconditionFailed, "the current version does not meet If-Match or If-Unmodified-Since"))
 		return
@@ -80,6 +81,17 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 	}
 	a.writePart(w, c, ans, etag, modified)
 }
+
+func conditions(h http.Header) cachepolicy.Conditions {
+	return cachepolicy.Conditions{
+		IfMatch: joined(h, "If-Match"), IfNoneMatch: joined(h, "If-None-Match"),
+		IfModifiedSince: joined(h, "If-Modified-Since"), IfUnmodifiedSince: joined(h, "If-Unmodified-Since"),
+	}
+}
+
+// joined returns the lines of a field as one list. Lines of a field that is no list give a value
+// that is malformed.
+func joined(h http.Header, name string) string { return strings.Join(h.Values(name), ", ") }
 
 // fields sets the fields that a 200 and its 304 have in common.
 func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
@@ -106,19 +118,22 @@ func clearFields(h http.Header) {
 
 // writePart sends the body, or its requested range.
 func (a *API) writePart(w http.ResponseWriter, c *call, ans *answer, etag string, modified time.Time) {
-	h, size := w.Header(), len(ans.body)
+	h, size := w.Header(), int64(len(ans.body))
 	h.Set("Accept-Ranges", "bytes")
-	p, asked, ok := rangeOf(c.Header, size, etag, modified)
-	switch {
-	case !asked || c.Method != http.MethodGet: // section 14.2: only GET has ranges
+	from, n, outcome := cachepolicy.ParseRange(joined(c.Header, "Range"), size)
+	if c.Method != http.MethodGet || !cachepolicy.IfRange(joined(c.Header, "If-Range"), etag, modified, c.now) {
+		outcome = cachepolicy.RangeWhole // section 14.2: only GET has ranges
+	}
+	switch outcome {
+	case cachepolicy.RangeWhole:
 		send(w, c.Request, http.StatusOK, ans.mediaType, ans.body)
-	case !ok:
+	case cachepolicy.RangeUnsatisfiable:
 		clearFields(h)
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
 		a.refuse(w, c, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range starts beyond the end of the content"))
-	default:
-		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", p.start, p.start+p.length-1, size))
-		send(w, c.Request, http.StatusPartialContent, ans.mediaType, ans.body[p.start:p.start+p.length])
+	case cachepolicy.RangePart:
+		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
+		send(w, c.Request, http.StatusPartialContent, ans.mediaType, ans.body[from:from+n])
 	}
 }
 

@@ -80,13 +80,13 @@ func (c *Catalog) compare(ctx context.Context, before, now *Release) Changes {
 func compareReleases(ctx context.Context, before, now *Release) (Changes, error) {
 	keys := []string{icon.LibraryKey}
 	for _, p := range now.order {
-		old, was := before.packs[p.Pack.Pack]
+		old, was := before.packs[p.Pack.Key]
 		switch {
 		case !was || !sameCredits(old, p):
 			// Is on every answer about the pack, including 404s from before it existed.
 			keys = append(keys, packKey(p))
 		case old.blob.Hash != p.blob.Hash:
-			names, err := changedIcons(ctx, before, now, p.Pack.Pack)
+			names, err := changedIcons(ctx, before, now, p.Pack.Key)
 			if err != nil {
 				return Changes{}, err
 			}
@@ -97,7 +97,7 @@ func compareReleases(ctx context.Context, before, now *Release) (Changes, error)
 		}
 	}
 	for _, old := range before.order {
-		if _, still := now.packs[old.Pack.Pack]; !still {
+		if _, still := now.packs[old.Pack.Key]; !still {
 			keys = append(keys, packKey(old))
 		}
 	}
@@ -105,7 +105,7 @@ func compareReleases(ctx context.Context, before, now *Release) (Changes, error)
 	return Changes{Keys: keys}, nil
 }
 
-func packKey(p *Pack) string { return "pack/" + p.Pack.Pack }
+func packKey(p *Pack) string { return "pack/" + p.Pack.Key }
 
 // sameCredits reports whether the answer of an icon says the same about both packs.
 func sameCredits(a, b *Pack) bool {

@@ -25,7 +25,7 @@ func (a *archive) Lookup(name string) (there, visible bool) {
 func (r *Release) Near(key string) []string {
 	return icon.NearKeys(func(yield func(string) bool) {
 		for _, p := range r.order {
-			if !p.Hidden && !yield(p.Pack.Pack) {
+			if !p.Hidden && !yield(p.Pack.Key) {
 				return
 			}
 		}

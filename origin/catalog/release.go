@@ -31,7 +31,7 @@ func newRelease(m *mirror, man *release.Manifest) *Release {
 	for i := range man.Packs {
 		e := &man.Packs[i]
 		p := &Pack{Pack: &e.Pack, Hidden: e.Hidden, blob: e.Archive}
-		r.packs[e.Pack.Pack] = p
+		r.packs[e.Pack.Key] = p
 		r.order = append(r.order, p)
 	}
 	r.users.Store(1)
@@ -137,7 +137,7 @@ func (p *Pack) open(ctx context.Context, m *mirror) (*archive, error) {
 	}
 	a, err := m.acquire(ctx, p.blob)
 	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", p.Pack.Pack, err)
+		return nil, fmt.Errorf("pack %s: %w", p.Pack.Key, err)
 	}
 	p.archive.Store(a)
 	return a, nil

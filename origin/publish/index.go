@@ -136,7 +136,7 @@ func (k *pack) documents(ctx context.Context, a *release.Archive) error {
 		if err != nil {
 			return err
 		}
-		k.docs = append(k.docs, document(k.entry.Pack.Pack, m, svg))
+		k.docs = append(k.docs, document(k.entry.Pack.Key, m, svg))
 	}
 	return ctx.Err()
 }

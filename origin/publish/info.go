@@ -74,7 +74,7 @@ func (in *info) check() error {
 // pack returns the description of the pack, without the fields that its icons determine.
 func (in *info) pack() icon.Pack {
 	p := icon.Pack{
-		Pack:       in.key,
+		Key:        in.key,
 		Name:       line(in.Name),
 		Author:     line(in.Author.Name),
 		AuthorURL:  webAddress(in.Author.URL),

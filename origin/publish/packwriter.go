@@ -108,7 +108,7 @@ func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 	m.Seq = w.old.seq(m, cleaned.SVG, w.seq)
 	w.tally.count(m)
 	if !m.Hidden && !w.entry.Hidden {
-		w.docs = append(w.docs, document(w.entry.Pack.Pack, m, cleaned.SVG))
+		w.docs = append(w.docs, document(w.entry.Pack.Key, m, cleaned.SVG))
 	}
 	return w.archive.Add(m, cleaned.SVG)
 }

@@ -3,12 +3,11 @@ package publish
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/iconedge/iconedge/internal/terminal"
 )
 
 // Progress receives the progress of a publication. Several goroutines may call its methods at once.
@@ -27,18 +26,7 @@ func (silent) Done()              {}
 // NewProgress shows progress on w: as a bar on a terminal, otherwise as lines without control
 // codes.
 func NewProgress(w io.Writer) Progress {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
-		return newMeter(w, time.Now, nil)
-	}
-	fd := int(f.Fd())
-	return newMeter(f, time.Now, func() int {
-		width, _, err := term.GetSize(fd)
-		if err != nil {
-			return 80
-		}
-		return width
-	})
+	return newMeter(w, time.Now, terminal.Open(w))
 }
 
 const (
@@ -48,22 +36,21 @@ const (
 
 // A meter draws a bar on a terminal, and writes lines to a log.
 type meter struct {
-	w     io.Writer
-	now   func() time.Time
-	width func() int // columns of the terminal; nil for a log
+	w   io.Writer
+	now func() time.Time
+	bar *terminal.Line // nil for a log
 
-	mu      sync.Mutex
-	step    string
-	total   int64
-	bytes   int64
-	icons   int
-	began   time.Time
-	shown   time.Time
-	visible bool // a bar is on the line
+	mu    sync.Mutex
+	step  string
+	total int64
+	bytes int64
+	icons int
+	began time.Time
+	shown time.Time
 }
 
-func newMeter(w io.Writer, now func() time.Time, width func() int) *meter {
-	return &meter{w: w, now: now, width: width}
+func newMeter(w io.Writer, now func() time.Time, bar *terminal.Line) *meter {
+	return &meter{w: w, now: now, bar: bar}
 }
 
 func (m *meter) Step(step string, total int64) {
@@ -73,9 +60,7 @@ func (m *meter) Step(step string, total int64) {
 	m.step, m.total, m.bytes, m.icons = step, total, 0, 0
 	m.began = m.now()
 	m.shown = m.began
-	if m.width != nil {
-		m.bar()
-	}
+	m.draw()
 }
 
 func (m *meter) Add(bytes int64, icons int) {
@@ -85,10 +70,10 @@ func (m *meter) Add(bytes int64, icons int) {
 	m.icons += icons
 	now := m.now()
 	switch since := now.Sub(m.shown); {
-	case m.width != nil && since >= redraw:
+	case m.bar != nil && since >= redraw:
 		m.shown = now
-		m.bar()
-	case m.width == nil && since >= logEvery:
+		m.draw()
+	case m.bar == nil && since >= logEvery:
 		m.shown = now
 		m.line("")
 	}
@@ -105,11 +90,10 @@ func (m *meter) Done() {
 func (m *meter) end() {
 	switch {
 	case m.step == "":
-	case m.width == nil:
+	case m.bar == nil:
 		m.line(" in " + m.now().Sub(m.began).Round(redraw).String())
-	case m.visible:
-		fmt.Fprint(m.w, "\r\x1b[K")
-		m.visible = false
+	default:
+		m.bar.Clear()
 	}
 }
 
@@ -133,24 +117,11 @@ func (m *meter) figures() string {
 
 func (m *meter) percent() int64 { return min(100, 100*m.bytes/max(1, m.total)) }
 
-const (
-	barWidth = 30 // columns
-	minWidth = 8  // columns of the narrowest terminal with a bar
-)
-
-func (m *meter) bar() {
+// draw draws the bar on a terminal.
+func (m *meter) draw() {
 	text := m.step
 	if m.total > 0 {
-		full := int(barWidth * m.percent() / 100)
-		text = fmt.Sprintf("%s [%s%s] %s", m.step, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), m.figures())
+		text += " " + terminal.Bar(m.bytes, m.total) + " " + m.figures()
 	}
-	width := m.width()
-	if width < minWidth {
-		return
-	}
-	if len(text) >= width { // a line that wraps can't be overwritten
-		text = text[:width-1]
-	}
-	fmt.Fprint(m.w, "\r\x1b[K", text)
-	m.visible = true
+	m.bar.Show(text)
 }

@@ -74,7 +74,7 @@ func TestPacks(t *testing.T) {
 			t.Errorf("there is no pack %s", tt.key)
 			continue
 		}
-		tt.want.Pack = tt.key
+		tt.want.Key = tt.key
 		if got, want := fmt.Sprintf("%+v", p.Pack), fmt.Sprintf("%+v", tt.want); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.key, got, want)
 		}
@@ -289,8 +289,8 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	for i, p := range two.Packs {
-		if same := p.Archive == one.Packs[i].Archive; same != (p.Pack.Pack != "shapes") {
-			t.Errorf("%s has the same archive: %v, want %v", p.Pack.Pack, same, !same)
+		if same := p.Archive == one.Packs[i].Archive; same != (p.Pack.Key != "shapes") {
+			t.Errorf("%s has the same archive: %v, want %v", p.Pack.Key, same, !same)
 		}
 	}
 	if got, want := two.Changed(1), (release.Epoch{Seq: 1, ID: one.ID, Created: t0}); got != want {

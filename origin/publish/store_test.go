@@ -115,7 +115,7 @@ func readRelease(t *testing.T, b objectstore.Bucket, id string) published {
 			t.Fatal(err)
 		}
 		for e := range a.All() {
-			ref := icon.Ref{Pack: k.Pack.Pack, Name: a.Name(e)}
+			ref := icon.Ref{Pack: k.Pack.Key, Name: a.Name(e)}
 			if p.metas[ref], err = a.Meta(e); err != nil {
 				t.Fatal(err)
 			}

@@ -51,7 +51,7 @@ func (p *publication) summarise(m *release.Manifest, packs []*pack) {
 			s.Built++
 		}
 		for _, o := range k.entry.LeftOut {
-			s.LeftOut = append(s.LeftOut, LeftOut{k.entry.Pack.Pack, o})
+			s.LeftOut = append(s.LeftOut, LeftOut{k.entry.Pack.Key, o})
 		}
 	}
 }

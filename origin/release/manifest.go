@@ -93,12 +93,12 @@ func (m *Manifest) check() error {
 	}
 	for i, p := range m.Packs {
 		switch {
-		case !icon.ValidKey(p.Pack.Pack):
+		case !icon.ValidKey(p.Pack.Key):
 			return fmt.Errorf("a pack has no valid key")
-		case i > 0 && m.Packs[i-1].Pack.Pack >= p.Pack.Pack:
+		case i > 0 && m.Packs[i-1].Pack.Key >= p.Pack.Key:
 			return fmt.Errorf("its packs are not sorted")
 		case !p.Archive.valid():
-			return fmt.Errorf("the archive of %s has no hash", p.Pack.Pack)
+			return fmt.Errorf("the archive of %s has no hash", p.Pack.Key)
 		}
 	}
 	if !slices.IsSortedFunc(m.History, func(a, b Epoch) int { return cmp.Compare(a.Seq, b.Seq) }) {
@@ -109,7 +109,7 @@ func (m *Manifest) check() error {
 
 // Pack finds a pack by its key.
 func (m *Manifest) Pack(key string) (*PackEntry, bool) {
-	i, found := slices.BinarySearchFunc(m.Packs, key, func(p PackEntry, key string) int { return cmp.Compare(p.Pack.Pack, key) })
+	i, found := slices.BinarySearchFunc(m.Packs, key, func(p PackEntry, key string) int { return cmp.Compare(p.Pack.Key, key) })
 	if !found {
 		return nil, false
 	}

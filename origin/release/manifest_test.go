@@ -20,8 +20,8 @@ func sample() *Manifest {
 	m := &Manifest{
 		Seq: 7, Created: t0, Base: strings.Repeat("a", 32),
 		Packs: []PackEntry{
-			{Pack: icon.Pack{Pack: "a", Name: "A & <b>", Count: 2, Height: []float64{12.5, 24}}, Archive: Blob{someHash, 10}, Source: "s", Icons: 2, Seqs: []int{3, 7}},
-			{Pack: icon.Pack{Pack: "b"}, Hidden: true, Archive: Blob{someHash, 11}, LeftOut: []Omission{{"x", "why"}}},
+			{Pack: icon.Pack{Key: "a", Name: "A & <b>", Count: 2, Height: []float64{12.5, 24}}, Archive: Blob{someHash, 10}, Source: "s", Icons: 2, Seqs: []int{3, 7}},
+			{Pack: icon.Pack{Key: "b"}, Hidden: true, Archive: Blob{someHash, 11}, LeftOut: []Omission{{"x", "why"}}},
 		},
 		Index:   Blob{someHash, 12},
 		History: []Epoch{{3, strings.Repeat("3", 32), t0.Add(-time.Hour)}, {7, strings.Repeat("7", 32), t0}},
@@ -36,7 +36,7 @@ func TestManifest(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("ParseManifest(Encode()) = %+v, %v, want %+v", got, err, m)
 	}
-	if p, ok := got.Pack("b"); !ok || p.Pack.Pack != "b" {
+	if p, ok := got.Pack("b"); !ok || p.Pack.Key != "b" {
 		t.Errorf("Pack(b) = %v, %v", p, ok)
 	}
 	if p, ok := got.Pack("c"); ok {
@@ -100,8 +100,8 @@ func TestDamagedManifest(t *testing.T) {
 		{"a truncated manifest", sample().Encode()[:300]},
 		{"another pack name", bytes.Replace(sample().Encode(), []byte(`"count": 2`), []byte(`"count": 3`), 1)},
 		{"packs out of order", renamed(func(m *Manifest) { m.Packs[0], m.Packs[1] = m.Packs[1], m.Packs[0] })},
-		{"a pack twice", renamed(func(m *Manifest) { m.Packs[1].Pack.Pack = "a" })},
-		{"an invalid pack key", renamed(func(m *Manifest) { m.Packs[0].Pack.Pack = "../a" })},
+		{"a pack twice", renamed(func(m *Manifest) { m.Packs[1].Pack.Key = "a" })},
+		{"an invalid pack key", renamed(func(m *Manifest) { m.Packs[0].Pack.Key = "../a" })},
 		{"an invalid hash", renamed(func(m *Manifest) { m.Packs[0].Archive.Hash = "../../etc/passwd" })},
 		{"no index", renamed(func(m *Manifest) { m.Index = Blob{} })},
 		{"history out of order", renamed(func(m *Manifest) { m.History[0].Seq = 9 })},

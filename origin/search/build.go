@@ -116,19 +116,19 @@ func (n ids) id(key string) uint32 {
 
 // addPacks adds the docs pack by pack. They must be sorted by pack and name.
 func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) {
-	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Pack, b.Pack) })
+	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Key, b.Key) })
 	records := make([]packRecord, len(packs))
 	sizes := make([]int, len(packs))
 	for i, p := range packs {
 		n := 0
-		for n < len(docs) && docs[n].Pack == p.Pack {
+		for n < len(docs) && docs[n].Pack == p.Key {
 			n++
 		}
 		if err := b.addPack(docs[:n]); err != nil {
 			return nil, err
 		}
 		docs = docs[n:]
-		records[i] = packRecord{Key: p.Pack, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
+		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
 		sizes[i] = n
 	}
 	if len(docs) > 0 { // both are sorted, so the first doc without a pack ends the loop

@@ -27,7 +27,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 }
 
 func TestBuildRefuses(t *testing.T) {
-	packs := []icon.Pack{{Pack: "b"}, {Pack: "d"}}
+	packs := []icon.Pack{{Key: "b"}, {Key: "d"}}
 	for why, docs := range map[string][]Doc{
 		"no such pack, before":  {{Pack: "a", Name: "x"}, {Pack: "b", Name: "x"}},
 		"no such pack, between": {{Pack: "b", Name: "x"}, {Pack: "c", Name: "x"}},

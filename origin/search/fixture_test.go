@@ -30,7 +30,7 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 	for line := range strings.Lines(strings.TrimSpace(fixture)) {
 		head, names, _ := strings.Cut(strings.TrimSpace(line), "): ")
 		key, title, _ := strings.Cut(head, " (")
-		p := icon.Pack{Pack: key, Name: title, Monochrome: key != "copies", License: map[string]string{"ph": "MIT"}[key], CommercialUse: key != "copies"}
+		p := icon.Pack{Key: key, Name: title, Monochrome: key != "copies", License: map[string]string{"ph": "MIT"}[key], CommercialUse: key != "copies"}
 		if key == "old" {
 			p.Category = "Archive / Unmaintained"
 		}
@@ -101,7 +101,7 @@ func random(t testing.TB, seed uint64, packs, docs int) *Index {
 	words := strings.Fields("home house arrow left right up bold outline 24 circle plus trash can s")
 	var ps []icon.Pack
 	for i := range packs {
-		ps = append(ps, icon.Pack{Pack: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Pack %d Icons", i), Monochrome: i%2 == 0})
+		ps = append(ps, icon.Pack{Key: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Pack %d Icons", i), Monochrome: i%2 == 0})
 	}
 	seen := map[icon.Ref]bool{}
 	var ds []Doc
@@ -110,7 +110,7 @@ func random(t testing.TB, seed uint64, packs, docs int) *Index {
 		for range 1 + r.IntN(5) {
 			name = append(name, words[r.IntN(len(words))])
 		}
-		d := Doc{Pack: ps[r.IntN(packs)].Pack, Name: strings.Join(name, "-"), Width: 24, Height: 24, Image: [16]byte{1, byte(r.IntN(256)), byte(r.IntN(8))}}
+		d := Doc{Pack: ps[r.IntN(packs)].Key, Name: strings.Join(name, "-"), Width: 24, Height: 24, Image: [16]byte{1, byte(r.IntN(256)), byte(r.IntN(8))}}
 		if ref := (icon.Ref{Pack: d.Pack, Name: d.Name}); !seen[ref] {
 			seen[ref] = true
 			ds = append(ds, d)

@@ -35,7 +35,7 @@ func library(t testing.TB) ([]icon.Pack, []Doc) {
 		if info.Hidden {
 			continue
 		}
-		p := icon.Pack{Pack: key, Name: info.Name, Category: info.Category, Monochrome: !info.Palette}
+		p := icon.Pack{Key: key, Name: info.Name, Category: info.Category, Monochrome: !info.Palette}
 		p.SetLicense(icon.License{SPDX: info.License.SPDX})
 		packs = append(packs, p)
 		var set libraryPack

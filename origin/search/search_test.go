@@ -152,7 +152,7 @@ func TestPages(t *testing.T) {
 // come first.
 func TestBound(t *testing.T) {
 	var docs []Doc
-	packs := []icon.Pack{{Pack: "a"}, {Pack: "z"}}
+	packs := []icon.Pack{{Key: "a"}, {Key: "z"}}
 	for i := range maxRanked + 1000 {
 		docs = append(docs, Doc{Pack: "a", Name: fmt.Sprintf("word-%d-more", i)})
 	}

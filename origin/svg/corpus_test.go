@@ -2,32 +2,13 @@ package svg
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// golden compares got with a file, or writes the file with -update; a person reads the change in
-// git diff.
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v (check this output, then write it with -update)\n%s", err, got)
-	}
-	if string(want) != string(got) {
-		t.Errorf("%s:\ngot  %s\nwant %s", file, got, want)
-	}
-}
 
 // corpus reads the SVGs of a folder of testdata, and fails if there are fewer than least.
 func corpus(t testing.TB, folder string, least int) map[string][]byte {
@@ -60,7 +41,7 @@ func TestHostile(t *testing.T) {
 			if !errors.Is(err, ErrUnclean) {
 				t.Errorf("%v does not wrap ErrUnclean", err)
 			}
-			golden(t, name+".out.txt", []byte(err.Error()+"\n"))
+			golden.Check(t, name+".out.txt", []byte(err.Error()+"\n"))
 		})
 	}
 }
@@ -81,7 +62,7 @@ func TestOdd(t *testing.T) {
 // checkOutput compares a clean SVG with its golden file, and looks for content that is not allowed.
 func checkOutput(t *testing.T, name string, d Icon) {
 	t.Helper()
-	golden(t, name+".out.svg", append(d.SVG, '\n'))
+	golden.Check(t, name+".out.svg", append(d.SVG, '\n'))
 	for _, fault := range faults(d.SVG) {
 		t.Errorf("%s\n%s", fault, d.SVG)
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/iconedge/iconedge/test/golden"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -47,15 +48,15 @@ func TestConformance(t *testing.T) {
 	base, known := startEdge(t, suiteOrigin(t), strictFlags...), readKnown(t)
 	results := runSuite(t, base)
 	// on a busy machine, responses that are fresh for seconds may be stale
-	for again := 0; again < 2 && !*harness.Update && len(disagreements(known, results)) > 0; again++ {
+	for again := 0; again < 2 && !*golden.Update && len(disagreements(known, results)) > 0; again++ {
 		t.Logf("a further run, because of %q", disagreements(known, results))
 		results = runSuite(t, base)
 	}
-	if *harness.Update {
+	if *golden.Update {
 		writeKnown(t, known, results)
 		known = readKnown(t)
 	}
-	if *harness.Update || os.Getenv(harness.WithPeers) != "" {
+	if *golden.Update || os.Getenv(harness.WithPeers) != "" {
 		updateFigures(t, func(f *figures) { f.setOurs(results) })
 	}
 	for _, line := range disagreements(known, results) {
@@ -71,7 +72,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceByDefault measures an edge without those flags: docs/reference/conformance.md
 // names the tests that it fails in addition. `make conformance` runs it, and -update.
 func TestConformanceByDefault(t *testing.T) {
-	if !*harness.Update && os.Getenv(harness.WithPeers) == "" {
+	if !*golden.Update && os.Getenv(harness.WithPeers) == "" {
 		t.Skip("measures the default setting: " + harness.WithPeers + "=1 runs it")
 	}
 	known := readKnown(t)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/test/harness"
+	"github.com/iconedge/iconedge/test/golden"
 )
 
 // conformanceList does not end in .txt, because it is not a script.
@@ -88,7 +88,7 @@ const knownHead = `# The required and optimal tests of the public suite for HTTP
 func readKnown(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(conformanceList)
-	if err != nil && !*harness.Update {
+	if err != nil && !*golden.Update {
 		t.Fatal(err)
 	}
 	known := map[string]string{}

@@ -10,6 +10,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/iconedge/iconedge/test/golden"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -180,7 +181,7 @@ func failures(known map[string]string) (list []failure) {
 // the version of the suite that the tree pins.
 func TestConformancePage(t *testing.T) {
 	f := readFigures(t)
-	harness.Golden(t, pageFile, conformancePage(t, f))
+	golden.Check(t, pageFile, conformancePage(t, f))
 	pins, err := os.ReadFile(filepath.Join("..", "..", "tools", "package.json"))
 	if err != nil {
 		t.Fatal(err)

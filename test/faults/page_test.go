@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/test/golden"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -147,7 +148,7 @@ func compareFaults(b *strings.Builder, columns []faultColumn) {
 // holds each.
 func TestFaultsPage(t *testing.T) {
 	columns := readFaults(t)
-	harness.Golden(t, faultsFile, []byte(faultsPage(columns)))
+	golden.Check(t, faultsFile, []byte(faultsPage(columns)))
 	for _, p := range faultPhases() {
 		if f, played := columns[0].Phases[p.name]; !played || len(f.Faults) > 0 {
 			t.Errorf("%s: played: %v, %s; run `make faults`", p.name, played, f.verdict())

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
+	"github.com/iconedge/iconedge/test/golden"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -52,7 +53,7 @@ func TestMetricsDocs(t *testing.T) {
 		_, text := harness.Get(t, page.address, "/metrics", "Accept", "text/plain")
 		b.WriteString("\n## " + page.title + "\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n" + metricsTable(text))
 	}
-	harness.Golden(t, filepath.Join("..", "..", "docs", "reference", "metrics.md"), []byte(b.String()))
+	golden.Check(t, filepath.Join("..", "..", "docs", "reference", "metrics.md"), []byte(b.String()))
 }
 
 var labelName = regexp.MustCompile(`(\w+)="`)

@@ -50,7 +50,7 @@ func draw(name, body string, width, height float64, palette bool) Icon {
 func (l Library) Add(pack string, d Icon) {
 	p := l[pack]
 	if p == nil {
-		p = &Pack{Pack: icon.Pack{Pack: pack, Name: "Pack " + pack}, Icons: map[string]Icon{}}
+		p = &Pack{Pack: icon.Pack{Key: pack, Name: "Pack " + pack}, Icons: map[string]Icon{}}
 		p.SetLicense(icon.License{SPDX: "MIT", Title: "MIT License", URL: "https://spdx.org/licenses/MIT.html"})
 		l[pack] = p
 	}
@@ -97,7 +97,7 @@ func Read(dir string) (Library, error) {
 			return nil, err
 		}
 		p := &Pack{Hidden: in.Hidden, Icons: f.icons(in.Palette), Pack: icon.Pack{
-			Pack: key, Name: in.Name, Author: in.Author.Name, AuthorURL: in.Author.URL, Version: in.Version, Category: in.Category,
+			Key: key, Name: in.Name, Author: in.Author.Name, AuthorURL: in.Author.URL, Version: in.Version, Category: in.Category,
 			Samples: in.Samples, Height: []float64{in.Height}, Monochrome: !in.Palette,
 		}}
 		if in.License.URL == "" {

@@ -84,7 +84,7 @@ func (p *Publisher) put(ctx context.Context, key string, data []byte) error {
 }
 
 func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (release.Blob, error) {
-	packs = slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return l[p.Pack].Hidden })
+	packs = slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return l[p.Key].Hidden })
 	var b bytes.Buffer
 	if err := search.Build(ctx, &b, search.Library{Packs: packs, Docs: docs(l, packs)}); err != nil {
 		return release.Blob{}, err
@@ -97,14 +97,14 @@ func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (re
 func docs(l Library, packs []icon.Pack) iter.Seq[search.Doc] {
 	return func(yield func(search.Doc) bool) {
 		for _, pack := range packs {
-			for _, name := range l[pack.Pack].names() {
-				d := l[pack.Pack].Icons[name]
+			for _, name := range l[pack.Key].names() {
+				d := l[pack.Key].Icons[name]
 				if d.Meta.Hidden {
 					continue
 				}
 				sum := sha256.Sum256([]byte(d.SVG))
 				doc := search.Doc{
-					Pack: pack.Pack, Name: name, AliasOf: d.Meta.AliasOf, Width: d.Meta.Width, Height: d.Meta.Height,
+					Pack: pack.Key, Name: name, AliasOf: d.Meta.AliasOf, Width: d.Meta.Width, Height: d.Meta.Height,
 					Monochrome: d.Meta.Monochrome, Image: [16]byte(sum[:16]),
 				}
 				if !yield(doc) {

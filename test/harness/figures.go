@@ -2,27 +2,11 @@ package harness
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
-	"slices"
 	"testing"
 )
 
-var Update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-func Golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *Update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s is not up to date (%v): run make golden and read the difference", path, err)
-	}
-}
-
+// ReadJSON reads figures that a test has measured before.
 func ReadJSON(t *testing.T, path string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
