@@ -93,8 +93,8 @@ func TestOnlyTrustedAreProxied(t *testing.T) {
 	}
 }
 
-// However bytes are cut, they give the same client and the same rest, or are refused; what is no
-// header is passed on untouched.
+// Bytes give the same client and the same rest however they are cut, or are refused. Bytes that are
+// no header are passed on unchanged.
 func FuzzProxyHeader(f *testing.F) {
 	for _, tt := range listentest.ProxyHeaders {
 		f.Add([]byte(tt.Header+proxiedCall), 1)
