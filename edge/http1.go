@@ -15,13 +15,13 @@ import (
 func newHTTP1(s *server) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:                      s.serveH1,
-		ErrorHandler:                 func(ctx *fasthttp.RequestCtx, err error) { s.ServeUnreadable(ctx, s.exchangeH1(ctx), err) },
+		ErrorHandler:                 s.serveUnreadable,
 		HeaderReceived:               received,
 		ReadBufferSize:               exchange.MaxHead,
 		WriteBufferSize:              16 << 10,
 		MaxRequestBodySize:           s.options.MaxBody,
 		NoDefaultServerHeader:        true,
-		NoDefaultDate:                true, // setDate writes it
+		NoDefaultDate:                true, // writeH1 writes it
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		CloseOnShutdown:              true,

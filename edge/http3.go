@@ -123,9 +123,10 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
 	ctx := newContext(q)
-	s.server.serveStream(ctx, exchangeStream(ctx, q, s.protocol), q.Refuse)
+	x := exchangeStream(ctx, q, s.protocol)
+	s.server.serveStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
-	a := replyOf(ctx)
+	a := replyOf(ctx, &x.Response)
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
