@@ -34,6 +34,7 @@ func writeH1(h *fasthttp.ResponseHeader, out *exchange.Response) {
 		}
 		h.AddBytesKV(name, value)
 	}
+	out.Release()
 	for name := range h.All() {
 		if string(name) == string(dateInWaiting) {
 			copy(name, fasthttp.HeaderDate)

@@ -111,10 +111,13 @@ func (h *handler) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out
 
 // appendHead appends the fields of the response.
 func (h *handler) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Request) []byte {
-	t := head{
-		bodyless: m.status != http.StatusOK, coding: m.coding, etag: m.view.ETag(m.coding), color: m.target.color, ranges: m.coding == cache.Identity,
-		aged: true, age: m.policy.AgeAt(q.Now), status: cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)}, count: m.count,
-	}
+	var t head
+	t.bodyless = m.status != http.StatusOK
+	t.coding, t.ranges = m.coding, m.coding == cache.Identity
+	t.etag, t.color = m.view.ETag(m.coding), m.target.color
+	t.aged, t.age = true, m.policy.AgeAt(q.Now)
+	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.policy.TTL(q.Now)
+	t.count = &m.count
 	if !t.bodyless {
 		t.length = m.length()
 	}

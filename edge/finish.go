@@ -101,7 +101,7 @@ func (h *handler) writeHead(r *request, f found, t *head) {
 		t.monochrome, t.release = e.Monochrome, r.releaseOf(f)
 	}
 	if !r.forwarded {
-		t.count = r.count
+		t.count = &r.count
 	}
 	out.Reset()
 	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded}

@@ -31,8 +31,8 @@ type head struct {
 	monochrome, release string
 
 	status cachepolicy.CacheStatus
-	count  access.Count
-	altSvc string // empty: none; handler.end adds it to responses of the pipeline
+	count  *access.Count // nil: no limit
+	altSvc string        // empty: none; handler.end adds it to responses of the pipeline
 }
 
 // A storedPart is a group of fields that are stored with an entry. They are the fields of
@@ -50,14 +50,15 @@ const (
 // append appends the fields of a head and of its entry. It alone decides which fields a response has
 // and in which order, on the fast path of each protocol and in the pipeline.
 func (w *headWriter) append(dst []byte, t *head) []byte {
-	var value [128]byte
+	var at int // where a value begins
 	if !t.bodyless {
 		dst = w.stored(dst, partType)
 		if t.coding != cache.Identity {
-			dst = appendField(dst, w, &fieldCoding, t.coding.String())
+			dst = w.text(dst, &fieldCoding, t.coding.String())
 		}
 		if t.length >= 0 {
-			dst = appendField(dst, w, &fieldLength, strconv.AppendInt(value[:0], int64(t.length), 10))
+			dst, at = w.name(dst, &fieldLength)
+			dst = w.end(strconv.AppendInt(dst, int64(t.length), 10), at)
 		}
 	}
 	dst = w.stored(dst, partAlways)
@@ -65,39 +66,44 @@ func (w *headWriter) append(dst []byte, t *head) []byte {
 		dst = w.stored(dst, partWithBody)
 	}
 	if len(t.etag) > 0 {
-		dst = appendField(dst, w, &fieldETag, appendTag(value[:0], t.etag, t.color))
+		dst, at = w.name(dst, &fieldETag)
+		dst = w.end(appendTag(dst, t.etag, t.color), at)
 	}
 	dst = w.stored(dst, partOwn)
 	if !t.bodyless {
 		dst = w.stored(dst, partOwnBody)
 		if t.fixed {
-			dst = appendField(dst, w, &fieldRecolored, "?0")
+			dst = w.text(dst, &fieldRecolored, "?0")
 		}
 		if t.ranges {
 			dst = w.acceptRanges(dst)
 		}
 		if t.contentRange != "" {
-			dst = appendField(dst, w, &fieldContentRange, t.contentRange)
+			dst = w.text(dst, &fieldContentRange, t.contentRange)
 		}
 	}
 	if t.aged {
-		dst = appendField(dst, w, &fieldAge, strconv.AppendInt(value[:0], int64(t.age/time.Second), 10))
+		dst, at = w.name(dst, &fieldAge)
+		dst = w.end(strconv.AppendInt(dst, int64(t.age/time.Second), 10), at)
 	}
 	if t.monochrome != "" {
-		dst = appendField(dst, w, &fieldMonochrome, t.monochrome)
+		dst = w.text(dst, &fieldMonochrome, t.monochrome)
 	}
 	if t.release != "" {
-		dst = appendField(dst, w, &fieldRelease, t.release)
+		dst = w.text(dst, &fieldRelease, t.release)
 	}
 	if t.status.Hit || t.status.Forward != "" { // otherwise the request did not use this cache
-		dst = appendField(dst, w, &fieldCacheStatus, cachepolicy.AppendCacheStatus(value[:0], t.status))
+		dst, at = w.name(dst, &fieldCacheStatus)
+		dst = w.end(cachepolicy.AppendCacheStatus(dst, t.status), at)
 	}
-	if c := &t.count; !c.Limit.Off() {
-		dst = appendField(dst, w, &fieldLimitPolicy, ratelimit.AppendPolicy(value[:0], c.Class.String(), c.Limit))
-		dst = appendField(dst, w, &fieldLimit, ratelimit.AppendState(value[:0], c.Class.String(), c.Decision))
+	if c := t.count; c != nil && !c.Limit.Off() {
+		dst, at = w.name(dst, &fieldLimitPolicy)
+		dst = w.end(ratelimit.AppendPolicy(dst, c.Class.String(), c.Limit), at)
+		dst, at = w.name(dst, &fieldLimit)
+		dst = w.end(ratelimit.AppendState(dst, c.Class.String(), c.Decision), at)
 	}
 	if t.altSvc != "" {
-		dst = appendField(dst, w, &fieldAltSvc, t.altSvc)
+		dst = w.text(dst, &fieldAltSvc, t.altSvc)
 	}
 	return dst
 }
@@ -106,11 +112,11 @@ func (w *headWriter) append(dst []byte, t *head) []byte {
 type fieldName struct {
 	name  string
 	line  string // with a colon and a space
-	block []byte // for a header block
+	block string // of a header block, with a byte for the length of the value
 }
 
 func newFieldName(name string) fieldName {
-	return fieldName{name, name + ": ", h2.AppendName(nil, name)}
+	return fieldName{name, name + ": ", string(append(h2.AppendName(nil, name), 0))}
 }
 
 // The fields that head describes.
@@ -219,12 +225,28 @@ func isOwn(name []byte) bool {
 	return false
 }
 
-// appendField appends one field.
-func appendField[T string | []byte](dst []byte, w *headWriter, f *fieldName, value T) []byte {
+// name appends the name of a field, and returns where its value begins.
+func (w *headWriter) name(dst []byte, f *fieldName) ([]byte, int) {
+	text := f.line
 	if w.block != nil {
-		return h2.AppendValue(append(dst, f.block...), value)
+		text = f.block
 	}
-	return append(append(append(dst, f.line...), value...), "\r\n"...)
+	dst = append(dst, text...)
+	return dst, len(dst)
+}
+
+// end completes a field whose value begins at start.
+func (w *headWriter) end(dst []byte, start int) []byte {
+	if w.block != nil {
+		return h2.EndValue(dst, start)
+	}
+	return append(dst, '\r', '\n')
+}
+
+// text appends a field.
+func (w *headWriter) text(dst []byte, f *fieldName, value string) []byte {
+	dst, at := w.name(dst, f)
+	return w.end(append(dst, value...), at)
 }
 
 // acceptRanges appends Accept-Ranges, which a connection of HTTP/2 needs in full only once.

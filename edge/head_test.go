@@ -112,6 +112,7 @@ func TestFieldsOverHTTP1(t *testing.T) {
 		name, value, _ := strings.Cut(f, ": ")
 		out.Add(name, value)
 	}
+	want := string(out.Lines)
 	var h fasthttp.ResponseHeader
 	h.SetNoDefaultContentType(true)
 	writeH1(&h, &out)
@@ -119,7 +120,7 @@ func TestFieldsOverHTTP1(t *testing.T) {
 	for name, value := range h.All() {
 		list = append(list, string(name)+": "+string(value)+"\r\n")
 	}
-	if got := strings.Join(list, ""); got != string(out.Lines) {
-		t.Errorf("%q, want %q", got, out.Lines)
+	if got := strings.Join(list, ""); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

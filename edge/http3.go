@@ -131,6 +131,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
+	x.Response.Release()
 	w.WriteHeader(a.status)
 	if a.bodyless {
 		return

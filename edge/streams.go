@@ -27,6 +27,7 @@ func (s *server) Handle(w *h2.Writer, q *h2.Request) {
 	for name, value := range a.fields {
 		head = h2.AppendField(head, name, value)
 	}
+	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
 		return
 	}

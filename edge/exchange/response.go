@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"iter"
+	"sync"
 )
 
 // A Response is the header fields of a response, in the order in which they are sent. The pipeline
@@ -11,6 +12,7 @@ import (
 type Response struct {
 	// Lines are the fields as lines of HTTP/1.1: a name, a colon, a space, a value, CR LF.
 	Lines []byte
+	held  *[usualHead]byte // memory of Lines, unless they are longer; nil: none yet
 }
 
 // Add adds a field after those that the response has. A line break in a value becomes a space,
@@ -54,12 +56,25 @@ func (r *Response) Get(name string) []byte {
 
 // Reset removes all fields, and makes room for those of most responses.
 func (r *Response) Reset() {
-	if r.Lines = r.Lines[:0]; cap(r.Lines) < usualHead {
-		r.Lines = make([]byte, 0, usualHead)
+	if r.held == nil {
+		r.held = held.Get().(*[usualHead]byte)
+		r.Lines = r.held[:0]
 	}
+	r.Lines = r.Lines[:0]
+}
+
+// Release ends the use of the response. The adapter calls it after it has sent the fields.
+func (r *Response) Release() {
+	if r.held != nil {
+		held.Put(r.held)
+	}
+	*r = Response{}
 }
 
 const usualHead = 1 << 10 // bytes
+
+// held has the memory of responses that have been sent.
+var held = sync.Pool{New: func() any { return new([usualHead]byte) }}
 
 // find returns where the first line of a field begins and ends; start is -1 if there is none.
 func find(lines []byte, name string) (start, end int) {
