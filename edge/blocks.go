@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
@@ -58,7 +59,7 @@ func newBlock(head *cache.Head) *block {
 }
 
 func share(lines []byte) (fields []*h2.SharedField) {
-	for name, value := range fieldsIn(lines) {
+	for name, value := range exchange.FieldsIn(lines) {
 		fields = append(fields, h2.NewSharedField(name, value))
 	}
 	return fields
@@ -71,6 +72,19 @@ func (b *block) is(head *cache.Head) bool {
 // sameLines reports whether two slices are the same memory.
 func sameLines(a, b []byte) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+}
+
+// append appends a group of the fields of head, whose block b is.
+func (b *block) append(dst []byte, p storedPart, head *cache.Head, table *h2.ClientTable) []byte {
+	switch p {
+	case partType:
+		return appendShared(dst, b.kind, table)
+	case partAlways:
+		return appendShared(dst, b.always, table)
+	case partWithBody:
+		return appendShared(dst, b.withBody, table)
+	}
+	return appendBlock(dst, linesOf(head, p))
 }
 
 func appendShared(dst []byte, fields []*h2.SharedField, known *h2.ClientTable) []byte {

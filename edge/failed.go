@@ -34,6 +34,6 @@ func failed(a *upstream.Response) error {
 // one.
 func writeUnready(r *request, p *problem.Problem) {
 	if errors.Is(p, errUnready) && r.Tier {
-		r.ctx.Response.Header.Set(icon.FieldReady, "?0")
+		r.Response.Set(icon.FieldReady, "?0")
 	}
 }

@@ -3,10 +3,8 @@ package edge
 import (
 	"bytes"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -14,7 +12,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -102,14 +99,32 @@ func (h *handler) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 
 // appendAnswer appends the whole response and returns how many bytes its body has.
 func (h *handler) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out []byte, body int) {
-	if m.status == http.StatusOK {
-		dst = m.appendHead(dst)
-	} else {
-		dst = appendNotModified(dst, m.view.Head(), m.view.ETag(m.coding), &m.target)
+	status := "HTTP/1.1 200 OK\r\n"
+	if m.status != http.StatusOK {
+		status = "HTTP/1.1 304 Not Modified\r\n"
 	}
-	dst = append(h.appendDynamic(dst, m, q), "\r\n"...)
+	w := headWriter{head: m.view.Head()}
+	dst = append(h.appendHead(append(dst, status...), &w, m, q), "\r\n"...)
 	out = m.appendBody(dst)
 	return out, len(out) - len(dst)
+}
+
+// appendHead appends the fields of the response.
+func (h *handler) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Request) []byte {
+	var t head
+	t.bodyless = m.status != http.StatusOK
+	t.coding, t.ranges = m.coding, m.coding == cache.Identity
+	t.etag, t.color = m.view.ETag(m.coding), m.target.color
+	t.aged, t.age = true, m.policy.AgeAt(q.Now)
+	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.policy.TTL(q.Now)
+	t.count = &m.count
+	if !t.bodyless {
+		t.length = m.length()
+	}
+	if q.Secure {
+		t.altSvc = h.opt.AltSvc
+	}
+	return w.append(dst, &t)
 }
 
 // length returns the length of the body after any colouring.
@@ -129,62 +144,6 @@ func (m *fastHit) appendBody(dst []byte) []byte {
 		return icon.AppendRecoloured(dst, m.body, m.target.color)
 	}
 	return append(dst, m.body...)
-}
-
-// appendHead appends the status line and the stored fields of a response with a body.
-func (m *fastHit) appendHead(dst []byte) []byte {
-	head := m.view.Head()
-	dst = append(append(dst, "HTTP/1.1 200 OK\r\n"...), head.Type...)
-	if m.coding != cache.Identity {
-		dst = append(append(append(dst, "Content-Encoding: "...), m.coding.String()...), "\r\n"...)
-	}
-	dst = append(strconv.AppendInt(append(dst, "Content-Length: "...), int64(m.length()), 10), "\r\n"...)
-	dst = append(append(dst, head.Always...), head.WithBody...)
-	dst = appendTagLine(dst, m.view.ETag(m.coding), m.target.color)
-	dst = append(append(dst, head.Own...), head.OwnBody...)
-	if m.coding == cache.Identity {
-		dst = append(dst, "Accept-Ranges: bytes\r\n"...)
-	}
-	return dst
-}
-
-// appendNotModified appends the status line and the stored fields of a 304.
-func appendNotModified(dst []byte, head *cache.Head, etag []byte, t *parsedTarget) []byte {
-	dst = append(append(dst, "HTTP/1.1 304 Not Modified\r\n"...), head.Always...)
-	return append(appendTagLine(dst, etag, t.color), head.Own...)
-}
-
-func appendTagLine(dst, etag []byte, color icon.Color) []byte {
-	return append(appendTag(append(dst, "ETag: "...), etag, color), "\r\n"...)
-}
-
-func appendTag(dst, etag []byte, color icon.Color) []byte {
-	if color == "" {
-		return append(dst, etag...)
-	}
-	dst = append(append(dst, etag[:len(etag)-1]...), '-') // as cache.Suffixed
-	return append(append(dst, color[1:]...), '"')
-}
-
-// appendDynamic appends the fields that depend on the time, the limit and the connection.
-func (h *handler) appendDynamic(dst []byte, m *fastHit, q *eligible.Request) []byte {
-	dst = strconv.AppendInt(append(dst, "Age: "...), int64(m.policy.AgeAt(q.Now)/time.Second), 10)
-	dst = append(dst, "\r\nCache-Status: "...)
-	dst = cachepolicy.AppendCacheStatus(dst, cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.policy.TTL(q.Now)})
-	dst = append(dst, "\r\n"...)
-	if !m.count.Limit.Off() {
-		dst = appendLimit(dst, m.count)
-	}
-	if q.Secure && h.opt.AltSvc != "" {
-		dst = append(append(append(dst, "Alt-Svc: "...), h.opt.AltSvc...), "\r\n"...)
-	}
-	return dst
-}
-
-func appendLimit(dst []byte, c access.Count) []byte {
-	dst = ratelimit.AppendPolicy(append(dst, "RateLimit-Policy: "...), c.Class.String(), c.Limit)
-	dst = ratelimit.AppendState(append(dst, "\r\nRateLimit: "...), c.Class.String(), c.Decision)
-	return append(dst, "\r\n"...)
 }
 
 // sameTag compares an If-None-Match field of one entity tag with the tag of the response. It is not
@@ -312,34 +271,15 @@ func restored(e *cache.Entry) {
 }
 
 // serialise prepares the response head of an entry on one of the edge's own routes for the fast
-// path, with the fields in the order of finish.go. The cache interns the parts that entries share.
+// path. The cache interns the parts that entries share.
 func serialise(e *cache.Entry) {
 	if e.Status != fasthttp.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {
 		return
 	}
-	head := &cache.Head{ColourUses: -1}
-	head.Type = appendLine(nil, cache.Field{Name: []byte("Content-Type"), Value: e.ContentType})
-	always := appendLines(nil, everyAnswer, false)
-	always = appendLine(always, varies)
-	head.Always = appendLines(always, e.Fields, false)
-	head.WithBody = appendLines(nil, e.FieldsWithBody, false)
-	head.Own = appendLines(appendLine(nil, cache.Field{Name: nameDate, Value: e.Date}), e.Fields, true)
-	head.OwnBody = appendLines(nil, e.FieldsWithBody, true)
+	part := func(p storedPart) []byte { return appendPart(nil, p, e, e.Date, false) }
+	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: -1}
 	if e.Monochrome == "?1" {
 		head.ColourUses = icon.Paints(e.Identity().Body)
 	}
 	e.Head = head
-}
-
-func appendLines(dst []byte, fields []cache.Field, own bool) []byte {
-	for _, f := range fields {
-		if isOwn(f.Name) == own {
-			dst = appendLine(dst, f)
-		}
-	}
-	return dst
-}
-
-func appendLine(dst []byte, f cache.Field) []byte {
-	return append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
 }

@@ -33,53 +33,17 @@ var onPreflights = []cache.Field{
 var (
 	varies       = field("Vary", "Accept-Encoding")
 	acceptsRange = field("Accept-Ranges", "bytes")
-	notRecolored = field("Icon-Recolored", "?0")
+
+	nameContentType, nameDate = []byte(fasthttp.HeaderContentType), []byte(fasthttp.HeaderDate)
 )
 
 func field(name, value string) cache.Field {
 	return cache.Field{Name: []byte(name), Value: []byte(value)}
 }
 
-func writeFields(resp *fasthttp.Response, fields []cache.Field) {
+func addFields(out *exchange.Response, fields []cache.Field) {
 	for _, f := range fields {
-		resp.Header.SetCanonical(f.Name, f.Value)
-	}
-}
-
-// addFields writes fields, several of which may have one name. If own is set it writes those whose
-// values differ from entry to entry, otherwise the rest.
-func addFields(resp *fasthttp.Response, fields []cache.Field, own bool) {
-	for _, f := range fields {
-		if isOwn(f.Name) == own {
-			resp.Header.AddBytesKV(f.Name, f.Value)
-		}
-	}
-}
-
-// isOwn reports whether a field has a different value in almost every entry. Many entries share the
-// other fields.
-func isOwn(name []byte) bool {
-	switch string(name) {
-	case "Surrogate-Key", "Last-Modified", "Cache-Status":
-		return true
-	}
-	return false
-}
-
-func write(resp *fasthttp.Response, f cache.Field) { resp.Header.SetCanonical(f.Name, f.Value) }
-
-var nameDate, dateInWaiting = []byte("Date"), []byte("Xate")
-
-// setDate writes the Date of a response (RFC 9110, section 6.6.1). fasthttp replaces a Date that is
-// set with the present time. Therefore setDate sets it under another name, and then changes the
-// name in place.
-func setDate(resp *fasthttp.Response, date []byte) {
-	resp.Header.SetCanonical(dateInWaiting, date)
-	for name := range resp.Header.All() {
-		if string(name) == string(dateInWaiting) {
-			copy(name, nameDate)
-			return
-		}
+		out.Add(string(f.Name), string(f.Value))
 	}
 }
 
@@ -102,25 +66,26 @@ func (c *clock) date(now time.Time) []byte {
 
 // fail writes a problem in place of everything written to the response before.
 func (h *handler) fail(r *request, p *problem.Problem) {
-	resp := &r.ctx.Response
+	resp, out := &r.ctx.Response, &r.Response
 	closing := resp.ConnectionClose()
 	resp.Reset()
 	if closing {
 		resp.SetConnectionClose()
 	}
 	resp.SetStatusCode(p.Status)
-	writeFields(resp, everyAnswer)
+	out.Reset()
+	out.Add(fasthttp.HeaderContentType, problem.ContentType)
+	addFields(out, everyAnswer)
 	writeLimit(r)
 	writeCacheStatus(r)
-	setDate(resp, h.clock.date(r.now))
-	resp.Header.SetContentType(problem.ContentType)
-	resp.Header.Set(fasthttp.HeaderCacheControl, p.CacheControl())
+	h.writeDate(r)
+	out.Add(fasthttp.HeaderCacheControl, p.CacheControl())
 	if r.route.Class() == routes.ClassVerify {
-		resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+		out.Set(fasthttp.HeaderCacheControl, "no-store")
 	}
 	for name, lines := range p.Header {
 		for _, value := range lines {
-			resp.Header.Set(name, value)
+			out.Set(name, value)
 		}
 	}
 	writeUnready(r, p)
@@ -133,13 +98,17 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 // preflight answers an OPTIONS request. The response is the same for every path, and counts against
 // no limit.
 func (h *handler) preflight(r *request, allow string) exchange.Outcome {
-	resp := &r.ctx.Response
-	resp.SetStatusCode(http.StatusNoContent)
-	setDate(resp, h.clock.date(r.now))
-	writeFields(resp, everyAnswer)
-	writeFields(resp, onPreflights)
-	resp.Header.Set(fasthttp.HeaderAllow, allow)
+	r.ctx.Response.SetStatusCode(http.StatusNoContent)
+	h.writeDate(r)
+	addFields(&r.Response, everyAnswer)
+	addFields(&r.Response, onPreflights)
+	r.Response.Add(fasthttp.HeaderAllow, allow)
 	return exchange.Own
+}
+
+// writeDate writes the present time as the Date of a response (RFC 9110, section 6.6.1).
+func (h *handler) writeDate(r *request) {
+	r.Response.Add(fasthttp.HeaderDate, string(h.clock.date(r.now)))
 }
 
 // writeCacheStatus reports the use of this cache in Cache-Status (RFC 9211), if the request used
@@ -147,12 +116,9 @@ func (h *handler) preflight(r *request, allow string) exchange.Outcome {
 func writeCacheStatus(r *request) {
 	if r.status.Hit || r.status.Forward != "" {
 		var buf [96]byte
-		// It follows the members of the caches before this one.
-		r.ctx.Response.Header.AddBytesKV(nameCacheStatus, cachepolicy.AppendCacheStatus(buf[:0], r.status))
+		r.Response.Add(fieldCacheStatus.name, string(cachepolicy.AppendCacheStatus(buf[:0], r.status)))
 	}
 }
-
-var nameCacheStatus, nameRateLimit, nameRatePolicy = []byte("Cache-Status"), []byte("RateLimit"), []byte("RateLimit-Policy")
 
 // writeLimit reports the state of the client's limit (draft-ietf-httpapi-ratelimit-headers-11).
 func writeLimit(r *request) {
@@ -161,6 +127,6 @@ func writeLimit(r *request) {
 	}
 	var buf [64]byte
 	name := r.count.Class.String()
-	r.ctx.Response.Header.SetCanonical(nameRatePolicy, ratelimit.AppendPolicy(buf[:0], name, r.count.Limit))
-	r.ctx.Response.Header.SetCanonical(nameRateLimit, ratelimit.AppendState(buf[:0], name, r.count.Decision))
+	r.Response.Set(fieldLimitPolicy.name, string(ratelimit.AppendPolicy(buf[:0], name, r.count.Limit)))
+	r.Response.Set(fieldLimit.name, string(ratelimit.AppendState(buf[:0], name, r.count.Decision)))
 }

@@ -50,10 +50,9 @@ func (p *representation) colored(f routes.Form) []byte {
 }
 
 // finish writes an entry as the response to a request, according to its conditions, range, colour
-// and coding. Forwarded responses keep the form that the origin gave them. The order of the fields
-// is that of fastpath.go, to the byte.
+// and coding. Forwarded responses keep the form that the origin gave them.
 func (h *handler) finish(r *request, f found) {
-	e, resp := f.entry, &r.ctx.Response
+	e := f.entry
 	p := represent(r, e)
 	status := e.Status
 	if status == http.StatusOK && !f.relayed {
@@ -64,70 +63,55 @@ func (h *handler) finish(r *request, f found) {
 		h.fail(r, problem.New(status, "the current representation does not satisfy If-Match or If-Unmodified-Since"))
 		return
 	}
-	resp.SetStatusCode(status)
-	bare := status == http.StatusNotModified && e.Status != status
-	h.fields(r, e, p.etag, !bare)
-	if !bare {
-		if len(e.ContentType) > 0 {
-			resp.Header.SetContentTypeBytes(e.ContentType)
-		}
-		switch {
-		case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
-			if err := gather(r, f); err != nil {
-				h.fail(r, problem.From(err))
-				return
-			}
-		case f.stream != nil:
-			stream(r, f)
-		case f.relayed:
-			send(r, p.body)
-		default:
-			h.body(r, e, p)
-		}
-	} else {
+	r.ctx.Response.SetStatusCode(status)
+	t := head{bodyless: status == http.StatusNotModified && e.Status != status, length: -1, etag: []byte(p.etag)}
+	if t.bodyless {
 		f.close()
+	} else if err := h.finishBody(r, f, p, &t); err != nil {
+		h.fail(r, problem.From(err))
+		return
 	}
-	h.writeDynamic(r, f)
+	h.writeHead(r, f, &t)
 }
 
-// fields writes the fields of an entry: those that many entries share, then its own.
-func (h *handler) fields(r *request, e *cache.Entry, etag string, withBody bool) {
-	resp := &r.ctx.Response
-	if !r.forwarded {
-		writeFields(resp, everyAnswer)
-		write(resp, varies)
+// finishBody sets the body of a response, and the part of its head that depends on the body.
+func (h *handler) finishBody(r *request, f found, p representation, t *head) error {
+	switch {
+	case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
+		return gather(r, f)
+	case f.stream != nil:
+		stream(r, f)
+	case f.relayed:
+		send(r, p.body)
+	default:
+		return h.body(r, f.entry, p, t)
 	}
-	addFields(resp, e.Fields, false)
-	if withBody {
-		addFields(resp, e.FieldsWithBody, false)
-	}
-	if etag != "" {
-		resp.Header.SetCanonical(nameETag, []byte(etag))
-	}
-	if len(e.Date) > 0 {
-		setDate(resp, e.Date)
-	} else {
-		setDate(resp, h.clock.date(r.now))
-	}
-	addFields(resp, e.Fields, true)
-	if withBody {
-		addFields(resp, e.FieldsWithBody, true)
-	}
+	return nil
 }
 
-// writeDynamic writes the fields that depend on the request.
-func (h *handler) writeDynamic(r *request, f found) {
-	if code := r.ctx.Response.StatusCode(); code == http.StatusRequestedRangeNotSatisfiable && f.entry.Status != code {
-		return // the problem's fields are written already
-	}
+// writeHead completes the head of a response with an entry, and writes it.
+func (h *handler) writeHead(r *request, f found, t *head) {
+	e, out := f.entry, &r.Response
 	// A purge may have arrived while the response was on its way.
-	if f.aged || f.entry.Freshness().SoftPurged {
-		var buf [20]byte
-		r.ctx.Response.Header.SetCanonical(nameAge, strconv.AppendInt(buf[:0], int64(ageToSend(f.entry, r.now)/time.Second), 10))
+	if t.aged = f.aged || e.Freshness().SoftPurged; t.aged {
+		t.age = ageToSend(e, r.now)
 	}
-	h.writeTier(r, f)
-	writeCacheStatus(r)
-	writeLimit(r)
+	t.status = r.status
+	if r.Tier && !r.forwarded {
+		t.monochrome, t.release = e.Monochrome, r.releaseOf(f)
+	}
+	if !r.forwarded {
+		t.count = &r.count
+	}
+	out.Reset()
+	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded}
+	if len(w.date) == 0 {
+		w.date = h.clock.date(r.now)
+	}
+	out.Lines = w.append(out.Lines, t)
+	if r.forwarded {
+		writeLimit(r) // replaces the fields of an origin that has limits too
+	}
 }
 
 // ageToSend returns the Age to send with an entry. If its freshness lifetime was ended here, by a
@@ -143,25 +127,19 @@ func ageToSend(e *cache.Entry, now time.Time) time.Duration {
 	return p.AgeToSend(h, now)
 }
 
-// body writes the representation's body: coded, coloured, or a part of it.
-func (h *handler) body(r *request, e *cache.Entry, p representation) {
-	resp := &r.ctx.Response
-	if p.fixed {
-		write(resp, notRecolored)
-	}
+// body sets the representation's body: coded, coloured, or a part of it.
+func (h *handler) body(r *request, e *cache.Entry, p representation, t *head) error {
+	t.fixed, t.coding = p.fixed, p.coding
 	body := p.colored(r.target.Form)
-	switch {
-	case p.coding != cache.Identity:
-		resp.Header.SetContentEncoding(p.coding.String())
-	case e.Status == http.StatusOK:
-		if !r.forwarded {
-			write(resp, acceptsRange)
-		}
-		if body = h.part(r, e, body, p.etag); body == nil {
-			return
+	if p.coding == cache.Identity && e.Status == http.StatusOK {
+		t.ranges = !r.forwarded
+		var err error
+		if body, err = part(r, e, body, p.etag, t); err != nil {
+			return err
 		}
 	}
 	send(r, body)
+	return nil
 }
 
 // close closes the stream of the body, if there is one.
@@ -192,8 +170,6 @@ func conditional(r *request, etag string, e *cache.Entry) int {
 	return cachepolicy.Precondition(http.MethodGet, etag, modified, c)
 }
 
-var nameETag, nameAge = []byte("ETag"), []byte("Age")
-
 // send sets the body of a response without a copy, because entries never change.
 func send(r *request, body []byte) {
 	ctx := r.ctx
@@ -204,30 +180,29 @@ func send(r *request, body []byte) {
 	}
 }
 
-// part returns the requested range of an identity body, or all of it. If the range lies outside the
-// body, it answers 416 and returns nil.
-func (h *handler) part(r *request, e *cache.Entry, body []byte, etag string) []byte {
+// part returns the requested range of an identity body, or all of it. The error is a 416, if the
+// range lies outside the body.
+func part(r *request, e *cache.Entry, body []byte, etag string, t *head) ([]byte, error) {
 	asked := r.ctx.Request.Header.Peek(fasthttp.HeaderRange)
 	if len(asked) == 0 || !r.ctx.IsGet() {
-		return notNil(body)
+		return notNil(body), nil
 	}
 	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
 	if !cachepolicy.IfRange(ifRange, etag, e.LastModified, r.now) {
-		return notNil(body)
+		return notNil(body), nil
 	}
 	size := int64(len(body))
 	off, n, what := cachepolicy.ParseRange(string(asked), size)
 	switch what {
 	case cachepolicy.RangePart:
 		r.ctx.Response.SetStatusCode(http.StatusPartialContent)
-		r.ctx.Response.Header.Set(fasthttp.HeaderContentRange, contentRange(off, n, size))
-		return body[off : off+n]
+		t.contentRange = contentRange(off, n, size)
+		return body[off : off+n], nil
 	case cachepolicy.RangeUnsatisfiable:
-		h.fail(r, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range lies outside the body").
-			With(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10)))
-		return nil
+		return nil, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range lies outside the body").
+			With(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10))
 	}
-	return notNil(body)
+	return notNil(body), nil
 }
 
 func notNil(b []byte) []byte {

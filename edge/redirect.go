@@ -19,11 +19,11 @@ func (h *handler) redirectToTLS(r *request) bool {
 	if host == "" {
 		return false
 	}
-	resp := &r.ctx.Response
-	writeFields(resp, everyAnswer)
-	setDate(resp, h.clock.date(r.now))
-	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	resp.Header.Set(fasthttp.HeaderLocation, fmt.Sprintf(h.opt.Redirect, host)+rawTarget(r.ctx))
+	resp, out := &r.ctx.Response, &r.Response
+	addFields(out, everyAnswer)
+	h.writeDate(r)
+	out.Add(fasthttp.HeaderCacheControl, "no-store")
+	out.Add(fasthttp.HeaderLocation, fmt.Sprintf(h.opt.Redirect, host)+rawTarget(r.ctx))
 	resp.SetStatusCode(http.StatusPermanentRedirect)
 	resp.Header.SetContentLength(0)
 	return true

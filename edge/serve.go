@@ -253,7 +253,7 @@ func (h *handler) end(r *request, o exchange.Outcome, err error) {
 		h.fail(r, problem.From(err))
 	}
 	if h.opt.AltSvc != "" && r.Secure {
-		r.ctx.Response.Header.Set("Alt-Svc", h.opt.AltSvc)
+		r.Response.Set(fieldAltSvc.name, h.opt.AltSvc)
 	}
 	if h.draining.Load() {
 		closeAfter(r)
@@ -325,12 +325,12 @@ func (h *handler) servePage(r *request) (exchange.Outcome, error) {
 
 // serveHealth reports that the process is alive.
 func (h *handler) serveHealth(r *request) (exchange.Outcome, error) {
-	resp := &r.ctx.Response
-	writeFields(resp, everyAnswer)
-	setDate(resp, h.clock.date(r.now))
-	resp.Header.SetContentType("text/plain; charset=utf-8")
-	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	resp.SetBodyString("ok\n")
+	out := &r.Response
+	out.Add(fasthttp.HeaderContentType, "text/plain; charset=utf-8")
+	addFields(out, everyAnswer)
+	h.writeDate(r)
+	out.Add(fasthttp.HeaderCacheControl, "no-store")
+	r.ctx.Response.SetBodyString("ok\n")
 	return exchange.Own, nil
 }
 

@@ -3,7 +3,6 @@ package edge
 import (
 	"net/http"
 
-	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -14,19 +13,6 @@ func (h *handler) looped() *problem.Problem {
 		h.opt.Log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
 	})
 	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
-}
-
-// writeTier adds the fields for an edge behind this one, as the origin would. With them that edge
-// colours icons itself, and knows which of its entries a new release may have changed.
-func (h *handler) writeTier(r *request, f found) {
-	if r.forwarded || !r.Tier {
-		return
-	}
-	for name, value := range map[string]string{icon.FieldMonochrome: f.entry.Monochrome, icon.FieldRelease: r.releaseOf(f)} {
-		if value != "" {
-			r.ctx.Response.Header.Set(name, value)
-		}
-	}
 }
 
 // releaseOf returns the release for which a response is current: the one that this edge knew before

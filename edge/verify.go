@@ -35,15 +35,17 @@ func (h *handler) serveVerify(r *request) (exchange.Outcome, error) {
 	if a.Status >= http.StatusBadRequest {
 		a.Content = clientError(a.Response, a.Content)
 	}
-	resp := &r.ctx.Response
-	writeFields(resp, everyAnswer)
-	setDate(resp, h.clock.date(r.now))
-	resp.SetStatusCode(a.Status)
-	resp.Header.SetContentType(a.Header.Get(fasthttp.HeaderContentType))
-	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // RFC 9110, section 12.5.1
-		resp.Header.Set(fasthttp.HeaderAccept, accept)
+	r.ctx.Response.SetStatusCode(a.Status)
+	out := &r.Response
+	if media := a.Header.Get(fasthttp.HeaderContentType); media != "" {
+		out.Add(fasthttp.HeaderContentType, media)
 	}
-	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	addFields(out, everyAnswer)
+	h.writeDate(r)
+	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // RFC 9110, section 12.5.1
+		out.Add(fasthttp.HeaderAccept, accept)
+	}
+	out.Add(fasthttp.HeaderCacheControl, "no-store")
 	writeLimit(r)
 	send(r, a.Content)
 	return exchange.Passed, nil

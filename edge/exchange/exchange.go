@@ -79,6 +79,9 @@ type Request struct {
 	// Tier: it is of an edge behind this one, by certificate or by secret. The adapter knows the
 	// certificate, access the secret.
 	Tier bool
+
+	// Response holds the header fields of the response.
+	Response Response
 }
 
 // Scheme returns the scheme of the request's address: https over TLS, else http.

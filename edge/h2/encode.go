@@ -1,6 +1,9 @@
 package h2
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // AppendStatus appends the :status pseudo field, with which a block begins (RFC 9113, section
 // 8.3.2).
@@ -51,6 +54,18 @@ func appendLower[T string | []byte](dst []byte, name T) []byte {
 // AppendValue appends the value of a field.
 func AppendValue[T string | []byte](dst []byte, value T) []byte {
 	return append(appendInt(dst, 0, 7, len(value)), value...)
+}
+
+// EndValue completes a value that has been appended to dst from start on, after one byte that has
+// room for its length. A value of 127 bytes or more moves, because its length takes more bytes.
+func EndValue(dst []byte, start int) []byte {
+	n := len(dst) - start
+	if n < 0x7f {
+		dst[start-1] = byte(n)
+		return dst
+	}
+	value := bytes.Clone(dst[start:])
+	return AppendValue(dst[:start-1], value)
 }
 
 // AppendField appends a field.

@@ -13,7 +13,40 @@ import (
 )
 
 // ServeH1 handles the requests of the HTTP/1.1 server.
-func (s *Server) ServeH1(ctx *fasthttp.RequestCtx) { s.ServeRequest(ctx, s.exchangeH1(ctx)) }
+func (s *Server) ServeH1(ctx *fasthttp.RequestCtx) {
+	x := s.exchangeH1(ctx)
+	s.ServeRequest(ctx, x)
+	writeH1(&ctx.Response.Header, &x.Response)
+}
+
+// serveUnreadable handles a request that the HTTP/1.1 server could not parse because of err.
+func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
+	x := s.exchangeH1(ctx)
+	s.ServeUnreadable(ctx, x, err)
+	writeH1(&ctx.Response.Header, &x.Response)
+}
+
+// writeH1 hands the fields of a response to fasthttp's server. fasthttp drops a Date, because it
+// writes the present time itself. Therefore writeH1 adds it under another name, and then changes
+// that name in place. The other name is not valid, so that no field of an origin has it.
+func writeH1(h *fasthttp.ResponseHeader, out *exchange.Response) {
+	h.DisableNormalizing() // it would change the case of names
+	for name, value := range exchange.FieldsIn(out.Lines) {
+		if string(name) == fasthttp.HeaderDate {
+			name = dateInWaiting
+		}
+		h.AddBytesKV(name, value)
+	}
+	out.Release()
+	for name := range h.All() {
+		if string(name) == string(dateInWaiting) {
+			copy(name, fasthttp.HeaderDate)
+			return
+		}
+	}
+}
+
+var dateInWaiting = []byte("D te") // of the length of Date
 
 // exchangeH1 returns the exchange of an HTTP/1.1 request, so that no other code inspects the
 // connection.
@@ -75,13 +108,13 @@ func (c connH1) Exempt()     { c.conns.exempt(c.c) }
 func newHTTP1(s *Server) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:                      s.ServeH1,
-		ErrorHandler:                 func(ctx *fasthttp.RequestCtx, err error) { s.ServeUnreadable(ctx, s.exchangeH1(ctx), err) },
+		ErrorHandler:                 s.serveUnreadable,
 		HeaderReceived:               received,
 		ReadBufferSize:               exchange.MaxHead,
 		WriteBufferSize:              16 << 10,
 		MaxRequestBodySize:           s.options.MaxBody,
 		NoDefaultServerHeader:        true,
-		NoDefaultDate:                true, // setDate writes it
+		NoDefaultDate:                true, // writeH1 writes it
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		CloseOnShutdown:              true,

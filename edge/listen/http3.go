@@ -123,13 +123,15 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
 	ctx := NewContext(q)
-	s.server.ServeStream(ctx, NewExchange(ctx, q, s.protocol), q.Refuse)
+	x := NewExchange(ctx, q, s.protocol)
+	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
-	a := replyOf(ctx)
+	a := replyOf(ctx, &x.Response)
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
+	x.Response.Release()
 	w.WriteHeader(a.status)
 	if a.bodyless {
 		return

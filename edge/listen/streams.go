@@ -19,13 +19,15 @@ import (
 // same pipeline as those of other protocols.
 func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := NewContext(q)
-	s.ServeStream(ctx, NewExchange(ctx, q, exchange.H2), q.Refuse)
+	x := NewExchange(ctx, q, exchange.H2)
+	s.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
-	a := replyOf(ctx)
+	a := replyOf(ctx, &x.Response)
 	head := h2.AppendStatus(nil, a.status)
 	for name, value := range a.fields {
 		head = h2.AppendField(head, name, value)
 	}
+	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
 		return
 	}
@@ -140,9 +142,9 @@ type reply struct {
 	fields   func(yield func(name, value []byte) bool)
 }
 
-// replyOf reads the response of a context. Its Content-Length is that of fasthttp's HTTP/1.1
-// server: for a HEAD it is the length that the body of a GET would have.
-func replyOf(ctx *fasthttp.RequestCtx) reply {
+// replyOf reads the response with the fields out from a context. Its Content-Length is that of
+// fasthttp's HTTP/1.1 server: for a HEAD it is the length that the body of a GET would have.
+func replyOf(ctx *fasthttp.RequestCtx, out *exchange.Response) reply {
 	resp := &ctx.Response
 	a := reply{status: resp.StatusCode(), stream: resp.BodyStream(), flush: resp.ImmediateHeaderFlush}
 	if a.stream == nil {
@@ -155,8 +157,8 @@ func replyOf(ctx *fasthttp.RequestCtx) reply {
 	}
 	a.bodyless = without || ctx.IsHead() || resp.SkipBody || a.stream == nil && len(a.body) == 0
 	a.fields = func(yield func(name, value []byte) bool) {
-		for name, value := range resp.Header.All() {
-			if hopByHop[string(name)] || string(name) == fasthttp.HeaderContentLength {
+		for name, value := range exchange.FieldsIn(out.Lines) {
+			if hopByHop[string(name)] {
 				continue
 			}
 			if !yield(name, value) {

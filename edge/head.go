@@ -1,0 +1,277 @@
+package edge
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/icon"
+)
+
+// A head describes the header fields of a response with an entry, besides those that are stored
+// with the entry. The fast path and the pipeline fill it, and a headWriter writes it.
+type head struct {
+	bodyless     bool // a 304: fields that describe the body are left out
+	coding       cache.Coding
+	length       int        // of the body; negative: the adapter writes it
+	etag         []byte     // empty: none
+	color        icon.Color // its suffix is added to etag; empty: none
+	fixed        bool       // the client asked for a colour, but the icon has its own
+	ranges       bool       // the client may ask for parts of the body
+	contentRange string     // the part that the body is; empty: all of it
+	aged         bool       // the response has an Age
+	age          time.Duration
+	// For an edge behind this one, as the origin sends them. With them that edge colours icons itself,
+	// and knows which of its entries a new release may have changed. Empty: not sent.
+	monochrome, release string
+
+	status cachepolicy.CacheStatus
+	count  *access.Count // nil: no limit
+	altSvc string        // empty: none; handler.end adds it to responses of the pipeline
+}
+
+// A storedPart is a group of fields that are stored with an entry. They are the fields of
+// cache.Head.
+type storedPart uint8
+
+const (
+	partType storedPart = iota
+	partAlways
+	partWithBody
+	partOwn // begins with Date
+	partOwnBody
+)
+
+// append appends the fields of a head and of its entry. It alone decides which fields a response has
+// and in which order, on the fast path of each protocol and in the pipeline.
+func (w *headWriter) append(dst []byte, t *head) []byte {
+	var at int // where a value begins
+	if !t.bodyless {
+		dst = w.stored(dst, partType)
+		if t.coding != cache.Identity {
+			dst = w.text(dst, &fieldCoding, t.coding.String())
+		}
+		if t.length >= 0 {
+			dst, at = w.name(dst, &fieldLength)
+			dst = w.end(strconv.AppendInt(dst, int64(t.length), 10), at)
+		}
+	}
+	dst = w.stored(dst, partAlways)
+	if !t.bodyless {
+		dst = w.stored(dst, partWithBody)
+	}
+	if len(t.etag) > 0 {
+		dst, at = w.name(dst, &fieldETag)
+		dst = w.end(appendTag(dst, t.etag, t.color), at)
+	}
+	dst = w.stored(dst, partOwn)
+	if !t.bodyless {
+		dst = w.stored(dst, partOwnBody)
+		if t.fixed {
+			dst = w.text(dst, &fieldRecolored, "?0")
+		}
+		if t.ranges {
+			dst = w.acceptRanges(dst)
+		}
+		if t.contentRange != "" {
+			dst = w.text(dst, &fieldContentRange, t.contentRange)
+		}
+	}
+	if t.aged {
+		dst, at = w.name(dst, &fieldAge)
+		dst = w.end(strconv.AppendInt(dst, int64(t.age/time.Second), 10), at)
+	}
+	if t.monochrome != "" {
+		dst = w.text(dst, &fieldMonochrome, t.monochrome)
+	}
+	if t.release != "" {
+		dst = w.text(dst, &fieldRelease, t.release)
+	}
+	if t.status.Hit || t.status.Forward != "" { // otherwise the request did not use this cache
+		dst, at = w.name(dst, &fieldCacheStatus)
+		dst = w.end(cachepolicy.AppendCacheStatus(dst, t.status), at)
+	}
+	if c := t.count; c != nil && !c.Limit.Off() {
+		dst, at = w.name(dst, &fieldLimitPolicy)
+		dst = w.end(ratelimit.AppendPolicy(dst, c.Class.String(), c.Limit), at)
+		dst, at = w.name(dst, &fieldLimit)
+		dst = w.end(ratelimit.AppendState(dst, c.Class.String(), c.Decision), at)
+	}
+	if t.altSvc != "" {
+		dst = w.text(dst, &fieldAltSvc, t.altSvc)
+	}
+	return dst
+}
+
+// A fieldName is the name of a field as each protocol writes it, encoded in advance.
+type fieldName struct {
+	name  string
+	line  string // with a colon and a space
+	block string // of a header block, with a byte for the length of the value
+}
+
+func newFieldName(name string) fieldName {
+	return fieldName{name, name + ": ", string(append(h2.AppendName(nil, name), 0))}
+}
+
+// The fields that head describes.
+var (
+	fieldCoding       = newFieldName("Content-Encoding")
+	fieldLength       = newFieldName("Content-Length")
+	fieldETag         = newFieldName("ETag")
+	fieldRecolored    = newFieldName("Icon-Recolored")
+	fieldContentRange = newFieldName("Content-Range")
+	fieldAge          = newFieldName("Age")
+	fieldMonochrome   = newFieldName(icon.FieldMonochrome)
+	fieldRelease      = newFieldName(icon.FieldRelease)
+	fieldCacheStatus  = newFieldName("Cache-Status")
+	fieldLimitPolicy  = newFieldName("RateLimit-Policy")
+	fieldLimit        = newFieldName("RateLimit")
+	fieldAltSvc       = newFieldName("Alt-Svc")
+
+	sharedRange = h2.NewSharedField(acceptsRange.Name, acceptsRange.Value)
+)
+
+// A headWriter writes fields as lines of HTTP/1.1 or, if block is set, as a header block of HTTP/2.
+// The stored fields come from head or, in the pipeline, from entry. It is one type, and not an
+// interface with two that implement it, because the values given to an interface are allocated. For
+// the same reason it does not hold the bytes that it appends to.
+type headWriter struct {
+	head *cache.Head // stored fields, serialised; nil: those of entry
+
+	entry     *cache.Entry
+	date      []byte // the Date of entry
+	forwarded bool   // entry has exactly the fields that the origin sent
+
+	block *block          // the fields of head that entries share, encoded; nil: HTTP/1.1
+	table *h2.ClientTable // of the connection
+}
+
+// stored appends a group of stored fields.
+func (w *headWriter) stored(dst []byte, p storedPart) []byte {
+	switch {
+	case w.head == nil:
+		return appendPart(dst, p, w.entry, w.date, w.forwarded)
+	case w.block == nil:
+		return append(dst, linesOf(w.head, p)...)
+	}
+	return w.block.append(dst, p, w.head, w.table)
+}
+
+// linesOf returns a group of serialised fields.
+func linesOf(head *cache.Head, p storedPart) []byte {
+	switch p {
+	case partType:
+		return head.Type
+	case partAlways:
+		return head.Always
+	case partWithBody:
+		return head.WithBody
+	case partOwn:
+		return head.Own
+	}
+	return head.OwnBody
+}
+
+// appendPart serialises a group of an entry's fields. The responses on the edge's own routes have
+// some more fields than their entries.
+func appendPart(dst []byte, p storedPart, e *cache.Entry, date []byte, forwarded bool) []byte {
+	switch p {
+	case partType:
+		if len(e.ContentType) == 0 {
+			return dst
+		}
+		return appendLine(dst, cache.Field{Name: nameContentType, Value: e.ContentType})
+	case partAlways:
+		if !forwarded {
+			dst = appendLine(appendLines(dst, everyAnswer, false), varies)
+		}
+		return appendLines(dst, e.Fields, false)
+	case partWithBody:
+		return appendLines(dst, e.FieldsWithBody, false)
+	case partOwn:
+		return appendLines(appendLine(dst, cache.Field{Name: nameDate, Value: date}), e.Fields, true)
+	}
+	return appendLines(dst, e.FieldsWithBody, true)
+}
+
+// appendLines serialises fields: those whose values differ from entry to entry if own is set,
+// otherwise the rest.
+func appendLines(dst []byte, fields []cache.Field, own bool) []byte {
+	for _, f := range fields {
+		if isOwn(f.Name) == own {
+			dst = appendLine(dst, f)
+		}
+	}
+	return dst
+}
+
+func appendLine(dst []byte, f cache.Field) []byte {
+	return append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
+}
+
+// isOwn reports whether a field has a different value in almost every entry. Many entries share the
+// other fields.
+func isOwn(name []byte) bool {
+	switch string(name) {
+	case "Surrogate-Key", "Last-Modified", "Cache-Status":
+		return true
+	}
+	return false
+}
+
+// name appends the name of a field, and returns where its value begins.
+func (w *headWriter) name(dst []byte, f *fieldName) ([]byte, int) {
+	text := f.line
+	if w.block != nil {
+		text = f.block
+	}
+	dst = append(dst, text...)
+	return dst, len(dst)
+}
+
+// end completes a field whose value begins at start.
+func (w *headWriter) end(dst []byte, start int) []byte {
+	if w.block != nil {
+		return h2.EndValue(dst, start)
+	}
+	return append(dst, '\r', '\n')
+}
+
+// text appends a field.
+func (w *headWriter) text(dst []byte, f *fieldName, value string) []byte {
+	dst, at := w.name(dst, f)
+	return w.end(append(dst, value...), at)
+}
+
+// acceptRanges appends Accept-Ranges, which a connection of HTTP/2 needs in full only once.
+func (w *headWriter) acceptRanges(dst []byte) []byte {
+	if w.block != nil {
+		return w.table.Append(dst, sharedRange)
+	}
+	return appendLine(dst, acceptsRange)
+}
+
+// appendTag appends an entity tag, with the suffix of a colour if there is one.
+func appendTag(dst, etag []byte, color icon.Color) []byte {
+	if color == "" {
+		return append(dst, etag...)
+	}
+	dst = append(append(dst, etag[:len(etag)-1]...), '-') // as cache.Suffixed
+	return append(append(dst, color[1:]...), '"')
+}
+
+// appendBlock appends the field lines of an HTTP/1.1 head as fields of a header block.
+func appendBlock(dst, lines []byte) []byte {
+	for len(lines) > 0 { // lines passed to FieldsIn would be allocated
+		var name, value []byte
+		name, value, lines = exchange.CutField(lines)
+		dst = h2.AppendField(dst, name, value)
+	}
+	return dst
+}

@@ -1,0 +1,127 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen"
+)
+
+// Over HTTP/2 the fast path and the pipeline send the same fields in the same order. Content-Length
+// is the exception: the pipeline's server adds it at the end.
+func TestFieldsOverHTTP2(t *testing.T) {
+	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1h") })
+	must(t, e.library.Poll())
+	for _, target := range hotTargets[:5] {
+		e.get(t, target)
+		for _, tag := range []string{"", "a tag"} {
+			var fast, slow []string
+			if !agree(func() bool {
+				slow = e.pipelineFields(target, "")
+				q, etag := ready(target), ""
+				if tag != "" {
+					etag = valueOf(slow, "etag")
+					q.IfNoneMatch = []byte(etag)
+				}
+				slow = e.pipelineFields(target, etag)
+				fast = e.fastFields(t, q.Target, q.IfNoneMatch)
+				return slices.Equal(fast, slow)
+			}) {
+				t.Errorf("%s, %q\nfast: %q\nslow: %q", target, tag, fast, slow)
+			}
+			if want := map[string]string{"": "200", "a tag": "304"}[tag]; fast[0] != ":status: "+want {
+				t.Errorf("%s, %q: %s, want %s", target, tag, fast[0], want)
+			}
+		}
+	}
+}
+
+// fastFields returns the fields of the fast path's response.
+func (e *edgeTest) fastFields(t *testing.T, target, tag []byte) []string {
+	t.Helper()
+	q := ready(string(target))
+	q.IfNoneMatch = tag
+	out, block, ok := e.AnswerH2(nil, q, new(h2.ClientTable))
+	if !ok {
+		t.Fatalf("%s took the pipeline", target)
+	}
+	fields, err := hpack.NewDecoder(4096, nil).DecodeFull(out[:block])
+	must(t, err)
+	var list []string
+	for _, f := range fields {
+		list = append(list, f.Name+": "+f.Value)
+	}
+	return comparable(list)
+}
+
+// pipelineFields returns the fields of the pipeline's response.
+func (e *edgeTest) pipelineFields(target, tag string) []string {
+	q := &h2.Request{Method: http.MethodGet, Authority: "edge.test", Path: target, Client: ready("").Client,
+		Fields: []h2.Field{{Name: []byte("accept-encoding"), Value: ready("").AcceptEncoding}}}
+	if tag != "" {
+		q.Fields = append(q.Fields, h2.Field{Name: []byte("if-none-match"), Value: []byte(tag)})
+	}
+	ctx := listen.NewContext(q)
+	x := listen.NewExchange(ctx, q, exchange.H2)
+	e.listeners.ServeStream(ctx, x, 0)
+	a := replyOf(ctx, &x.Response)
+	list := []string{fmt.Sprint(":status: ", a.status)}
+	for name, value := range a.fields {
+		list = append(list, strings.ToLower(string(name))+": "+string(value))
+	}
+	return comparable(list)
+}
+
+// comparable leaves out what differs from one moment to the next, and Content-Length.
+func comparable(fields []string) (list []string) {
+	for _, f := range fields {
+		name, _, _ := strings.Cut(f, ": ")
+		switch name {
+		case "content-length":
+			continue
+		case "age", "ratelimit":
+			f = name
+		case "cache-status":
+			f, _, _ = strings.Cut(f, "; ttl=")
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func valueOf(fields []string, name string) string {
+	for _, f := range fields {
+		if value, ok := strings.CutPrefix(f, name+": "); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// The Date of a response takes its place among the other fields, once, and the case of names stays.
+func TestFieldsOverHTTP1(t *testing.T) {
+	var out exchange.Response
+	for _, f := range []string{"Xate: an origin's field", "ETag: \"x\"", "Date: Sun, 06 Nov 1994 08:49:37 GMT", "RateLimit: 1", "Link: a", "Link: b"} {
+		name, value, _ := strings.Cut(f, ": ")
+		out.Add(name, value)
+	}
+	want := string(out.Lines)
+	var h fasthttp.ResponseHeader
+	h.SetNoDefaultContentType(true)
+	writeH1(&h, &out)
+	var list []string
+	for name, value := range h.All() {
+		list = append(list, string(name)+": "+string(value)+"\r\n")
+	}
+	if got := strings.Join(list, ""); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
