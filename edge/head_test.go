@@ -72,9 +72,8 @@ func (e *edgeTest) pipelineFields(target, tag string) []string {
 	ctx := listen.NewContext(q)
 	x := listen.NewExchange(ctx, q, exchange.H2)
 	e.listeners.ServeStream(ctx, x, 0)
-	a := replyOf(ctx, &x.Response)
-	list := []string{fmt.Sprint(":status: ", a.status)}
-	for name, value := range a.fields {
+	list := []string{fmt.Sprint(":status: ", ctx.Response.StatusCode())}
+	for name, value := range exchange.FieldsIn(x.Response.Lines) {
 		list = append(list, strings.ToLower(string(name))+": "+string(value))
 	}
 	return comparable(list)
