@@ -202,6 +202,7 @@ func expire(t *testing.T, e *edgeTest, app *application, target string) {
 // streamed, both when nothing is stored and when the stored response has expired. The requests that
 // waited are then sent each by itself, all at the same time.
 func TestCollapseUnshared(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for name, fields := range unshared {
 		for _, streams := range []bool{false, true} {
@@ -312,6 +313,7 @@ func TestCollapseHeuristic(t *testing.T) {
 
 // An expired response on disk is revalidated for each client by itself.
 func TestCollapseFromDisk(t *testing.T) {
+	t.Parallel()
 	// Stored, and stale at once.
 	app := &application{fields: []string{"Cache-Control", "max-age=60", "Age", "60"}}
 	origin, dir := serveOrigin(t, app), t.TempDir()
@@ -361,6 +363,7 @@ func TestCollapseFromDisk(t *testing.T) {
 // A 304 goes only to the client whose condition it answers. A 304 to the edge's own condition is
 // not shared either, if the response that it confirms may be used only once.
 func TestCollapseConditional(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for _, shared := range []bool{false, true} {
 		for _, expired := range []bool{false, true} {
@@ -431,6 +434,7 @@ func mixed(i int) []string {
 // or without, whole or streamed. The fields that the origin marks as meant for one client go to
 // that client only.
 func TestCollapseShared(t *testing.T) {
+	t.Parallel()
 	const clients = 1000
 	for name, fields := range map[string][]string{
 		"max-age":                     {"Cache-Control", "public, max-age=60"},
@@ -527,6 +531,7 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 // so that an origin that fails does not get each of their requests. Requests with credentials are
 // each sent by itself, and each gets its own response.
 func TestCollapseFailure(t *testing.T) {
+	t.Parallel()
 	const clients = 300
 	for name, row := range map[string]struct {
 		status int
@@ -723,6 +728,7 @@ func TestCollapsePurged(t *testing.T) {
 // An origin of other software may answer an icon route with a response for one client only, or with
 // a response that is stale at once. The same rule holds.
 func TestCollapseOwnRoutes(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for name, row := range map[string]struct {
 		fields []string

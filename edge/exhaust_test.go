@@ -317,6 +317,7 @@ func TestOutOfDescriptors(t *testing.T) {
 
 // A request that drips in gets a 408 when its time is over, and its connection is closed.
 func TestDrips(t *testing.T) {
+	t.Parallel()
 	w := newWall(t, true, func(c *Config) { c.RequestTimeout = 150 * time.Millisecond })
 	for name, head := range map[string]string{
 		"a head":           "GET /x HTTP/1.1\r\nX: ",

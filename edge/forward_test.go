@@ -133,6 +133,7 @@ func TestForwardedHit(t *testing.T) {
 // With --client-revalidation a client's own directives count on forwarded paths (RFC 9111, section 5.2.1); else only no-store and
 // only-if-cached do.
 func TestForwardedRequestDirectives(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name   string
 		fields []string
@@ -248,6 +249,7 @@ func TestPrivateInParallel(t *testing.T) {
 
 // An unsafe method reaches the origin with its body, and makes invalid what it may have changed (RFC 9111, section 4.4).
 func TestUnsafeMethods(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		method string
 		code   int
@@ -327,6 +329,7 @@ func TestHeadUpdatesGet(t *testing.T) {
 
 // A stale answer is sent where the origin is lost and nothing forbids it, and where it failed and stale-if-error allows it.
 func TestForwardedStale(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		control string
 		lost    bool
@@ -430,6 +433,7 @@ func TestCutOff(t *testing.T) {
 
 // Own paths stay own; all others are the origin's.
 func TestWhatIsForwarded(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		method, target string
 		forwarded      bool

@@ -55,6 +55,7 @@ func TestOnlyIfCachedIsNoFailure(t *testing.T) {
 
 // The bytes of all bodies are counted that clients were sent, by every protocol and from wherever they come.
 func TestBytesAreCounted(t *testing.T) {
+	t.Parallel()
 	long := random(3 << 20)
 	site := newSite(map[string]http.HandlerFunc{
 		"/short": says("short", "Cache-Control", "max-age=60"),

@@ -60,6 +60,7 @@ func TestPacedRead(t *testing.T) {
 
 // The long bodies of all protocols share one room: who finds it full is told to come again, short ones need none, and who is done gives his back.
 func TestBodiesByEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/form": says("ok")}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)

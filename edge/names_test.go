@@ -94,6 +94,7 @@ var ourNames = []string{"fc apple", "mdi account home"} // five, with those of t
 
 // Names that the release does not have reach no origin, in whatever form they are asked for. Those that it has do.
 func TestAbsent(t *testing.T) {
+	t.Parallel()
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l, func(c *Config) { must(t, c.Limits.Set("icon=off")); must(t, c.Limits.Set("packs=off")) })
 	e.learnAll(t)

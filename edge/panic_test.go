@@ -15,6 +15,7 @@ import (
 // TestPanics: a panic is a 500 that is counted under the route of its request, and logged with what the access log would tell of it, and no more: no tokens,
 // and no line that a client wrote.
 func TestPanics(t *testing.T) {
+	t.Parallel()
 	const secret = "iel_0123456789012345678901234567890123456789"
 	for way, of := range wayOf {
 		for _, row := range []struct {

@@ -215,6 +215,7 @@ func TestProxyHeaderSize(t *testing.T) {
 
 // A header that drips ends with the time of the connection, as a request does that drips, and is answered so.
 func TestProxyHeaderDrips(t *testing.T) {
+	t.Parallel()
 	e, _ := newProxied(t, "127.0.0.0/8")
 	s := newServer(e.handler, e.log)
 	e.conns.limits.Idle = 50 * time.Millisecond

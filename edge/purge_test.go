@@ -28,6 +28,7 @@ func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, stri
 }
 
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/mdi/home.svg?size=48", "/fc/apple.svg", "/api/v1/search?q=home", "/page"}
 	for _, row := range []struct {
 		name, body string
@@ -140,6 +141,7 @@ func TestPurgeWantsToken(t *testing.T) {
 // Who asks when a purge is done is not given an answer that was on its way before: it may be of before, and a cache below would keep it. All who
 // ask then still share one request.
 func TestPurgedWhileOnItsWay(t *testing.T) {
+	t.Parallel()
 	const later = 20
 	for name, row := range map[string]struct{ target, purge, key string }{
 		"an address":            {"/mdi/home.svg", `{"urls":["/mdi/home.svg"]}`, ""},

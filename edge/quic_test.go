@@ -65,6 +65,7 @@ func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 // One client may have only a limited number of QUIC connections, half of all by default. Other
 // clients have their own limits. A closed connection makes room, also within the limit of all.
 func TestConnectionsOfQUIC(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"client":         func(c *Config) { c.MaxConnectionsPerClient = 3 },
 		"half of all":    func(c *Config) { c.MaxConnections = 6 },
@@ -119,6 +120,7 @@ func TestRoomOverQUIC(t *testing.T) {
 
 // A connection of QUIC on which no request comes is closed, however it is kept alive, and whatever else comes on it.
 func TestIdleOverQUIC(t *testing.T) {
+	t.Parallel()
 	for name, use := range map[string]func(*quic.Conn) error{
 		"PING": func(*quic.Conn) error { return nil },
 		"half a head": func(c *quic.Conn) error {
@@ -149,6 +151,7 @@ func TestIdleOverQUIC(t *testing.T) {
 
 // A client that does not go when it is told to does not keep the edge from ending.
 func TestEndsWithoutSilentClients(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t, newOurOrigin())
 	s.silent(t)
 	settled(t, "it is open", func() bool { return s.conns.overQUIC.Load() == 1 })
@@ -161,6 +164,7 @@ func TestEndsWithoutSilentClients(t *testing.T) {
 
 // Each address is a client of its own over QUIC too, and its connections count against its share alone.
 func TestClientsOfQUIC(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	from := func(address string) {
 		t.Helper()

@@ -76,6 +76,7 @@ const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
 // TestAnswersHaveALine asks for everything that an edge answers in a way of its own, by every protocol: each answer is one line, of what the client
 // saw of it, on the short way and on the long one.
 func TestAnswersHaveALine(t *testing.T) {
+	t.Parallel()
 	asked := []struct {
 		method, target, fields, body string
 		status                       int
@@ -169,6 +170,7 @@ func compareLines(t testing.TB, got, want []loggedLine) {
 
 // TestUnreadableHasALine: what is no request is answered, and that is a line as well, which repeats nothing of it.
 func TestUnreadableHasALine(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		request string
 		status  int
@@ -203,6 +205,7 @@ func TestUnreadableHasALine(t *testing.T) {
 
 // TestTurnedAwayHaveALine: who is on the deny list, and who is sent to TLS.
 func TestTurnedAwayHaveALine(t *testing.T) {
+	t.Parallel()
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
 	change, text := logs(t)
@@ -218,6 +221,7 @@ func TestTurnedAwayHaveALine(t *testing.T) {
 
 // TestStreamHasALine: the line of a body that streams is written when it has gone, with what went.
 func TestStreamHasALine(t *testing.T) {
+	t.Parallel()
 	body := random(600 << 10)
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -253,6 +257,7 @@ func TestStreamHasALine(t *testing.T) {
 
 // TestSampledLines: of answers that are a part a part has lines, whichever way they take, and every one that is a failure.
 func TestSampledLines(t *testing.T) {
+	t.Parallel()
 	change, text := logs(t)
 	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.AccessLogSample = 0.2 })
 	by := s.by(t, "h1")

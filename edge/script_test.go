@@ -290,6 +290,7 @@ func (l *ourOrigin) tell(w http.ResponseWriter, since, release string) {
 
 // The scripts hold over every protocol, and calls are counted by it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)

@@ -15,6 +15,7 @@ import (
 
 // An edge that starts again with a warm disk purges what others purged meanwhile, or all, where nobody can tell any more.
 func TestRestartHearsWhatItMissed(t *testing.T) {
+	t.Parallel()
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg"}
 	for name, row := range map[string]struct {
 		meanwhile func(t *testing.T, s *fleettest.Server, other *edgeTest)

@@ -58,6 +58,7 @@ func TestSharedFlags(t *testing.T) {
 
 // 200 calls of one client at once, at two edges of a region: the limit gets through, to the call. What it says of itself goes on from edge to edge.
 func TestEdgesShareALimit(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	hourly := func(c *Config) {
 		must(t, c.Limits.Set("search=60/1h"))
@@ -169,6 +170,7 @@ func TestPurgesAreShared(t *testing.T) {
 
 // An edge that asked another before that one had purged too does not keep what it got: here, or where the purge was called for.
 func TestPurgedAgain(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	var drawing atomic.Value
 	drawing.Store("old")
@@ -211,6 +213,7 @@ func TestPurgeWithoutRedis(t *testing.T) {
 
 // What another edge wrote may be anything.
 func TestHearsAnything(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		kind    fleet.Kind
 		data    string
@@ -238,6 +241,7 @@ func TestHearsAnything(t *testing.T) {
 
 // One edge learns of a release; the shield, which has just told the old one, and the edge behind it have it without having asked by themselves.
 func TestReleaseIsToldToAll(t *testing.T) {
+	t.Parallel()
 	s, l := fleettest.Start(t), newOurOrigin()
 	first, shield := newSharing(t, s.URL, "here", l), newSharing(t, s.URL, "here", l)
 	behind := newSharing(t, s.URL, "there", shield)

@@ -62,6 +62,7 @@ func freshBelow(a answer) bool {
 // What is purged softly at the shield and then at the edge is there anew at the edge as soon as the shield has it, and what is sent until
 // then is stale to whoever gets it.
 func TestSoftPurgeOfTwoTiers(t *testing.T) {
+	t.Parallel()
 	for _, target := range []string{"/x/y.svg", "/some/where/else?x"} {
 		for _, purge := range []string{`"urls":["` + target + `"]`, `"prefixes":["` + target[:2] + `"]`, `"surrogate_keys":["icon/x/y"]`} {
 			t.Run(target+" by "+purge, func(t *testing.T) {
@@ -108,6 +109,7 @@ func (n *node) purge(t *testing.T, body string) (int, string) {
 // An edge asks its shield once for each of its own requests at most, one after the other, while all that the shield has is stale, and what the
 // shield confirms is no fresher for it.
 func TestStaleShield(t *testing.T) {
+	t.Parallel()
 	for _, target := range []string{"/x/y.svg", "/some/where/else"} {
 		t.Run(target, func(t *testing.T) {
 			p := new(painter)
@@ -154,6 +156,7 @@ func TestStaleShield(t *testing.T) {
 
 // An answer that was purged softly is fresh to no cache below, whatever its fields say, and whichever way and form it goes out in.
 func TestSoftPurgedIsStaleBelow(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name   string
 		fields http.Header

@@ -77,6 +77,7 @@ func (s *securedTest) showing(c tls.Certificate) *securedTest {
 
 // Who proves to be an edge of ours is not limited, denied or asked for a token, by whatever protocol, and is told of releases; nobody else is.
 func TestTierByEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -139,6 +140,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 
 // Nor does an edge of ours get an answer that lies ready for anybody, nor anybody what lies ready for it.
 func TestTierOnTheShortWay(t *testing.T) {
+	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			s, cert := newShield(t, namedLibrary{newOurOrigin()}, append(w.changes(), func(c *Config) {
@@ -225,6 +227,7 @@ func TestNoTiers(t *testing.T) {
 // What a client sends as a secret reaches no origin, and the edge's own reaches no client, on forwarded paths as well, by whatever protocol. It goes to origins
 // that have told a release, and to no stranger.
 func TestSecretStays(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		secret, sent string
 		ours         bool
@@ -311,6 +314,7 @@ func TestReleaseOfAnAnswer(t *testing.T) {
 
 // The caches before say first what they did, whichever way an answer goes, and what is no such list is dropped.
 func TestCacheStatusOfEachTier(t *testing.T) {
+	t.Parallel()
 	var before atomic.Pointer[[]string]
 	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
@@ -348,6 +352,7 @@ func TestCacheStatusOfEachTier(t *testing.T) {
 // Between tiers of ours an answer is as old as its Age says, whatever the clock of its origin; clients are told a Date that agrees with that.
 // Of anybody else's answers the Date counts (RFC 9111, section 4.2.3).
 func TestClocksApart(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name        string
 		off         time.Duration // of the origin's clock

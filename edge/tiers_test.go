@@ -49,6 +49,7 @@ func runNode(t *testing.T, change ...func(*Config)) *node {
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, cfg) }()
 	n.stop = sync.OnceFunc(func() {
+		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for their next request
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Run = %v", err)
@@ -106,6 +107,7 @@ func serveOrigin(t *testing.T, h http.Handler) string {
 // One cold icon that a hundred clients ask of three edges reaches the origin once, over two shields; each tier says what it did, and drawings
 // are coloured where the client is.
 func TestThreeEdgesTwoShields(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	var shields, edges []*node
@@ -160,6 +162,7 @@ func checkTiers(t *testing.T, a answer, n int) {
 
 // A shield that is gone is gone around within the request: by the other one, and by the origin itself when both are.
 func TestShieldsAreGone(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
@@ -182,6 +185,7 @@ func TestShieldsAreGone(t *testing.T) {
 // A shield that is there and has lost its own origin is gone around, once and only where nothing is stored: stale copies come first, and
 // when the shield is well again it is asked as before.
 func TestShieldHasLostItsOrigin(t *testing.T) {
+	t.Parallel()
 	const key = "/api/v1/packs" // stale-while-revalidate is over long before stale-if-error is
 	l, lost := newOurOrigin(), newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, lost)))
@@ -218,6 +222,7 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 // A new release shows behind two tiers, at every edge, within five seconds: each asks after watchEvery. Nothing of what it did not change is asked for
 // again.
 func TestReleaseThroughTwoTiers(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
@@ -249,6 +254,7 @@ func TestReleaseThroughTwoTiers(t *testing.T) {
 
 // What is purged at the shield and then at the edge is new from then on.
 func TestPurgeOfTwoTiers(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, releaseA)
 	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
@@ -271,6 +277,7 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 
 // Two edges that are each other's origin answer 508, and say it in the log, once.
 func TestTwoEdgesInALoop(t *testing.T) {
+	t.Parallel()
 	ln := listenTest(t)
 	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll = true })
 	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll = ln, true })
@@ -325,6 +332,7 @@ func TestOriginComesLater(t *testing.T) {
 
 // A secret is replaced, tier by tier, and no request is refused meanwhile.
 func TestSecretIsReplaced(t *testing.T) {
+	t.Parallel()
 	const next = "the-next-secret-01234567"
 	l := newOurOrigin()
 	files := []string{secretFile(t, tierSecret), secretFile(t, tierSecret)}
@@ -365,6 +373,7 @@ func readFile(t *testing.T, path string) string {
 // Tiers prove themselves to each other by certificates, without a secret; an edge whose certificate is not believed is served by the origin
 // behind the shield, and one that does not believe the shield asks it nothing.
 func TestTiersByCertificate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
 	shieldCert, shieldKey := ours.Pair(t, dir, "shield", "127.0.0.1")

@@ -79,6 +79,7 @@ func TestStaleWithoutRelease(t *testing.T) {
 
 // A shield says on that there is no release, to edges that prove themselves; all tiers are ready once there is one.
 func TestTiersWithoutRelease(t *testing.T) {
+	t.Parallel()
 	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	shield := runNode(t, before(t, serveOrigin(t, o)))
 	edge := runNode(t, before(t, shield.url()), func(c *Config) { c.Publish = "publish --like this" })

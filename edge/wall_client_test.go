@@ -39,6 +39,7 @@ var wallRuns = map[bool][]wallRun{
 // Every request of the corpus is one request or none, wherever it comes: first on its connection, after another, with its
 // answer stored and without. What it hides is never answered and never reaches the origin.
 func TestWallClients(t *testing.T) {
+	t.Parallel()
 	corpus := readCorpus(t, "client")
 	if len(corpus) < 1240 {
 		t.Fatalf("%d cases, want 1240 or more", len(corpus))

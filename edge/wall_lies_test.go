@@ -15,6 +15,7 @@ import (
 // Every answer of the corpus is passed on in one clean form, or nothing of it is: on a new connection to the origin and on one
 // that has served, with a stale answer to fall back on and without. The answers after it are their own.
 func TestWallOrigins(t *testing.T) {
+	t.Parallel()
 	corpus := readCorpus(t, "origin")
 	if len(corpus) < 510 {
 		t.Fatalf("%d cases, want 510 or more", len(corpus))
