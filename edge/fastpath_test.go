@@ -41,7 +41,7 @@ func bothWays(t testing.TB, h *handler) (short, long string) {
 		s := newServer(h, h.log)
 		done := make(chan struct{})
 		go func() { defer close(done); s.Serve(wrap(ln)) }()
-		t.Cleanup(func() { shut(s); ln.Close(); <-done })
+		t.Cleanup(func() { ln.Close(); <-done; shut(s) })
 		return ln.Addr().String()
 	}
 	return serve(func(l net.Listener) net.Listener { return listener{l, h, nil} }), serve(func(l net.Listener) net.Listener { return longWay{l, h.clients} })

@@ -91,9 +91,9 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(e.ln) }()
 	t.Cleanup(func() {
+		e.ln.Close()
+		<-done // else shut finds a listener open, and looks again only after 100 ms
 		shut(s)
-		e.ln.Close() // had it not begun to serve yet
-		<-done
 		end()
 		h.reports.Close()
 		up.Close()

@@ -152,9 +152,9 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(listener{ln, h, nil}) }()
 	t.Cleanup(func() {
-		shut(s)
 		ln.Close()
 		<-done
+		shut(s)
 		end()
 		up.Close()
 		store.Close()
