@@ -360,7 +360,7 @@ func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall
 // closed its own direction.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel() // it waits for deadlines
-	w, length := largeWall(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 10 * time.Second })
+	w, length := largeWall(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 3 * time.Second })
 	short := strings.Repeat("a", 110_000) // the system's buffers take all of it
 	w.origin.lies["/short"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
 	rows := []struct {

@@ -66,6 +66,9 @@ func linesIn(t testing.TB, text string) (all []loggedLine) {
 
 // end ends an edge and what it tells of its requests.
 func (s *securedTest) end() {
+	for _, leave := range *s.leave {
+		leave() // else the edge waits a second for their next requests
+	}
 	s.stop()
 	s.reports.Close()
 	s.handler.reports = observe.Reports{} // it is closed no second time

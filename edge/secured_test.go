@@ -25,6 +25,7 @@ type securedTest struct {
 	plain, tls string                                                      // addresses; of QUIC it is that of TLS
 	shows      func(*tls.CertificateRequestInfo) (*tls.Certificate, error) // the client's certificate; nil: it has none
 	stop       func()                                                      // ends it: requests under way are answered
+	leave      *[]func()                                                   // close the idle connections of its clients
 }
 
 // A wayIn is how a client may speak to an edge.
@@ -84,7 +85,7 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	life, end := context.WithCancel(context.Background())
 	go secured.run(life, e.cfg.Reload)
 	stopped := make(chan struct{})
-	s := &securedTest{edgeTest: e, plain: public.Addr().String(), tls: secured.tls.Addr().String()}
+	s := &securedTest{edgeTest: e, plain: public.Addr().String(), tls: secured.tls.Addr().String(), leave: new([]func())}
 	s.stop = func() {
 		select {
 		case <-stopped:
@@ -113,13 +114,15 @@ func (s *securedTest) by(t testing.TB, name string) *securedTest {
 	default:
 		e.via = s.over(s.plain, w.speak)
 	}
-	t.Cleanup(func() {
+	leave := func() {
 		if c, ok := e.via.(io.Closer); ok {
 			c.Close()
 			return
 		}
 		e.via.(*http.Transport).CloseIdleConnections()
-	})
+	}
+	t.Cleanup(leave)
+	*s.leave = append(*s.leave, leave)
 	other := *s
 	other.edgeTest = &e
 	return &other
