@@ -42,7 +42,7 @@ func TestRestartIsWarm(t *testing.T) {
 			}
 			return resp.Header.Get("Cache-Status")
 		})
-		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for their next request
+		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for a request
 		stop()
 		must(t, <-done)
 	}

@@ -49,7 +49,7 @@ func runNode(t *testing.T, change ...func(*Config)) *node {
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, cfg) }()
 	n.stop = sync.OnceFunc(func() {
-		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for their next request
+		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for a request
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Run = %v", err)

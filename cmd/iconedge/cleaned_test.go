@@ -47,8 +47,8 @@ func samples(t *testing.T, folder string) (list []sample) {
 var bomb = regexp.MustCompile(`^bomb-|laughs|loop|self|quadratic`)
 
 // TestHostileSVGs opens each hostile SVG that survives the cleaner in a browser: no script
-// runs, and no request leaves. The same browser also opens a third of the raw SVGs, and sees many of
-// them do both, which shows that it would notice.
+// runs, and no request leaves. The same browser also opens a third of the raw SVGs, and sees many
+// of them do both, which shows that it would notice.
 func TestHostileSVGs(t *testing.T) {
 	browser := chromium(t)
 	var raw, clean []sample
