@@ -440,9 +440,9 @@ func mixed(i int) []string {
 	return nil
 }
 
-// Clients that may all reuse the response, fifty or a thousand, make one request to the origin, with
-// cookies or without, whole or streamed. The fields that the origin marks as meant for one client
-// go to that client only.
+// Clients that may all reuse the response, fifty or a thousand, make one request to the origin,
+// with cookies or without, whole or streamed. The fields that the origin marks as meant for one
+// client go to that client only.
 func TestCollapseShared(t *testing.T) {
 	t.Parallel()
 	for name, fields := range map[string][]string{
