@@ -11,8 +11,9 @@ run: build library/node_modules ## publish the real library into a local folder,
 	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) library/node_modules/@iconify/json
 	./iconedge run $(FLAGS)
 
-test: lint tools/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, a browser
-	go test -race -timeout 15m ./...
+test: lint tools/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser
+	go test -race -timeout 15m $$(go list ./... | grep -vE '/iconedge/(cmd|test)/')
+	go test -timeout 15m ./cmd/... ./test/... # whole processes, made of the packages above; make race has them under the race detector too
 	go test -C loadtest -race -timeout 15m ./...
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
@@ -38,8 +39,8 @@ lint: tools/node_modules ## check gofmt, vet, staticcheck, English (tools/prose)
 	go run -C tools ./prose ..
 	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/reference/openapi.yaml
 
-race: ## run only the Go tests, under the race detector
-	go test -race ./...
+race: ## run only the Go tests, all of them under the race detector, those of whole processes too
+	go test -race -timeout 30m ./...
 	go test -C loadtest -race ./...
 
 fuzz: ## run every fuzz target for FUZZ (10s)

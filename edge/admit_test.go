@@ -184,6 +184,7 @@ func TestNobodyCanSay(t *testing.T) {
 
 // A response of the origin without a verdict neither admits a client nor refuses one.
 func TestNoVerdict(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter){
 		"no JSON":        func(w http.ResponseWriter) { io.WriteString(w, "valid") },
 		"no verdict":     func(w http.ResponseWriter) { io.WriteString(w, `{"plan":"lifetime"}`) },

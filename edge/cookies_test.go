@@ -188,6 +188,7 @@ func TestCookieOfA304(t *testing.T) {
 // The disk tier keeps what the rules need, also where an earlier life of the edge stored by other
 // rules.
 func TestCookiesOverARestart(t *testing.T) {
+	t.Parallel()
 	origin := httptest.NewServer(newSite(applications))
 	defer origin.Close()
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 // After a restart an edge finds its entries on disk, except those that a new release has changed
 // meanwhile.
 func TestRestartIsWarm(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := httptest.NewServer(l)
 	defer origin.Close()
@@ -41,6 +42,7 @@ func TestRestartIsWarm(t *testing.T) {
 			}
 			return resp.Header.Get("Cache-Status")
 		})
+		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for a request
 		stop()
 		must(t, <-done)
 	}

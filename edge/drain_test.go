@@ -35,6 +35,7 @@ const endsAtOnce = longEnough / 4
 // An edge that ends answers the requests in flight, over every protocol, and does not wait for idle
 // clients.
 func TestDrainsEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for name, reference := range map[string]bool{"our own": false, "reference": true} {
 		t.Run(name, func(t *testing.T) {
 			l := newOurOrigin()
@@ -87,6 +88,7 @@ func TestDrainsEveryProtocol(t *testing.T) {
 // A client whose handshake is in progress when the edge ends is answered, because it could not
 // know.
 func TestDrainGreets(t *testing.T) {
+	t.Parallel()
 	for name, next := range map[string]string{"h1": "http/1.1", "h2": "h2"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -138,6 +138,7 @@ func TestOriginFailsOnceASecond(t *testing.T) {
 }
 
 func TestStale(t *testing.T) {
+	t.Parallel()
 	const key = "/mdi/home.svg"
 	tests := []struct {
 		name   string

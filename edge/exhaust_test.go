@@ -306,6 +306,7 @@ func TestOutOfDescriptors(t *testing.T) {
 
 // A request that drips in gets a 408 when its time is over, and its connection is closed.
 func TestDrips(t *testing.T) {
+	t.Parallel()
 	w := newWall(t, true, func(c *Config) { c.RequestTimeout = 150 * time.Millisecond })
 	for name, head := range map[string]string{
 		"a head":           "GET /x HTTP/1.1\r\nX: ",
@@ -348,7 +349,7 @@ func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall
 // closed its own direction.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel() // it waits for deadlines
-	w, length := largeWall(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 10 * time.Second })
+	w, length := largeWall(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 3 * time.Second })
 	short := strings.Repeat("a", 110_000) // the system's buffers take all of it
 	w.origin.lies["/short"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
 	rows := []struct {

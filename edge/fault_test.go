@@ -16,6 +16,7 @@ import (
 // A 404 counts as proof that an icon does not exist only if it comes from the same software as
 // before: our origin names its release, and a page of other software in its place does not.
 func TestNotFoundByWhoseWord(t *testing.T) {
+	t.Parallel()
 	const key = "/mdi/home.svg"
 	for _, row := range []struct {
 		name          string
@@ -53,6 +54,7 @@ func TestNotFoundByWhoseWord(t *testing.T) {
 // A request with a stale response to fall back on does not wait until an origin that hangs times
 // out. The next request does not wait at all.
 func TestStaleWhileTheOriginHangs(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"/x/y.svg", "/forwarded"} {
 		hang, open := make(chan struct{}), make(chan struct{})
 		var hangs atomic.Bool

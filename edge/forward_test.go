@@ -135,6 +135,7 @@ func TestForwardedHit(t *testing.T) {
 // With --client-revalidation the edge obeys a client's own directives on forwarded paths (RFC 9111,
 // section 5.2.1); without it, it obeys only no-store and only-if-cached.
 func TestForwardedRequestDirectives(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name   string
 		fields []string
@@ -253,6 +254,7 @@ func TestPrivateInParallel(t *testing.T) {
 // A request with an unsafe method reaches the origin with its body, and invalidates the stored
 // responses that it may have changed (RFC 9111, section 4.4).
 func TestUnsafeMethods(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		method string
 		code   int
@@ -334,6 +336,7 @@ func TestHeadUpdatesGet(t *testing.T) {
 // The edge sends a stale response if the connection to the origin is lost and no directive forbids
 // it, or if the origin answers with an error and stale-if-error allows it.
 func TestForwardedStale(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		control string
 		lost    bool
@@ -440,6 +443,7 @@ func TestCutOff(t *testing.T) {
 
 // With --proxy-all the edge forwards the requests for all paths but its own.
 func TestWhatIsForwarded(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		method, target string
 		forwarded      bool

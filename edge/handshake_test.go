@@ -164,6 +164,7 @@ func helloOf(t testing.TB) string {
 
 // A request without TLS is redirected to TLS, keeping its method; health checks are not.
 func TestRedirect(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
 	for _, way := range []string{"h1", "h2c"} {
 		e := s.by(t, way)

@@ -55,6 +55,7 @@ func (o *rawOrigin) serve(c net.Conn) {
 // A malformed response of the origin becomes a 502 or a cut connection. It is not stored, it does
 // not reach another response, and the same request succeeds afterwards.
 func TestHostileOrigin(t *testing.T) {
+	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n"
 	for name, bytes := range map[string]string{
 		"nothing":                    "",

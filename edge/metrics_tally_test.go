@@ -58,6 +58,7 @@ func TestOnlyIfCachedIsNoFailure(t *testing.T) {
 // The metrics count the bytes of all bodies that the edge sends, over every protocol, whether a
 // body comes from the cache, from the origin or from the edge itself.
 func TestBytesAreCounted(t *testing.T) {
+	t.Parallel()
 	long := random(3 << 20)
 	site := newSite(map[string]http.HandlerFunc{
 		"/short": says("short", "Cache-Control", "max-age=60"),

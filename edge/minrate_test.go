@@ -45,6 +45,7 @@ func TestStalledByEveryProtocol(t *testing.T) {
 // The long bodies of all protocols share one budget. A request that does not fit gets a 503 with
 // Retry-After, short bodies do not count, and a request gives its part back when it ends.
 func TestBodiesByEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/form": says("ok")}), append(of.changes(), func(c *Config) { c.ProxyAll, c.MaxBodies = true, 600<<10 })...).by(t, way)

@@ -95,6 +95,7 @@ var ourNames = []string{"fc apple", "mdi account home"} // five names, with thos
 // The edge answers a request for a name that the release does not have without the origin, in every
 // form of the address. It asks the origin for the names that the release has.
 func TestAbsent(t *testing.T) {
+	t.Parallel()
 	l := newListing(ourNames...)
 	e := newEdgeTest(t, l, func(c *Config) { must(t, c.Limits.Set("icon=off")); must(t, c.Limits.Set("packs=off")) })
 	e.learnAll(t)

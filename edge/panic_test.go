@@ -15,6 +15,7 @@ import (
 // A panic in a request becomes a 500. The edge counts it under the request's route and logs it with
 // the fields of the access log. The log contains no tokens and no header lines of the client.
 func TestPanics(t *testing.T) {
+	t.Parallel()
 	const secret = "iel_0123456789012345678901234567890123456789"
 	for way, of := range wayOf {
 		for _, row := range []struct {

@@ -115,6 +115,7 @@ func TestProxyHeaderAndFields(t *testing.T) {
 // A header that drips ends with the connection's deadline, as a dripping request does. The edge
 // closes the connection without a response.
 func TestProxyHeaderDrips(t *testing.T) {
+	t.Parallel()
 	e, _ := newProxied(t, "127.0.0.0/8")
 	ln := listenTest(t)
 	e.serveToo(t, ln, e.handler, func(o *listen.Options) { o.Capacity.IdleTimeout = 50 * time.Millisecond })

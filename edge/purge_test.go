@@ -28,6 +28,7 @@ func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, stri
 }
 
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/mdi/home.svg?size=48", "/fc/apple.svg", "/api/v1/search?q=home", "/page"}
 	for _, row := range []struct {
 		name, body string
@@ -142,6 +143,7 @@ func TestPurgeWantsToken(t *testing.T) {
 // response may be older than the purge, and a cache below would store it. All requests after the
 // purge still share one fetch.
 func TestPurgedWhileOnItsWay(t *testing.T) {
+	t.Parallel()
 	const later = 20
 	for name, row := range map[string]struct{ target, purge, key string }{
 		"an address":                 {"/mdi/home.svg", `{"urls":["/mdi/home.svg"]}`, ""},

@@ -64,6 +64,7 @@ func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 // One client may have only a limited number of QUIC connections, half of all by default. Other
 // clients have their own limits. A closed connection makes room, also within the limit of all.
 func TestConnectionsOfQUIC(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"client":         func(c *Config) { c.MaxConnectionsPerClient = 3 },
 		"half of all":    func(c *Config) { c.MaxConnections = 6 },
@@ -120,6 +121,7 @@ func TestRoomOverQUIC(t *testing.T) {
 // A QUIC connection without requests is closed after the idle timeout, even if PINGs keep it alive
 // or other bytes arrive.
 func TestIdleOverQUIC(t *testing.T) {
+	t.Parallel()
 	for name, use := range map[string]func(*quic.Conn) error{
 		"PING": func(*quic.Conn) error { return nil },
 		"half a head": func(c *quic.Conn) error {
@@ -150,6 +152,7 @@ func TestIdleOverQUIC(t *testing.T) {
 
 // A client that ignores the shutdown does not keep the edge from ending.
 func TestEndsWithoutSilentClients(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t, newOurOrigin())
 	s.silent(t)
 	settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == 1 })
@@ -163,6 +166,7 @@ func TestEndsWithoutSilentClients(t *testing.T) {
 // Over QUIC too, each address is a client of its own, and its connections count only against its
 // own share.
 func TestClientsOfQUIC(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	from := func(address string) {
 		t.Helper()

@@ -68,6 +68,9 @@ func linesIn(t testing.TB, text string) (all []loggedLine) {
 
 // end stops an edge and flushes its access log and traces.
 func (s *securedTest) end() {
+	for _, leave := range *s.leave {
+		leave() // else the edge waits a second for their next requests
+	}
 	s.stop()
 	s.Server.Close()
 }
@@ -173,6 +176,7 @@ func compareLines(t testing.TB, got, want []loggedLine) {
 // The refusal of a malformed request has a line in the access log too, which repeats nothing of the
 // request.
 func TestUnreadableHasALine(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		request  string
 		status   int
@@ -207,6 +211,7 @@ func TestUnreadableHasALine(t *testing.T) {
 
 // Refusals of clients on the deny list and redirects to TLS have a line in the access log.
 func TestTurnedAwayHaveALine(t *testing.T) {
+	t.Parallel()
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
 	change, text := logs(t)
@@ -223,6 +228,7 @@ func TestTurnedAwayHaveALine(t *testing.T) {
 // The line of a streamed response is written when the body has ended, with the bytes that were
 // sent.
 func TestStreamHasALine(t *testing.T) {
+	t.Parallel()
 	body := random(600 << 10)
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -259,6 +265,7 @@ func TestStreamHasALine(t *testing.T) {
 // If the access log is sampled, it has a line for the given fraction of the successful responses,
 // on the fast path and in the pipeline, and a line for every failure.
 func TestSampledLines(t *testing.T) {
+	t.Parallel()
 	change, text := logs(t)
 	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.AccessLogSample = 0.2 })
 	by := s.by(t, "h1")

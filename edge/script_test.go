@@ -309,6 +309,7 @@ func (l *ourOrigin) serveRelease(w http.ResponseWriter, since, release string) {
 
 // The scripts pass over every protocol, and the edge counts every call under its protocol.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)

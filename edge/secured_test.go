@@ -107,13 +107,15 @@ func (s *securedTest) by(t testing.TB, name string) *securedTest {
 	default:
 		e.via = s.over(s.plain, w.speak)
 	}
-	t.Cleanup(func() {
+	leave := func() {
 		if c, ok := e.via.(io.Closer); ok {
 			c.Close()
 			return
 		}
 		e.via.(*http.Transport).CloseIdleConnections()
-	})
+	}
+	t.Cleanup(leave)
+	*s.leave = append(*s.leave, leave)
 	other := *s
 	other.edgeTest = &e
 	return &other

@@ -60,6 +60,7 @@ func TestSharedFlags(t *testing.T) {
 // When one client makes 200 concurrent calls at two edges of a region, exactly the limit gets
 // through. The window continues from edge to edge.
 func TestEdgesShareALimit(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	hourly := func(c *Config) {
 		must(t, c.Limits.Set("search=60/1h"))
@@ -175,6 +176,7 @@ func TestPurgesAreShared(t *testing.T) {
 // An edge may fetch from another edge that has not purged yet. Because purges are repeated, it does
 // not keep the old response, and neither does the edge that received the purge.
 func TestPurgedAgain(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	var body atomic.Value
 	body.Store("old")
@@ -217,6 +219,7 @@ func TestPurgeWithoutRedis(t *testing.T) {
 
 // Another edge may send any data. If a purge can't be read, the edge drops everything.
 func TestHearsAnything(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		kind    fleet.Kind
 		data    string
@@ -245,6 +248,7 @@ func TestHearsAnything(t *testing.T) {
 // When one edge learns of a release, the others have it without polling: the shield, which has just
 // answered with the old release, and the edge behind it.
 func TestReleaseIsToldToAll(t *testing.T) {
+	t.Parallel()
 	s, l := fleettest.Start(t), newOurOrigin()
 	first, shield := newSharing(t, s.URL, "here", l), newSharing(t, s.URL, "here", l)
 	behind := newSharing(t, s.URL, "there", shield)

@@ -62,6 +62,7 @@ func freshBelow(a answer) bool {
 // After soft purges at the shield and then at the edge, the edge serves the new response as soon as
 // the shield has it. Until then, the response is stale for every cache below.
 func TestSoftPurgeOfTwoTiers(t *testing.T) {
+	t.Parallel()
 	for _, target := range []string{"/x/y.svg", "/some/where/else?x"} {
 		for _, purge := range []string{`"urls":["` + target + `"]`, `"prefixes":["` + target[:2] + `"]`, `"surrogate_keys":["icon/x/y"]`} {
 			t.Run(target+" by "+purge, func(t *testing.T) {
@@ -108,6 +109,7 @@ func (n *node) purge(t *testing.T, body string) (int, string) {
 // While the shield has only stale responses, an edge sends it at most one request for each request
 // of its own, one after the other. A confirmation by the shield does not make the response fresher.
 func TestStaleShield(t *testing.T) {
+	t.Parallel()
 	for _, target := range []string{"/x/y.svg", "/some/where/else"} {
 		t.Run(target, func(t *testing.T) {
 			p := new(painter)
@@ -155,6 +157,7 @@ func TestStaleShield(t *testing.T) {
 // A softly purged response is fresh to no cache below, whatever its fields say, over every protocol
 // and in every form.
 func TestSoftPurgedIsStaleBelow(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name   string
 		fields http.Header

@@ -79,6 +79,7 @@ func (s *securedTest) showing(c tls.Certificate) *securedTest {
 // An authenticated edge is not limited, denied or asked for a token, over any protocol, and may
 // read the release. Other clients may not.
 func TestTierByEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -142,6 +143,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 // An authenticated edge does not get a response that was prebuilt for clients, and clients do not
 // get one that was prebuilt for an edge.
 func TestTierOnTheShortWay(t *testing.T) {
+	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			s, cert := newShield(t, namedLibrary{newOurOrigin()}, append(w.changes(), func(c *Config) {
@@ -231,6 +233,7 @@ func TestNoTiers(t *testing.T) {
 // protocol and on forwarded paths too. The edge sends its secret only to origins that have reported
 // a release.
 func TestSecretStays(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		secret, sent string
 		ours         bool
@@ -320,6 +323,7 @@ func TestReleaseOfAnAnswer(t *testing.T) {
 // Cache-Status lists the caches nearer to the origin first, in every kind of response. The edge
 // drops a Cache-Status that is not such a list.
 func TestCacheStatusOfEachTier(t *testing.T) {
+	t.Parallel()
 	var before atomic.Pointer[[]string]
 	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
@@ -358,6 +362,7 @@ func TestCacheStatusOfEachTier(t *testing.T) {
 // clients get a Date that agrees with it. For other origins, the Date counts (RFC 9111, section
 // 4.2.3).
 func TestClocksApart(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name        string
 		off         time.Duration // of the origin's clock

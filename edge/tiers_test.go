@@ -49,6 +49,7 @@ func runNode(t *testing.T, change ...func(*Config)) *node {
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, cfg) }()
 	n.stop = sync.OnceFunc(func() {
+		http.DefaultClient.CloseIdleConnections() // else the edge waits a second for a request
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Run = %v", err)
@@ -106,6 +107,7 @@ func serveOrigin(t *testing.T, h http.Handler) string {
 // If a hundred clients request one uncached icon from three edges behind two shields, the origin
 // receives one request. Each tier reports itself in Cache-Status, and the edges colour the icon.
 func TestThreeEdgesTwoShields(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	var shields, edges []*node
@@ -161,6 +163,7 @@ func checkTiers(t *testing.T, a answer, n int) {
 // If a shield is down, the edge uses the other one within the same request. If both are down, it
 // uses the origin itself.
 func TestShieldsAreGone(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
@@ -221,6 +224,7 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 // A new release reaches every edge behind two tiers within five seconds, because each tier polls
 // every WatchEvery. Icons that it did not change are not fetched again.
 func TestReleaseThroughTwoTiers(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
@@ -252,6 +256,7 @@ func TestReleaseThroughTwoTiers(t *testing.T) {
 
 // After purges at the shield and then at the edge, the edge serves a new response.
 func TestPurgeOfTwoTiers(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, releaseA)
 	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
@@ -274,6 +279,7 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 
 // Two edges that are each other's origin answer 508, and each logs the loop once.
 func TestTwoEdgesInALoop(t *testing.T) {
+	t.Parallel()
 	ln := listenTest(t)
 	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll = true })
 	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll = ln, true })
@@ -328,6 +334,7 @@ func TestOriginComesLater(t *testing.T) {
 
 // The secret can be replaced tier by tier, and no request is refused meanwhile.
 func TestSecretIsReplaced(t *testing.T) {
+	t.Parallel()
 	const next = "the-next-secret-01234567"
 	l := newOurOrigin()
 	files := []string{secretFile(t, tierSecret), secretFile(t, tierSecret)}
@@ -369,6 +376,7 @@ func readFile(t *testing.T, path string) string {
 // an edge's certificate, the edge uses the next origin. An edge that does not trust the shield
 // sends it no requests.
 func TestTiersByCertificate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
 	shieldCert, shieldKey := ours.Pair(t, dir, "shield", "127.0.0.1")

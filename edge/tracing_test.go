@@ -53,6 +53,7 @@ func alone(c *Config) { c.TrustedProxies = nil }
 // TestTraceIsPassedOn tests the edge's own routes and forwarded ones, with and without tracing on
 // this edge. With tracing, the edge clears the sampled flag of clients that are not trusted.
 func TestTraceIsPassedOn(t *testing.T) {
+	t.Parallel()
 	collector := tracetest.New(t)
 	traces := func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 }
 	for _, row := range []struct {
@@ -101,6 +102,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 // TestSpans tests every protocol, with fast-path hits and requests to the origin. The spans belong
 // to the client's trace, each with the right parent, and the log line names the trace.
 func TestSpans(t *testing.T) {
+	t.Parallel()
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +148,7 @@ func TestSpans(t *testing.T) {
 // TestDrawn tests that a fraction of the requests of clients that are not trusted is traced, on the
 // fast path and in the pipeline, whatever their fields say. The others stay on the fast path.
 func TestDrawn(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"h1", "h2c"} {
 		collector := tracetest.New(t)
 		s := newSecured(t, newOurOrigin(), alone, func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0.2; c.Limits.Set("cdn=off") })
@@ -195,6 +198,7 @@ func TestFollowedIsCountedOnce(t *testing.T) {
 // TestTierDecides tests that an authenticated edge behind this one is trusted to choose the traced
 // requests.
 func TestTierDecides(t *testing.T) {
+	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600))
 	collector := tracetest.New(t)

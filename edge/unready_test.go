@@ -83,6 +83,7 @@ func TestStaleWithoutRelease(t *testing.T) {
 // A shield tells authenticated edges that there is no release. All tiers are ready once there is
 // one.
 func TestTiersWithoutRelease(t *testing.T) {
+	t.Parallel()
 	o := &emptyOrigin{ourOrigin: newOurOrigin()}
 	shield := runNode(t, before(t, serveOrigin(t, o)))
 	edge := runNode(t, before(t, shield.url()), func(c *Config) { c.Publish = "publish --like this" })

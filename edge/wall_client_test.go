@@ -43,6 +43,7 @@ var wallRuns = map[bool][]wallRun{
 // after another, with its response stored or not. A request that is hidden in it is never answered
 // and never reaches the origin.
 func TestWallClients(t *testing.T) {
+	t.Parallel()
 	corpus := readCorpus(t, "client")
 	if len(corpus) < 1240 {
 		t.Fatalf("%d cases, want 1240 or more", len(corpus))

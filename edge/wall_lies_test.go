@@ -16,6 +16,7 @@ import (
 // connection to the origin and on a used one, with a stale response to fall back on and without.
 // The responses after it are not affected.
 func TestWallOrigins(t *testing.T) {
+	t.Parallel()
 	corpus := readCorpus(t, "origin")
 	if len(corpus) < 510 {
 		t.Fatalf("%d cases, want 510 or more", len(corpus))

@@ -99,8 +99,9 @@ func exact(t *testing.T, all []tried, n int, window time.Duration) {
 // Of 200 simultaneous calls at the start of a window, and again at its end, exactly as many get
 // through as the limit allows.
 func TestWallLimitOfMany(t *testing.T) {
-	const limit, window = 60, 5 * time.Second
-	w := limitedTo(t, "60/5s")
+	t.Parallel()
+	const limit, window = 60, 2 * time.Second
+	w := limitedTo(t, "60/2s")
 	first := w.rush(t, 200)
 	last := slices.MaxFunc(first, func(a, b tried) int { return a.ended.Compare(b.ended) }).ended
 	if n := through(first); n != limit && last.Sub(first[0].began) < window || n < limit {
@@ -148,7 +149,8 @@ func (m message) retryAfter(t *testing.T) time.Duration {
 // A refused client that calls again exactly after Retry-After gets through, whatever it tried
 // meanwhile, because refused calls do not count.
 func TestWallRetryAfterIsTrue(t *testing.T) {
-	w := limitedTo(t, "5/2s")
+	t.Parallel()
+	w := limitedTo(t, "5/1s")
 	c := w.call(t)
 	defer c.Close()
 	ask := func() tried { return try(t, c, "GET "+packs+" HTTP/1.1\r\nHost: edge.test\r\n\r\n") }

@@ -43,6 +43,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // Whatever Redis does, callers get a decision. The edge's own window has counted the earlier calls,
 // and the failure and its end are logged once each.
 func TestRedisFails(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		breaks, mends func(*testing.T, *fleettest.Server)
 		answers       bool // Redis still answers, with errors
@@ -80,6 +81,7 @@ func TestRedisFails(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, log := fleettest.Start(t), &logtest.Log{}
 			f := openPatient(t, s.URL, "here", log, 2*time.Second)
 			w := f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))

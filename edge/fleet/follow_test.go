@@ -122,6 +122,7 @@ func TestMissedEventsAreReplayed(t *testing.T) {
 // An edge that could not reach Redis, or for which Redis hung, receives the missed events as soon
 // as Redis answers.
 func TestBackAfterAnOutage(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	proxy, log := newProxy(t, strings.TrimPrefix(s.URL, "unix://")), &logtest.Log{}
 	one, other, rec := open(t, s.URL, "here", nil), openPatient(t, proxy.url, "here", log, 2*time.Second), &recorder{}
@@ -198,6 +199,7 @@ func (w *proxy) set(open bool) {
 // If the log does not hold all missed events, Lost is called once, and the edge receives the events
 // published afterwards.
 func TestLogDoesNotReachBack(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		lost   bool
 		change func(t *testing.T, s *fleettest.Server, one *Fleet)
@@ -269,6 +271,7 @@ func TestCutToNothing(t *testing.T) {
 
 // An edge that is reading when the log is deleted notices without a new event.
 func TestDeletedWhileListening(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	rec, _ := followLog(t, s.URL, "")
 	s.FlushAll(t.Context())
@@ -295,6 +298,7 @@ func TestBeginsWhileRedisIsAway(t *testing.T) {
 
 // The position is reported while it moves, not only at the end, because the process may be killed.
 func TestPositionIsReported(t *testing.T) {
+	t.Parallel()
 	s := fleettest.Start(t)
 	rec, _ := followLog(t, s.URL, "")
 	one := open(t, s.URL, "here", nil)

@@ -275,6 +275,7 @@ func connect(t *testing.T, s *Server, settings ...http2.Setting) *peer {
 
 // Each kind of flood ends its connection with the expected error.
 func TestFloods(t *testing.T) {
+	t.Parallel() // the server pauses in a flood
 	for name, tt := range map[string]struct {
 		send func(p *peer)
 		want http2.ErrCode
@@ -342,6 +343,7 @@ func TestFloods(t *testing.T) {
 		"a frame too long": {func(p *peer) { p.Conn.Write([]byte{0, 0x40, 1, 0, 0, 0, 0, 0, 1}) }, http2.ErrCodeFrameSize},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			a := newApp()
 			defer close(a.wait)
 			s := New(a, a, Config{})
@@ -368,6 +370,7 @@ func (p *peer) repeat(n int, send func(i int) error) {
 
 // Resetting streams does not let a client run more handlers.
 func TestRunningHandlersAreCounted(t *testing.T) {
+	t.Parallel() // the server pauses in a flood
 	a := newApp()
 	p := connect(t, New(a, a, Config{}))
 	for range MaxStreams {
