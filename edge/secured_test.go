@@ -24,6 +24,7 @@ type securedTest struct {
 	plain, tls string                                                      // addresses; QUIC: tls
 	shows      func(*tls.CertificateRequestInfo) (*tls.Certificate, error) // nil: no certificate
 	stop       func()                                                      // drains and stops
+	leave      *[]func()                                                   // close idle connections of clients
 }
 
 // A wayIn is a way in which a client can connect to an edge.
@@ -78,7 +79,7 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	life, end := context.WithCancel(context.Background())
 	go e.listeners.Reload(life, e.signals[1])
 	stopped := make(chan struct{})
-	s := &securedTest{edgeTest: e, plain: e.sockets.Public.Addr().String(), tls: e.sockets.TLS.Addr().String()}
+	s := &securedTest{edgeTest: e, plain: e.sockets.Public.Addr().String(), tls: e.sockets.TLS.Addr().String(), leave: new([]func())}
 	s.stop = func() {
 		select {
 		case <-stopped:
