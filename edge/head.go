@@ -47,8 +47,8 @@ const (
 	partOwnBody
 )
 
-// append appends the fields of a head and of its entry. It alone decides which fields a response has
-// and in which order, on the fast path of each protocol and in the pipeline.
+// append appends the fields of a head and of its entry. It alone decides which fields a response
+// has and in which order, on the fast path of each protocol and in the pipeline.
 func (w *headWriter) append(dst []byte, t *head) []byte {
 	var at int // where a value begins
 	if !t.bodyless {
