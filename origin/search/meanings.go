@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,17 +20,17 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	at := map[string]uint64{}
 	var targets []byte
 	if lex != nil {
-		meanings, err := lex.Learn(b.ctx, b.vocabulary())
+		meanings, err := lex.Meanings(b.ctx, b.vocabulary, b.form)
 		if err != nil {
 			return err
 		}
-		for _, word := range slices.Sorted(maps.Keys(meanings)) {
+		for word, list := range meanings {
 			if err := b.ctx.Err(); err != nil {
 				return err
 			}
-			if list, n := b.targets(meanings[word]); n > 0 {
+			if one, n := b.targets(list); n > 0 {
 				at[word] = uint64(len(targets))
-				targets = append(binary.AppendUvarint(targets, uint64(n)), list...)
+				targets = append(binary.AppendUvarint(targets, uint64(n)), one...)
 			}
 		}
 	}
@@ -46,7 +45,7 @@ const minMeaningDocs = 1
 
 func (b *builder) vocabulary() (words []string) {
 	for w, docs := range b.words {
-		if len(docs) >= minMeaningDocs {
+		if len(*docs) >= minMeaningDocs {
 			words = append(words, w)
 		}
 	}
@@ -54,26 +53,36 @@ func (b *builder) vocabulary() (words []string) {
 	return words
 }
 
+// form encodes a meaning without its weight: "" if names do not have its words.
+func (b *builder) form(m lexicon.Meaning) string {
+	if offset, ok := b.conceptAt[m.Text]; m.Whole && ok {
+		return string(binary.LittleEndian.AppendUint32([]byte{targetWhole | 1}, uint32(offset)))
+	}
+	words := strings.Split(m.Text, " ")
+	if m.Whole || len(words) > maxWords {
+		return ""
+	}
+	form := []byte{byte(len(words))}
+	for _, w := range words {
+		offset, ok := b.wordAt[w]
+		if !ok {
+			return ""
+		}
+		form = binary.LittleEndian.AppendUint32(form, uint32(offset))
+	}
+	return string(form)
+}
+
 // targets encodes the meanings that occur in names.
 func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	for _, m := range meanings {
-		weight := byte(min(255, m.Weight*255))
-		words := strings.Split(m.Text, " ")
-		if m.Whole {
-			if offset, ok := b.conceptAt[m.Text]; ok {
-				list = binary.LittleEndian.AppendUint32(append(list, weight, targetWhole|1), uint32(offset))
-				n++
-			}
-			continue
+		if m.Form == "" {
+			m.Form = b.form(m)
 		}
-		if len(words) > maxWords || slices.ContainsFunc(words, func(w string) bool { _, ok := b.wordAt[w]; return !ok }) {
-			continue
+		if m.Form != "" {
+			list = append(append(list, byte(min(255, m.Weight*255))), m.Form...)
+			n++
 		}
-		list = append(list, weight, byte(len(words)))
-		for _, w := range words {
-			list = binary.LittleEndian.AppendUint32(list, uint32(b.wordAt[w]))
-		}
-		n++
 	}
 	return list, n
 }
