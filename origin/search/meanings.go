@@ -87,38 +87,38 @@ func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	return list, n
 }
 
-// A target is the docs that match one meaning of a word.
+// A target is the docs that match one meaning of a word: those of the bitmap at an offset of
+// secPostings, or of more, which is the intersection of several.
 type target struct {
 	weight float32
 	whole  bool
 	words  int
-	docs   *roaring.Bitmap
+	offset uint64
+	more   *roaring.Bitmap
 }
 
-// targets returns the meanings of a word or phrase, the most certain first.
-func (x *Index) targets(word string) []target {
+// targets passes the meanings of a word or phrase, the most certain first.
+func (x *Index) targets(word string, each func(target)) {
 	at, ok, err := x.meanings.Get([]byte(word))
 	if err != nil || !ok {
-		return nil
+		return
 	}
 	data := x.body[secTargets][at:]
 	count, size := binary.Uvarint(data)
-	list := make([]target, count)
 	data = data[size:]
-	for i := range list {
+	for range count {
 		n := int(data[1] &^ targetWhole)
 		t := target{weight: float32(data[0]) / 255, whole: data[1]&targetWhole != 0, words: n}
-		for k := range n {
-			docs := x.bitmap(uint64(binary.LittleEndian.Uint32(data[2+4*k:])))
-			if k > 0 {
-				docs = roaring.And(t.docs, docs)
-			}
-			t.docs = docs
+		t.offset = uint64(binary.LittleEndian.Uint32(data[2:]))
+		if n > 1 {
+			t.more = x.bitmap(t.offset)
 		}
-		list[i] = t
+		for k := 1; k < n; k++ {
+			t.more = roaring.And(t.more, x.bitmap(uint64(binary.LittleEndian.Uint32(data[2+4*k:]))))
+		}
+		each(t)
 		data = data[2+4*n:]
 	}
-	return list
 }
 
 // hasMeaning reports whether the index has meanings of a word or phrase.

@@ -26,7 +26,10 @@ type Index struct {
 	// named holds packs by the folded words of their key and of their name.
 	named        map[string][]int
 	docs, groups int
-	scratch      sync.Pool // of *scratch
+	// ends has the end of each pack's docs, and packAt the pack of the first doc of each packBlock.
+	ends    []uint32
+	packAt  []uint16
+	scratch sync.Pool // of *scratch
 }
 
 // Open makes an Index from a whole file that Build wrote. It uses data in place: data must not
@@ -52,6 +55,7 @@ func Open(data []byte) (*Index, error) {
 		return nil, err
 	}
 	x.namePacks()
+	x.locatePacks()
 	automata() // made once here, so that no query has to wait for it
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	return x, nil
@@ -70,6 +74,9 @@ func (x *Index) check() error {
 	}
 	if len(x.body[secGroups]) != 4*(x.groups+1) || len(x.body[secTogether]) != 4*x.docs {
 		return fmt.Errorf("%w: groups", ErrDamaged)
+	}
+	if len(x.packs) > math.MaxUint16 {
+		return fmt.Errorf("%w: %d packs", ErrDamaged, len(x.packs))
 	}
 	end = 0
 	for _, p := range x.packs {
@@ -119,17 +126,30 @@ func (x *Index) names(doc uint32) (name, aliasOf []byte) {
 	return name, aliasOf
 }
 
+// packBlock is the number of docs for which packOf looks up where to begin.
+const packBlock = 256
+
+// locatePacks prepares packOf.
+func (x *Index) locatePacks() {
+	for _, p := range x.packs {
+		x.ends = append(x.ends, p.End)
+	}
+	pack := 0
+	for doc := 0; doc < x.docs; doc += packBlock {
+		for x.ends[pack] <= uint32(doc) {
+			pack++
+		}
+		x.packAt = append(x.packAt, uint16(pack))
+	}
+}
+
 // packOf returns the index of a doc's pack.
 func (x *Index) packOf(doc uint32) int {
-	low, high := 0, len(x.packs)-1
-	for low < high {
-		if mid := (low + high) / 2; doc < x.packs[mid].End {
-			high = mid
-		} else {
-			low = mid + 1
-		}
+	pack := int(x.packAt[doc/packBlock])
+	for x.ends[pack] <= doc {
+		pack++
 	}
-	return low
+	return pack
 }
 
 // span returns the range of a pack's docs: the first, and one past the last.
