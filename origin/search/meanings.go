@@ -10,9 +10,9 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// A meaning in secTargets has its weight in 255ths, its number of bitmaps (targetWhole|1: one
-// bitmap, of a concept), and the offset of each. The number of a word's meanings precedes them; the
-// most certain comes first.
+// A meaning in secTargets has its weight in 255ths, its number of words (targetWhole|1: a concept),
+// and the offset of a bitmap: the docs that have all words. In version 2 it has an offset for each
+// word. The number of a word's meanings precedes them; the most certain comes first.
 const targetWhole = 0x80
 
 // addMeanings writes the meanings of words in the lexicon.
@@ -62,15 +62,46 @@ func (b *builder) form(m lexicon.Meaning) string {
 	if m.Whole || len(words) > maxWords {
 		return ""
 	}
-	form := []byte{byte(len(words))}
+	offset, ok := b.docsWithAll(m.Text, words)
+	if !ok {
+		return ""
+	}
+	return string(binary.LittleEndian.AppendUint32([]byte{byte(len(words))}, uint32(offset)))
+}
+
+// docsWithAll returns the offset of the bitmap of the docs that have all words of a phrase. It
+// writes that bitmap, because an intersection costs a query more than all else.
+func (b *builder) docsWithAll(phrase string, words []string) (offset uint64, ok bool) {
+	if offset, ok = b.wordAt[phrase]; ok {
+		return offset, true
+	}
+	var docs *roaring.Bitmap
 	for _, w := range words {
 		offset, ok := b.wordAt[w]
 		if !ok {
-			return ""
+			return 0, false
 		}
-		form = binary.LittleEndian.AppendUint32(form, uint32(offset))
+		one := roaring.New()
+		if _, err := one.FromBuffer(b.body[secPostings][offset:]); err != nil {
+			return 0, false // can't happen: addPostings wrote it
+		}
+		if docs != nil {
+			one = roaring.And(docs, one)
+		}
+		docs = one
 	}
-	return string(form)
+	if docs.IsEmpty() {
+		return 0, false
+	}
+	docs.RunOptimize()
+	serialised, err := docs.ToBytes()
+	if err != nil {
+		return 0, false // can't happen: it is written to memory
+	}
+	offset = uint64(len(b.body[secPostings]))
+	b.body[secPostings] = append(b.body[secPostings], serialised...)
+	b.wordAt[phrase] = offset
+	return offset, true
 }
 
 // targets encodes the meanings that occur in names.
@@ -88,7 +119,7 @@ func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 }
 
 // A target is the docs that match one meaning of a word: those of the bitmap at an offset of
-// secPostings, or of more, which is the intersection of several.
+// secPostings, or, in version 2, of more, which is the intersection of several.
 type target struct {
 	weight float32
 	whole  bool
@@ -110,6 +141,9 @@ func (x *Index) targets(word string, each func(target)) {
 		n := int(data[1] &^ targetWhole)
 		t := target{weight: float32(data[0]) / 255, whole: data[1]&targetWhole != 0, words: n}
 		t.offset = uint64(binary.LittleEndian.Uint32(data[2:]))
+		if x.version != versionWords {
+			n = 1
+		}
 		if n > 1 {
 			t.more = x.bitmap(t.offset)
 		}

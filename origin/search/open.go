@@ -17,6 +17,7 @@ import (
 
 // An Index answers queries. Its methods may be called concurrently.
 type Index struct {
+	version               uint32
 	body                  [sections][]byte
 	words, prefixes       *vellum.FST
 	styles, categories    *vellum.FST
@@ -35,11 +36,11 @@ type Index struct {
 // Open makes an Index from a whole file that Build wrote. It uses data in place: data must not
 // change or be unmapped while the Index is in use. The error is ErrDamaged.
 func Open(data []byte) (*Index, error) {
-	body, err := readFile(data)
+	body, v, err := readFile(data)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{body: body, docs: len(body[secDocs]) / docSize}
+	x := &Index{version: v, body: body, docs: len(body[secDocs]) / docSize}
 	if err := json.Unmarshal(body[secPacks], &x.packs); err != nil {
 		return nil, fmt.Errorf("%w: its packs: %w", ErrDamaged, err)
 	}
@@ -159,6 +160,9 @@ func (x *Index) span(pack int) (from, to uint32) {
 	}
 	return from, x.packs[pack].End
 }
+
+// Current reports whether the file has the form that Build writes, and not an earlier one.
+func (x *Index) Current() bool { return x.version == version }
 
 // Made returns Library.Made.
 func (x *Index) Made() string { return string(x.body[secMade]) }

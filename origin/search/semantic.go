@@ -10,7 +10,7 @@ import (
 const (
 	// maxWeighed bounds the docs that are weighed for the meanings of a query, counted once for
 	// each meaning.
-	maxWeighed = 12_000
+	maxWeighed = 15_000
 	// maxSemantic bounds the docs that are found by meanings.
 	maxSemantic = 1000
 	// steps is the number of classes of weights for choosing the largest.
