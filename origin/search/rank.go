@@ -11,7 +11,7 @@ import (
 // maxRanked is the largest number of matching docs that are ranked, those with the fewest other
 // words in their names; the rest are only counted. It is several times the largest page offset
 // (1,000), because docs with the same SVG become one hit.
-const maxRanked = 8192
+const maxRanked = 4096
 
 // Tiers, the best first. The guessed ones are for readings that the user may not have meant.
 const (
@@ -58,12 +58,15 @@ func (r rank) tier() int   { return int(r >> tierAt) }
 
 // A scratch is memory that queries reuse.
 type scratch struct {
-	seen    []uint64 // bit n: group n has been counted
-	ranks   []rank
-	buf     [512]uint32
-	words   []string
-	weights []weight
+	seen  []uint64 // bit n: group n has been counted
+	ranks []rank
+	buf   [512]uint32
+	words []string
+	// slots has, for each doc that is weighed, its place in touched and weights, from 1. The weights
+	// lie together, because those of all docs would need megabytes.
+	slots   []uint16
 	touched []uint32
+	weights []weight
 	totals  []totalled // of the docs in touched
 	docs    []uint32
 	found   []rank // by meanings

@@ -9,7 +9,7 @@ import (
 
 const (
 	// maxWeighed bounds the docs that are weighed for the meanings of a query, counted once for
-	// each meaning.
+	// each meaning. It must fit a slot, which has 16 bits.
 	maxWeighed = 15_000
 	// maxSemantic bounds the docs that are found by meanings.
 	maxSemantic = 1000
@@ -58,10 +58,10 @@ func (x *Index) gatherSemantic(s *scratch, r reading) (distinct int) {
 	if m.only, whole = spanOf(r.within); !whole {
 		m.within = r.within
 	}
-	if len(s.weights) < x.docs {
-		s.weights = make([]weight, x.docs)
+	if len(s.slots) < x.docs {
+		s.slots = make([]uint16, x.docs)
 	}
-	s.touched = s.touched[:0]
+	s.touched, s.weights = s.touched[:0], s.weights[:0]
 	m.units = x.units(folded(r.terms))
 	for i, u := range m.units {
 		m.weigh(uint8(i+1), u)
@@ -158,13 +158,14 @@ func (m *meaning) add(n uint8, t target) {
 	if t.whole {
 		words = wholeName
 	}
-	weights := m.s.weights
+	s := m.s
 	for _, doc := range docs {
-		w := &weights[doc]
+		if s.slots[doc] == 0 {
+			s.touched, s.weights = append(s.touched, doc), append(s.weights, weight{})
+			s.slots[doc] = uint16(len(s.touched)) // maxWeighed is less than 1<<16
+		}
+		w := &s.weights[s.slots[doc]-1]
 		if w.unit != n {
-			if w.unit == 0 {
-				m.s.touched = append(m.s.touched, doc)
-			}
 			w.sum, w.miss, w.unit = m.total(*w), 1, n
 		}
 		w.miss *= miss
@@ -203,10 +204,10 @@ func (m *meaning) total(w weight) float32 {
 func (m *meaning) best() (list []rank) {
 	var histogram [steps + 1]int
 	all := m.s.totals[:0]
-	for _, doc := range m.s.touched {
-		w := &m.s.weights[doc]
-		t := totalled{min(1, m.total(*w)), w.met}
-		*w = weight{}
+	for i, doc := range m.s.touched {
+		w := m.s.weights[i]
+		t := totalled{min(1, m.total(w)), w.met}
+		m.s.slots[doc] = 0
 		histogram[int(t.weight*steps)]++
 		all = append(all, t)
 	}
