@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search bench-go fleet image golden conformance security attacks faults react example-react help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden conformance security attacks faults react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -60,6 +60,9 @@ fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## ru
 bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite; writes docs/explain/search.md (QUERIES=FILE has the queries)
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
 	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
+
+lexicon: library/node_modules ## learn the meanings of words that the program embeds, from the packages that library/package.json pins (name their versions and licences in NOTICE)
+	go run ./origin/search/lexicon/compile library/node_modules origin/search/lexicon/shipped.lex
 
 bench-go: ## run the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...

@@ -26,7 +26,7 @@ type head struct {
 	contentRange string     // the part that the body is; empty: all of it
 	aged         bool       // the response has an Age
 	age          time.Duration
-	// For an edge behind this one, as the origin sends them. With them that edge colours icons itself,
+	// For an edge behind this one, as the origin sends them. With them that edge colours icons,
 	// and knows which of its entries a new release may have changed. Empty: not sent.
 	monochrome, release string
 

@@ -78,7 +78,7 @@ func (e *edgeTest) pipelineFields(target, tag string) []string {
 	return comparable(list)
 }
 
-// comparable leaves out what differs from one moment to the next, and Content-Length.
+// comparable leaves out the values that differ from one moment to the next, and Content-Length.
 func comparable(fields []string) (list []string) {
 	for _, f := range fields {
 		name, _, _ := strings.Cut(f, ": ")

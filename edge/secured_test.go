@@ -24,7 +24,7 @@ type securedTest struct {
 	plain, tls string                                                      // addresses; QUIC: tls
 	shows      func(*tls.CertificateRequestInfo) (*tls.Certificate, error) // nil: no certificate
 	stop       func()                                                      // drains and stops
-	leave      *[]func()                                                   // close idle connections of clients
+	leave      *[]func()                                                   // close clients
 }
 
 // A wayIn is a way in which a client can connect to an edge.

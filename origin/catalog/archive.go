@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -76,16 +75,17 @@ func (m *mirror) putBack(a *archive) {
 	}
 }
 
-// readIndex returns the verified content of a search index.
-func (m *mirror) readIndex(ctx context.Context, b release.Blob) ([]byte, error) {
+// mapIndex returns the verified content of a search index, mapped into memory. The caller must call
+// unmap.
+func (m *mirror) mapIndex(ctx context.Context, b release.Blob) ([]byte, error) {
 	key := release.IndexKey(b.Hash)
 	f, err := m.fetch(ctx, key, b)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data := make([]byte, b.Size)
-	if _, err := f.ReadAt(data, 0); err != nil && err != io.EOF {
+	data, err := mapFile(f, b.Size)
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
 	return data, nil

@@ -20,7 +20,7 @@ type Release struct {
 	manifest *release.Manifest
 	packs    map[string]*Pack
 	order    []*Pack // by key
-	index    []byte
+	index    []byte  // mapped; nil in an earlier release
 	prepared any
 	users    atomic.Int64
 }
@@ -48,7 +48,7 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest) (*Release,
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	g.Go(func() (err error) {
-		r.index, err = m.readIndex(ctx, man.Index)
+		r.index, err = m.mapIndex(ctx, man.Index)
 		return err
 	})
 	for _, p := range r.order {
@@ -77,11 +77,13 @@ func (r *Release) hold() bool {
 	}
 }
 
-// Done ends one use of the release. After the last one, its files are closed.
+// Done ends one use of the release. After the last one, its files are closed, and its index is no
+// longer in memory.
 func (r *Release) Done() {
 	if r.users.Add(-1) > 0 {
 		return
 	}
+	unmap(r.index)
 	for _, p := range r.order {
 		if a := p.archive.Load(); a != nil {
 			r.mirror.putBack(a)
@@ -95,7 +97,8 @@ func (r *Release) ID() string { return r.manifest.ID }
 // Created returns the time at which the release was first published.
 func (r *Release) Created() time.Time { return r.manifest.Created }
 
-// Index returns the search index as published, or nil in an earlier release.
+// Index returns the search index as published, or nil in an earlier release. Its bytes are those of
+// the mirror's file, and may be used until the last Done, but never written.
 func (r *Release) Index() []byte { return r.index }
 
 // Whole reports whether all of the release is open. That holds for the current one; earlier ones

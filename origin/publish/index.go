@@ -78,7 +78,7 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 }
 
 // sameIndex returns the index of the current release. ok is false if the packs or the tags have
-// changed, or if the index can't be opened.
+// changed, or if the index can't be opened or has an earlier form.
 func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string) (blob release.Blob, ok bool) {
 	m := p.prev.manifest
 	if m == nil || len(packs) != len(m.Packs) || slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged }) ||
@@ -91,7 +91,7 @@ func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string)
 	}
 	sum := sha256.Sum256(data)
 	x, err := search.Open(data)
-	return m.Index, err == nil && x.Made() == made && hex.EncodeToString(sum[:]) == m.Index.Hash
+	return m.Index, err == nil && x.Current() && x.Made() == made && hex.EncodeToString(sum[:]) == m.Index.Hash
 }
 
 // readUnchanged reads the documents for the index from the archives of the unchanged packs.

@@ -38,8 +38,8 @@ const DefaultKeep = 5
 type Options struct {
 	Sources []string // folders, in the forms that the method open accepts
 	Store   objectstore.Bucket
-	// Tags are folders with tags for the search index: see lexicon.Open. Empty: use those beside a
-	// source. NoTags: use none.
+	// Tags are folders with tags for the search index (see lexicon.Open), besides the lexicon
+	// of the program. NoTags leaves that out.
 	Tags     []string
 	Keep     int       // releases to keep, including the current one; 0: DefaultKeep
 	DryRun   bool      // do everything but write to the store

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// The index learns from the tags beside a source, from the folders in Options.Tags, or from none.
+// The index has the lexicon of the program, and learns the tags in the folders of Options.Tags. The
+// packages that happen to lie beside a source change nothing.
 func TestTags(t *testing.T) {
 	modules := filepath.Join(t.TempDir(), "node_modules")
 	library, tags := filepath.Join(modules, "@iconify", "json"), filepath.Join(modules, "lucide-static")
@@ -22,24 +22,33 @@ func TestTags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tags, "tags.json"), []byte(`{"trash": ["garbage"]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := tagFolders([]string{library}); !slices.Equal(got, []string{tags}) {
-		t.Errorf("beside %s: %q", library, got)
-	}
 	digests := map[string]string{}
 	for _, row := range []struct {
 		name     string
+		source   string
 		tags     []string
 		projects int
-	}{{"those beside the source", nil, 1}, {"those in Options", []string{tags}, 1}, {"none", []string{NoTags}, 0}} {
-		p := &publication{Options: Options{Sources: []string{library}, Tags: row.tags}}
+		base     bool
+	}{
+		{"beside tags", library, nil, 0, true},
+		{"elsewhere", t.TempDir(), nil, 0, true},
+		{"with tags", library, []string{tags}, 1, true},
+		{"only these tags", library, []string{NoTags, tags}, 1, false},
+		{"none", library, []string{NoTags}, 0, false},
+	} {
+		p := &publication{Options: Options{Sources: []string{row.source}, Tags: row.tags}}
 		lex, made, err := p.lexicon(t.Context())
-		if err != nil || len(lex.Projects) != row.projects {
-			t.Errorf("%s: %v, %v", row.name, lex, err)
+		if err != nil || len(lex.Projects) != row.projects || (lex.Base != nil) != row.base {
+			t.Errorf("%s: %v, error %v", row.name, lex, err)
 		}
-		digests[row.name] = made
-	}
-	if digests["none"] == digests["those in Options"] || digests["those in Options"] != digests["those beside the source"] {
-		t.Errorf("digests %v; want the same one for the same tags, and another one for none", digests)
+		for other, digest := range digests {
+			if same := other == "beside tags" && row.name == "elsewhere"; same != (made == digest) {
+				t.Errorf("digests of %q and %q: equal is %v, want %v", other, row.name, made == digest, same)
+			}
+		}
+		if row.name != "elsewhere" {
+			digests[row.name] = made
+		}
 	}
 	p := &publication{Options: Options{Tags: []string{t.TempDir()}}}
 	if _, _, err := p.lexicon(t.Context()); !errors.Is(err, lexicon.ErrSource) {

@@ -94,11 +94,16 @@ func newBuilder(ctx context.Context) *builder {
 }
 
 // postings maps a key to the docs that have it, in ascending order.
-type postings map[string][]uint32
+type postings map[string]*[]uint32
 
 func (p postings) add(key string, doc uint32) {
-	if docs := p[key]; len(docs) == 0 || docs[len(docs)-1] != doc {
-		p[key] = append(docs, doc)
+	docs := p[key]
+	if docs == nil {
+		docs = new([]uint32)
+		p[key] = docs
+	}
+	if n := len(*docs); n == 0 || (*docs)[n-1] != doc {
+		*docs = append(*docs, doc)
 	}
 }
 

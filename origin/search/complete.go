@@ -37,7 +37,7 @@ func (b *builder) addPhrases() (err error) {
 	docs := map[string]uint64{}
 	for concept, found := range b.concepts {
 		if len(concept) <= maxPhrase {
-			docs[concept] = uint64(len(found))
+			docs[concept] = uint64(len(*found))
 		}
 	}
 	if b.body[secPhrases], err = dictionary(b.ctx, docs); err != nil {

@@ -13,7 +13,10 @@ import (
 // it.
 const (
 	magic   = "iconsrch"
-	version = 2
+	version = 3
+	// Version 2 has several bitmaps for a meaning of several words: see meanings.go. Open reads
+	// both, because a store has indexes of earlier programs.
+	versionWords = 2
 )
 
 // The sections, in the order of the file. Docs are sorted by pack and name, so that a pack is a
@@ -104,30 +107,30 @@ func writeFile(w io.Writer, body [sections][]byte) error {
 
 func padded(n uint64) uint64 { return (n + 7) &^ 7 }
 
-// readFile finds the sections of a file. The error is ErrDamaged.
-func readFile(data []byte) (body [sections][]byte, err error) {
+// readFile finds the sections of a file, and its version. The error is ErrDamaged.
+func readFile(data []byte) (body [sections][]byte, v uint32, err error) {
 	if len(data) < headSize+sumSize || string(data[:len(magic)]) != magic {
-		return body, fmt.Errorf("%w: not an index", ErrDamaged)
+		return body, v, fmt.Errorf("%w: not an index", ErrDamaged)
 	}
-	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != version {
-		return body, fmt.Errorf("%w: version %d, not %d", ErrDamaged, v, version)
+	if v = binary.LittleEndian.Uint32(data[len(magic):]); v != version && v != versionWords {
+		return body, v, fmt.Errorf("%w: version %d, not %d or %d", ErrDamaged, v, version, versionWords)
 	}
 	whole, sum := data[:len(data)-sumSize], binary.LittleEndian.Uint32(data[len(data)-sumSize:])
 	if crc32.Checksum(whole, castagnoli) != sum {
-		return body, fmt.Errorf("%w: checksum differs", ErrDamaged)
+		return body, v, fmt.Errorf("%w: checksum differs", ErrDamaged)
 	}
 	at := uint64(headSize)
 	for i := range body {
 		entry := data[len(magic)+8+16*i:]
 		off, size := binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint64(entry[8:])
 		if off != at || size > uint64(len(whole))-at || padded(size) > uint64(len(whole))-at {
-			return body, fmt.Errorf("%w: section %d is out of place", ErrDamaged, i)
+			return body, v, fmt.Errorf("%w: section %d is out of place", ErrDamaged, i)
 		}
 		body[i] = data[off : off+size : off+size]
 		at += padded(size)
 	}
 	if at != uint64(len(whole)) || binary.LittleEndian.Uint32(data[len(magic)+4:]) != sections {
-		return body, fmt.Errorf("%w: sections do not fill the file", ErrDamaged)
+		return body, v, fmt.Errorf("%w: sections do not fill the file", ErrDamaged)
 	}
-	return body, nil
+	return body, v, nil
 }

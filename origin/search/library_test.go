@@ -2,12 +2,14 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +44,8 @@ func library(t testing.TB) ([]icon.Pack, []Doc) {
 		readJSON(t, filepath.Join(dir, "json", key+".json"), &set)
 		docs = append(docs, set.docs(key, !info.Palette)...)
 	}
+	slices.SortFunc(docs, func(a, b Doc) int { return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name)) })
+	runtime.GC() // so that Build's own garbage counts alone
 	return packs, docs
 }
 

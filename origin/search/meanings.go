@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,9 +10,9 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// A meaning in secTargets has its weight in 255ths, its number of bitmaps (targetWhole|1: one
-// bitmap, of a concept), and the offset of each. The number of a word's meanings precedes them; the
-// most certain comes first.
+// A meaning in secTargets has its weight in 255ths, its number of words (targetWhole|1: a concept),
+// and the offset of a bitmap: the docs that have all words. In version 2 it has an offset for each
+// word. The number of a word's meanings precedes them; the most certain comes first.
 const targetWhole = 0x80
 
 // addMeanings writes the meanings of words in the lexicon.
@@ -21,17 +20,17 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	at := map[string]uint64{}
 	var targets []byte
 	if lex != nil {
-		meanings, err := lex.Learn(b.ctx, b.vocabulary())
+		meanings, err := lex.Meanings(b.ctx, b.vocabulary, b.form)
 		if err != nil {
 			return err
 		}
-		for _, word := range slices.Sorted(maps.Keys(meanings)) {
+		for word, list := range meanings {
 			if err := b.ctx.Err(); err != nil {
 				return err
 			}
-			if list, n := b.targets(meanings[word]); n > 0 {
+			if one, n := b.targets(list); n > 0 {
 				at[word] = uint64(len(targets))
-				targets = append(binary.AppendUvarint(targets, uint64(n)), list...)
+				targets = append(binary.AppendUvarint(targets, uint64(n)), one...)
 			}
 		}
 	}
@@ -46,7 +45,7 @@ const minMeaningDocs = 1
 
 func (b *builder) vocabulary() (words []string) {
 	for w, docs := range b.words {
-		if len(docs) >= minMeaningDocs {
+		if len(*docs) >= minMeaningDocs {
 			words = append(words, w)
 		}
 	}
@@ -54,62 +53,106 @@ func (b *builder) vocabulary() (words []string) {
 	return words
 }
 
+// form encodes a meaning without its weight: "" if names do not have its words.
+func (b *builder) form(m lexicon.Meaning) string {
+	if offset, ok := b.conceptAt[m.Text]; m.Whole && ok {
+		return string(binary.LittleEndian.AppendUint32([]byte{targetWhole | 1}, uint32(offset)))
+	}
+	words := strings.Split(m.Text, " ")
+	if m.Whole || len(words) > maxWords {
+		return ""
+	}
+	offset, ok := b.docsWithAll(m.Text, words)
+	if !ok {
+		return ""
+	}
+	return string(binary.LittleEndian.AppendUint32([]byte{byte(len(words))}, uint32(offset)))
+}
+
+// docsWithAll returns the offset of the bitmap of the docs that have all words of a phrase. It
+// writes that bitmap, because an intersection costs a query more than all else.
+func (b *builder) docsWithAll(phrase string, words []string) (offset uint64, ok bool) {
+	if offset, ok = b.wordAt[phrase]; ok {
+		return offset, true
+	}
+	var docs *roaring.Bitmap
+	for _, w := range words {
+		offset, ok := b.wordAt[w]
+		if !ok {
+			return 0, false
+		}
+		one := roaring.New()
+		if _, err := one.FromBuffer(b.body[secPostings][offset:]); err != nil {
+			return 0, false // can't happen: addPostings wrote it
+		}
+		if docs != nil {
+			one = roaring.And(docs, one)
+		}
+		docs = one
+	}
+	if docs.IsEmpty() {
+		return 0, false
+	}
+	docs.RunOptimize()
+	serialised, err := docs.ToBytes()
+	if err != nil {
+		return 0, false // can't happen: it is written to memory
+	}
+	offset = uint64(len(b.body[secPostings]))
+	b.body[secPostings] = append(b.body[secPostings], serialised...)
+	b.wordAt[phrase] = offset
+	return offset, true
+}
+
 // targets encodes the meanings that occur in names.
 func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 	for _, m := range meanings {
-		weight := byte(min(255, m.Weight*255))
-		words := strings.Split(m.Text, " ")
-		if m.Whole {
-			if offset, ok := b.conceptAt[m.Text]; ok {
-				list = binary.LittleEndian.AppendUint32(append(list, weight, targetWhole|1), uint32(offset))
-				n++
-			}
-			continue
+		if m.Form == "" {
+			m.Form = b.form(m)
 		}
-		if len(words) > maxWords || slices.ContainsFunc(words, func(w string) bool { _, ok := b.wordAt[w]; return !ok }) {
-			continue
+		if m.Form != "" {
+			list = append(append(list, byte(min(255, m.Weight*255))), m.Form...)
+			n++
 		}
-		list = append(list, weight, byte(len(words)))
-		for _, w := range words {
-			list = binary.LittleEndian.AppendUint32(list, uint32(b.wordAt[w]))
-		}
-		n++
 	}
 	return list, n
 }
 
-// A target is the docs that match one meaning of a word.
+// A target is the docs that match one meaning of a word: those of the bitmap at an offset of
+// secPostings, or, in version 2, of more, which is the intersection of several.
 type target struct {
 	weight float32
 	whole  bool
 	words  int
-	docs   *roaring.Bitmap
+	offset uint64
+	more   *roaring.Bitmap
 }
 
-// targets returns the meanings of a word or phrase, the most certain first.
-func (x *Index) targets(word string) []target {
+// targets passes the meanings of a word or phrase, the most certain first.
+func (x *Index) targets(word string, each func(target)) {
 	at, ok, err := x.meanings.Get([]byte(word))
 	if err != nil || !ok {
-		return nil
+		return
 	}
 	data := x.body[secTargets][at:]
 	count, size := binary.Uvarint(data)
-	list := make([]target, count)
 	data = data[size:]
-	for i := range list {
+	for range count {
 		n := int(data[1] &^ targetWhole)
 		t := target{weight: float32(data[0]) / 255, whole: data[1]&targetWhole != 0, words: n}
-		for k := range n {
-			docs := x.bitmap(uint64(binary.LittleEndian.Uint32(data[2+4*k:])))
-			if k > 0 {
-				docs = roaring.And(t.docs, docs)
-			}
-			t.docs = docs
+		t.offset = uint64(binary.LittleEndian.Uint32(data[2:]))
+		if x.version != versionWords {
+			n = 1
 		}
-		list[i] = t
+		if n > 1 {
+			t.more = x.bitmap(t.offset)
+		}
+		for k := 1; k < n; k++ {
+			t.more = roaring.And(t.more, x.bitmap(uint64(binary.LittleEndian.Uint32(data[2+4*k:]))))
+		}
+		each(t)
 		data = data[2+4*n:]
 	}
-	return list
 }
 
 // hasMeaning reports whether the index has meanings of a word or phrase.

@@ -17,6 +17,7 @@ import (
 
 // An Index answers queries. Its methods may be called concurrently.
 type Index struct {
+	version               uint32
 	body                  [sections][]byte
 	words, prefixes       *vellum.FST
 	styles, categories    *vellum.FST
@@ -26,17 +27,20 @@ type Index struct {
 	// named holds packs by the folded words of their key and of their name.
 	named        map[string][]int
 	docs, groups int
-	scratch      sync.Pool // of *scratch
+	// ends has the end of each pack's docs, and packAt the pack of the first doc of each packBlock.
+	ends    []uint32
+	packAt  []uint16
+	scratch sync.Pool // of *scratch
 }
 
 // Open makes an Index from a whole file that Build wrote. It uses data in place: data must not
 // change or be unmapped while the Index is in use. The error is ErrDamaged.
 func Open(data []byte) (*Index, error) {
-	body, err := readFile(data)
+	body, v, err := readFile(data)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{body: body, docs: len(body[secDocs]) / docSize}
+	x := &Index{version: v, body: body, docs: len(body[secDocs]) / docSize}
 	if err := json.Unmarshal(body[secPacks], &x.packs); err != nil {
 		return nil, fmt.Errorf("%w: its packs: %w", ErrDamaged, err)
 	}
@@ -52,6 +56,7 @@ func Open(data []byte) (*Index, error) {
 		return nil, err
 	}
 	x.namePacks()
+	x.locatePacks()
 	automata() // made once here, so that no query has to wait for it
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	return x, nil
@@ -70,6 +75,9 @@ func (x *Index) check() error {
 	}
 	if len(x.body[secGroups]) != 4*(x.groups+1) || len(x.body[secTogether]) != 4*x.docs {
 		return fmt.Errorf("%w: groups", ErrDamaged)
+	}
+	if len(x.packs) > math.MaxUint16 {
+		return fmt.Errorf("%w: %d packs", ErrDamaged, len(x.packs))
 	}
 	end = 0
 	for _, p := range x.packs {
@@ -119,17 +127,30 @@ func (x *Index) names(doc uint32) (name, aliasOf []byte) {
 	return name, aliasOf
 }
 
+// packBlock is the number of docs for which packOf looks up where to begin.
+const packBlock = 256
+
+// locatePacks prepares packOf.
+func (x *Index) locatePacks() {
+	for _, p := range x.packs {
+		x.ends = append(x.ends, p.End)
+	}
+	pack := 0
+	for doc := 0; doc < x.docs; doc += packBlock {
+		for x.ends[pack] <= uint32(doc) {
+			pack++
+		}
+		x.packAt = append(x.packAt, uint16(pack))
+	}
+}
+
 // packOf returns the index of a doc's pack.
 func (x *Index) packOf(doc uint32) int {
-	low, high := 0, len(x.packs)-1
-	for low < high {
-		if mid := (low + high) / 2; doc < x.packs[mid].End {
-			high = mid
-		} else {
-			low = mid + 1
-		}
+	pack := int(x.packAt[doc/packBlock])
+	for x.ends[pack] <= doc {
+		pack++
 	}
-	return low
+	return pack
 }
 
 // span returns the range of a pack's docs: the first, and one past the last.
@@ -139,6 +160,9 @@ func (x *Index) span(pack int) (from, to uint32) {
 	}
 	return from, x.packs[pack].End
 }
+
+// Current reports whether the file has the form that Build writes, and not an earlier one.
+func (x *Index) Current() bool { return x.version == version }
 
 // Made returns Library.Made.
 func (x *Index) Made() string { return string(x.body[secMade]) }

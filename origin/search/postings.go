@@ -84,7 +84,7 @@ func (p postings) bitmaps(ctx context.Context) (map[string]*roaring.Bitmap, erro
 			return nil, err
 		}
 		bitmaps[key] = roaring.New()
-		bitmaps[key].AddMany(docs)
+		bitmaps[key].AddMany(*docs)
 	}
 	return bitmaps, nil
 }

@@ -11,7 +11,7 @@ import (
 // maxRanked is the largest number of matching docs that are ranked, those with the fewest other
 // words in their names; the rest are only counted. It is several times the largest page offset
 // (1,000), because docs with the same SVG become one hit.
-const maxRanked = 8192
+const maxRanked = 4096
 
 // Tiers, the best first. The guessed ones are for readings that the user may not have meant.
 const (
@@ -58,13 +58,24 @@ func (r rank) tier() int   { return int(r >> tierAt) }
 
 // A scratch is memory that queries reuse.
 type scratch struct {
-	seen    []uint64 // bit n: group n has been counted
-	ranks   []rank
-	buf     [512]uint32
-	words   []string
-	weights []weight
+	seen  []uint64 // bit n: group n has been counted
+	ranks []rank
+	buf   [512]uint32
+	words []string
+	// slots has, for each doc that is weighed, its place in touched and weights, from 1. The
+	// weights lie together, because those of all docs would need megabytes.
+	slots   []uint16
 	touched []uint32
-	totals  []float32 // of the docs in touched
+	weights []weight
+	totals  []totalled // of the docs in touched
+	docs    []uint32
+	found   []rank // by meanings
+	// semantic has the ranks of semantic matches, in order. The others are in ranks.
+	semantic []rank
+	sorting  []rank
+	merged   []rank
+	names    tally
+	styled   tally
 }
 
 // gather adds the ranks of a set's docs, as far as there is room, and returns the number of its
@@ -237,31 +248,45 @@ const (
 	samePlaces = 2
 )
 
-// order sorts the ranks so that packs rotate, and names do too if the query is ambiguous. In a
-// search of one pack, its styles are not moved down, because they are what the user looks for.
-func (x *Index) order(ranks []rank, scoped bool) {
-	slices.Sort(ranks)
+// order returns all ranks, sorted so that packs rotate, and names do too if the query is ambiguous.
+// In a search of one pack, its styles are not moved down, because they are what the user looks for.
+func (x *Index) order(s *scratch, scoped bool) []rank {
+	ranks := s.ranks
+	s.sort(ranks)
 	shown := make([]int, len(x.packs))
-	names, styled := map[uint64]int{}, map[uint64]int{}
+	names, styled := &s.names, &s.styled
+	names.reset(len(ranks))
+	styled.reset(len(ranks))
 	for i, r := range ranks {
 		tier, pack := r.tier(), x.packOf(r.doc())
 		rotation := shown[pack]
 		switch {
-		case tier == tierSemantic || tier == tierLessSemantic:
-			continue
 		// A prefix is ambiguous: another name is worth more than the same one again.
 		case tier >= tierBegins:
 			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
-			rotation = max(shown[pack], names[name]) / samePlaces
-			names[name]++
+			rotation = max(shown[pack], names.next(name)) / samePlaces
 		case tier > tierName && !scoped:
 			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
-			if styled[drawn]++; styled[drawn] > maxStyled {
+			if styled.next(drawn) >= maxStyled {
 				r = tierVariants<<tierAt | r&(1<<tierAt-1)
 			}
 		}
 		shown[pack]++
 		ranks[i] = r | rank(min(rotation, 1<<rotationBits-1))<<rotationAt
 	}
-	slices.Sort(ranks)
+	s.sort(ranks)
+	s.merged = merge(s.merged[:0], ranks, s.semantic)
+	return s.merged
+}
+
+// merge appends two sorted lists as one.
+func merge(to, a, b []rank) []rank {
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] < b[0] {
+			to, a = append(to, a[0]), a[1:]
+		} else {
+			to, b = append(to, b[0]), b[1:]
+		}
+	}
+	return append(append(to, a...), b...)
 }

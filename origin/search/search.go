@@ -75,14 +75,14 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
 	defer clear(s.seen)
-	s.ranks = s.ranks[:0]
+	s.ranks, s.semantic = s.ranks[:0], nil
 	q.Text = icon.CanonicalQuery(q.Text)
 	allowed := x.allows(q.Filter)
 	readings := x.readings(q, allowed)
 	total = x.find(s, readings)
-	x.order(s.ranks, len(readings) > 0 && readings[0].scoped)
+	ranks := x.order(s, len(readings) > 0 && readings[0].scoped)
 	skip, limit := max(0, q.Offset), max(0, q.Limit)
-	for _, r := range s.ranks {
+	for _, r := range ranks {
 		if len(hits) == limit {
 			break
 		}

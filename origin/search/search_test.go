@@ -193,11 +193,11 @@ func FuzzSearch(f *testing.F) {
 	x := random(f, 3, 6, 800)
 	f.Fuzz(func(t *testing.T, text, pack string, limit, offset uint8) {
 		s := x.scratch.Get().(*scratch)
-		s.ranks = s.ranks[:0]
+		s.ranks, s.semantic = s.ranks[:0], nil
 		readings := x.readings(Query{Text: text, Pack: pack}, nil)
 		x.find(s, readings)
 		clear(s.seen)
-		if len(s.ranks) > maxRanked+maxSemantic || len(s.touched) > maxWeighed || len(readings) > maxReadings {
+		if len(s.ranks) > maxRanked || len(s.semantic) > maxSemantic || len(s.touched) > maxWeighed || len(readings) > maxReadings {
 			t.Fatalf("%d readings, %d docs ranked, %d weighed", len(readings), len(s.ranks), len(s.touched))
 		}
 		for _, r := range readings {

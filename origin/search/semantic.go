@@ -2,7 +2,6 @@ package search
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -10,8 +9,8 @@ import (
 
 const (
 	// maxWeighed bounds the docs that are weighed for the meanings of a query, counted once for
-	// each meaning.
-	maxWeighed = 30_000
+	// each meaning. It must fit a slot, which has 16 bits.
+	maxWeighed = 15_000
 	// maxSemantic bounds the docs that are found by meanings.
 	maxSemantic = 1000
 	// steps is the number of classes of weights for choosing the largest.
@@ -42,7 +41,7 @@ type unit struct {
 
 // A weight says how well a doc matches the meanings of a query.
 type weight struct {
-	miss float32 // log of the probability that all meanings so far of the last unit mislead
+	miss float32 // probability that all meanings so far of the last unit mislead
 	sum  float32 // total of the earlier units
 	unit uint8   // the last unit that matched it, from 1
 	met  uint8   // number of words of its name that were matched
@@ -51,19 +50,24 @@ type weight struct {
 // wholeName is the value of weight.met after a match of a whole name.
 const wholeName = 16
 
-// gatherSemantic adds the docs that match the meanings of a query's words, the most likely first,
+// gatherSemantic finds the docs that match the meanings of a query's words, the most likely first,
 // and counts their distinct SVGs.
 func (x *Index) gatherSemantic(s *scratch, r reading) (distinct int) {
-	m := meaning{x: x, s: s, within: r.within, left: maxWeighed}
-	if len(s.weights) < x.docs {
-		s.weights = make([]weight, x.docs)
+	m := meaning{x: x, s: s, left: maxWeighed}
+	var whole bool
+	if m.only, whole = spanOf(r.within); !whole {
+		m.within = r.within
 	}
-	s.touched = s.touched[:0]
+	if len(s.slots) < x.docs {
+		s.slots = make([]uint16, x.docs)
+	}
+	s.touched, s.weights = s.touched[:0], s.weights[:0]
 	m.units = x.units(folded(r.terms))
 	for i, u := range m.units {
 		m.weigh(uint8(i+1), u)
 	}
-	for i, r := range x.vary(m.best(), s.ranks) {
+	s.semantic = x.vary(s, m.best(), s.ranks)
+	for i, r := range s.semantic {
 		tier := rank(tierSemantic)
 		if i >= likely {
 			tier = tierLessSemantic
@@ -71,7 +75,7 @@ func (x *Index) gatherSemantic(s *scratch, r reading) (distinct int) {
 		if x.first(s, r.doc()) {
 			distinct++
 		}
-		s.ranks = append(s.ranks, tier<<tierAt|r)
+		s.semantic[i] = tier<<tierAt | r
 	}
 	return distinct
 }
@@ -110,47 +114,81 @@ type meaning struct {
 	x      *Index
 	s      *scratch
 	within *roaring.Bitmap
+	only   span // the docs of within, if it is one range
 	units  []unit
 	left   int // number of docs that may still be weighed
 }
 
+// A span is the docs from one up to, but without, another. The zero span stands for no limit.
+type span struct{ from, to uint32 }
+
+// spanOf returns the span that a set is. ok is false if the set has gaps; the span then has its
+// first and last docs.
+func spanOf(docs *roaring.Bitmap) (s span, ok bool) {
+	if docs == nil {
+		return span{0, math.MaxUint32}, true
+	}
+	if docs.IsEmpty() {
+		return span{}, true
+	}
+	s = span{docs.Minimum(), docs.Maximum() + 1}
+	return s, docs.GetCardinality() == uint64(s.to-s.from)
+}
+
 // weigh adds the meanings of a unit to the weights of docs.
 func (m *meaning) weigh(n uint8, u unit) {
-	if docs := m.x.docsWith(u.text); u.literal && docs != nil {
-		m.add(n, target{weight: literalWeight, words: 1, docs: docs})
+	if u.literal {
+		if offset, ok, err := m.x.words.Get([]byte(u.text)); err == nil && ok {
+			m.add(n, target{weight: literalWeight, words: 1, offset: offset})
+		}
 	}
-	for _, t := range m.x.targets(u.text) {
-		m.add(n, t)
-	}
+	m.x.targets(u.text, func(t target) { m.add(n, t) })
 }
 
 // add combines a target with the previous ones as independent evidence: a doc does not match only
 // if all of them mislead.
 func (m *meaning) add(n uint8, t target) {
-	docs := t.docs
-	if m.within != nil {
-		docs = roaring.And(docs, m.within)
-	}
-	count := int(docs.GetCardinality())
-	if count > m.left {
+	docs := m.docs(t)
+	if len(docs) > m.left {
 		return
 	}
-	m.left -= count
-	miss := float32(math.Log1p(-float64(min(t.weight, .98))))
-	m.x.each(m.s, docs, func(doc uint32) {
-		w := &m.s.weights[doc]
-		if w.unit == 0 {
-			m.s.touched = append(m.s.touched, doc)
+	m.left -= len(docs)
+	miss := 1 - min(t.weight, .98)
+	words := uint8(min(t.words, wholeName))
+	if t.whole {
+		words = wholeName
+	}
+	s := m.s
+	for _, doc := range docs {
+		if s.slots[doc] == 0 {
+			s.touched, s.weights = append(s.touched, doc), append(s.weights, weight{})
+			s.slots[doc] = uint16(len(s.touched)) // maxWeighed is less than 1<<16
 		}
+		w := &s.weights[s.slots[doc]-1]
 		if w.unit != n {
-			w.sum, w.miss, w.unit = m.total(*w), 0, n
+			w.sum, w.miss, w.unit = m.total(*w), 1, n
 		}
-		w.miss += miss
-		if t.whole {
-			w.met = wholeName
-		}
-		w.met = min(wholeName, w.met+uint8(t.words))
-	})
+		w.miss *= miss
+		w.met = min(wholeName, w.met+words)
+	}
+}
+
+// docs returns the docs of a target that may be found, at most m.left+1 of them. The list is valid
+// until the next call.
+func (m *meaning) docs(t target) []uint32 {
+	s, most := m.s, m.left+1
+	if m.within != nil && t.more == nil {
+		t.more = m.x.bitmap(t.offset)
+	}
+	switch {
+	case m.within != nil:
+		s.docs = appendDocs(s.docs[:0], roaring.And(t.more, m.within), m.only, most)
+	case t.more != nil:
+		s.docs = appendDocs(s.docs[:0], t.more, m.only, most)
+	default:
+		s.docs = appendPosting(s.docs[:0], m.x.body[secPostings][t.offset:], m.only, most)
+	}
+	return s.docs
 }
 
 // total returns a weight over all units so far.
@@ -158,34 +196,42 @@ func (m *meaning) total(w weight) float32 {
 	if w.unit == 0 {
 		return 0
 	}
-	return w.sum + m.units[w.unit-1].share*(1-float32(math.Exp(float64(w.miss))))
+	return w.sum + m.units[w.unit-1].share*(1-w.miss)
 }
 
 // best returns the docs with the largest weights and resets all weights. fit only reduces a weight,
 // so best need not compute it for docs with a small weight.
 func (m *meaning) best() (list []rank) {
 	var histogram [steps + 1]int
-	totals := m.s.totals[:0]
-	for _, doc := range m.s.touched {
-		total := min(1, m.total(m.s.weights[doc]))
-		histogram[int(total*steps)]++
-		totals = append(totals, total)
+	all := m.s.totals[:0]
+	for i, doc := range m.s.touched {
+		w := m.s.weights[i]
+		t := totalled{min(1, m.total(w)), w.met}
+		m.s.slots[doc] = 0
+		histogram[int(t.weight*steps)]++
+		all = append(all, t)
 	}
-	m.s.totals = totals
+	m.s.totals = all
 	least, n := steps, histogram[steps]
 	for least > 0 && n < maxSemantic {
 		least--
 		n += histogram[least]
 	}
+	list = m.s.found[:0]
 	for i, doc := range m.s.touched {
-		w := &m.s.weights[doc]
-		if total := float64(totals[i]); int(totals[i]*steps) >= least && total >= leastWeight {
-			list = append(list, weighed(total*m.x.fit(doc, w.met), doc))
+		if t := all[i]; int(t.weight*steps) >= least && t.weight >= leastWeight {
+			list = append(list, weighed(float64(t.weight)*m.x.fit(doc, t.met), doc))
 		}
-		*w = weight{}
 	}
-	slices.Sort(list)
+	m.s.found = list
+	m.s.sort(list)
 	return list[:min(len(list), maxSemantic)]
+}
+
+// totalled is the weight of a doc over all units, and weight.met.
+type totalled struct {
+	weight float32
+	met    uint8
 }
 
 // fit returns how well a doc's name fits the meaning: words of the name that no unit matched say
@@ -214,23 +260,28 @@ func (r rank) weight() float64 {
 	return float64(most-uint64(r>>docBits)&most) / most
 }
 
+// powers returns the powers of a factor, from the zeroth.
+func powers(factor float64) (list [maxSemantic + 8]float64) {
+	for i := range list {
+		list[i] = math.Pow(factor, float64(i))
+	}
+	return list
+}
+
+var againWeights, againInPacks, packWeights = powers(againWeight), powers(againInPack), powers(packWeight)
+
 // vary rotates names and packs: each better doc of the same name or pack reduces the weight of a
 // doc.
-func (x *Index) vary(list, shown []rank) []rank {
-	type named struct {
-		concept uint32
-		pack    int
-	}
-	names, inPack := map[uint32]int{}, map[named]int{}
+func (x *Index) vary(s *scratch, list, shown []rank) []rank {
+	names, inPack := &s.names, &s.styled
+	names.reset(len(list))
+	inPack.reset(len(list))
 	for i, r := range list {
-		concept := x.field(r.doc(), docConcept)
-		here := named{concept, x.packOf(r.doc())}
-		w := r.weight() * math.Pow(againWeight, float64(names[concept])) * math.Pow(againInPack, float64(inPack[here]))
-		names[concept]++
-		inPack[here]++
+		concept, pack := uint64(x.field(r.doc(), docConcept)), uint64(x.packOf(r.doc()))
+		w := r.weight() * againWeights[names.next(concept)] * againInPacks[inPack.next(pack<<32|concept)]
 		list[i] = weighed(w, r.doc())
 	}
-	slices.Sort(list)
+	s.sort(list)
 	packs := make([]int, len(x.packs))
 	for _, r := range shown {
 		p := x.packOf(r.doc())
@@ -238,9 +289,9 @@ func (x *Index) vary(list, shown []rank) []rank {
 	}
 	for i, r := range list {
 		p := x.packOf(r.doc())
-		list[i] = weighed(r.weight()*math.Pow(packWeight, float64(packs[p])), r.doc())
+		list[i] = weighed(r.weight()*packWeights[packs[p]], r.doc())
 		packs[p]++
 	}
-	slices.Sort(list)
+	s.sort(list)
 	return list
 }

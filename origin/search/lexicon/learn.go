@@ -15,6 +15,8 @@ type Meaning struct {
 	Text   string // folded words, joined by spaces
 	Whole  bool
 	Weight float64 // certainty, 0 to 1
+	// Form is the result of the function that was passed to Meanings, if that was called.
+	Form string
 }
 
 // The certainty of each step from a word to its meanings. The values were chosen by learning from

@@ -1,10 +1,13 @@
-// Package lexicon learns the meanings of words that do not occur in icons' names: "garbage" means
+// Package lexicon knows the meanings of words that do not occur in icons' names: "garbage" means
 // trash. It reads the tags that icon projects publish with their icons, and WordNet, both as npm
 // packages (Open). From them it derives, for each word or phrase that people may type, the words
 // and names that it may mean, each with a weight (Learn).
 //
+// Learning takes longer than the rest of an index, so the program embeds what it has learned from
+// pinned packages (Shipped). `make lexicon` writes that file, with the command in compile/.
+//
 // The package knows nothing of indexes or of the library. Besides the standard library, it imports
-// a stemmer.
+// a stemmer and brotli.
 package lexicon
 
 import (
@@ -17,8 +20,9 @@ import (
 // ErrSource means that a folder is not a source of tags.
 var ErrSource = errors.New("not a source of tags")
 
-// A Lexicon is the content of the sources, before learning.
+// A Lexicon is the content of the sources, before learning, and what was learned ahead of time.
 type Lexicon struct {
+	Base     *Compiled // may be nil
 	Projects []Project
 	Synsets  []Synset
 	Senses   map[string][]int32 // by word: its synsets, the most common meaning first
