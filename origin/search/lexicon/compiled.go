@@ -177,7 +177,7 @@ func (c *Compiled) All(form func(Meaning) string) iter.Seq2[string, []Meaning] {
 			list = list[:0]
 			for range r.count {
 				if m := texts[r.meaning()]; m.Form != "" || form == nil {
-					m.Weight = min(1, (float64(r.weight)+.5)/255) // in the middle of all weights with these 8 bits
+					m.Weight = min(1, (float64(r.weight)+.5)/255)
 					list = append(list, m)
 				}
 			}
