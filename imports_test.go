@@ -37,8 +37,11 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin hostport icon problem cachepolicy certs files tier trace " +
-		"github.com/valyala/fasthttp github.com/fasthttp/router",
+	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/upstream",
+	// The pipeline and its fast path.
+	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
+		"edge/recent edge/repeated edge/routes edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/cache": "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
@@ -206,10 +209,10 @@ func TestForbidden(t *testing.T) {
 		path, imported string
 		allowed        bool
 	}{
-		{"edge/serve.go", module + "icon", true},
-		{"edge/serve.go", module + "edge/cache", true},
-		{"edge/serve.go", module + "origin", false},
-		{"edge/serve.go", "github.com/prometheus/client_golang/prometheus", false},
+		{"edge/proxy/serve.go", module + "icon", true},
+		{"edge/proxy/serve.go", module + "edge/cache", true},
+		{"edge/proxy/serve.go", module + "origin", false},
+		{"edge/proxy/serve.go", "github.com/prometheus/client_golang/prometheus", false},
 		{"edge/observe/metrics.go", "github.com/prometheus/client_golang/prometheus", true},
 		{"edge/observe/tally.go", "github.com/prometheus/client_golang/prometheus", true},
 		{"edge/cache/cache.go", module + "icon", false},
@@ -218,7 +221,7 @@ func TestForbidden(t *testing.T) {
 		{"edge/h2/h2_test.go", module + "certs/certstest", true},
 		{"edge/h2/h2.go", module + "certs/certstest", false},
 		{"edge/serve_test.go", module + "logtest", true},
-		{"edge/serve.go", module + "logtest", false},
+		{"edge/proxy/serve.go", module + "logtest", false},
 		{"edge/ratelimit/window.go", "time", true},
 		{"objectstore/dir.go", "github.com/minio/minio-go/v7", false},
 		{"cmd/iconedge/main.go", module + "test/listening", false},

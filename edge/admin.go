@@ -21,7 +21,7 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 		switch {
 		case s.ready():
 			say(w, http.StatusOK, "ready\n")
-		case s.proxy.draining.Load():
+		case s.proxy.Draining():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
 		case s.state.Unpublished():
 			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+s.cfg.Publish+" makes one\n")

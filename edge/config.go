@@ -18,6 +18,7 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/hostport"
 )
@@ -41,7 +42,7 @@ type Config struct {
 	AllowFile      string         // list of addresses that no limit counts; empty: none
 	DenyFile       string         // list of addresses that are refused; empty: none
 	Hosts          []string       // names that the edge answers for; none: any well-formed one
-	Forwarding
+	proxy.Forwarding
 	listen.Capacity
 	listen.Secure
 	access.Tiers
@@ -78,7 +79,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
 	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
-	c.Forwarding.flags(fs)
+	c.Forwarding.Flags(fs)
 	c.Capacity.Flags(fs)
 	c.Secure.Flags(fs)
 	c.Tiers.Flags(fs)
@@ -113,7 +114,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.validate(), c.Capacity.Validate(), c.Secure.Validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.Validate(), c.Capacity.Validate(), c.Secure.Validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue
@@ -123,7 +124,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	for _, name := range c.Hosts {
-		if host, port := splitHost(name); host == "" || port != "" || !wellFormedHost(name) {
+		if host, port := proxy.SplitHost(name); host == "" || port != "" || !proxy.ValidHost(name) {
 			errs = append(errs, fmt.Errorf("--host %q must be a name without a port", name))
 		}
 	}

@@ -59,7 +59,7 @@ func TestDrainsEveryProtocol(t *testing.T) {
 				})
 			}
 			<-asked
-			settled(t, "all wait for the origin", func() bool { return s.opt.Origin.limiter.waiting() == len(busy) })
+			settled(t, "all wait for the origin", func() bool { return s.Server.origin.Waiting() == len(busy) })
 			stopped := make(chan struct{})
 			go func() { s.stop(); close(stopped) }()
 			settled(t, "no connection is taken", func() bool {
@@ -145,7 +145,9 @@ func TestLastHit(t *testing.T) {
 	defer conn.Close()
 	from := bufio.NewReader(conn)
 	for _, last := range []bool{false, false, true} {
-		s.draining.Store(last)
+		if last {
+			s.Proxy.Drain()
+		}
 		_, err := io.WriteString(conn, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 		must(t, err)
 		resp, err := http.ReadResponse(from, nil)

@@ -16,15 +16,12 @@
 // with a problem (RFC 9457), or, with --proxy-all, forwards it to the origin and caches the
 // response by RFC 9111.
 //
-// A request takes the steps of serve.go: find its client (client.go) and its route (route.go, or
-// forward.go for a path that is none of ours), check the limit (ratelimit), get the response from
-// the cache or the origin (fetchrequest.go, find.go, fetch.go, entry.go), and finish it for this
-// client (finish.go). Package cachepolicy decides which responses may be stored and reused.
+// New builds the components, from the origin to the client: upstream sends requests to the origin;
+// library follows its releases; access decides which clients may proceed; proxy answers requests
+// from the cache or the origin; listen serves connections. purge removes stored responses, fleet
+// shares limits, purges and releases with other edges, and observe counts, logs and traces.
 //
-// The edge speaks only HTTP with the origin, and the origin need not be ours. An origin of ours
-// also reports the changes of a new release (watch.go) and which icons may be recoloured here. The
-// edge records single requests only if the operator wants it (reports.go): an access log has a line
-// for each response, and some requests are traced (tracing.go).
+// The edge speaks only HTTP with the origin, and the origin need not be ours.
 package edge
 
 import (
@@ -43,6 +40,7 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -69,10 +67,11 @@ type Server struct {
 	admission   *access.Admission
 	upstream    *upstream.Client
 	state       *library.OriginState
+	origin      *proxy.Fetcher
 	library     *library.Library
 	peers       *purge.Peers
 	purges      *purge.Purger
-	proxy       *handler
+	proxy       *proxy.Proxy
 	listeners   *listen.Server
 }
 
@@ -109,24 +108,24 @@ func (s *Server) build() error {
 	}
 	s.closes(s.reports.Close)
 	s.state = &library.OriginState{}
-	origin := &fetcher{life: s.life, client: s.upstream, limiter: newConcurrencyLimiter(cfg.MaxWaiting), metrics: m, tracer: s.reports.Tracer, state: s.state}
+	s.origin = proxy.NewFetcher(proxy.FetcherOptions{Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: m, Tracer: s.reports.Tracer, State: s.state})
 	s.library = library.New(library.Options{Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll,
-		Fetch: origin.fetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: m, Log: cfg.Log})
+		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: m, Log: cfg.Log})
 	s.purges = purge.New(s.cache, s.library.Negative)
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
-		Share: windows(shared), CheckToken: origin.tokenCheck(s.library, cfg.ProxyAll), Observer: m})
-	s.proxy = newHandler(ProxyOptions{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.policy(), Passed: cfg.Forwarding.passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
+		Share: windows(shared), CheckToken: s.origin.TokenCheck(s.library, cfg.ProxyAll), Observer: m})
+	s.proxy = proxy.New(proxy.Options{
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
-		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
+		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})
 	s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy)
 	if err != nil {
 		return err
 	}
 	s.closes(func() { s.listeners.Close() })
-	s.watch(origin)
+	s.watch()
 	return nil
 }
 
@@ -150,7 +149,7 @@ func (s *Server) open() (err error) {
 		}
 	}
 	s.closes(func() { s.admin.Close() })
-	if s.cache, err = cache.New(cache.Options{MaxBytes: cfg.CacheBytes, Dir: cfg.CacheDir, DiskBytes: cfg.CacheDiskBytes, Log: cfg.Log.Warn, Restored: restored}); err != nil {
+	if s.cache, err = cache.New(cache.Options{MaxBytes: cfg.CacheBytes, Dir: cfg.CacheDir, DiskBytes: cfg.CacheDiskBytes, Log: cfg.Log.Warn, Restored: proxy.Restored}); err != nil {
 		return fmt.Errorf("making the cache: %w", err)
 	}
 	s.closes(s.cache.Close)
@@ -182,7 +181,7 @@ func (s *Server) Close() {
 
 // ready reports whether the edge can answer requests. A warm edge can serve some icons without an
 // origin, and may need to.
-func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.proxy.draining.Load() }
+func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.proxy.Draining() }
 
 // Run serves until ctx ends, and then until the requests in flight are answered or cfg.Drain has
 // passed. It returns an error if the edge can't start or a listener fails, but none for draining.
@@ -227,7 +226,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // watch adds the metrics that are read from the components at each scrape.
-func (s *Server) watch(origin *fetcher) {
+func (s *Server) watch() {
 	m := s.metrics
 	m.WatchCache(s.cache.Stats, s.cfg.CacheBytes)
 	m.WatchOrigins(s.upstream.Stats)
@@ -235,7 +234,7 @@ func (s *Server) watch(origin *fetcher) {
 	m.WatchStreams(s.listeners.StreamStats)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
-		return observe.ServiceStats{Ready: s.ready(), Waiting: origin.limiter.waiting(), Shed: origin.limiter.shed.Load(), LimitClients: s.admission.Windows(),
+		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Shed(), LimitClients: s.admission.Windows(),
 			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.adminAccess.TokenInUse()}
 	})
 }

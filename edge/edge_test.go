@@ -432,7 +432,7 @@ func TestVerify(t *testing.T) {
 	if n := l.count(routes.VerifyPath); n != 2 {
 		t.Errorf("two calls made %d requests to the origin, want 2", n)
 	}
-	if a := post(strings.Repeat("x", maxVerifyBody+1)); a.StatusCode != 413 || a.Header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `"status":413`) {
+	if a := post(strings.Repeat("x", 4<<10+1)); a.StatusCode != 413 || a.Header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `"status":413`) {
 		t.Errorf("a body too large: %d %s", a.StatusCode, a.body)
 	}
 	l.set(func() { l.broken = true })

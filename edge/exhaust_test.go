@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/tier"
 	"golang.org/x/net/http2"
@@ -297,7 +296,7 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Cleanup(func() { c.Close() })
 		}
 	}()
-	extra := w.serveToo(t, ln, w.handler)
+	extra := w.serveToo(t, ln, w.Proxy)
 	settled(t, "the connection is accepted", func() bool { return extra.Stats().Open() == 1 })
 	if n := extra.Stats().Refused["descriptors"]; n != 3 {
 		t.Errorf("%d failures are counted, want 3", n)
@@ -434,47 +433,6 @@ func TestPipelineFlood(t *testing.T) {
 	}
 }
 
-// A client that leaves frees its slot; a client that stays keeps it.
-func TestPlaceOfWhoLeft(t *testing.T) {
-	ln := listenTest(t)
-	join := func() (net.Conn, *h1.Conn) {
-		client, err := dial(ln)
-		must(t, err)
-		t.Cleanup(func() { client.Close() })
-		server, err := ln.Accept()
-		must(t, err)
-		t.Cleanup(func() { server.Close() })
-		return client, h1.NewConn(server, nil, h1.Limits{Idle: time.Minute})
-	}
-	w, now := newConcurrencyLimiter(2), time.Now()
-	leaving, c := join()
-	gone, err := w.acquire(c, now)
-	must(t, err)
-	_, c = join()
-	stays, err := w.acquire(c, now)
-	must(t, err)
-	_, c = join()
-	if _, err := w.acquire(c, now.Add(time.Second)); err == nil {
-		t.Error("a third client got one of two slots")
-	}
-	leaving.Close()
-	settled(t, "another client gets the slot of the client that left", func() bool {
-		now = now.Add(time.Minute)
-		_, err := w.acquire(c, now)
-		return err == nil
-	})
-	select {
-	case <-gone.clientGone:
-	default:
-		t.Error("the request of a client that has left still waits")
-	}
-	select {
-	case <-stays.clientGone:
-		t.Error("the client that stays lost its slot")
-	default:
-	}
-}
-
 // A request may have at most 100 fields.
 func TestManyFields(t *testing.T) {
 	w := newWall(t, false)
@@ -512,7 +470,7 @@ func TestStuckOrigin(t *testing.T) {
 		stuck(i)
 	}
 	settled(t, "all places are taken", func() bool {
-		return w.opt.Origin.limiter.waiting() == places && w.opt.Origin.limiter.fetches.Load() == places
+		return w.Server.origin.Waiting() == places && w.Server.origin.Fetches() == places
 	})
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
@@ -572,17 +530,4 @@ func TestAnnouncedBodies(t *testing.T) {
 		t.Errorf("after bodies of 32 MiB together %d bytes more are in use", n)
 	}
 	settled(t, "nothing of them counts", func() bool { return w.listeners.Stats().BodiesBytes < 8<<20 })
-}
-
-// Requests to the origin go on after their clients have left, but only a limited number of them.
-func TestOrphans(t *testing.T) {
-	w := newConcurrencyLimiter(2)
-	for range 2 * orphans {
-		must(t, w.beginFetch())
-	}
-	if w.beginFetch() == nil {
-		t.Error("the number of orphaned fetches is not limited")
-	}
-	w.endFetch()
-	must(t, w.beginFetch())
 }

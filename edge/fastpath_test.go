@@ -26,7 +26,7 @@ func bothWays(t testing.TB, e *edgeTest) (short, long string) {
 		e.serveToo(t, ln, h)
 		return ln.Addr().String()
 	}
-	return serve(e.handler), serve(pipelineOnly{e.handler})
+	return serve(e.Proxy), serve(pipelineOnly{e.Proxy})
 }
 
 // ask sends request over a new connection, and returns everything that the server sends until it

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/proxy"
 )
 
 // A site is the origin of another application, with pages that the test defines. It records the
@@ -389,10 +391,10 @@ func TestStreamed(t *testing.T) {
 				if row.length {
 					w.Header().Set("Content-Length", fmt.Sprint(len(row.body)))
 				}
-				w.Write(row.body[:maxWhole+100])
+				w.Write(row.body[:proxy.MaxWhole+100])
 				w.(http.Flusher).Flush()
 				<-more
-				w.Write(row.body[maxWhole+100:])
+				w.Write(row.body[proxy.MaxWhole+100:])
 			}})
 			r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 			resp, err := e.RoundTrip(r) // returns before the origin has sent the whole body

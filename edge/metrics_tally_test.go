@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 )
@@ -169,57 +167,3 @@ func (e *edgeTest) sends(t *testing.T, request string) {
 	must(t, err)
 	io.Copy(io.Discard, c)
 }
-
-// BenchmarkCounting compares a hit on the fast path with and without counting. It runs rounds of
-// both in turn, and reports the fastest round of each, because the speed of the machine varies.
-func BenchmarkCounting(b *testing.B) {
-	for name, target := range map[string]string{"cdn": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00"} {
-		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newOurOrigin())
-			e.library.Poll()
-			e.get(b, target)
-			q, out := ready(target), make([]byte, 0, 16<<10)
-			counted := least(func() { q.Now = time.Now(); e.Answer(out, q) })
-			uncounted := least(func() { q.Now = time.Now(); e.answerUncounted(out, q) })
-			for b.Loop() {
-				counted.round()
-				uncounted.round()
-			}
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(counted.ns(), "ns-counted")
-			b.ReportMetric(uncounted.ns(), "ns-uncounted")
-			b.ReportMetric(100*(counted.ns()/uncounted.ns()-1), "%-of-a-hit")
-		})
-	}
-}
-
-// answerUncounted does what Answer does, without the metrics and the access log.
-func (h *handler) answerUncounted(dst []byte, q *eligible.Request) ([]byte, bool) {
-	var m fastHit
-	if !h.lookupFast(&m, q) {
-		return dst, false
-	}
-	defer m.view.Release()
-	dst, _ = h.appendAnswer(dst, &m, q)
-	return dst, true
-}
-
-// A stopwatch measures rounds of calls, and stores the duration of the fastest.
-type stopwatch struct {
-	call func()
-	took time.Duration
-}
-
-const perRound = 1000
-
-func least(call func()) *stopwatch { return &stopwatch{call, time.Hour} }
-
-func (s *stopwatch) round() {
-	began := time.Now()
-	for range perRound {
-		s.call()
-	}
-	s.took = min(s.took, time.Since(began))
-}
-
-func (s *stopwatch) ns() float64 { return float64(s.took) / perRound }

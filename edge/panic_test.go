@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/logtest"
 )
 
@@ -21,16 +22,15 @@ func TestPanics(t *testing.T) {
 		for _, row := range []struct {
 			name           string
 			proxyAll       bool
-			breaks         func(*handler) // removes something that the request needs
+			breaks         func(*proxy.Proxy) // removes something that the request needs
 			method, target string
 			route, path    string
 		}{
-			{"a page", false, func(h *handler) { h.page = nil }, "GET", "/", "page", "/"},
-			{"an icon", false, func(h *handler) { h.opt.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
-			{"a search", false, func(h *handler) { h.opt.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
-			{"a forwarded path", true, func(h *handler) { h.opt.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
-			{"a forwarded path of two segments", true, func(h *handler) { h.opt.Origin.client = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
-			{"before its route is known", false, func(h *handler) { h.table = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
+			{"an icon", false, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
+			{"a search", false, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
+			{"a forwarded path", true, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
+			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Options.Origin.Client = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
+			{"before its route is known", false, func(h *proxy.Proxy) { h.Options.Tiers = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
 		} {
 			t.Run(way+"/"+row.name, func(t *testing.T) {
 				t.Parallel()
@@ -39,7 +39,7 @@ func TestPanics(t *testing.T) {
 				e := beforeSecured(t, newOurOrigin(), append(of.changes(), change, func(c *Config) {
 					c.ProxyAll, c.Log = row.proxyAll, slog.New(slog.NewJSONHandler(&log, nil))
 				})...)
-				row.breaks(e.handler)
+				row.breaks(e.Proxy)
 				s := serveSecured(t, e)
 				r, err := http.NewRequest(row.method, "http://edge.test"+row.target, nil)
 				must(t, err)
@@ -54,7 +54,7 @@ func TestPanics(t *testing.T) {
 				protocol := of.protocol.String()
 				want := fmt.Sprintf(`iconedge_edge_requests_total{code="5xx",outcome="error",protocol=%q,route=%q} 1`, protocol, row.route)
 				counted := 0
-				for line := range strings.Lines(exported(t, s.handler)) {
+				for line := range strings.Lines(exported(t, s.Proxy)) {
 					if strings.HasPrefix(line, "iconedge_edge_requests_total{") && !strings.HasSuffix(line, " 0\n") {
 						if counted++; line != want+"\n" {
 							t.Errorf("counted %s, want %s", line, want)
@@ -92,7 +92,7 @@ func TestPanics(t *testing.T) {
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
-	e.opt.Origin.client = nil
+	e.Options.Origin.Client = nil
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
 	must(t, err)
 	resp, err := e.send(r) // the API's description has no 500
@@ -111,10 +111,10 @@ func TestPanicWhileFetching(t *testing.T) {
 }
 
 // exported returns the text of the edge's metrics.
-func exported(t *testing.T, h *handler) string {
+func exported(t *testing.T, h *proxy.Proxy) string {
 	t.Helper()
 	ln := listenTest(t)
-	s := &http.Server{Handler: h.opt.Metrics.Handler()}
+	s := &http.Server{Handler: h.Options.Metrics.Handler()}
 	go s.Serve(ln)
 	defer s.Close()
 	resp, err := http.Get("http://" + ln.Addr().String() + "/metrics")

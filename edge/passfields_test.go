@@ -32,7 +32,7 @@ func TestPassFieldNames(t *testing.T) {
 	} {
 		var cfg Config
 		cfg.PassFields = []string{name}
-		if err := cfg.Forwarding.validate(); (err == nil) != ok {
+		if err := cfg.Forwarding.Validate(); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		} else if err != nil && !strings.Contains(err.Error(), "--pass-field") {
 			t.Errorf("%q: %v does not name the flag", name, err)

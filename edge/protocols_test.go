@@ -93,8 +93,8 @@ func TestSameByEveryProtocol(t *testing.T) {
 			c.Limits.Set(limit)
 		}
 	})
-	want := s.aside(t, s.handler, func(o *listen.Options) { o.Secure.HTTP2Reference = true })
-	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, pipelineOnly{s.handler}), "h3": s.by(t, "h3").edgeTest}
+	want := s.aside(t, s.Proxy, func(o *listen.Options) { o.Secure.HTTP2Reference = true })
+	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, pipelineOnly{s.Proxy}), "h3": s.by(t, "h3").edgeTest}
 	for _, target := range manyTargets {
 		for range 2 { // a variant is stored at the second request
 			want.call(t, http.MethodGet, target, "Authorization: Bearer "+good+"\r\n", nil)

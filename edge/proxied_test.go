@@ -118,7 +118,7 @@ func TestProxyHeaderDrips(t *testing.T) {
 	t.Parallel()
 	e, _ := newProxied(t, "127.0.0.0/8")
 	ln := listenTest(t)
-	e.serveToo(t, ln, e.handler, func(o *listen.Options) { o.Capacity.IdleTimeout = 50 * time.Millisecond })
+	e.serveToo(t, ln, e.Proxy, func(o *listen.Options) { o.Capacity.IdleTimeout = 50 * time.Millisecond })
 	c, err := dial(ln)
 	must(t, err)
 	defer c.Close()

@@ -156,7 +156,7 @@ func TestPipelined(t *testing.T) {
 func TestAnswerIsNotLost(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	ln := listenTest(t)
-	e.serveToo(t, ln, e.handler)
+	e.serveToo(t, ln, e.Proxy)
 	for range 20 {
 		c, err := dial(ln)
 		must(t, err)

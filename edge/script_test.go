@@ -21,6 +21,7 @@ import (
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/valyala/fasthttp/fasthttputil"
@@ -37,7 +38,7 @@ const (
 // poll the release by itself.
 type edgeTest struct {
 	*Server
-	*handler
+	*proxy.Proxy
 	follows *purge.Follower
 	ln      *fasthttputil.InmemoryListener
 	via     http.RoundTripper // replaces ln; nil: use ln
@@ -62,7 +63,7 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	s, err := New(cfg)
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &edgeTest{Server: s, handler: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), ln: ln, of: t}
+	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), ln: ln, of: t}
 }
 
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
@@ -77,7 +78,7 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 			c.Origins.Set(o.URL)
 		}
 	})...)...)
-	e.serveToo(t, e.ln, e.handler)
+	e.serveToo(t, e.ln, e.Proxy)
 	return e
 }
 
@@ -89,7 +90,7 @@ const drainFor = 50 * time.Millisecond
 func (e *edgeTest) serve(t testing.TB) {
 	e.listeners.Serve(make(chan error, 4))
 	t.Cleanup(func() {
-		e.handler.Drain()
+		e.Proxy.Drain()
 		e.listeners.Drain(drainFor)
 	})
 }

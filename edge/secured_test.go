@@ -87,7 +87,7 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 		default:
 			close(stopped)
 		}
-		e.handler.Drain()
+		e.Proxy.Drain()
 		e.listeners.Drain(e.cfg.Drain)
 		end()
 		e.listeners.Close()

@@ -263,9 +263,7 @@ func TestReleaseIsToldToAll(t *testing.T) {
 	for i, e := range []*edgeTest{first, shield, behind} {
 		settled(t, fmt.Sprint("the release is known to edge ", i), func() bool { return e.library.Known() == releaseB })
 	}
-	if sum := first.peers.Fleet.Stats().Events[fleet.Release].Sent; sum == 0 {
-		t.Error("the first edge has not announced the release")
-	}
+	settled(t, "the first edge has announced the release", func() bool { return first.peers.Fleet.Stats().Events[fleet.Release].Sent > 0 })
 }
 
 // An edge keeps polling for a new release even if it hears late of the release that it has, or

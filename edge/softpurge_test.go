@@ -236,7 +236,7 @@ func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
 	if a := e.get(t, key); a.Header.Get("Age") != "" || !freshBelow(a) {
 		t.Errorf("at first: Age: %s", a.Header.Get("Age"))
 	}
-	e.age(t, key, 2*otherRelease)
+	e.age(t, key, 4*time.Second)
 	l.set(func() { l.broken = true })
 	a := e.get(t, key)
 	if status := a.Header.Get("Cache-Status"); a.StatusCode != 200 || !strings.Contains(status, "origin failed") || freshBelow(a) {

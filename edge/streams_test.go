@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
-
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
+	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/logtest"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 )
 
 // from returns a client that connects from the given address and begins each connection with lead.
@@ -242,10 +242,10 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		}
 		more := make(chan struct{})
 		s := newSecured(t, newSite(map[string]http.HandlerFunc{"/file": func(w http.ResponseWriter, r *http.Request) {
-			w.Write(body[:maxWhole+100])
+			w.Write(body[:proxy.MaxWhole+100])
 			w.(http.Flusher).Flush()
 			<-more
-			w.Write(body[maxWhole+100:])
+			w.Write(body[proxy.MaxWhole+100:])
 		}}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
 		if small, ok := s.via.(*http.Transport); ok && of.protocol == exchange.H2 {
 			small.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10}
@@ -253,14 +253,14 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 		resp, err := s.RoundTrip(r) // its head is here before the origin has sent all
 		must(t, err)
-		part := make([]byte, maxWhole)
-		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:maxWhole]) {
+		part := make([]byte, proxy.MaxWhole)
+		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:proxy.MaxWhole]) {
 			t.Errorf("%s: the first part: %v", way, err)
 		}
 		close(more)
 		rest, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || !bytes.Equal(rest, body[maxWhole:]) {
+		if err != nil || !bytes.Equal(rest, body[proxy.MaxWhole:]) {
 			t.Errorf("%s: %d bytes after the first part, %v", way, len(rest), err)
 		}
 	}

@@ -40,7 +40,7 @@ func TestWallFormIsConfirmed(t *testing.T) {
 	const form = "/mdi/home.svg?height=48"
 	w.warm(t, form)
 	w.age(t, form, 700*time.Second)
-	w.doors = doorkeeper{seed: w.doors.seed}
+	w.Proxy.ForgetForms() // the doorkeeper has not seen the form since
 	w.ask(t, form)
 	if e := w.cache.Get(form); e == nil || !e.Freshness().Fresh(time.Now()) {
 		t.Errorf("the form is not stored, or not fresh: %+v", e)
@@ -86,7 +86,7 @@ func TestWallMissingIsRemembered(t *testing.T) {
 		}
 	}
 	seen, _ := w.origin.take()
-	if took := time.Since(began); len(seen) < 200 || len(seen) > 200*(1+int(took/clientErrors)) {
+	if took := time.Since(began); len(seen) < 200 || len(seen) > 200*(1+int(took/5*time.Second)) {
 		t.Errorf("200 names, requested five times each in %v, reached the origin %d times", took, len(seen))
 	}
 }
@@ -109,23 +109,6 @@ func TestWallMissingIsForgotten(t *testing.T) {
 	}
 	if e := w.cache.Get(name); e != nil {
 		t.Error("the missing name is stored among the icons")
-	}
-}
-
-// The doorkeeper admits a form of an icon at its second request, and every other response at once.
-func TestDoorkeeper(t *testing.T) {
-	d := newWall(t, false).doors.admits
-	for _, row := range []struct {
-		key  string
-		want bool
-	}{
-		{"/mdi/home.svg", true}, {"/api/v1/icon/mdi/home", true}, {"/api/v1/search?q=a", true}, {"/api/v1/packs?page=2", true}, {"/-/release?since=a", true},
-		{"/mdi/home.svg?height=1", false}, {"/mdi/home.svg?height=2", false}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=2", true},
-		{"/api/v1/icon/mdi/home?height=1", false}, {"/api/v1/icon/mdi/home?height=1", true},
-	} {
-		if got := d(row.key); got != row.want {
-			t.Errorf("%s is admitted: %v, want %v", row.key, got, row.want)
-		}
 	}
 }
 

@@ -251,7 +251,7 @@ func TestWallMappedPeer(t *testing.T) {
 	if err != nil {
 		t.Skip("no IPv6 here")
 	}
-	w.serveToo(t, ln, w.handler)
+	w.serveToo(t, ln, w.Proxy)
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for i, address := range []string{w.public, "127.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, w.public} {
 		conn, err := net.Dial("tcp", address)

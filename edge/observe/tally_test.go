@@ -109,3 +109,12 @@ func TestHitsAreCountedWhileSettling(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkHit is the counting of one hit.
+func BenchmarkHit(b *testing.B) {
+	m, now := NewMetrics("test"), time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Hit(exchange.H1, routes.CDN, http.StatusOK, now, 1000)
+	}
+}

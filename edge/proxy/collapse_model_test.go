@@ -1,7 +1,8 @@
-package edge
+package proxy
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -69,7 +72,13 @@ func (c chance) modelAnswer(at time.Time) *upstream.Response {
 // had it been stored first. The test tries thousands of random pairs. Besides, it may share a
 // failure that does not concern one client alone.
 func TestModelOfCollapsing(t *testing.T) {
-	e := newEdgeTest(t, http.NotFoundHandler(), func(c *Config) { c.ProxyAll = true })
+	store, err := cache.New(cache.Options{MaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	lib := library.New(library.Options{Cache: store, CacheBytes: 64 << 20, State: &library.OriginState{}, ProxyAll: true})
+	e := New(Options{ProxyAll: true, CacheBytes: 64 << 20, Cache: store, Library: lib, Log: slog.New(slog.DiscardHandler)})
 	const pairs = 20_000
 	seed := rand.Uint64()
 	c := chance{rand.New(rand.NewPCG(seed, 1))}
@@ -82,7 +91,7 @@ func TestModelOfCollapsing(t *testing.T) {
 		now := at.Add(time.Duration(c.IntN(80)) * time.Second)
 		f := e.newForwardedResponse(sent, a, true)
 		body := []byte("body")
-		result := f.whole(body, f.store(body, e.cache.Generation()))
+		result := f.whole(body, f.store(body, store.Generation()))
 		if f.sharing.Storable != result.Stored {
 			t.Fatalf("seed %d, pair %d: storable %v, stored %v", seed, i, f.sharing.Storable, result.Stored)
 		}

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ func (p *representation) colored(f routes.Form) []byte {
 
 // finish writes an entry as the response to a request, according to its conditions, range, colour
 // and coding. Forwarded responses keep the form that the origin gave them.
-func (h *handler) finish(r *request, f found) {
+func (h *Proxy) finish(r *request, f found) {
 	e := f.entry
 	p := represent(r, e)
 	status := e.Status
@@ -75,7 +75,7 @@ func (h *handler) finish(r *request, f found) {
 }
 
 // finishBody sets the body of a response, and the part of its head that depends on the body.
-func (h *handler) finishBody(r *request, f found, p representation, t *head) error {
+func (h *Proxy) finishBody(r *request, f found, p representation, t *head) error {
 	switch {
 	case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
 		return gather(r, f)
@@ -90,7 +90,7 @@ func (h *handler) finishBody(r *request, f found, p representation, t *head) err
 }
 
 // writeHead completes the head of a response with an entry, and writes it.
-func (h *handler) writeHead(r *request, f found, t *head) {
+func (h *Proxy) writeHead(r *request, f found, t *head) {
 	e, out := f.entry, &r.Response
 	// A purge may have arrived while the response was on its way.
 	if t.aged = f.aged || e.Freshness().SoftPurged; t.aged {
@@ -128,7 +128,7 @@ func ageToSend(e *cache.Entry, now time.Time) time.Duration {
 }
 
 // body sets the representation's body: coded, coloured, or a part of it.
-func (h *handler) body(r *request, e *cache.Entry, p representation, t *head) error {
+func (h *Proxy) body(r *request, e *cache.Entry, p representation, t *head) error {
 	t.fixed, t.coding = p.fixed, p.coding
 	body := p.colored(r.target.Form)
 	if p.coding == cache.Identity && e.Status == http.StatusOK {

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"errors"
@@ -23,13 +23,13 @@ type Forwarding struct {
 	PassFields []string
 }
 
-func (f *Forwarding) flags(fs *flag.FlagSet) {
+func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
 }
 
-func (f *Forwarding) validate() error {
+func (f *Forwarding) Validate() error {
 	var errs []error
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
@@ -39,13 +39,13 @@ func (f *Forwarding) validate() error {
 	return errors.Join(errs...)
 }
 
-// policy returns the caching policy of forwarded paths.
-func (f *Forwarding) policy() cachepolicy.Policy {
+// Policy returns the caching policy of forwarded paths.
+func (f *Forwarding) Policy() cachepolicy.Policy {
 	return cachepolicy.Policy{SafeCookies: !f.StoreCookies, IgnoreRevalidation: !f.ClientRevalidation}
 }
 
-// passed returns the set of the fields to pass.
-func (f *Forwarding) passed() map[string]bool {
+// Passed returns the set of the fields to pass.
+func (f *Forwarding) Passed() map[string]bool {
 	set := make(map[string]bool, len(f.PassFields))
 	for _, name := range f.PassFields {
 		set[http.CanonicalHeaderKey(name)] = true

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"net/http"
@@ -36,7 +36,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 
 // ownRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
-func (h *handler) ownRequest(r *request, key string) *fetchRequest {
+func (h *Proxy) ownRequest(r *request, key string) *fetchRequest {
 	return &fetchRequest{key: key, own: true, sendsTierSecret: h.sendsSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
@@ -44,12 +44,12 @@ func (h *handler) ownRequest(r *request, key string) *fetchRequest {
 
 // through adds to fields the CDN-Loop of a request that has come through other edges, so that this
 // edge recognises a loop when the request comes back (RFC 8586). It changes only a copy.
-func (h *handler) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Header {
+func (h *Proxy) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Header {
 	lines := ctx.Request.Header.PeekAll("CDN-Loop")
 	if len(lines) == 0 {
 		return fields
 	}
-	before := h.opt.Origin.client.LoopField(exchange.Texts(lines))
+	before := h.Options.Origin.Client.LoopField(exchange.Texts(lines))
 	if before == nil {
 		return fields
 	}
@@ -66,14 +66,14 @@ type lookupResult struct {
 }
 
 // lookup finds the stored response that may be selected for a fetch request.
-func (h *handler) lookup(q *fetchRequest) (s lookupResult) {
+func (h *Proxy) lookup(q *fetchRequest) (s lookupResult) {
 	varies := false
 	if q.own {
-		if s.entry = h.opt.Cache.Get(q.key); s.entry == nil {
-			s.entry = h.opt.Library.Negative.Current().Find(q.key)
+		if s.entry = h.Options.Cache.Get(q.key); s.entry == nil {
+			s.entry = h.Options.Library.Negative.Current().Find(q.key)
 		}
 	} else {
-		s.entry, varies = h.opt.Cache.Find(q.key, func(vary []string) []string {
+		s.entry, varies = h.Options.Cache.Find(q.key, func(vary []string) []string {
 			s.variant = q.variant(vary)
 			return q.secondary(vary)
 		})

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"net/http"
@@ -65,7 +65,7 @@ func (c *clock) date(now time.Time) []byte {
 }
 
 // fail writes a problem in place of everything written to the response before.
-func (h *handler) fail(r *request, p *problem.Problem) {
+func (h *Proxy) fail(r *request, p *problem.Problem) {
 	resp, out := &r.ctx.Response, &r.Response
 	closing := resp.ConnectionClose()
 	resp.Reset()
@@ -91,13 +91,13 @@ func (h *handler) fail(r *request, p *problem.Problem) {
 	writeUnready(r, p)
 	send(r, p.JSON())
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
-		h.opt.Log.Debug("problem response", "status", p.Status, "err", p.Err)
+		h.Options.Log.Debug("problem response", "status", p.Status, "err", p.Err)
 	}
 }
 
 // preflight answers an OPTIONS request. The response is the same for every path, and counts against
 // no limit.
-func (h *handler) preflight(r *request, allow string) exchange.Outcome {
+func (h *Proxy) preflight(r *request, allow string) exchange.Outcome {
 	r.ctx.Response.SetStatusCode(http.StatusNoContent)
 	h.writeDate(r)
 	addFields(&r.Response, everyAnswer)
@@ -107,7 +107,7 @@ func (h *handler) preflight(r *request, allow string) exchange.Outcome {
 }
 
 // writeDate writes the present time as the Date of a response (RFC 9110, section 6.6.1).
-func (h *handler) writeDate(r *request) {
+func (h *Proxy) writeDate(r *request) {
 	r.Response.Add(fasthttp.HeaderDate, string(h.clock.date(r.now)))
 }
 
@@ -129,4 +129,24 @@ func writeLimit(r *request) {
 	name := r.count.Class.String()
 	r.Response.Set(fieldLimitPolicy.name, string(ratelimit.AppendPolicy(buf[:0], name, r.count.Limit)))
 	r.Response.Set(fieldLimit.name, string(ratelimit.AppendState(buf[:0], name, r.count.Decision)))
+}
+
+// looped returns the problem for a request that has passed through this edge before. It warns the
+// operator only once, because every further request would repeat the warning.
+func (h *Proxy) looped() *problem.Problem {
+	h.loopLogged.Do(func() {
+		h.Options.Log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
+	})
+	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
+}
+
+// releaseOf returns the release for which a response is current: the one that this edge knew before
+// the lookup, because it had by then dropped the entries that this release changed. A response that
+// keep stored only briefly, because it names another release, belongs to the release that it names.
+func (r *request) releaseOf(f found) string {
+	e := f.entry
+	if r.known == "" || e.Release == "" || storedBriefly(e) {
+		return e.Release
+	}
+	return r.known
 }

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"bytes"
@@ -21,17 +21,17 @@ type traced struct {
 // startTrace reads the trace context of a request, and begins its span if this edge traces it. If
 // this edge exports traces, a client that is not trusted can't decide by its sampled flag what this
 // edge or the servers behind it trace.
-func (h *handler) startTrace(r *request) {
+func (h *Proxy) startTrace(r *request) {
 	fields := &r.ctx.Request.Header
 	said := fields.PeekAll(trace.FieldParent)
-	t := h.opt.Reports.Tracer
+	t := h.Options.Reports.Tracer
 	if len(said) == 0 && t == nil {
 		return
 	}
 	f := &traced{parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
 		switch {
-		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.opt.Clients.Trusts(r.Peer)):
+		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.Options.Clients.Trusts(r.Peer)):
 			f.edge = t.Serve(f.parent, r.now)
 		default:
 			f.parent = f.parent.Unsampled()
@@ -44,11 +44,11 @@ func (h *handler) startTrace(r *request) {
 
 // sampleTrace decides whether to trace a request that the fast path could answer. A traced request
 // takes the pipeline instead.
-func (h *handler) sampleTrace(q *eligible.Request) bool {
-	if h.opt.Clients.Trusts(q.Client) {
-		q.Sampled = h.opt.Reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
+func (h *Proxy) sampleTrace(q *eligible.Request) bool {
+	if h.Options.Clients.Trusts(q.Client) {
+		q.Sampled = h.Options.Reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
 	} else {
-		q.Sampled = h.opt.Reports.Tracer.Sample()
+		q.Sampled = h.Options.Reports.Tracer.Sample()
 	}
 	return q.Sampled
 }

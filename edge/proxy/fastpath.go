@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -37,18 +38,18 @@ type fastHit struct {
 // lookupFast looks a request up on the fast path. Its response is, byte for byte, the one that the
 // pipeline in serve.go would give; lookupFast is not ok where it cannot be sure of that, and the
 // caller then uses the pipeline. If it is ok, the caller must release the view.
-func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
-	if h.opt.Redirect != "" && !q.Secure || q.Tier {
+func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
+	if h.Options.Redirect != "" && !q.Secure || q.Tier {
 		return false
 	}
 	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) {
 		return false
 	}
-	if !h.opt.Cache.View(m.target.key, &m.view) {
+	if !h.Options.Cache.View(m.target.key, &m.view) {
 		return false
 	}
-	if h.choose(m, q) && (h.opt.Reports.Tracer == nil || !h.sampleTrace(q)) {
-		if m.count, ok = h.opt.Admission.AdmitFast(q, m.target.route.Class()); ok {
+	if h.choose(m, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
+		if m.count, ok = h.Options.Admission.AdmitFast(q, m.target.route.Class()); ok {
 			m.view.Hit()
 			return true
 		}
@@ -59,7 +60,7 @@ func (h *handler) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
 // false where the pipeline has to decide.
-func (h *handler) choose(m *fastHit, q *eligible.Request) bool {
+func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
 	v, color := &m.view, m.target.color
 	if m.policy = v.Freshness(); !m.policy.Fresh(q.Now) {
 		return false
@@ -85,20 +86,20 @@ func (h *handler) choose(m *fastHit, q *eligible.Request) bool {
 
 // Answer appends the response to an HTTP/1.1 request on the fast path. It is not ok if the request
 // needs the pipeline.
-func (h *handler) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
+func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	var m fastHit
 	if h.draining.Load() || !h.lookupFast(&m, q) {
 		return dst, false
 	}
 	defer m.view.Release()
 	dst, body := h.appendAnswer(dst, &m, q)
-	h.opt.Metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
-	h.opt.Reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
+	h.Options.Metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
+	h.Options.Reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
 	return dst, true
 }
 
 // appendAnswer appends the whole response and returns how many bytes its body has.
-func (h *handler) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out []byte, body int) {
+func (h *Proxy) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out []byte, body int) {
 	status := "HTTP/1.1 200 OK\r\n"
 	if m.status != http.StatusOK {
 		status = "HTTP/1.1 304 Not Modified\r\n"
@@ -110,7 +111,7 @@ func (h *handler) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out
 }
 
 // appendHead appends the fields of the response.
-func (h *handler) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Request) []byte {
+func (h *Proxy) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Request) []byte {
 	var t head
 	t.bodyless = m.status != http.StatusOK
 	t.coding, t.ranges = m.coding, m.coding == cache.Identity
@@ -122,7 +123,7 @@ func (h *handler) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.
 		t.length = m.length()
 	}
 	if q.Secure {
-		t.altSvc = h.opt.AltSvc
+		t.altSvc = h.Options.AltSvc
 	}
 	return w.append(dst, &t)
 }
@@ -174,7 +175,7 @@ type parsedTargets [1 << 14]atomic.Pointer[parsedTarget]
 
 // parsedTarget returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
 // path without a query is its own cache key: if it is malformed, no entry is stored under it.
-func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
+func (h *Proxy) parsedTarget(target []byte) (t parsedTarget, ok bool) {
 	if bytes.IndexByte(target, '?') < 0 {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the request only
 		route, ok := routes.FastRoute(key)
@@ -187,7 +188,7 @@ func (h *handler) parsedTarget(target []byte) (t parsedTarget, ok bool) {
 }
 
 // rememberTarget stores the parsed form of a target for the fast path.
-func (h *handler) rememberTarget(r *request) {
+func (h *Proxy) rememberTarget(r *request) {
 	t, raw := r.target, r.ctx.RequestURI()
 	if !r.ctx.IsGet() || len(raw) == 0 || raw[0] != '/' || bytes.IndexByte(raw, '?') < 0 {
 		return
@@ -262,9 +263,9 @@ func newChoice(field string) *choice {
 	return c
 }
 
-// restored serialises the head of an entry that was read from disk, because the disk does not store
+// Restored serialises the head of an entry that was read from disk, because the disk does not store
 // heads.
-func restored(e *cache.Entry) {
+func Restored(e *cache.Entry) {
 	if _, own := routes.Canonical(e.Key); own {
 		serialise(e)
 	}
@@ -282,4 +283,26 @@ func serialise(e *cache.Entry) {
 		head.ColourUses = icon.Paints(e.Identity().Body)
 	}
 	e.Head = head
+}
+
+// AnswerH2 does for HTTP/2 what Answer does for HTTP/1.1. It appends the same head, as a
+// header block.
+func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+	var m fastHit
+	if !h.lookupFast(&m, q) {
+		return dst, 0, false
+	}
+	defer m.view.Release()
+	start := len(dst)
+	w := headWriter{head: m.view.Head(), block: h.blocks.of(m.view.Head()), table: known}
+	dst = h.appendHead(h2.AppendStatus(dst, m.status), &w, &m, q)
+	block = len(dst) - start
+	if m.status == http.StatusOK {
+		dst = append(dst, make([]byte, h2.Gap)...)
+	}
+	body := len(dst)
+	dst = m.appendBody(dst)
+	h.Options.Metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
+	h.Options.Reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
+	return dst, block, true
 }

@@ -1,4 +1,12 @@
-package edge
+// Package proxy answers requests: from the cache, or with the origin's response.
+//
+// A request takes the steps of serve.go: find its client, check the redirect, the lists and loops,
+// find its endpoint, check its limit, look it up in the cache (fetchrequest.go, find.go), join or
+// begin a fetch from the origin (find.go, fetch.go, fetcher.go, entry.go), and finish the response
+// for this client (finish.go, head.go). forward.go handles paths that are none of the edge's own
+// (--proxy-all). The fast path (fastpath.go) answers eligible requests for fresh responses with the
+// same bytes.
+package proxy
 
 import (
 	"fmt"
@@ -21,8 +29,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ProxyOptions configures a handler. All components are required; Redirect and AltSvc may be empty.
-type ProxyOptions struct {
+// Options configures a handler. All components are required; Redirect and AltSvc may be empty.
+type Options struct {
 	Hosts       []string           // names that the edge answers for; none: any well-formed one
 	ProxyAll    bool               // forward paths that are not the edge's own
 	Policy      cachepolicy.Policy // cache policy of forwarded paths
@@ -37,19 +45,19 @@ type ProxyOptions struct {
 	Tiers     *access.Credentials
 	Cache     *cache.Cache
 	Library   *library.Library
-	Origin    *fetcher
+	Origin    *Fetcher
 	Metrics   *observe.Metrics
 	Reports   observe.Reports
 	Log       *slog.Logger
 }
 
-// A handler answers every request of the public listeners.
-type handler struct {
-	opt   ProxyOptions
-	table *router.Router
-	page  *cache.Entry
-	doors doorkeeper
-	clock clock
+// A Proxy answers every request of the public listeners.
+type Proxy struct {
+	Options Options
+	table   *router.Router
+	page    *cache.Entry
+	doors   doorkeeper
+	clock   clock
 
 	// for the fast path
 	targets   parsedTargets
@@ -61,26 +69,29 @@ type handler struct {
 	draining   atomic.Bool // the edge ends: the next response of a connection is its last
 }
 
-// newHandler returns a handler that answers requests by the components of o.
-func newHandler(o ProxyOptions) *handler {
-	h := &handler{opt: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
+// New returns a handler that answers requests by the components of o.
+func New(o Options) *Proxy {
+	h := &Proxy{Options: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
 	h.table = routes.New(h.answer, h.serveUnknown)
 	return h
 }
 
 // Drain makes every response from now on the last one of its connection.
-func (h *handler) Drain() { h.draining.Store(true) }
+func (h *Proxy) Drain() { h.draining.Store(true) }
+
+// Draining reports whether Drain was called.
+func (h *Proxy) Draining() bool { return h.draining.Load() }
 
 // maxObject returns the length of the largest body that is stored, in bytes.
-func (h *handler) maxObject() int64 { return min(h.opt.CacheBytes/objectPart, maxObject) }
+func (h *Proxy) maxObject() int64 { return min(h.Options.CacheBytes/objectPart, maxObject) }
 
 // sendsSecret reports whether requests to the origin may carry the secret between tiers. They may
 // if the origin has named a release, as our origins and the edges in front of them do, or for a
 // request on one of the edge's own routes, if no path is forwarded. With --proxy-all the origin may
 // be other software, and a page of it that shows the fields of its request would reveal the secret
 // to any client.
-func (h *handler) sendsSecret(ownRoute bool) bool {
-	return ownRoute && !h.opt.ProxyAll || h.opt.Library.HasRelease()
+func (h *Proxy) sendsSecret(ownRoute bool) bool {
+	return ownRoute && !h.Options.ProxyAll || h.Options.Library.HasRelease()
 }
 
 const (
@@ -121,7 +132,7 @@ func newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *request {
 
 // ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
 // redirect, the access lists and loops, and then calls the endpoint.
-func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
+func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	r := newRequest(ctx, x)
 	ctx.SetUserValue(recordMark{}, r)
 	defer func() {
@@ -130,8 +141,8 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		}
 	}()
 	x.Conn.Serve(r.now)
-	p := refuse(r, h.opt.Hosts)
-	x.Client = h.opt.Clients.Of(x) // refuse has removed trailer fields
+	p := refuse(r, h.Options.Hosts)
+	x.Client = h.Options.Clients.Of(x) // refuse has removed trailer fields
 	if p != nil {
 		h.end(r, exchange.Refused, p)
 		return
@@ -140,15 +151,15 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Own, nil)
 		return
 	}
-	if x.Tier = h.opt.Tiers.Prove(r.Request); x.Tier {
+	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
 	h.startTrace(r)
-	if p := h.opt.Admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
+	if p := h.Options.Admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
 		h.end(r, exchange.Denied, p)
 		return
 	}
-	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.opt.Origin.client.IsLoop(exchange.Texts(lines)) {
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.Options.Origin.Client.IsLoop(exchange.Texts(lines)) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
@@ -157,13 +168,13 @@ func (h *handler) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 }
 
 // ServeRefused answers a request that its protocol has refused with this status.
-func (h *handler) ServeRefused(ctx *fasthttp.RequestCtx, x *exchange.Request, status int) {
-	x.Client = h.opt.Clients.Of(x)
+func (h *Proxy) ServeRefused(ctx *fasthttp.RequestCtx, x *exchange.Request, status int) {
+	x.Client = h.Options.Clients.Of(x)
 	h.end(newRequest(ctx, x), exchange.Refused, refusedAs(status))
 }
 
 // ServeUnreadable answers a request that the server could not parse, and closes its connection.
-func (h *handler) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, err error) {
+func (h *Proxy) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, err error) {
 	r := newRequest(ctx, x)
 	closeAfter(r)
 	p := unreadable(err)
@@ -172,7 +183,7 @@ func (h *handler) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request,
 	}
 	r.now = time.Now()
 	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
-		r.Client = h.opt.Clients.Of(r.Request)
+		r.Client = h.Options.Clients.Of(r.Request)
 	}
 	h.end(r, exchange.Refused, p)
 	if r.Bodyless {
@@ -189,23 +200,23 @@ func recordOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(recordMa
 
 // panicked answers a request whose handling panicked. It logs the fields of the access log line
 // with the panic and the stack.
-func (h *handler) panicked(r *request, p any) {
+func (h *Proxy) panicked(r *request, p any) {
 	stack := debug.Stack()
-	h.opt.Log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.Options.Log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
 	h.end(r, exchange.Failed, fmt.Errorf("panic: %v", p))
 }
 
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
-func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
-	if h.opt.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
+func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
+	if h.Options.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
 		h.serveForwarded(ctx)
 		return
 	}
 	r := recordOf(ctx)
 	r.route, r.pattern = ep.Route, ep.Pattern
 	if r.Tier {
-		r.known = h.opt.Library.Known() // before any lookup
+		r.known = h.Options.Library.Known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
@@ -213,17 +224,17 @@ func (h *handler) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 
 // steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
 // Preflight requests are answered first, without a limit.
-func (h *handler) steps(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
+func (h *Proxy) steps(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	if r.ctx.IsOptions() {
 		r.route = routes.Preflight
 		return h.preflight(r, ep.Allow), nil
 	}
-	if err := h.opt.Tiers.Refuse(r.Request, r.route); err != nil {
+	if err := h.Options.Tiers.Refuse(r.Request, r.route); err != nil {
 		return exchange.Refused, err
 	}
 	var o exchange.Outcome
 	var err error
-	if r.count, o, err = h.opt.Admission.Admit(r.Request, r.route, r.now); err != nil {
+	if r.count, o, err = h.Options.Admission.Admit(r.Request, r.route, r.now); err != nil {
 		return o, err
 	}
 	if r.target, err = ep.Parse(r.ctx); err != nil {
@@ -233,7 +244,7 @@ func (h *handler) steps(r *request, ep *routes.Endpoint) (exchange.Outcome, erro
 }
 
 // serve answers an admitted request for an endpoint.
-func (h *handler) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
+func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	switch ep.Route {
 	case routes.Verify:
 		return h.serveVerify(r)
@@ -248,17 +259,17 @@ func (h *handler) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, erro
 }
 
 // end writes the problem, if there is an error, then counts, logs and traces the response.
-func (h *handler) end(r *request, o exchange.Outcome, err error) {
+func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}
-	if h.opt.AltSvc != "" && r.Secure {
-		r.Response.Set(fieldAltSvc.name, h.opt.AltSvc)
+	if h.Options.AltSvc != "" && r.Secure {
+		r.Response.Set(fieldAltSvc.name, h.Options.AltSvc)
 	}
 	if h.draining.Load() {
 		closeAfter(r)
 	}
-	t := h.opt.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
+	t := h.Options.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
 	if r.stream != nil {
 		r.stream.to = t // counts the bytes when the stream ends
 	}
@@ -267,9 +278,9 @@ func (h *handler) end(r *request, o exchange.Outcome, err error) {
 }
 
 // serveUnknown answers an address that has no endpoint.
-func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
+func (h *Proxy) serveUnknown(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.URI().PathOriginal())
-	if h.opt.ProxyAll && path != "*" {
+	if h.Options.ProxyAll && path != "*" {
 		h.serveForwarded(ctx)
 		return
 	}
@@ -287,7 +298,7 @@ func (h *handler) serveUnknown(ctx *fasthttp.RequestCtx) {
 }
 
 // serveCached answers from the cache, or with the origin's response.
-func (h *handler) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
+func (h *Proxy) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.fetchAndStore)
 	if err == nil && r.target.Color != "" && f.entry.Status == fasthttp.StatusOK && f.entry.Monochrome == "" {
 		// The response lacks our origin's field, so this is an origin of other software. Only the
@@ -307,7 +318,7 @@ func (h *handler) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome
 
 // serveRelease answers other edges that ask for the release. It names a new release only after this
 // edge has dropped the entries that the release changed.
-func (h *handler) serveRelease(r *request) (exchange.Outcome, error) {
+func (h *Proxy) serveRelease(r *request) (exchange.Outcome, error) {
 	f, err := h.find(r, h.ownRequest(r, r.target.Key), h.fetchRelease)
 	if err != nil {
 		return exchange.Failed, err
@@ -318,13 +329,13 @@ func (h *handler) serveRelease(r *request) (exchange.Outcome, error) {
 }
 
 // servePage answers / with a page that lists the addresses of the edge.
-func (h *handler) servePage(r *request) (exchange.Outcome, error) {
+func (h *Proxy) servePage(r *request) (exchange.Outcome, error) {
 	h.finish(r, found{entry: h.page})
 	return exchange.Own, nil
 }
 
 // serveHealth reports that the process is alive.
-func (h *handler) serveHealth(r *request) (exchange.Outcome, error) {
+func (h *Proxy) serveHealth(r *request) (exchange.Outcome, error) {
 	out := &r.Response
 	out.Add(fasthttp.HeaderContentType, "text/plain; charset=utf-8")
 	addFields(out, everyAnswer)

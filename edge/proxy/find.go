@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type fetchFunc func(q *fetchRequest, stale *cache.Entry) cache.Result
 // Requests for the same response collapse into one fetch. If a request may not use the response of
 // that fetch, it is sent by itself at once, or joins one more fetch: of its own variant, or of
 // requests without credentials. It never waits for a third.
-func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err error) {
-	w := &waiter{came: h.opt.Cache.Generation()}
+func (h *Proxy) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err error) {
+	w := &waiter{came: h.Options.Cache.Generation()}
 	for {
 		s := h.lookup(q)
 		e := s.entry
@@ -47,7 +47,7 @@ func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err
 		verdict := cachepolicy.Revalidate
 		if e != nil {
 			verdict = cachepolicy.Decide(e.Freshness(), q.policy, r.now)
-		} else if p := h.opt.Library.Absent(q.name, r.now); p != nil {
+		} else if p := h.Options.Library.Absent(q.name, r.now); p != nil {
 			return found{outcome: exchange.Refused}, p
 		}
 		switch {
@@ -72,9 +72,9 @@ func (h *handler) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err
 
 // collapse gets the response to one request from the origin, by another request's fetch if it may.
 // If ok is false the request must look again, as w says.
-func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waiter, ask fetchFunc) (f found, ok bool, err error) {
+func (h *Proxy) collapse(r *request, q *fetchRequest, s lookupResult, w *waiter, ask fetchFunc) (f found, ok bool, err error) {
 	key := q.collapseKey(s, w)
-	if w.pass || q.policy.Directives.NoStore || h.opt.Cache.IsHitForPass(q.passKey(key), r.now) {
+	if w.pass || q.policy.Directives.NoStore || h.Options.Cache.IsHitForPass(q.passKey(key), r.now) {
 		l := ask(q, s.entry)
 		if !q.policy.Directives.NoStore {
 			h.markHitForPass(q, key, s.entry, &l)
@@ -82,12 +82,12 @@ func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waite
 		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
 	}
-	slot, err := h.opt.Origin.limiter.acquire(r.Conn, r.now)
+	slot, err := h.Options.Origin.limiter.acquire(r.Conn, r.now)
 	if err != nil {
 		f, err = r.staleOrProblem(q, s.entry, err)
 		return f, true, err
 	}
-	defer h.opt.Origin.limiter.release(slot)
+	defer h.Options.Origin.limiter.release(slot)
 	fetch, began := h.join(q, s.entry, key, r.now, ask, !cachepolicy.MayShareError(q.policy))
 	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.clientGone)
 	switch {
@@ -96,7 +96,7 @@ func (h *handler) collapse(r *request, q *fetchRequest, s lookupResult, w *waite
 	case began, l.Err != nil && r.endsWait(q, s.entry, l.Err):
 		f, err = r.uncollapsedOrStale(q, s.entry, l)
 		return f, true, err
-	case l.Err == nil && !h.opt.Cache.InvalidatedSince(fetch, l.ForOthers(), w.came):
+	case l.Err == nil && !h.Options.Cache.InvalidatedSince(fetch, l.ForOthers(), w.came):
 		if f, ok := r.collapsed(q, l); ok {
 			return f, true, nil
 		}
@@ -164,11 +164,11 @@ const hesitation = 500 * time.Millisecond
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
-func (h *handler) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
+func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
-		return h.opt.WaitTimeout
+		return h.Options.WaitTimeout
 	}
-	return min(h.opt.WaitTimeout, hesitation-f.Age(r.now))
+	return min(h.Options.WaitTimeout, hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
@@ -178,14 +178,14 @@ func notStored() *problem.Problem {
 
 // refresh revalidates a stored response in the background, once at a time, and not within a second
 // of a failure.
-func (h *handler) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetchFunc) {
+func (h *Proxy) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetchFunc) {
 	h.join(q, s.entry, q.collapseKey(s, &waiter{}), now, ask, false)
 }
 
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
-func (h *handler) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
-	return h.opt.Cache.Join(now, cache.Call{
+func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
+	return h.Options.Cache.Join(now, cache.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
@@ -206,9 +206,9 @@ func (h *handler) join(q *fetchRequest, stale *cache.Entry, key string, now time
 
 // logPanic logs a panic of a collapsed fetch with its stack and panics again. The cache makes the
 // panic the error of the fetch, whose callers log only the error.
-func (h *handler) logPanic(q *fetchRequest) {
+func (h *Proxy) logPanic(q *fetchRequest) {
 	if p := recover(); p != nil {
-		h.opt.Log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		h.Options.Log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		panic(p)
 	}
 }
@@ -216,14 +216,14 @@ func (h *handler) logPanic(q *fetchRequest) {
 // markHitForPass marks a key whose response no other client may use, so that requests do not wait
 // in vain for each other's. It removes the marker when the response is one that others may use. An
 // error changes nothing.
-func (h *handler) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *cache.Result) {
+func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *cache.Result) {
 	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
 		return
 	}
 	plain := q.policy
 	plain.Directives = cachepolicy.Directives{}
 	now := time.Now()
-	h.opt.Cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
+	h.Options.Cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
 }
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for

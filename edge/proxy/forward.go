@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"io"
@@ -19,7 +19,7 @@ import (
 
 // serveForwarded answers a request for a path outside our own routes (--proxy-all): from the cache,
 // strictly according to RFC 9111, or from the origin.
-func (h *handler) serveForwarded(ctx *fasthttp.RequestCtx) {
+func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routes.Forwarded, true
 	q := h.forwardedRequest(r)
@@ -53,7 +53,7 @@ var conditions = []string{"If-None-Match", "If-Modified-Since"}
 var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
 
 // forwardedRequest returns a client's own request, in the form that the origin receives.
-func (h *handler) forwardedRequest(r *request) *fetchRequest {
+func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	head := make(http.Header, 16)
 	for name, value := range r.Fields {
 		key := http.CanonicalHeaderKey(string(name))
@@ -61,12 +61,12 @@ func (h *handler) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.opt.Passed}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
 	q := &fetchRequest{
 		key: rawTarget(r.ctx), sendsTierSecret: h.sendsSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
-			Directives: h.opt.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.opt.Policy,
+			Directives: h.Options.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.Options.Policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
@@ -90,7 +90,7 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
-func (h *handler) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
+func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
@@ -116,7 +116,7 @@ func hasAny(h http.Header, names []string) bool {
 
 // passHead answers a HEAD: from the stored response of a GET if possible; otherwise from the
 // origin, whose response may then update or invalidate the stored one (RFC 9111, section 4.3.5).
-func (h *handler) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) {
+func (h *Proxy) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	s := h.lookup(q)
 	e, why := s.entry, s.why
 	if e != nil && cachepolicy.Decide(e.Freshness(), q.policy, r.now) != cachepolicy.Revalidate {
@@ -127,8 +127,8 @@ func (h *handler) passHead(r *request, q *fetchRequest) (exchange.Outcome, error
 	if q.policy.Directives.OnlyIfCached {
 		return exchange.Refused, notStored()
 	}
-	asked := h.opt.Cache.Generation()
-	a, err := h.opt.Origin.roundTrip(q.traced, q.upstream(nil))
+	asked := h.Options.Cache.Generation()
+	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		f, err := r.staleOrProblem(q, e, err)
 		if err == nil {
@@ -144,7 +144,7 @@ func (h *handler) passHead(r *request, q *fetchRequest) (exchange.Outcome, error
 
 // applyHead updates or invalidates the stored response of a GET, according to the response to a
 // HEAD (RFC 9111, section 4.3.5).
-func (h *handler) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) {
+func (h *Proxy) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) {
 	length := int64(-1)
 	if id := e.Identity(); id != nil {
 		length = int64(len(id.Body))
@@ -152,10 +152,10 @@ func (h *handler) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Respons
 	switch cachepolicy.HeadUpdate(e.Status, header(e), length, a.Status, a.Header) {
 	case cachepolicy.Update:
 		if n := confirmed(q, e, a); storable(getOf(q), e, a) {
-			h.opt.Cache.Replace(e, n, asked)
+			h.Options.Cache.Replace(e, n, asked)
 		}
 	case cachepolicy.Invalidate:
-		h.opt.Cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
+		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
 	}
 }
 
@@ -169,7 +169,7 @@ func getOf(q *fetchRequest) *fetchRequest {
 // passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The response may
 // depend on the body, which is no part of the cache key. So the cache neither answers the request
 // nor stores its response, and no other request shares the fetch.
-func (h *handler) passWithBody(r *request, q *fetchRequest) (exchange.Outcome, error) {
+func (h *Proxy) passWithBody(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	if q.policy.Directives.OnlyIfCached {
 		return exchange.Refused, notStored()
 	}
@@ -177,8 +177,8 @@ func (h *handler) passWithBody(r *request, q *fetchRequest) (exchange.Outcome, e
 }
 
 // bypass forwards the request to the origin without the cache.
-func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (exchange.Outcome, error) {
-	a, err := h.opt.Origin.roundTrip(q.traced, q.upstream(nil))
+func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (exchange.Outcome, error) {
+	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
 		return exchange.Failed, err
@@ -188,11 +188,11 @@ func (h *handler) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (
 
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
 // request may have changed (RFC 9111, section 4.4).
-func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
-	asked := h.opt.Cache.Generation()
+func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
+	asked := h.Options.Cache.Generation()
 	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
-		h.opt.Cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
-		asked = h.opt.Cache.Generation()
+		h.Options.Cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
+		asked = h.Options.Cache.Generation()
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
 	if q.policy.Method == http.MethodPost && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
@@ -205,8 +205,8 @@ func (h *handler) relay(r *request, q *fetchRequest, a *upstream.Response, why c
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
-	if 0 < a.Length && a.Length < maxWhole {
-		body, err := a.Whole(maxWhole) // so that an incomplete body becomes a clean 502
+	if 0 < a.Length && a.Length < MaxWhole {
+		body, err := a.Whole(MaxWhole) // so that an incomplete body becomes a clean 502
 		if err != nil {
 			return exchange.Failed, err
 		}

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"net/http"
@@ -102,3 +102,12 @@ func overloaded() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "too many requests are waiting for the origin; trying again in a moment may help").
 		With("Retry-After", "1")
 }
+
+// Waiting returns the number of requests that wait for the origin.
+func (o *Fetcher) Waiting() int { return o.limiter.waiting() }
+
+// Fetches returns the number of requests to the origin in flight.
+func (o *Fetcher) Fetches() int { return int(o.limiter.fetches.Load()) }
+
+// Shed returns the number of requests that were refused because too many waited.
+func (o *Fetcher) Shed() int64 { return o.limiter.shed.Load() }

@@ -1,6 +1,8 @@
-package edge
+package proxy
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
 )
 
 const (
@@ -18,22 +21,22 @@ const (
 	// newer release, and the response may be from the older one.
 	otherRelease = 2 * time.Second
 	maxOwn       = 16 << 20 // bytes of a response on our own routes, always held whole
-	// maxWhole is the number of bytes of a forwarded response that the edge waits for; a longer
+	// MaxWhole is the number of bytes of a forwarded response that the edge waits for; a longer
 	// response is sent while it arrives.
-	maxWhole = 256 << 10
+	MaxWhole = 256 << 10
 	// bodyWait is the time that the edge waits for the end of a response of unknown length.
 	bodyWait = 200 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
 // collapsed fetch and goes on when clients leave.
-func (h *handler) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result {
+func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result {
 	// These are read before the request, so that a purge from here on applies to the response.
-	asked, missing := h.opt.Cache.Generation(), h.opt.Library.Negative.Current()
-	a, err := h.opt.Origin.roundTrip(q.traced, q.upstream(stale))
+	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
+	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
 		a.Body.Close() // the 304 confirms another response
-		a, err = h.opt.Origin.roundTrip(q.traced, q.upstream(nil))
+		a, err = h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
 	}
 	switch {
 	case err != nil:
@@ -73,7 +76,7 @@ func mustNotReplace(stored *cache.Entry, a *upstream.Response) bool {
 // storeOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its
 // content codings. If the cache does not admit the entry, only the requests that wait for it now
 // get it.
-func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *library.NegativeTable) cache.Result {
+func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *library.NegativeTable) cache.Result {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
 		return cache.Result{Err: err}
@@ -81,7 +84,7 @@ func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Ge
 	if a.Status >= http.StatusBadRequest {
 		body = clientError(a, body)
 	}
-	there := h.opt.Cache.Get(q.key) != nil
+	there := h.Options.Cache.Get(q.key) != nil
 	sharing := cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
 	e := newOwn(q.key, a, body)
 	if a.UntilClose { // waiting requests may share it, by its own fields; no cache may store it
@@ -93,7 +96,7 @@ func (h *handler) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Ge
 	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
 	case ok && (there || h.doors.admits(q.key)):
-		l.Stored = h.opt.Cache.Put(l.Entry, asked)
+		l.Stored = h.Options.Cache.Put(l.Entry, asked)
 	}
 	return l
 }
@@ -123,10 +126,10 @@ var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Su
 // storeForwarded makes a result of a response without changing it. A short response is held until
 // it is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is
 // sent to clients while it arrives. It is stored when it is whole, if it may be.
-func (h *handler) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) cache.Result {
+func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) cache.Result {
 	f := h.newForwardedResponse(q, a, may)
-	if 0 <= a.Length && a.Length < maxWhole {
-		body, err := a.Whole(maxWhole)
+	if 0 <= a.Length && a.Length < MaxWhole {
+		body, err := a.Whole(MaxWhole)
 		if err != nil {
 			return cache.Result{Err: err}
 		}
@@ -140,7 +143,7 @@ func (h *handler) storeForwarded(q *fetchRequest, a *upstream.Response, asked ca
 	spool := cache.NewSpool(a.Body, nil, a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
-	body, whole, err := spool.ReadAll(maxWhole, holdFor(a))
+	body, whole, err := spool.ReadAll(MaxWhole, holdFor(a))
 	switch {
 	case err != nil:
 		return cache.Result{Err: err}
@@ -157,7 +160,7 @@ func (h *handler) storeForwarded(q *fetchRequest, a *upstream.Response, asked ca
 // holdFor returns the time to wait for the end of a response. A stream of events and a response
 // that is known to be long are not held at all.
 func holdFor(a *upstream.Response) time.Duration {
-	if a.Length >= maxWhole || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
+	if a.Length >= MaxWhole || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 		return 0
 	}
 	return bodyWait
@@ -165,7 +168,7 @@ func holdFor(a *upstream.Response) time.Duration {
 
 // A forwardedResponse is a forwarded response without its body.
 type forwardedResponse struct {
-	h        *handler
+	h        *Proxy
 	q        *fetchRequest
 	etag     string
 	entry    *cache.Entry // for the client that sent the request
@@ -176,7 +179,7 @@ type forwardedResponse struct {
 
 // newForwardedResponse reads the head of a response. If may is false, the response is not stored,
 // whatever its fields permit.
-func (h *handler) newForwardedResponse(q *fetchRequest, a *upstream.Response, may bool) *forwardedResponse {
+func (h *Proxy) newForwardedResponse(q *fetchRequest, a *upstream.Response, may bool) *forwardedResponse {
 	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), entry: newForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), response: a}
 	f.sharing = cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
 	f.sharing.Storable = f.sharing.Storable && may
@@ -204,8 +207,8 @@ func (f *forwardedResponse) whole(body []byte, stored cache.Result) cache.Result
 }
 
 // store stores an entry if its Sharing permits.
-func (h *handler) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) cache.Result {
-	if known := h.opt.Library.Known(); e.Release != "" && e.Release != known {
+func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) cache.Result {
+	if known := h.Options.Library.Known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
@@ -217,11 +220,11 @@ func (h *handler) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sha
 	if !sharing.Storable {
 		return l
 	}
-	l.Stored = h.opt.Cache.Put(e, asked)
+	l.Stored = h.Options.Cache.Put(e, asked)
 	if key := byLanguage(q, e); key != "" {
 		l.Variants = []string{key}
 		if l.Stored {
-			h.opt.Cache.Alias(e, key)
+			h.Options.Cache.Alias(e, key)
 		}
 	}
 	return l
@@ -275,4 +278,55 @@ func failing(status int) bool {
 
 func mayServeStale(e *cache.Entry, now time.Time) bool {
 	return cachepolicy.MayServeStale(e.Freshness(), cachepolicy.Request{}, cachepolicy.FailureStatus, now)
+}
+
+var (
+	// errStatus reports that the origin answered with an error status.
+	errStatus = errors.New("the origin answered with an error status")
+	// errUnready reports that the origin is one of ours and has no release yet.
+	errUnready = fmt.Errorf("%w: it has no release yet", errStatus)
+)
+
+// failed returns the problem for an origin's error response. Our own routes never pass its body on.
+// An origin without a release is a 503 and not a 502, because another call after a second would not
+// help.
+func failed(a *upstream.Response) error {
+	if a.Status == http.StatusServiceUnavailable && library.WithoutRelease(a) {
+		return problem.New(http.StatusServiceUnavailable, "not ready: the origin has published no release yet; trying again later may help").
+			With("Retry-After", "5").Because(errUnready)
+	}
+	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").
+		With("Retry-After", "1").Because(fmt.Errorf("%w: %d", errStatus, a.Status))
+}
+
+// writeUnready passes the origin's declaration that it has no release yet on to an edge behind this
+// one.
+func writeUnready(r *request, p *problem.Problem) {
+	if errors.Is(p, errUnready) && r.Tier {
+		r.Response.Set(icon.FieldReady, "?0")
+	}
+}
+
+// fetchRelease fetches the response about the release for other edges. If it names another release
+// than this edge knows, the edge first drops the changed entries itself, because the other edge
+// will then fetch the new ones from here.
+func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) cache.Result {
+	asked := h.Options.Cache.Generation()
+	told, a, err := h.Options.Library.RequestRelease(q.key, q.header)
+	switch {
+	case a == nil:
+		return cache.Result{Err: err}
+	case a.Status >= http.StatusInternalServerError:
+		return cache.Result{Err: failed(a.Response)}
+	case err == nil && told.Release != h.Options.Library.Known():
+		if err := h.Options.Library.Poll(); err != nil {
+			return cache.Result{Err: err}
+		}
+		asked = h.Options.Cache.Generation() // the response is newer than the invalidation by look
+	}
+	e := newOwn(q.key, a.Response, a.Content)
+	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
+	e.Tags = []string{library.ReleaseTag}
+	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: library.ReleaseLifetime}
+	return cache.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.Options.Cache.Put(e, asked)}
 }

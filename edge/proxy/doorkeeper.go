@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"hash/maphash"
@@ -27,4 +27,11 @@ func (d *doorkeeper) admits(key string) bool {
 	}
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
 	return d.places[sum>>48].Swap(sum) == sum
+}
+
+// ForgetForms makes the doorkeeper forget all requests.
+func (h *Proxy) ForgetForms() {
+	for i := range h.doors.places {
+		h.doors.places[i].Store(0)
+	}
 }

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"time"
@@ -9,9 +9,9 @@ import (
 
 // report logs and traces a response of the pipeline. For a streamed body it does so when the stream
 // has ended.
-func (h *handler) report(r *request, o exchange.Outcome, err error) {
+func (h *Proxy) report(r *request, o exchange.Outcome, err error) {
 	span := r.traced.span()
-	wanted := h.opt.Reports.Lines.Sampled(r.ctx.Response.StatusCode())
+	wanted := h.Options.Reports.Lines.Sampled(r.ctx.Response.StatusCode())
 	if !wanted && span == nil {
 		return
 	}
@@ -20,7 +20,7 @@ func (h *handler) report(r *request, o exchange.Outcome, err error) {
 	tell := func(bytes int) {
 		line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
 		if wanted {
-			h.opt.Reports.Lines.Write(line)
+			h.Options.Reports.Lines.Write(line)
 		}
 		span.End(line.Time.Add(line.Duration), exchangeAttributes(line, r, err))
 	}
@@ -34,7 +34,7 @@ func (h *handler) report(r *request, o exchange.Outcome, err error) {
 
 // line returns the log line of a request and its response, except for the size of the body. If the
 // request could not be read, the line has none of its fields.
-func (h *handler) line(r *request, o exchange.Outcome) *accesslog.Line {
+func (h *Proxy) line(r *request, o exchange.Outcome) *accesslog.Line {
 	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: exchange.OutcomeNames[o],
 		Protocol: r.Protocol.String(), TLS: r.Secure}
 	if !r.unread {

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ func TestWellFormedHost(t *testing.T) {
 		"": false, ":80": false, "a:b": false, "a:123456": false, "[::1": false, "[x]": false, "a b": false, "a/b": false, "a@b": false, "::1": false,
 		"ä": false, strings.Repeat("a", 256): false,
 	} {
-		if got := wellFormedHost(host); got != want {
+		if got := ValidHost(host); got != want {
 			t.Errorf("wellFormedHost(%q) = %v, want %v", host, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package edge
+package proxy
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
@@ -97,14 +98,14 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 		}
 		host = named
 	}
-	if (host != "" || absolute) && !wellFormedHost(host) {
+	if (host != "" || absolute) && !ValidHost(host) {
 		return malformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
 	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == routes.HealthPath {
 		return nil
 	}
-	name, _ := splitHost(host)
+	name, _ := SplitHost(host)
 	for _, known := range hosts {
 		if strings.EqualFold(known, name) {
 			return nil
@@ -131,8 +132,8 @@ func expectable(expect string) bool {
 	return expect == "" || strings.EqualFold(expect, "100-continue")
 }
 
-// splitHost splits a Host field into host and port. An IPv6 address keeps its brackets.
-func splitHost(s string) (host, port string) {
+// SplitHost splits a Host field into host and port. An IPv6 address keeps its brackets.
+func SplitHost(s string) (host, port string) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 || strings.HasSuffix(s, "]") {
 		return s, ""
@@ -140,10 +141,10 @@ func splitHost(s string) (host, port string) {
 	return s[:i], s[i+1:]
 }
 
-// wellFormedHost reports whether s is a name or an IP address, with or without a port (RFC 9110,
+// ValidHost reports whether s is a name or an IP address, with or without a port (RFC 9110,
 // section 7.2).
-func wellFormedHost(s string) bool {
-	host, port := splitHost(s)
+func ValidHost(s string) bool {
+	host, port := SplitHost(s)
 	if _, err := strconv.ParseUint(port, 10, 16); port != "" && err != nil || len(port) > 5 || host == "" || len(host) > 255 {
 		return false
 	}
@@ -190,4 +191,57 @@ func refusedAs(status int) *problem.Problem {
 		p.With("Retry-After", "1")
 	}
 	return p
+}
+
+// A framed summarises the field lines of a message. fasthttp's parser keeps one framing field of
+// two and only the last Connection, and accepts malformed lines that others read in another way,
+// without reporting any of it.
+type framed struct {
+	coded, measured bool // the message has Transfer-Encoding, Content-Length
+	closing         bool // close is among the options of Connection
+	upgrading       bool // the message has Upgrade: another protocol may follow
+	strict          bool // every line is well-formed, strictly by RFC 9112
+}
+
+// framing parses the field lines of a message. Each ends in CR LF, none is folded, a name is a
+// token directly followed by its colon, and no byte is a control character (RFC 9112, sections 2.2,
+// 5.1 and 5.2).
+func framing(fields []byte) framed {
+	m := framed{strict: true}
+	for len(fields) > 0 {
+		line, rest, ended := bytes.Cut(fields, []byte("\r\n"))
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !eligible.IsToken(name) || eligible.Controls(value)) {
+			m.strict = false
+			return m
+		}
+		m.field(name, value)
+		fields = rest
+	}
+	return m
+}
+
+func (m *framed) field(name, value []byte) {
+	switch len(name) {
+	case len(fasthttp.HeaderTransferEncoding):
+		m.coded = m.coded || is(name, fasthttp.HeaderTransferEncoding)
+	case len(fasthttp.HeaderContentLength):
+		m.measured = m.measured || is(name, fasthttp.HeaderContentLength)
+	case len(fasthttp.HeaderConnection):
+		m.closing = m.closing || is(name, fasthttp.HeaderConnection) && asksToClose(string(value))
+	case len(fasthttp.HeaderUpgrade):
+		m.upgrading = m.upgrading || is(name, fasthttp.HeaderUpgrade)
+	}
+}
+
+func is(name []byte, field string) bool { return strings.EqualFold(string(name), field) }
+
+// asksToClose reports whether close is one of the options.
+func asksToClose(options string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if strings.EqualFold(strings.Trim(option, " \t"), "close") {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,23 @@
+package proxy
+
+import (
+	"hash/maphash"
+	"testing"
+)
+
+// The doorkeeper admits a form of an icon at its second request, and every other response at once.
+func TestDoorkeeper(t *testing.T) {
+	d := (&doorkeeper{seed: maphash.MakeSeed()}).admits
+	for _, row := range []struct {
+		key  string
+		want bool
+	}{
+		{"/mdi/home.svg", true}, {"/api/v1/icon/mdi/home", true}, {"/api/v1/search?q=a", true}, {"/api/v1/packs?page=2", true}, {"/-/release?since=a", true},
+		{"/mdi/home.svg?height=1", false}, {"/mdi/home.svg?height=2", false}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=2", true},
+		{"/api/v1/icon/mdi/home?height=1", false}, {"/api/v1/icon/mdi/home?height=1", true},
+	} {
+		if got := d(row.key); got != row.want {
+			t.Errorf("%s is admitted: %v, want %v", row.key, got, row.want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/trace"
+)
+
+// FetcherOptions configures a fetcher.
+type FetcherOptions struct {
+	Life       context.Context // ends when the edge has drained
+	Client     *upstream.Client
+	MaxWaiting int // requests that wait for the origin at a time
+	Metrics    *observe.Metrics
+	Tracer     *trace.Tracer // nil: no traces
+	State      *library.OriginState
+}
+
+// NewFetcher returns a fetcher.
+func NewFetcher(o FetcherOptions) *Fetcher {
+	return &Fetcher{life: o.Life, Client: o.Client, limiter: newConcurrencyLimiter(o.MaxWaiting), metrics: o.Metrics, tracer: o.Tracer, state: o.State}
+}
+
+// A Fetcher sends requests to the origin, and records them.
+type Fetcher struct {
+	life    context.Context // ends when the edge has drained
+	Client  *upstream.Client
+	limiter *concurrencyLimiter
+	metrics *observe.Metrics
+	tracer  *trace.Tracer
+	state   *library.OriginState
+}
+
+// roundTrip sends a request to the origin and records it in the trace, if there is one. It ends
+// with the edge, not with a client. Its errors are problems.
+func (o *Fetcher) roundTrip(f *traced, r upstream.Request) (*upstream.Response, error) {
+	if err := o.limiter.beginFetch(); err != nil {
+		return nil, err
+	}
+	defer o.limiter.endFetch()
+	start := time.Now()
+	span := o.traceFetch(f, &r, start)
+	a, err := o.Client.Do(o.life, r)
+	span.End(time.Now(), fetchAttributes(r, a, err))
+	o.metrics.Fetched(time.Since(start), err)
+	if err == nil {
+		o.state.Record(a)
+	}
+	return a, err
+}
+
+// fetchWhole fetches a whole response from the origin.
+func (o *Fetcher) fetchWhole(f *traced, r upstream.Request) (*upstream.WholeResponse, error) {
+	a, err := o.roundTrip(f, r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := a.Whole(maxOwn)
+	return &upstream.WholeResponse{Response: a, Content: body}, err
+}
+
+// FetchUntraced fetches a whole response for no single request.
+func (o *Fetcher) FetchUntraced(r upstream.Request) (*upstream.WholeResponse, error) {
+	return o.fetchWhole(nil, r)
+}
+
+// traceFetch makes a request to the origin part of the trace, by its header fields. If this edge
+// exports traces, the origin does not decide which requests are traced.
+func (o *Fetcher) traceFetch(f *traced, r *upstream.Request, now time.Time) *trace.Span {
+	span, parent := f.span().Client(now), f.outgoing()
+	switch {
+	case span != nil:
+		parent = span.Parent()
+	case !parent.Valid():
+		parent = o.tracer.Untraced()
+	}
+	if !parent.Valid() {
+		return nil
+	}
+	if r.Header = r.Header.Clone(); r.Header == nil {
+		r.Header = http.Header{}
+	}
+	parent.Put(r.Header)
+	return span
+}
+
+// TokenCheck returns a function that asks the origin for its verdict on a token. Any response
+// without a verdict is an error, and its errors are problems for the client. It sends the secret
+// between tiers by the rule of sendsSecret.
+func (o *Fetcher) TokenCheck(l *library.Library, proxyAll bool) func(token string) (plan string, valid bool, err error) {
+	return func(token string) (plan string, valid bool, err error) {
+		return o.checkToken(token, !proxyAll || l.HasRelease())
+	}
+}
+
+// checkToken asks the origin for its verdict on a token. Any response without a verdict is an
+// error, and its errors are problems for the client.
+func (o *Fetcher) checkToken(token string, sendTierSecret bool) (plan string, valid bool, err error) {
+	body, err := json.Marshal(map[string]string{"token": token})
+	if err != nil {
+		return "", false, err
+	}
+	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
+	a, err := o.fetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: routes.VerifyPath, Header: header, Body: body, SendTierSecret: sendTierSecret, StrictLength: true})
+	if err != nil {
+		return "", false, err
+	}
+	var said struct {
+		icon.VerifyAnswer
+		Valid *bool `json:"valid"`
+	}
+	if a.Status != http.StatusOK || json.Unmarshal(a.Content, &said) != nil || said.Valid == nil {
+		return "", false, failed(a.Response)
+	}
+	return said.Plan, *said.Valid, nil
+}

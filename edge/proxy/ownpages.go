@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/valyala/fasthttp"
+)
+
+// redirectToTLS redirects a request that came without TLS to https, and reports whether it did.
+// Health checks and preflights are answered without TLS. A preflight fails if its response is a
+// redirect, while the request after it may follow one (Fetch standard, CORS-preflight fetch).
+func (h *Proxy) redirectToTLS(r *request) bool {
+	if h.Options.Redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == routes.HealthPath || isPreflight(r.ctx) {
+		return false
+	}
+	host, _ := SplitHost(string(r.ctx.Host()))
+	if host == "" {
+		return false
+	}
+	resp, out := &r.ctx.Response, &r.Response
+	addFields(out, everyAnswer)
+	h.writeDate(r)
+	out.Add(fasthttp.HeaderCacheControl, "no-store")
+	out.Add(fasthttp.HeaderLocation, fmt.Sprintf(h.Options.Redirect, host)+rawTarget(r.ctx))
+	resp.SetStatusCode(http.StatusPermanentRedirect)
+	resp.Header.SetContentLength(0)
+	return true
+}
+
+// isPreflight reports whether a request is a CORS preflight, which a browser makes by itself before
+// a request to another site.
+func isPreflight(ctx *fasthttp.RequestCtx) bool {
+	h := &ctx.Request.Header
+	return ctx.IsOptions() && len(h.Peek(fasthttp.HeaderOrigin)) > 0 && len(h.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0
+}
+
+//go:embed page.html
+var page []byte
+
+// newPage returns the response at /, made once, in the form of a cache entry.
+func newPage() *cache.Entry {
+	sum := sha256.Sum256(page)
+	e := &cache.Entry{
+		Key: "/", Status: http.StatusOK, ContentType: []byte("text/html; charset=utf-8"),
+		Fields: []cache.Field{
+			field("Cache-Control", "public, max-age=300"),
+			field("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+			field("Referrer-Policy", "no-referrer"),
+		},
+	}
+	e.SetIdentity(page, `"`+hex.EncodeToString(sum[:16])+`"`)
+	e.AddCodings()
+	return e
+}
