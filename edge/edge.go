@@ -234,7 +234,7 @@ func (s *Server) watch() {
 	m.WatchStreams(s.listeners.StreamStats)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
-		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Shed(), LimitClients: s.admission.Windows(),
+		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),
 			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.adminAccess.TokenInUse()}
 	})
 }

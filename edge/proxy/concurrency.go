@@ -109,5 +109,5 @@ func (o *Fetcher) Waiting() int { return o.limiter.waiting() }
 // Fetches returns the number of requests to the origin in flight.
 func (o *Fetcher) Fetches() int { return int(o.limiter.fetches.Load()) }
 
-// Shed returns the number of requests that were refused because too many waited.
-func (o *Fetcher) Shed() int64 { return o.limiter.shed.Load() }
+// Refused returns the number of requests that load shedding has refused.
+func (o *Fetcher) Refused() int64 { return o.limiter.shed.Load() }

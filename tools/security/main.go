@@ -19,6 +19,7 @@ import (
 	"log"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -33,7 +34,7 @@ const (
 // A row is one attack, with the results of its tests.
 type row struct {
 	name, outcome         string
-	pkg                   string
+	packages              []string
 	tests                 *regexp.Regexp
 	passed, failed, skips int
 }
@@ -76,8 +77,8 @@ func run(events io.Reader, file string) error {
 	return os.WriteFile(file, []byte(head+begin+table+end+tail), 0o644)
 }
 
-// readRows parses lines of four parts: attack | outcome | package below the module's root | regular
-// expression for the names of its tests.
+// readRows parses lines of four parts: attack | outcome | packages below the module's root,
+// separated by commas | regular expression for the names of its tests.
 func readRows(text string) (rows []*row, err error) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -91,7 +92,7 @@ func readRows(text string) (rows []*row, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("attacks.txt: %w", err)
 		}
-		rows = append(rows, &row{name: parts[0], outcome: parts[1], pkg: "/" + parts[2], tests: tests})
+		rows = append(rows, &row{name: parts[0], outcome: parts[1], packages: strings.Split(parts[2], ","), tests: tests})
 	}
 	return rows, nil
 }
@@ -122,13 +123,18 @@ func count(events io.Reader, rows []*row) error {
 			continue
 		}
 		for _, r := range rows {
-			if strings.HasSuffix(n.pkg, r.pkg) && r.tests.MatchString(n.test) {
+			if r.has(n.pkg) && r.tests.MatchString(n.test) {
 				r.add(action)
 				break
 			}
 		}
 	}
 	return lines.Err()
+}
+
+// has reports whether the tests of a package count.
+func (r *row) has(pkg string) bool {
+	return slices.ContainsFunc(r.packages, func(p string) bool { return strings.HasSuffix(pkg, "/"+p) })
 }
 
 func (r *row) add(action string) {
@@ -152,7 +158,7 @@ func write(rows []*row) (string, error) {
 			errs = append(errs, fmt.Errorf("%s: %d tests passed, %d failed, %d were skipped", r.name, r.passed, r.failed, r.skips))
 		}
 		total += r.passed
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s `%s` |\n", r.name, r.passed+r.failed, r.passed, r.outcome, r.pkg[1:], strings.ReplaceAll(r.tests.String(), "|", `\|`))
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s `%s` |\n", r.name, r.passed+r.failed, r.passed, r.outcome, strings.Join(r.packages, ", "), strings.ReplaceAll(r.tests.String(), "|", `\|`))
 	}
 	fmt.Fprintf(&b, "| **all** | %d | %d | | |\n\n", total, total)
 	return b.String(), errors.Join(errs...)
