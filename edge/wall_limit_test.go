@@ -100,8 +100,8 @@ func exact(t *testing.T, all []tried, n int, window time.Duration) {
 // through as the limit allows.
 func TestWallLimitOfMany(t *testing.T) {
 	t.Parallel()
-	const limit, window = 60, 2 * time.Second
-	w := limitedTo(t, "60/2s")
+	const limit, window = 60, 5 * time.Second
+	w := limitedTo(t, "60/5s")
 	first := w.rush(t, 200)
 	last := slices.MaxFunc(first, func(a, b tried) int { return a.ended.Compare(b.ended) }).ended
 	if n := through(first); n != limit && last.Sub(first[0].began) < window || n < limit {
@@ -150,7 +150,7 @@ func (m message) retryAfter(t *testing.T) time.Duration {
 // meanwhile, because refused calls do not count.
 func TestWallRetryAfterIsTrue(t *testing.T) {
 	t.Parallel()
-	w := limitedTo(t, "5/1s")
+	w := limitedTo(t, "5/4s")
 	c := w.call(t)
 	defer c.Close()
 	ask := func() tried { return try(t, c, "GET "+packs+" HTTP/1.1\r\nHost: edge.test\r\n\r\n") }
