@@ -86,7 +86,7 @@ func TestWallMissingIsRemembered(t *testing.T) {
 		}
 	}
 	seen, _ := w.origin.take()
-	if took := time.Since(began); len(seen) < 200 || len(seen) > 200*(1+int(took/5*time.Second)) {
+	if took := time.Since(began); len(seen) < 200 || len(seen) > 200*(1+int(took/(5*time.Second))) {
 		t.Errorf("200 names, requested five times each in %v, reached the origin %d times", took, len(seen))
 	}
 }
