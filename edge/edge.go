@@ -114,7 +114,7 @@ func (s *Server) build() error {
 	s.purges = purge.New(s.cache, s.library.Negative)
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
-		Share: windows(shared), CheckToken: s.origin.TokenCheck(s.library, cfg.ProxyAll), Observer: m})
+		Share: windows(shared), CheckToken: s.checkToken, Observer: m})
 	s.proxy = proxy.New(proxy.Options{
 		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
@@ -127,6 +127,11 @@ func (s *Server) build() error {
 	s.closes(func() { s.listeners.Close() })
 	s.watch()
 	return nil
+}
+
+// checkToken asks the origin for its verdict on a licence token.
+func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
+	return s.origin.CheckToken(token, s.library.MayGetSecret(true))
 }
 
 // listening returns the options of the listeners.

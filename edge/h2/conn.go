@@ -191,10 +191,7 @@ func (c *Conn) batch() error {
 	if c.draining && c.last >= c.lastAllowed && len(c.streams) == 0 {
 		return io.EOF
 	}
-	// Over TLS a batch is one record. All that have arrived are handled before a pause.
-	if c.pause = 0; !c.link.Ready() {
-		c.pause = c.flood.pause()
-	}
+	c.pause = c.flood.pause()
 	c.publishState()
 	return c.extend()
 }

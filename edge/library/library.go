@@ -104,8 +104,14 @@ func New(o Options) *Library {
 // Restore records a release as known, because all stored entries are of that release.
 func (l *Library) Restore(release string) { l.release.Store(&release) }
 
-// HasRelease reports whether the origin has ever named a release.
-func (l *Library) HasRelease() bool { return l.release.Load() != nil }
+// MayGetSecret reports whether requests to the origin may carry the secret between tiers. They may
+// if the origin has named a release, as our origins and the edges in front of them do, or for a
+// request on one of the edge's own routes, if no path is forwarded. With --proxy-all the origin may
+// be other software, and a page of it that shows the fields of its request would reveal the secret
+// to any client.
+func (l *Library) MayGetSecret(ownRoute bool) bool {
+	return ownRoute && !l.ProxyAll || l.release.Load() != nil
+}
 
 // Run polls the origin until ctx ends.
 func (l *Library) Run(ctx context.Context) {

@@ -24,19 +24,15 @@ type FetcherOptions struct {
 	State      *library.OriginState
 }
 
-// NewFetcher returns a fetcher.
-func NewFetcher(o FetcherOptions) *Fetcher {
-	return &Fetcher{life: o.Life, Client: o.Client, limiter: newConcurrencyLimiter(o.MaxWaiting), metrics: o.Metrics, tracer: o.Tracer, state: o.State}
-}
-
 // A Fetcher sends requests to the origin, and records them.
 type Fetcher struct {
-	life    context.Context // ends when the edge has drained
-	Client  *upstream.Client
+	FetcherOptions
 	limiter *concurrencyLimiter
-	metrics *observe.Metrics
-	tracer  *trace.Tracer
-	state   *library.OriginState
+}
+
+// NewFetcher returns a fetcher.
+func NewFetcher(o FetcherOptions) *Fetcher {
+	return &Fetcher{o, newConcurrencyLimiter(o.MaxWaiting)}
 }
 
 // roundTrip sends a request to the origin and records it in the trace, if there is one. It ends
@@ -48,11 +44,11 @@ func (o *Fetcher) roundTrip(f *traced, r upstream.Request) (*upstream.Response, 
 	defer o.limiter.endFetch()
 	start := time.Now()
 	span := o.traceFetch(f, &r, start)
-	a, err := o.Client.Do(o.life, r)
+	a, err := o.Client.Do(o.Life, r)
 	span.End(time.Now(), fetchAttributes(r, a, err))
-	o.metrics.Fetched(time.Since(start), err)
+	o.Metrics.Fetched(time.Since(start), err)
 	if err == nil {
-		o.state.Record(a)
+		o.State.Record(a)
 	}
 	return a, err
 }
@@ -80,7 +76,7 @@ func (o *Fetcher) traceFetch(f *traced, r *upstream.Request, now time.Time) *tra
 	case span != nil:
 		parent = span.Parent()
 	case !parent.Valid():
-		parent = o.tracer.Untraced()
+		parent = o.Tracer.Untraced()
 	}
 	if !parent.Valid() {
 		return nil
@@ -92,18 +88,9 @@ func (o *Fetcher) traceFetch(f *traced, r *upstream.Request, now time.Time) *tra
 	return span
 }
 
-// TokenCheck returns a function that asks the origin for its verdict on a token. Any response
-// without a verdict is an error, and its errors are problems for the client. It sends the secret
-// between tiers by the rule of sendsSecret.
-func (o *Fetcher) TokenCheck(l *library.Library, proxyAll bool) func(token string) (plan string, valid bool, err error) {
-	return func(token string) (plan string, valid bool, err error) {
-		return o.checkToken(token, !proxyAll || l.HasRelease())
-	}
-}
-
-// checkToken asks the origin for its verdict on a token. Any response without a verdict is an
+// CheckToken asks the origin for its verdict on a token. Any response without a verdict is an
 // error, and its errors are problems for the client.
-func (o *Fetcher) checkToken(token string, sendTierSecret bool) (plan string, valid bool, err error) {
+func (o *Fetcher) CheckToken(token string, sendTierSecret bool) (plan string, valid bool, err error) {
 	body, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {
 		return "", false, err

@@ -37,7 +37,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 // ownRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *Proxy) ownRequest(r *request, key string) *fetchRequest {
-	return &fetchRequest{key: key, own: true, sendsTierSecret: h.sendsSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
+	return &fetchRequest{key: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }

@@ -63,7 +63,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
 	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
 	q := &fetchRequest{
-		key: rawTarget(r.ctx), sendsTierSecret: h.sendsSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
+		key: rawTarget(r.ctx), sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
 			Directives: h.Options.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.Options.Policy,

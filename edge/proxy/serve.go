@@ -85,15 +85,6 @@ func (h *Proxy) Draining() bool { return h.draining.Load() }
 // maxObject returns the length of the largest body that is stored, in bytes.
 func (h *Proxy) maxObject() int64 { return min(h.Options.CacheBytes/objectPart, maxObject) }
 
-// sendsSecret reports whether requests to the origin may carry the secret between tiers. They may
-// if the origin has named a release, as our origins and the edges in front of them do, or for a
-// request on one of the edge's own routes, if no path is forwarded. With --proxy-all the origin may
-// be other software, and a page of it that shows the fields of its request would reveal the secret
-// to any client.
-func (h *Proxy) sendsSecret(ownRoute bool) bool {
-	return ownRoute && !h.Options.ProxyAll || h.Options.Library.HasRelease()
-}
-
 const (
 	objectPart = 16       // a body may take at most one part in objectPart of the cache
 	maxObject  = 64 << 20 // bytes

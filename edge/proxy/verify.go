@@ -25,7 +25,7 @@ func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.Options.Origin.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.sendsSecret(true), StrictLength: true})
+	a, err := h.Options.Origin.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.Options.Library.MayGetSecret(true), StrictLength: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
 		err = failed(a.Response)
 	}

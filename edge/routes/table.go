@@ -25,6 +25,9 @@ type Endpoint struct {
 	// foreign reports whether a path that matches Pattern does not belong to this endpoint where
 	// the edge forwards other paths; nil: every path belongs.
 	foreign func(path string) bool
+
+	literal string // the beginning of Pattern, up to its first parameter
+	params  int    // number of parameters
 }
 
 // Methods of endpoints, in the form of the field Allow. AllMethods are those of any endpoint.
@@ -36,7 +39,7 @@ const (
 
 // endpoints lists all endpoints. Other paths are answered 404, or forwarded with --proxy-all. If
 // two patterns match a path, the first one in the list has it.
-var endpoints = []Endpoint{
+var endpoints = prepare([]Endpoint{
 	{Pattern: IconPath + "{pack}/{name}", Route: Icon, Allow: Reading, parse: parseIcon, cached: true},
 	{Pattern: searchPath, Route: Search, Allow: Reading, parse: parseSearch, cached: true},
 	{Pattern: suggestPath, Route: Suggest, Allow: Reading, parse: parseSuggest, cached: true},
@@ -49,6 +52,16 @@ var endpoints = []Endpoint{
 	{Pattern: HealthPath, Route: Health, Allow: Reading, parse: parsePlain},
 	{Pattern: "/", Route: Page, Allow: Reading, parse: parsePlain, foreign: func(string) bool { return true }},
 	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, foreign: notAnIcon},
+})
+
+// prepare splits the patterns, because the fast path compares a path with them for each hit.
+func prepare(all []Endpoint) []Endpoint {
+	for i := range all {
+		e := &all[i]
+		e.literal, _, _ = strings.Cut(e.Pattern, "{")
+		e.params = strings.Count(e.Pattern, "{")
+	}
+	return all
 }
 
 // notAnIcon reports whether a path of two segments can't be that of an icon.
@@ -68,12 +81,11 @@ func (e *Endpoint) Foreign(path string) bool { return e.foreign != nil && e.fore
 // matches reports whether a path has the form of the endpoint's pattern. All parameters of a
 // pattern stand at its end, one in each segment.
 func (e *Endpoint) matches(path string) bool {
-	literal, params, _ := strings.Cut(e.Pattern, "{")
-	rest, ok := strings.CutPrefix(path, literal)
-	if params == "" {
+	rest, ok := strings.CutPrefix(path, e.literal)
+	if e.params == 0 {
 		return ok && rest == ""
 	}
-	return ok && rest != "" && rest[len(rest)-1] != '/' && strings.Count(rest, "/") == strings.Count(params, "/")
+	return ok && rest != "" && rest[len(rest)-1] != '/' && strings.Count(rest, "/") == e.params-1
 }
 
 // find returns the endpoint of a canonical path, as the router finds it; nil, if there is none.
