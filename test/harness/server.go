@@ -92,7 +92,7 @@ func (s *Server) Ready() *Server {
 	}
 }
 
-// HangUp sends SIGHUP, as a closed terminal does, or an operator who has changed a file.
+// HangUp sends SIGHUP, as a closed terminal does, or an operator after changing a file.
 func (s *Server) HangUp() {
 	s.t.Helper()
 	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
