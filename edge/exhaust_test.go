@@ -16,9 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/tier"
-	"golang.org/x/net/http2"
 )
 
 // from opens a connection to a wall from a given loopback address.

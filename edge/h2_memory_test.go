@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/listen"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/edge/listen"
 )
 
 // idleBytes is how much memory an idle HTTP/2 connection without TLS may take, whatever happened on

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // shake makes a TLS handshake with an edge and returns the state of the connection.

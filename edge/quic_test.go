@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen"
 )
 
 // silent opens a QUIC connection that sends no requests and ignores what the edge sends.

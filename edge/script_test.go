@@ -18,13 +18,14 @@ import (
 	"time"
 
 	"github.com/cespare/webtest"
+	"github.com/valyala/fasthttp/fasthttputil"
+
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 const (

@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/exchange"
-
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/exchange"
 )
 
 // A securedTest is an edge on real sockets that serves every protocol.

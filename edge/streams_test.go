@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/logtest"
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 )
 
 // from returns a client that connects from the given address and begins each connection with lead.

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // Only the text after the scheme is taken for the token.

@@ -5,8 +5,9 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/exchange"
 )
 
 func TestClient(t *testing.T) {

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/exchange"
 )
 
 // The Date of a response takes its place among the other fields, once, and the case of names stays.

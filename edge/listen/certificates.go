@@ -8,9 +8,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
+
+	"github.com/iconedge/iconedge/certs"
 )
 
 // A secureSource provides the TLS certificates, from files or from an ACME authority.

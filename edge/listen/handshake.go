@@ -7,9 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/valyala/fasthttp"
 	"golang.org/x/crypto/acme"
+
+	"github.com/iconedge/iconedge/certs"
 )
 
 // A secureListener accepts connections over TLS and does their handshakes. Connections that

@@ -9,9 +9,10 @@ import (
 	"io"
 	"net"
 
+	"github.com/pires/go-proxyproto"
+
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/pires/go-proxyproto"
 )
 
 // A proxiedConn is a connection of a proxy that the operator trusts. It may begin with a header of

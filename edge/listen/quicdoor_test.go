@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
+
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/quic-go/quic-go"
 )
 
 // A client that holds much gets connections with fewer streams, its address is validated, and in

@@ -13,12 +13,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/observe"
-	"github.com/valyala/fasthttp"
 )
 
 // A Handler answers the requests of all listeners.

@@ -5,11 +5,12 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // Metrics holds all metrics of an edge. Labels take only values from our own constants, except the

@@ -9,9 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const statusClasses = 6 // "0xx" is for invalid statuses, so that the index is the class itself

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -16,7 +18,6 @@ import (
 	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/valyala/fasthttp"
 )
 
 // maxPrebuilt is the length in bytes up to which a body is written in one piece with its head.

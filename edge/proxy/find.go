@@ -9,13 +9,14 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
-	"github.com/valyala/fasthttp"
 )
 
 // A found is the response to a request, and how the edge got it.

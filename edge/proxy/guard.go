@@ -9,12 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
-	"github.com/valyala/fasthttp"
 )
 
 // refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its

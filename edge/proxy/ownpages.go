@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/valyala/fasthttp"
 )
 
 // redirectToTLS redirects a request that came without TLS to https, and reports whether it did.

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"net/http"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
-	"github.com/valyala/fasthttp"
 )
 
 const maxVerifyBody = 4 << 10 // bytes

@@ -20,8 +20,8 @@ import (
 // ErrSource means that a folder is not a source of tags.
 var ErrSource = errors.New("not a source of tags")
 
-// A Lexicon holds the content of the sources before learning, and the meanings that were learned ahead of
-// time.
+// A Lexicon holds the content of the sources before learning, and the meanings that were learned
+// ahead of time.
 type Lexicon struct {
 	Base     *Compiled // may be nil
 	Projects []Project
