@@ -32,17 +32,18 @@ some of them.`
 
 // A bench holds the settings of `loadtest bench`, and its state.
 type bench struct {
-	iconedge, library, store string
-	docs, work, only         string
-	servers                  cli.List
-	install                  bool
-	icons, misses, resting   int
-	connections, clients     int
-	rounds                   int
-	round, warmUp            time.Duration
-	rate                     float64
-	serverCPU, clientCPU     int
-	seed                     uint64
+	iconedge, baseline     string
+	library, store         string
+	docs, work, only       string
+	servers                cli.List
+	install                bool
+	icons, misses, resting int
+	connections, clients   int
+	rounds                 int
+	round, warmUp          time.Duration
+	rate                   float64
+	serverCPU, clientCPU   int
+	seed                   uint64
 
 	std        cli.Streams
 	paths      []string
@@ -56,6 +57,7 @@ type bench struct {
 
 func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
+	fs.StringVar(&b.baseline, "baseline", "", "`program` of another build of iconedge, measured in turn with this one")
 	fs.StringVar(&b.library, "library", "library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
 	fs.StringVar(&b.store, "store", "", "`address` of a store with a release, dir:PATH, instead of the library")
 	fs.StringVar(&b.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
@@ -223,6 +225,11 @@ func (b *bench) prepare() (done func(), err error) {
 	}
 	if b.iconedge, err = filepath.Abs(b.iconedge); err != nil {
 		return nil, err
+	}
+	if b.baseline != "" {
+		if b.baseline, err = filepath.Abs(b.baseline); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := exec.LookPath("h2load"); err != nil && b.only != inClear {
 		return nil, fmt.Errorf("measuring over TLS: %w (--install installs it from Debian, --only clear omits this part)", err)

@@ -62,7 +62,7 @@ var (
 
 // asks reports whether a server is measured in a column.
 func (c column) asks(server *contender) bool {
-	return server.name == report.Ours || !c.alone && (server.name != report.Limited || c.coding == "")
+	return isPlainEdge(server.name) || !c.alone && (server.name != report.Limited || c.coding == "")
 }
 
 // hotPath is the icon of the hot columns. It is small, as most icons are.

@@ -26,15 +26,21 @@ type contender struct {
 	plans  map[string]*load.Plan
 }
 
-var contenders = []string{report.Ours, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
+var contenders = []string{report.Ours, report.Before, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
 
-// wants reports whether a server is selected.
+// wants reports whether a server is selected. The baseline is, if its program is given.
 func (b *bench) wants(name string) bool {
+	if name == report.Before {
+		return b.baseline != ""
+	}
 	return len(b.servers) == 0 || slices.Contains(b.servers, name)
 }
 
 // isOurs reports whether the targets apply to a server.
 func isOurs(name string) bool { return name == report.Ours || name == report.Limited }
+
+// isPlainEdge reports whether a server is an edge without limits: this build, or the baseline.
+func isPlainEdge(name string) bool { return name == report.Ours || name == report.Before }
 
 // startOrigin publishes the library, starts an origin with it, picks icons, and fetches them all
 // for reference.
@@ -147,6 +153,8 @@ func (b *bench) specOf(name string, place peers.Place) (peers.Spec, error) {
 	switch name {
 	case report.Ours:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off")...)
+	case report.Before:
+		return peers.Edge(name, b.baseline, place, append(off, "--limit", "cdn=off")...)
 	// a limit that no client reaches, but that the edge counts every request for
 	case report.Limited:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=1000000/1s")...)

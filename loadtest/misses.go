@@ -46,6 +46,9 @@ func (b *bench) measureMisses(ctx context.Context) error {
 	}
 	any, small := split(b.missPaths, wants)
 	loads := []missLoad{{"edge", edge.server, any, wants}, {"edge, icons below " + strconv.Itoa(smallIcon) + " bytes", edge.server, small, wants}}
+	if before := b.contenderNamed(report.Before); before != nil {
+		loads = append(loads, missLoad{"baseline", before.server, any, wants})
+	}
 	forwarding, err := b.startForwarding(ctx)
 	if err == nil {
 		defer forwarding.Stop()

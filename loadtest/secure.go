@@ -34,7 +34,7 @@ type secureServer struct {
 	loads  map[string]*secureLoad
 }
 
-var secureContenders = []string{report.Ours, report.Limited, report.Reference, report.Nginx, report.HAProxy}
+var secureContenders = []string{report.Ours, report.Before, report.Limited, report.Reference, report.Nginx, report.HAProxy}
 
 // measureSecure measures every server in every column over TLS, and idle connections.
 func (b *bench) measureSecure(ctx context.Context) (result *report.Secure, err error) {

@@ -23,6 +23,7 @@ const (
 const (
 	Ours    = "iconedge"
 	Limited = "iconedge, limits counted" // the CDN path too, which has no limit by default
+	Before  = "iconedge, baseline"       // another build of the edge
 	Nginx   = "nginx"
 	Varnish = "Varnish"
 	HAProxy = "HAProxy"
