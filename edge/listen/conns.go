@@ -118,9 +118,9 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 	if config != nil {
 		c.handshaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
-		c.Conn = h1.NewConn(tls.Server(c.link, config), serve, limits)
+		c.Conn = h1.NewConn(tls.Server(c.link, config), serve.Handler, limits)
 	} else {
-		plainly := h1.NewConn(conn, serve, limits)
+		plainly := h1.NewConn(conn, serve.Handler, limits)
 		plainly.TakeOver(h2.Preface, func(already []byte) {
 			c.taken.Store(true)
 			// A new goroutine lets fasthttp's end, whose buffers would stay for as long as the

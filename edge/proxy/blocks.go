@@ -74,8 +74,8 @@ func sameLines(a, b []byte) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
-// append appends a group of the fields of head, whose block b is.
-func (b *block) append(dst []byte, p storedPart, head *cache.Head, table *h2.ClientTable) []byte {
+// append appends a group of the fields of the head whose block b is. Lines are the group as lines.
+func (b *block) append(dst []byte, p storedPart, lines []byte, table *h2.ClientTable) []byte {
 	switch p {
 	case partType:
 		return appendShared(dst, b.kind, table)
@@ -84,7 +84,7 @@ func (b *block) append(dst []byte, p storedPart, head *cache.Head, table *h2.Cli
 	case partWithBody:
 		return appendShared(dst, b.withBody, table)
 	}
-	return appendBlock(dst, linesOf(head, p))
+	return appendBlock(dst, lines)
 }
 
 func appendShared(dst []byte, fields []*h2.SharedField, known *h2.ClientTable) []byte {

@@ -32,8 +32,7 @@ var onPreflights = []cache.Field{
 }
 
 var (
-	varies       = field("Vary", "Accept-Encoding")
-	acceptsRange = field("Accept-Ranges", "bytes")
+	varies = field("Vary", "Accept-Encoding")
 
 	nameContentType, nameDate = []byte(fasthttp.HeaderContentType), []byte(fasthttp.HeaderDate)
 )
@@ -117,7 +116,7 @@ func (h *Proxy) writeDate(r *request) {
 func writeCacheStatus(r *request) {
 	if r.status.Hit || r.status.Forward != "" {
 		var buf [96]byte
-		r.Response.Add(fieldCacheStatus.name, string(cachepolicy.AppendCacheStatus(buf[:0], r.status)))
+		r.Response.Add("Cache-Status", string(cachepolicy.AppendCacheStatus(buf[:0], r.status)))
 	}
 }
 
@@ -128,8 +127,8 @@ func writeLimit(r *request) {
 	}
 	var buf [64]byte
 	name := r.count.Class.String()
-	r.Response.Set(fieldLimitPolicy.name, string(ratelimit.AppendPolicy(buf[:0], name, r.count.Limit)))
-	r.Response.Set(fieldLimit.name, string(ratelimit.AppendState(buf[:0], name, r.count.Decision)))
+	r.Response.Set("RateLimit-Policy", string(ratelimit.AppendPolicy(buf[:0], name, r.count.Limit)))
+	r.Response.Set("RateLimit", string(ratelimit.AppendState(buf[:0], name, r.count.Decision)))
 }
 
 // looped returns the problem for a request that has passed through this edge before. It warns the

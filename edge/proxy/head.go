@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -51,91 +52,106 @@ const (
 // has and in which order, on the fast path of each protocol and in the pipeline.
 func (w *headWriter) append(dst []byte, t *head) []byte {
 	var at int // where a value begins
+	lines := w.head
+	if lines == nil {
+		lines = &cache.Head{}
+	}
 	if !t.bodyless {
-		dst = w.stored(dst, partType)
+		dst = w.stored(dst, partType, lines.Type)
 		if t.coding != cache.Identity {
-			dst = w.text(dst, &fieldCoding, t.coding.String())
+			dst = w.text(dst, lineCoding, blockCoding, t.coding.String())
 		}
 		if t.length >= 0 {
-			dst, at = w.name(dst, &fieldLength)
+			dst, at = w.name(dst, lineLength, blockLength)
 			dst = w.end(strconv.AppendInt(dst, int64(t.length), 10), at)
 		}
 	}
-	dst = w.stored(dst, partAlways)
+	dst = w.stored(dst, partAlways, lines.Always)
 	if !t.bodyless {
-		dst = w.stored(dst, partWithBody)
+		dst = w.stored(dst, partWithBody, lines.WithBody)
 	}
 	if len(t.etag) > 0 {
-		dst, at = w.name(dst, &fieldETag)
+		dst, at = w.name(dst, lineETag, blockETag)
 		dst = w.end(appendTag(dst, t.etag, t.color), at)
 	}
-	dst = w.stored(dst, partOwn)
+	dst = w.stored(dst, partOwn, lines.Own)
 	if !t.bodyless {
-		dst = w.stored(dst, partOwnBody)
+		dst = w.stored(dst, partOwnBody, lines.OwnBody)
 		if t.fixed {
-			dst = w.text(dst, &fieldRecolored, "?0")
+			dst = w.text(dst, lineRecolored, blockRecolored, "?0")
 		}
 		if t.ranges {
 			dst = w.acceptRanges(dst)
 		}
 		if t.contentRange != "" {
-			dst = w.text(dst, &fieldContentRange, t.contentRange)
+			dst = w.text(dst, lineContentRange, blockContentRange, t.contentRange)
 		}
 	}
 	if t.aged {
-		dst, at = w.name(dst, &fieldAge)
+		dst, at = w.name(dst, lineAge, blockAge)
 		dst = w.end(strconv.AppendInt(dst, int64(t.age/time.Second), 10), at)
 	}
 	if t.monochrome != "" {
-		dst = w.text(dst, &fieldMonochrome, t.monochrome)
+		dst = w.text(dst, lineMonochrome, blockMonochrome, t.monochrome)
 	}
 	if t.release != "" {
-		dst = w.text(dst, &fieldRelease, t.release)
+		dst = w.text(dst, lineRelease, blockRelease, t.release)
 	}
 	if t.status.Hit || t.status.Forward != "" { // otherwise the request did not use this cache
-		dst, at = w.name(dst, &fieldCacheStatus)
+		dst, at = w.name(dst, lineCacheStatus, blockCacheStatus)
 		dst = w.end(cachepolicy.AppendCacheStatus(dst, t.status), at)
 	}
 	if c := t.count; c != nil && !c.Limit.Off() {
-		dst, at = w.name(dst, &fieldLimitPolicy)
+		dst, at = w.name(dst, lineLimitPolicy, blockLimitPolicy)
 		dst = w.end(ratelimit.AppendPolicy(dst, c.Class.String(), c.Limit), at)
-		dst, at = w.name(dst, &fieldLimit)
+		dst, at = w.name(dst, lineLimit, blockLimit)
 		dst = w.end(ratelimit.AppendState(dst, c.Class.String(), c.Decision), at)
 	}
 	if t.altSvc != "" {
-		dst = w.text(dst, &fieldAltSvc, t.altSvc)
+		dst = w.text(dst, lineAltSvc, blockAltSvc, t.altSvc)
 	}
 	return dst
 }
 
-// A fieldName is the name of a field as each protocol writes it, encoded in advance.
-type fieldName struct {
-	name  string
-	line  string // with a colon and a space
-	block string // of a header block, with a byte for the length of the value
-}
-
-func newFieldName(name string) fieldName {
-	return fieldName{name, name + ": ", string(append(h2.AppendName(nil, name), 0))}
-}
-
-// The fields that head describes.
-var (
-	fieldCoding       = newFieldName("Content-Encoding")
-	fieldLength       = newFieldName("Content-Length")
-	fieldETag         = newFieldName("ETag")
-	fieldRecolored    = newFieldName("Icon-Recolored")
-	fieldContentRange = newFieldName("Content-Range")
-	fieldAge          = newFieldName("Age")
-	fieldMonochrome   = newFieldName(icon.FieldMonochrome)
-	fieldRelease      = newFieldName(icon.FieldRelease)
-	fieldCacheStatus  = newFieldName("Cache-Status")
-	fieldLimitPolicy  = newFieldName("RateLimit-Policy")
-	fieldLimit        = newFieldName("RateLimit")
-	fieldAltSvc       = newFieldName("Alt-Svc")
-
-	sharedRange = h2.NewSharedField(acceptsRange.Name, acceptsRange.Value)
+// The fields that head describes: as the beginning of a line, and as that of a header block, with a
+// byte for the length of the value. The lines are constants, because the compiler copies those
+// without a call.
+const (
+	lineCoding       = "Content-Encoding: "
+	lineLength       = "Content-Length: "
+	lineETag         = "ETag: "
+	lineRecolored    = "Icon-Recolored: "
+	lineContentRange = "Content-Range: "
+	lineAge          = "Age: "
+	lineMonochrome   = icon.FieldMonochrome + ": "
+	lineRelease      = icon.FieldRelease + ": "
+	lineCacheStatus  = "Cache-Status: "
+	lineLimitPolicy  = "RateLimit-Policy: "
+	lineLimit        = "RateLimit: "
+	lineAltSvc       = "Alt-Svc: "
+	lineAcceptRanges = "Accept-Ranges: bytes\r\n"
 )
+
+var (
+	blockCoding       = newBlockName(lineCoding)
+	blockLength       = newBlockName(lineLength)
+	blockETag         = newBlockName(lineETag)
+	blockRecolored    = newBlockName(lineRecolored)
+	blockContentRange = newBlockName(lineContentRange)
+	blockAge          = newBlockName(lineAge)
+	blockMonochrome   = newBlockName(lineMonochrome)
+	blockRelease      = newBlockName(lineRelease)
+	blockCacheStatus  = newBlockName(lineCacheStatus)
+	blockLimitPolicy  = newBlockName(lineLimitPolicy)
+	blockLimit        = newBlockName(lineLimit)
+	blockAltSvc       = newBlockName(lineAltSvc)
+
+	sharedRange = h2.NewSharedField([]byte("Accept-Ranges"), []byte("bytes"))
+)
+
+func newBlockName(line string) string {
+	return string(append(h2.AppendName(nil, strings.TrimSuffix(line, ": ")), 0))
+}
 
 // A headWriter writes fields as lines of HTTP/1.1 or, if block is set, as a header block of HTTP/2.
 // The stored fields come from head or, in the pipeline, from entry. It is one type, and not an
@@ -152,30 +168,19 @@ type headWriter struct {
 	table *h2.ClientTable // of the connection
 }
 
-// stored appends a group of stored fields.
-func (w *headWriter) stored(dst []byte, p storedPart) []byte {
-	switch {
-	case w.head == nil:
-		return appendPart(dst, p, w.entry, w.date, w.forwarded)
-	case w.block == nil:
-		return append(dst, linesOf(w.head, p)...)
+// stored appends a group of stored fields. Lines are the serialised ones, if the writer has them.
+func (w *headWriter) stored(dst []byte, p storedPart, lines []byte) []byte {
+	if w.block != nil || w.head == nil {
+		return w.encoded(dst, p, lines)
 	}
-	return w.block.append(dst, p, w.head, w.table)
+	return append(dst, lines...)
 }
 
-// linesOf returns a group of serialised fields.
-func linesOf(head *cache.Head, p storedPart) []byte {
-	switch p {
-	case partType:
-		return head.Type
-	case partAlways:
-		return head.Always
-	case partWithBody:
-		return head.WithBody
-	case partOwn:
-		return head.Own
+func (w *headWriter) encoded(dst []byte, p storedPart, lines []byte) []byte {
+	if w.head == nil {
+		return appendPart(dst, p, w.entry, w.date, w.forwarded)
 	}
-	return head.OwnBody
+	return w.block.append(dst, p, lines, w.table)
 }
 
 // appendPart serialises a group of an entry's fields. The responses on the edge's own routes have
@@ -226,12 +231,12 @@ func isOwn(name []byte) bool {
 }
 
 // name appends the name of a field, and returns where its value begins.
-func (w *headWriter) name(dst []byte, f *fieldName) ([]byte, int) {
-	text := f.line
-	if w.block != nil {
-		text = f.block
+func (w *headWriter) name(dst []byte, line, block string) ([]byte, int) {
+	if w.block == nil {
+		dst = append(dst, line...)
+	} else {
+		dst = append(dst, block...)
 	}
-	dst = append(dst, text...)
 	return dst, len(dst)
 }
 
@@ -244,8 +249,8 @@ func (w *headWriter) end(dst []byte, start int) []byte {
 }
 
 // text appends a field.
-func (w *headWriter) text(dst []byte, f *fieldName, value string) []byte {
-	dst, at := w.name(dst, f)
+func (w *headWriter) text(dst []byte, line, block, value string) []byte {
+	dst, at := w.name(dst, line, block)
 	return w.end(append(dst, value...), at)
 }
 
@@ -254,7 +259,7 @@ func (w *headWriter) acceptRanges(dst []byte) []byte {
 	if w.block != nil {
 		return w.table.Append(dst, sharedRange)
 	}
-	return appendLine(dst, acceptsRange)
+	return append(dst, lineAcceptRanges...)
 }
 
 // appendTag appends an entity tag, with the suffix of a colour if there is one.

@@ -256,7 +256,7 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 		h.fail(r, problem.From(err))
 	}
 	if h.Options.AltSvc != "" && r.Secure {
-		r.Response.Set(fieldAltSvc.name, h.Options.AltSvc)
+		r.Response.Set("Alt-Svc", h.Options.AltSvc)
 	}
 	if h.draining.Load() {
 		closeAfter(r)
