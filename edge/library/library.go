@@ -273,7 +273,7 @@ func (l *Library) RequestRelease(key string, header http.Header) (told icon.Rele
 	if err := json.Unmarshal(a.Content, &told); err != nil {
 		return told, a, fmt.Errorf("%w: %w", ErrNoReleases, err) // a page of other software
 	}
-	if told.State == "" { // an origin of an earlier version, which has no withdrawals
+	if told.State == "" { // nothing is withdrawn
 		told.State = told.Release
 	}
 	if !routes.ValidRelease(told.State) {

@@ -12,8 +12,8 @@ import (
 
 const typeNames = "application/octet-stream"
 
-// names answers GET /-/names?release=STATE. Edges use it to refuse requests for packs and icons that
-// do not exist.
+// names answers GET /-/names?release=STATE. Edges use it to refuse requests for packs and icons
+// that do not exist.
 func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 	ans := &answer{entity: preparedOf(c.release).names, cacheControl: noStore}
 	id, given := c.params["release"]

@@ -71,7 +71,7 @@ func (c *Catalog) openKept(ctx context.Context, id string) error {
 	if now == nil {
 		return ErrNoRelease
 	}
-	withdrawn := now.withdrawn // change closes the releases of another set, after it has stored its own
+	withdrawn := now.withdrawn // a later change closes the releases of another set
 	if c.closed {
 		return ErrNoRelease
 	}

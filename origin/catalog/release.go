@@ -28,8 +28,8 @@ type Release struct {
 	withdrawn *withdrawal.Set
 }
 
-// newRelease makes a release without open archives, and without what is withdrawn. It has one user:
-// the caller.
+// newRelease makes a release without open archives and without the withdrawn packs. It has one
+// user: the caller.
 func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Release {
 	r := &Release{mirror: m, manifest: man, packs: make(map[string]*Pack, len(man.Packs)), withdrawn: withdrawn}
 	for i := range man.Packs {

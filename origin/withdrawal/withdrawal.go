@@ -34,8 +34,8 @@ var (
 	ErrAlready = errors.New("nothing to do")
 )
 
-// An Item is one withdrawal. It stays in the list after it was undone, as a record of who did what
-// and when. Times are in UTC, to the second.
+// An Item is one withdrawal. It stays in the list after it was undone, as a record for audits.
+// Times are in UTC, to the second.
 type Item struct {
 	Pack     string     `json:"pack"`
 	Name     string     `json:"name,omitempty"` // empty: the whole pack
