@@ -12,7 +12,7 @@ func TestSplit(t *testing.T) {
 		{"home", "home", "home"}, {"Trash can", "trash can", "trash can"}, {"arrowLeft", "arrow left", "arrow left"},
 		{"HTMLFile", "html file", "html file"}, {"HOME", "home", "home"}, {"Icons2Go", "icons2 go", "icons2 go"}, {"iPhone", "i phone", "i phone"},
 		{"a-b_c.d,e", "a b c d e", "a b c d e"}, {"batteries  houses", "batteries houses", "battery house"},
-		{"ÉcoleÄpfel", "école äpfel", "école äpfel"}, {"ящик", "ящик", "ящик"}, {"مرحبا", "مرحبا", "مرحبا"}, {"", "", ""}, {"?!🏠\x00", "", ""}, {"\xffhome", "home", "home"},
+		{"ÉcoleÄpfel", "école äpfel", "école äpfel"}, {"ящик", "ящик", "ящик"}, {"مرحبا", "مرحبا", "مرحبا"}, {"", "", ""}, {"?!\x00", "", ""}, {"red🏠❤️c", "red 🏠 ❤ c", "red 🏠 ❤ c"}, {"cafe\u0301", "café", "café"}, {"\xffhome", "home", "home"},
 	} {
 		var typed, folded []string
 		for _, w := range split(row.in) {
