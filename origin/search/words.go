@@ -19,8 +19,8 @@ type term struct{ typed, folded string }
 const variationSelector = '\uFE0F'
 
 // split splits text into words: at every character that is not a letter, mark or digit, and where
-// camelCase begins a new word ("HTMLFile" is html file). An emoji is a word by itself. It ignores text beyond MaxText characters
-// and words beyond maxWords.
+// camelCase begins a new word ("HTMLFile" is html file). An emoji is a word by itself. It ignores
+// text beyond MaxText characters and words beyond maxWords.
 func split(text string) []term {
 	var terms []term
 	runes := []rune(norm.NFC.String(text))

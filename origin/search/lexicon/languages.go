@@ -45,6 +45,7 @@ func ReadAnnotations(files fs.FS, language string) (Annotations, error) {
 const (
 	sureTranslated = .9  // names of icons that are the English word
 	surePartly     = .6  // names that have the English word among others
+	sureKeyword    = .9  // for English words that are keywords alone, and no name
 	nameShare      = 2   // the weight of an emoji's name, compared with a keyword's
 	leastAlike     = .15 // share of the emoji of both words that two words must have in common
 	maxTranslated  = 5   // English words for one foreign word
@@ -121,19 +122,24 @@ func (t *translator) language(terms map[string]map[string]float64) {
 		if t.isEnglish(word) {
 			continue
 		}
-		together := map[string]float64{}
+		together, named := map[string]float64{}, map[string]bool{}
 		for e, own := range emoji {
 			for english, share := range t.english[e] {
 				together[english] += math.Sqrt(own * share)
+				named[english] = named[english] || share == nameShare
 			}
 		}
 		size := total(emoji)
 		for english, both := range together {
 			// The cosine of two words, as vectors over the emoji.
 			if alike := both * both / (size * total(t.emojiOf[english])); alike >= leastAlike {
-				t.add(word, english, min(1, math.Sqrt(alike)))
+				certainty := min(1, math.Sqrt(alike))
+				if !named[english] {
+					certainty *= sureKeyword
+				}
+				t.add(word, english, certainty)
 				if plain := withoutMarks(word); plain != word && !t.isEnglish(plain) {
-					t.add(plain, english, min(1, math.Sqrt(alike)))
+					t.add(plain, english, certainty)
 				}
 			}
 		}
@@ -206,8 +212,8 @@ func IsPictograph(r rune) bool {
 	return unicode.Is(unicode.So, r) && r != unicode.ReplacementChar || '\u2190' <= r && r <= '\u21FF'
 }
 
-// withoutMarks removes accents and other marks from Latin letters, as people type who have no such
-// keys. Other scripts keep theirs.
+// withoutMarks removes accents and other marks from Latin letters, because not every keyboard has
+// them. Other scripts keep theirs.
 func withoutMarks(term string) string {
 	for _, r := range term {
 		if unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) {
