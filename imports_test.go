@@ -75,7 +75,7 @@ var rooms = map[string]string{
 	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
-		"github.com/andybalholm/brotli",
+		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
