@@ -51,8 +51,8 @@ func (d *sender) remove(s *stream) {
 	s.body = nil
 }
 
-// next cuts from the body of a queued stream what may be sent in one frame; nothing if the stream
-// has to wait.
+// next cuts from the body of a queued stream the part that the windows allow in one frame. It
+// returns nothing if the stream has to wait.
 func (d *sender) next(s *stream) (part []byte, last bool) {
 	n := d.allows(s, len(s.body))
 	if n <= 0 {
