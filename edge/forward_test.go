@@ -444,7 +444,7 @@ func TestCutOff(t *testing.T) {
 }
 
 // With --proxy-all the edge forwards the requests for all paths but its own.
-func TestWhatIsForwarded(t *testing.T) {
+func TestForwardedPaths(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		method, target string
