@@ -1,9 +1,9 @@
-// Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses ready. One goroutine
+// Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses prebuilt. One goroutine
 // reads a connection, decodes header blocks without allocating, and passes eligible requests
-// (package eligible) to an Answerer. The response, with a header block encoded in advance, is appended
-// to others, and all are written together when there is nothing left to read. Any other request
-// goes to a Handler on a goroutine of its own, which writes to the connection through the same
-// buffer.
+// (package eligible) to an Answerer. The response, with a header block encoded in advance, is
+// appended to others, and all are written together when there is nothing left to read. Any other
+// request goes to a Handler on a goroutine of its own, which writes to the connection through the
+// same buffer.
 //
 // The cost of a client is bounded, whatever it does: streams, running handlers, header blocks,
 // buffered bodies, responses that wait for a window, frames without content, and the time for each
