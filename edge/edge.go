@@ -24,21 +24,21 @@ type Server struct {
 	reload []chan os.Signal // by receiver: reloadLists and the constants after it
 	warm   bool             // the cache was restored from disk
 
-	sockets   *listen.Sockets     // of the public listeners
-	admin     *adminListener      // health, readiness, metrics and purges
-	cache     *cache.Cache        // the stored responses
-	tiers     *access.Credentials // how edges and origins authenticate to each other
-	metrics   *observe.Metrics
-	upstream  *upstream.Client // sends requests to the origins
-	peers     *purge.Peers     // the other edges; nil: none
-	reports   observe.Reports  // the access log and traces
-	state     *library.OriginState
-	origin    *proxy.Fetcher    // fetches for the pipeline, bounded and recorded
-	library   *library.Library  // the release of the origin, and its names
-	purges    *purge.Purger     // removes stored responses
-	admission *access.Admission // decides which requests may proceed
-	proxy     *proxy.Proxy      // answers requests from the cache or the origin
-	listeners *listen.Server    // serves connections
+	sockets   *listen.Sockets      // of the public listeners
+	admin     *adminListener       // health, readiness, metrics and purges
+	cache     *cache.Cache         // the stored responses
+	tiers     *access.Credentials  // how edges and origins authenticate to each other
+	metrics   *observe.Metrics     // counts what happens
+	upstream  *upstream.Client     // sends requests to the origins
+	peers     *purge.Peers         // the other edges; nil: none
+	reports   observe.Reports      // the access log and traces
+	state     *library.OriginState // whether an origin has answered, and has a release
+	origin    *proxy.Fetcher       // fetches for the pipeline, bounded and recorded
+	library   *library.Library     // the release of the origin, and its names
+	purges    *purge.Purger        // removes stored responses
+	admission *access.Admission    // decides which requests may proceed
+	proxy     *proxy.Proxy         // answers requests from the cache or the origin
+	listeners *listen.Server       // serves connections
 }
 
 // New builds an edge. It opens the sockets and the files that cfg names, so that its error names
