@@ -34,6 +34,7 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fleet"
@@ -72,6 +73,7 @@ type Server struct {
 	peers       *purge.Peers
 	purges      *purge.Purger
 	proxy       *proxy.Proxy
+	memory      *bodies.Budget
 	listeners   *listen.Server
 }
 
@@ -120,6 +122,7 @@ func (s *Server) build() error {
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})
+	s.memory = cfg.Memory()
 	s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy)
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: maxRequestBody(s.cfg.ProxyAll), Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
+	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: maxRequestBody(s.cfg.ProxyAll), Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 

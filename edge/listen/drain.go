@@ -67,9 +67,7 @@ func together(ctx context.Context, log *slog.Logger, endings ...ending) {
 // shutdown closes idle connections repeatedly until none is open or ctx ends. The HTTP/2 server
 // closes its own connections.
 func (s *conns) shutdown(ctx context.Context) error {
-	s.mu.Lock()
 	began := s.now()
-	s.mu.Unlock()
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
 	for s.endIdle(began) > 0 {

@@ -151,7 +151,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Denied, p)
 		return
 	}
-	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.Options.Origin.Client.IsLoop(exchange.Texts(lines)) {
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.Options.Origin.options.Client.IsLoop(exchange.Texts(lines)) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
