@@ -156,6 +156,7 @@ func (s *Server) open() (err error) {
 			return fmt.Errorf("opening the admin listener: %w", err)
 		}
 	}
+	s.admin = listen.CloseOnce(s.admin)
 	s.closes(func() { s.admin.Close() })
 	if s.cache, err = cache.New(cache.Options{MaxBytes: cfg.CacheBytes, Dir: cfg.CacheDir, DiskBytes: cfg.CacheDiskBytes, Log: cfg.Log.Warn, Restored: proxy.Restored}); err != nil {
 		return fmt.Errorf("making the cache: %w", err)
