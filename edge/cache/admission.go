@@ -1,5 +1,7 @@
 package cache
 
+import "github.com/iconedge/iconedge/edge/cache/batches"
+
 // Ristretto decides which entries stay. A goroutine of its own takes them from a queue, and may
 // reject them. Calls about one hash reach it in order, because each caller holds the update lock of
 // the shard. Its callbacks run on that goroutine. They take the lock of a shard, which no caller
@@ -81,9 +83,9 @@ func (c *Cache) removeFromLRU(gone []uint64) {
 		if !c.removeOneFromLRU(hash) {
 			return
 		}
-		if (n+1)%batch == 0 {
+		if (n+1)%batches.Size == 0 {
 			c.waitForLRU()
-			pause((n + 1) / batch)
+			batches.Pause((n + 1) / batches.Size)
 		}
 	}
 }

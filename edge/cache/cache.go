@@ -15,12 +15,14 @@
 package cache
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/ristretto/v2"
+
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 const (
@@ -48,17 +50,17 @@ type Options struct {
 
 // A Cache is safe for concurrent use.
 type Cache struct {
-	seeds         seeds
+	seeds         hashes.Seeds
 	ids           atomic.Uint64 // the number of the newest entry
 	arena         arena
 	interned      internTable
-	shards        [shards]shard
+	shards        [hashes.Shards]shard
 	lru           *ristretto.Cache[uint64, lruItem]
 	most          int64 // bytes that ristretto may use if none are wasted
 	loss          int64 // bytes of holes in the arena above which it is compacted
 	window        recencyWindow
 	disk          *disk // nil: none
-	invalidations invalidations
+	invalidations invalidation.Table
 	fetches       fetches
 	janitor       janitor
 
@@ -77,7 +79,7 @@ type counts struct {
 
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
-	c := &Cache{seeds: newSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
+	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
 	c.fetches.init()
 	c.interned.init(o.MaxBytes)
 	c.arena.init(o.MaxBytes)
@@ -86,7 +88,7 @@ func New(o Options) (*Cache, error) {
 		c.shards[i].init(&c.arena, recent)
 	}
 	counters := countersFor(o.MaxBytes)
-	c.most = o.MaxBytes - 3*c.window.max - c.loss - shards*decodedMost*int64(recent) - countersSize(counters)
+	c.most = o.MaxBytes - 3*c.window.max - c.loss - hashes.Shards*decodedMost*int64(recent) - countersSize(counters)
 	lru, err := ristretto.NewCache(&ristretto.Config[uint64, lruItem]{
 		NumCounters:        counters,
 		MaxCost:            c.capacity(),
@@ -177,34 +179,4 @@ func (c *Cache) Stats() Stats {
 		s.DiskHits, s.DiskErrors, s.DiskDropped = d.hits.Load(), d.errors.Load(), d.dropped.Load()
 	}
 	return s
-}
-
-// seeds are the seeds of the hashes of keys and surrogate keys. They differ between processes, so
-// that no client can choose names that collide.
-type seeds struct{ url, secondary, tag maphash.Seed }
-
-func newSeeds() seeds { return seeds{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()} }
-
-// labelOfKey returns the label of a key. Every entry has it besides the labels of its surrogate
-// keys.
-func (s *seeds) labelOfKey(key string) uint64 { return maphash.String(s.url, key) }
-
-func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
-
-// labelsOf appends the labels of an entry: that of its key, and those of its surrogate keys.
-func (s *seeds) labelsOf(labels []uint64, key string, tags []string) []uint64 {
-	labels = append(labels, s.labelOfKey(key))
-	for _, t := range tags {
-		labels = append(labels, s.labelOfTag(t))
-	}
-	return labels
-}
-
-// hashOf returns the hash of a variant, which is in the same shard as other variants of its key.
-// The hash of a response without variants is the label of its key.
-func (s *seeds) hashOf(label uint64, secondary string) uint64 {
-	if secondary == "" {
-		return label
-	}
-	return label ^ maphash.String(s.secondary, secondary)&^shardBits
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 func newTest(t *testing.T, maxBytes int64) *Cache {
@@ -182,13 +184,13 @@ func concurrentUse(t *testing.T, c *Cache) {
 				e := variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
 				switch random.IntN(40) {
 				case 0:
-					c.Purge(Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
+					c.Purge(invalidation.Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
 				case 1:
-					c.Purge(Purge{Keys: []string{key}}, time.Now())
+					c.Purge(invalidation.Purge{Keys: []string{key}}, time.Now())
 				case 2:
 					c.Invalidate(e.Tags...)
 				case 3:
-					c.Purge(Purge{Prefixes: []string{key[:2]}}, time.Now())
+					c.Purge(invalidation.Purge{Prefixes: []string{key[:2]}}, time.Now())
 				case 4, 5, 6, 7, 8, 9, 10, 11:
 					c.Put(e, c.Generation())
 					c.Alias(e, "alias")
@@ -310,7 +312,7 @@ func TestReplace(t *testing.T) {
 		t.Error("Replace of a stored entry failed")
 	}
 	before := c.Generation()
-	c.Purge(Purge{Keys: []string{"/a"}}, time.Now())
+	c.Purge(invalidation.Purge{Keys: []string{"/a"}}, time.Now())
 	if c.Replace(newer, entry("/a", "late"), before) || c.Get("/a") != nil {
 		t.Error("Replace of a purged entry succeeded")
 	}
@@ -370,7 +372,7 @@ func TestClosed(t *testing.T) {
 	c.Close()
 	c.Get("/a")
 	c.Invalidate("tag")
-	c.Purge(Purge{All: true}, time.Now())
+	c.Purge(invalidation.Purge{All: true}, time.Now())
 	if c.Put(entry("/b", "body"), c.Generation()) {
 		t.Error("Put succeeded after Close")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 const (
@@ -64,7 +65,7 @@ func (r *Result) ForOthers() *Entry {
 type Fetch struct {
 	callers    int // guarded by the lock of the shard
 	began      time.Time
-	generation Generation // at which it began
+	generation invalidation.Generation // at which it began
 	done       chan struct{}
 	result     Result
 }
@@ -92,13 +93,11 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 // InvalidatedSince reports whether a drop or a hard purge invalidated the result of a fetch while
 // the fetch was in flight, and a caller that arrived at generation came may have arrived after it.
 // Such a caller must not get the older response.
-func (c *Cache) InvalidatedSince(f *Fetch, e *Entry, came Generation) bool {
+func (c *Cache) InvalidatedSince(f *Fetch, e *Entry, came invalidation.Generation) bool {
 	if e == nil || f.generation >= came {
 		return false
 	}
-	c.invalidations.mu.RLock()
-	defer c.invalidations.mu.RUnlock()
-	return c.invalidations.newest(e.Key, c.seeds.labelsOf(nil, e.Key, e.Tags)).hard > f.generation
+	return c.invalidations.DroppedKey(e.Key, c.seeds.LabelsOf(nil, e.Key, e.Tags), f.generation)
 }
 
 // Age returns how long ago the fetch began.

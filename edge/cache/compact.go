@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/cache/batches"
 )
 
 // evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
@@ -97,7 +99,7 @@ func (c *Cache) compact() {
 // evacuate moves the slots of a shard that are in slabs to be emptied. Only its index refers to
 // them.
 func (s *shard) evacuate(a *arena, evacuating []bool) {
-	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) {
+	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) {
 		if r, ok := s.index[hash]; ok && r != onHeap && int(r.slab()) < len(evacuating) && evacuating[r.slab()] {
 			s.index[hash] = a.move(r)
 		}

@@ -3,6 +3,7 @@ package cache
 import (
 	"encoding/binary"
 	"time"
+	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 )
@@ -16,6 +17,7 @@ type decoder struct {
 
 func (r *decoder) fail() { r.b, r.bad = nil, true }
 
+// uint reads an unsigned number.
 func (r *decoder) uint() uint64 {
 	n, size := binary.Uvarint(r.b)
 	if size <= 0 {
@@ -26,6 +28,7 @@ func (r *decoder) uint() uint64 {
 	return n
 }
 
+// int reads a number.
 func (r *decoder) int() int64 {
 	n, size := binary.Varint(r.b)
 	if size <= 0 {
@@ -36,6 +39,7 @@ func (r *decoder) int() int64 {
 	return n
 }
 
+// bool reads a truth value.
 func (r *decoder) bool() bool {
 	if len(r.b) == 0 || r.b[0] > 1 {
 		r.fail()
@@ -46,9 +50,10 @@ func (r *decoder) bool() bool {
 	return v
 }
 
+// string reads a string.
 func (r *decoder) string() string { return string(r.part()) }
 
-// part returns a string that is not copied.
+// part reads a string that is not copied.
 func (r *decoder) part() []byte {
 	n := r.count()
 	b := r.b[:n:n]
@@ -56,6 +61,7 @@ func (r *decoder) part() []byte {
 	return b
 }
 
+// duration reads a duration.
 func (r *decoder) duration() time.Duration { return time.Duration(r.int()) }
 
 // count reads the number of values that follow. Each takes at least a byte, so a greater number is
@@ -69,6 +75,7 @@ func (r *decoder) count() int {
 	return int(n)
 }
 
+// strings reads strings.
 func (r *decoder) strings() []string {
 	n := r.count()
 	if n == 0 {
@@ -81,7 +88,7 @@ func (r *decoder) strings() []string {
 	return list
 }
 
-// texts returns strings that are not copied.
+// texts reads strings that are not copied.
 func (r *decoder) texts() (list []string) {
 	for n := r.count(); n > 0 && !r.bad; n-- {
 		list = append(list, asString(r.part()))
@@ -89,6 +96,7 @@ func (r *decoder) texts() (list []string) {
 	return list
 }
 
+// time reads a time.
 func (r *decoder) time() time.Time {
 	if !r.bool() {
 		return time.Time{}
@@ -101,17 +109,7 @@ func (r *decoder) time() time.Time {
 	return time.Unix(seconds, int64(nanos))
 }
 
-func (r *decoder) name() (n name) {
-	n.generation = Generation(r.uint())
-	n.expired = r.bool()
-	n.key = r.string()
-	n.secondary = r.string()
-	n.vary = r.strings()
-	n.aliases = r.strings()
-	n.tags = r.strings()
-	return n
-}
-
+// policy reads a policy.
 func (r *decoder) policy() (p cachepolicy.Entry) {
 	p.Stored = r.time()
 	for _, d := range [...]*time.Duration{&p.Age, &p.Lifetime, &p.StaleWhileRevalidate, &p.StaleIfError, &p.StaleWhenLost} {
@@ -121,80 +119,15 @@ func (r *decoder) policy() (p cachepolicy.Entry) {
 	return p
 }
 
+// flags reads the flags of a policy.
 func (r *decoder) flags(p *cachepolicy.Entry) {
 	for _, flag := range [...]*bool{&p.MustRevalidate, &p.NoCache, &p.Heuristic, &p.SetsCookie} {
 		*flag = r.bool()
 	}
 }
 
-func (r *decoder) fields() []Field {
-	n := r.count()
-	if n == 0 {
-		return nil
-	}
-	list := make([]Field, 0, min(n, 64))
-	for i := 0; i < n && !r.bad; i++ {
-		list = append(list, Field{[]byte(r.string()), []byte(r.string())})
-	}
-	return list
-}
+// asString converts without a copy. Nothing may change the bytes afterwards.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// decodeEntry decodes an entry from the head and the body of a record. The bodies of its variants
-// are slices of body.
-func decodeEntry(head, body []byte) (e *Entry, aliases []string, err error) {
-	r := &decoder{b: head}
-	n := r.name()
-	e = &Entry{Key: n.key, Secondary: n.secondary, Vary: n.vary, Tags: n.tags, Policy: r.policy()}
-	e.generation = n.generation
-	if n.expired {
-		e.expiredAt.Store(r.int())
-	}
-	e.Status = int(r.int())
-	e.ContentType = []byte(r.string())
-	e.Date = []byte(r.string())
-	e.Fields = r.fields()
-	e.FieldsWithBody = r.fields()
-	e.LastModified = r.time()
-	e.Validator = r.string()
-	e.Monochrome = r.string()
-	e.Release = r.string()
-	e.plain = r.bool()
-	e.hits.Store(r.uint())
-	for i := range e.variants {
-		body = r.variant(&e.variants[i], body)
-	}
-	if r.bad || len(r.b) > 0 || len(body) > 0 || e.Identity() == nil {
-		return nil, nil, errDamaged
-	}
-	return e, n.aliases, nil
-}
-
-// variant reads a variant, whose body is at the start of body, and returns the rest of body.
-func (r *decoder) variant(v **Variant, body []byte) (rest []byte) {
-	if !r.bool() {
-		return body
-	}
-	etag, n := r.string(), r.uint()
-	if n > uint64(len(body)) {
-		r.fail()
-		return nil
-	}
-	*v = &Variant{Body: body[:n:n], ETag: etag}
-	return body[n:]
-}
-
-// decodePurge decodes a purge or drop, its generation and its time.
-func decodePurge(head []byte) (p Purge, generation Generation, now time.Time, err error) {
-	r := &decoder{b: head}
-	generation = Generation(r.uint())
-	p.All = r.bool()
-	p.Soft = r.bool()
-	now = r.time()
-	p.Keys = r.strings()
-	p.Prefixes = r.strings()
-	p.Tags = r.strings()
-	if r.bad || len(r.b) > 0 {
-		return Purge{}, 0, now, errDamaged
-	}
-	return p, generation, now, nil
-}
+// asBytes converts without a copy. Nothing may change the bytes.
+func asBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -1,5 +1,7 @@
 package cache
 
+import "github.com/iconedge/iconedge/edge/cache/hashes"
+
 const (
 	maxDecoded  = 4       // entries of each shard
 	decodedSize = 4 << 10 // bytes of a slot whose decoded entry is kept
@@ -9,7 +11,7 @@ const (
 // decodedPerShard returns how many decoded entries each shard may keep, so that not every request
 // of the slow path copies an entry that is requested often.
 func decodedPerShard(most int64) int {
-	return int(min(maxDecoded, most/decodedPart/(shards*decodedMost)))
+	return int(min(maxDecoded, most/decodedPart/(hashes.Shards*decodedMost)))
 }
 
 // decodedMost is the maximum size of one of them.

@@ -5,6 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 const (
@@ -26,8 +29,8 @@ type disk struct {
 	most          int64 // bytes
 	log           func(msg string, args ...any)
 	restored      func(*Entry)
-	seeds         *seeds
-	invalidations *invalidations
+	seeds         *hashes.Seeds
+	invalidations *invalidation.Table
 	lock          *os.File
 	// newer reports whether memory has another entry in place of e.
 	newer    func(e *Entry) bool
@@ -45,7 +48,7 @@ type disk struct {
 	fresh    bool       // the last segment was created in this run
 	bytes    int64
 	index    diskIndex
-	swept    Generation // every location was checked against the invalidations up to here
+	swept    invalidation.Generation // every location was checked against the invalidations up to here
 
 	hits, errors, dropped atomic.Uint64
 }
@@ -112,7 +115,7 @@ func (d *disk) flush() {
 func (d *disk) store(e *Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.failed || !d.invalidations.checkEntry(e) || !reusable(e, time.Now()) {
+	if d.failed || !e.check(d.invalidations) || !reusable(e, time.Now()) {
 		return
 	}
 	head, body := encodeEntry(e, e.aliases)
@@ -137,10 +140,10 @@ func (d *disk) store(e *Entry) {
 
 // locationOf describes the location of an entry.
 func (d *disk) locationOf(s *segment, off, size int64, n *name) *location {
-	p := &location{segment: s, off: uint32(off), size: uint32(size), generation: n.generation, labels: d.seeds.labelsOf(nil, n.key, n.tags)}
+	p := &location{segment: s, off: uint32(off), size: uint32(size), generation: n.generation, labels: d.seeds.LabelsOf(nil, n.key, n.tags)}
 	if n.secondary != "" {
 		for _, k := range append([]string{n.secondary}, n.aliases...) {
-			p.keys = append(p.keys, d.seeds.hashOf(p.labels[0], k))
+			p.keys = append(p.keys, d.seeds.HashOf(p.labels[0], k))
 		}
 	}
 	if n.expired {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 const roomOnDisk = 64 << 20
@@ -325,7 +326,7 @@ func TestVariantsOnDisk(t *testing.T) {
 		c.Put(e, c.Generation())
 		evict(c)
 	}
-	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
+	if n := c.Purge(invalidation.Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
 		t.Errorf("Purge = %d, want 1", n)
 	}
 	for _, c := range []*Cache{c, crashed(t, c)} {
@@ -333,7 +334,7 @@ func TestVariantsOnDisk(t *testing.T) {
 			t.Errorf("%v is found, want the first variant", got)
 		}
 		evict(c)
-		if n := c.Purge(Purge{Keys: []string{"/a"}}, t0); n != 1 {
+		if n := c.Purge(invalidation.Purge{Keys: []string{"/a"}}, t0); n != 1 {
 			t.Errorf("Purge of the address = %d, want 1", n)
 		}
 		if _, varies := c.Find("/a", func([]string) []string { return nil }); varies {
@@ -440,14 +441,14 @@ func TestDiscardedInvalidationsOnDisk(t *testing.T) {
 	c.Put(entry("/dropped", "a", "tag 1"), c.Generation())
 	c.Put(entry("/kept", "b", "tag"), c.Generation())
 	evict(c)
-	tags := make([]string, maxLabels+1)
+	tags := make([]string, invalidation.MaxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
 	}
 	c.Invalidate(tags...)
 	c.tidy()
-	if len(c.invalidations.labels) > 0 || c.Stats().DiskEntries != 1 {
-		t.Errorf("%d invalidations are left, Stats() = %+v", len(c.invalidations.labels), c.Stats())
+	if labels, _ := c.invalidations.Count(); labels > 0 || c.Stats().DiskEntries != 1 {
+		t.Errorf("%d invalidations are left, Stats() = %+v", labels, c.Stats())
 	}
 	if c.Get("/dropped") != nil || c.Get("/kept") == nil {
 		t.Error("a dropped entry is found, or another one is not")
@@ -520,7 +521,7 @@ func TestDiskFails(t *testing.T) {
 	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Generation()) || c.Get("/memory") == nil {
 		t.Error("an entry on disk, or one in memory, is not found")
 	}
-	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 {
+	if n := c.Purge(invalidation.Purge{Tags: []string{"tag"}}, t0); n != 1 {
 		t.Errorf("Purge = %d, want 1", n)
 	}
 	if next := crashed(t, c); next.Stats().DiskEntries != 0 || c.Get("/written") != nil {

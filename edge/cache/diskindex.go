@@ -1,6 +1,10 @@
 package cache
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+)
 
 // A location is the position of an entry on disk, and the part of the entry that is needed in
 // memory, about a hundred bytes.
@@ -9,7 +13,7 @@ type location struct {
 	off     uint32
 	size    uint32
 	// The generation is that at which the entry's request began.
-	generation Generation
+	generation invalidation.Generation
 	// expiredAt is the time of the soft purge that made it stale, in nanoseconds. 0 means that none
 	// did, 1 that it was stale when it was written.
 	expiredAt int64

@@ -1,11 +1,17 @@
 package cache
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+)
 
 // recordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
 // is on disk when recordPurge returns, also after a power failure; others are when the label is set
 // next.
-func (d *disk) recordPurge(p *Purge, generation Generation, now time.Time, durable bool) {
+func (d *disk) recordPurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time, durable bool) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if d.affectsNothing(p) {
@@ -25,22 +31,22 @@ func (d *disk) recordPurge(p *Purge, generation Generation, now time.Time, durab
 
 // affectsNothing reports whether a purge concerns no record that a restart could find. Entries that
 // are still to be written are checked against the purge before that.
-func (d *disk) affectsNothing(p *Purge) bool {
+func (d *disk) affectsNothing(p *invalidation.Purge) bool {
 	if len(d.segments) == 0 {
 		return true
 	}
-	if p.scans() {
+	if p.Scans() {
 		return false
 	}
 	mentioned := false
-	inBatches(d.mu.RLocker(), values(p.Keys), func(key string) {
-		mentioned = mentioned || d.index.hasKey(d.seeds.labelOfKey(key))
+	batches.Each(d.mu.RLocker(), slices.Values(p.Keys), func(key string) {
+		mentioned = mentioned || d.index.hasKey(d.seeds.LabelOfKey(key))
 	})
 	return !mentioned
 }
 
 // appendPurge writes a purge. One of many surrogate keys takes several records.
-func (d *disk) appendPurge(p *Purge, generation Generation, now time.Time) error {
+func (d *disk) appendPurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time) error {
 	rest := *p
 	for first := true; first || len(rest.Tags) > 0; first = false {
 		part := rest
@@ -49,50 +55,50 @@ func (d *disk) appendPurge(p *Purge, generation Generation, now time.Time) error
 		if _, _, _, err := d.append(int64(recordStart+len(head)), kindPurge, head, nil); err != nil {
 			return err
 		}
-		rest = Purge{Tags: rest.Tags[len(part.Tags):], Soft: p.Soft}
+		rest = invalidation.Purge{Tags: rest.Tags[len(part.Tags):], Soft: p.Soft}
 	}
 	return nil
 }
 
 // purge applies a recorded purge to the records on disk. It returns how many of the affected
 // entries are not in memory; inMemory are the locations of those that are.
-func (d *disk) purge(p *Purge, s *purgeSpec, generation Generation, inMemory []*location) (n int) {
+func (d *disk) purge(p *invalidation.Purge, s *invalidation.Spec, generation invalidation.Generation, inMemory []*location) (n int) {
 	matching := d.matching(p, s)
-	inBatches(&d.mu, values(inMemory), func(p *location) { d.purgeLocation(p, s) })
-	inBatches(&d.mu, values(matching), func(p *location) {
+	batches.Each(&d.mu, slices.Values(inMemory), func(p *location) { d.purgeLocation(p, s) })
+	batches.Each(&d.mu, slices.Values(matching), func(p *location) {
 		if p.generation < generation && d.purgeLocation(p, s) {
 			n++
 		}
 	})
-	if !s.soft {
+	if !s.Soft {
 		// the index has no labels of surrogate keys
-		inBatches(&d.mu, values(s.labels), d.index.clear)
+		batches.Each(&d.mu, slices.Values(s.Labels), d.index.clear)
 	}
 	return n
 }
 
 // purgeLocation makes a record unusable, or stale. It returns false if the record was so before.
-func (d *disk) purgeLocation(p *location, s *purgeSpec) bool {
+func (d *disk) purgeLocation(p *location, s *invalidation.Spec) bool {
 	switch {
-	case !s.soft:
+	case !s.Soft:
 		return d.index.retire(p)
 	case p.gone || p.expiredAt != 0:
 		return false
 	}
-	p.expiredAt = s.when.UnixNano()
+	p.expiredAt = s.When.UnixNano()
 	return true
 }
 
 // matching returns the locations that a purge concerns. If it names prefixes, their keys are read
 // from disk.
-func (d *disk) matching(p *Purge, s *purgeSpec) []*location {
-	if !p.scans() {
-		if locations, all := d.under(s.labels); all {
+func (d *disk) matching(p *invalidation.Purge, s *invalidation.Spec) []*location {
+	if !p.Scans() {
+		if locations, all := d.under(s.Labels); all {
 			return locations
 		}
 	}
 	matching, others := d.matchingByLabels(s)
-	keyMatches := s.matchesPrefixes()
+	keyMatches := s.MatchesPrefixes()
 	for _, p := range others {
 		if n, ok := d.name(p); ok && keyMatches(n.key) {
 			matching = append(matching, p)
@@ -105,7 +111,7 @@ func (d *disk) matching(p *Purge, s *purgeSpec) []*location {
 // index does not list here.
 func (d *disk) under(labels []uint64) (locations []*location, all bool) {
 	all = true
-	inBatches(d.mu.RLocker(), values(labels), func(l uint64) {
+	batches.Each(d.mu.RLocker(), slices.Values(labels), func(l uint64) {
 		if p := d.index.at[l].location; p != nil {
 			all = all && !p.varies()
 			locations = append(locations, p)
@@ -125,15 +131,15 @@ func (d *disk) locations() (lists [][]*location) {
 	return lists
 }
 
-func (d *disk) matchingByLabels(s *purgeSpec) (matching, others []*location) {
-	labelsMatch := s.matchesLabels()
+func (d *disk) matchingByLabels(s *invalidation.Spec) (matching, others []*location) {
+	labelsMatch := s.MatchesLabels()
 	for _, list := range d.locations() {
-		inBatches(d.mu.RLocker(), values(list), func(p *location) {
+		batches.Each(d.mu.RLocker(), slices.Values(list), func(p *location) {
 			switch {
 			case p.gone:
 			case labelsMatch(p.labels):
 				matching = append(matching, p)
-			case len(s.prefixes) > 0:
+			case len(s.Prefixes) > 0:
 				others = append(others, p)
 			}
 		})
@@ -144,7 +150,7 @@ func (d *disk) matchingByLabels(s *purgeSpec) (matching, others []*location) {
 // sweep makes the records of dropped entries unusable, if there was an invalidation since the last
 // sweep.
 func (d *disk) sweep() {
-	now := d.invalidations.current()
+	now := d.invalidations.Current()
 	d.mu.RLock()
 	swept := d.swept
 	d.mu.RUnlock()
@@ -155,8 +161,8 @@ func (d *disk) sweep() {
 	lists := d.locations()
 	d.writing.Unlock()
 	for _, list := range lists {
-		inBatches(&d.mu, values(list), func(p *location) {
-			if !p.gone && d.invalidations.dropped(p.labels, p.generation) {
+		batches.Each(&d.mu, slices.Values(list), func(p *location) {
+			if !p.gone && d.invalidations.Dropped(p.labels, p.generation) {
 				d.index.retire(p)
 			}
 		})

@@ -1,3 +1,5 @@
+// Package codec decides how values become bytes, in the slots of memory and in the records of the
+// disk tier.
 package cache
 
 import (
@@ -7,26 +9,17 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// A name is the part of an entry that the disk tier needs without reading the rest. It is at the
-// start of the head of a record.
-type name struct {
-	generation Generation
-	expired    bool // a soft purge made it stale
-	key        string
-	secondary  string
-	vary       []string
-	aliases    []string
-	tags       []string
-}
-
 // An encoder writes values that a decoder reads in the same order: numbers as varints, other values
 // after their length.
 type encoder struct{ b []byte }
 
+// uint writes an unsigned number.
 func (w *encoder) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
 
+// int writes a number.
 func (w *encoder) int(n int64) { w.b = binary.AppendVarint(w.b, n) }
 
+// bool writes a truth value.
 func (w *encoder) bool(v bool) {
 	if v {
 		w.b = append(w.b, 1)
@@ -35,16 +28,19 @@ func (w *encoder) bool(v bool) {
 	}
 }
 
+// string writes a string.
 func (w *encoder) string(s string) {
 	w.uint(uint64(len(s)))
 	w.b = append(w.b, s...)
 }
 
+// bytes writes a string.
 func (w *encoder) bytes(b []byte) {
 	w.uint(uint64(len(b)))
 	w.b = append(w.b, b...)
 }
 
+// strings writes strings.
 func (w *encoder) strings(list []string) {
 	w.uint(uint64(len(list)))
 	for _, s := range list {
@@ -61,16 +57,7 @@ func (w *encoder) time(t time.Time) {
 	}
 }
 
-func (w *encoder) name(n *name) {
-	w.uint(uint64(n.generation))
-	w.bool(n.expired)
-	w.string(n.key)
-	w.string(n.secondary)
-	w.strings(n.vary)
-	w.strings(n.aliases)
-	w.strings(n.tags)
-}
-
+// policy writes a policy.
 func (w *encoder) policy(p *cachepolicy.Entry) {
 	w.time(p.Stored)
 	for _, d := range [...]time.Duration{p.Age, p.Lifetime, p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost} {
@@ -79,61 +66,9 @@ func (w *encoder) policy(p *cachepolicy.Entry) {
 	w.flags(p)
 }
 
-// flags writes the flags of a policy, except Ended: a soft purge is written separately.
+// flags writes the flags of a policy, except SoftPurged: a soft purge is written separately.
 func (w *encoder) flags(p *cachepolicy.Entry) {
 	for _, flag := range [...]bool{p.MustRevalidate, p.NoCache, p.Heuristic, p.SetsCookie} {
 		w.bool(flag)
 	}
-}
-
-func (w *encoder) fields(list []Field) {
-	w.uint(uint64(len(list)))
-	for _, f := range list {
-		w.bytes(f.Name)
-		w.bytes(f.Value)
-	}
-}
-
-// encodeEntry encodes an entry as the head and the body of a record.
-func encodeEntry(e *Entry, aliases []string) (head []byte, body [][]byte) {
-	var w encoder
-	expiredAt := e.expiredAt.Load()
-	w.name(&name{e.generation, expiredAt != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags})
-	w.policy(&e.Policy)
-	if expiredAt != 0 {
-		w.int(expiredAt)
-	}
-	w.int(int64(e.Status))
-	w.bytes(e.ContentType)
-	w.bytes(e.Date)
-	w.fields(e.Fields)
-	w.fields(e.FieldsWithBody)
-	w.time(e.LastModified)
-	w.string(e.Validator)
-	w.string(e.Monochrome)
-	w.string(e.Release)
-	w.bool(e.plain)
-	w.uint(e.hits.Load())
-	for _, v := range e.variants {
-		w.bool(v != nil)
-		if v != nil {
-			w.string(v.ETag)
-			w.uint(uint64(len(v.Body)))
-			body = append(body, v.Body)
-		}
-	}
-	return w.b, body
-}
-
-// encodePurge encodes a purge or drop as the head of a record.
-func encodePurge(p *Purge, generation Generation, now time.Time) []byte {
-	var w encoder
-	w.uint(uint64(generation))
-	w.bool(p.All)
-	w.bool(p.Soft)
-	w.time(now)
-	w.strings(p.Keys)
-	w.strings(p.Prefixes)
-	w.strings(p.Tags)
-	return w.b
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A Field is one header field of a response, ready to send.
@@ -46,16 +47,16 @@ type Entry struct {
 
 // stored has the fields that an entry gets when it is stored.
 type stored struct {
-	id         uint64        // 0: it was never stored
-	home       *Cache        // the cache that stores it
-	generation Generation    // at which its request began
-	labels     []uint64      // of Key and Tags
-	few        [4]uint64     // the array of a short labels
-	cost       int64         // as it is counted
-	checked    atomic.Uint64 // one more than the last generation against which it was checked
-	hash       uint64        // of Key and Secondary
-	origin     *location     // on disk, if the entry was read from there
-	aliases    []string      // other secondary keys of an entry that goes to disk
+	id         uint64                  // 0: it was never stored
+	home       *Cache                  // the cache that stores it
+	generation invalidation.Generation // at which its request began
+	labels     []uint64                // of Key and Tags
+	few        [4]uint64               // the array of a short labels
+	cost       int64                   // as it is counted
+	checked    atomic.Uint64           // one more than the last generation against which it was checked
+	hash       uint64                  // of Key and Secondary
+	origin     *location               // on disk, if the entry was read from there
+	aliases    []string                // other secondary keys of an entry that goes to disk
 }
 
 // SameStored reports whether two entries are copies of the same stored response, which was not
@@ -70,13 +71,17 @@ func (e *Entry) Freshness() cachepolicy.Entry { return expired(e.Policy, e.expir
 
 // expire makes the entry stale from a moment on, by the purge of that generation, unless it was
 // before.
-func (e *Entry) expire(when time.Time, by Generation) {
+func (e *Entry) expire(when time.Time, by invalidation.Generation) {
 	if e.expiredAt.CompareAndSwap(0, moment(when)) {
 		e.expiredBy.Store(uint64(by))
 	}
 }
 
-func (e *Entry) subject() subject { return subject{e.Key, e.labels, e.generation, &e.checked} }
+// check reports whether the entry is valid. It expires the entry if a soft purge since its request
+// began concerns it.
+func (e *Entry) check(m *invalidation.Table) bool {
+	return m.Check(invalidation.Subject{Key: e.Key, Labels: e.labels, Generation: e.generation, Checked: &e.checked}, func(v invalidation.Latest) { e.expire(time.Unix(0, v.When), v.Soft) })
+}
 
 // Hit counts one use of the entry, also of the stored one if it is still there, and returns how
 // often it has been used.

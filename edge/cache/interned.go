@@ -111,8 +111,8 @@ func (k *internTable) release(number uint32) {
 
 func internedSize(text []byte) int64 { return internedOverhead + int64(len(text)) }
 
-// interned writes the header text of an entry. It begins with the parts that a View needs.
-func (w *encoder) interned(e *Entry) {
+// writeInterned writes the header text of an entry. It begins with the parts that a View needs.
+func writeInterned(w *encoder, e *Entry) {
 	for _, d := range [...]int64{int64(e.Policy.StaleWhileRevalidate), int64(e.Policy.StaleIfError), int64(e.Policy.StaleWhenLost)} {
 		w.int(d)
 	}

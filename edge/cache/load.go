@@ -96,7 +96,7 @@ func (d *disk) name(p *location) (n name, ok bool) {
 		return n, false
 	}
 	decoder := &decoder{b: b[recordStart:]}
-	if n = decoder.name(); decoder.bad || !r.headIntact(b) {
+	if n = readName(decoder); decoder.bad || !r.headIntact(b) {
 		d.markDamaged(p)
 		return n, false
 	}

@@ -6,12 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // openDisk opens the tier in a folder, which it creates if necessary, and indexes its records.
 // Generations continue after the newest one in the log: everything there was checked against
 // earlier invalidations.
-func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
+func openDisk(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*disk, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
 	}
@@ -39,7 +42,7 @@ func openDisk(o Options, seeds *seeds, m *invalidations) (*disk, error) {
 		d.closeFiles()
 		return nil, fmt.Errorf("opening the cache on disk: %w", err)
 	}
-	m.startAt(d.swept)
+	m.StartAt(d.swept)
 	return d, nil
 }
 
@@ -51,7 +54,7 @@ func (d *disk) rebuild() error {
 	if err != nil {
 		return err
 	}
-	past := &invalidations{}
+	past := &invalidation.Table{}
 	for i, number := range slices.Backward(numbers) {
 		d.number = max(d.number, number)
 		s, err := openSegment(d.dir, number)
@@ -79,7 +82,7 @@ func (d *disk) rebuild() error {
 
 // indexSegment indexes the records of a segment, the last one first, and reports whether none was
 // lost in the middle.
-func (d *disk) indexSegment(s *segment, past *invalidations) (whole bool) {
+func (d *disk) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
 	records, whole := s.walk()
 	for _, r := range slices.Backward(records) {
 		switch r.kind {
@@ -89,10 +92,10 @@ func (d *disk) indexSegment(s *segment, past *invalidations) (whole bool) {
 				return false
 			}
 			d.swept = max(d.swept, generation)
-			past.applyAt(generation, specOf(d.seeds, &p, now))
+			past.ApplyAt(generation, invalidation.SpecOf(d.seeds, &p, now))
 		case kindEntry:
 			decoder := &decoder{b: r.head}
-			if n := decoder.name(); !decoder.bad {
+			if n := readName(decoder); !decoder.bad {
 				d.swept = max(d.swept, n.generation)
 				d.indexEntry(s, r, &n, past)
 			}
@@ -102,14 +105,14 @@ func (d *disk) indexSegment(s *segment, past *invalidations) (whole bool) {
 }
 
 // indexEntry indexes an entry, unless it was dropped later or a newer one is indexed.
-func (d *disk) indexEntry(s *segment, r foundRecord, n *name, past *invalidations) {
+func (d *disk) indexEntry(s *segment, r foundRecord, n *name, past *invalidation.Table) {
 	p := d.locationOf(s, r.off, r.size, n)
-	found := past.newest(n.key, p.labels)
-	if found.hard > n.generation {
+	found := past.Newest(n.key, p.labels)
+	if found.Hard > n.generation {
 		return
 	}
-	if found.soft > n.generation && p.expiredAt == 0 {
-		p.expiredAt = found.when
+	if found.Soft > n.generation && p.expiredAt == 0 {
+		p.expiredAt = found.When
 	}
 	d.index.addOlder(p)
 }

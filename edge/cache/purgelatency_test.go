@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A latency is a list of request durations.
@@ -36,7 +38,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 					c.Put(e, c.Generation())
 				}
 				c.waitForLRU()
-				p := Purge{Soft: kind == "soft_prefixes"}
+				p := invalidation.Purge{Soft: kind == "soft_prefixes"}
 				for i := range items {
 					switch kind {
 					case "urls":

@@ -5,12 +5,16 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A purger applies one purge to the entries in memory.
 type purger struct {
 	cache         *Cache
-	generation    Generation
+	generation    invalidation.Generation
 	soft          bool
 	when          time.Time
 	n             int
@@ -19,15 +23,15 @@ type purger struct {
 	purged, bytes int64       // entries in place that no longer count, and their bytes
 }
 
-func (h *purger) purgeMemory(p *Purge, s *purgeSpec) {
-	if p.scans() {
+func (h *purger) purgeMemory(p *invalidation.Purge, s *invalidation.Spec) {
+	if p.Scans() {
 		h.scan(s)
 		h.cache.janitor.purged = h.cache.janitor.purged || !p.Soft
 		return
 	}
 	for i, key := range p.Keys {
-		if h.purgeKey(key, s.labels[i]); (i+1)%batch == 0 {
-			pause((i + 1) / batch)
+		if h.purgeKey(key, s.Labels[i]); (i+1)%batches.Size == 0 {
+			batches.Pause((i + 1) / batches.Size)
 		}
 	}
 }
@@ -55,14 +59,14 @@ func (h *purger) purgeKey(key string, label uint64) {
 // scan applies the purge to all matching entries, on half of the processors: most of the time is
 // spent waiting for memory, and requests need the other processors. The janitor removes the
 // entries.
-func (h *purger) scan(spec *purgeSpec) {
-	parts := make([]purger, min(max(1, runtime.GOMAXPROCS(0)/2), shards))
-	matches := spec.matches()
+func (h *purger) scan(spec *invalidation.Spec) {
+	parts := make([]purger, min(max(1, runtime.GOMAXPROCS(0)/2), hashes.Shards))
+	matches := matcher(spec)
 	var wg sync.WaitGroup
 	for p := range parts {
 		parts[p] = *h
 		wg.Go(func() {
-			for i := p; i < shards; i += len(parts) {
+			for i := p; i < hashes.Shards; i += len(parts) {
 				parts[p].scanShard(&h.cache.shards[i], matches)
 			}
 		})
@@ -76,8 +80,17 @@ func (h *purger) scan(spec *purgeSpec) {
 	}
 }
 
+// matcher returns a function that reports whether a purge concerns the entry in a slot.
+func matcher(s *invalidation.Spec) func(*slot) bool {
+	labelsMatch, keyMatches := s.MatchesLabels(), s.MatchesPrefixes()
+	if s.All || len(s.Prefixes) == 0 {
+		return func(l *slot) bool { return labelsMatch(l.labels()) }
+	}
+	return func(l *slot) bool { return labelsMatch(l.labels()) || keyMatches(l.keyText()) }
+}
+
 func (h *purger) scanShard(s *shard, matches func(*slot) bool) {
-	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) { h.purgeMatching(s, hash, matches) })
+	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) { h.purgeMatching(s, hash, matches) })
 }
 
 // purgeMatching purges an entry that matches: it is no longer found, and no longer counted.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // logOf writes a disk tier with one segment to a folder: /0 to /9, then a purge of /1. It returns
@@ -27,7 +29,7 @@ func logOf(t testing.TB, dir string) map[string]string {
 		c.waitForLRU()
 		evict(c)
 	}
-	c.Purge(Purge{Keys: []string{"/1"}}, t0)
+	c.Purge(invalidation.Purge{Keys: []string{"/1"}}, t0)
 	c.Close()
 	delete(bodies, "/1")
 	return bodies

@@ -4,13 +4,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/iconedge/iconedge/edge/cache/hashes"
 )
 
-const (
-	shards      = 64
-	shardBits   = (shards - 1) << 32 // of a hash
-	windowSlots = 32                 // entries in the recency window of each shard
-)
+const windowSlots = 32 // entries in the recency window of each shard
 
 // A shard holds the entries whose hashes have the same bits. Its ring keeps the entries that were
 // stored last, whatever ristretto decides. Only its index, which the garbage collector does not
@@ -42,8 +40,8 @@ func (s *shard) init(a *arena, decoded int) {
 	s.decoded = make([]atomic.Pointer[Entry], decoded)
 }
 
-// shard returns the shard of a hash. The hashes of all variants of a key have the same bits here.
-func (c *Cache) shard(hash uint64) *shard { return &c.shards[hash>>32%shards] }
+// shard returns the shard of a hash.
+func (c *Cache) shard(hash uint64) *shard { return &c.shards[hashes.ShardOf(hash)] }
 
 // at returns the slot with a hash, also if the entry was purged and not removed yet.
 func (s *shard) at(hash uint64) *slot {
@@ -60,7 +58,7 @@ func (s *shard) at(hash uint64) *slot {
 // find returns the slot of a key and a secondary key, and its hash. Other keys may have the same
 // hash.
 func (s *shard) find(c *Cache, key string, label uint64, secondary string) (*slot, uint64) {
-	hash := c.seeds.hashOf(label, secondary)
+	hash := c.seeds.HashOf(label, secondary)
 	l := s.at(hash)
 	if l != nil && l.secondaryText() == secondary && l.keyText() == key && l.is(stateLive) {
 		return l, hash

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A slot is an entry as it is stored: one piece of memory without pointers, in the arena. Header
@@ -20,8 +21,8 @@ import (
 //
 // The lock of a shard guards its slots. Atomic fields also change while it is locked for reading.
 type slot struct {
-	id         uint64     // of the entry; 0 in a free slot
-	generation Generation // at which its request began
+	id         uint64                  // of the entry; 0 in a free slot
+	generation invalidation.Generation // at which its request began
 	checked    atomic.Uint64
 	hits       atomic.Uint64
 	expiredAt  atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
@@ -149,14 +150,18 @@ func (l *slot) labels() []uint64 {
 	return unsafe.Slice(&l.label, 1+int(l.tags))
 }
 
-func (l *slot) subject() subject { return subject{l.keyText(), l.labels(), l.generation, &l.checked} }
+// check reports whether the entry is valid. It checks an entry once between two purges.
+func (l *slot) check(m *invalidation.Table) bool {
+	return m.IsChecked(l.checked.Load()) ||
+		m.Check(invalidation.Subject{Key: l.keyText(), Labels: l.labels(), Generation: l.generation, Checked: &l.checked}, func(v invalidation.Latest) { l.expire(time.Unix(0, v.When), v.Soft) })
+}
 
 // bytesTaken returns the cost of the slot in bytes.
 func (l *slot) bytesTaken() int64 { return int64(l.cost) * costUnit }
 
 // expire makes the entry stale from a moment on. It reports whether the purge of that generation
 // did so; another purge may have been first.
-func (l *slot) expire(when time.Time, by Generation) bool {
+func (l *slot) expire(when time.Time, by invalidation.Generation) bool {
 	if l.expiredAt.CompareAndSwap(0, moment(when)) {
 		l.expiredBy.Store(uint64(by))
 	}

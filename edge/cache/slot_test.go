@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // ownEntry returns an entry like those of our own routes, without codings.
@@ -36,7 +38,7 @@ func withCodings(e *Entry) *Entry {
 
 // throughSlot encodes an entry into a slot and decodes it; it returns nil if the entry is too
 // large.
-func throughSlot(t *testing.T, k *internTable, seeds *seeds, e *Entry) *Entry {
+func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *Entry) *Entry {
 	t.Helper()
 	c := &Cache{seeds: *seeds}
 	c.prepare(e)
@@ -82,7 +84,7 @@ func sameHead(a, b *Entry) bool {
 func TestSlot(t *testing.T) {
 	var k internTable
 	k.init(1 << 20)
-	seeds := newSeeds()
+	seeds := hashes.NewSeeds()
 	far := ownEntry("/far", "body")
 	far.Policy.Stored = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 	foreign := fullEntry()
@@ -129,7 +131,7 @@ func TestInternedHeaders(t *testing.T) {
 	if n := len(c.interned.byText); n != 1 {
 		t.Errorf("header text that occurred once was interned: there are %d headers", n)
 	}
-	c.Purge(Purge{All: true}, t0)
+	c.Purge(invalidation.Purge{All: true}, t0)
 	c.tidy()
 	if n := len(c.interned.byText); n != 0 || c.interned.bytes.Load() != 0 {
 		t.Errorf("%d interned headers with %d bytes are left after all entries were removed", n, c.interned.bytes.Load())
@@ -157,7 +159,7 @@ func TestInternedHeadersAreBounded(t *testing.T) {
 func FuzzSlot(f *testing.F) {
 	var k internTable
 	k.init(1 << 30)
-	seeds := newSeeds()
+	seeds := hashes.NewSeeds()
 	f.Add("/mdi/home.svg", "", "<svg/>", "Date: x\r\nSurrogate-Key: a b\r\n", "Surrogate-Key", "a b", `"tag"`, int64(1), true)
 	f.Add("/page", "en", strings.Repeat("x", 500), "", "Set-Cookie", "a=\xff", ``, int64(-1), false)
 	f.Fuzz(func(t *testing.T, key, secondary, body, own, name, value, tag string, n int64, head bool) {

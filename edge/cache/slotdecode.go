@@ -114,8 +114,3 @@ func (u *decodedSlot) bodies(l *slot, b []byte) {
 		e.variants[c] = v
 	}
 }
-
-// asString and asBytes convert without a copy. Nothing may change the bytes afterwards.
-func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-func asBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -76,7 +76,7 @@ func (p *slotEncoder) addStringSpan(s string) { p.addSpan(unsafe.Slice(unsafe.St
 // alone to the spans, in the same order.
 func (p *slotEncoder) rest(e *Entry) {
 	w := &p.interned
-	w.interned(e)
+	writeInterned(w, e)
 	w.uint(uint64(e.Status))
 	w.bool(e.plain)
 	w.bytes(e.ContentType)

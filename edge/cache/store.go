@@ -1,9 +1,11 @@
 package cache
 
+import "github.com/iconedge/iconedge/edge/cache/invalidation"
+
 // Get returns the entry under a key without variants, fresh or not, or nil. It does not return
 // dropped entries.
 func (c *Cache) Get(key string) *Entry {
-	e, _ := c.lookup(key, c.seeds.labelOfKey(key))
+	e, _ := c.lookup(key, c.seeds.LabelOfKey(key))
 	return e
 }
 
@@ -11,7 +13,7 @@ func (c *Cache) Get(key string) *Entry {
 // with the names in Vary for the secondary keys of the request, and returns the first entry under
 // one of them. varies is then true, whether an entry was found or not.
 func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Entry, varies bool) {
-	label := c.seeds.labelOfKey(key)
+	label := c.seeds.LabelOfKey(key)
 	e, names := c.lookup(key, label)
 	if names == nil {
 		return e, false
@@ -48,7 +50,7 @@ func (c *Cache) inMemory(key string, label uint64) (e *Entry, names []string, th
 }
 
 func (c *Cache) variant(key string, label uint64, secondary string, names []string) *Entry {
-	hash := c.seeds.hashOf(label, secondary)
+	hash := c.seeds.HashOf(label, secondary)
 	e, there := c.variantInMemory(key, label, secondary)
 	if !there && c.disk != nil && c.disk.hasVariant(hash) {
 		return c.variantFromDisk(key, label, secondary, names, hash)
@@ -78,7 +80,7 @@ func (s *shard) count(c *Cache, hash uint64) {
 
 // liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
 func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *Entry {
-	if l == nil || !c.invalidations.checkSlot(l) {
+	if l == nil || !l.check(&c.invalidations) {
 		return nil
 	}
 	return c.entryOf(s, l, hash)
@@ -90,12 +92,12 @@ func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *Entry {
 //
 // An entry with Vary joins those of its key that vary by the same names, and replaces any others.
 // An entry without Vary replaces them all.
-func (c *Cache) Put(e *Entry, generation Generation) bool {
+func (c *Cache) Put(e *Entry, generation invalidation.Generation) bool {
 	return c.put(e, generation, func(*shard) bool { return true })
 }
 
 // Replace stores an entry made from an older one, as Put does, if the older one is still stored.
-func (c *Cache) Replace(old, e *Entry, generation Generation) bool {
+func (c *Cache) Replace(old, e *Entry, generation invalidation.Generation) bool {
 	return c.put(e, generation, func(s *shard) bool {
 		l, _ := s.find(c, e.Key, e.labels[0], e.Secondary)
 		return l != nil && l.id == old.id
@@ -105,13 +107,13 @@ func (c *Cache) Replace(old, e *Entry, generation Generation) bool {
 // Alias makes a stored entry available under another secondary key too, until it is replaced. It
 // does nothing if that key has an entry of its own.
 func (c *Cache) Alias(e *Entry, secondary string) {
-	s := c.shard(c.seeds.labelOfKey(e.Key))
+	s := c.shard(c.seeds.LabelOfKey(e.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alias(c, e, secondary)
 }
 
-func (c *Cache) put(e *Entry, generation Generation, fits func(*shard) bool) bool {
+func (c *Cache) put(e *Entry, generation invalidation.Generation, fits func(*shard) bool) bool {
 	e.generation = generation
 	c.prepare(e)
 	p := slotEncoders.Get().(*slotEncoder)
@@ -121,7 +123,7 @@ func (c *Cache) put(e *Entry, generation Generation, fits func(*shard) bool) boo
 	s.update.Lock()
 	defer s.update.Unlock()
 	s.mu.Lock()
-	if s.closed || !fits(s) || !c.invalidations.checkEntry(e) {
+	if s.closed || !fits(s) || !e.check(&c.invalidations) {
 		s.mu.Unlock()
 		return false
 	}
@@ -145,8 +147,8 @@ func (c *Cache) put(e *Entry, generation Generation, fits func(*shard) bool) boo
 
 // prepare computes the labels and the hash of an entry.
 func (c *Cache) prepare(e *Entry) {
-	e.labels = c.seeds.labelsOf(e.few[:0], e.Key, e.Tags)
-	e.hash = c.seeds.hashOf(e.labels[0], e.Secondary)
+	e.labels = c.seeds.LabelsOf(e.few[:0], e.Key, e.Tags)
+	e.hash = c.seeds.HashOf(e.labels[0], e.Secondary)
 }
 
 // insert adds an entry to its shard and to the recency window. ok is false if there is no memory.

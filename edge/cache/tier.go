@@ -5,7 +5,7 @@ func (c *Cache) openDisk(o Options) (err error) {
 	if c.disk, err = openDisk(o, &c.seeds, &c.invalidations); err != nil {
 		return err
 	}
-	c.janitor.swept = c.invalidations.current()
+	c.janitor.swept = c.invalidations.Current()
 	c.disk.newer = c.hasNewer
 	go c.disk.write()
 	return nil
@@ -71,7 +71,7 @@ func (c *Cache) promote(s *shard, e *Entry, aliases []string) *Entry {
 
 // unlessDropped returns e, or nil if it was dropped meanwhile.
 func (c *Cache) unlessDropped(e *Entry) *Entry {
-	if !c.invalidations.checkEntry(e) {
+	if !e.check(&c.invalidations) {
 		return nil
 	}
 	return e

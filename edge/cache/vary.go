@@ -100,13 +100,13 @@ func (s *shard) aliased(key string, label uint64, secondary string) (hash uint64
 // alias makes an entry available under another secondary key, unless that key has an entry of its
 // own.
 func (s *shard) alias(c *Cache, e *Entry, secondary string) {
-	label := c.seeds.labelOfKey(e.Key)
+	label := c.seeds.LabelOfKey(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
 	v := s.variantsAt(e.Key, label)
 	if s.closed || l == nil || l.id != e.id || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
 		return
 	}
-	if own := s.at(c.seeds.hashOf(label, secondary)); own != nil && own.secondaryText() == secondary && own.keyText() == e.Key {
+	if own := s.at(c.seeds.HashOf(label, secondary)); own != nil && own.secondaryText() == secondary && own.keyText() == e.Key {
 		return
 	}
 	if v.aliases == nil {

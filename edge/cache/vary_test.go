@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // get finds a variant as a request does.
@@ -42,7 +44,7 @@ func TestVariantsModel(t *testing.T) {
 				}
 			default:
 				if r.IntN(1000) == 0 {
-					c.Purge(Purge{Keys: []string{"/a"}}, t0)
+					c.Purge(invalidation.Purge{Keys: []string{"/a"}}, t0)
 					used = nil
 				}
 			}
@@ -85,7 +87,7 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 		c.disk.mu.RLock()
 		defer c.disk.mu.RUnlock()
 		for i := range n {
-			if label := c.seeds.labelOfKey("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
+			if label := c.seeds.LabelOfKey("/a"); c.disk.index.find(c.seeds.HashOf(label, fmt.Sprint(i))) != nil {
 				list = append(list, i)
 			}
 		}

@@ -26,7 +26,7 @@ var quote = []byte{'"'}
 // View finds the entry that Get finds, if it has a Head and can be read in place. It counts as a
 // request. If it returns false, the caller takes the slow path. The key need not outlive the call.
 func (c *Cache) View(key string, v *View) bool {
-	label := c.seeds.labelOfKey(key)
+	label := c.seeds.LabelOfKey(key)
 	s := c.shard(label)
 	s.mu.RLock()
 	if l, _ := s.find(c, key, label, ""); l != nil && v.open(c, l) {
@@ -40,7 +40,7 @@ func (c *Cache) View(key string, v *View) bool {
 
 // open reads a slot, if possible. Its header must be interned, as it is unless the table is full.
 func (v *View) open(c *Cache, l *slot) bool {
-	if !c.invalidations.checkSlot(l) {
+	if !l.check(&c.invalidations) {
 		return false
 	}
 	if l.shape&large != 0 {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A view shows the entry that Get returns.
@@ -23,7 +25,7 @@ func TestView(t *testing.T) {
 	} {
 		c.Put(e, c.Generation())
 	}
-	c.Purge(Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
+	c.Purge(invalidation.Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
 	c.Invalidate("dropped")
 	for key, want := range map[string]bool{
 		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false,
@@ -144,7 +146,7 @@ func TestConcurrentViews(t *testing.T) {
 				key := fmt.Sprint("/", random.IntN(400), ".svg")
 				switch n := random.IntN(30); {
 				case n == 0:
-					c.Purge(Purge{Tags: []string{fmt.Sprint("size/", random.IntN(7))}}, time.Now())
+					c.Purge(invalidation.Purge{Tags: []string{fmt.Sprint("size/", random.IntN(7))}}, time.Now())
 				case n == 1:
 					c.compact()
 				case n < 12:

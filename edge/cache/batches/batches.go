@@ -1,9 +1,9 @@
-package cache
+// Package batches decides how long work on many entries may hold a lock, and when it rests.
+package batches
 
 import (
 	"iter"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 )
@@ -12,21 +12,21 @@ import (
 // It holds a lock only for one batch, some tens of microseconds. After some batches it sleeps, so
 // that the scheduler polls the network even on a single processor.
 const (
-	batch     = 32
+	Size      = 32 // values of a batch
 	restAfter = 32 // batches
 	rest      = 50 * time.Microsecond
 )
 
-// inBatches calls do for each value of seq, with the lock held. If seq iterates over a map that
-// others change between batches, it yields every key that stays in the map throughout.
-func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
+// Each calls do for each value of seq, with the lock held. If seq iterates over a map that others
+// change between batches, it yields every key that stays in the map throughout.
+func Each[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 	n := 0
 	l.Lock()
 	defer l.Unlock()
 	for x := range seq {
-		if n > 0 && n%batch == 0 {
+		if n > 0 && n%Size == 0 {
 			l.Unlock()
-			pause(n / batch)
+			Pause(n / Size)
 			l.Lock()
 		}
 		do(x)
@@ -34,13 +34,11 @@ func inBatches[T any](l sync.Locker, seq iter.Seq[T], do func(T)) {
 	}
 }
 
-// pause yields the processor after a number of batches.
-func pause(batches int) {
+// Pause yields the processor after a number of batches.
+func Pause(batches int) {
 	if batches%restAfter == 0 {
 		time.Sleep(rest)
 	} else {
 		runtime.Gosched()
 	}
 }
-
-func values[T any](list []T) iter.Seq[T] { return slices.Values(list) }

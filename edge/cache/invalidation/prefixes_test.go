@@ -1,10 +1,10 @@
-package cache
+package invalidation
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -23,31 +23,31 @@ func TestPrefixesModel(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var tree prefixes
-		plain := map[string]invalidation{}
+		plain := map[string]Latest{}
 		for i := range 300 {
-			p, v := word(r, 8), invalidation{}
+			p, v := word(r, 8), Latest{}
 			if r.IntN(50) == 0 {
 				p = ""
 			}
 			if r.IntN(2) == 0 {
-				v.hard = Generation(r.IntN(1000))
+				v.Hard = Generation(r.IntN(1000))
 			} else {
-				v.soft, v.when = Generation(r.IntN(1000)+1), int64(i)
+				v.Soft, v.When = Generation(r.IntN(1000)+1), int64(i)
 			}
 			tree.add(p, v)
 			plain[p] = plain[p].merge(v)
-			key, want := word(r, 12), invalidation{}
+			key, want := word(r, 12), Latest{}
 			for p, v := range plain {
 				if strings.HasPrefix(key, p) {
 					want = want.merge(v)
 				}
 			}
-			if got, nodes := tree.match(key); got.hard != want.hard || got.soft != want.soft || nodes > len(key)+1 {
+			if got, nodes := tree.match(key); got.Hard != want.Hard || got.Soft != want.Soft || nodes > len(key)+1 {
 				t.Fatalf("seed %d: match(%q) = %+v in %d nodes, want %+v", seed, key, got, nodes, want)
 			}
 		}
 		bytes := 0
-		tree.all(func(p string, v invalidation) {
+		tree.all(func(p string, v Latest) {
 			if bytes += len(p); plain[p] != v {
 				t.Fatalf("seed %d: %q is %+v, want %+v", seed, p, v, plain[p])
 			}
@@ -72,7 +72,7 @@ func TestPrefixesWork(t *testing.T) {
 		list := make([]string, n)
 		for i := range n {
 			list[i] = prefix(i)
-			tree.add(list[i], invalidation{hard: Generation(i + 1)})
+			tree.add(list[i], Latest{Hard: Generation(i + 1)})
 		}
 		for _, key := range []string{"/pack/09999/home.svg", "/9999/home.svg", "aaa/home.svg", "/other", ""} {
 			want := Generation(0)
@@ -81,38 +81,9 @@ func TestPrefixesWork(t *testing.T) {
 					want = Generation(i + 1)
 				}
 			}
-			if v, nodes := tree.match(key); v.hard != want || nodes > len(key)+1 {
-				t.Errorf("%s: match(%q) = %d in %d nodes, want %d in at most %d", what, key, v.hard, nodes, want, len(key)+1)
+			if v, nodes := tree.match(key); v.Hard != want || nodes > len(key)+1 {
+				t.Errorf("%s: match(%q) = %d in %d nodes, want %d in at most %d", what, key, v.Hard, nodes, want, len(key)+1)
 			}
-		}
-	}
-}
-
-// A counter is a lock that counts the operations while it is held.
-type counter struct {
-	sync.Mutex
-	held, most, times int
-}
-
-func (c *counter) Lock() {
-	c.Mutex.Lock()
-	c.held = 0
-	c.times++
-}
-
-func (c *counter) Unlock() {
-	c.most = max(c.most, c.held)
-	c.Mutex.Unlock()
-}
-
-// inBatches holds the lock for one batch at a time, and omits no value.
-func TestBatches(t *testing.T) {
-	for _, n := range []int{0, 1, batch - 1, batch, batch + 1, 10*batch + 3} {
-		list, seen := make([]int, n), 0
-		var lock counter
-		inBatches(&lock, values(list), func(int) { lock.held++; seen++ })
-		if seen != n || lock.most > batch || lock.times != max(1, (n+batch-1)/batch) || !lock.TryLock() {
-			t.Errorf("of %d values %d were seen, at most %d in one of %d batches", n, seen, lock.most, lock.times)
 		}
 	}
 }
@@ -120,19 +91,17 @@ func TestBatches(t *testing.T) {
 // BenchmarkCheck checks an entry against purges of different lengths, which take no longer to
 // check.
 func BenchmarkCheck(b *testing.B) {
-	for _, n := range []int{0, 1, 10_000, maxPrefixes} {
+	for _, n := range []int{0, 1, 10_000, MaxPrefixes} {
 		b.Run(fmt.Sprint(n, "_prefixes"), func(b *testing.B) {
-			var m invalidations
-			s := &purgeSpec{}
+			var m Table
+			s := &Spec{}
 			for i := range n {
-				s.prefixes = append(s.prefixes, fmt.Sprintf("/pack-%d/", i))
+				s.Prefixes = append(s.Prefixes, fmt.Sprintf("/pack-%d/", i))
 			}
-			m.apply(s)
-			e := entry("/mdi/home.svg?size=32", "")
-			e.labels = []uint64{1, 2, 3}
-			e.generation = m.current()
+			m.Apply(s)
+			e := Subject{"/mdi/home.svg?size=32", []uint64{1, 2, 3}, m.Current(), new(atomic.Uint64)}
 			for b.Loop() {
-				m.checkEntry(e)
+				m.Check(e, func(Latest) {})
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package cache
+package invalidation
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type prefixes struct {
 type prefixNode struct {
 	text     string // empty only at the root
 	is       bool   // a prefix ends here
-	what     invalidation
+	what     Latest
 	children []*prefixNode // sorted by the first byte of text, which differs between them
 }
 
@@ -28,7 +28,7 @@ func (n *prefixNode) child(first byte) (i int, found bool) {
 }
 
 // add merges an invalidation into those of a prefix.
-func (p *prefixes) add(prefix string, v invalidation) {
+func (p *prefixes) add(prefix string, v Latest) {
 	n, rest := &p.root, prefix
 	for rest != "" {
 		i, found := n.child(rest[0])
@@ -69,7 +69,7 @@ func commonPrefix(a, b string) int {
 
 // match merges all invalidations that concern a key. nodes is the number of nodes visited, at most
 // one for each byte of the key, and the root.
-func (p *prefixes) match(key string) (v invalidation, nodes int) {
+func (p *prefixes) match(key string) (v Latest, nodes int) {
 	n := &p.root
 	for {
 		nodes++
@@ -89,9 +89,9 @@ func (p *prefixes) match(key string) (v invalidation, nodes int) {
 }
 
 // all calls do for every prefix, in order.
-func (p *prefixes) all(do func(prefix string, v invalidation)) { p.root.all(nil, do) }
+func (p *prefixes) all(do func(prefix string, v Latest)) { p.root.all(nil, do) }
 
-func (n *prefixNode) all(before []byte, do func(string, invalidation)) {
+func (n *prefixNode) all(before []byte, do func(string, Latest)) {
 	before = append(before, n.text...)
 	if n.is {
 		do(string(before), n.what)

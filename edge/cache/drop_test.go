@@ -3,6 +3,8 @@ package cache
 import (
 	"fmt"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 func TestDrop(t *testing.T) {
@@ -46,13 +48,13 @@ func TestInvalidationsAreDiscarded(t *testing.T) {
 	before := c.Generation()
 	c.Put(entry("/kept", "a", "kept"), before)
 	c.Put(entry("/dropped", "b", "tag 7"), before)
-	tags := make([]string, maxLabels+1)
+	tags := make([]string, invalidation.MaxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
 	}
 	c.Invalidate(tags...)
 	c.tidy()
-	if n := len(c.invalidations.labels); n > 0 {
+	if n, _ := c.invalidations.Count(); n > 0 {
 		t.Errorf("%d invalidations are left after every entry was checked against them", n)
 	}
 	if c.Get("/kept") == nil || c.Get("/dropped") != nil {
