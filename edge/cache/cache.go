@@ -21,6 +21,7 @@ import (
 
 	"github.com/dgraph-io/ristretto/v2"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
@@ -43,7 +44,7 @@ type Options struct {
 
 	// Restored is called with each entry that was read from disk before any other caller gets it,
 	// because Head is not stored on disk. It may be nil.
-	Restored func(*Entry)
+	Restored func(*entry.Entry)
 	// Log receives failures of the disk tier, with arguments as for slog. It may be nil.
 	Log func(msg string, args ...any)
 }

@@ -3,13 +3,13 @@ package cache
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -23,8 +23,8 @@ func newTest(t *testing.T, maxBytes int64) *Cache {
 	return c
 }
 
-func entry(key, body string, tags ...string) *Entry {
-	e := &Entry{Key: key, Status: 200, ContentType: []byte("image/svg+xml"), Tags: tags, Validator: `"tag"`}
+func newEntry(key, body string, tags ...string) *entry.Entry {
+	e := &entry.Entry{Key: key, Status: 200, ContentType: []byte("image/svg+xml"), Tags: tags, Validator: `"tag"`}
 	e.SetIdentity([]byte(body), `"tag"`)
 	return e
 }
@@ -33,7 +33,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 	c := newTest(t, 64<<20)
 	for i := range 5000 {
 		key := fmt.Sprint("/mdi/icon-", i, ".svg")
-		e := entry(key, strings.Repeat("x", i%3000))
+		e := newEntry(key, strings.Repeat("x", i%3000))
 		if !c.Put(e, c.Generation()) {
 			t.Fatalf("Put(%s) = false", key)
 		}
@@ -41,7 +41,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 			t.Fatalf("Get(%s) right after Put = %v, want the entry", key, got)
 		}
 	}
-	e := entry("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
+	e := newEntry("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
 	c.Put(e, c.Generation())
 	if !c.Get("/large").SameStored(e) {
 		t.Error("an entry larger than the recency window is not stored right after Put")
@@ -54,7 +54,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 func TestNewerReplacesOlder(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
-		e := entry("/a", fmt.Sprint(i))
+		e := newEntry("/a", fmt.Sprint(i))
 		c.Put(e, c.Generation())
 		if got := c.Get("/a"); !got.SameStored(e) {
 			t.Fatalf("after %d stores Get returns %s", i+1, got.Identity().Body)
@@ -67,7 +67,7 @@ func TestCeilingHolds(t *testing.T) {
 	c := newTest(t, ceiling)
 	body := strings.Repeat("<path d='M0 0h24v24z'/>", 200)
 	for i := range 3000 {
-		e := entry(fmt.Sprint("/", i), body[:len(body)-i])
+		e := newEntry(fmt.Sprint("/", i), body[:len(body)-i])
 		e.AddCodings()
 		c.Put(e, c.Generation())
 		if s := c.Stats(); s.Bytes > ceiling {
@@ -181,7 +181,7 @@ func concurrentUse(t *testing.T, c *Cache) {
 			random := rand.New(rand.NewPCG(1, uint64(worker)))
 			for i := range 2000 {
 				key := fmt.Sprint("/", random.IntN(300))
-				e := variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
+				e := newVariant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
 				switch random.IntN(40) {
 				case 0:
 					c.Purge(invalidation.Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
@@ -195,7 +195,7 @@ func concurrentUse(t *testing.T, c *Cache) {
 					c.Put(e, c.Generation())
 					c.Alias(e, "alias")
 				case 12, 13, 14, 15, 16, 17, 18, 19:
-					c.Put(entry(key, "plain"), c.Generation())
+					c.Put(newEntry(key, "plain"), c.Generation())
 				case 20:
 					if old := c.Get(key); old != nil {
 						c.Replace(old, old.CopyConfirmed(), c.Generation())
@@ -221,8 +221,8 @@ func lookUp(t *testing.T, c *Cache, key string, secondary ...string) {
 	}
 }
 
-func variant(key, secondary, body string, tags ...string) *Entry {
-	e := entry(key, body, tags...)
+func newVariant(key, secondary, body string, tags ...string) *entry.Entry {
+	e := newEntry(key, body, tags...)
 	e.Secondary, e.Vary = secondary, []string{"Accept-Language"}
 	return e
 }
@@ -241,9 +241,9 @@ func TestVariants(t *testing.T) {
 		}
 		return "nothing"
 	}
-	put := func(e *Entry) *Entry { c.Put(e, c.Generation()); return e }
-	other := func(secondary string) *Entry {
-		e := variant("/a", secondary, secondary)
+	put := func(e *entry.Entry) *entry.Entry { c.Put(e, c.Generation()); return e }
+	other := func(secondary string) *entry.Entry {
+		e := newVariant("/a", secondary, secondary)
 		e.Vary = []string{"Origin"}
 		return e
 	}
@@ -254,20 +254,20 @@ func TestVariants(t *testing.T) {
 		want string
 	}{
 		{"nothing is stored", func() {}, []string{"en"}, "nothing"},
-		{"a variant", func() { put(variant("/a", "en", "english")) }, []string{"en"}, "english"},
+		{"a variant", func() { put(newVariant("/a", "en", "english")) }, []string{"en"}, "english"},
 		{"a request of another kind", func() {}, []string{"de"}, "varies"},
-		{"a second variant", func() { put(variant("/a", "de", "german")) }, []string{"de"}, "german"},
+		{"a second variant", func() { put(newVariant("/a", "de", "german")) }, []string{"de"}, "german"},
 		{"the first is still stored", func() {}, []string{"en"}, "english"},
 		{"keys are tried in their order", func() {}, []string{"fr", "de", "en"}, "german"},
-		{"a newer one with the same keys", func() { put(variant("/a", "en", "british")) }, []string{"en"}, "british"},
-		{"an alias", func() { c.Alias(put(variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
-		{"an alias does not replace an entry's own key", func() { c.Alias(put(variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
-		{"an entry replaces an alias", func() { put(variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
-		{"Find passes the names in Vary", func() { put(variant("/a", "Accept-Language", "named")) }, nil, "named"},
+		{"a newer one with the same keys", func() { put(newVariant("/a", "en", "british")) }, []string{"en"}, "british"},
+		{"an alias", func() { c.Alias(put(newVariant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
+		{"an alias does not replace an entry's own key", func() { c.Alias(put(newVariant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
+		{"an entry replaces an alias", func() { put(newVariant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
+		{"Find passes the names in Vary", func() { put(newVariant("/a", "Accept-Language", "named")) }, nil, "named"},
 		{"a Vary with other names", func() { put(other("example")) }, []string{"en"}, "varies"},
 		{"the variant with the new names", func() {}, []string{"example"}, "example"},
-		{"an entry without Vary replaces all variants", func() { put(entry("/a", "answer")) }, []string{"example"}, "plain answer"},
-		{"a variant replaces an entry without Vary", func() { put(variant("/a", "en", "english")) }, []string{"example"}, "varies"},
+		{"an entry without Vary replaces all variants", func() { put(newEntry("/a", "answer")) }, []string{"example"}, "plain answer"},
+		{"a variant replaces an entry without Vary", func() { put(newVariant("/a", "en", "english")) }, []string{"example"}, "varies"},
 	}
 	for _, step := range steps {
 		step.do()
@@ -283,15 +283,15 @@ func TestVariants(t *testing.T) {
 
 func TestAliasGoesWithItsEntry(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := variant("/a", "en", "english")
+	e := newVariant("/a", "en", "english")
 	c.Put(e, c.Generation())
 	for i := range 2 * maxAliases {
 		c.Alias(e, fmt.Sprint(i))
 	}
-	if n := len(c.shard(e.hash).variants[e.labels[0]].aliases); n != maxAliases {
+	if n := len(c.shard(e.Hash).variants[e.Labels[0]].aliases); n != maxAliases {
 		t.Errorf("the entry has %d aliases, more than %d", n, maxAliases)
 	}
-	c.Put(variant("/a", "en", "newer"), c.Generation())
+	c.Put(newVariant("/a", "en", "newer"), c.Generation())
 	c.Alias(e, "late")
 	for _, key := range []string{"0", "late"} {
 		if got, _ := c.Find("/a", func([]string) []string { return []string{key} }); got != nil {
@@ -303,9 +303,9 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	c := newTest(t, 8<<20)
-	old, newer := entry("/a", "old"), entry("/a", "newer")
+	old, newer := newEntry("/a", "old"), newEntry("/a", "newer")
 	c.Put(old, c.Generation())
-	if c.Replace(newer, entry("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
+	if c.Replace(newer, newEntry("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
 		t.Error("Replace of an entry that is not stored succeeded")
 	}
 	if !c.Replace(old, newer, c.Generation()) || !c.Get("/a").SameStored(newer) {
@@ -313,53 +313,8 @@ func TestReplace(t *testing.T) {
 	}
 	before := c.Generation()
 	c.Purge(invalidation.Purge{Keys: []string{"/a"}}, time.Now())
-	if c.Replace(newer, entry("/a", "late"), before) || c.Get("/a") != nil {
+	if c.Replace(newer, newEntry("/a", "late"), before) || c.Get("/a") != nil {
 		t.Error("Replace of a purged entry succeeded")
-	}
-}
-
-func TestConfirmed(t *testing.T) {
-	e := variant("/a", "en", "body", "tag")
-	e.Date, e.LastModified, e.Validator, e.Monochrome, e.Release = []byte("today"), time.Unix(1, 0), `"tag"`, "?1", "r"
-	e.Fields, e.FieldsWithBody, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
-	e.expire(time.Unix(10, 0), 1)
-	if n := e.Hit(); n != 1 {
-		t.Errorf("Hit() = %d, want 1", n)
-	}
-	n := e.CopyConfirmed()
-	if hits := n.Hit(); hits != 2 {
-		t.Errorf("Hit() of the copy = %d, want 2", hits)
-	}
-	if n.Freshness() != e.Policy {
-		t.Error("the purge of the old entry made the confirmed one stale")
-	}
-	exported := reflect.ValueOf(e).Elem()
-	for i := range exported.NumField() {
-		if f := exported.Type().Field(i); f.IsExported() && !reflect.DeepEqual(exported.Field(i).Interface(), reflect.ValueOf(n).Elem().Field(i).Interface()) {
-			t.Errorf("%s is not copied", f.Name)
-		}
-	}
-	if n.Identity() != e.Identity() {
-		t.Error("the body is not shared")
-	}
-}
-
-func TestCostCountsEverything(t *testing.T) {
-	long := strings.Repeat("x", 10_000)
-	base := entry("/a", "").Cost()
-	for name, fill := range map[string]func(e *Entry){
-		"Key": func(e *Entry) { e.Key = long }, "Secondary": func(e *Entry) { e.Secondary = long },
-		"Vary": func(e *Entry) { e.Vary = []string{long} }, "ContentType": func(e *Entry) { e.ContentType = []byte(long) },
-		"Date": func(e *Entry) { e.Date = []byte(long) }, "Fields": func(e *Entry) { e.Fields = []Field{{Value: []byte(long)}} },
-		"Missing": func(e *Entry) { e.FieldsWithBody = []Field{{Name: []byte(long)}} }, "Tags": func(e *Entry) { e.Tags = []string{long} },
-		"Validator": func(e *Entry) { e.Validator = long }, "Monochrome": func(e *Entry) { e.Monochrome = long },
-		"Release": func(e *Entry) { e.Release = long }, "body": func(e *Entry) { e.SetIdentity([]byte(long), "") },
-		"entity tag": func(e *Entry) { e.SetIdentity(nil, long) },
-	} {
-		e := entry("/a", "")
-		if fill(e); e.Cost() < base+9_900 {
-			t.Errorf("%s of %d bytes costs %d", name, len(long), e.Cost()-base)
-		}
 	}
 }
 
@@ -368,12 +323,12 @@ func TestClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Put(entry("/a", "body"), c.Generation())
+	c.Put(newEntry("/a", "body"), c.Generation())
 	c.Close()
 	c.Get("/a")
 	c.Invalidate("tag")
 	c.Purge(invalidation.Purge{All: true}, time.Now())
-	if c.Put(entry("/b", "body"), c.Generation()) {
+	if c.Put(newEntry("/b", "body"), c.Generation()) {
 		t.Error("Put succeeded after Close")
 	}
 }
@@ -384,7 +339,7 @@ func BenchmarkGet(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	c.Put(entry("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
+	c.Put(newEntry("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

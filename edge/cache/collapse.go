@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -33,8 +34,8 @@ var (
 
 // A Result is the result of a collapsed fetch.
 type Result struct {
-	Entry  *Entry // for the client whose request was sent; nil with Err
-	Shared *Entry // for other clients, as it was or would be stored; nil: Entry
+	Entry  *entry.Entry // for the client whose request was sent; nil with Err
+	Shared *entry.Entry // for other clients, as it was or would be stored; nil: Entry
 	// Stream is the body while it arrives, which the entries then lack. nil means that the entries
 	// have it.
 	Stream  *Spool
@@ -53,7 +54,7 @@ func (r *Result) Collapsed() cachepolicy.Collapsed {
 }
 
 // ForOthers returns the entry for clients whose request joined the fetch.
-func (r *Result) ForOthers() *Entry {
+func (r *Result) ForOthers() *entry.Entry {
 	if r.Shared != nil {
 		return r.Shared
 	}
@@ -93,7 +94,7 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 // InvalidatedSince reports whether a drop or a hard purge invalidated the result of a fetch while
 // the fetch was in flight, and a caller that arrived at generation came may have arrived after it.
 // Such a caller must not get the older response.
-func (c *Cache) InvalidatedSince(f *Fetch, e *Entry, came invalidation.Generation) bool {
+func (c *Cache) InvalidatedSince(f *Fetch, e *entry.Entry, came invalidation.Generation) bool {
 	if e == nil || f.generation >= came {
 		return false
 	}
@@ -132,10 +133,10 @@ func (f *fetches) shard(key string) *fetchShard {
 type Call struct {
 	Key string // callers with the same key collapse
 	// Stale is the entry that the caller found, and may not use as it is; nil means none.
-	Stale *Entry
+	Stale *entry.Entry
 	// Find looks up an entry that the caller may use. It runs while no other fetch of the key can
 	// begin.
-	Find func() *Entry
+	Find func() *entry.Entry
 	// Usable reports whether the caller may have a result whose body is still arriving; nil means
 	// that it may.
 	Usable func(*Result) bool

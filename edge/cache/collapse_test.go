@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
 // anyone may have a result with this Sharing.
@@ -23,7 +24,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 	fetch := func() Result {
 		sent.Add(1)
 		<-open
-		e := entry("/a", "body")
+		e := newEntry("/a", "body")
 		return Result{Entry: e, Sharing: anyone, Stored: c.Put(e, c.Generation())}
 	}
 	var began atomic.Int64
@@ -33,7 +34,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 			if i == 500 {
 				close(open)
 			}
-			f, first := c.Join(time.Now(), Call{Key: "/a", Find: func() *Entry { return c.Get("/a") }, Fetch: fetch})
+			f, first := c.Join(time.Now(), Call{Key: "/a", Find: func() *entry.Entry { return c.Get("/a") }, Fetch: fetch})
 			if first {
 				began.Add(1)
 			}
@@ -58,11 +59,11 @@ func TestManyCallersOneFetch(t *testing.T) {
 // begin another one.
 func TestJoinAfterStore(t *testing.T) {
 	c := newTest(t, 8<<20)
-	stale := entry("/a", "old")
+	stale := newEntry("/a", "old")
 	c.Put(stale, c.Generation())
-	newer := entry("/a", "new")
+	newer := newEntry("/a", "new")
 	c.Put(newer, c.Generation())
-	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("sent"); return Result{} }})
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *entry.Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("sent"); return Result{} }})
 	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.SameStored(newer) {
 		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
 	}
@@ -102,7 +103,7 @@ func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cache{}
 		c.fetches.init()
-		e := entry("/a", "late")
+		e := newEntry("/a", "late")
 		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
 		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrWaitTimeout) {
 			t.Errorf("result %+v after a second, want ErrLate", l)
@@ -122,13 +123,13 @@ func TestPanicIsAnError(t *testing.T) {
 }
 
 // nothing is the result of Find if no usable entry was stored.
-func nothing() *Entry { return nil }
+func nothing() *entry.Entry { return nil }
 
 // Join begins a fetch if Find returns nil, although an entry is stored.
 func TestJoinMustRevalidate(t *testing.T) {
 	c := newTest(t, 8<<20)
-	c.Put(entry("/a", "no-cache"), c.Generation())
-	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: entry("/a", "sent")} }})
+	c.Put(newEntry("/a", "no-cache"), c.Generation())
+	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: newEntry("/a", "sent")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "sent" {
 		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
 	}
@@ -177,7 +178,7 @@ func TestFetchWithAStream(t *testing.T) {
 		join := func() *Fetch {
 			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 				sent++
-				return Result{Entry: entry("/a", ""), Stream: spool, Sharing: anyone}
+				return Result{Entry: newEntry("/a", ""), Stream: spool, Sharing: anyone}
 			}})
 			return f
 		}
@@ -217,7 +218,7 @@ func TestFetchWithAnUnjoinableStream(t *testing.T) {
 				spool := NewSpool(source, nil, -1, 0)
 				f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 					sent++
-					return Result{Entry: entry("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
+					return Result{Entry: newEntry("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
 				}})
 				go spool.Run()
 				r, err := f.Wait(time.Minute, nil).Stream.Reader()

@@ -1,133 +1,94 @@
 package cache
 
 import (
-	"encoding/binary"
 	"time"
-	"unsafe"
 
-	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-// A decoder reads the values that an encoder wrote. After malformed input bad is true, and every
-// further value is zero.
-type decoder struct {
-	b   []byte
-	bad bool
-}
-
-func (r *decoder) fail() { r.b, r.bad = nil, true }
-
-// uint reads an unsigned number.
-func (r *decoder) uint() uint64 {
-	n, size := binary.Uvarint(r.b)
-	if size <= 0 {
-		r.fail()
-		return 0
-	}
-	r.b = r.b[size:]
+// readName reads a name.
+func readName(r *codec.Decoder) (n name) {
+	n.generation = invalidation.Generation(r.Uint())
+	n.expired = r.Bool()
+	n.key = r.String()
+	n.secondary = r.String()
+	n.vary = r.Strings()
+	n.aliases = r.Strings()
+	n.tags = r.Strings()
 	return n
 }
 
-// int reads a number.
-func (r *decoder) int() int64 {
-	n, size := binary.Varint(r.b)
-	if size <= 0 {
-		r.fail()
-		return 0
-	}
-	r.b = r.b[size:]
-	return n
-}
-
-// bool reads a truth value.
-func (r *decoder) bool() bool {
-	if len(r.b) == 0 || r.b[0] > 1 {
-		r.fail()
-		return false
-	}
-	v := r.b[0] == 1
-	r.b = r.b[1:]
-	return v
-}
-
-// string reads a string.
-func (r *decoder) string() string { return string(r.part()) }
-
-// part reads a string that is not copied.
-func (r *decoder) part() []byte {
-	n := r.count()
-	b := r.b[:n:n]
-	r.b = r.b[n:]
-	return b
-}
-
-// duration reads a duration.
-func (r *decoder) duration() time.Duration { return time.Duration(r.int()) }
-
-// count reads the number of values that follow. Each takes at least a byte, so a greater number is
-// malformed; it is rejected before any allocation.
-func (r *decoder) count() int {
-	n := r.uint()
-	if n > uint64(len(r.b)) {
-		r.fail()
-		return 0
-	}
-	return int(n)
-}
-
-// strings reads strings.
-func (r *decoder) strings() []string {
-	n := r.count()
+// readFields reads header fields.
+func readFields(r *codec.Decoder) []entry.Field {
+	n := r.Count()
 	if n == 0 {
 		return nil
 	}
-	list := make([]string, 0, min(n, 64))
-	for i := 0; i < n && !r.bad; i++ {
-		list = append(list, r.string())
+	list := make([]entry.Field, 0, min(n, 64))
+	for i := 0; i < n && !r.Bad; i++ {
+		list = append(list, entry.Field{[]byte(r.String()), []byte(r.String())})
 	}
 	return list
 }
 
-// texts reads strings that are not copied.
-func (r *decoder) texts() (list []string) {
-	for n := r.count(); n > 0 && !r.bad; n-- {
-		list = append(list, asString(r.part()))
+// decodeEntry decodes an entry from the head and the body of a record. The bodies of its variants
+// are slices of body.
+func decodeEntry(head, body []byte) (e *entry.Entry, aliases []string, err error) {
+	r := &codec.Decoder{Rest: head}
+	n := readName(r)
+	e = &entry.Entry{Key: n.key, Secondary: n.secondary, Vary: n.vary, Tags: n.tags, Policy: r.Policy()}
+	e.Generation = n.generation
+	if n.expired {
+		e.ExpiredAt.Store(r.Int())
 	}
-	return list
+	e.Status = int(r.Int())
+	e.ContentType = []byte(r.String())
+	e.Date = []byte(r.String())
+	e.Fields = readFields(r)
+	e.FieldsWithBody = readFields(r)
+	e.LastModified = r.Time()
+	e.Validator = r.String()
+	e.Monochrome = r.String()
+	e.Release = r.String()
+	e.Plain = r.Bool()
+	e.Hits.Store(r.Uint())
+	for i := range e.Variants {
+		body = readVariant(r, &e.Variants[i], body)
+	}
+	if !r.Ended() || len(body) > 0 || e.Identity() == nil {
+		return nil, nil, errDamaged
+	}
+	return e, n.aliases, nil
 }
 
-// time reads a time.
-func (r *decoder) time() time.Time {
-	if !r.bool() {
-		return time.Time{}
+// readVariant reads a variant, whose body is at the start of body, and returns the rest of body.
+func readVariant(r *codec.Decoder, v **entry.Variant, body []byte) (rest []byte) {
+	if !r.Bool() {
+		return body
 	}
-	seconds, nanos := r.int(), r.uint()
-	if nanos >= uint64(time.Second) {
-		r.fail()
-		return time.Time{}
+	etag, n := r.String(), r.Uint()
+	if n > uint64(len(body)) {
+		r.Fail()
+		return nil
 	}
-	return time.Unix(seconds, int64(nanos))
+	*v = &entry.Variant{Body: body[:n:n], ETag: etag}
+	return body[n:]
 }
 
-// policy reads a policy.
-func (r *decoder) policy() (p cachepolicy.Entry) {
-	p.Stored = r.time()
-	for _, d := range [...]*time.Duration{&p.Age, &p.Lifetime, &p.StaleWhileRevalidate, &p.StaleIfError, &p.StaleWhenLost} {
-		*d = r.duration()
+// decodePurge decodes a purge or drop, its generation and its time.
+func decodePurge(head []byte) (p invalidation.Purge, generation invalidation.Generation, now time.Time, err error) {
+	r := &codec.Decoder{Rest: head}
+	generation = invalidation.Generation(r.Uint())
+	p.All = r.Bool()
+	p.Soft = r.Bool()
+	now = r.Time()
+	p.Keys = r.Strings()
+	p.Prefixes = r.Strings()
+	p.Tags = r.Strings()
+	if !r.Ended() {
+		return invalidation.Purge{}, 0, now, errDamaged
 	}
-	r.flags(&p)
-	return p
+	return p, generation, now, nil
 }
-
-// flags reads the flags of a policy.
-func (r *decoder) flags(p *cachepolicy.Entry) {
-	for _, flag := range [...]*bool{&p.MustRevalidate, &p.NoCache, &p.Heuristic, &p.SetsCookie} {
-		*flag = r.bool()
-	}
-}
-
-// asString converts without a copy. Nothing may change the bytes afterwards.
-func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// asBytes converts without a copy. Nothing may change the bytes.
-func asBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -1,6 +1,9 @@
 package cache
 
-import "github.com/iconedge/iconedge/edge/cache/hashes"
+import (
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+)
 
 const (
 	maxDecoded  = 4       // entries of each shard
@@ -15,10 +18,10 @@ func decodedPerShard(most int64) int {
 }
 
 // decodedMost is the maximum size of one of them.
-const decodedMost = decodedSize + overhead
+const decodedMost = decodedSize + entry.Overhead
 
 // entryOf returns the entry of a slot, decoded before if possible.
-func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *Entry {
+func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *entry.Entry {
 	if l.shape&large != 0 {
 		return l.entry()
 	}
@@ -26,7 +29,7 @@ func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *Entry {
 		return c.decode(s, l, hash)
 	}
 	cached := &s.decoded[hash%uint64(len(s.decoded))]
-	if e := cached.Load(); e != nil && e.id == l.id && e.expiredAt.Load() == l.expiredAt.Load() {
+	if e := cached.Load(); e != nil && e.Id == l.id && e.ExpiredAt.Load() == l.expiredAt.Load() {
 		return e
 	}
 	e := c.decode(s, l, hash)
@@ -40,36 +43,39 @@ func (s *shard) forgetDecoded(hash, id uint64) {
 		return
 	}
 	cached := &s.decoded[hash%uint64(len(s.decoded))]
-	if e := cached.Load(); e != nil && e.id == id {
+	if e := cached.Load(); e != nil && e.Id == id {
 		cached.Store(nil)
 	}
 }
 
 // decode decodes the entry of a slot.
-func (c *Cache) decode(s *shard, l *slot, hash uint64) *Entry {
+func (c *Cache) decode(s *shard, l *slot, hash uint64) *entry.Entry {
 	if l.shape&large != 0 {
 		return l.entry() // the stored entry itself, which others read too
 	}
 	e := l.decode(&c.interned)
-	e.home, e.hash, e.origin = c, hash, s.origins[hash]
+	e.Home, e.Hash, e.Origin = (*hitCounter)(c), hash, s.origins[hash]
 	return e
 }
 
 // toEvict returns an entry that goes to disk, with its aliases.
-func (c *Cache) toEvict(s *shard, l *slot, hash uint64) *Entry {
+func (c *Cache) toEvict(s *shard, l *slot, hash uint64) *entry.Entry {
 	e := c.decode(s, l, hash)
 	if v := s.variants[l.label]; v != nil {
-		e.aliases = v.aliasesOf(hash)
+		e.Aliases = v.aliasesOf(hash)
 	}
 	return e
 }
 
-// countHit counts a use of a stored entry, and returns 0 if it is no longer stored.
-func (c *Cache) countHit(e *Entry) uint64 {
-	s := c.shard(e.hash)
+// A hitCounter is a Cache as the home of its entries.
+type hitCounter Cache
+
+// CountHit counts a use of a stored entry, and returns 0 if it is no longer stored.
+func (h *hitCounter) CountHit(e *entry.Entry) uint64 {
+	s := (*Cache)(h).shard(e.Hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if l := s.at(e.hash); l != nil && l.id == e.id {
+	if l := s.at(e.Hash); l != nil && l.id == e.Id {
 		return l.countHit()
 	}
 	return 0

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
@@ -28,12 +29,12 @@ type disk struct {
 	dir           string
 	most          int64 // bytes
 	log           func(msg string, args ...any)
-	restored      func(*Entry)
+	restored      func(*entry.Entry)
 	seeds         *hashes.Seeds
 	invalidations *invalidation.Table
 	lock          *os.File
 	// newer reports whether memory has another entry in place of e.
-	newer    func(e *Entry) bool
+	newer    func(e *entry.Entry) bool
 	queue    chan writeJob
 	queued   atomic.Int64 // bytes
 	maxQueue int64
@@ -55,37 +56,37 @@ type disk struct {
 
 // A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
 type writeJob struct {
-	entry   *Entry
+	entry   *entry.Entry
 	flushed chan struct{}
 }
 
 // enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
 // is full, the entry is lost.
-func (d *disk) enqueue(e *Entry) {
+func (d *disk) enqueue(e *entry.Entry) {
 	if d.holds(e) {
 		return
 	}
-	if d.queued.Add(e.cost) > d.maxQueue {
-		d.queued.Add(-e.cost)
+	if d.queued.Add(e.Charged) > d.maxQueue {
+		d.queued.Add(-e.Charged)
 		d.dropped.Add(1)
 		return
 	}
 	select {
 	case d.queue <- writeJob{entry: e}:
 	default:
-		d.queued.Add(-e.cost)
+		d.queued.Add(-e.Charged)
 		d.dropped.Add(1)
 	}
 }
 
 // holds reports whether an entry was read from disk and is still there.
-func (d *disk) holds(e *Entry) bool {
-	if e.origin == nil {
+func (d *disk) holds(e *entry.Entry) bool {
+	if e.Origin == nil {
 		return false
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return !e.origin.gone
+	return !e.Origin.(*location).gone
 }
 
 // write stores queued entries until the queue is closed.
@@ -97,7 +98,7 @@ func (d *disk) write() {
 			continue
 		}
 		d.store(job.entry)
-		d.queued.Add(-job.entry.cost)
+		d.queued.Add(-job.entry.Charged)
 		if d.newer(job.entry) {
 			d.hide(job.entry)
 		}
@@ -112,13 +113,13 @@ func (d *disk) flush() {
 }
 
 // store appends an entry if it is still reusable.
-func (d *disk) store(e *Entry) {
+func (d *disk) store(e *entry.Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.failed || !e.check(d.invalidations) || !reusable(e, time.Now()) {
+	if d.failed || !e.Check(d.invalidations) || !reusable(e, time.Now()) {
 		return
 	}
-	head, body := encodeEntry(e, e.aliases)
+	head, body := encodeEntry(e, e.Aliases)
 	size := int64(segmentStart + recordStart + len(head))
 	for _, b := range body {
 		size += int64(len(b))
@@ -132,7 +133,7 @@ func (d *disk) store(e *Entry) {
 		d.fail(err)
 		return
 	}
-	p := d.locationOf(s, off, n, &name{e.generation, e.expiredAt.Load() != 0, e.Key, e.Secondary, e.Vary, e.aliases, e.Tags})
+	p := d.locationOf(s, off, n, &name{e.Generation, e.ExpiredAt.Load() != 0, e.Key, e.Secondary, e.Vary, e.Aliases, e.Tags})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.add(p)
@@ -167,14 +168,14 @@ func (d *disk) hasVariant(hash uint64) bool {
 }
 
 // hide makes older records under an entry's keys unusable.
-func (d *disk) hide(e *Entry) {
+func (d *disk) hide(e *entry.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.hide(e)
 }
 
 // close writes the queued entries, and those of all that are not on disk yet, and ends the tier.
-func (d *disk) close(all func(yield func(*Entry) bool)) {
+func (d *disk) close(all func(yield func(*entry.Entry) bool)) {
 	close(d.queue)
 	<-d.written
 	for e := range all {
@@ -199,7 +200,7 @@ func (d *disk) closeFiles() {
 
 // reusable reports whether an entry may still be useful: it is fresh, it may be served stale, or
 // the origin can confirm it by a validator.
-func reusable(e *Entry, now time.Time) bool {
+func reusable(e *entry.Entry, now time.Time) bool {
 	p := e.Freshness()
 	return p.TTL(now)+max(p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost) > 0 || e.Validator != "" || !e.LastModified.IsZero()
 }

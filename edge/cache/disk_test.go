@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -109,12 +110,12 @@ func waitForDisk(c *Cache) {
 }
 
 // fullEntry returns an entry with a value in every field.
-func fullEntry() *Entry {
-	e := variant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
+func fullEntry() *entry.Entry {
+	e := newVariant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
 	e.Vary = []string{"Accept-Language", "Origin"}
 	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
-	e.Fields = []Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("Set-Cookie"), []byte("b=2\xff")}, {[]byte("X"), nil}}
-	e.FieldsWithBody = []Field{{[]byte("Link"), []byte("<x>")}}
+	e.Fields = []entry.Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("Set-Cookie"), []byte("b=2\xff")}, {[]byte("X"), nil}}
+	e.FieldsWithBody = []entry.Field{{[]byte("Link"), []byte("<x>")}}
 	e.LastModified = t0.Add(time.Nanosecond)
 	e.Policy = cachepolicy.Entry{
 		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
@@ -125,13 +126,13 @@ func fullEntry() *Entry {
 }
 
 // same reports whether an entry that was read from disk equals the written one.
-func same(a, b *Entry) bool {
+func same(a, b *entry.Entry) bool {
 	one, other := a.CopyConfirmed(), b.CopyConfirmed()
-	for _, e := range []*Entry{one, other} {
+	for _, e := range []*entry.Entry{one, other} {
 		e.Policy.Stored, e.LastModified = e.Policy.Stored.UTC(), e.LastModified.UTC()
-		for _, list := range [][]Field{e.Fields, e.FieldsWithBody} {
+		for _, list := range [][]entry.Field{e.Fields, e.FieldsWithBody} {
 			for i := range list {
-				list[i] = Field{bytes.Clone(list[i].Name), append([]byte{}, list[i].Value...)}
+				list[i] = entry.Field{bytes.Clone(list[i].Name), append([]byte{}, list[i].Value...)}
 			}
 		}
 		e.ContentType, e.Date = append([]byte{}, e.ContentType...), append([]byte{}, e.Date...)
@@ -204,18 +205,18 @@ func TestEncodingIsComplete(t *testing.T) {
 		t.Error("the count of hits is lost")
 	}
 	e.DisableCodings()
-	e.expire(t0.Add(time.Hour), 1)
+	e.Expire(t0.Add(time.Hour), 1)
 	head, body = encodeEntry(e, nil)
-	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.plain || got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().SoftPurged {
+	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.Plain || got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().SoftPurged {
 		t.Errorf("%+v with a soft purge is read as %+v", e, got)
 	}
 }
 
 // Restored may set fields again that are not on disk.
 func TestRestored(t *testing.T) {
-	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *Entry) { e.Head = &Head{Own: []byte(e.Key)} }})
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *entry.Entry) { e.Head = &entry.Head{Own: []byte(e.Key)} }})
 	t.Cleanup(c.Close)
-	c.Put(entry("/a", "body"), c.Generation())
+	c.Put(newEntry("/a", "body"), c.Generation())
 	if e := c.Get("/a"); e.Head != nil {
 		t.Error("Restored was called with an entry that was not read from disk")
 	}
@@ -231,7 +232,7 @@ func TestEvictedToDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	for version := range 2 {
 		for i := range entries {
-			c.Put(entry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Generation())
+			c.Put(newEntry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Generation())
 			if i%10 == 0 {
 				waitForDisk(c)
 			}
@@ -263,13 +264,13 @@ func TestEvictedToDisk(t *testing.T) {
 func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 	tests := []struct {
 		name         string
-		older, newer *Entry
+		older, newer *entry.Entry
 		want         bool // the older one is found when the newer is gone
 	}{
-		{"the same key", entry("/a", "old"), entry("/a", "new"), false},
-		{"a variant in place of an entry without Vary", entry("/a", "old"), variant("/a", "en", "new"), false},
-		{"the same variant", variant("/a", "en", "old"), variant("/a", "en", "new"), false},
-		{"another key", entry("/b", "old"), entry("/a", "new"), true},
+		{"the same key", newEntry("/a", "old"), newEntry("/a", "new"), false},
+		{"a variant in place of an entry without Vary", newEntry("/a", "old"), newVariant("/a", "en", "new"), false},
+		{"the same variant", newVariant("/a", "en", "old"), newVariant("/a", "en", "new"), false},
+		{"another key", newEntry("/b", "old"), newEntry("/a", "new"), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,9 +282,9 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 			if got := there(c, tt.newer); !got.SameStored(tt.newer) {
 				t.Errorf("Get returns %+v, not the newer entry", got)
 			}
-			s := c.shard(tt.newer.labels[0])
+			s := c.shard(tt.newer.Labels[0])
 			s.mu.Lock()
-			c.remove(s, tt.newer.hash) // the newer entry is lost, as if the queue were full
+			c.remove(s, tt.newer.Hash) // the newer entry is lost, as if the queue were full
 			s.mu.Unlock()
 			if got := there(c, tt.older); (got != nil) != tt.want {
 				t.Errorf("after the newer entry was lost, Get returns %+v", got)
@@ -297,19 +298,19 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 func TestLateEviction(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	older, newer := entry("/a", "old"), entry("/a", "new")
+	older, newer := newEntry("/a", "old"), newEntry("/a", "new")
 	c.Put(older, c.Generation())
 	c.waitForLRU()
 	c.disk.writing.Lock() // the writer is slow
-	s := c.shard(older.labels[0])
+	s := c.shard(older.Labels[0])
 	s.mu.Lock()
-	evictOne(c, s, older.hash)
+	evictOne(c, s, older.Hash)
 	s.mu.Unlock()
 	c.Put(newer, c.Generation())
 	c.disk.writing.Unlock()
 	c.disk.flush()
 	s.mu.Lock()
-	c.remove(s, newer.hash)
+	c.remove(s, newer.Hash)
 	s.mu.Unlock()
 	if got := c.Get("/a"); got != nil {
 		t.Errorf("%s is found", got.Identity().Body)
@@ -321,8 +322,8 @@ func TestLateEviction(t *testing.T) {
 func TestVariantsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	first, last := variant("/a", "en", "first"), variant("/a", "de", "last", "tag")
-	for _, e := range []*Entry{first, last} {
+	first, last := newVariant("/a", "en", "first"), newVariant("/a", "de", "last", "tag")
+	for _, e := range []*entry.Entry{first, last} {
 		c.Put(e, c.Generation())
 		evict(c)
 	}
@@ -346,7 +347,7 @@ func TestVariantsOnDisk(t *testing.T) {
 // An entry that was read from disk, and is still there, is not written again.
 func TestWrittenOnce(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
-	c.Put(entry("/a", "body"), c.Generation())
+	c.Put(newEntry("/a", "body"), c.Generation())
 	evict(c)
 	want := c.Stats().DiskBytes
 	for range 3 {
@@ -418,9 +419,9 @@ func TestDropOnDisk(t *testing.T) {
 	for i := range 3 * tagsInRecord {
 		tags = append(tags, fmt.Sprint("tag ", i))
 	}
-	c.Put(entry("/first", "a", tags[0]), c.Generation())
-	c.Put(entry("/last", "b", tags[len(tags)-1]), c.Generation())
-	c.Put(entry("/kept", "c", "other"), c.Generation())
+	c.Put(newEntry("/first", "a", tags[0]), c.Generation())
+	c.Put(newEntry("/last", "b", tags[len(tags)-1]), c.Generation())
+	c.Put(newEntry("/kept", "c", "other"), c.Generation())
 	evict(c)
 	c.Invalidate(tags...)
 	for _, c := range []*Cache{c, crashed(t, c)} {
@@ -438,8 +439,8 @@ func TestDropOnDisk(t *testing.T) {
 func TestDiscardedInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	c.Put(entry("/dropped", "a", "tag 1"), c.Generation())
-	c.Put(entry("/kept", "b", "tag"), c.Generation())
+	c.Put(newEntry("/dropped", "a", "tag 1"), c.Generation())
+	c.Put(newEntry("/kept", "b", "tag"), c.Generation())
 	evict(c)
 	tags := make([]string, invalidation.MaxLabels+1)
 	for i := range tags {
@@ -470,13 +471,13 @@ func TestFullDisk(t *testing.T) {
 		return n
 	}
 	for i := range 1000 {
-		c.Put(entry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Generation())
+		c.Put(newEntry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Generation())
 		evict(c)
 		if n := size(); n > most || n != c.Stats().DiskBytes {
 			t.Fatalf("after %d entries the tier has %d bytes on disk, counts %d, and has a limit of %d", i+1, n, c.Stats().DiskBytes, most)
 		}
 	}
-	c.Put(entry("/huge", strings.Repeat("x", most/minSegments)), c.Generation())
+	c.Put(newEntry("/huge", strings.Repeat("x", most/minSegments)), c.Generation())
 	evict(c)
 	if c.Get("/huge") != nil || c.Get("/0") != nil || c.Get("/999") == nil || c.Get("/900") == nil {
 		t.Error("an entry that is too large or old is found, or a new one is not")
@@ -502,7 +503,7 @@ func TestDiskFails(t *testing.T) {
 	logged := 0
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Log: func(string, ...any) { logged++ }})
 	t.Cleanup(c.Close)
-	c.Put(entry("/written", "a", "tag"), c.Generation())
+	c.Put(newEntry("/written", "a", "tag"), c.Generation())
 	evict(c)
 	readOnly, err := os.Open(c.disk.segments[0].file.Name())
 	if err != nil {
@@ -511,14 +512,14 @@ func TestDiskFails(t *testing.T) {
 	c.disk.segments[0].file.Close()
 	c.disk.segments[0].file = readOnly
 	for i := range 3 {
-		c.Put(entry(fmt.Sprint("/", i), "b"), c.Generation())
+		c.Put(newEntry(fmt.Sprint("/", i), "b"), c.Generation())
 	}
 	evict(c)
 	c.SetLabel("label")
 	if s := c.Stats(); logged != 1 || s.DiskErrors == 0 || c.Label() != "" {
 		t.Errorf("%d messages logged, want 1; Stats() = %+v, label %q", logged, s, c.Label())
 	}
-	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Generation()) || c.Get("/memory") == nil {
+	if c.Get("/written") == nil || !c.Put(newEntry("/memory", "c"), c.Generation()) || c.Get("/memory") == nil {
 		t.Error("an entry on disk, or one in memory, is not found")
 	}
 	if n := c.Purge(invalidation.Purge{Tags: []string{"tag"}}, t0); n != 1 {
@@ -535,16 +536,16 @@ func TestReusable(t *testing.T) {
 	stale.StaleWhenLost = time.Hour
 	for _, row := range []struct {
 		name string
-		e    *Entry
+		e    *entry.Entry
 		at   time.Duration
 		want bool
 	}{
-		{"fresh", &Entry{Policy: policy}, 59 * time.Second, true},
-		{"stale", &Entry{Policy: policy}, time.Minute, false},
-		{"stale, origin lost", &Entry{Policy: stale}, time.Hour, true},
-		{"too stale", &Entry{Policy: stale}, 2 * time.Hour, false},
-		{"stale, with an entity tag", &Entry{Policy: policy, Validator: `"x"`}, time.Hour, true},
-		{"stale, with a date", &Entry{Policy: policy, LastModified: t0}, time.Hour, true},
+		{"fresh", &entry.Entry{Policy: policy}, 59 * time.Second, true},
+		{"stale", &entry.Entry{Policy: policy}, time.Minute, false},
+		{"stale, origin lost", &entry.Entry{Policy: stale}, time.Hour, true},
+		{"too stale", &entry.Entry{Policy: stale}, 2 * time.Hour, false},
+		{"stale, with an entity tag", &entry.Entry{Policy: policy, Validator: `"x"`}, time.Hour, true},
+		{"stale, with a date", &entry.Entry{Policy: policy, LastModified: t0}, time.Hour, true},
 	} {
 		if got := reusable(row.e, t0.Add(row.at)); got != row.want {
 			t.Errorf("%s: reusable %v, want %v", row.name, got, row.want)
@@ -577,7 +578,7 @@ func BenchmarkOpen(b *testing.B) {
 	const entries = 200_000
 	body := strings.Repeat("x", 2000)
 	for i := range entries {
-		c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
+		c.Put(newEntry(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 	}
 	c.Close()
 	for b.Loop() {

@@ -3,6 +3,7 @@ package cache
 import (
 	"slices"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -134,12 +135,12 @@ func (x *diskIndex) replace(p *location) {
 }
 
 // hide makes the locations under an entry's keys unusable, because the entry is newer.
-func (x *diskIndex) hide(e *Entry) {
-	if p := x.at[e.labels[0]].location; p != nil && !p.varies() {
+func (x *diskIndex) hide(e *entry.Entry) {
+	if p := x.at[e.Labels[0]].location; p != nil && !p.varies() {
 		x.retire(p)
 	}
-	x.clear(e.labels[0])
-	if s := x.at[e.hash]; s.location != nil && s.location.varies() && s.location.keys[0] == e.hash {
+	x.clear(e.Labels[0])
+	if s := x.at[e.Hash]; s.location != nil && s.location.varies() && s.location.keys[0] == e.Hash {
 		x.retire(s.location)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -62,9 +63,9 @@ func (d *disk) appendPurge(p *invalidation.Purge, generation invalidation.Genera
 
 // purge applies a recorded purge to the records on disk. It returns how many of the affected
 // entries are not in memory; inMemory are the locations of those that are.
-func (d *disk) purge(p *invalidation.Purge, s *invalidation.Spec, generation invalidation.Generation, inMemory []*location) (n int) {
+func (d *disk) purge(p *invalidation.Purge, s *invalidation.Spec, generation invalidation.Generation, inMemory []entry.Origin) (n int) {
 	matching := d.matching(p, s)
-	batches.Each(&d.mu, slices.Values(inMemory), func(p *location) { d.purgeLocation(p, s) })
+	batches.Each(&d.mu, slices.Values(inMemory), func(o entry.Origin) { d.purgeLocation(o.(*location), s) })
 	batches.Each(&d.mu, slices.Values(matching), func(p *location) {
 		if p.generation < generation && d.purgeLocation(p, s) {
 			n++

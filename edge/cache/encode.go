@@ -1,74 +1,85 @@
-// Package codec decides how values become bytes, in the slots of memory and in the records of the
-// disk tier.
 package cache
 
 import (
-	"encoding/binary"
 	"time"
 
-	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-// An encoder writes values that a decoder reads in the same order: numbers as varints, other values
-// after their length.
-type encoder struct{ b []byte }
+// A name is the part of an entry that the disk tier needs without reading the rest. It is at the
+// start of the head of a record.
+type name struct {
+	generation invalidation.Generation
+	expired    bool // a soft purge made it stale
+	key        string
+	secondary  string
+	vary       []string
+	aliases    []string
+	tags       []string
+}
 
-// uint writes an unsigned number.
-func (w *encoder) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+// writeTo writes the name.
+func (n *name) writeTo(w *codec.Encoder) {
+	w.Uint(uint64(n.generation))
+	w.Bool(n.expired)
+	w.String(n.key)
+	w.String(n.secondary)
+	w.Strings(n.vary)
+	w.Strings(n.aliases)
+	w.Strings(n.tags)
+}
 
-// int writes a number.
-func (w *encoder) int(n int64) { w.b = binary.AppendVarint(w.b, n) }
-
-// bool writes a truth value.
-func (w *encoder) bool(v bool) {
-	if v {
-		w.b = append(w.b, 1)
-	} else {
-		w.b = append(w.b, 0)
+// writeFields writes header fields.
+func writeFields(w *codec.Encoder, list []entry.Field) {
+	w.Uint(uint64(len(list)))
+	for _, f := range list {
+		w.Bytes(f.Name)
+		w.Bytes(f.Value)
 	}
 }
 
-// string writes a string.
-func (w *encoder) string(s string) {
-	w.uint(uint64(len(s)))
-	w.b = append(w.b, s...)
-}
-
-// bytes writes a string.
-func (w *encoder) bytes(b []byte) {
-	w.uint(uint64(len(b)))
-	w.b = append(w.b, b...)
-}
-
-// strings writes strings.
-func (w *encoder) strings(list []string) {
-	w.uint(uint64(len(list)))
-	for _, s := range list {
-		w.string(s)
+// encodeEntry encodes an entry as the head and the body of a record.
+func encodeEntry(e *entry.Entry, aliases []string) (head []byte, body [][]byte) {
+	var w codec.Encoder
+	expiredAt := e.ExpiredAt.Load()
+	(&name{e.Generation, expiredAt != 0, e.Key, e.Secondary, e.Vary, aliases, e.Tags}).writeTo(&w)
+	w.Policy(&e.Policy)
+	if expiredAt != 0 {
+		w.Int(expiredAt)
 	}
+	w.Int(int64(e.Status))
+	w.Bytes(e.ContentType)
+	w.Bytes(e.Date)
+	writeFields(&w, e.Fields)
+	writeFields(&w, e.FieldsWithBody)
+	w.Time(e.LastModified)
+	w.String(e.Validator)
+	w.String(e.Monochrome)
+	w.String(e.Release)
+	w.Bool(e.Plain)
+	w.Uint(e.Hits.Load())
+	for _, v := range e.Variants {
+		w.Bool(v != nil)
+		if v != nil {
+			w.String(v.ETag)
+			w.Uint(uint64(len(v.Body)))
+			body = append(body, v.Body)
+		}
+	}
+	return w.Out, body
 }
 
-// time writes a time to the nanosecond. The zero time has a form of its own.
-func (w *encoder) time(t time.Time) {
-	w.bool(!t.IsZero())
-	if !t.IsZero() {
-		w.int(t.Unix())
-		w.uint(uint64(t.Nanosecond()))
-	}
-}
-
-// policy writes a policy.
-func (w *encoder) policy(p *cachepolicy.Entry) {
-	w.time(p.Stored)
-	for _, d := range [...]time.Duration{p.Age, p.Lifetime, p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost} {
-		w.int(int64(d))
-	}
-	w.flags(p)
-}
-
-// flags writes the flags of a policy, except SoftPurged: a soft purge is written separately.
-func (w *encoder) flags(p *cachepolicy.Entry) {
-	for _, flag := range [...]bool{p.MustRevalidate, p.NoCache, p.Heuristic, p.SetsCookie} {
-		w.bool(flag)
-	}
+// encodePurge encodes a purge or drop as the head of a record.
+func encodePurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time) []byte {
+	var w codec.Encoder
+	w.Uint(uint64(generation))
+	w.Bool(p.All)
+	w.Bool(p.Soft)
+	w.Time(now)
+	w.Strings(p.Keys)
+	w.Strings(p.Prefixes)
+	w.Strings(p.Tags)
+	return w.Out
 }

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
 const (
@@ -24,7 +26,7 @@ type interned struct {
 	uses   int
 	text   []byte
 	policy cachepolicy.Entry // the periods in which an entry may be served stale, and its flags
-	head   Head              // without the lines that an entry has for itself
+	head   entry.Head        // without the lines that an entry has for itself
 	rest   []byte            // the text after these parts
 }
 
@@ -112,27 +114,27 @@ func (k *internTable) release(number uint32) {
 func internedSize(text []byte) int64 { return internedOverhead + int64(len(text)) }
 
 // writeInterned writes the header text of an entry. It begins with the parts that a View needs.
-func writeInterned(w *encoder, e *Entry) {
+func writeInterned(w *codec.Encoder, e *entry.Entry) {
 	for _, d := range [...]int64{int64(e.Policy.StaleWhileRevalidate), int64(e.Policy.StaleIfError), int64(e.Policy.StaleWhenLost)} {
-		w.int(d)
+		w.Int(d)
 	}
-	w.flags(&e.Policy)
+	w.Flags(&e.Policy)
 	head := e.Head
 	if head == nil {
-		head = &Head{}
+		head = &entry.Head{}
 	}
 	for _, part := range [...][]byte{head.Type, head.Always, head.WithBody} {
-		w.bytes(part)
+		w.Bytes(part)
 	}
 }
 
 func parseInterned(text []byte) *interned {
 	c := &interned{text: text}
-	r := &decoder{b: text}
+	r := &codec.Decoder{Rest: text}
 	p := &c.policy
-	p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost = r.duration(), r.duration(), r.duration()
-	r.flags(p)
-	c.head.Type, c.head.Always, c.head.WithBody = r.part(), r.part(), r.part()
-	c.rest = r.b
+	p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost = r.Duration(), r.Duration(), r.Duration()
+	r.Flags(p)
+	c.head.Type, c.head.Always, c.head.WithBody = r.Part(), r.Part(), r.Part()
+	c.rest = r.Rest
 	return c
 }

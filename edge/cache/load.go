@@ -5,11 +5,14 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
 // find returns the entry that is on disk under a key, or the names by which the entries under it
 // vary.
-func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string) {
+func (d *disk) find(key string, label uint64) (e *entry.Entry, aliases, names []string) {
 	d.mu.RLock()
 	p := d.index.atKey(label)
 	d.mu.RUnlock()
@@ -31,7 +34,7 @@ func (d *disk) find(key string, label uint64) (e *Entry, aliases, names []string
 
 // findVariant returns the entry that is on disk under a key and a secondary key, if it varies by
 // these names.
-func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (e *Entry, aliases []string) {
+func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (e *entry.Entry, aliases []string) {
 	d.mu.RLock()
 	p := d.index.find(hash)
 	d.mu.RUnlock()
@@ -50,7 +53,7 @@ func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (
 }
 
 // load reads an entry, with the effect of a soft purge since it was written.
-func (d *disk) load(p *location) (e *Entry, aliases []string) {
+func (d *disk) load(p *location) (e *entry.Entry, aliases []string) {
 	b := make([]byte, p.size)
 	if !d.read(p, b) {
 		return nil, nil
@@ -73,10 +76,10 @@ func (d *disk) load(p *location) (e *Entry, aliases []string) {
 		return nil, nil // dropped meanwhile; perhaps only its location records that
 	}
 	if p.expiredAt != 0 {
-		e.expire(time.Unix(0, p.expiredAt), 0)
+		e.Expire(time.Unix(0, p.expiredAt), 0)
 	}
-	e.origin = p
-	e.checked.Store(uint64(d.swept) + 1)
+	e.Origin = p
+	e.Checked.Store(uint64(d.swept) + 1)
 	return e, aliases
 }
 
@@ -95,8 +98,8 @@ func (d *disk) name(p *location) (n name, ok bool) {
 	if !d.read(p, b) {
 		return n, false
 	}
-	decoder := &decoder{b: b[recordStart:]}
-	if n = readName(decoder); decoder.bad || !r.headIntact(b) {
+	decoder := &codec.Decoder{Rest: b[recordStart:]}
+	if n = readName(decoder); decoder.Bad || !r.headIntact(b) {
 		d.markDamaged(p)
 		return n, false
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
@@ -30,7 +32,7 @@ func openDisk(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*disk, err
 		d.log = func(string, ...any) {}
 	}
 	if d.restored == nil {
-		d.restored = func(*Entry) {}
+		d.restored = func(*entry.Entry) {}
 	}
 	label, err := os.ReadFile(d.labelPath())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -94,8 +96,8 @@ func (d *disk) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
 			d.swept = max(d.swept, generation)
 			past.ApplyAt(generation, invalidation.SpecOf(d.seeds, &p, now))
 		case kindEntry:
-			decoder := &decoder{b: r.head}
-			if n := readName(decoder); !decoder.bad {
+			decoder := &codec.Decoder{Rest: r.head}
+			if n := readName(decoder); !decoder.Bad {
 				d.swept = max(d.swept, n.generation)
 				d.indexEntry(s, r, &n, past)
 			}

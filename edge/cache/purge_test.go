@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -21,14 +22,14 @@ func purgeTestCache(t *testing.T) *Cache {
 	return c
 }
 
-func purgeTestEntries() []*Entry {
-	list := []*Entry{
-		entry("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
-		entry("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
-		entry("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
-		entry("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
-		variant("/page", "en", "e", "page"), variant("/page", "de", "f", "page"), variant("/page", "fr", "g"),
-		entry("/none", "h"),
+func purgeTestEntries() []*entry.Entry {
+	list := []*entry.Entry{
+		newEntry("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
+		newEntry("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
+		newEntry("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
+		newEntry("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
+		newVariant("/page", "en", "e", "page"), newVariant("/page", "de", "f", "page"), newVariant("/page", "fr", "g"),
+		newEntry("/none", "h"),
 	}
 	for _, e := range list {
 		e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: time.Hour, StaleWhileRevalidate: time.Hour}
@@ -56,7 +57,7 @@ var purges = []struct {
 	{"everything", invalidation.Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
 }
 
-func label(e *Entry) string {
+func label(e *entry.Entry) string {
 	if e.Secondary == "" {
 		return e.Key
 	}
@@ -64,7 +65,7 @@ func label(e *Entry) string {
 }
 
 // there returns the stored entry with the keys of e.
-func there(c *Cache, e *Entry) *Entry {
+func there(c *Cache, e *entry.Entry) *entry.Entry {
 	got, _ := c.Find(e.Key, func([]string) []string { return []string{e.Secondary} })
 	return got
 }
@@ -155,7 +156,7 @@ func TestPurgeCountsStoredEntries(t *testing.T) {
 
 func TestPrefixesAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	c.Put(entry("/kept", "a"), c.Generation())
+	c.Put(newEntry("/kept", "a"), c.Generation())
 	before := c.Generation()
 	for i := range 10 {
 		p := invalidation.Purge{}
@@ -168,7 +169,7 @@ func TestPrefixesAreDiscarded(t *testing.T) {
 	if _, n := c.invalidations.Count(); n > invalidation.MaxPrefixes || c.Get("/kept") == nil {
 		t.Errorf("%d prefixes are left, the entry without a purged prefix is found: %v", n, c.Get("/kept") != nil)
 	}
-	if c.Put(entry("/7-3", "b"), before) {
+	if c.Put(newEntry("/7-3", "b"), before) {
 		t.Error("a response requested before a purge of its prefix is stored")
 	}
 }
@@ -185,7 +186,7 @@ func BenchmarkPurge(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range entries {
-			c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
+			c.Put(newEntry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 		}
 		c.waitForLRU()
 		b.StartTimer()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -33,8 +34,8 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i := range entries {
-					e := entry(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
-					e.Head = &Head{Own: []byte("a: b\r\n")}
+					e := newEntry(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
+					e.Head = &entry.Head{Own: []byte("a: b\r\n")}
 					c.Put(e, c.Generation())
 				}
 				c.waitForLRU()
@@ -64,7 +65,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 						}
 						i := r.IntN(entries)
 						k := key(i)
-						e := entry(fmt.Sprint("/new/", i), "body")
+						e := newEntry(fmt.Sprint("/new/", i), "body")
 						start := time.Now()
 						if i%20 == 0 {
 							c.Put(e, c.Generation())

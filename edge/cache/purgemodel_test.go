@@ -113,7 +113,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 				c.janitor.mu.Unlock()
 			}
 		default:
-			e := entry(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
+			e := newEntry(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
 			e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 100 * time.Hour, StaleWhileRevalidate: 100 * time.Hour}
 			if !c.Put(e, c.Generation()) {
 				t.Fatalf("%d: %s is not stored", i, e.Key)

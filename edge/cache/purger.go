@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
@@ -18,9 +19,9 @@ type purger struct {
 	soft          bool
 	when          time.Time
 	n             int
-	removed       []uint64    // hashes of entries that were removed from their shards
-	origins       []*location // locations of affected entries that are on disk too
-	purged, bytes int64       // entries in place that no longer count, and their bytes
+	removed       []uint64       // hashes of entries that were removed from their shards
+	origins       []entry.Origin // locations of affected entries that are on disk too
+	purged, bytes int64          // entries in place that no longer count, and their bytes
 }
 
 func (h *purger) purgeMemory(p *invalidation.Purge, s *invalidation.Spec) {

@@ -22,7 +22,7 @@ func logOf(t testing.TB, dir string) map[string]string {
 	}
 	bodies := map[string]string{}
 	for i := range 10 {
-		e := entry(fmt.Sprint("/", i), strings.Repeat(fmt.Sprint(i), 20*(i+1)))
+		e := newEntry(fmt.Sprint("/", i), strings.Repeat(fmt.Sprint(i), 20*(i+1)))
 		e.Validator = `"x"`
 		bodies[e.Key] = string(e.Identity().Body)
 		c.Put(e, c.Generation())
@@ -173,7 +173,7 @@ func TestForgedRecord(t *testing.T) {
 	}
 	other := t.TempDir()
 	c := openTest(t, other, Options{DiskBytes: roomOnDisk})
-	forged := entry("/forged", string(log))
+	forged := newEntry("/forged", string(log))
 	forged.Validator = `"x"`
 	c.Put(forged, c.Generation())
 	c.Close()
@@ -231,7 +231,7 @@ func FuzzDecodeEntry(f *testing.F) {
 		}
 		seenBefore, parts := encodeEntry(e, aliases)
 		got, names, err := decodeEntry(seenBefore, bytes.Join(parts, nil))
-		if err != nil || !same(got, e) || !slices.Equal(names, aliases) || got.generation != e.generation || got.Freshness() != e.Freshness() {
+		if err != nil || !same(got, e) || !slices.Equal(names, aliases) || got.Generation != e.Generation || got.Freshness() != e.Freshness() {
 			t.Fatalf("%+v is read as %+v with the error %v", e, got, err)
 		}
 	})

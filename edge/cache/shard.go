@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 )
 
@@ -23,12 +24,12 @@ type shard struct {
 	mu       sync.RWMutex
 	arena    *arena
 	index    map[uint64]ref
-	large    map[uint64]*heapSlot   // slots that the index has as onHeap
-	variants map[uint64]*variantSet // by the label of the key
-	origins  map[uint64]*location   // locations of entries that were read from disk
-	ring     [windowSlots]uint64    // hashes
+	large    map[uint64]*heapSlot    // slots that the index has as onHeap
+	variants map[uint64]*variantSet  // by the label of the key
+	origins  map[uint64]entry.Origin // locations of entries that were read from disk
+	ring     [windowSlots]uint64     // hashes
 	next     int
-	decoded  []atomic.Pointer[Entry] // entries that were decoded last
+	decoded  []atomic.Pointer[entry.Entry] // entries that were decoded last
 	closed   bool
 }
 
@@ -36,8 +37,8 @@ type shard struct {
 const onHeap ref = 0
 
 func (s *shard) init(a *arena, decoded int) {
-	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]ref{}, map[uint64]*heapSlot{}, map[uint64]*variantSet{}, map[uint64]*location{}
-	s.decoded = make([]atomic.Pointer[Entry], decoded)
+	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]ref{}, map[uint64]*heapSlot{}, map[uint64]*variantSet{}, map[uint64]entry.Origin{}
+	s.decoded = make([]atomic.Pointer[entry.Entry], decoded)
 }
 
 // shard returns the shard of a hash.
@@ -76,11 +77,11 @@ func (s *shard) find(c *Cache, key string, label uint64, secondary string) (*slo
 
 // conflicts returns the hashes of entries that e replaces: the entry with the same keys, and all
 // entries of the key that vary by other names, or not as e does.
-func (s *shard) conflicts(e *Entry) (conflicts []uint64) {
-	if s.at(e.hash) != nil {
-		conflicts = append(conflicts, e.hash)
+func (s *shard) conflicts(e *entry.Entry) (conflicts []uint64) {
+	if s.at(e.Hash) != nil {
+		conflicts = append(conflicts, e.Hash)
 	}
-	label := e.labels[0]
+	label := e.Labels[0]
 	if plain := s.at(label); e.Secondary != "" && plain != nil && plain.secondaryText() == "" {
 		conflicts = append(conflicts, label)
 	}
@@ -89,7 +90,7 @@ func (s *shard) conflicts(e *Entry) (conflicts []uint64) {
 		return conflicts
 	}
 	for _, m := range v.members {
-		if m.hash != e.hash && (e.Secondary == "" || v.key != e.Key || !slices.Equal(v.names, e.Vary)) {
+		if m.hash != e.Hash && (e.Secondary == "" || v.key != e.Key || !slices.Equal(v.names, e.Vary)) {
 			conflicts = append(conflicts, m.hash)
 		}
 	}
@@ -97,15 +98,15 @@ func (s *shard) conflicts(e *Entry) (conflicts []uint64) {
 }
 
 // add adds a slot, which has no conflicts, to the index.
-func (s *shard) add(e *Entry, at ref) *slot {
-	s.index[e.hash] = at
-	if e.origin != nil {
-		s.origins[e.hash] = e.origin
+func (s *shard) add(e *entry.Entry, at ref) *slot {
+	s.index[e.Hash] = at
+	if e.Origin != nil {
+		s.origins[e.Hash] = e.Origin
 	}
 	if e.Secondary != "" {
 		s.addVariant(e)
 	}
-	return s.at(e.hash)
+	return s.at(e.Hash)
 }
 
 // remove removes a slot from the index, and returns its ref.

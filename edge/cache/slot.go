@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -63,7 +64,7 @@ const (
 )
 
 // withCoding returns the bit of the shape for a coding.
-func withCoding(c Coding) shape { return withGzip << (c - Gzip) }
+func withCoding(c entry.Coding) shape { return withGzip << (c - entry.Gzip) }
 
 // A state says which parts of the cache refer to an entry. It changes while the shard is locked for
 // writing.
@@ -78,10 +79,10 @@ const (
 // A heapSlot is the slot of an entry on the heap.
 type heapSlot struct {
 	slot
-	entry *Entry
+	entry *entry.Entry
 }
 
-func newHeapSlot(e *Entry) *heapSlot {
+func newHeapSlot(e *entry.Entry) *heapSlot {
 	b := &heapSlot{entry: e}
 	b.shape = large
 	b.setStored(e)
@@ -89,16 +90,16 @@ func newHeapSlot(e *Entry) *heapSlot {
 }
 
 // entry returns the entry of a heap slot.
-func (l *slot) entry() *Entry { return (*heapSlot)(unsafe.Pointer(l)).entry }
+func (l *slot) entry() *entry.Entry { return (*heapSlot)(unsafe.Pointer(l)).entry }
 
 // setStored copies the values that the entry got when it was stored.
-func (l *slot) setStored(e *Entry) {
-	l.id, l.generation, l.label, l.cost = e.id, e.generation, e.labels[0], uint32(e.cost/costUnit)
+func (l *slot) setStored(e *entry.Entry) {
+	l.id, l.generation, l.label, l.cost = e.Id, e.Generation, e.Labels[0], uint32(e.Charged/costUnit)
 	l.state = stateLive | stateAdmitted // until ristretto rejects it
-	l.checked.Store(e.checked.Load())
-	l.hits.Store(e.hits.Load())
-	l.expiredAt.Store(e.expiredAt.Load())
-	l.expiredBy.Store(e.expiredBy.Load())
+	l.checked.Store(e.Checked.Load())
+	l.hits.Store(e.Hits.Load())
+	l.expiredAt.Store(e.ExpiredAt.Load())
+	l.expiredBy.Store(e.ExpiredBy.Load())
 }
 
 func (l *slot) is(s state) bool { return l.state&s == s }
@@ -116,10 +117,10 @@ func (l *slot) start() int { return slotStart + 8*int(l.tags) }
 
 // end returns the size of the slot.
 func (l *slot) end() int {
-	return l.bodyStart(Identity) + int(l.body[Identity]) + int(l.body[Gzip]) + int(l.body[Brotli])
+	return l.bodyStart(entry.Identity) + int(l.body[entry.Identity]) + int(l.body[entry.Gzip]) + int(l.body[entry.Brotli])
 }
 
-func (l *slot) bodyStart(c Coding) int {
+func (l *slot) bodyStart(c entry.Coding) int {
 	off := l.start() + int(l.text) + int(l.spans) + int(l.ownHeader)
 	for _, n := range l.body[:c] {
 		off += int(n)
@@ -145,7 +146,7 @@ func (l *slot) secondaryText() string {
 // labels returns the labels of the key and of the surrogate keys.
 func (l *slot) labels() []uint64 {
 	if l.shape&large != 0 {
-		return l.entry().labels
+		return l.entry().Labels
 	}
 	return unsafe.Slice(&l.label, 1+int(l.tags))
 }
@@ -162,11 +163,11 @@ func (l *slot) bytesTaken() int64 { return int64(l.cost) * costUnit }
 // expire makes the entry stale from a moment on. It reports whether the purge of that generation
 // did so; another purge may have been first.
 func (l *slot) expire(when time.Time, by invalidation.Generation) bool {
-	if l.expiredAt.CompareAndSwap(0, moment(when)) {
+	if l.expiredAt.CompareAndSwap(0, entry.Moment(when)) {
 		l.expiredBy.Store(uint64(by))
 	}
 	if l.shape&large != 0 {
-		l.entry().expire(when, by)
+		l.entry().Expire(when, by)
 	}
 	return l.expiredBy.Load() == uint64(by)
 }
@@ -174,7 +175,7 @@ func (l *slot) expire(when time.Time, by invalidation.Generation) bool {
 // countHit counts one use.
 func (l *slot) countHit() uint64 {
 	if l.shape&large != 0 {
-		return l.entry().hits.Add(1)
+		return l.entry().Hits.Add(1)
 	}
 	return l.hits.Add(1)
 }
@@ -185,19 +186,11 @@ func (l *slot) freshness(c *interned) cachepolicy.Entry {
 	if l.shape&large != 0 {
 		return l.entry().Freshness()
 	}
-	return expired(l.policy(c), l.expiredAt.Load())
+	return entry.Expired(l.policy(c), l.expiredAt.Load())
 }
 
 func (l *slot) policy(c *interned) cachepolicy.Entry {
 	p := c.policy
 	p.Stored, p.Age, p.Lifetime = timeOf(l.stored), l.age, l.lifetime
 	return p
-}
-
-// expired returns a policy after a soft purge at a time in nanoseconds, if there was one.
-func expired(p cachepolicy.Entry, expiredAt int64) cachepolicy.Entry {
-	if expiredAt == 0 {
-		return p
-	}
-	return p.Expired(time.Unix(0, expiredAt))
 }

@@ -9,21 +9,22 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // ownEntry returns an entry like those of our own routes, without codings.
-func ownEntry(key, body string) *Entry {
-	e := entry(key, body, "icon"+strings.TrimSuffix(key, ".svg"), "pack/mdi", "release/0123456789abcdef")
+func ownEntry(key, body string) *entry.Entry {
+	e := newEntry(key, body, "icon"+strings.TrimSuffix(key, ".svg"), "pack/mdi", "release/0123456789abcdef")
 	e.Date, e.Validator, e.Release, e.Monochrome = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `"0123456789abcdef0123456789abcdef"`, "0123456789abcdef", "?1"
 	e.SetIdentity([]byte(body), e.Validator)
 	surrogate := strings.Join(e.Tags, " ")
-	e.Fields = []Field{{[]byte("Cache-Control"), []byte("public, max-age=86400")}, {[]byte("Surrogate-Key"), []byte(surrogate)}}
-	e.FieldsWithBody = []Field{{[]byte("Last-Modified"), []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {[]byte("Link"), []byte(`<x>; rel="license"`)}}
+	e.Fields = []entry.Field{{[]byte("Cache-Control"), []byte("public, max-age=86400")}, {[]byte("Surrogate-Key"), []byte(surrogate)}}
+	e.FieldsWithBody = []entry.Field{{[]byte("Last-Modified"), []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {[]byte("Link"), []byte(`<x>; rel="license"`)}}
 	e.LastModified = t0
 	e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 24 * time.Hour, StaleWhileRevalidate: time.Hour}
-	e.Head = &Head{
+	e.Head = &entry.Head{
 		Type: []byte("Content-Type: image/svg+xml\r\n"), Always: []byte("Access-Control-Allow-Origin: *\r\nCache-Control: public, max-age=86400\r\n"),
 		WithBody: []byte("Link: <x>; rel=\"license\"\r\n"), Own: []byte("Date: " + string(e.Date) + "\r\nSurrogate-Key: " + surrogate + "\r\n"),
 		OwnBody: []byte("Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n"), ColourUses: strings.Count(body, "currentColor"),
@@ -31,18 +32,18 @@ func ownEntry(key, body string) *Entry {
 	return e
 }
 
-func withCodings(e *Entry) *Entry {
+func withCodings(e *entry.Entry) *entry.Entry {
 	e.AddCodings()
 	return e
 }
 
 // throughSlot encodes an entry into a slot and decodes it; it returns nil if the entry is too
 // large.
-func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *Entry) *Entry {
+func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *entry.Entry) *entry.Entry {
 	t.Helper()
 	c := &Cache{seeds: *seeds}
 	c.prepare(e)
-	e.id = 7
+	e.Id = 7
 	p := &slotEncoder{}
 	if !p.encode(e, maxSlot) {
 		return nil
@@ -54,7 +55,7 @@ func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *Entry) *E
 	l := (*slot)(unsafe.Pointer(&words[0]))
 	p.writeTo(l)
 	got := l.decode(k)
-	if l.keyText() != e.Key || l.secondaryText() != e.Secondary || fmt.Sprint(l.labels()) != fmt.Sprint(e.labels) || words[len(words)-1] != 42 {
+	if l.keyText() != e.Key || l.secondaryText() != e.Secondary || fmt.Sprint(l.labels()) != fmt.Sprint(e.Labels) || words[len(words)-1] != 42 {
 		t.Errorf("the slot has the keys %q %q and the labels %x", l.keyText(), l.secondaryText(), l.labels())
 	}
 	if got.Freshness() != e.Freshness() || l.freshness(parseInterned(p.headerText(e))) != e.Freshness() {
@@ -65,13 +66,13 @@ func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *Entry) *E
 }
 
 // headerText returns the header text of an entry before it was interned.
-func (p *slotEncoder) headerText(e *Entry) []byte {
+func (p *slotEncoder) headerText(e *entry.Entry) []byte {
 	other := &slotEncoder{}
 	other.encode(e, maxSlot)
-	return other.interned.b
+	return other.interned.Out
 }
 
-func sameHead(a, b *Entry) bool {
+func sameHead(a, b *entry.Entry) bool {
 	if a.Head == nil || b.Head == nil {
 		return a.Head == b.Head
 	}
@@ -88,25 +89,25 @@ func TestSlot(t *testing.T) {
 	far := ownEntry("/far", "body")
 	far.Policy.Stored = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 	foreign := fullEntry()
-	foreign.Fields = append(foreign.Fields, Field{[]byte("X-Own"), []byte("Accept-Language")})
+	foreign.Fields = append(foreign.Fields, entry.Field{[]byte("X-Own"), []byte("Accept-Language")})
 	soft := ownEntry("/soft", "body")
-	soft.expire(t0.Add(time.Minute), 3)
+	soft.Expire(t0.Add(time.Minute), 3)
 	for name, tt := range map[string]struct {
-		e    *Entry
+		e    *entry.Entry
 		fits bool
 	}{
 		"our own":          {withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path fill='currentColor'/>", 30))), true},
 		"a forwarded one":  {foreign, true},
 		"marked stale":     {soft, true},
-		"almost nothing":   {entry("", ""), true},
+		"almost nothing":   {newEntry("", ""), true},
 		"far in time":      {far, false},
-		"a large one":      {entry("/large", strings.Repeat("x", maxSlot)), false},
-		"just too large":   {entry("/large", strings.Repeat("x", maxSlot-slotStart-30)), false},
-		"almost too large": {entry("/large", strings.Repeat("x", maxSlot-slotStart-200)), true},
+		"a large one":      {newEntry("/large", strings.Repeat("x", maxSlot)), false},
+		"just too large":   {newEntry("/large", strings.Repeat("x", maxSlot-slotStart-30)), false},
+		"almost too large": {newEntry("/large", strings.Repeat("x", maxSlot-slotStart-200)), true},
 	} {
 		for range 3 { // first with header text of its own, then with an interned header
 			got := throughSlot(t, &k, &seeds, tt.e)
-			if (got != nil) != tt.fits || got != nil && (!same(got, tt.e) || !sameHead(got, tt.e) || got.hits.Load() != tt.e.hits.Load()) {
+			if (got != nil) != tt.fits || got != nil && (!same(got, tt.e) || !sameHead(got, tt.e) || got.Hits.Load() != tt.e.Hits.Load()) {
 				t.Errorf("%s: %+v is decoded as %+v", name, tt.e, got)
 			}
 		}
@@ -124,8 +125,8 @@ func TestInternedHeaders(t *testing.T) {
 	}
 	for i := range 100 {
 		c.Put(ownEntry(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Generation())
-		e := entry(fmt.Sprint("/", i), "body")
-		e.Fields = []Field{{[]byte("X-Request"), fmt.Append(nil, i)}}
+		e := newEntry(fmt.Sprint("/", i), "body")
+		e.Fields = []entry.Field{{[]byte("X-Request"), fmt.Append(nil, i)}}
 		c.Put(e, c.Generation())
 	}
 	if n := len(c.interned.byText); n != 1 {
@@ -163,17 +164,17 @@ func FuzzSlot(f *testing.F) {
 	f.Add("/mdi/home.svg", "", "<svg/>", "Date: x\r\nSurrogate-Key: a b\r\n", "Surrogate-Key", "a b", `"tag"`, int64(1), true)
 	f.Add("/page", "en", strings.Repeat("x", 500), "", "Set-Cookie", "a=\xff", ``, int64(-1), false)
 	f.Fuzz(func(t *testing.T, key, secondary, body, own, name, value, tag string, n int64, head bool) {
-		e := entry(key, body, value, tag)
+		e := newEntry(key, body, value, tag)
 		e.SetIdentity([]byte(body), tag)
 		e.Secondary, e.Vary, e.Validator, e.Date = secondary, []string{name}, tag+value, []byte(value)
-		e.Fields, e.FieldsWithBody = []Field{{[]byte(name), []byte(value)}, {[]byte("Link"), []byte(body)}}, []Field{{[]byte(value), []byte(name)}}
+		e.Fields, e.FieldsWithBody = []entry.Field{{[]byte(name), []byte(value)}, {[]byte("Link"), []byte(body)}}, []entry.Field{{[]byte(value), []byte(name)}}
 		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)), NoCache: head, Heuristic: len(own)%2 == 0, SetsCookie: len(name)%2 == 0}
 		e.LastModified, e.Status = timeOf(n), len(key)
 		if head {
-			e.Head = &Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag), ColourUses: int(int32(n))}
+			e.Head = &entry.Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag), ColourUses: int(int32(n))}
 		}
-		for c := Gzip; c <= Brotli && head; c++ {
-			e.variants[c] = &Variant{Body: []byte(own)[:len(own)/2], ETag: Suffixed(tag, c.String())}
+		for c := entry.Gzip; c <= entry.Brotli && head; c++ {
+			e.Variants[c] = &entry.Variant{Body: []byte(own)[:len(own)/2], ETag: entry.Suffixed(tag, c.String())}
 		}
 		if got := throughSlot(t, &k, &seeds, e); got != nil && (!same(got, e) || !sameHead(got, e)) {
 			t.Errorf("%+v is decoded as %+v", e, got)

@@ -1,24 +1,29 @@
 package cache
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+)
 
 // A decodedSlot is an entry decoded from a slot, with the values that it points to.
 type decodedSlot struct {
-	entry    Entry
-	head     Head
-	variants [3]Variant
+	entry    entry.Entry
+	head     entry.Head
+	variants [3]entry.Variant
 	spans    spanReader
 }
 
 // A spanReader reads the spans of a slot.
 type spanReader struct {
-	decoder
+	codec.Decoder
 	text string
 }
 
 // decode returns the entry of a slot: a copy, except for the interned header, which does not
 // change. For a heap slot it returns the entry itself.
-func (l *slot) decode(k *internTable) *Entry {
+func (l *slot) decode(k *internTable) *entry.Entry {
 	if l.shape&large != 0 {
 		return l.entry()
 	}
@@ -26,7 +31,7 @@ func (l *slot) decode(k *internTable) *Entry {
 	u := &decodedSlot{}
 	c := l.internedOf(k, buf)
 	text, rest := buf[:l.text:l.text], buf[l.text:]
-	u.spans = spanReader{decoder{b: rest[:l.spans:l.spans]}, unsafe.String(unsafe.SliceData(text), len(text))}
+	u.spans = spanReader{codec.Decoder{Rest: rest[:l.spans:l.spans]}, unsafe.String(unsafe.SliceData(text), len(text))}
 	u.describe(l, c)
 	u.bodies(l, rest[l.spans+l.ownHeader:])
 	return &u.entry
@@ -44,24 +49,24 @@ func (l *slot) internedOf(k *internTable, buf []byte) *interned {
 
 func (u *decodedSlot) describe(l *slot, c *interned) {
 	e, n := &u.entry, &u.spans
-	e.id, e.generation, e.cost = l.id, l.generation, l.bytesTaken()
-	e.labels = append(e.few[:0], l.labels()...)
-	e.checked.Store(l.checked.Load())
-	e.hits.Store(l.hits.Load())
-	e.expiredAt.Store(l.expiredAt.Load())
-	e.expiredBy.Store(l.expiredBy.Load())
+	e.Id, e.Generation, e.Charged = l.id, l.generation, l.bytesTaken()
+	e.Labels = append(e.Few[:0], l.labels()...)
+	e.Checked.Store(l.checked.Load())
+	e.Hits.Store(l.hits.Load())
+	e.ExpiredAt.Store(l.expiredAt.Load())
+	e.ExpiredBy.Store(l.expiredBy.Load())
 	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
 	e.Policy = l.policy(c)
 	if l.shape&withHead != 0 {
-		u.head = l.headOf(c, asBytes(n.text[l.key+l.secondary:]))
+		u.head = l.headOf(c, codec.AsBytes(n.text[l.key+l.secondary:]))
 		e.Head = &u.head
 	}
-	shared := &decoder{b: c.rest}
-	e.Status, e.plain, e.ContentType = int(shared.uint()), shared.bool(), shared.part()
-	e.Monochrome, e.Release, e.Vary = asString(shared.part()), asString(shared.part()), shared.texts()
+	shared := &codec.Decoder{Rest: c.rest}
+	e.Status, e.Plain, e.ContentType = int(shared.Uint()), shared.Bool(), shared.Part()
+	e.Monochrome, e.Release, e.Vary = codec.AsString(shared.Part()), codec.AsString(shared.Part()), shared.Texts()
 	e.Fields, e.FieldsWithBody = n.fields(shared), n.fields(shared)
-	e.Date, e.LastModified, e.Validator = asBytes(n.string()), n.time().UTC(), n.string()
-	if count := n.count(); count > 0 {
+	e.Date, e.LastModified, e.Validator = codec.AsBytes(n.string()), n.Time().UTC(), n.string()
+	if count := n.Count(); count > 0 {
 		e.Tags = make([]string, count)
 		for i := range e.Tags {
 			e.Tags[i] = n.string()
@@ -70,7 +75,7 @@ func (u *decodedSlot) describe(l *slot, c *interned) {
 }
 
 // headOf returns the head of an entry; lines begins with its own lines.
-func (l *slot) headOf(c *interned, lines []byte) Head {
+func (l *slot) headOf(c *interned, lines []byte) entry.Head {
 	h := c.head
 	h.Own, h.OwnBody, h.ColourUses = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
 	return h
@@ -78,22 +83,22 @@ func (l *slot) headOf(c *interned, lines []byte) Head {
 
 // string reads a span, and returns its text.
 func (n *spanReader) string() string {
-	off, size := n.uint(), n.uint()
+	off, size := n.Uint(), n.Uint()
 	return n.text[off : off+size]
 }
 
-func (n *spanReader) fields(shared *decoder) []Field {
-	count := shared.count()
+func (n *spanReader) fields(shared *codec.Decoder) []entry.Field {
+	count := shared.Count()
 	if count == 0 {
 		return nil
 	}
-	list := make([]Field, count)
+	list := make([]entry.Field, count)
 	for i := range list {
-		list[i].Name = shared.part()
-		if own := shared.bool(); own {
-			list[i].Value = asBytes(n.string())
+		list[i].Name = shared.Part()
+		if own := shared.Bool(); own {
+			list[i].Value = codec.AsBytes(n.string())
 		} else {
-			list[i].Value = shared.part()
+			list[i].Value = shared.Part()
 		}
 	}
 	return list
@@ -101,16 +106,16 @@ func (n *spanReader) fields(shared *decoder) []Field {
 
 func (u *decodedSlot) bodies(l *slot, b []byte) {
 	e := &u.entry
-	for i := range e.variants {
-		c, v := Coding(i), &u.variants[i]
-		if c != Identity && l.shape&withCoding(c) == 0 {
+	for i := range e.Variants {
+		c, v := entry.Coding(i), &u.variants[i]
+		if c != entry.Identity && l.shape&withCoding(c) == 0 {
 			continue
 		}
 		end := l.body[c]
 		v.Body, b = b[:end:end], b[end:]
-		if v.ETag = u.spans.text[l.tag : l.tag+l.tagLen]; c != Identity {
-			v.ETag = Suffixed(v.ETag, c.String())
+		if v.ETag = u.spans.text[l.tag : l.tag+l.tagLen]; c != entry.Identity {
+			v.ETag = entry.Suffixed(v.ETag, c.String())
 		}
-		e.variants[c] = v
+		e.Variants[c] = v
 	}
 }

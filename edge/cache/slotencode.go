@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"sync"
 	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
 // A slotEncoder encodes an entry as the content of a slot.
 type slotEncoder struct {
 	slot     slot
 	labels   []uint64
-	text     encoder
-	interned encoder
-	spans    encoder
+	text     codec.Encoder
+	interned codec.Encoder
+	spans    codec.Encoder
 	line     []byte // buffer for a header line
 	bodies   [3][]byte
 	shared   bool // the header text is that of other entries too
@@ -26,9 +29,9 @@ type span struct{ off, n int }
 // encode encodes a labelled entry. ok is false if it does not fit into a slot of most bytes. Text
 // that occurs already is not repeated: a surrogate key is in the field of that name, the date in
 // the entry's own lines.
-func (p *slotEncoder) encode(e *Entry, most int) (ok bool) {
-	p.text.b, p.interned.b, p.spans.b = p.text.b[:0], p.interned.b[:0], p.spans.b[:0]
-	p.slot, p.bodies, p.labels = slot{}, [3][]byte{}, e.labels[1:]
+func (p *slotEncoder) encode(e *entry.Entry, most int) (ok bool) {
+	p.text.Out, p.interned.Out, p.spans.Out = p.text.Out[:0], p.interned.Out[:0], p.spans.Out[:0]
+	p.slot, p.bodies, p.labels = slot{}, [3][]byte{}, e.Labels[1:]
 	stored, fits := nanos(e.Policy.Stored)
 	if id := e.Identity(); !fits || id == nil || len(p.labels) > 0xff || e.Cost() > int64(4*most) {
 		return false
@@ -40,14 +43,14 @@ func (p *slotEncoder) encode(e *Entry, most int) (ok bool) {
 }
 
 // head encodes the parts that are read without the spans.
-func (p *slotEncoder) head(e *Entry) {
+func (p *slotEncoder) head(e *entry.Entry) {
 	own, ownBody := []byte(nil), []byte(nil)
 	if p.shared = e.Head != nil; p.shared {
 		own, ownBody = e.Head.Own, e.Head.OwnBody
 		p.slot.shape |= withHead
 		p.slot.paints = int32(e.Head.ColourUses)
 	}
-	p.text.b = append(append(append(append(p.text.b, e.Key...), e.Secondary...), own...), ownBody...)
+	p.text.Out = append(append(append(append(p.text.Out, e.Key...), e.Secondary...), own...), ownBody...)
 	l := &p.slot
 	l.key, l.secondary, l.own, l.ownBody = uint16(len(e.Key)), uint16(len(e.Secondary)), uint16(len(own)), uint16(len(ownBody))
 	tag := p.find([]byte(e.Identity().ETag))
@@ -56,66 +59,66 @@ func (p *slotEncoder) head(e *Entry) {
 
 // find returns the position of b in the text. It appends b if the text does not contain it.
 func (p *slotEncoder) find(b []byte) span {
-	off := bytes.Index(p.text.b, b)
+	off := bytes.Index(p.text.Out, b)
 	if off < 0 {
-		off = len(p.text.b)
-		p.text.b = append(p.text.b, b...)
+		off = len(p.text.Out)
+		p.text.Out = append(p.text.Out, b...)
 	}
 	return span{off, len(b)}
 }
 
 func (p *slotEncoder) addSpan(b []byte) {
 	s := p.find(b)
-	p.spans.uint(uint64(s.off))
-	p.spans.uint(uint64(s.n))
+	p.spans.Uint(uint64(s.off))
+	p.spans.Uint(uint64(s.n))
 }
 
 func (p *slotEncoder) addStringSpan(s string) { p.addSpan(unsafe.Slice(unsafe.StringData(s), len(s))) }
 
 // rest encodes everything else. Parts that entries share go to the header text, parts of this entry
 // alone to the spans, in the same order.
-func (p *slotEncoder) rest(e *Entry) {
+func (p *slotEncoder) rest(e *entry.Entry) {
 	w := &p.interned
 	writeInterned(w, e)
-	w.uint(uint64(e.Status))
-	w.bool(e.plain)
-	w.bytes(e.ContentType)
-	w.string(e.Monochrome)
-	w.string(e.Release)
-	w.strings(e.Vary)
-	for _, list := range [...][]Field{e.Fields, e.FieldsWithBody} {
-		w.uint(uint64(len(list)))
+	w.Uint(uint64(e.Status))
+	w.Bool(e.Plain)
+	w.Bytes(e.ContentType)
+	w.String(e.Monochrome)
+	w.String(e.Release)
+	w.Strings(e.Vary)
+	for _, list := range [...][]entry.Field{e.Fields, e.FieldsWithBody} {
+		w.Uint(uint64(len(list)))
 		for _, f := range list {
 			p.field(f)
 		}
 	}
 	p.addSpan(e.Date)
-	p.spans.time(e.LastModified)
+	p.spans.Time(e.LastModified)
 	p.addStringSpan(e.Validator)
-	p.spans.uint(uint64(len(e.Tags)))
+	p.spans.Uint(uint64(len(e.Tags)))
 	for _, t := range e.Tags {
 		p.addStringSpan(t)
 	}
 }
 
 // field encodes a field. A value that is specific to the entry goes to the spans.
-func (p *slotEncoder) field(f Field) {
-	p.interned.bytes(f.Name)
+func (p *slotEncoder) field(f entry.Field) {
+	p.interned.Bytes(f.Name)
 	own := p.isOwn(f)
-	p.interned.bool(own)
+	p.interned.Bool(own)
 	if own {
 		p.addSpan(f.Value)
 	} else {
-		p.interned.bytes(f.Value)
+		p.interned.Bytes(f.Value)
 	}
 }
 
 // isOwn reports whether a value is probably in no other entry: it is among the entry's own lines,
 // or, if the entry has no Head, its name suggests so.
-func (p *slotEncoder) isOwn(f Field) bool {
+func (p *slotEncoder) isOwn(f entry.Field) bool {
 	if p.shared {
 		p.line = append(append(append(append(p.line[:0], f.Name...), ": "...), f.Value...), "\r\n"...)
-		return bytes.Contains(p.text.b[p.slot.key+p.slot.secondary:], p.line)
+		return bytes.Contains(p.text.Out[p.slot.key+p.slot.secondary:], p.line)
 	}
 	switch string(f.Name) {
 	case "Content-Disposition", "Content-Location", "Content-Range", "Expires", "Last-Modified", "Link", "Location", "Set-Cookie", "Surrogate-Key":
@@ -126,16 +129,16 @@ func (p *slotEncoder) isOwn(f Field) bool {
 
 // codings adds all bodies. ok is false if an entity tag does not derive from that of the identity
 // body.
-func (p *slotEncoder) codings(e *Entry) (ok bool) {
+func (p *slotEncoder) codings(e *entry.Entry) (ok bool) {
 	ok = true
-	for c, v := range e.variants {
+	for c, v := range e.Variants {
 		if v == nil {
 			continue
 		}
 		p.bodies[c] = v.Body
-		if coding := Coding(c); coding != Identity {
+		if coding := entry.Coding(c); coding != entry.Identity {
 			p.slot.shape |= withCoding(coding)
-			ok = ok && v.ETag == Suffixed(e.Identity().ETag, coding.String())
+			ok = ok && v.ETag == entry.Suffixed(e.Identity().ETag, coding.String())
 		}
 	}
 	return ok
@@ -143,7 +146,7 @@ func (p *slotEncoder) codings(e *Entry) (ok bool) {
 
 // measure sets the lengths, and reports whether the slot has at most most bytes.
 func (p *slotEncoder) measure(most int) bool {
-	size := slotStart + 8*len(p.labels) + len(p.text.b) + len(p.spans.b) + len(p.interned.b)
+	size := slotStart + 8*len(p.labels) + len(p.text.Out) + len(p.spans.Out) + len(p.interned.Out)
 	for _, b := range p.bodies {
 		size += len(b)
 	}
@@ -151,7 +154,7 @@ func (p *slotEncoder) measure(most int) bool {
 		return false
 	}
 	l := &p.slot
-	l.tags, l.text, l.spans, l.ownHeader = uint8(len(p.labels)), uint16(len(p.text.b)), uint16(len(p.spans.b)), uint16(len(p.interned.b))
+	l.tags, l.text, l.spans, l.ownHeader = uint8(len(p.labels)), uint16(len(p.text.Out)), uint16(len(p.spans.Out)), uint16(len(p.interned.Out))
 	for c, b := range p.bodies {
 		l.body[c] = uint16(len(b))
 	}
@@ -160,8 +163,8 @@ func (p *slotEncoder) measure(most int) bool {
 
 // intern moves the header text to the table of interned headers, if it has room.
 func (p *slotEncoder) intern(k *internTable) {
-	if p.slot.interned = k.use(p.interned.b, p.shared); p.slot.interned != 0 {
-		p.slot.ownHeader, p.interned.b = 0, p.interned.b[:0]
+	if p.slot.interned = k.use(p.interned.Out, p.shared); p.slot.interned != 0 {
+		p.slot.ownHeader, p.interned.Out = 0, p.interned.Out[:0]
 	}
 }
 
@@ -170,7 +173,7 @@ func (p *slotEncoder) writeTo(at *slot) {
 	to := unsafe.Slice((*byte)(unsafe.Pointer(at)), p.slot.end())
 	n := copy(to, unsafe.Slice((*byte)(unsafe.Pointer(&p.slot)), slotStart))
 	n += copy(to[n:], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.labels))), 8*len(p.labels)))
-	for _, part := range [...][]byte{p.text.b, p.spans.b, p.interned.b, p.bodies[Identity], p.bodies[Gzip], p.bodies[Brotli]} {
+	for _, part := range [...][]byte{p.text.Out, p.spans.Out, p.interned.Out, p.bodies[entry.Identity], p.bodies[entry.Gzip], p.bodies[entry.Brotli]} {
 		n += copy(to[n:], part)
 	}
 }

@@ -1,5 +1,7 @@
 package cache
 
+import "github.com/iconedge/iconedge/edge/cache/entry"
+
 // openDisk opens the disk tier and starts its writer.
 func (c *Cache) openDisk(o Options) (err error) {
 	if c.disk, err = openDisk(o, &c.seeds, &c.invalidations); err != nil {
@@ -21,7 +23,7 @@ func (c *Cache) onDisk(do func(*disk)) {
 }
 
 // fromDisk loads the entry of a key into memory, or returns the names by which its entries vary.
-func (c *Cache) fromDisk(key string, label uint64) (*Entry, []string) {
+func (c *Cache) fromDisk(key string, label uint64) (*entry.Entry, []string) {
 	s := c.shard(label)
 	s.load.Lock()
 	defer s.load.Unlock()
@@ -35,7 +37,7 @@ func (c *Cache) fromDisk(key string, label uint64) (*Entry, []string) {
 	return c.promote(s, e, aliases), nil
 }
 
-func (c *Cache) variantFromDisk(key string, label uint64, secondary string, names []string, hash uint64) *Entry {
+func (c *Cache) variantFromDisk(key string, label uint64, secondary string, names []string, hash uint64) *entry.Entry {
 	s := c.shard(label)
 	s.load.Lock()
 	defer s.load.Unlock()
@@ -48,19 +50,19 @@ func (c *Cache) variantFromDisk(key string, label uint64, secondary string, name
 
 // promote stores an entry that was read from disk, unless memory has a newer one, and returns the
 // entry to use.
-func (c *Cache) promote(s *shard, e *Entry, aliases []string) *Entry {
+func (c *Cache) promote(s *shard, e *entry.Entry, aliases []string) *entry.Entry {
 	if e == nil {
 		return nil
 	}
 	c.disk.hits.Add(1)
-	if c.put(e, e.generation, func(s *shard) bool { return len(s.conflicts(e)) == 0 }) {
+	if c.put(e, e.Generation, func(s *shard) bool { return len(s.conflicts(e)) == 0 }) {
 		for _, a := range aliases {
 			c.Alias(e, a)
 		}
 		return c.unlessDropped(e)
 	}
 	s.mu.RLock()
-	l, hash := s.find(c, e.Key, e.labels[0], e.Secondary)
+	l, hash := s.find(c, e.Key, e.Labels[0], e.Secondary)
 	newer := c.liveEntry(s, l, hash)
 	s.mu.RUnlock()
 	if l != nil {
@@ -70,24 +72,24 @@ func (c *Cache) promote(s *shard, e *Entry, aliases []string) *Entry {
 }
 
 // unlessDropped returns e, or nil if it was dropped meanwhile.
-func (c *Cache) unlessDropped(e *Entry) *Entry {
-	if !e.check(&c.invalidations) {
+func (c *Cache) unlessDropped(e *entry.Entry) *entry.Entry {
+	if !e.Check(&c.invalidations) {
 		return nil
 	}
 	return e
 }
 
 // hasNewer reports whether memory has another entry in place of an evicted one.
-func (c *Cache) hasNewer(e *Entry) bool {
-	s := c.shard(e.hash)
+func (c *Cache) hasNewer(e *entry.Entry) bool {
+	s := c.shard(e.Hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.conflicts(e)) > 0
 }
 
 // all returns the entries in memory. The cache is closed.
-func (c *Cache) all() func(yield func(*Entry) bool) {
-	return func(yield func(*Entry) bool) {
+func (c *Cache) all() func(yield func(*entry.Entry) bool) {
+	return func(yield func(*entry.Entry) bool) {
 		for i := range c.shards {
 			s := &c.shards[i]
 			for hash := range s.index {

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // get finds a variant as a request does.
-func get(c *Cache, key, secondary string) *Entry {
+func get(c *Cache, key, secondary string) *entry.Entry {
 	e, _ := c.Find(key, func([]string) []string { return []string{secondary} })
 	return e
 }
@@ -29,7 +30,7 @@ func TestVariantsModel(t *testing.T) {
 			name := fmt.Sprint("v", r.IntN(2*maxVariants))
 			switch r.IntN(3) {
 			case 0:
-				if !c.Put(variant("/a", name, "body"), c.Generation()) {
+				if !c.Put(newVariant("/a", name, "body"), c.Generation()) {
 					t.Fatalf("seed %d, %d: Put = false", seed, i)
 				}
 				touch(name)
@@ -60,10 +61,10 @@ func TestVariantsModel(t *testing.T) {
 // The limit of one key does not affect other keys.
 func TestVariantLimitPerKey(t *testing.T) {
 	c := newTest(t, 64<<20)
-	c.Put(entry("/plain", "a"), c.Generation())
-	c.Put(variant("/b", "en", "b"), c.Generation())
+	c.Put(newEntry("/plain", "a"), c.Generation())
+	c.Put(newVariant("/b", "en", "b"), c.Generation())
 	for i := range 2 * maxVariants {
-		c.Put(variant("/a", fmt.Sprint(i), "body"), c.Generation())
+		c.Put(newVariant("/a", fmt.Sprint(i), "body"), c.Generation())
 	}
 	if c.Get("/plain") == nil || get(c, "/b", "en") == nil {
 		t.Error("an entry of another key was evicted")
@@ -78,7 +79,7 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{MaxBytes: 64 << 20, DiskBytes: 64 << 20})
 	const n = 3 * maxVariants
 	for i := range n {
-		e := variant("/a", fmt.Sprint(i), "body")
+		e := newVariant("/a", fmt.Sprint(i), "body")
 		c.Put(e, c.Generation())
 		waitForDisk(c)
 	}
@@ -106,7 +107,7 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 	if get(c, "/a", fmt.Sprint(maxVariants)) == nil {
 		t.Fatal("the oldest variant on disk is not found")
 	}
-	c.Put(variant("/a", "new", "body"), c.Generation())
+	c.Put(newVariant("/a", "new", "body"), c.Generation())
 	waitForDisk(c)
 	if got := onDisk(c); len(got) > maxVariants || !slices.Contains(got, maxVariants) {
 		t.Errorf("%d variants are on disk, the used one among them: %v", len(got), slices.Contains(got, maxVariants))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
 // A View reads a stored response in place, without copying it. It holds the lock of a shard, and
@@ -13,7 +15,7 @@ type View struct {
 	shard    *shard
 	slot     *slot
 	interned *interned
-	head     Head
+	head     entry.Head
 	tag      [maxTag]byte
 }
 
@@ -55,7 +57,7 @@ func (v *View) open(c *Cache, l *slot) bool {
 	return true
 }
 
-func (v *View) openLarge(e *Entry) bool {
+func (v *View) openLarge(e *entry.Entry) bool {
 	if e.Head == nil {
 		return false
 	}
@@ -71,38 +73,38 @@ func (v *View) Release() { v.shard.mu.RUnlock() }
 func (v *View) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
 
 // Head is never nil.
-func (v *View) Head() *Head { return &v.head }
+func (v *View) Head() *entry.Head { return &v.head }
 
 // Hit counts one use, and returns how often the response has been used.
 func (v *View) Hit() uint64 { return v.slot.countHit() }
 
 // Has reports whether the response has a coding.
-func (v *View) Has(c Coding) bool {
+func (v *View) Has(c entry.Coding) bool {
 	switch {
 	case v.slot.shape&large != 0:
-		return v.slot.entry().variants[c] != nil
-	case c == Identity:
+		return v.slot.entry().Variants[c] != nil
+	case c == entry.Identity:
 		return true
 	}
 	return v.slot.shape&withCoding(c) != 0
 }
 
 // Body returns the body in a coding that the response has.
-func (v *View) Body(c Coding) []byte {
+func (v *View) Body(c entry.Coding) []byte {
 	if v.slot.shape&large != 0 {
-		return v.slot.entry().variants[c].Body
+		return v.slot.entry().Variants[c].Body
 	}
 	return v.slot.bytes(v.slot.bodyStart(c), v.slot.body[c])
 }
 
 // ETag returns the entity tag of a coding that the response has. It is valid until the next call.
-func (v *View) ETag(c Coding) []byte {
+func (v *View) ETag(c entry.Coding) []byte {
 	l := v.slot
 	if l.shape&large != 0 {
-		return asBytes(l.entry().variants[c].ETag)
+		return codec.AsBytes(l.entry().Variants[c].ETag)
 	}
 	tag := l.bytes(l.start()+int(l.tag), l.tagLen)
-	if c == Identity || len(tag) == 0 {
+	if c == entry.Identity || len(tag) == 0 {
 		return tag
 	}
 	b := append(append(v.tag[:0], bytes.TrimSuffix(tag, quote)...), '-') // as Suffixed

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -20,8 +22,8 @@ func TestView(t *testing.T) {
 	varies.Secondary, varies.Vary = "en", []string{"Accept-Language"}
 	soft, dropped := ownEntry("/soft", body), ownEntry("/dropped", body)
 	dropped.Tags = []string{"dropped"}
-	for _, e := range []*Entry{
-		withCodings(ownEntry("/mdi/home.svg", body)), ownEntry("/short", "x"), ownEntry("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, entry("/forwarded", body),
+	for _, e := range []*entry.Entry{
+		withCodings(ownEntry("/mdi/home.svg", body)), ownEntry("/short", "x"), ownEntry("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, newEntry("/forwarded", body),
 	} {
 		c.Put(e, c.Generation())
 	}
@@ -46,7 +48,7 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	t.Helper()
 	freshness, head, hits := v.Freshness(), *v.Head(), v.Hit()
 	var bodies, tags [3]string
-	for coding := range Brotli + 1 {
+	for coding := range entry.Brotli + 1 {
 		if v.Has(coding) {
 			bodies[coding], tags[coding] = string(v.Body(coding)), string(v.ETag(coding))
 		}
@@ -54,10 +56,10 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	head.Own, head.OwnBody = []byte(string(head.Own)), []byte(string(head.OwnBody))
 	v.Release()
 	e := c.Get(key)
-	if freshness != e.Freshness() || !sameHead(&Entry{Head: &head}, e) || e.Hit() != hits+1 {
+	if freshness != e.Freshness() || !sameHead(&entry.Entry{Head: &head}, e) || e.Hit() != hits+1 {
 		t.Errorf("the view of %s shows freshness %+v, head %+v, %d hits", key, freshness, head, hits)
 	}
-	for coding := range Brotli + 1 {
+	for coding := range entry.Brotli + 1 {
 		if w := e.Variant(coding); w == nil && tags[coding] != "" || w != nil && (string(w.Body) != bodies[coding] || w.ETag != tags[coding]) {
 			t.Errorf("the view of %s shows %d bytes of %s with the tag %s", key, len(bodies[coding]), coding, tags[coding])
 		}
@@ -85,7 +87,7 @@ func TestHitsAreKept(t *testing.T) {
 func TestSameStored(t *testing.T) {
 	c := newTest(t, 8<<20)
 	e := ownEntry("/a", "body")
-	if e.SameStored(ownEntry("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*Entry)(nil).SameStored(e) {
+	if e.SameStored(ownEntry("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*entry.Entry)(nil).SameStored(e) {
 		t.Error("an entry that was never stored is the same as another, or differs from itself")
 	}
 	c.Put(e, c.Generation())
@@ -103,11 +105,11 @@ func TestViewDoesNotAllocate(t *testing.T) {
 	key, out := []byte("/mdi/home.svg"), make([]byte, 0, 8<<10)
 	n := testing.AllocsPerRun(1000, func() {
 		var v View
-		if !c.View(asString(key), &v) {
+		if !c.View(codec.AsString(key), &v) {
 			t.Fatal("the entry is not found")
 		}
 		if v.Freshness().Fresh(t0) {
-			out = append(append(append(out[:0], v.Head().Own...), v.ETag(Brotli)...), v.Body(Brotli)...)
+			out = append(append(append(out[:0], v.Head().Own...), v.ETag(entry.Brotli)...), v.Body(entry.Brotli)...)
 		}
 		v.Hit()
 		v.Release()
@@ -119,7 +121,7 @@ func TestViewDoesNotAllocate(t *testing.T) {
 
 // checksummedEntry returns an entry whose body has a checksum, so that a reader notices a torn or
 // wrong body.
-func checksummedEntry(random *rand.Rand, key string, size int) *Entry {
+func checksummedEntry(random *rand.Rand, key string, size int) *entry.Entry {
 	b := []byte(key + " " + strings.Repeat("x", size))
 	for i := len(key) + 1; i < len(b); i++ {
 		b[i] = byte('a' + random.IntN(26))
@@ -160,8 +162,8 @@ func TestConcurrentViews(t *testing.T) {
 					if !c.View(key, &v) {
 						continue
 					}
-					if !intact(v.Body(Identity), key) || !strings.Contains(string(v.Head().Own), strings.TrimSuffix(key, ".svg")) {
-						t.Errorf("the view of %s is torn: %q", key, v.Body(Identity))
+					if !intact(v.Body(entry.Identity), key) || !strings.Contains(string(v.Head().Own), strings.TrimSuffix(key, ".svg")) {
+						t.Errorf("the view of %s is torn: %q", key, v.Body(entry.Identity))
 					}
 					v.Hit()
 					v.Release()

@@ -1,4 +1,4 @@
-package cache
+package entry
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestCodings(t *testing.T) {
 		{"a media type that does not compress", "image/png", icon, "br, gzip", Identity},
 	}
 	for _, tt := range tests {
-		e := entry("/"+tt.name, tt.body)
+		e := example("/"+tt.name, tt.body)
 		e.ContentType = []byte(tt.media)
 		e.AddCodings()
 		v, coding := e.Choose(tt.accept)
@@ -43,14 +43,14 @@ func TestCodings(t *testing.T) {
 }
 
 func TestConfirmedKeepsCodings(t *testing.T) {
-	e := entry("/a", strings.Repeat("abc ", 200))
+	e := example("/a", strings.Repeat("abc ", 200))
 	e.AddCodings()
 	n := e.CopyConfirmed()
 	n.AddCodings()
 	if n.Variant(Brotli) != e.Variant(Brotli) || n.Variant(Brotli) == nil || n.Variant(Gzip) != e.Variant(Gzip) {
 		t.Error("a confirmed entry lacks the codings of the old one")
 	}
-	plain := entry("/b", strings.Repeat("abc ", 200))
+	plain := example("/b", strings.Repeat("abc ", 200))
 	plain.DisableCodings()
 	n = plain.CopyConfirmed()
 	n.AddCodings()

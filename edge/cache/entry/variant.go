@@ -1,4 +1,4 @@
-package cache
+package entry
 
 import "github.com/iconedge/iconedge/cachepolicy"
 
@@ -24,25 +24,25 @@ func (c Coding) String() string { return codingNames[c] }
 
 // SetIdentity sets the body of a new entry, and its entity tag.
 func (e *Entry) SetIdentity(body []byte, etag string) {
-	e.variants[Identity] = &Variant{Body: body, ETag: etag}
+	e.Variants[Identity] = &Variant{Body: body, ETag: etag}
 }
 
 // Identity returns the body without a content coding; nil while it is still arriving.
-func (e *Entry) Identity() *Variant { return e.variants[Identity] }
+func (e *Entry) Identity() *Variant { return e.Variants[Identity] }
 
 // Variant returns the body in a coding; nil if the coding was not made, because it would not be
 // smaller.
-func (e *Entry) Variant(c Coding) *Variant { return e.variants[c] }
+func (e *Entry) Variant(c Coding) *Variant { return e.Variants[c] }
 
 // DisableCodings prevents codings: the body has one already, or the origin forbids it.
-func (e *Entry) DisableCodings() { e.plain = true }
+func (e *Entry) DisableCodings() { e.Plain = true }
 
 // Choose returns the variant that Accept-Encoding selects, of those that exist.
 func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
 	var have [2]string
 	n := 0
 	for _, c := range [...]Coding{Brotli, Gzip} {
-		if e.variants[c] != nil {
+		if e.Variants[c] != nil {
 			have[n] = c.String()
 			n++
 		}
@@ -50,9 +50,9 @@ func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
 	if n > 0 && acceptEncoding != "" {
 		switch cachepolicy.Encoding(acceptEncoding, have[:n]...) {
 		case cachepolicy.Brotli:
-			return e.variants[Brotli], Brotli
+			return e.Variants[Brotli], Brotli
 		case cachepolicy.Gzip:
-			return e.variants[Gzip], Gzip
+			return e.Variants[Gzip], Gzip
 		}
 	}
 	return e.Identity(), Identity

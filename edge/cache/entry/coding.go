@@ -1,4 +1,4 @@
-package cache
+package entry
 
 import (
 	"bytes"
@@ -31,15 +31,15 @@ func compressible(contentType []byte) bool {
 // 9110, section 8.8.3.3).
 func (e *Entry) AddCodings() {
 	id := e.Identity()
-	if e.plain || id == nil || len(id.Body) < minCoded || !compressible(e.ContentType) {
+	if e.Plain || id == nil || len(id.Body) < minCoded || !compressible(e.ContentType) {
 		return
 	}
 	for coding, code := range coders {
-		if code == nil || e.variants[coding] != nil {
+		if code == nil || e.Variants[coding] != nil {
 			continue // an entry that confirms another shares its codings
 		}
 		if b := code(id.Body); len(b) < len(id.Body) {
-			e.variants[coding] = &Variant{Body: b, ETag: Suffixed(id.ETag, Coding(coding).String())}
+			e.Variants[coding] = &Variant{Body: b, ETag: Suffixed(id.ETag, Coding(coding).String())}
 		}
 	}
 }

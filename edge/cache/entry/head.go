@@ -1,4 +1,4 @@
-package cache
+package entry
 
 // A Head is the header fields of an entry in serialised form, as lines that end with CR LF, in the
 // parts of which its responses are assembled. Parts that entries share are interned.
