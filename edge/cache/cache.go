@@ -21,6 +21,7 @@ import (
 
 	"github.com/dgraph-io/ristretto/v2"
 
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
@@ -51,6 +52,8 @@ type Options struct {
 
 // A Cache is safe for concurrent use.
 type Cache struct {
+	*collapse.Fetches // collapsed fetches
+
 	seeds         hashes.Seeds
 	ids           atomic.Uint64 // the number of the newest entry
 	arena         arena
@@ -62,7 +65,6 @@ type Cache struct {
 	window        recencyWindow
 	disk          *disk // nil: none
 	invalidations invalidation.Table
-	fetches       fetches
 	janitor       janitor
 
 	compacting sync.Mutex // taken before the lock of a shard
@@ -81,7 +83,7 @@ type counts struct {
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
 	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
-	c.fetches.init()
+	c.Fetches = collapse.New(&c.seeds, &c.invalidations)
 	c.interned.init(o.MaxBytes)
 	c.arena.init(o.MaxBytes)
 	recent := decodedPerShard(o.MaxBytes)

@@ -28,7 +28,7 @@ func readFields(r *codec.Decoder) []entry.Field {
 	}
 	list := make([]entry.Field, 0, min(n, 64))
 	for i := 0; i < n && !r.Bad; i++ {
-		list = append(list, entry.Field{[]byte(r.String()), []byte(r.String())})
+		list = append(list, entry.Field{Name: []byte(r.String()), Value: []byte(r.String())})
 	}
 	return list
 }

@@ -114,8 +114,8 @@ func fullEntry() *entry.Entry {
 	e := newVariant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
 	e.Vary = []string{"Accept-Language", "Origin"}
 	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
-	e.Fields = []entry.Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("Set-Cookie"), []byte("b=2\xff")}, {[]byte("X"), nil}}
-	e.FieldsWithBody = []entry.Field{{[]byte("Link"), []byte("<x>")}}
+	e.Fields = []entry.Field{{Name: []byte("Cache-Control"), Value: []byte("max-age=60")}, {Name: []byte("Set-Cookie"), Value: []byte("b=2\xff")}, {Name: []byte("X"), Value: nil}}
+	e.FieldsWithBody = []entry.Field{{Name: []byte("Link"), Value: []byte("<x>")}}
 	e.LastModified = t0.Add(time.Nanosecond)
 	e.Policy = cachepolicy.Entry{
 		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
@@ -132,7 +132,7 @@ func same(a, b *entry.Entry) bool {
 		e.Policy.Stored, e.LastModified = e.Policy.Stored.UTC(), e.LastModified.UTC()
 		for _, list := range [][]entry.Field{e.Fields, e.FieldsWithBody} {
 			for i := range list {
-				list[i] = entry.Field{bytes.Clone(list[i].Name), append([]byte{}, list[i].Value...)}
+				list[i] = entry.Field{Name: bytes.Clone(list[i].Name), Value: append([]byte{}, list[i].Value...)}
 			}
 		}
 		e.ContentType, e.Date = append([]byte{}, e.ContentType...), append([]byte{}, e.Date...)

@@ -20,8 +20,8 @@ func ownEntry(key, body string) *entry.Entry {
 	e.Date, e.Validator, e.Release, e.Monochrome = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `"0123456789abcdef0123456789abcdef"`, "0123456789abcdef", "?1"
 	e.SetIdentity([]byte(body), e.Validator)
 	surrogate := strings.Join(e.Tags, " ")
-	e.Fields = []entry.Field{{[]byte("Cache-Control"), []byte("public, max-age=86400")}, {[]byte("Surrogate-Key"), []byte(surrogate)}}
-	e.FieldsWithBody = []entry.Field{{[]byte("Last-Modified"), []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {[]byte("Link"), []byte(`<x>; rel="license"`)}}
+	e.Fields = []entry.Field{{Name: []byte("Cache-Control"), Value: []byte("public, max-age=86400")}, {Name: []byte("Surrogate-Key"), Value: []byte(surrogate)}}
+	e.FieldsWithBody = []entry.Field{{Name: []byte("Last-Modified"), Value: []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {Name: []byte("Link"), Value: []byte(`<x>; rel="license"`)}}
 	e.LastModified = t0
 	e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 24 * time.Hour, StaleWhileRevalidate: time.Hour}
 	e.Head = &entry.Head{
@@ -89,7 +89,7 @@ func TestSlot(t *testing.T) {
 	far := ownEntry("/far", "body")
 	far.Policy.Stored = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 	foreign := fullEntry()
-	foreign.Fields = append(foreign.Fields, entry.Field{[]byte("X-Own"), []byte("Accept-Language")})
+	foreign.Fields = append(foreign.Fields, entry.Field{Name: []byte("X-Own"), Value: []byte("Accept-Language")})
 	soft := ownEntry("/soft", "body")
 	soft.Expire(t0.Add(time.Minute), 3)
 	for name, tt := range map[string]struct {
@@ -126,7 +126,7 @@ func TestInternedHeaders(t *testing.T) {
 	for i := range 100 {
 		c.Put(ownEntry(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Generation())
 		e := newEntry(fmt.Sprint("/", i), "body")
-		e.Fields = []entry.Field{{[]byte("X-Request"), fmt.Append(nil, i)}}
+		e.Fields = []entry.Field{{Name: []byte("X-Request"), Value: fmt.Append(nil, i)}}
 		c.Put(e, c.Generation())
 	}
 	if n := len(c.interned.byText); n != 1 {
@@ -167,7 +167,7 @@ func FuzzSlot(f *testing.F) {
 		e := newEntry(key, body, value, tag)
 		e.SetIdentity([]byte(body), tag)
 		e.Secondary, e.Vary, e.Validator, e.Date = secondary, []string{name}, tag+value, []byte(value)
-		e.Fields, e.FieldsWithBody = []entry.Field{{[]byte(name), []byte(value)}, {[]byte("Link"), []byte(body)}}, []entry.Field{{[]byte(value), []byte(name)}}
+		e.Fields, e.FieldsWithBody = []entry.Field{{Name: []byte(name), Value: []byte(value)}, {Name: []byte("Link"), Value: []byte(body)}}, []entry.Field{{Name: []byte(value), Value: []byte(name)}}
 		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)), NoCache: head, Heuristic: len(own)%2 == 0, SetsCookie: len(name)%2 == 0}
 		e.LastModified, e.Status = timeOf(n), len(key)
 		if head {

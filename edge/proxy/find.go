@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -31,7 +32,7 @@ type found struct {
 
 // fetchFunc is the type of the functions that fetch the response to a fetch request from the
 // origin; stale is the stored response, if any, for a conditional request.
-type fetchFunc func(q *fetchRequest, stale *cache.Entry) cache.Result
+type fetchFunc func(q *fetchRequest, stale *cache.Entry) collapse.Result
 
 // find looks a fetch request up in the cache, and sends a request to the origin if it must. It
 // records in r what the cache did.
@@ -108,7 +109,7 @@ func (h *Proxy) collapse(r *request, q *fetchRequest, s lookupResult, w *waiter,
 
 // uncollapsedOrStale returns the response to the request that was sent for this client. If there is
 // none, it returns a stale response or the problem.
-func (r *request) uncollapsedOrStale(q *fetchRequest, e *cache.Entry, l cache.Result) (found, error) {
+func (r *request) uncollapsedOrStale(q *fetchRequest, e *cache.Entry, l collapse.Result) (found, error) {
 	if l.Err != nil {
 		return r.staleOrProblem(q, e, l.Err)
 	}
@@ -118,7 +119,7 @@ func (r *request) uncollapsedOrStale(q *fetchRequest, e *cache.Entry, l cache.Re
 // endsWait reports whether the error of another client's fetch ends this request too: it may use
 // the error, or a stale response instead, or has waited as long as it may.
 func (r *request) endsWait(q *fetchRequest, e *cache.Entry, err error) bool {
-	return cachepolicy.MayShareError(q.policy) || errors.Is(err, cache.ErrWaitTimeout) || errors.Is(err, cache.ErrClientGone) ||
+	return cachepolicy.MayShareError(q.policy) || errors.Is(err, collapse.ErrWaitTimeout) || errors.Is(err, collapse.ErrClientGone) ||
 		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.policy, failureOf(err), r.now)
 }
 
@@ -138,7 +139,7 @@ type waiter struct {
 // fetch helps if one of many requests would get a response for all of them: the requests for the
 // same variant; those without credentials, if the request that was sent had some; and those that
 // arrived after a purge of the fetched response.
-func (w *waiter) next(q *fetchRequest, l *cache.Result) {
+func (w *waiter) next(q *fetchRequest, l *collapse.Result) {
 	w.joined++
 	if l.Err != nil || w.joined == maxJoins {
 		w.pass = true
@@ -165,7 +166,7 @@ const hesitation = 500 * time.Millisecond
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
-func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
+func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.Fetch) time.Duration {
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
 		return h.Options.WaitTimeout
 	}
@@ -185,8 +186,8 @@ func (h *Proxy) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetc
 
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
-func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
-	return h.Options.Cache.Join(now, cache.Call{
+func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*collapse.Fetch, bool) {
+	return h.Options.Cache.Join(now, collapse.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
@@ -195,8 +196,8 @@ func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.T
 			}
 			return e
 		},
-		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
-		Fetch: func() cache.Result {
+		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
+		Fetch: func() collapse.Result {
 			defer h.logPanic(q)
 			l := ask(q, stale)
 			h.markHitForPass(q, key, stale, &l)
@@ -217,7 +218,7 @@ func (h *Proxy) logPanic(q *fetchRequest) {
 // markHitForPass marks a key whose response no other client may use, so that requests do not wait
 // in vain for each other's. It removes the marker when the response is one that others may use. An
 // error changes nothing.
-func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *cache.Result) {
+func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *collapse.Result) {
 	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
 		return
 	}
@@ -264,7 +265,7 @@ func (r *request) hit(e *cache.Entry, o exchange.Outcome) found {
 }
 
 // collapsed returns the response to another client's request, if this one may use it.
-func (r *request) collapsed(q *fetchRequest, l cache.Result) (f found, ok bool) {
+func (r *request) collapsed(q *fetchRequest, l collapse.Result) (f found, ok bool) {
 	now, e := time.Now(), l.ForOthers()
 	if !cachepolicy.MayShare(l.Collapsed(), q.policy, q.secondary(e.Vary), now) {
 		return found{}, false
@@ -283,7 +284,7 @@ func (r *request) collapsed(q *fetchRequest, l cache.Result) (f found, ok bool) 
 }
 
 // uncollapsed returns the response to the request that was sent for this client alone.
-func (r *request) uncollapsed(l cache.Result) (found, error) {
+func (r *request) uncollapsed(l collapse.Result) (found, error) {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
 	if l.Err != nil {
 		return found{}, l.Err
@@ -310,10 +311,10 @@ func (r *request) staleOrProblem(q *fetchRequest, e *cache.Entry, err error) (fo
 		return f, nil
 	}
 	r.status = cachepolicy.CacheStatus{Forward: r.forward}
-	if errors.Is(err, cache.ErrWaitTimeout) {
+	if errors.Is(err, collapse.ErrWaitTimeout) {
 		err = upstream.TimedOut().Because(err)
 	}
-	if errors.Is(err, cache.ErrClientGone) {
+	if errors.Is(err, collapse.ErrClientGone) {
 		err = overloaded() // the client may have closed one direction only
 	}
 	return found{}, err

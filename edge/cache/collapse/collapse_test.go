@@ -1,4 +1,4 @@
-package cache
+package collapse
 
 import (
 	"errors"
@@ -12,20 +12,36 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
+
+func newTestFetches() *Fetches {
+	seeds := hashes.NewSeeds()
+	return New(&seeds, &invalidation.Table{})
+}
+
+// example returns an entry with a body.
+func example(key, body string) *entry.Entry {
+	e := &entry.Entry{Key: key, Status: 200}
+	e.SetIdentity([]byte(body), `"tag"`)
+	return e
+}
 
 // anyone may have a result with this Sharing.
 var anyone = cachepolicy.Sharing{Storable: true}
 
 func TestManyCallersOneFetch(t *testing.T) {
-	c := newTest(t, 8<<20)
+	c := newTestFetches()
 	var sent atomic.Int64
+	var stored atomic.Pointer[entry.Entry]
 	open := make(chan struct{})
 	fetch := func() Result {
 		sent.Add(1)
 		<-open
-		e := newEntry("/a", "body")
-		return Result{Entry: e, Sharing: anyone, Stored: c.Put(e, c.Generation())}
+		e := example("/a", "body")
+		stored.Store(e)
+		return Result{Entry: e, Sharing: anyone, Stored: true}
 	}
 	var began atomic.Int64
 	var wg sync.WaitGroup
@@ -34,7 +50,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 			if i == 500 {
 				close(open)
 			}
-			f, first := c.Join(time.Now(), Call{Key: "/a", Find: func() *entry.Entry { return c.Get("/a") }, Fetch: fetch})
+			f, first := c.Join(time.Now(), Call{Key: "/a", Find: stored.Load, Fetch: fetch})
 			if first {
 				began.Add(1)
 			}
@@ -58,12 +74,9 @@ func TestManyCallersOneFetch(t *testing.T) {
 // A caller that looked before the entry was stored, and joins when the fetch has ended, does not
 // begin another one.
 func TestJoinAfterStore(t *testing.T) {
-	c := newTest(t, 8<<20)
-	stale := newEntry("/a", "old")
-	c.Put(stale, c.Generation())
-	newer := newEntry("/a", "new")
-	c.Put(newer, c.Generation())
-	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *entry.Entry { return c.Get("/a") }, Fetch: func() Result { t.Error("sent"); return Result{} }})
+	c := newTestFetches()
+	stale, newer := example("/a", "old"), example("/a", "new")
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *entry.Entry { return newer }, Fetch: func() Result { t.Error("sent"); return Result{} }})
 	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.SameStored(newer) {
 		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
 	}
@@ -71,8 +84,7 @@ func TestJoinAfterStore(t *testing.T) {
 
 func TestFailureIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{} // without ristretto, whose goroutines must not be in the bubble
-		c.fetches.init()
+		c := newTestFetches()
 		broken := errors.New("broken")
 		sent := 0
 		fetch := func() Result {
@@ -101,9 +113,8 @@ func TestFailureIsRemembered(t *testing.T) {
 
 func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{}
-		c.fetches.init()
-		e := newEntry("/a", "late")
+		c := newTestFetches()
+		e := example("/a", "late")
 		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
 		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrWaitTimeout) {
 			t.Errorf("result %+v after a second, want ErrLate", l)
@@ -115,7 +126,7 @@ func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 }
 
 func TestPanicIsAnError(t *testing.T) {
-	c := newTest(t, 8<<20)
+	c := newTestFetches()
 	f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { panic("boom") }})
 	if l := f.Wait(time.Minute, nil); l.Err == nil {
 		t.Errorf("result %+v of a fetch that panicked, want an error", l)
@@ -127,17 +138,15 @@ func nothing() *entry.Entry { return nil }
 
 // Join begins a fetch if Find returns nil, although an entry is stored.
 func TestJoinMustRevalidate(t *testing.T) {
-	c := newTest(t, 8<<20)
-	c.Put(newEntry("/a", "no-cache"), c.Generation())
-	f, began := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { return Result{Entry: newEntry("/a", "sent")} }})
+	c := newTestFetches()
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: example("/a", "no-cache"), Find: nothing, Fetch: func() Result { return Result{Entry: example("/a", "sent")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "sent" {
 		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
 	}
 }
 
 func TestHitForPass(t *testing.T) {
-	c := &Cache{}
-	c.fetches.init()
+	c := newTestFetches()
 	t0 := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	c.MarkHitForPass("/private", true, t0)
 	for _, row := range []struct {
@@ -170,15 +179,14 @@ func TestExpiringMapIsBounded(t *testing.T) {
 // beginning.
 func TestFetchWithAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cache{}
-		c.fetches.init()
+		c := newTestFetches()
 		source, origin := io.Pipe()
 		spool := NewSpool(source, nil, -1, 1<<20)
 		sent := 0
 		join := func() *Fetch {
 			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 				sent++
-				return Result{Entry: newEntry("/a", ""), Stream: spool, Sharing: anyone}
+				return Result{Entry: example("/a", ""), Stream: spool, Sharing: anyone}
 			}})
 			return f
 		}
@@ -210,15 +218,14 @@ func TestFetchWithAStream(t *testing.T) {
 func TestFetchWithAnUnjoinableStream(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			c := &Cache{}
-			c.fetches.init()
+			c := newTestFetches()
 			sent := 0
 			for range 2 {
 				source, origin := io.Pipe()
 				spool := NewSpool(source, nil, -1, 0)
 				f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 					sent++
-					return Result{Entry: newEntry("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
+					return Result{Entry: example("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
 				}})
 				go spool.Run()
 				r, err := f.Wait(time.Minute, nil).Stream.Reader()

@@ -1,4 +1,6 @@
-package cache
+// Package collapse decides which requests wait for the same request to the origin, which do not, and
+// how several clients read one body while it arrives.
+package collapse
 
 import (
 	"errors"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -94,7 +97,7 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 // InvalidatedSince reports whether a drop or a hard purge invalidated the result of a fetch while
 // the fetch was in flight, and a caller that arrived at generation came may have arrived after it.
 // Such a caller must not get the older response.
-func (c *Cache) InvalidatedSince(f *Fetch, e *entry.Entry, came invalidation.Generation) bool {
+func (c *Fetches) InvalidatedSince(f *Fetch, e *entry.Entry, came invalidation.Generation) bool {
 	if e == nil || f.generation >= came {
 		return false
 	}
@@ -104,9 +107,12 @@ func (c *Cache) InvalidatedSince(f *Fetch, e *entry.Entry, came invalidation.Gen
 // Age returns how long ago the fetch began.
 func (f *Fetch) Age(now time.Time) time.Duration { return now.Sub(f.began) }
 
-type fetches struct {
-	seed   maphash.Seed
-	shards [fetchShards]fetchShard
+// Fetches are the collapsed fetches in flight, the recorded failures and the hit-for-pass markers.
+type Fetches struct {
+	seed          maphash.Seed
+	shards        [fetchShards]fetchShard
+	seeds         *hashes.Seeds
+	invalidations *invalidation.Table
 }
 
 type fetchShard struct {
@@ -116,16 +122,19 @@ type fetchShard struct {
 	hitForPass expiringMap[struct{}]
 }
 
-func (f *fetches) init() {
-	f.seed = maphash.MakeSeed()
+// New returns a table without fetches. The result of a fetch is checked against the
+// invalidations.
+func New(seeds *hashes.Seeds, m *invalidation.Table) *Fetches {
+	f := &Fetches{seed: maphash.MakeSeed(), seeds: seeds, invalidations: m}
 	for i := range f.shards {
 		f.shards[i].inFlight = map[string]*Fetch{}
 		f.shards[i].failed = newExpiringMap[error](maxFailures)
 		f.shards[i].hitForPass = newExpiringMap[struct{}](maxHitForPass)
 	}
+	return f
 }
 
-func (f *fetches) shard(key string) *fetchShard {
+func (f *Fetches) shard(key string) *fetchShard {
 	return &f.shards[maphash.String(f.seed, key)%fetchShards]
 }
 
@@ -153,8 +162,8 @@ type Call struct {
 //
 // A fetch whose result is a stream stays joinable until the stream ends, as long as its beginning
 // is held and the caller may use it.
-func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
-	s := c.fetches.shard(call.Key)
+func (c *Fetches) Join(now time.Time, call Call) (f *Fetch, began bool) {
+	s := c.shard(call.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := s.inFlight[call.Key]; ok && f.joinable(call.Usable) {
@@ -169,7 +178,7 @@ func (c *Cache) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	if e := call.Find(); e != nil && !e.SameStored(call.Stale) {
 		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
 	}
-	f = &Fetch{callers: 1, began: now, generation: c.Generation(), done: make(chan struct{})}
+	f = &Fetch{callers: 1, began: now, generation: c.invalidations.Current(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f
 	go c.fetch(s, f, call)
 	return f, true
@@ -184,7 +193,7 @@ func (c *Call) failures() string {
 
 // fetch sends the request. It stays joinable until its result is cached or its error recorded, so a
 // later caller always finds one of them.
-func (c *Cache) fetch(s *fetchShard, f *Fetch, call Call) {
+func (c *Fetches) fetch(s *fetchShard, f *Fetch, call Call) {
 	f.result = run(call.Fetch)
 	if f.result.Err != nil {
 		s.mu.Lock()
@@ -232,9 +241,9 @@ func (f *Fetch) joinable(usable func(*Result) bool) bool {
 }
 
 // Callers returns the number of calls of Join that have joined in-flight fetches.
-func (c *Cache) Callers() (n int) {
-	for i := range c.fetches.shards {
-		s := &c.fetches.shards[i]
+func (c *Fetches) Callers() (n int) {
+	for i := range c.shards {
+		s := &c.shards[i]
 		s.mu.Lock()
 		for _, f := range s.inFlight {
 			n += f.callers
@@ -245,8 +254,8 @@ func (c *Cache) Callers() (n int) {
 }
 
 // Failed returns why a key failed within the last second, or nil.
-func (c *Cache) Failed(key string, now time.Time) error {
-	s := c.fetches.shard(key)
+func (c *Fetches) Failed(key string, now time.Time) error {
+	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err, _ := s.failed.get(key, now)
@@ -255,8 +264,8 @@ func (c *Cache) Failed(key string, now time.Time) error {
 
 // MarkHitForPass sets or removes the hit-for-pass marker of a key. A key has a marker if its last
 // response was for one client only.
-func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
-	s := c.fetches.shard(key)
+func (c *Fetches) MarkHitForPass(key string, pass bool, now time.Time) {
+	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pass {
@@ -268,16 +277,16 @@ func (c *Cache) MarkHitForPass(key string, pass bool, now time.Time) {
 
 // IsHitForPass reports whether a key has a hit-for-pass marker. A request for such a key should not
 // join a fetch, because it most likely could not have the response.
-func (c *Cache) IsHitForPass(key string, now time.Time) bool {
-	s := c.fetches.shard(key)
+func (c *Fetches) IsHitForPass(key string, now time.Time) bool {
+	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.hitForPass.get(key, now)
 	return ok
 }
 
-func (c *Cache) ended(r Result) *Fetch {
-	f := &Fetch{generation: c.Generation(), done: make(chan struct{}), result: r}
+func (c *Fetches) ended(r Result) *Fetch {
+	f := &Fetch{generation: c.invalidations.Current(), done: make(chan struct{}), result: r}
 	close(f.done)
 	return f
 }
