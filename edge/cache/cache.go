@@ -22,6 +22,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 
 	"github.com/iconedge/iconedge/edge/cache/collapse"
+	"github.com/iconedge/iconedge/edge/cache/disk"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
@@ -63,7 +64,7 @@ type Cache struct {
 	most          int64 // bytes that ristretto may use if none are wasted
 	loss          int64 // bytes of holes in the arena above which it is compacted
 	window        recencyWindow
-	disk          *disk // nil: none
+	disk          *disk.Tier // nil: none
 	invalidations invalidation.Table
 	janitor       janitor
 
@@ -142,7 +143,7 @@ func (c *Cache) Close() {
 		c.shards[i].close()
 	}
 	if c.disk != nil {
-		c.disk.close(c.all())
+		c.disk.Close(c.all())
 	}
 	c.lru.Close()
 	for i := range c.shards {
@@ -175,11 +176,9 @@ func (c *Cache) Stats() Stats {
 		Bytes: c.counts.bytes.Load() + c.arena.waste.Load() + c.interned.bytes.Load(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
-	if d := c.disk; d != nil {
-		d.mu.RLock()
-		defer d.mu.RUnlock()
-		s.DiskBytes, s.DiskEntries = d.bytes, d.index.live
-		s.DiskHits, s.DiskErrors, s.DiskDropped = d.hits.Load(), d.errors.Load(), d.dropped.Load()
+	if c.disk != nil {
+		d := c.disk.Stats()
+		s.DiskBytes, s.DiskEntries, s.DiskHits, s.DiskErrors, s.DiskDropped = d.Bytes, d.Entries, d.Hits, d.Errors, d.Dropped
 	}
 	return s
 }

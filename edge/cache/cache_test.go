@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -23,17 +24,11 @@ func newTest(t *testing.T, maxBytes int64) *Cache {
 	return c
 }
 
-func newEntry(key, body string, tags ...string) *entry.Entry {
-	e := &entry.Entry{Key: key, Status: 200, ContentType: []byte("image/svg+xml"), Tags: tags, Validator: `"tag"`}
-	e.SetIdentity([]byte(body), `"tag"`)
-	return e
-}
-
 func TestPutIsVisibleAtOnce(t *testing.T) {
 	c := newTest(t, 64<<20)
 	for i := range 5000 {
 		key := fmt.Sprint("/mdi/icon-", i, ".svg")
-		e := newEntry(key, strings.Repeat("x", i%3000))
+		e := entrytest.New(key, strings.Repeat("x", i%3000))
 		if !c.Put(e, c.Generation()) {
 			t.Fatalf("Put(%s) = false", key)
 		}
@@ -41,7 +36,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 			t.Fatalf("Get(%s) right after Put = %v, want the entry", key, got)
 		}
 	}
-	e := newEntry("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
+	e := entrytest.New("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
 	c.Put(e, c.Generation())
 	if !c.Get("/large").SameStored(e) {
 		t.Error("an entry larger than the recency window is not stored right after Put")
@@ -54,7 +49,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 func TestNewerReplacesOlder(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
-		e := newEntry("/a", fmt.Sprint(i))
+		e := entrytest.New("/a", fmt.Sprint(i))
 		c.Put(e, c.Generation())
 		if got := c.Get("/a"); !got.SameStored(e) {
 			t.Fatalf("after %d stores Get returns %s", i+1, got.Identity().Body)
@@ -67,7 +62,7 @@ func TestCeilingHolds(t *testing.T) {
 	c := newTest(t, ceiling)
 	body := strings.Repeat("<path d='M0 0h24v24z'/>", 200)
 	for i := range 3000 {
-		e := newEntry(fmt.Sprint("/", i), body[:len(body)-i])
+		e := entrytest.New(fmt.Sprint("/", i), body[:len(body)-i])
 		e.AddCodings()
 		c.Put(e, c.Generation())
 		if s := c.Stats(); s.Bytes > ceiling {
@@ -127,7 +122,7 @@ func consistent(t *testing.T, c *Cache) {
 		t.Errorf("%d bytes of the arena are in use, but the slots of all entries have %d", used, slots)
 	}
 	if c.disk != nil {
-		locationsConsistent(t, c.disk)
+		onDiskConsistent(t, c)
 	}
 	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.waste.Load()+c.interned.bytes.Load() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are stored, %d bytes in the recency window, none pending; the counts are %+v, %d, %d",
@@ -139,7 +134,7 @@ func consistent(t *testing.T, c *Cache) {
 func (s *shard) consistent(t *testing.T) {
 	t.Helper()
 	for label, v := range s.variants {
-		if len(v.members) > maxVariants {
+		if len(v.members) > entry.MaxVariants {
 			t.Errorf("%s has %d variants", v.key, len(v.members))
 		}
 		var hashes []uint64
@@ -181,7 +176,7 @@ func concurrentUse(t *testing.T, c *Cache) {
 			random := rand.New(rand.NewPCG(1, uint64(worker)))
 			for i := range 2000 {
 				key := fmt.Sprint("/", random.IntN(300))
-				e := newVariant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
+				e := entrytest.Variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
 				switch random.IntN(40) {
 				case 0:
 					c.Purge(invalidation.Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
@@ -195,7 +190,7 @@ func concurrentUse(t *testing.T, c *Cache) {
 					c.Put(e, c.Generation())
 					c.Alias(e, "alias")
 				case 12, 13, 14, 15, 16, 17, 18, 19:
-					c.Put(newEntry(key, "plain"), c.Generation())
+					c.Put(entrytest.New(key, "plain"), c.Generation())
 				case 20:
 					if old := c.Get(key); old != nil {
 						c.Replace(old, old.CopyConfirmed(), c.Generation())
@@ -221,12 +216,6 @@ func lookUp(t *testing.T, c *Cache, key string, secondary ...string) {
 	}
 }
 
-func newVariant(key, secondary, body string, tags ...string) *entry.Entry {
-	e := newEntry(key, body, tags...)
-	e.Secondary, e.Vary = secondary, []string{"Accept-Language"}
-	return e
-}
-
 func TestVariants(t *testing.T) {
 	c := newTest(t, 8<<20)
 	find := func(keys ...string) string {
@@ -243,7 +232,7 @@ func TestVariants(t *testing.T) {
 	}
 	put := func(e *entry.Entry) *entry.Entry { c.Put(e, c.Generation()); return e }
 	other := func(secondary string) *entry.Entry {
-		e := newVariant("/a", secondary, secondary)
+		e := entrytest.Variant("/a", secondary, secondary)
 		e.Vary = []string{"Origin"}
 		return e
 	}
@@ -254,20 +243,20 @@ func TestVariants(t *testing.T) {
 		want string
 	}{
 		{"nothing is stored", func() {}, []string{"en"}, "nothing"},
-		{"a variant", func() { put(newVariant("/a", "en", "english")) }, []string{"en"}, "english"},
+		{"a variant", func() { put(entrytest.Variant("/a", "en", "english")) }, []string{"en"}, "english"},
 		{"a request of another kind", func() {}, []string{"de"}, "varies"},
-		{"a second variant", func() { put(newVariant("/a", "de", "german")) }, []string{"de"}, "german"},
+		{"a second variant", func() { put(entrytest.Variant("/a", "de", "german")) }, []string{"de"}, "german"},
 		{"the first is still stored", func() {}, []string{"en"}, "english"},
 		{"keys are tried in their order", func() {}, []string{"fr", "de", "en"}, "german"},
-		{"a newer one with the same keys", func() { put(newVariant("/a", "en", "british")) }, []string{"en"}, "british"},
-		{"an alias", func() { c.Alias(put(newVariant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
-		{"an alias does not replace an entry's own key", func() { c.Alias(put(newVariant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
-		{"an entry replaces an alias", func() { put(newVariant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
-		{"Find passes the names in Vary", func() { put(newVariant("/a", "Accept-Language", "named")) }, nil, "named"},
+		{"a newer one with the same keys", func() { put(entrytest.Variant("/a", "en", "british")) }, []string{"en"}, "british"},
+		{"an alias", func() { c.Alias(put(entrytest.Variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
+		{"an alias does not replace an entry's own key", func() { c.Alias(put(entrytest.Variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
+		{"an entry replaces an alias", func() { put(entrytest.Variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
+		{"Find passes the names in Vary", func() { put(entrytest.Variant("/a", "Accept-Language", "named")) }, nil, "named"},
 		{"a Vary with other names", func() { put(other("example")) }, []string{"en"}, "varies"},
 		{"the variant with the new names", func() {}, []string{"example"}, "example"},
-		{"an entry without Vary replaces all variants", func() { put(newEntry("/a", "answer")) }, []string{"example"}, "plain answer"},
-		{"a variant replaces an entry without Vary", func() { put(newVariant("/a", "en", "english")) }, []string{"example"}, "varies"},
+		{"an entry without Vary replaces all variants", func() { put(entrytest.New("/a", "answer")) }, []string{"example"}, "plain answer"},
+		{"a variant replaces an entry without Vary", func() { put(entrytest.Variant("/a", "en", "english")) }, []string{"example"}, "varies"},
 	}
 	for _, step := range steps {
 		step.do()
@@ -283,7 +272,7 @@ func TestVariants(t *testing.T) {
 
 func TestAliasGoesWithItsEntry(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := newVariant("/a", "en", "english")
+	e := entrytest.Variant("/a", "en", "english")
 	c.Put(e, c.Generation())
 	for i := range 2 * maxAliases {
 		c.Alias(e, fmt.Sprint(i))
@@ -291,7 +280,7 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 	if n := len(c.shard(e.Hash).variants[e.Labels[0]].aliases); n != maxAliases {
 		t.Errorf("the entry has %d aliases, more than %d", n, maxAliases)
 	}
-	c.Put(newVariant("/a", "en", "newer"), c.Generation())
+	c.Put(entrytest.Variant("/a", "en", "newer"), c.Generation())
 	c.Alias(e, "late")
 	for _, key := range []string{"0", "late"} {
 		if got, _ := c.Find("/a", func([]string) []string { return []string{key} }); got != nil {
@@ -303,9 +292,9 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	c := newTest(t, 8<<20)
-	old, newer := newEntry("/a", "old"), newEntry("/a", "newer")
+	old, newer := entrytest.New("/a", "old"), entrytest.New("/a", "newer")
 	c.Put(old, c.Generation())
-	if c.Replace(newer, newEntry("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
+	if c.Replace(newer, entrytest.New("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
 		t.Error("Replace of an entry that is not stored succeeded")
 	}
 	if !c.Replace(old, newer, c.Generation()) || !c.Get("/a").SameStored(newer) {
@@ -313,7 +302,7 @@ func TestReplace(t *testing.T) {
 	}
 	before := c.Generation()
 	c.Purge(invalidation.Purge{Keys: []string{"/a"}}, time.Now())
-	if c.Replace(newer, newEntry("/a", "late"), before) || c.Get("/a") != nil {
+	if c.Replace(newer, entrytest.New("/a", "late"), before) || c.Get("/a") != nil {
 		t.Error("Replace of a purged entry succeeded")
 	}
 }
@@ -323,12 +312,12 @@ func TestClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Put(newEntry("/a", "body"), c.Generation())
+	c.Put(entrytest.New("/a", "body"), c.Generation())
 	c.Close()
 	c.Get("/a")
 	c.Invalidate("tag")
 	c.Purge(invalidation.Purge{All: true}, time.Now())
-	if c.Put(newEntry("/b", "body"), c.Generation()) {
+	if c.Put(entrytest.New("/b", "body"), c.Generation()) {
 		t.Error("Put succeeded after Close")
 	}
 }
@@ -339,7 +328,7 @@ func BenchmarkGet(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	c.Put(newEntry("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
+	c.Put(entrytest.New("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

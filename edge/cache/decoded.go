@@ -29,7 +29,7 @@ func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *entry.Entry {
 		return c.decode(s, l, hash)
 	}
 	cached := &s.decoded[hash%uint64(len(s.decoded))]
-	if e := cached.Load(); e != nil && e.Id == l.id && e.ExpiredAt.Load() == l.expiredAt.Load() {
+	if e := cached.Load(); e != nil && e.ID == l.id && e.ExpiredAt.Load() == l.expiredAt.Load() {
 		return e
 	}
 	e := c.decode(s, l, hash)
@@ -43,7 +43,7 @@ func (s *shard) forgetDecoded(hash, id uint64) {
 		return
 	}
 	cached := &s.decoded[hash%uint64(len(s.decoded))]
-	if e := cached.Load(); e != nil && e.Id == id {
+	if e := cached.Load(); e != nil && e.ID == id {
 		cached.Store(nil)
 	}
 }
@@ -75,7 +75,7 @@ func (h *hitCounter) CountHit(e *entry.Entry) uint64 {
 	s := (*Cache)(h).shard(e.Hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if l := s.at(e.Hash); l != nil && l.id == e.Id {
+	if l := s.at(e.Hash); l != nil && l.id == e.ID {
 		return l.countHit()
 	}
 	return 0

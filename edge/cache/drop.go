@@ -3,6 +3,7 @@ package cache
 import (
 	"time"
 
+	"github.com/iconedge/iconedge/edge/cache/disk"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -29,7 +30,7 @@ func (c *Cache) InvalidateAll() {
 
 func (c *Cache) applyDrop(s *invalidation.Spec, p *invalidation.Purge) {
 	generation := c.invalidations.Apply(s)
-	c.onDisk(func(d *disk) { d.recordPurge(p, generation, time.Time{}, false) })
+	c.onDisk(func(d *disk.Tier) { d.RecordPurge(p, generation, time.Time{}, false) })
 	c.counts.drops.Add(1)
 	c.janitor.trigger()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -26,15 +27,15 @@ func TestDrop(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newTest(t, 8<<20)
 			before := c.Generation()
-			c.Put(newEntry("/stored", "a", tt.tags...), before)
+			c.Put(entrytest.New("/stored", "a", tt.tags...), before)
 			tt.drop(c)
 			if kept := c.Get("/stored") != nil; kept != tt.kept {
 				t.Errorf("the entry stored before is found: %v, want %v", kept, tt.kept)
 			}
-			if stored := c.Put(newEntry("/late", "b", tt.tags...), before); stored != tt.kept {
+			if stored := c.Put(entrytest.New("/late", "b", tt.tags...), before); stored != tt.kept {
 				t.Errorf("the response in flight is stored: %v, want %v", stored, tt.kept)
 			}
-			if !c.Put(newEntry("/new", "c", tt.tags...), c.Generation()) || c.Get("/new") == nil {
+			if !c.Put(entrytest.New("/new", "c", tt.tags...), c.Generation()) || c.Get("/new") == nil {
 				t.Error("the response to a later request is not stored")
 			}
 		})
@@ -46,8 +47,8 @@ func TestDrop(t *testing.T) {
 func TestInvalidationsAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
 	before := c.Generation()
-	c.Put(newEntry("/kept", "a", "kept"), before)
-	c.Put(newEntry("/dropped", "b", "tag 7"), before)
+	c.Put(entrytest.New("/kept", "a", "kept"), before)
+	c.Put(entrytest.New("/dropped", "b", "tag 7"), before)
 	tags := make([]string, invalidation.MaxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
@@ -60,10 +61,10 @@ func TestInvalidationsAreDiscarded(t *testing.T) {
 	if c.Get("/kept") == nil || c.Get("/dropped") != nil {
 		t.Error("an entry without a dropped tag is gone, or one with it is found")
 	}
-	if c.Put(newEntry("/late", "c", "tag 7"), before) {
+	if c.Put(entrytest.New("/late", "c", "tag 7"), before) {
 		t.Error("a response requested before a discarded invalidation is stored")
 	}
-	if !c.Put(newEntry("/late", "c", "tag 7"), c.Generation()) {
+	if !c.Put(entrytest.New("/late", "c", "tag 7"), c.Generation()) {
 		t.Error("a response requested after it is not stored")
 	}
 	if n := c.Stats().Entries; n != 2 {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/disk"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -75,7 +76,7 @@ func (c *Cache) sweep() {
 		c.sweepShard(&c.shards[i])
 	}
 	c.compactIfWasteful() // soon: until then ristretto evicts entries because of the holes
-	c.onDisk((*disk).sweep)
+	c.onDisk((*disk.Tier).Sweep)
 	c.janitor.swept, c.janitor.purged = now, false
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 )
 
 // icons are entries of typical icon sizes: bodies of 156 to 900 bytes, in all codings. Many share a
@@ -26,13 +27,13 @@ func newIcons() *icons {
 		for size := 140 + random.IntN(740); len(b) < size; {
 			b = fmt.Appendf(b, "%c%d.%d", "lhvcsqa "[random.IntN(8)], random.IntN(20), random.IntN(100))
 		}
-		list.bodies = append(list.bodies, withCodings(ownEntry("/", string(append(b, `"/></svg>`...)))))
+		list.bodies = append(list.bodies, entrytest.WithCodings(entrytest.Own("/", string(append(b, `"/></svg>`...)))))
 	}
 	return list
 }
 
 func (i *icons) at(n int) *entry.Entry {
-	e := ownEntry(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
+	e := entrytest.Own(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
 	body := i.bodies[n%len(i.bodies)]
 	e.Variants, e.Head.ColourUses = body.Variants, 1
 	return e
@@ -98,7 +99,7 @@ func TestCeilingHoldsForAllSizes(t *testing.T) {
 			if random.IntN(50) == 0 {
 				size = random.IntN(len(body))
 			}
-			c.Put(ownEntry(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Generation())
+			c.Put(entrytest.Own(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Generation())
 			if taken := c.Stats().Bytes; taken > ceiling {
 				t.Fatalf("after %d entries of size %d the cache has %d bytes, above its ceiling of %d", i+1, size, taken, ceiling)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/cache/disk"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -16,15 +17,15 @@ func (c *Cache) Purge(p invalidation.Purge, now time.Time) int {
 	c.janitor.mu.Lock()
 	defer c.janitor.mu.Unlock()
 	if p.Scans() {
-		c.onDisk((*disk).flush) // entries in the queue are counted on disk
-		c.sweep()               // dropped entries do not count as purged
+		c.onDisk((*disk.Tier).Flush) // entries in the queue are counted on disk
+		c.sweep()                    // dropped entries do not count as purged
 	}
 	s := invalidation.SpecOf(&c.seeds, &p, now)
 	generation := c.invalidations.Apply(s)
 	run := &purger{cache: c, generation: generation, soft: p.Soft, when: now}
-	c.onDisk(func(d *disk) { d.recordPurge(&p, generation, now, true) })
+	c.onDisk(func(d *disk.Tier) { d.RecordPurge(&p, generation, now, true) })
 	run.purgeMemory(&p, s)
-	c.onDisk(func(d *disk) { run.n += d.purge(&p, s, generation, run.origins) })
+	c.onDisk(func(d *disk.Tier) { run.n += d.Purge(&p, s, generation, run.origins) })
 	if c.janitor.swept == generation-1 {
 		c.janitor.swept = generation
 	}

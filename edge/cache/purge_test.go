@@ -8,10 +8,11 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var t0 = entrytest.T0
 
 // purgeTestCache returns a cache with entries of several kinds, each fresh for an hour from t0.
 func purgeTestCache(t *testing.T) *Cache {
@@ -24,12 +25,12 @@ func purgeTestCache(t *testing.T) *Cache {
 
 func purgeTestEntries() []*entry.Entry {
 	list := []*entry.Entry{
-		newEntry("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
-		newEntry("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
-		newEntry("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
-		newEntry("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
-		newVariant("/page", "en", "e", "page"), newVariant("/page", "de", "f", "page"), newVariant("/page", "fr", "g"),
-		newEntry("/none", "h"),
+		entrytest.New("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
+		entrytest.New("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
+		entrytest.New("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
+		entrytest.New("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
+		entrytest.Variant("/page", "en", "e", "page"), entrytest.Variant("/page", "de", "f", "page"), entrytest.Variant("/page", "fr", "g"),
+		entrytest.New("/none", "h"),
 	}
 	for _, e := range list {
 		e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: time.Hour, StaleWhileRevalidate: time.Hour}
@@ -156,7 +157,7 @@ func TestPurgeCountsStoredEntries(t *testing.T) {
 
 func TestPrefixesAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	c.Put(newEntry("/kept", "a"), c.Generation())
+	c.Put(entrytest.New("/kept", "a"), c.Generation())
 	before := c.Generation()
 	for i := range 10 {
 		p := invalidation.Purge{}
@@ -169,7 +170,7 @@ func TestPrefixesAreDiscarded(t *testing.T) {
 	if _, n := c.invalidations.Count(); n > invalidation.MaxPrefixes || c.Get("/kept") == nil {
 		t.Errorf("%d prefixes are left, the entry without a purged prefix is found: %v", n, c.Get("/kept") != nil)
 	}
-	if c.Put(newEntry("/7-3", "b"), before) {
+	if c.Put(entrytest.New("/7-3", "b"), before) {
 		t.Error("a response requested before a purge of its prefix is stored")
 	}
 }
@@ -186,7 +187,7 @@ func BenchmarkPurge(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range entries {
-			c.Put(newEntry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
+			c.Put(entrytest.New(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 		}
 		c.waitForLRU()
 		b.StartTimer()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -34,7 +35,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i := range entries {
-					e := newEntry(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
+					e := entrytest.New(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
 					e.Head = &entry.Head{Own: []byte("a: b\r\n")}
 					c.Put(e, c.Generation())
 				}
@@ -65,7 +66,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 						}
 						i := r.IntN(entries)
 						k := key(i)
-						e := newEntry(fmt.Sprint("/new/", i), "body")
+						e := entrytest.New(fmt.Sprint("/new/", i), "body")
 						start := time.Now()
 						if i%20 == 0 {
 							c.Put(e, c.Generation())

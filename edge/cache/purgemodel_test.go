@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -113,7 +114,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 				c.janitor.mu.Unlock()
 			}
 		default:
-			e := newEntry(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
+			e := entrytest.New(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
 			e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 100 * time.Hour, StaleWhileRevalidate: 100 * time.Hour}
 			if !c.Put(e, c.Generation()) {
 				t.Fatalf("%d: %s is not stored", i, e.Key)
@@ -133,7 +134,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 		}
 	}
 	if onDisk { // evict does not call ristretto
-		locationsConsistent(t, c.disk)
+		onDiskConsistent(t, c)
 	} else {
 		consistent(t, c)
 	}

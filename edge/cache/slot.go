@@ -94,7 +94,7 @@ func (l *slot) entry() *entry.Entry { return (*heapSlot)(unsafe.Pointer(l)).entr
 
 // setStored copies the values that the entry got when it was stored.
 func (l *slot) setStored(e *entry.Entry) {
-	l.id, l.generation, l.label, l.cost = e.Id, e.Generation, e.Labels[0], uint32(e.Charged/costUnit)
+	l.id, l.generation, l.label, l.cost = e.ID, e.Generation, e.Labels[0], uint32(e.Charged/costUnit)
 	l.state = stateLive | stateAdmitted // until ristretto rejects it
 	l.checked.Store(e.Checked.Load())
 	l.hits.Store(e.Hits.Load())

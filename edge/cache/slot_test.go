@@ -10,40 +10,17 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
-
-// ownEntry returns an entry like those of our own routes, without codings.
-func ownEntry(key, body string) *entry.Entry {
-	e := newEntry(key, body, "icon"+strings.TrimSuffix(key, ".svg"), "pack/mdi", "release/0123456789abcdef")
-	e.Date, e.Validator, e.Release, e.Monochrome = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `"0123456789abcdef0123456789abcdef"`, "0123456789abcdef", "?1"
-	e.SetIdentity([]byte(body), e.Validator)
-	surrogate := strings.Join(e.Tags, " ")
-	e.Fields = []entry.Field{{Name: []byte("Cache-Control"), Value: []byte("public, max-age=86400")}, {Name: []byte("Surrogate-Key"), Value: []byte(surrogate)}}
-	e.FieldsWithBody = []entry.Field{{Name: []byte("Last-Modified"), Value: []byte("Wed, 21 Oct 2026 07:28:00 GMT")}, {Name: []byte("Link"), Value: []byte(`<x>; rel="license"`)}}
-	e.LastModified = t0
-	e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 24 * time.Hour, StaleWhileRevalidate: time.Hour}
-	e.Head = &entry.Head{
-		Type: []byte("Content-Type: image/svg+xml\r\n"), Always: []byte("Access-Control-Allow-Origin: *\r\nCache-Control: public, max-age=86400\r\n"),
-		WithBody: []byte("Link: <x>; rel=\"license\"\r\n"), Own: []byte("Date: " + string(e.Date) + "\r\nSurrogate-Key: " + surrogate + "\r\n"),
-		OwnBody: []byte("Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n"), ColourUses: strings.Count(body, "currentColor"),
-	}
-	return e
-}
-
-func withCodings(e *entry.Entry) *entry.Entry {
-	e.AddCodings()
-	return e
-}
 
 // throughSlot encodes an entry into a slot and decodes it; it returns nil if the entry is too
 // large.
 func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *entry.Entry) *entry.Entry {
 	t.Helper()
-	c := &Cache{seeds: *seeds}
-	c.prepare(e)
-	e.Id = 7
+	e.SetHashes(seeds)
+	e.ID = 7
 	p := &slotEncoder{}
 	if !p.encode(e, maxSlot) {
 		return nil
@@ -72,42 +49,33 @@ func (p *slotEncoder) headerText(e *entry.Entry) []byte {
 	return other.interned.Out
 }
 
-func sameHead(a, b *entry.Entry) bool {
-	if a.Head == nil || b.Head == nil {
-		return a.Head == b.Head
-	}
-	return string(a.Head.Type) == string(b.Head.Type) && string(a.Head.Always) == string(b.Head.Always) &&
-		string(a.Head.WithBody) == string(b.Head.WithBody) && string(a.Head.Own) == string(b.Head.Own) &&
-		string(a.Head.OwnBody) == string(b.Head.OwnBody) && a.Head.ColourUses == b.Head.ColourUses
-}
-
 // A decoded entry equals the encoded one.
 func TestSlot(t *testing.T) {
 	var k internTable
 	k.init(1 << 20)
 	seeds := hashes.NewSeeds()
-	far := ownEntry("/far", "body")
+	far := entrytest.Own("/far", "body")
 	far.Policy.Stored = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
-	foreign := fullEntry()
+	foreign := entrytest.Full()
 	foreign.Fields = append(foreign.Fields, entry.Field{Name: []byte("X-Own"), Value: []byte("Accept-Language")})
-	soft := ownEntry("/soft", "body")
+	soft := entrytest.Own("/soft", "body")
 	soft.Expire(t0.Add(time.Minute), 3)
 	for name, tt := range map[string]struct {
 		e    *entry.Entry
 		fits bool
 	}{
-		"our own":          {withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path fill='currentColor'/>", 30))), true},
+		"our own":          {entrytest.WithCodings(entrytest.Own("/mdi/home.svg", strings.Repeat("<path fill='currentColor'/>", 30))), true},
 		"a forwarded one":  {foreign, true},
 		"marked stale":     {soft, true},
-		"almost nothing":   {newEntry("", ""), true},
+		"almost nothing":   {entrytest.New("", ""), true},
 		"far in time":      {far, false},
-		"a large one":      {newEntry("/large", strings.Repeat("x", maxSlot)), false},
-		"just too large":   {newEntry("/large", strings.Repeat("x", maxSlot-slotStart-30)), false},
-		"almost too large": {newEntry("/large", strings.Repeat("x", maxSlot-slotStart-200)), true},
+		"a large one":      {entrytest.New("/large", strings.Repeat("x", maxSlot)), false},
+		"just too large":   {entrytest.New("/large", strings.Repeat("x", maxSlot-slotStart-30)), false},
+		"almost too large": {entrytest.New("/large", strings.Repeat("x", maxSlot-slotStart-200)), true},
 	} {
 		for range 3 { // first with header text of its own, then with an interned header
 			got := throughSlot(t, &k, &seeds, tt.e)
-			if (got != nil) != tt.fits || got != nil && (!same(got, tt.e) || !sameHead(got, tt.e) || got.Hits.Load() != tt.e.Hits.Load()) {
+			if (got != nil) != tt.fits || got != nil && (!entrytest.Same(got, tt.e) || !entrytest.SameHead(got, tt.e) || got.Hits.Load() != tt.e.Hits.Load()) {
 				t.Errorf("%s: %+v is decoded as %+v", name, tt.e, got)
 			}
 		}
@@ -118,14 +86,14 @@ func TestSlot(t *testing.T) {
 func TestInternedHeaders(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
-		c.Put(ownEntry(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Generation())
+		c.Put(entrytest.Own(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Generation())
 	}
 	if n := len(c.interned.byText); n != 1 || c.interned.bytes.Load() == 0 {
 		t.Errorf("entries with the same header text have %d interned headers, want 1", n)
 	}
 	for i := range 100 {
-		c.Put(ownEntry(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Generation())
-		e := newEntry(fmt.Sprint("/", i), "body")
+		c.Put(entrytest.Own(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Generation())
+		e := entrytest.New(fmt.Sprint("/", i), "body")
 		e.Fields = []entry.Field{{Name: []byte("X-Request"), Value: fmt.Append(nil, i)}}
 		c.Put(e, c.Generation())
 	}
@@ -144,10 +112,10 @@ func TestInternedHeaders(t *testing.T) {
 func TestInternedHeadersAreBounded(t *testing.T) {
 	c := newTest(t, 1<<20)
 	for i := range 200 {
-		e := ownEntry(fmt.Sprint("/", i), "body")
+		e := entrytest.Own(fmt.Sprint("/", i), "body")
 		e.Head.Always = bytes.Repeat([]byte(fmt.Sprint("X-", i, "\r\n")), 50)
 		c.Put(e, c.Generation())
-		if got := c.Get(e.Key); got == nil || !same(got, e) || !sameHead(got, e) {
+		if got := c.Get(e.Key); got == nil || !entrytest.Same(got, e) || !entrytest.SameHead(got, e) {
 			t.Fatalf("%+v is stored as %+v", e, got)
 		}
 	}
@@ -164,7 +132,7 @@ func FuzzSlot(f *testing.F) {
 	f.Add("/mdi/home.svg", "", "<svg/>", "Date: x\r\nSurrogate-Key: a b\r\n", "Surrogate-Key", "a b", `"tag"`, int64(1), true)
 	f.Add("/page", "en", strings.Repeat("x", 500), "", "Set-Cookie", "a=\xff", ``, int64(-1), false)
 	f.Fuzz(func(t *testing.T, key, secondary, body, own, name, value, tag string, n int64, head bool) {
-		e := newEntry(key, body, value, tag)
+		e := entrytest.New(key, body, value, tag)
 		e.SetIdentity([]byte(body), tag)
 		e.Secondary, e.Vary, e.Validator, e.Date = secondary, []string{name}, tag+value, []byte(value)
 		e.Fields, e.FieldsWithBody = []entry.Field{{Name: []byte(name), Value: []byte(value)}, {Name: []byte("Link"), Value: []byte(body)}}, []entry.Field{{Name: []byte(value), Value: []byte(name)}}
@@ -176,7 +144,7 @@ func FuzzSlot(f *testing.F) {
 		for c := entry.Gzip; c <= entry.Brotli && head; c++ {
 			e.Variants[c] = &entry.Variant{Body: []byte(own)[:len(own)/2], ETag: entry.Suffixed(tag, c.String())}
 		}
-		if got := throughSlot(t, &k, &seeds, e); got != nil && (!same(got, e) || !sameHead(got, e)) {
+		if got := throughSlot(t, &k, &seeds, e); got != nil && (!entrytest.Same(got, e) || !entrytest.SameHead(got, e)) {
 			t.Errorf("%+v is decoded as %+v", e, got)
 		}
 	})

@@ -49,7 +49,7 @@ func (l *slot) internedOf(k *internTable, buf []byte) *interned {
 
 func (u *decodedSlot) describe(l *slot, c *interned) {
 	e, n := &u.entry, &u.spans
-	e.Id, e.Generation, e.Charged = l.id, l.generation, l.bytesTaken()
+	e.ID, e.Generation, e.Charged = l.id, l.generation, l.bytesTaken()
 	e.Labels = append(e.Few[:0], l.labels()...)
 	e.Checked.Store(l.checked.Load())
 	e.Hits.Store(l.hits.Load())

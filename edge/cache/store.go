@@ -39,7 +39,7 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *ent
 // lookup returns the entry under a key, or the names by which the entries of the key vary.
 func (c *Cache) lookup(key string, label uint64) (e *entry.Entry, names []string) {
 	e, names, there := c.inMemory(key, label)
-	if !there && names == nil && c.disk != nil && c.disk.hasKey(label) {
+	if !there && names == nil && c.disk != nil && c.disk.HasKey(label) {
 		return c.fromDisk(key, label)
 	}
 	return e, names
@@ -62,7 +62,7 @@ func (c *Cache) inMemory(key string, label uint64) (e *entry.Entry, names []stri
 func (c *Cache) variant(key string, label uint64, secondary string, names []string) *entry.Entry {
 	hash := c.seeds.HashOf(label, secondary)
 	e, there := c.variantInMemory(key, label, secondary)
-	if !there && c.disk != nil && c.disk.hasVariant(hash) {
+	if !there && c.disk != nil && c.disk.HasVariant(hash) {
 		return c.variantFromDisk(key, label, secondary, names, hash)
 	}
 	return e
@@ -110,7 +110,7 @@ func (c *Cache) Put(e *entry.Entry, generation invalidation.Generation) bool {
 func (c *Cache) Replace(old, e *entry.Entry, generation invalidation.Generation) bool {
 	return c.put(e, generation, func(s *shard) bool {
 		l, _ := s.find(c, e.Key, e.Labels[0], e.Secondary)
-		return l != nil && l.id == old.Id
+		return l != nil && l.id == old.ID
 	})
 }
 
@@ -125,7 +125,7 @@ func (c *Cache) Alias(e *entry.Entry, secondary string) {
 
 func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits func(*shard) bool) bool {
 	e.Generation = generation
-	c.prepare(e)
+	e.SetHashes(&c.seeds)
 	p := slotEncoders.Get().(*slotEncoder)
 	defer slotEncoders.Put(p)
 	compact := p.encode(e, c.arena.largest())
@@ -148,17 +148,11 @@ func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits fun
 	t, ok := c.insert(s, e, p, compact)
 	s.mu.Unlock()
 	if c.disk != nil && e.Origin == nil {
-		c.disk.hide(e)
+		c.disk.Hide(e)
 	}
 	c.requestCompaction() // before ristretto evicts entries because of the holes
 	c.admit(e.Hash, t, conflicts)
 	return ok && c.has(e) // ristretto may reject an entry that is too large for the recency window
-}
-
-// prepare computes the labels and the hash of an entry.
-func (c *Cache) prepare(e *entry.Entry) {
-	e.Labels = c.seeds.LabelsOf(e.Few[:0], e.Key, e.Tags)
-	e.Hash = c.seeds.HashOf(e.Labels[0], e.Secondary)
 }
 
 // insert adds an entry to its shard and to the recency window. ok is false if there is no memory.
@@ -173,7 +167,7 @@ func (c *Cache) insert(s *shard, e *entry.Entry, p *slotEncoder, compact bool) (
 		c.interned.release(p.slot.interned)
 		return 0, false
 	}
-	e.Id, e.Home, e.Charged = c.ids.Add(1), (*hitCounter)(c), c.costOf(e, at)
+	e.ID, e.Home, e.Charged = c.ids.Add(1), (*hitCounter)(c), c.costOf(e, at)
 	if compact {
 		p.slot.setStored(e)
 		p.writeTo((*slot)(c.arena.at(at)))
@@ -186,7 +180,7 @@ func (c *Cache) insert(s *shard, e *entry.Entry, p *slotEncoder, compact bool) (
 	for _, old := range c.window.push(s, l, e.Hash) {
 		c.evictUnreferenced(s, old)
 	}
-	return lruItemOf(e.Id, l.cost), true
+	return lruItemOf(e.ID, l.cost), true
 }
 
 // costOf returns the cost of an entry: all memory that it takes, rounded up as the arena does.
@@ -209,7 +203,7 @@ func (c *Cache) has(e *entry.Entry) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := s.at(e.Hash)
-	return l != nil && l.id == e.Id && l.is(stateLive)
+	return l != nil && l.id == e.ID && l.is(stateLive)
 }
 
 // remove removes an entry from its shard. It returns false if the entry was purged before. The
@@ -250,7 +244,7 @@ func (c *Cache) evict(s *shard, hash uint64) {
 	if c.remove(s, hash) {
 		c.counts.evicted.Add(1)
 		if e != nil {
-			c.disk.enqueue(e)
+			c.disk.Enqueue(e)
 		}
 	}
 }

@@ -1,20 +1,24 @@
 package cache
 
-import "github.com/iconedge/iconedge/edge/cache/entry"
+import (
+	"github.com/iconedge/iconedge/edge/cache/disk"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+)
 
 // openDisk opens the disk tier and starts its writer.
 func (c *Cache) openDisk(o Options) (err error) {
-	if c.disk, err = openDisk(o, &c.seeds, &c.invalidations); err != nil {
+	c.disk, err = disk.Open(disk.Options{
+		Dir: o.Dir, MaxBytes: o.DiskBytes, MaxQueued: o.MaxBytes / windowPart, Restored: o.Restored, Newer: c.hasNewer, Log: o.Log,
+	}, &c.seeds, &c.invalidations)
+	if err != nil {
 		return err
 	}
 	c.janitor.swept = c.invalidations.Current()
-	c.disk.newer = c.hasNewer
-	go c.disk.write()
 	return nil
 }
 
 // onDisk calls do with the disk tier, if there is one and it is not closed.
-func (c *Cache) onDisk(do func(*disk)) {
+func (c *Cache) onDisk(do func(*disk.Tier)) {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.disk != nil && !c.closed {
@@ -30,7 +34,7 @@ func (c *Cache) fromDisk(key string, label uint64) (*entry.Entry, []string) {
 	if e, names, there := c.inMemory(key, label); there || names != nil {
 		return e, names // another request loaded it
 	}
-	e, aliases, names := c.disk.find(key, label)
+	e, aliases, names := c.disk.Find(key, label)
 	if names != nil {
 		return nil, names
 	}
@@ -44,7 +48,7 @@ func (c *Cache) variantFromDisk(key string, label uint64, secondary string, name
 	if e, there := c.variantInMemory(key, label, secondary); there {
 		return e
 	}
-	e, aliases := c.disk.findVariant(key, secondary, names, hash)
+	e, aliases := c.disk.FindVariant(key, secondary, names, hash)
 	return c.promote(s, e, aliases)
 }
 
@@ -54,7 +58,6 @@ func (c *Cache) promote(s *shard, e *entry.Entry, aliases []string) *entry.Entry
 	if e == nil {
 		return nil
 	}
-	c.disk.hits.Add(1)
 	if c.put(e, e.Generation, func(s *shard) bool { return len(s.conflicts(e)) == 0 }) {
 		for _, a := range aliases {
 			c.Alias(e, a)
@@ -99,4 +102,17 @@ func (c *Cache) all() func(yield func(*entry.Entry) bool) {
 			}
 		}
 	}
+}
+
+// SetLabel stores a small string in the disk tier; Label returns it after a restart. The label is
+// replaced only when all earlier drops and purges are on disk. Without a disk tier it is not
+// stored.
+func (c *Cache) SetLabel(s string) {
+	c.onDisk(func(d *disk.Tier) { d.SetLabel(s) })
+}
+
+// Label returns the label that SetLabel stored last, in this run or an earlier one; empty: none.
+func (c *Cache) Label() (s string) {
+	c.onDisk(func(d *disk.Tier) { s = d.Label() })
+	return s
 }

@@ -11,10 +11,6 @@ import (
 // maxAliases is the maximum number of aliases of an entry.
 const maxAliases = 4
 
-// maxVariants is the maximum number of entries of a key, in memory and on disk each. The least
-// recently used one is evicted first.
-const maxVariants = 256
-
 // A variantSet lists the entries of a key whose responses have Vary (RFC 9111, section 4.1). All of
 // its members are in the shard.
 type variantSet struct {
@@ -68,7 +64,7 @@ func (v *variantSet) use(hash uint64) {
 // The caller holds the lock of the shard.
 func (s *shard) excessVariant(e *entry.Entry) (hash uint64, ok bool) {
 	v := s.variantsAt(e.Key, e.Labels[0])
-	if e.Secondary == "" || v == nil || len(v.members) < maxVariants {
+	if e.Secondary == "" || v == nil || len(v.members) < entry.MaxVariants {
 		return 0, false
 	}
 	return slices.MinFunc(v.members, func(a, b member) int { return cmp.Compare(a.used, b.used) }).hash, true
@@ -105,7 +101,7 @@ func (s *shard) alias(c *Cache, e *entry.Entry, secondary string) {
 	label := c.seeds.LabelOfKey(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
 	v := s.variantsAt(e.Key, label)
-	if s.closed || l == nil || l.id != e.Id || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
+	if s.closed || l == nil || l.id != e.ID || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
 		return
 	}
 	if own := s.at(c.seeds.HashOf(label, secondary)); own != nil && own.secondaryText() == secondary && own.keyText() == e.Key {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache/codec"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -18,12 +19,12 @@ import (
 func TestView(t *testing.T) {
 	c := newTest(t, 8<<20)
 	body := strings.Repeat("<path fill='currentColor'/>", 30)
-	varies := ownEntry("/varies", body)
+	varies := entrytest.Own("/varies", body)
 	varies.Secondary, varies.Vary = "en", []string{"Accept-Language"}
-	soft, dropped := ownEntry("/soft", body), ownEntry("/dropped", body)
+	soft, dropped := entrytest.Own("/soft", body), entrytest.Own("/dropped", body)
 	dropped.Tags = []string{"dropped"}
 	for _, e := range []*entry.Entry{
-		withCodings(ownEntry("/mdi/home.svg", body)), ownEntry("/short", "x"), ownEntry("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, newEntry("/forwarded", body),
+		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, entrytest.New("/forwarded", body),
 	} {
 		c.Put(e, c.Generation())
 	}
@@ -56,7 +57,7 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	head.Own, head.OwnBody = []byte(string(head.Own)), []byte(string(head.OwnBody))
 	v.Release()
 	e := c.Get(key)
-	if freshness != e.Freshness() || !sameHead(&entry.Entry{Head: &head}, e) || e.Hit() != hits+1 {
+	if freshness != e.Freshness() || !entrytest.SameHead(&entry.Entry{Head: &head}, e) || e.Hit() != hits+1 {
 		t.Errorf("the view of %s shows freshness %+v, head %+v, %d hits", key, freshness, head, hits)
 	}
 	for coding := range entry.Brotli + 1 {
@@ -69,7 +70,7 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 // Hits are counted in the store, whichever copy or view counts them.
 func TestHitsAreKept(t *testing.T) {
 	c := newTest(t, 8<<20)
-	stored := ownEntry("/a", "body")
+	stored := entrytest.Own("/a", "body")
 	c.Put(stored, c.Generation())
 	first, second := c.Get("/a"), c.Get("/a")
 	var v View
@@ -78,7 +79,7 @@ func TestHitsAreKept(t *testing.T) {
 		t.Errorf("hits count %d, %d, %d", a, b, d)
 	}
 	v.Release()
-	c.Put(ownEntry("/a", "newer"), c.Generation())
+	c.Put(entrytest.Own("/a", "newer"), c.Generation())
 	if n := second.Hit(); n < 1 || c.Get("/a").Hit() != 1 {
 		t.Errorf("a hit of a replaced entry was lost, or counted for the newer one: %d", n)
 	}
@@ -86,8 +87,8 @@ func TestHitsAreKept(t *testing.T) {
 
 func TestSameStored(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := ownEntry("/a", "body")
-	if e.SameStored(ownEntry("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*entry.Entry)(nil).SameStored(e) {
+	e := entrytest.Own("/a", "body")
+	if e.SameStored(entrytest.Own("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*entry.Entry)(nil).SameStored(e) {
 		t.Error("an entry that was never stored is the same as another, or differs from itself")
 	}
 	c.Put(e, c.Generation())
@@ -100,7 +101,7 @@ func TestSameStored(t *testing.T) {
 
 func TestViewDoesNotAllocate(t *testing.T) {
 	c := newTest(t, 64<<20)
-	e := withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path/>", 100)))
+	e := entrytest.WithCodings(entrytest.Own("/mdi/home.svg", strings.Repeat("<path/>", 100)))
 	c.Put(e, c.Generation())
 	key, out := []byte("/mdi/home.svg"), make([]byte, 0, 8<<10)
 	n := testing.AllocsPerRun(1000, func() {
@@ -127,7 +128,7 @@ func checksummedEntry(random *rand.Rand, key string, size int) *entry.Entry {
 		b[i] = byte('a' + random.IntN(26))
 	}
 	b = fmt.Appendf(b, " %08x", crc32.ChecksumIEEE(b))
-	e := ownEntry(key, string(b))
+	e := entrytest.Own(key, string(b))
 	e.Tags = append(e.Tags, fmt.Sprint("size/", size%7))
 	return e
 }

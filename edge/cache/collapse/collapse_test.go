@@ -12,6 +12,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
@@ -19,13 +20,6 @@ import (
 func newTestFetches() *Fetches {
 	seeds := hashes.NewSeeds()
 	return New(&seeds, &invalidation.Table{})
-}
-
-// example returns an entry with a body.
-func example(key, body string) *entry.Entry {
-	e := &entry.Entry{Key: key, Status: 200}
-	e.SetIdentity([]byte(body), `"tag"`)
-	return e
 }
 
 // anyone may have a result with this Sharing.
@@ -39,7 +33,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 	fetch := func() Result {
 		sent.Add(1)
 		<-open
-		e := example("/a", "body")
+		e := entrytest.New("/a", "body")
 		stored.Store(e)
 		return Result{Entry: e, Sharing: anyone, Stored: true}
 	}
@@ -75,7 +69,7 @@ func TestManyCallersOneFetch(t *testing.T) {
 // begin another one.
 func TestJoinAfterStore(t *testing.T) {
 	c := newTestFetches()
-	stale, newer := example("/a", "old"), example("/a", "new")
+	stale, newer := entrytest.New("/a", "old"), entrytest.New("/a", "new")
 	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *entry.Entry { return newer }, Fetch: func() Result { t.Error("sent"); return Result{} }})
 	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.SameStored(newer) {
 		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
@@ -114,7 +108,7 @@ func TestFailureIsRemembered(t *testing.T) {
 func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestFetches()
-		e := example("/a", "late")
+		e := entrytest.New("/a", "late")
 		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
 		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrWaitTimeout) {
 			t.Errorf("result %+v after a second, want ErrLate", l)
@@ -139,7 +133,7 @@ func nothing() *entry.Entry { return nil }
 // Join begins a fetch if Find returns nil, although an entry is stored.
 func TestJoinMustRevalidate(t *testing.T) {
 	c := newTestFetches()
-	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: example("/a", "no-cache"), Find: nothing, Fetch: func() Result { return Result{Entry: example("/a", "sent")} }})
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: entrytest.New("/a", "no-cache"), Find: nothing, Fetch: func() Result { return Result{Entry: entrytest.New("/a", "sent")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "sent" {
 		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
 	}
@@ -186,7 +180,7 @@ func TestFetchWithAStream(t *testing.T) {
 		join := func() *Fetch {
 			f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 				sent++
-				return Result{Entry: example("/a", ""), Stream: spool, Sharing: anyone}
+				return Result{Entry: entrytest.New("/a", ""), Stream: spool, Sharing: anyone}
 			}})
 			return f
 		}
@@ -225,7 +219,7 @@ func TestFetchWithAnUnjoinableStream(t *testing.T) {
 				spool := NewSpool(source, nil, -1, 0)
 				f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result {
 					sent++
-					return Result{Entry: example("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
+					return Result{Entry: entrytest.New("/a", ""), Stream: spool, Sharing: cachepolicy.Sharing{Storable: shared}}
 				}})
 				go spool.Run()
 				r, err := f.Wait(time.Minute, nil).Stream.Reader()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -20,7 +21,7 @@ type Field struct{ Name, Value []byte }
 // Entries that a cache returns are copies too, so later purges do not affect them. SameStored
 // reports whether two entries are copies of the same stored response.
 type Entry struct {
-	State // only the packages of the cache use it
+	State // only the packages of the cache use these fields
 
 	Key         string   // path and query
 	Secondary   string   // distinguishes variants of the key; empty without Vary
@@ -39,14 +40,16 @@ type Entry struct {
 	Release        string    // the release of the origin that made the response; empty: unknown
 	Policy         cachepolicy.Entry
 	Head           *Head // nil: responses are assembled field by field
-
-	Plain    bool        // do not add codings
-	Variants [3]*Variant // by coding; nil: none
 }
 
-// State has the fields that the cache adds to an entry.
+// State has the fields of an entry that only the packages of the cache use.
 type State struct {
-	Id         uint64                  // 0: it was never stored
+	Plain    bool        // do not add codings
+	Variants [3]*Variant // by coding; nil: none
+
+	// The cache sets the following fields when it stores the entry.
+
+	ID         uint64                  // 0: it was never stored
 	Home       Home                    // the cache that stores it
 	Generation invalidation.Generation // at which its request began
 	Labels     []uint64                // of Key and Tags
@@ -71,10 +74,16 @@ type Home interface {
 // An origin is a location on disk.
 type Origin any
 
+// SetHashes computes the labels and the hash of an entry that is about to be stored.
+func (e *Entry) SetHashes(seeds *hashes.Seeds) {
+	e.Labels = seeds.LabelsOf(e.Few[:0], e.Key, e.Tags)
+	e.Hash = seeds.HashOf(e.Labels[0], e.Secondary)
+}
+
 // SameStored reports whether two entries are copies of the same stored response, which was not
 // replaced in between.
 func (e *Entry) SameStored(o *Entry) bool {
-	return e == o || e != nil && o != nil && e.Id != 0 && e.Id == o.Id && e.Home == o.Home
+	return e == o || e != nil && o != nil && e.ID != 0 && e.ID == o.ID && e.Home == o.Home
 }
 
 // Freshness returns the Policy, or the policy after a soft purge. It decides whether the entry may
@@ -130,9 +139,9 @@ func (e *Entry) CopyConfirmed() *Entry {
 	n := &Entry{
 		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, ContentType: e.ContentType,
 		Date: e.Date, Fields: e.Fields, FieldsWithBody: e.FieldsWithBody, LastModified: e.LastModified, Validator: e.Validator,
-		Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release, Policy: e.Policy, Plain: e.Plain,
+		Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release, Policy: e.Policy,
 	}
-	n.Variants = e.Variants
+	n.Plain, n.Variants = e.Plain, e.Variants
 	n.Hits.Store(e.Hits.Load())
 	return n
 }

@@ -2,6 +2,10 @@ package entry
 
 import "github.com/iconedge/iconedge/cachepolicy"
 
+// MaxVariants is the maximum number of entries of a key, in memory and on disk each. The least
+// recently used one is evicted first.
+const MaxVariants = 256
+
 // A Variant is a body in one content coding, with its entity tag.
 type Variant struct {
 	Body []byte

@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"errors"
@@ -13,10 +13,11 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-// openDisk opens the tier in a folder, which it creates if necessary, and indexes its records.
+// Open opens the tier in a folder, which it creates if necessary, indexes its records and starts
+// its writer.
 // Generations continue after the newest one in the log: everything there was checked against
 // earlier invalidations.
-func openDisk(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*disk, error) {
+func Open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
 	}
@@ -24,15 +25,16 @@ func openDisk(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*disk, err
 	if err != nil {
 		return nil, fmt.Errorf("locking the folder of the cache: %w", err)
 	}
-	d := &disk{
-		dir: o.Dir, most: o.DiskBytes, log: o.Log, restored: o.Restored, seeds: seeds, invalidations: m, lock: lock, index: diskIndex{at: map[uint64]indexed{}, variants: map[uint64][]*location{}},
-		queue: make(chan writeJob, maxQueued), maxQueue: o.MaxBytes / windowPart, written: make(chan struct{}),
+	d := &Tier{
+		Options: o, seeds: seeds, invalidations: m, lock: lock,
+		index: index{at: map[uint64]indexed{}, variants: map[uint64][]*location{}},
+		queue: make(chan writeJob, maxQueued), written: make(chan struct{}),
 	}
-	if d.log == nil {
-		d.log = func(string, ...any) {}
+	if d.Log == nil {
+		d.Log = func(string, ...any) {}
 	}
-	if d.restored == nil {
-		d.restored = func(*entry.Entry) {}
+	if d.Restored == nil {
+		d.Restored = func(*entry.Entry) {}
 	}
 	label, err := os.ReadFile(d.labelPath())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -45,21 +47,22 @@ func openDisk(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*disk, err
 		return nil, fmt.Errorf("opening the cache on disk: %w", err)
 	}
 	m.StartAt(d.swept)
+	go d.write()
 	return d, nil
 }
 
 // rebuild indexes the segments, the newest first, so that a purge is known before the entries that
 // it purged, and the newest of several records with the same keys comes first. Records older than a
 // damaged part are not used, because that part may have held a purge.
-func (d *disk) rebuild() error {
-	numbers, err := segmentNumbers(d.dir)
+func (d *Tier) rebuild() error {
+	numbers, err := segmentNumbers(d.Dir)
 	if err != nil {
 		return err
 	}
 	past := &invalidation.Table{}
 	for i, number := range slices.Backward(numbers) {
 		d.number = max(d.number, number)
-		s, err := openSegment(d.dir, number)
+		s, err := openSegment(d.Dir, number)
 		switch {
 		case errors.Is(err, errEmpty):
 			if err := d.discard(numbers[i : i+1]); err != nil {
@@ -68,14 +71,14 @@ func (d *disk) rebuild() error {
 			continue
 		case err != nil:
 			d.errors.Add(1)
-			d.log("unreadable segment of the cache; it and older segments are discarded", "path", segmentPath(d.dir, number), "error", err)
+			d.Log("unreadable segment of the cache; it and older segments are discarded", "path", segmentPath(d.Dir, number), "error", err)
 			return d.discard(numbers[:i+1])
 		}
 		d.segments = slices.Insert(d.segments, 0, s)
 		d.bytes += s.size
 		if !d.indexSegment(s, past) {
 			d.errors.Add(1)
-			d.log("damaged segment of the cache; older records are discarded", "path", segmentPath(d.dir, number))
+			d.Log("damaged segment of the cache; older records are discarded", "path", segmentPath(d.Dir, number))
 			return d.discard(numbers[:i])
 		}
 	}
@@ -84,7 +87,7 @@ func (d *disk) rebuild() error {
 
 // indexSegment indexes the records of a segment, the last one first, and reports whether none was
 // lost in the middle.
-func (d *disk) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
+func (d *Tier) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
 	records, whole := s.walk()
 	for _, r := range slices.Backward(records) {
 		switch r.kind {
@@ -107,7 +110,7 @@ func (d *disk) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
 }
 
 // indexEntry indexes an entry, unless it was dropped later or a newer one is indexed.
-func (d *disk) indexEntry(s *segment, r foundRecord, n *name, past *invalidation.Table) {
+func (d *Tier) indexEntry(s *segment, r foundRecord, n *name, past *invalidation.Table) {
 	p := d.locationOf(s, r.off, r.size, n)
 	found := past.Newest(n.key, p.labels)
 	if found.Hard > n.generation {
@@ -120,9 +123,9 @@ func (d *disk) indexEntry(s *segment, r foundRecord, n *name, past *invalidation
 }
 
 // discard removes segments that are not open.
-func (d *disk) discard(numbers []uint64) (err error) {
+func (d *Tier) discard(numbers []uint64) (err error) {
 	for _, number := range numbers {
-		err = errors.Join(err, os.Remove(segmentPath(d.dir, number)))
+		err = errors.Join(err, os.Remove(segmentPath(d.Dir, number)))
 	}
 	return err
 }

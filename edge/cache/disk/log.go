@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"errors"
@@ -6,13 +6,13 @@ import (
 )
 
 // segmentSize returns the maximum size of a segment.
-func (d *disk) segmentSize() int64 {
-	return min(maxSegment, max(d.most/minSegments, int64(segmentStart)))
+func (d *Tier) segmentSize() int64 {
+	return min(maxSegment, max(d.MaxBytes/minSegments, int64(segmentStart)))
 }
 
 // append writes a record of a size to the newest segment, or to a new one. The caller holds
 // d.writing.
-func (d *disk) append(size int64, kind byte, head []byte, body [][]byte) (s *segment, off, n int64, err error) {
+func (d *Tier) append(size int64, kind byte, head []byte, body [][]byte) (s *segment, off, n int64, err error) {
 	if s, err = d.room(size); err != nil {
 		return nil, 0, 0, err
 	}
@@ -29,7 +29,7 @@ func (d *disk) append(size int64, kind byte, head []byte, body [][]byte) (s *seg
 
 // room returns the segment for a record of a size, and removes old segments if the tier would
 // exceed its limit.
-func (d *disk) room(size int64) (*segment, error) {
+func (d *Tier) room(size int64) (*segment, error) {
 	if d.fresh {
 		last := d.segments[len(d.segments)-1]
 		if last.size+size <= d.segmentSize() {
@@ -42,7 +42,7 @@ func (d *disk) room(size int64) (*segment, error) {
 	if err := d.shrink(size+int64(segmentStart), 0); err != nil {
 		return nil, err
 	}
-	s, err := createSegment(d.dir, d.number+1)
+	s, err := createSegment(d.Dir, d.number+1)
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +56,15 @@ func (d *disk) room(size int64) (*segment, error) {
 
 // shrink removes the oldest segments until there is room, but keeps as many of the newest ones as
 // left says.
-func (d *disk) shrink(room int64, left int) error {
-	for d.bytes+room > d.most && len(d.segments) > left {
+func (d *Tier) shrink(room int64, left int) error {
+	for d.bytes+room > d.MaxBytes && len(d.segments) > left {
 		d.mu.Lock()
 		old := d.segments[0]
 		d.segments = d.segments[1:]
 		d.bytes -= old.size
 		d.index.remove(old)
 		d.mu.Unlock()
-		if err := errors.Join(old.remove(d.dir), syncDir(d.dir)); err != nil {
+		if err := errors.Join(old.remove(d.Dir), syncDir(d.Dir)); err != nil {
 			return fmt.Errorf("removing the oldest segment of the cache: %w", err)
 		}
 	}
@@ -72,7 +72,7 @@ func (d *disk) shrink(room int64, left int) error {
 }
 
 // sync makes written records durable. The caller holds d.writing.
-func (d *disk) sync() error {
+func (d *Tier) sync() error {
 	if !d.fresh {
 		return nil
 	}
@@ -83,23 +83,23 @@ func (d *disk) sync() error {
 }
 
 // fail ends all writing. The caller holds d.writing.
-func (d *disk) fail(err error) {
+func (d *Tier) fail(err error) {
 	d.errors.Add(1)
 	if !d.failed {
 		d.failed = true
-		d.log("disk tier of the cache failed; caching in memory only", "error", err)
+		d.Log("disk tier of the cache failed; caching in memory only", "error", err)
 	}
 }
 
 // wipe removes the tier, because it cannot record purges. The caller holds d.writing.
-func (d *disk) wipe() {
+func (d *Tier) wipe() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.segments {
 		d.index.remove(s)
-		if err := s.remove(d.dir); err != nil {
+		if err := s.remove(d.Dir); err != nil {
 			d.errors.Add(1)
-			d.log("segment of the cache not removed; it may hold purged responses", "path", segmentPath(d.dir, s.number), "error", err)
+			d.Log("segment of the cache not removed; it may hold purged responses", "path", segmentPath(d.Dir, s.number), "error", err)
 		}
 	}
 	d.segments, d.bytes, d.fresh = nil, 0, false

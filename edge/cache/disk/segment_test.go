@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"bytes"
@@ -10,27 +10,53 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
+
+func openTest(t testing.TB, dir string) *Tier {
+	t.Helper()
+	seeds := hashes.NewSeeds()
+	d, err := Open(Options{
+		Dir: dir, MaxBytes: 64 << 20, MaxQueued: 1 << 20, Newer: func(*entry.Entry) bool { return false },
+	}, &seeds, &invalidation.Table{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// write appends an entry to the log.
+func write(d *Tier, e *entry.Entry) {
+	e.SetHashes(d.seeds)
+	e.Generation = d.invalidations.Current()
+	d.Enqueue(e)
+	d.Flush()
+}
+
+// closed closes a tier when memory has no entries.
+func closed(d *Tier) { d.Close(func(func(*entry.Entry) bool) {}) }
 
 // logOf writes a disk tier with one segment to a folder: /0 to /9, then a purge of /1. It returns
 // the bodies that are left.
 func logOf(t testing.TB, dir string) map[string]string {
-	c, err := New(Options{MaxBytes: 1 << 20, Dir: dir, DiskBytes: roomOnDisk})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openTest(t, dir)
 	bodies := map[string]string{}
 	for i := range 10 {
-		e := newEntry(fmt.Sprint("/", i), strings.Repeat(fmt.Sprint(i), 20*(i+1)))
-		e.Validator = `"x"`
+		e := entrytest.New(fmt.Sprint("/", i), strings.Repeat(fmt.Sprint(i), 20*(i+1)))
 		bodies[e.Key] = string(e.Identity().Body)
-		c.Put(e, c.Generation())
-		c.waitForLRU()
-		evict(c)
+		write(d, e)
 	}
-	c.Purge(invalidation.Purge{Keys: []string{"/1"}}, t0)
-	c.Close()
+	p := invalidation.Purge{Keys: []string{"/1"}}
+	s := invalidation.SpecOf(d.seeds, &p, entrytest.T0)
+	generation := d.invalidations.Apply(s)
+	d.RecordPurge(&p, generation, entrytest.T0, true)
+	if n := d.Purge(&p, s, generation, nil); n != 1 {
+		t.Fatalf("the purge concerns %d entries, want 1", n)
+	}
+	closed(d)
 	delete(bodies, "/1")
 	return bodies
 }
@@ -45,15 +71,17 @@ func onlySegment(t testing.TB, dir string) string {
 
 // foundIn returns the bodies that a disk tier has for the keys of logOf.
 func foundIn(t testing.TB, dir string) map[string]string {
-	c, err := New(Options{MaxBytes: 1 << 20, Dir: dir, DiskBytes: roomOnDisk})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	d := openTest(t, dir)
+	defer closed(d)
 	bodies := map[string]string{}
 	for i := range 10 {
-		if e := c.Get(fmt.Sprint("/", i)); e != nil {
-			bodies[e.Key] = string(e.Identity().Body)
+		key := fmt.Sprint("/", i)
+		e, _, _ := d.Find(key, d.seeds.LabelOfKey(key))
+		if e == nil {
+			continue
+		}
+		if e.SetHashes(d.seeds); e.Check(d.invalidations) {
+			bodies[key] = string(e.Identity().Body)
 		}
 	}
 	return bodies
@@ -172,11 +200,10 @@ func TestForgedRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := t.TempDir()
-	c := openTest(t, other, Options{DiskBytes: roomOnDisk})
-	forged := newEntry("/forged", string(log))
-	forged.Validator = `"x"`
-	c.Put(forged, c.Generation())
-	c.Close()
+	d := openTest(t, other)
+	forged := entrytest.New("/forged", string(log))
+	write(d, forged)
+	closed(d)
 	path := onlySegment(t, other)
 	if log, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
@@ -214,41 +241,6 @@ func FuzzSegment(f *testing.F) {
 		}
 		if got := foundIn(t, dir); !subset(got, want) {
 			t.Fatalf("found %q", got)
-		}
-	})
-}
-
-// A decoded entry is equal after it was encoded and decoded again.
-func FuzzDecodeEntry(f *testing.F) {
-	for _, e := range append(purgeTestEntries(), fullEntry()) {
-		head, body := encodeEntry(e, []string{"alias"})
-		f.Add(head, bytes.Join(body, nil))
-	}
-	f.Fuzz(func(t *testing.T, head, body []byte) {
-		e, aliases, err := decodeEntry(head, body)
-		if err != nil {
-			return
-		}
-		seenBefore, parts := encodeEntry(e, aliases)
-		got, names, err := decodeEntry(seenBefore, bytes.Join(parts, nil))
-		if err != nil || !same(got, e) || !slices.Equal(names, aliases) || got.Generation != e.Generation || got.Freshness() != e.Freshness() {
-			t.Fatalf("%+v is read as %+v with the error %v", e, got, err)
-		}
-	})
-}
-
-func FuzzDecodePurge(f *testing.F) {
-	for _, row := range purges {
-		f.Add(encodePurge(&row.purge, 7, t0))
-	}
-	f.Fuzz(func(t *testing.T, head []byte) {
-		p, generation, now, err := decodePurge(head)
-		if err != nil {
-			return
-		}
-		got, at, when, err := decodePurge(encodePurge(&p, generation, now))
-		if err != nil || at != generation || !when.Equal(now) || fmt.Sprint(got) != fmt.Sprint(p) {
-			t.Fatalf("%+v at %d, %v is read as %+v at %d, %v with the error %v", p, generation, now, got, at, when, err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"errors"
@@ -7,26 +7,10 @@ import (
 	"path/filepath"
 )
 
-// SetLabel stores a small string in the disk tier; Label returns it after a restart. The label is
-// replaced only when all earlier drops and purges are on disk. Without a disk tier it is not
-// stored.
-func (c *Cache) SetLabel(s string) {
-	c.onDisk(func(d *disk) { d.setLabel(s) })
-}
+func (d *Tier) labelPath() string { return filepath.Join(d.Dir, "label") }
 
-// Label returns the label that SetLabel stored last, in this run or an earlier one; empty: none.
-func (c *Cache) Label() (s string) {
-	c.onDisk(func(d *disk) {
-		d.writing.Lock()
-		defer d.writing.Unlock()
-		s = d.label
-	})
-	return s
-}
-
-func (d *disk) labelPath() string { return filepath.Join(d.dir, "label") }
-
-func (d *disk) setLabel(s string) {
+// SetLabel replaces the label when all earlier drops and purges are on disk.
+func (d *Tier) SetLabel(s string) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if s == d.label || d.failed {
@@ -37,6 +21,13 @@ func (d *disk) setLabel(s string) {
 		return
 	}
 	d.label = s
+}
+
+// Label returns the label that was set last, in this run or an earlier one; empty: none.
+func (d *Tier) Label() string {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.label
 }
 
 // replaceFile replaces a file atomically: a reader gets the old or the new content.

@@ -1,4 +1,6 @@
-package cache
+// Package disk decides the form of the log on disk, and where in it an entry is found, also after a
+// restart.
+package disk
 
 import (
 	"os"
@@ -19,26 +21,20 @@ const (
 	tagsInRecord = 1 << 12
 )
 
-// A disk is the tier below memory: a log of segments, to which a goroutine appends entries that
+// A Tier is the tier below memory: a log of segments, to which a goroutine appends entries that
 // were evicted from memory, and purges. The log is append-only; when it is full, its oldest segment
 // is removed. Records are verified when they are read, and a torn or damaged record is ignored.
 //
 // After a failed write the tier writes nothing more. Because it can then not record purges either,
 // the next purge removes it.
-type disk struct {
-	dir           string
-	most          int64 // bytes
-	log           func(msg string, args ...any)
-	restored      func(*entry.Entry)
+type Tier struct {
+	Options
 	seeds         *hashes.Seeds
 	invalidations *invalidation.Table
 	lock          *os.File
-	// newer reports whether memory has another entry in place of e.
-	newer    func(e *entry.Entry) bool
-	queue    chan writeJob
-	queued   atomic.Int64 // bytes
-	maxQueue int64
-	written  chan struct{} // closed when the writer has ended
+	queue         chan writeJob
+	queued        atomic.Int64  // bytes
+	written       chan struct{} // closed when the writer has ended
 
 	writing  sync.Mutex // held while the log is written; taken before mu
 	failed   bool
@@ -48,10 +44,42 @@ type disk struct {
 	segments []*segment // the oldest first; the last one is written to if fresh
 	fresh    bool       // the last segment was created in this run
 	bytes    int64
-	index    diskIndex
+	index    index
 	swept    invalidation.Generation // every location was checked against the invalidations up to here
 
 	hits, errors, dropped atomic.Uint64
+}
+
+// Options are the limits of the tier, and what it calls.
+type Options struct {
+	Dir       string // folder, which one process may use
+	MaxBytes  int64
+	MaxQueued int64 // bytes of entries that wait to be written
+
+	// Restored is called with each entry that is read, before any other caller gets it. It may be
+	// nil.
+	Restored func(*entry.Entry)
+	// Newer reports whether memory has another entry in place of e.
+	Newer func(e *entry.Entry) bool
+	// Log receives failures, with arguments as for slog. It may be nil.
+	Log func(msg string, args ...any)
+}
+
+// Stats are counts for metrics.
+type Stats struct {
+	Bytes, Entries int64
+	Hits           uint64 // entries that were read
+	Errors         uint64 // failed reads and writes, and damaged records
+	// Dropped counts entries that were not written, because the queue was full or they were too
+	// large.
+	Dropped uint64
+}
+
+// Stats returns the current counts.
+func (d *Tier) Stats() Stats {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return Stats{d.bytes, d.index.live, d.hits.Load(), d.errors.Load(), d.dropped.Load()}
 }
 
 // A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
@@ -60,13 +88,13 @@ type writeJob struct {
 	flushed chan struct{}
 }
 
-// enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
+// Enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
 // is full, the entry is lost.
-func (d *disk) enqueue(e *entry.Entry) {
+func (d *Tier) Enqueue(e *entry.Entry) {
 	if d.holds(e) {
 		return
 	}
-	if d.queued.Add(e.Charged) > d.maxQueue {
+	if d.queued.Add(e.Charged) > d.MaxQueued {
 		d.queued.Add(-e.Charged)
 		d.dropped.Add(1)
 		return
@@ -80,7 +108,7 @@ func (d *disk) enqueue(e *entry.Entry) {
 }
 
 // holds reports whether an entry was read from disk and is still there.
-func (d *disk) holds(e *entry.Entry) bool {
+func (d *Tier) holds(e *entry.Entry) bool {
 	if e.Origin == nil {
 		return false
 	}
@@ -90,7 +118,7 @@ func (d *disk) holds(e *entry.Entry) bool {
 }
 
 // write stores queued entries until the queue is closed.
-func (d *disk) write() {
+func (d *Tier) write() {
 	defer close(d.written)
 	for job := range d.queue {
 		if job.flushed != nil {
@@ -99,21 +127,21 @@ func (d *disk) write() {
 		}
 		d.store(job.entry)
 		d.queued.Add(-job.entry.Charged)
-		if d.newer(job.entry) {
-			d.hide(job.entry)
+		if d.Newer(job.entry) {
+			d.Hide(job.entry)
 		}
 	}
 }
 
-// flush waits until all entries that were queued before are written.
-func (d *disk) flush() {
+// Flush waits until all entries that were queued before are written.
+func (d *Tier) Flush() {
 	flushed := make(chan struct{})
 	d.queue <- writeJob{flushed: flushed}
 	<-flushed
 }
 
 // store appends an entry if it is still reusable.
-func (d *disk) store(e *entry.Entry) {
+func (d *Tier) store(e *entry.Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if d.failed || !e.Check(d.invalidations) || !reusable(e, time.Now()) {
@@ -140,7 +168,7 @@ func (d *disk) store(e *entry.Entry) {
 }
 
 // locationOf describes the location of an entry.
-func (d *disk) locationOf(s *segment, off, size int64, n *name) *location {
+func (d *Tier) locationOf(s *segment, off, size int64, n *name) *location {
 	p := &location{segment: s, off: uint32(off), size: uint32(size), generation: n.generation, labels: d.seeds.LabelsOf(nil, n.key, n.tags)}
 	if n.secondary != "" {
 		for _, k := range append([]string{n.secondary}, n.aliases...) {
@@ -153,29 +181,29 @@ func (d *disk) locationOf(s *segment, off, size int64, n *name) *location {
 	return p
 }
 
-// hasKey reports whether a usable record is on disk under the label of a key.
-func (d *disk) hasKey(label uint64) bool {
+// HasKey reports whether a usable record is on disk under the label of a key.
+func (d *Tier) HasKey(label uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.index.atKey(label) != nil
 }
 
-// hasVariant reports the same for the hash of a variant.
-func (d *disk) hasVariant(hash uint64) bool {
+// HasVariant reports the same for the hash of a variant.
+func (d *Tier) HasVariant(hash uint64) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.index.find(hash) != nil
 }
 
-// hide makes older records under an entry's keys unusable.
-func (d *disk) hide(e *entry.Entry) {
+// Hide makes older records under an entry's keys unusable.
+func (d *Tier) Hide(e *entry.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.hide(e)
 }
 
-// close writes the queued entries, and those of all that are not on disk yet, and ends the tier.
-func (d *disk) close(all func(yield func(*entry.Entry) bool)) {
+// Close writes the queued entries, and those of all that are not on disk yet, and ends the tier.
+func (d *Tier) Close(all func(yield func(*entry.Entry) bool)) {
 	close(d.queue)
 	<-d.written
 	for e := range all {
@@ -191,7 +219,7 @@ func (d *disk) close(all func(yield func(*entry.Entry) bool)) {
 	d.closeFiles()
 }
 
-func (d *disk) closeFiles() {
+func (d *Tier) closeFiles() {
 	for _, s := range d.segments {
 		s.file.Close()
 	}

@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"slices"
@@ -23,10 +23,10 @@ type location struct {
 	gone      bool     // purged, or replaced by a newer record
 }
 
-// A diskIndex finds locations. Under the label of a key it has the location that was written last,
+// An index finds locations. Under the label of a key it has the location that was written last,
 // and under the hashes of variants their locations. The location of a variant under its key's label
 // shows by which names the variants differ.
-type diskIndex struct {
+type index struct {
 	at map[uint64]indexed
 	// variants are the usable locations of variants by the label of their key, the least recently
 	// used first.
@@ -34,7 +34,7 @@ type diskIndex struct {
 	live     int64 // number of usable locations
 }
 
-// An indexed location is the value of a diskIndex under one hash.
+// An indexed location is the value of an index under one hash.
 type indexed struct {
 	location *location
 	hidden   bool // memory has newer entries of the key
@@ -43,7 +43,7 @@ type indexed struct {
 func (p *location) varies() bool { return len(p.keys) > 0 }
 
 // find returns the usable location for a hash, or nil.
-func (x *diskIndex) find(hash uint64) *location {
+func (x *index) find(hash uint64) *location {
 	s := x.at[hash]
 	if s.location == nil || s.hidden || s.location.gone {
 		return nil
@@ -53,7 +53,7 @@ func (x *diskIndex) find(hash uint64) *location {
 
 // atKey returns the location under the label of a key, or nil. An unusable location of a variant is
 // returned too, because its record has the names by which the others vary.
-func (x *diskIndex) atKey(label uint64) *location {
+func (x *index) atKey(label uint64) *location {
 	s := x.at[label]
 	if s.location == nil || s.hidden || s.location.gone && !s.location.varies() {
 		return nil
@@ -62,10 +62,10 @@ func (x *diskIndex) atKey(label uint64) *location {
 }
 
 // hasKey reports whether the index has a location of a key, usable or not.
-func (x *diskIndex) hasKey(label uint64) bool { return x.at[label].location != nil }
+func (x *index) hasKey(label uint64) bool { return x.at[label].location != nil }
 
 // add makes a location the newest under its keys.
-func (x *diskIndex) add(p *location) {
+func (x *index) add(p *location) {
 	x.live++
 	x.replace(p)
 	if p.varies() {
@@ -79,7 +79,7 @@ func (x *diskIndex) add(p *location) {
 }
 
 // addOlder adds a location that is older than all in the index, if it is usable beside them.
-func (x *diskIndex) addOlder(p *location) {
+func (x *index) addOlder(p *location) {
 	newest := x.at[p.labels[0]].location
 	switch {
 	case newest == nil:
@@ -93,7 +93,7 @@ func (x *diskIndex) addOlder(p *location) {
 		}
 	}
 	if p.varies() {
-		if len(x.variants[p.labels[0]]) >= maxVariants {
+		if len(x.variants[p.labels[0]]) >= entry.MaxVariants {
 			p.gone = true // newer variants take its place
 			p.segment.locations = append(p.segment.locations, p)
 			return
@@ -106,16 +106,16 @@ func (x *diskIndex) addOlder(p *location) {
 
 // addVariant makes a variant the most recently used one of its key. If there are too many, the
 // least recently used one is retired.
-func (x *diskIndex) addVariant(p *location) {
+func (x *index) addVariant(p *location) {
 	label := p.labels[0]
-	if list := x.variants[label]; len(list) >= maxVariants {
+	if list := x.variants[label]; len(list) >= entry.MaxVariants {
 		x.retire(list[0])
 	}
 	x.variants[label] = append(x.variants[label], p)
 }
 
 // use makes a variant the most recently used one, unless it is unusable.
-func (x *diskIndex) use(p *location) {
+func (x *index) use(p *location) {
 	list := x.variants[p.labels[0]]
 	if i := slices.Index(list, p); i >= 0 {
 		copy(list[i:], list[i+1:])
@@ -124,7 +124,7 @@ func (x *diskIndex) use(p *location) {
 }
 
 // replace retires the location that has the same keys as p.
-func (x *diskIndex) replace(p *location) {
+func (x *index) replace(p *location) {
 	old := x.at[p.labels[0]].location
 	if p.varies() {
 		old = x.at[p.keys[0]].location
@@ -135,7 +135,7 @@ func (x *diskIndex) replace(p *location) {
 }
 
 // hide makes the locations under an entry's keys unusable, because the entry is newer.
-func (x *diskIndex) hide(e *entry.Entry) {
+func (x *index) hide(e *entry.Entry) {
 	if p := x.at[e.Labels[0]].location; p != nil && !p.varies() {
 		x.retire(p)
 	}
@@ -146,7 +146,7 @@ func (x *diskIndex) hide(e *entry.Entry) {
 }
 
 // clear makes the location of a key unusable.
-func (x *diskIndex) clear(label uint64) {
+func (x *index) clear(label uint64) {
 	if s := x.at[label]; s.location != nil {
 		s.hidden = true
 		x.at[label] = s
@@ -154,7 +154,7 @@ func (x *diskIndex) clear(label uint64) {
 }
 
 // retire makes a location unusable. It returns false if it was so before.
-func (x *diskIndex) retire(p *location) bool {
+func (x *index) retire(p *location) bool {
 	if p.gone {
 		return false
 	}
@@ -167,7 +167,7 @@ func (x *diskIndex) retire(p *location) bool {
 }
 
 // removeVariant removes a variant from the list of its key.
-func (x *diskIndex) removeVariant(p *location) {
+func (x *index) removeVariant(p *location) {
 	label := p.labels[0]
 	list := slices.DeleteFunc(x.variants[label], func(o *location) bool { return o == p })
 	if x.variants[label] = list; len(list) == 0 {
@@ -176,7 +176,7 @@ func (x *diskIndex) removeVariant(p *location) {
 }
 
 // remove removes the locations of a segment.
-func (x *diskIndex) remove(s *segment) {
+func (x *index) remove(s *segment) {
 	for _, p := range s.locations {
 		x.retire(p)
 		x.unlink(p.labels[0], p)
@@ -186,7 +186,7 @@ func (x *diskIndex) remove(s *segment) {
 	}
 }
 
-func (x *diskIndex) unlink(hash uint64, p *location) {
+func (x *index) unlink(hash uint64, p *location) {
 	if x.at[hash].location == p {
 		delete(x.at, hash)
 	}

@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"slices"
@@ -9,10 +9,10 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-// recordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
-// is on disk when recordPurge returns, also after a power failure; others are when the label is set
+// RecordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
+// is on disk when RecordPurge returns, also after a power failure; others are when the label is set
 // next.
-func (d *disk) recordPurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time, durable bool) {
+func (d *Tier) RecordPurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time, durable bool) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if d.affectsNothing(p) {
@@ -32,7 +32,7 @@ func (d *disk) recordPurge(p *invalidation.Purge, generation invalidation.Genera
 
 // affectsNothing reports whether a purge concerns no record that a restart could find. Entries that
 // are still to be written are checked against the purge before that.
-func (d *disk) affectsNothing(p *invalidation.Purge) bool {
+func (d *Tier) affectsNothing(p *invalidation.Purge) bool {
 	if len(d.segments) == 0 {
 		return true
 	}
@@ -47,7 +47,7 @@ func (d *disk) affectsNothing(p *invalidation.Purge) bool {
 }
 
 // appendPurge writes a purge. One of many surrogate keys takes several records.
-func (d *disk) appendPurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time) error {
+func (d *Tier) appendPurge(p *invalidation.Purge, generation invalidation.Generation, now time.Time) error {
 	rest := *p
 	for first := true; first || len(rest.Tags) > 0; first = false {
 		part := rest
@@ -61,9 +61,9 @@ func (d *disk) appendPurge(p *invalidation.Purge, generation invalidation.Genera
 	return nil
 }
 
-// purge applies a recorded purge to the records on disk. It returns how many of the affected
+// Purge applies a recorded purge to the records on disk. It returns how many of the affected
 // entries are not in memory; inMemory are the locations of those that are.
-func (d *disk) purge(p *invalidation.Purge, s *invalidation.Spec, generation invalidation.Generation, inMemory []entry.Origin) (n int) {
+func (d *Tier) Purge(p *invalidation.Purge, s *invalidation.Spec, generation invalidation.Generation, inMemory []entry.Origin) (n int) {
 	matching := d.matching(p, s)
 	batches.Each(&d.mu, slices.Values(inMemory), func(o entry.Origin) { d.purgeLocation(o.(*location), s) })
 	batches.Each(&d.mu, slices.Values(matching), func(p *location) {
@@ -79,7 +79,7 @@ func (d *disk) purge(p *invalidation.Purge, s *invalidation.Spec, generation inv
 }
 
 // purgeLocation makes a record unusable, or stale. It returns false if the record was so before.
-func (d *disk) purgeLocation(p *location, s *invalidation.Spec) bool {
+func (d *Tier) purgeLocation(p *location, s *invalidation.Spec) bool {
 	switch {
 	case !s.Soft:
 		return d.index.retire(p)
@@ -92,7 +92,7 @@ func (d *disk) purgeLocation(p *location, s *invalidation.Spec) bool {
 
 // matching returns the locations that a purge concerns. If it names prefixes, their keys are read
 // from disk.
-func (d *disk) matching(p *invalidation.Purge, s *invalidation.Spec) []*location {
+func (d *Tier) matching(p *invalidation.Purge, s *invalidation.Spec) []*location {
 	if !p.Scans() {
 		if locations, all := d.under(s.Labels); all {
 			return locations
@@ -110,7 +110,7 @@ func (d *disk) matching(p *invalidation.Purge, s *invalidation.Spec) []*location
 
 // under returns the locations of some keys. all is false if one of the keys has variants, which the
 // index does not list here.
-func (d *disk) under(labels []uint64) (locations []*location, all bool) {
+func (d *Tier) under(labels []uint64) (locations []*location, all bool) {
 	all = true
 	batches.Each(d.mu.RLocker(), slices.Values(labels), func(l uint64) {
 		if p := d.index.at[l].location; p != nil {
@@ -123,7 +123,7 @@ func (d *disk) under(labels []uint64) (locations []*location, all bool) {
 
 // locations returns the locations of each segment. Entries that are stored later are checked
 // against every recorded purge.
-func (d *disk) locations() (lists [][]*location) {
+func (d *Tier) locations() (lists [][]*location) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, s := range d.segments {
@@ -132,7 +132,7 @@ func (d *disk) locations() (lists [][]*location) {
 	return lists
 }
 
-func (d *disk) matchingByLabels(s *invalidation.Spec) (matching, others []*location) {
+func (d *Tier) matchingByLabels(s *invalidation.Spec) (matching, others []*location) {
 	labelsMatch := s.MatchesLabels()
 	for _, list := range d.locations() {
 		batches.Each(d.mu.RLocker(), slices.Values(list), func(p *location) {
@@ -148,9 +148,9 @@ func (d *disk) matchingByLabels(s *invalidation.Spec) (matching, others []*locat
 	return matching, others
 }
 
-// sweep makes the records of dropped entries unusable, if there was an invalidation since the last
+// Sweep makes the records of dropped entries unusable, if there was an invalidation since the last
 // sweep.
-func (d *disk) sweep() {
+func (d *Tier) Sweep() {
 	now := d.invalidations.Current()
 	d.mu.RLock()
 	swept := d.swept

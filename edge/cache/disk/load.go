@@ -1,4 +1,4 @@
-package cache
+package disk
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
-// find returns the entry that is on disk under a key, or the names by which the entries under it
+// Find returns the entry that is on disk under a key, or the names by which the entries under it
 // vary.
-func (d *disk) find(key string, label uint64) (e *entry.Entry, aliases, names []string) {
+func (d *Tier) Find(key string, label uint64) (e *entry.Entry, aliases, names []string) {
 	d.mu.RLock()
 	p := d.index.atKey(label)
 	d.mu.RUnlock()
@@ -29,12 +29,13 @@ func (d *disk) find(key string, label uint64) (e *entry.Entry, aliases, names []
 	if e == nil || e.Key != key || e.Secondary != "" {
 		return nil, nil, nil
 	}
+	d.hits.Add(1)
 	return e, aliases, nil
 }
 
-// findVariant returns the entry that is on disk under a key and a secondary key, if it varies by
+// FindVariant returns the entry that is on disk under a key and a secondary key, if it varies by
 // these names.
-func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (e *entry.Entry, aliases []string) {
+func (d *Tier) FindVariant(key, secondary string, names []string, hash uint64) (e *entry.Entry, aliases []string) {
 	d.mu.RLock()
 	p := d.index.find(hash)
 	d.mu.RUnlock()
@@ -49,11 +50,12 @@ func (d *disk) findVariant(key, secondary string, names []string, hash uint64) (
 	if e == nil || e.Key != key || e.Secondary != secondary && !slices.Contains(aliases, secondary) || !slices.Equal(e.Vary, names) {
 		return nil, nil
 	}
+	d.hits.Add(1)
 	return e, aliases
 }
 
 // load reads an entry, with the effect of a soft purge since it was written.
-func (d *disk) load(p *location) (e *entry.Entry, aliases []string) {
+func (d *Tier) load(p *location) (e *entry.Entry, aliases []string) {
 	b := make([]byte, p.size)
 	if !d.read(p, b) {
 		return nil, nil
@@ -69,7 +71,7 @@ func (d *disk) load(p *location) (e *entry.Entry, aliases []string) {
 		d.markDamaged(p)
 		return nil, nil
 	}
-	d.restored(e)
+	d.Restored(e)
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if p.gone {
@@ -84,7 +86,7 @@ func (d *disk) load(p *location) (e *entry.Entry, aliases []string) {
 }
 
 // name reads the name of an entry.
-func (d *disk) name(p *location) (n name, ok bool) {
+func (d *Tier) name(p *location) (n name, ok bool) {
 	b := make([]byte, recordStart)
 	if !d.read(p, b) {
 		return n, false
@@ -107,7 +109,7 @@ func (d *disk) name(p *location) (n name, ok bool) {
 }
 
 // read reads the first bytes of a record. It is no error if the segment was removed meanwhile.
-func (d *disk) read(p *location, b []byte) bool {
+func (d *Tier) read(p *location, b []byte) bool {
 	_, err := p.segment.file.ReadAt(b, int64(p.off))
 	if err == nil {
 		return true
@@ -119,7 +121,7 @@ func (d *disk) read(p *location, b []byte) bool {
 }
 
 // markDamaged makes a location with an unreadable record unusable.
-func (d *disk) markDamaged(p *location) {
+func (d *Tier) markDamaged(p *location) {
 	d.errors.Add(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
