@@ -52,7 +52,7 @@ func (c *Cache) admit(hash uint64, t lruItem, replaced []uint64) {
 
 // capacity returns the bytes that ristretto may use: free slots in the arena and interned headers
 // reduce them.
-func (c *Cache) capacity() int64 { return max(1, c.most-c.arena.waste.Load()-c.interned.bytes.Load()) }
+func (c *Cache) capacity() int64 { return max(1, c.most-c.arena.wasted()-c.interned.size()) }
 
 // admissionCost is called when ristretto takes an entry from its queue, and returns the entry's
 // cost.

@@ -79,6 +79,15 @@ func (a *arena) init(most int64) {
 	a.bases.Store(&[]unsafe.Pointer{nil})
 }
 
+// used returns the bytes of slots in use.
+func (a *arena) used() int64 { return a.taken.Load() - a.waste.Load() }
+
+// wasted returns the bytes of free slots that are resident.
+func (a *arena) wasted() int64 { return a.waste.Load() }
+
+// reclaimableBytes returns the bytes that compaction would release.
+func (a *arena) reclaimableBytes() int64 { return a.compactable.Load() }
+
 // largest returns the maximum size of a slot: a slab holds at least four.
 func (a *arena) largest() int { return min(maxSlot, a.slabSize/4) }
 

@@ -173,7 +173,7 @@ type Stats struct {
 func (c *Cache) Stats() Stats {
 	s := Stats{
 		Entries: c.counts.entries.Load(), Evicted: c.counts.evicted.Load(),
-		Bytes: c.counts.bytes.Load() + c.arena.waste.Load() + c.interned.bytes.Load(),
+		Bytes: c.counts.bytes.Load() + c.arena.wasted() + c.interned.size(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
 	if c.disk != nil {

@@ -118,13 +118,13 @@ func consistent(t *testing.T, c *Cache) {
 	for is, hash := range items {
 		t.Errorf("ristretto lacks the item %x with the hash %x", is, hash)
 	}
-	if used := c.arena.taken.Load() - c.arena.waste.Load(); used != slots {
+	if used := c.arena.used(); used != slots {
 		t.Errorf("%d bytes of the arena are in use, but the slots of all entries have %d", used, slots)
 	}
 	if c.disk != nil {
 		onDiskConsistent(t, c)
 	}
-	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.waste.Load()+c.interned.bytes.Load() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.wasted()+c.interned.size() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are stored, %d bytes in the recency window, none pending; the counts are %+v, %d, %d",
 			entries, bytes, window, s, c.window.used.Load(), c.pendingBytes.Load())
 	}

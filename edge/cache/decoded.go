@@ -22,7 +22,7 @@ const decodedMost = decodedSize + entry.Overhead
 
 // entryOf returns the entry of a slot, decoded before if possible.
 func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *entry.Entry {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry()
 	}
 	if len(s.decoded) == 0 || l.end() > decodedSize {
@@ -50,7 +50,7 @@ func (s *shard) forgetDecoded(hash, id uint64) {
 
 // decode decodes the entry of a slot.
 func (c *Cache) decode(s *shard, l *slot, hash uint64) *entry.Entry {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry() // the stored entry itself, which others read too
 	}
 	e := l.decode(&c.interned)

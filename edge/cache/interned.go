@@ -43,9 +43,20 @@ type internTable struct {
 	seen   [maxSeen]uint32 // hashes of texts that were seen once and not interned
 }
 
+// init prepares a table for a cache of most bytes.
 func (k *internTable) init(most int64) {
 	k.most, k.byText, k.seed = most/internedPart, map[string]*interned{}, maphash.MakeSeed()
 	k.list.Store(&[]*interned{nil})
+}
+
+// size returns the bytes of all interned headers.
+func (k *internTable) size() int64 { return k.bytes.Load() }
+
+// count returns the number of interned headers.
+func (k *internTable) count() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.byText)
 }
 
 // of returns the interned header with a number.

@@ -22,30 +22,42 @@ import (
 //
 // The lock of a shard guards its slots. Atomic fields also change while it is locked for reading.
 type slot struct {
-	id         uint64                  // of the entry; 0 in a free slot
-	generation invalidation.Generation // at which its request began
-	checked    atomic.Uint64
-	hits       atomic.Uint64
-	expiredAt  atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
-	expiredBy  atomic.Uint64 // the generation of that purge; 0: one of an earlier run
-	stored     int64         // Policy.Stored, in nanoseconds; never: the zero time
-	age        time.Duration
-	lifetime   time.Duration
-	cost       uint32 // in units of costUnit
-	interned   uint32 // the number of its interned header; 0: it follows the spans
-	paints     int32
-
-	key, secondary, own, ownBody uint16 // lengths in the text
-	// The tag is the position of the identity body's entity tag in the text.
-	tag, tagLen            uint16
-	text, spans, ownHeader uint16 // lengths
-	body                   [3]uint16
-
+	id uint64 // of the entry; 0 in a free slot
+	validity
+	hits atomic.Uint64
+	times
+	cost     uint32 // in units of costUnit
+	interned uint32 // the number of its interned header; 0: it follows the spans
+	paints   int32  // ColourUses of its Head
+	layout
 	shape     shape
 	tags      uint8 // number of labels after that of the key
 	state     state
 	ringIndex uint8 // index in the ring of its shard, while stateRecent
 	label     uint64
+}
+
+// A validity says against which invalidations a slot was checked, and with what result.
+type validity struct {
+	generation invalidation.Generation // at which its request began
+	checked    atomic.Uint64
+	expiredAt  atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
+	expiredBy  atomic.Uint64 // the generation of that purge; 0: one of an earlier run
+}
+
+// The times are those of a slot's policy.
+type times struct {
+	stored        int64 // in nanoseconds; never: the zero time
+	age, lifetime time.Duration
+}
+
+// A layout has the positions of a slot's parts.
+type layout struct {
+	key, secondary, own, ownBody uint16 // lengths in the text
+	// The tag is the position of the identity body's entity tag in the text.
+	tag, tagLen            uint16
+	text, spans, ownHeader uint16 // lengths
+	body                   [3]uint16
 }
 
 const slotStart = int(unsafe.Sizeof(slot{}))
@@ -76,12 +88,16 @@ const (
 	stateAdmitted                   // in ristretto, or in its queue
 )
 
+// isLarge reports whether the slot is on the heap.
+func (l *slot) isLarge() bool { return l.shape&large != 0 }
+
 // A heapSlot is the slot of an entry on the heap.
 type heapSlot struct {
 	slot
 	entry *entry.Entry
 }
 
+// newHeapSlot returns a slot for an entry that is too large for the arena.
 func newHeapSlot(e *entry.Entry) *heapSlot {
 	b := &heapSlot{entry: e}
 	b.shape = large
@@ -102,6 +118,7 @@ func (l *slot) setStored(e *entry.Entry) {
 	l.expiredBy.Store(e.ExpiredBy.Load())
 }
 
+// is reports whether the state includes s.
 func (l *slot) is(s state) bool { return l.state&s == s }
 
 func (l *slot) bytes(off int, n uint16) []byte {
@@ -130,14 +147,15 @@ func (l *slot) bodyStart(c entry.Coding) int {
 
 // keyText returns the key, which is valid while the shard is locked.
 func (l *slot) keyText() string {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry().Key
 	}
 	return l.string(l.start(), l.key)
 }
 
+// secondaryText returns the secondary key, which is valid as long.
 func (l *slot) secondaryText() string {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry().Secondary
 	}
 	return l.string(l.start()+int(l.key), l.secondary)
@@ -145,7 +163,7 @@ func (l *slot) secondaryText() string {
 
 // labels returns the labels of the key and of the surrogate keys.
 func (l *slot) labels() []uint64 {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry().Labels
 	}
 	return unsafe.Slice(&l.label, 1+int(l.tags))
@@ -166,7 +184,7 @@ func (l *slot) expire(when time.Time, by invalidation.Generation) bool {
 	if l.expiredAt.CompareAndSwap(0, entry.Moment(when)) {
 		l.expiredBy.Store(uint64(by))
 	}
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		l.entry().Expire(when, by)
 	}
 	return l.expiredBy.Load() == uint64(by)
@@ -174,7 +192,7 @@ func (l *slot) expire(when time.Time, by invalidation.Generation) bool {
 
 // countHit counts one use.
 func (l *slot) countHit() uint64 {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry().Hits.Add(1)
 	}
 	return l.hits.Add(1)
@@ -183,7 +201,7 @@ func (l *slot) countHit() uint64 {
 // freshness returns the policy, or the policy after a soft purge. The interned header holds its
 // periods.
 func (l *slot) freshness(c *interned) cachepolicy.Entry {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry().Freshness()
 	}
 	return entry.Expired(l.policy(c), l.expiredAt.Load())

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
-	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // throughSlot encodes an entry into a slot and decodes it; it returns nil if the entry is too
@@ -26,11 +24,10 @@ func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *entry.Ent
 		return nil
 	}
 	p.intern(k)
-	p.slot.setStored(e)
 	words := make([]uint64, p.slot.end()/8+2) // one more, which must not change
 	words[len(words)-1] = 42
 	l := (*slot)(unsafe.Pointer(&words[0]))
-	p.writeTo(l)
+	p.writeTo(unsafe.Pointer(l), e)
 	got := l.decode(k)
 	if l.keyText() != e.Key || l.secondaryText() != e.Secondary || fmt.Sprint(l.labels()) != fmt.Sprint(e.Labels) || words[len(words)-1] != 42 {
 		t.Errorf("the slot has the keys %q %q and the labels %x", l.keyText(), l.secondaryText(), l.labels())
@@ -59,7 +56,7 @@ func TestSlot(t *testing.T) {
 	foreign := entrytest.Full()
 	foreign.Fields = append(foreign.Fields, entry.Field{Name: []byte("X-Own"), Value: []byte("Accept-Language")})
 	soft := entrytest.Own("/soft", "body")
-	soft.Expire(t0.Add(time.Minute), 3)
+	soft.Expire(entrytest.T0.Add(time.Minute), 3)
 	for name, tt := range map[string]struct {
 		e    *entry.Entry
 		fits bool
@@ -80,49 +77,6 @@ func TestSlot(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Header text that entries share is stored once, and removed with the last of them.
-func TestInternedHeaders(t *testing.T) {
-	c := newTest(t, 8<<20)
-	for i := range 100 {
-		c.Put(entrytest.Own(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Generation())
-	}
-	if n := len(c.interned.byText); n != 1 || c.interned.bytes.Load() == 0 {
-		t.Errorf("entries with the same header text have %d interned headers, want 1", n)
-	}
-	for i := range 100 {
-		c.Put(entrytest.Own(fmt.Sprint("/tabler/", i, ".svg"), "body"), c.Generation())
-		e := entrytest.New(fmt.Sprint("/", i), "body")
-		e.Fields = []entry.Field{{Name: []byte("X-Request"), Value: fmt.Append(nil, i)}}
-		c.Put(e, c.Generation())
-	}
-	if n := len(c.interned.byText); n != 1 {
-		t.Errorf("header text that occurred once was interned: there are %d headers", n)
-	}
-	c.Purge(invalidation.Purge{All: true}, t0)
-	c.tidy()
-	if n := len(c.interned.byText); n != 0 || c.interned.bytes.Load() != 0 {
-		t.Errorf("%d interned headers with %d bytes are left after all entries were removed", n, c.interned.bytes.Load())
-	}
-	consistent(t, c)
-}
-
-// When the table of interned headers is full, an entry has its header text in its slot.
-func TestInternedHeadersAreBounded(t *testing.T) {
-	c := newTest(t, 1<<20)
-	for i := range 200 {
-		e := entrytest.Own(fmt.Sprint("/", i), "body")
-		e.Head.Always = bytes.Repeat([]byte(fmt.Sprint("X-", i, "\r\n")), 50)
-		c.Put(e, c.Generation())
-		if got := c.Get(e.Key); got == nil || !entrytest.Same(got, e) || !entrytest.SameHead(got, e) {
-			t.Fatalf("%+v is stored as %+v", e, got)
-		}
-	}
-	if n := c.interned.bytes.Load(); n > 1<<20/internedPart {
-		t.Errorf("interned headers take %d bytes", n)
-	}
-	consistent(t, c)
 }
 
 func FuzzSlot(f *testing.F) {

@@ -24,7 +24,7 @@ type spanReader struct {
 // decode returns the entry of a slot: a copy, except for the interned header, which does not
 // change. For a heap slot it returns the entry itself.
 func (l *slot) decode(k *internTable) *entry.Entry {
-	if l.shape&large != 0 {
+	if l.isLarge() {
 		return l.entry()
 	}
 	buf := append([]byte(nil), l.bytes(l.start(), uint16(l.end()-l.start()))...)

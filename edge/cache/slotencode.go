@@ -21,6 +21,12 @@ type slotEncoder struct {
 	shared   bool // the header text is that of other entries too
 }
 
+// newEncoder returns an encoder, perhaps one that was released.
+func newEncoder() *slotEncoder { return slotEncoders.Get().(*slotEncoder) }
+
+// release makes the encoder available again.
+func (p *slotEncoder) release() { slotEncoders.Put(p) }
+
 var slotEncoders = sync.Pool{New: func() any { return new(slotEncoder) }}
 
 // A span is a part of the text.
@@ -168,9 +174,16 @@ func (p *slotEncoder) intern(k *internTable) {
 	}
 }
 
-// writeTo writes the content to the memory of a slot.
-func (p *slotEncoder) writeTo(at *slot) {
-	to := unsafe.Slice((*byte)(unsafe.Pointer(at)), p.slot.end())
+// size returns the size of the slot.
+func (p *slotEncoder) size() int { return p.slot.end() }
+
+// internedNumber returns the number of the interned header; 0: none.
+func (p *slotEncoder) internedNumber() uint32 { return p.slot.interned }
+
+// writeTo writes the slot of an entry that is stored now.
+func (p *slotEncoder) writeTo(at unsafe.Pointer, e *entry.Entry) {
+	p.slot.setStored(e)
+	to := unsafe.Slice((*byte)(at), p.slot.end())
 	n := copy(to, unsafe.Slice((*byte)(unsafe.Pointer(&p.slot)), slotStart))
 	n += copy(to[n:], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.labels))), 8*len(p.labels)))
 	for _, part := range [...][]byte{p.text.Out, p.spans.Out, p.interned.Out, p.bodies[entry.Identity], p.bodies[entry.Gzip], p.bodies[entry.Brotli]} {

@@ -126,8 +126,8 @@ func (c *Cache) Alias(e *entry.Entry, secondary string) {
 func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits func(*shard) bool) bool {
 	e.Generation = generation
 	e.SetHashes(&c.seeds)
-	p := slotEncoders.Get().(*slotEncoder)
-	defer slotEncoders.Put(p)
+	p := newEncoder()
+	defer p.release()
 	compact := p.encode(e, c.arena.largest())
 	s := c.shard(e.Hash)
 	s.update.Lock()
@@ -161,16 +161,15 @@ func (c *Cache) insert(s *shard, e *entry.Entry, p *slotEncoder, compact bool) (
 	at, ok := onHeap, true
 	if compact {
 		p.intern(&c.interned)
-		at, ok = c.arena.alloc(p.slot.end())
+		at, ok = c.arena.alloc(p.size())
 	}
 	if !ok {
-		c.interned.release(p.slot.interned)
+		c.interned.release(p.internedNumber())
 		return 0, false
 	}
 	e.ID, e.Home, e.Charged = c.ids.Add(1), (*hitCounter)(c), c.costOf(e, at)
 	if compact {
-		p.slot.setStored(e)
-		p.writeTo((*slot)(c.arena.at(at)))
+		p.writeTo(c.arena.at(at), e)
 	} else {
 		s.large[e.Hash] = newHeapSlot(e)
 	}

@@ -24,7 +24,7 @@ func TestView(t *testing.T) {
 	soft, dropped := entrytest.Own("/soft", body), entrytest.Own("/dropped", body)
 	dropped.Tags = []string{"dropped"}
 	for _, e := range []*entry.Entry{
-		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, entrytest.New("/forwarded", body),
+		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", 1<<20)), soft, dropped, varies, entrytest.New("/forwarded", body),
 	} {
 		c.Put(e, c.Generation())
 	}
