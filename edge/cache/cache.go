@@ -26,6 +26,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const (
@@ -57,8 +58,8 @@ type Cache struct {
 
 	seeds         hashes.Seeds
 	ids           atomic.Uint64 // the number of the newest entry
-	arena         arena
-	interned      internTable
+	arena         memory.Arena
+	interned      memory.Interned
 	shards        [hashes.Shards]shard
 	lru           *ristretto.Cache[uint64, lruItem]
 	most          int64 // bytes that ristretto may use if none are wasted
@@ -85,8 +86,8 @@ type counts struct {
 func New(o Options) (*Cache, error) {
 	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
 	c.Fetches = collapse.New(&c.seeds, &c.invalidations)
-	c.interned.init(o.MaxBytes)
-	c.arena.init(o.MaxBytes)
+	c.interned.Init(o.MaxBytes)
+	c.arena.Init(o.MaxBytes)
 	recent := decodedPerShard(o.MaxBytes)
 	for i := range c.shards {
 		c.shards[i].init(&c.arena, recent)
@@ -149,7 +150,7 @@ func (c *Cache) Close() {
 	for i := range c.shards {
 		c.shards[i].clear()
 	}
-	c.arena.close()
+	c.arena.Close()
 }
 
 // Stats are counts for metrics.
@@ -173,7 +174,7 @@ type Stats struct {
 func (c *Cache) Stats() Stats {
 	s := Stats{
 		Entries: c.counts.entries.Load(), Evicted: c.counts.evicted.Load(),
-		Bytes: c.counts.bytes.Load() + c.arena.wasted() + c.interned.size(),
+		Bytes: c.counts.bytes.Load() + c.arena.Wasted() + c.interned.Bytes(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
 	if c.disk != nil {

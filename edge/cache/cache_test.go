@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 func newTest(t *testing.T, maxBytes int64) *Cache {
@@ -91,18 +92,18 @@ func consistent(t *testing.T, c *Cache) {
 		for hash, at := range s.index {
 			l := s.at(hash)
 			entries++
-			bytes += l.bytesTaken()
+			bytes += l.Bytes()
 			if at != onHeap {
-				slots += int64(c.arena.size(at))
+				slots += int64(c.arena.Size(at))
 			}
-			if l.is(stateAdmitted) {
-				items[lruItemOf(l.id, l.cost)] = hash
+			if l.Is(memory.Admitted) {
+				items[lruItemOf(l.ID, l.Cost)] = hash
 			}
-			if l.is(stateRecent) {
-				window += l.bytesTaken()
+			if l.Is(memory.Recent) {
+				window += l.Bytes()
 			}
-			if other, _ := s.find(c, l.keyText(), l.label, l.secondaryText()); !l.is(stateLive) || l.state&(stateRecent|stateAdmitted) == 0 || other != l {
-				t.Errorf("%s %q has the state %+v in its shard", l.keyText(), l.secondaryText(), l.state)
+			if other, _ := s.find(c, l.Key(), l.Label, l.Secondary()); !l.Is(memory.Live) || l.State&(memory.Recent|memory.Admitted) == 0 || other != l {
+				t.Errorf("%s %q has the state %+v in its shard", l.Key(), l.Secondary(), l.State)
 			}
 		}
 		s.consistent(t)
@@ -118,13 +119,13 @@ func consistent(t *testing.T, c *Cache) {
 	for is, hash := range items {
 		t.Errorf("ristretto lacks the item %x with the hash %x", is, hash)
 	}
-	if used := c.arena.used(); used != slots {
+	if used := c.arena.Used(); used != slots {
 		t.Errorf("%d bytes of the arena are in use, but the slots of all entries have %d", used, slots)
 	}
 	if c.disk != nil {
 		onDiskConsistent(t, c)
 	}
-	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.wasted()+c.interned.size() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.Wasted()+c.interned.Bytes() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are stored, %d bytes in the recency window, none pending; the counts are %+v, %d, %d",
 			entries, bytes, window, s, c.window.used.Load(), c.pendingBytes.Load())
 	}
@@ -140,7 +141,7 @@ func (s *shard) consistent(t *testing.T) {
 		var hashes []uint64
 		for _, m := range v.members {
 			hashes = append(hashes, m.hash)
-			if l := s.at(m.hash); l == nil || l.label != label || l.secondaryText() == "" {
+			if l := s.at(m.hash); l == nil || l.Label != label || l.Secondary() == "" {
 				t.Errorf("%s has a variant that is not stored", v.key)
 			}
 		}

@@ -4,11 +4,12 @@ import (
 	"maps"
 
 	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 // compactIfWasteful compacts if that releases enough memory.
 func (c *Cache) compactIfWasteful() {
-	if c.arena.reclaimableBytes() > c.loss {
+	if c.arena.Reclaimable() > c.loss {
 		c.compact()
 	}
 }
@@ -21,7 +22,7 @@ const smallCache = 4 << 10
 // janitor, so that no request waits for it.
 func (c *Cache) requestCompaction() {
 	switch {
-	case c.arena.reclaimableBytes() <= c.loss:
+	case c.arena.Reclaimable() <= c.loss:
 	case c.counts.entries.Load() <= smallCache:
 		c.compact()
 	default:
@@ -34,22 +35,22 @@ func (c *Cache) requestCompaction() {
 func (c *Cache) compact() {
 	c.compacting.Lock()
 	defer c.compacting.Unlock()
-	evacuating := c.arena.evacuate()
+	evacuating := c.arena.Evacuate()
 	if evacuating == nil {
 		return
 	}
 	for i := range c.shards {
 		c.shards[i].evacuate(&c.arena, evacuating)
 	}
-	c.arena.endEvacuation()
+	c.arena.EndEvacuation()
 }
 
 // evacuate moves the slots of a shard that are in slabs to be emptied. Only its index refers to
 // them.
-func (s *shard) evacuate(a *arena, evacuating []bool) {
+func (s *shard) evacuate(a *memory.Arena, evacuating []bool) {
 	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) {
-		if r, ok := s.index[hash]; ok && r != onHeap && int(r.slab()) < len(evacuating) && evacuating[r.slab()] {
-			s.index[hash] = a.move(r)
+		if r, ok := s.index[hash]; ok && r != onHeap && int(r.Slab()) < len(evacuating) && evacuating[r.Slab()] {
+			s.index[hash] = a.Move(r)
 		}
 	})
 }

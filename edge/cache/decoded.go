@@ -3,6 +3,7 @@ package cache
 import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const (
@@ -21,15 +22,15 @@ func decodedPerShard(most int64) int {
 const decodedMost = decodedSize + entry.Overhead
 
 // entryOf returns the entry of a slot, decoded before if possible.
-func (c *Cache) entryOf(s *shard, l *slot, hash uint64) *entry.Entry {
-	if l.isLarge() {
-		return l.entry()
+func (c *Cache) entryOf(s *shard, l *memory.Slot, hash uint64) *entry.Entry {
+	if l.IsLarge() {
+		return l.Entry()
 	}
-	if len(s.decoded) == 0 || l.end() > decodedSize {
+	if len(s.decoded) == 0 || l.Size() > decodedSize {
 		return c.decode(s, l, hash)
 	}
 	cached := &s.decoded[hash%uint64(len(s.decoded))]
-	if e := cached.Load(); e != nil && e.ID == l.id && e.ExpiredAt.Load() == l.expiredAt.Load() {
+	if e := cached.Load(); e != nil && e.ID == l.ID && e.ExpiredAt.Load() == l.ExpiredAt.Load() {
 		return e
 	}
 	e := c.decode(s, l, hash)
@@ -49,19 +50,19 @@ func (s *shard) forgetDecoded(hash, id uint64) {
 }
 
 // decode decodes the entry of a slot.
-func (c *Cache) decode(s *shard, l *slot, hash uint64) *entry.Entry {
-	if l.isLarge() {
-		return l.entry() // the stored entry itself, which others read too
+func (c *Cache) decode(s *shard, l *memory.Slot, hash uint64) *entry.Entry {
+	if l.IsLarge() {
+		return l.Entry() // the stored entry itself, which others read too
 	}
-	e := l.decode(&c.interned)
+	e := l.Decode(&c.interned)
 	e.Home, e.Hash, e.Origin = (*hitCounter)(c), hash, s.origins[hash]
 	return e
 }
 
 // toEvict returns an entry that goes to disk, with its aliases.
-func (c *Cache) toEvict(s *shard, l *slot, hash uint64) *entry.Entry {
+func (c *Cache) toEvict(s *shard, l *memory.Slot, hash uint64) *entry.Entry {
 	e := c.decode(s, l, hash)
-	if v := s.variants[l.label]; v != nil {
+	if v := s.variants[l.Label]; v != nil {
 		e.Aliases = v.aliasesOf(hash)
 	}
 	return e
@@ -75,8 +76,8 @@ func (h *hitCounter) CountHit(e *entry.Entry) uint64 {
 	s := (*Cache)(h).shard(e.Hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if l := s.at(e.Hash); l != nil && l.id == e.ID {
-		return l.countHit()
+	if l := s.at(e.Hash); l != nil && l.ID == e.ID {
+		return l.CountHit()
 	}
 	return 0
 }

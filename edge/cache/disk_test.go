@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const roomOnDisk = 64 << 20
@@ -69,7 +70,7 @@ func evict(c *Cache) {
 func evictOne(c *Cache, s *shard, hash uint64) {
 	l := s.at(hash)
 	c.window.remove(s, l)
-	l.state &^= stateAdmitted
+	l.State &^= memory.Admitted
 	c.evictUnreferenced(s, hash)
 }
 

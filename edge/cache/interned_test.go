@@ -16,7 +16,7 @@ func TestInternedHeaders(t *testing.T) {
 	for i := range 100 {
 		c.Put(entrytest.Own(fmt.Sprint("/mdi/", i, ".svg"), "body"), c.Generation())
 	}
-	if n := c.interned.count(); n != 1 || c.interned.size() == 0 {
+	if n := c.interned.Count(); n != 1 || c.interned.Bytes() == 0 {
 		t.Errorf("entries with the same header text have %d interned headers, want 1", n)
 	}
 	for i := range 100 {
@@ -25,13 +25,13 @@ func TestInternedHeaders(t *testing.T) {
 		e.Fields = []entry.Field{{Name: []byte("X-Request"), Value: fmt.Append(nil, i)}}
 		c.Put(e, c.Generation())
 	}
-	if n := c.interned.count(); n != 1 {
+	if n := c.interned.Count(); n != 1 {
 		t.Errorf("header text that occurred once was interned: there are %d headers", n)
 	}
 	c.Purge(invalidation.Purge{All: true}, t0)
 	c.tidy()
-	if n := c.interned.count(); n != 0 || c.interned.size() != 0 {
-		t.Errorf("%d interned headers with %d bytes are left after all entries were removed", n, c.interned.size())
+	if n := c.interned.Count(); n != 0 || c.interned.Bytes() != 0 {
+		t.Errorf("%d interned headers with %d bytes are left after all entries were removed", n, c.interned.Bytes())
 	}
 	consistent(t, c)
 }
@@ -47,7 +47,7 @@ func TestInternedHeadersAreBounded(t *testing.T) {
 			t.Fatalf("%+v is stored as %+v", e, got)
 		}
 	}
-	if n := c.interned.size(); n > 1<<20/32 {
+	if n := c.interned.Bytes(); n > 1<<20/32 {
 		t.Errorf("interned headers take %d bytes", n)
 	}
 	consistent(t, c)

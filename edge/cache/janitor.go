@@ -7,6 +7,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/batches"
 	"github.com/iconedge/iconedge/edge/cache/disk"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 // A janitor removes dropped and purged entries, in a goroutine of its own.
@@ -82,7 +83,7 @@ func (c *Cache) sweep() {
 
 func (c *Cache) sweepShard(s *shard) {
 	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) {
-		if l := s.at(hash); l != nil && (!l.is(stateLive) || !l.check(&c.invalidations)) {
+		if l := s.at(hash); l != nil && (!l.Is(memory.Live) || !l.Check(&c.invalidations)) {
 			c.remove(s, hash)
 			c.janitor.toRemove = append(c.janitor.toRemove, hash)
 		}

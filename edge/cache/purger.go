@@ -10,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 // A purger applies one purge to the entries in memory.
@@ -46,7 +47,7 @@ func (h *purger) purgeKey(key string, label uint64) {
 		l := s.at(hash)
 		switch {
 		// Another purge has removed it, or its request began after this purge.
-		case !l.is(stateLive) || l.generation >= h.generation:
+		case !l.Is(memory.Live) || l.Generation >= h.generation:
 		case h.soft:
 			h.expire(s, l, hash)
 		default:
@@ -82,35 +83,35 @@ func (h *purger) scan(spec *invalidation.Spec) {
 }
 
 // matcher returns a function that reports whether a purge concerns the entry in a slot.
-func matcher(s *invalidation.Spec) func(*slot) bool {
+func matcher(s *invalidation.Spec) func(*memory.Slot) bool {
 	labelsMatch, keyMatches := s.MatchesLabels(), s.MatchesPrefixes()
 	if s.All || len(s.Prefixes) == 0 {
-		return func(l *slot) bool { return labelsMatch(l.labels()) }
+		return func(l *memory.Slot) bool { return labelsMatch(l.Labels()) }
 	}
-	return func(l *slot) bool { return labelsMatch(l.labels()) || keyMatches(l.keyText()) }
+	return func(l *memory.Slot) bool { return labelsMatch(l.Labels()) || keyMatches(l.Key()) }
 }
 
-func (h *purger) scanShard(s *shard, matches func(*slot) bool) {
+func (h *purger) scanShard(s *shard, matches func(*memory.Slot) bool) {
 	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) { h.purgeMatching(s, hash, matches) })
 }
 
 // purgeMatching purges an entry that matches: it is no longer found, and no longer counted.
-func (h *purger) purgeMatching(s *shard, hash uint64, matches func(*slot) bool) {
+func (h *purger) purgeMatching(s *shard, hash uint64, matches func(*memory.Slot) bool) {
 	l := s.at(hash)
 	switch {
-	case l == nil || !l.is(stateLive) || l.generation >= h.generation || !matches(l):
+	case l == nil || !l.Is(memory.Live) || l.Generation >= h.generation || !matches(l):
 	case h.soft:
 		h.expire(s, l, hash)
 	default:
-		l.state &^= stateLive
+		l.State &^= memory.Live
 		h.purged++
-		h.bytes += l.bytesTaken()
+		h.bytes += l.Bytes()
 		h.count(s, hash)
 	}
 }
 
-func (h *purger) expire(s *shard, l *slot, hash uint64) {
-	if l.expire(h.when, h.generation) {
+func (h *purger) expire(s *shard, l *memory.Slot, hash uint64) {
+	if l.Expire(h.when, h.generation) {
 		h.count(s, hash)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const windowSlots = 32 // entries in the recency window of each shard
@@ -22,22 +23,22 @@ type shard struct {
 	// before mu.
 	update   sync.Mutex
 	mu       sync.RWMutex
-	arena    *arena
-	index    map[uint64]ref
-	large    map[uint64]*heapSlot    // slots that the index has as onHeap
-	variants map[uint64]*variantSet  // by the label of the key
-	origins  map[uint64]entry.Origin // locations of entries that were read from disk
-	ring     [windowSlots]uint64     // hashes
+	arena    *memory.Arena
+	index    map[uint64]memory.Ref
+	large    map[uint64]*memory.HeapSlot // slots that the index has as onHeap
+	variants map[uint64]*variantSet      // by the label of the key
+	origins  map[uint64]entry.Origin     // locations of entries that were read from disk
+	ring     [windowSlots]uint64         // hashes
 	next     int
 	decoded  []atomic.Pointer[entry.Entry] // entries that were decoded last
 	closed   bool
 }
 
 // onHeap is the ref of every heap slot in the index: no slab has number 0.
-const onHeap ref = 0
+const onHeap memory.Ref = 0
 
-func (s *shard) init(a *arena, decoded int) {
-	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]ref{}, map[uint64]*heapSlot{}, map[uint64]*variantSet{}, map[uint64]entry.Origin{}
+func (s *shard) init(a *memory.Arena, decoded int) {
+	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]memory.Ref{}, map[uint64]*memory.HeapSlot{}, map[uint64]*variantSet{}, map[uint64]entry.Origin{}
 	s.decoded = make([]atomic.Pointer[entry.Entry], decoded)
 }
 
@@ -45,30 +46,30 @@ func (s *shard) init(a *arena, decoded int) {
 func (c *Cache) shard(hash uint64) *shard { return &c.shards[hashes.ShardOf(hash)] }
 
 // at returns the slot with a hash, also if the entry was purged and not removed yet.
-func (s *shard) at(hash uint64) *slot {
+func (s *shard) at(hash uint64) *memory.Slot {
 	r, ok := s.index[hash]
 	switch {
 	case !ok:
 		return nil
 	case r == onHeap:
-		return &s.large[hash].slot
+		return &s.large[hash].Slot
 	}
-	return (*slot)(s.arena.at(r))
+	return (*memory.Slot)(s.arena.At(r))
 }
 
 // find returns the slot of a key and a secondary key, and its hash. Other keys may have the same
 // hash.
-func (s *shard) find(c *Cache, key string, label uint64, secondary string) (*slot, uint64) {
+func (s *shard) find(c *Cache, key string, label uint64, secondary string) (*memory.Slot, uint64) {
 	hash := c.seeds.HashOf(label, secondary)
 	l := s.at(hash)
-	if l != nil && l.secondaryText() == secondary && l.keyText() == key && l.is(stateLive) {
+	if l != nil && l.Secondary() == secondary && l.Key() == key && l.Is(memory.Live) {
 		return l, hash
 	}
 	if secondary == "" {
 		return nil, hash
 	}
 	if hash, ok := s.aliased(key, label, secondary); ok {
-		if l = s.at(hash); l != nil && l.keyText() == key && l.is(stateLive) {
+		if l = s.at(hash); l != nil && l.Key() == key && l.Is(memory.Live) {
 			return l, hash
 		}
 	}
@@ -82,7 +83,7 @@ func (s *shard) conflicts(e *entry.Entry) (conflicts []uint64) {
 		conflicts = append(conflicts, e.Hash)
 	}
 	label := e.Labels[0]
-	if plain := s.at(label); e.Secondary != "" && plain != nil && plain.secondaryText() == "" {
+	if plain := s.at(label); e.Secondary != "" && plain != nil && plain.Secondary() == "" {
 		conflicts = append(conflicts, label)
 	}
 	v := s.variants[label]
@@ -98,7 +99,7 @@ func (s *shard) conflicts(e *entry.Entry) (conflicts []uint64) {
 }
 
 // add adds a slot, which has no conflicts, to the index.
-func (s *shard) add(e *entry.Entry, at ref) *slot {
+func (s *shard) add(e *entry.Entry, at memory.Ref) *memory.Slot {
 	s.index[e.Hash] = at
 	if e.Origin != nil {
 		s.origins[e.Hash] = e.Origin
@@ -110,11 +111,11 @@ func (s *shard) add(e *entry.Entry, at ref) *slot {
 }
 
 // remove removes a slot from the index, and returns its ref.
-func (s *shard) remove(hash uint64, l *slot) ref {
-	if l.secondaryText() != "" {
-		s.removeVariant(hash, l.label)
+func (s *shard) remove(hash uint64, l *memory.Slot) memory.Ref {
+	if l.Secondary() != "" {
+		s.removeVariant(hash, l.Label)
 	}
-	s.forgetDecoded(hash, l.id)
+	s.forgetDecoded(hash, l.ID)
 	delete(s.origins, hash)
 	at := s.index[hash]
 	delete(s.index, hash)
@@ -126,7 +127,7 @@ func (s *shard) remove(hash uint64, l *slot) ref {
 
 // under returns the hashes of all entries of a key.
 func (s *shard) under(key string, label uint64) (hashes []uint64) {
-	if l := s.at(label); l != nil && l.secondaryText() == "" && l.keyText() == key {
+	if l := s.at(label); l != nil && l.Secondary() == "" && l.Key() == key {
 		hashes = append(hashes, label)
 	}
 	if v := s.variants[label]; v != nil && v.key == key {

@@ -3,6 +3,7 @@ package cache
 import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const (
@@ -89,8 +90,8 @@ func (s *shard) count(c *Cache, hash uint64) {
 }
 
 // liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
-func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *entry.Entry {
-	if l == nil || !l.check(&c.invalidations) {
+func (c *Cache) liveEntry(s *shard, l *memory.Slot, hash uint64) *entry.Entry {
+	if l == nil || !l.Check(&c.invalidations) {
 		return nil
 	}
 	return c.entryOf(s, l, hash)
@@ -110,7 +111,7 @@ func (c *Cache) Put(e *entry.Entry, generation invalidation.Generation) bool {
 func (c *Cache) Replace(old, e *entry.Entry, generation invalidation.Generation) bool {
 	return c.put(e, generation, func(s *shard) bool {
 		l, _ := s.find(c, e.Key, e.Labels[0], e.Secondary)
-		return l != nil && l.id == old.ID
+		return l != nil && l.ID == old.ID
 	})
 }
 
@@ -126,9 +127,9 @@ func (c *Cache) Alias(e *entry.Entry, secondary string) {
 func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits func(*shard) bool) bool {
 	e.Generation = generation
 	e.SetHashes(&c.seeds)
-	p := newEncoder()
-	defer p.release()
-	compact := p.encode(e, c.arena.largest())
+	p := memory.NewEncoder()
+	defer p.Release()
+	compact := p.Encode(e, c.arena.Largest())
 	s := c.shard(e.Hash)
 	s.update.Lock()
 	defer s.update.Unlock()
@@ -157,21 +158,21 @@ func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits fun
 
 // insert adds an entry to its shard and to the recency window. ok is false if there is no memory.
 // The caller holds the lock of the shard.
-func (c *Cache) insert(s *shard, e *entry.Entry, p *slotEncoder, compact bool) (t lruItem, ok bool) {
+func (c *Cache) insert(s *shard, e *entry.Entry, p *memory.Encoder, compact bool) (t lruItem, ok bool) {
 	at, ok := onHeap, true
 	if compact {
-		p.intern(&c.interned)
-		at, ok = c.arena.alloc(p.size())
+		p.Intern(&c.interned)
+		at, ok = c.arena.Alloc(p.Size())
 	}
 	if !ok {
-		c.interned.release(p.internedNumber())
+		c.interned.Release(p.Number())
 		return 0, false
 	}
 	e.ID, e.Home, e.Charged = c.ids.Add(1), (*hitCounter)(c), c.costOf(e, at)
 	if compact {
-		p.writeTo(c.arena.at(at), e)
+		p.WriteTo(c.arena.At(at), e)
 	} else {
-		s.large[e.Hash] = newHeapSlot(e)
+		s.large[e.Hash] = memory.NewHeapSlot(e)
 	}
 	l := s.add(e, at)
 	c.counts.entries.Add(1)
@@ -179,21 +180,21 @@ func (c *Cache) insert(s *shard, e *entry.Entry, p *slotEncoder, compact bool) (
 	for _, old := range c.window.push(s, l, e.Hash) {
 		c.evictUnreferenced(s, old)
 	}
-	return lruItemOf(e.ID, l.cost), true
+	return lruItemOf(e.ID, l.Cost), true
 }
 
 // costOf returns the cost of an entry: all memory that it takes, rounded up as the arena does.
-func (c *Cache) costOf(e *entry.Entry, at ref) int64 {
+func (c *Cache) costOf(e *entry.Entry, at memory.Ref) int64 {
 	n := int64(perIndex)
 	if at == onHeap {
 		n += e.Cost()
 	} else {
-		n += int64(c.arena.size(at))
+		n += int64(c.arena.Size(at))
 	}
 	if e.Secondary != "" {
 		n += perVariant
 	}
-	return (n + costUnit - 1) / costUnit * costUnit
+	return (n + memory.CostUnit - 1) / memory.CostUnit * memory.CostUnit
 }
 
 // has reports whether an entry is still stored.
@@ -202,24 +203,24 @@ func (c *Cache) has(e *entry.Entry) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := s.at(e.Hash)
-	return l != nil && l.id == e.ID && l.is(stateLive)
+	return l != nil && l.ID == e.ID && l.Is(memory.Live)
 }
 
 // remove removes an entry from its shard. It returns false if the entry was purged before. The
 // caller holds the lock of the shard.
 func (c *Cache) remove(s *shard, hash uint64) bool {
 	l := s.at(hash)
-	was := l.is(stateLive)
+	was := l.Is(memory.Live)
 	if was {
 		c.counts.entries.Add(-1)
-		c.counts.bytes.Add(-l.bytesTaken())
+		c.counts.bytes.Add(-l.Bytes())
 	}
 	c.window.remove(s, l)
-	interned := l.interned
+	interned := l.Interned
 	if at := s.remove(hash, l); at != onHeap {
-		c.arena.free(at)
+		c.arena.Free(at)
 	}
-	c.interned.release(interned)
+	c.interned.Release(interned)
 	return was
 }
 
@@ -227,7 +228,7 @@ func (c *Cache) remove(s *shard, hash uint64) bool {
 // holds the lock of the shard.
 func (c *Cache) evictUnreferenced(s *shard, hash uint64) {
 	l := s.at(hash)
-	if l.state&(stateRecent|stateAdmitted) == 0 {
+	if l.State&(memory.Recent|memory.Admitted) == 0 {
 		c.evict(s, hash)
 	}
 }
@@ -237,7 +238,7 @@ func (c *Cache) evictUnreferenced(s *shard, hash uint64) {
 func (c *Cache) evict(s *shard, hash uint64) {
 	l := s.at(hash)
 	var e *entry.Entry
-	if c.disk != nil && l.is(stateLive) {
+	if c.disk != nil && l.Is(memory.Live) {
 		e = c.toEvict(s, l, hash)
 	}
 	if c.remove(s, hash) {

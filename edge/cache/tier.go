@@ -3,6 +3,7 @@ package cache
 import (
 	"github.com/iconedge/iconedge/edge/cache/disk"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 // openDisk opens the disk tier and starts its writer.
@@ -96,7 +97,7 @@ func (c *Cache) all() func(yield func(*entry.Entry) bool) {
 		for i := range c.shards {
 			s := &c.shards[i]
 			for hash := range s.index {
-				if l := s.at(hash); l.is(stateLive) && !yield(c.toEvict(s, l, hash)) {
+				if l := s.at(hash); l.Is(memory.Live) && !yield(c.toEvict(s, l, hash)) {
 					return
 				}
 			}

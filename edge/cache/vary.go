@@ -101,10 +101,10 @@ func (s *shard) alias(c *Cache, e *entry.Entry, secondary string) {
 	label := c.seeds.LabelOfKey(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
 	v := s.variantsAt(e.Key, label)
-	if s.closed || l == nil || l.id != e.ID || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
+	if s.closed || l == nil || l.ID != e.ID || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
 		return
 	}
-	if own := s.at(c.seeds.HashOf(label, secondary)); own != nil && own.secondaryText() == secondary && own.keyText() == e.Key {
+	if own := s.at(c.seeds.HashOf(label, secondary)); own != nil && own.Secondary() == secondary && own.Key() == e.Key {
 		return
 	}
 	if v.aliases == nil {

@@ -1,10 +1,12 @@
 package cache
 
+import "github.com/iconedge/iconedge/edge/cache/memory"
+
 // A View reads a stored response in place, without copying it. It holds the lock of a shard, and
 // its values are valid until Release. A caller must not call the cache meanwhile, and must release
 // the view soon.
 type View struct {
-	view
+	memory.View
 	shard *shard
 }
 
@@ -14,7 +16,7 @@ func (c *Cache) View(key string, v *View) bool {
 	label := c.seeds.LabelOfKey(key)
 	s := c.shard(label)
 	s.mu.RLock()
-	if l, _ := s.find(c, key, label, ""); l != nil && l.check(&c.invalidations) && v.open(l, &c.interned) {
+	if l, _ := s.find(c, key, label, ""); l != nil && l.Check(&c.invalidations) && v.Open(l, &c.interned) {
 		s.count(c, label)
 		v.shard = s
 		return true

@@ -1,6 +1,6 @@
 //go:build (linux || darwin || freebsd || netbsd || openbsd || dragonfly) && !race
 
-package cache
+package memory
 
 import "syscall"
 

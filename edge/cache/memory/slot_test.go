@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"fmt"
@@ -15,22 +15,22 @@ import (
 
 // throughSlot encodes an entry into a slot and decodes it; it returns nil if the entry is too
 // large.
-func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *entry.Entry) *entry.Entry {
+func throughSlot(t *testing.T, k *Interned, seeds *hashes.Seeds, e *entry.Entry) *entry.Entry {
 	t.Helper()
 	e.SetHashes(seeds)
 	e.ID = 7
-	p := &slotEncoder{}
-	if !p.encode(e, maxSlot) {
+	p := &Encoder{}
+	if !p.Encode(e, maxSlot) {
 		return nil
 	}
-	p.intern(k)
-	words := make([]uint64, p.slot.end()/8+2) // one more, which must not change
+	p.Intern(k)
+	words := make([]uint64, p.slot.Size()/8+2) // one more, which must not change
 	words[len(words)-1] = 42
-	l := (*slot)(unsafe.Pointer(&words[0]))
-	p.writeTo(unsafe.Pointer(l), e)
-	got := l.decode(k)
-	if l.keyText() != e.Key || l.secondaryText() != e.Secondary || fmt.Sprint(l.labels()) != fmt.Sprint(e.Labels) || words[len(words)-1] != 42 {
-		t.Errorf("the slot has the keys %q %q and the labels %x", l.keyText(), l.secondaryText(), l.labels())
+	l := (*Slot)(unsafe.Pointer(&words[0]))
+	p.WriteTo(unsafe.Pointer(l), e)
+	got := l.Decode(k)
+	if l.Key() != e.Key || l.Secondary() != e.Secondary || fmt.Sprint(l.Labels()) != fmt.Sprint(e.Labels) || words[len(words)-1] != 42 {
+		t.Errorf("the slot has the keys %q %q and the labels %x", l.Key(), l.Secondary(), l.Labels())
 	}
 	if got.Freshness() != e.Freshness() || l.freshness(parseInterned(p.headerText(e))) != e.Freshness() {
 		t.Errorf("the freshness of the slot is %+v, want %+v", got.Freshness(), e.Freshness())
@@ -40,16 +40,16 @@ func throughSlot(t *testing.T, k *internTable, seeds *hashes.Seeds, e *entry.Ent
 }
 
 // headerText returns the header text of an entry before it was interned.
-func (p *slotEncoder) headerText(e *entry.Entry) []byte {
-	other := &slotEncoder{}
-	other.encode(e, maxSlot)
+func (p *Encoder) headerText(e *entry.Entry) []byte {
+	other := &Encoder{}
+	other.Encode(e, maxSlot)
 	return other.interned.Out
 }
 
 // A decoded entry equals the encoded one.
 func TestSlot(t *testing.T) {
-	var k internTable
-	k.init(1 << 20)
+	var k Interned
+	k.Init(1 << 20)
 	seeds := hashes.NewSeeds()
 	far := entrytest.Own("/far", "body")
 	far.Policy.Stored = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -80,8 +80,8 @@ func TestSlot(t *testing.T) {
 }
 
 func FuzzSlot(f *testing.F) {
-	var k internTable
-	k.init(1 << 30)
+	var k Interned
+	k.Init(1 << 30)
 	seeds := hashes.NewSeeds()
 	f.Add("/mdi/home.svg", "", "<svg/>", "Date: x\r\nSurrogate-Key: a b\r\n", "Surrogate-Key", "a b", `"tag"`, int64(1), true)
 	f.Add("/page", "en", strings.Repeat("x", 500), "", "Set-Cookie", "a=\xff", ``, int64(-1), false)

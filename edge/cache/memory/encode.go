@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
-// A slotEncoder encodes an entry as the content of a slot.
-type slotEncoder struct {
-	slot     slot
+// A Encoder encodes an entry as the content of a slot.
+type Encoder struct {
+	slot     Slot
 	labels   []uint64
 	text     codec.Encoder
 	interned codec.Encoder
@@ -21,23 +21,23 @@ type slotEncoder struct {
 	shared   bool // the header text is that of other entries too
 }
 
-// newEncoder returns an encoder, perhaps one that was released.
-func newEncoder() *slotEncoder { return slotEncoders.Get().(*slotEncoder) }
+// NewEncoder returns an encoder, perhaps one that was released.
+func NewEncoder() *Encoder { return slotEncoders.Get().(*Encoder) }
 
-// release makes the encoder available again.
-func (p *slotEncoder) release() { slotEncoders.Put(p) }
+// Release makes the encoder available again.
+func (p *Encoder) Release() { slotEncoders.Put(p) }
 
-var slotEncoders = sync.Pool{New: func() any { return new(slotEncoder) }}
+var slotEncoders = sync.Pool{New: func() any { return new(Encoder) }}
 
 // A span is a part of the text.
 type span struct{ off, n int }
 
-// encode encodes a labelled entry. ok is false if it does not fit into a slot of most bytes. Text
+// Encode encodes a labelled entry. ok is false if it does not fit into a slot of most bytes. Text
 // that occurs already is not repeated: a surrogate key is in the field of that name, the date in
 // the entry's own lines.
-func (p *slotEncoder) encode(e *entry.Entry, most int) (ok bool) {
+func (p *Encoder) Encode(e *entry.Entry, most int) (ok bool) {
 	p.text.Out, p.interned.Out, p.spans.Out = p.text.Out[:0], p.interned.Out[:0], p.spans.Out[:0]
-	p.slot, p.bodies, p.labels = slot{}, [3][]byte{}, e.Labels[1:]
+	p.slot, p.bodies, p.labels = Slot{}, [3][]byte{}, e.Labels[1:]
 	stored, fits := nanos(e.Policy.Stored)
 	if id := e.Identity(); !fits || id == nil || len(p.labels) > 0xff || e.Cost() > int64(4*most) {
 		return false
@@ -49,7 +49,7 @@ func (p *slotEncoder) encode(e *entry.Entry, most int) (ok bool) {
 }
 
 // head encodes the parts that are read without the spans.
-func (p *slotEncoder) head(e *entry.Entry) {
+func (p *Encoder) head(e *entry.Entry) {
 	own, ownBody := []byte(nil), []byte(nil)
 	if p.shared = e.Head != nil; p.shared {
 		own, ownBody = e.Head.Own, e.Head.OwnBody
@@ -64,7 +64,7 @@ func (p *slotEncoder) head(e *entry.Entry) {
 }
 
 // find returns the position of b in the text. It appends b if the text does not contain it.
-func (p *slotEncoder) find(b []byte) span {
+func (p *Encoder) find(b []byte) span {
 	off := bytes.Index(p.text.Out, b)
 	if off < 0 {
 		off = len(p.text.Out)
@@ -73,17 +73,17 @@ func (p *slotEncoder) find(b []byte) span {
 	return span{off, len(b)}
 }
 
-func (p *slotEncoder) addSpan(b []byte) {
+func (p *Encoder) addSpan(b []byte) {
 	s := p.find(b)
 	p.spans.Uint(uint64(s.off))
 	p.spans.Uint(uint64(s.n))
 }
 
-func (p *slotEncoder) addStringSpan(s string) { p.addSpan(unsafe.Slice(unsafe.StringData(s), len(s))) }
+func (p *Encoder) addStringSpan(s string) { p.addSpan(unsafe.Slice(unsafe.StringData(s), len(s))) }
 
 // rest encodes everything else. Parts that entries share go to the header text, parts of this entry
 // alone to the spans, in the same order.
-func (p *slotEncoder) rest(e *entry.Entry) {
+func (p *Encoder) rest(e *entry.Entry) {
 	w := &p.interned
 	writeInterned(w, e)
 	w.Uint(uint64(e.Status))
@@ -108,7 +108,7 @@ func (p *slotEncoder) rest(e *entry.Entry) {
 }
 
 // field encodes a field. A value that is specific to the entry goes to the spans.
-func (p *slotEncoder) field(f entry.Field) {
+func (p *Encoder) field(f entry.Field) {
 	p.interned.Bytes(f.Name)
 	own := p.isOwn(f)
 	p.interned.Bool(own)
@@ -121,7 +121,7 @@ func (p *slotEncoder) field(f entry.Field) {
 
 // isOwn reports whether a value is probably in no other entry: it is among the entry's own lines,
 // or, if the entry has no Head, its name suggests so.
-func (p *slotEncoder) isOwn(f entry.Field) bool {
+func (p *Encoder) isOwn(f entry.Field) bool {
 	if p.shared {
 		p.line = append(append(append(append(p.line[:0], f.Name...), ": "...), f.Value...), "\r\n"...)
 		return bytes.Contains(p.text.Out[p.slot.key+p.slot.secondary:], p.line)
@@ -135,7 +135,7 @@ func (p *slotEncoder) isOwn(f entry.Field) bool {
 
 // codings adds all bodies. ok is false if an entity tag does not derive from that of the identity
 // body.
-func (p *slotEncoder) codings(e *entry.Entry) (ok bool) {
+func (p *Encoder) codings(e *entry.Entry) (ok bool) {
 	ok = true
 	for c, v := range e.Variants {
 		if v == nil {
@@ -151,7 +151,7 @@ func (p *slotEncoder) codings(e *entry.Entry) (ok bool) {
 }
 
 // measure sets the lengths, and reports whether the slot has at most most bytes.
-func (p *slotEncoder) measure(most int) bool {
+func (p *Encoder) measure(most int) bool {
 	size := slotStart + 8*len(p.labels) + len(p.text.Out) + len(p.spans.Out) + len(p.interned.Out)
 	for _, b := range p.bodies {
 		size += len(b)
@@ -167,23 +167,23 @@ func (p *slotEncoder) measure(most int) bool {
 	return true
 }
 
-// intern moves the header text to the table of interned headers, if it has room.
-func (p *slotEncoder) intern(k *internTable) {
-	if p.slot.interned = k.use(p.interned.Out, p.shared); p.slot.interned != 0 {
+// Intern moves the header text to the table of interned headers, if it has room.
+func (p *Encoder) Intern(k *Interned) {
+	if p.slot.Interned = k.use(p.interned.Out, p.shared); p.slot.Interned != 0 {
 		p.slot.ownHeader, p.interned.Out = 0, p.interned.Out[:0]
 	}
 }
 
-// size returns the size of the slot.
-func (p *slotEncoder) size() int { return p.slot.end() }
+// Size returns the size of the slot.
+func (p *Encoder) Size() int { return p.slot.Size() }
 
-// internedNumber returns the number of the interned header; 0: none.
-func (p *slotEncoder) internedNumber() uint32 { return p.slot.interned }
+// Number returns the number of the interned header; 0: none.
+func (p *Encoder) Number() uint32 { return p.slot.Interned }
 
-// writeTo writes the slot of an entry that is stored now.
-func (p *slotEncoder) writeTo(at unsafe.Pointer, e *entry.Entry) {
+// WriteTo writes the slot of an entry that is stored now.
+func (p *Encoder) WriteTo(at unsafe.Pointer, e *entry.Entry) {
 	p.slot.setStored(e)
-	to := unsafe.Slice((*byte)(at), p.slot.end())
+	to := unsafe.Slice((*byte)(at), p.slot.Size())
 	n := copy(to, unsafe.Slice((*byte)(unsafe.Pointer(&p.slot)), slotStart))
 	n += copy(to[n:], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.labels))), 8*len(p.labels)))
 	for _, part := range [...][]byte{p.text.Out, p.spans.Out, p.interned.Out, p.bodies[entry.Identity], p.bodies[entry.Gzip], p.bodies[entry.Brotli]} {

@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
-// A view reads the response in a slot in place, without copying it. Its values are valid while the
+// A View reads the response in a slot in place, without copying it. Its values are valid while the
 // shard is locked.
-type view struct {
-	slot     *slot
+type View struct {
+	slot     *Slot
 	interned *interned
 	head     entry.Head
 	tag      [maxTag]byte
@@ -22,22 +22,22 @@ const maxTag = 96
 
 var quote = []byte{'"'}
 
-// open reads a slot, if it has a Head and can be read in place. Its header must be interned, as it
+// Open reads a slot, if it has a Head and can be read in place. Its header must be interned, as it
 // is unless the table is full.
-func (v *view) open(l *slot, k *internTable) bool {
-	if v.slot = l; l.isLarge() {
-		return v.openLarge(l.entry())
+func (v *View) Open(l *Slot, k *Interned) bool {
+	if v.slot = l; l.IsLarge() {
+		return v.openLarge(l.Entry())
 	}
-	if l.shape&withHead == 0 || l.interned == 0 {
+	if l.shape&withHead == 0 || l.Interned == 0 {
 		return false
 	}
-	v.interned = k.of(l.interned)
+	v.interned = k.of(l.Interned)
 	off := l.start() + int(l.key) + int(l.secondary)
 	v.head = l.headOf(v.interned, l.bytes(off, l.own+l.ownBody))
 	return true
 }
 
-func (v *view) openLarge(e *entry.Entry) bool {
+func (v *View) openLarge(e *entry.Entry) bool {
 	if e.Head == nil {
 		return false
 	}
@@ -47,19 +47,19 @@ func (v *view) openLarge(e *entry.Entry) bool {
 
 // Freshness returns the policy of the response, or the policy after a soft purge. It decides
 // whether the response may be used.
-func (v *view) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
+func (v *View) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
 
 // Head is never nil.
-func (v *view) Head() *entry.Head { return &v.head }
+func (v *View) Head() *entry.Head { return &v.head }
 
 // Hit counts one use, and returns how often the response has been used.
-func (v *view) Hit() uint64 { return v.slot.countHit() }
+func (v *View) Hit() uint64 { return v.slot.CountHit() }
 
 // Has reports whether the response has a coding.
-func (v *view) Has(c entry.Coding) bool {
+func (v *View) Has(c entry.Coding) bool {
 	switch {
-	case v.slot.isLarge():
-		return v.slot.entry().Variants[c] != nil
+	case v.slot.IsLarge():
+		return v.slot.Entry().Variants[c] != nil
 	case c == entry.Identity:
 		return true
 	}
@@ -67,18 +67,18 @@ func (v *view) Has(c entry.Coding) bool {
 }
 
 // Body returns the body in a coding that the response has.
-func (v *view) Body(c entry.Coding) []byte {
-	if v.slot.isLarge() {
-		return v.slot.entry().Variants[c].Body
+func (v *View) Body(c entry.Coding) []byte {
+	if v.slot.IsLarge() {
+		return v.slot.Entry().Variants[c].Body
 	}
 	return v.slot.bytes(v.slot.bodyStart(c), v.slot.body[c])
 }
 
 // ETag returns the entity tag of a coding that the response has. It is valid until the next call.
-func (v *view) ETag(c entry.Coding) []byte {
+func (v *View) ETag(c entry.Coding) []byte {
 	l := v.slot
-	if l.isLarge() {
-		return codec.AsBytes(l.entry().Variants[c].ETag)
+	if l.IsLarge() {
+		return codec.AsBytes(l.Entry().Variants[c].ETag)
 	}
 	tag := l.bytes(l.start()+int(l.tag), l.tagLen)
 	if c == entry.Identity || len(tag) == 0 {

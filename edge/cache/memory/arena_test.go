@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,7 @@ func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n <= maxSlot; n++ {
 		class, size := classOf(n)
-		if size < n || class < last || class >= classes || classSize(class) != size || n > 512 && size-n > n/sizesPerDoubling || size%costUnit != 0 {
+		if size < n || class < last || class >= classes || classSize(class) != size || n > 512 && size-n > n/sizesPerDoubling || size%CostUnit != 0 {
 			t.Fatalf("%d bytes get a slot of %d bytes, of class %d with size %d", n, size, class, classSize(class))
 		}
 		last = class
@@ -18,19 +18,19 @@ func TestClasses(t *testing.T) {
 }
 
 // A model of an arena has the expected content of the slots in use.
-type model map[ref][]byte
+type model map[Ref][]byte
 
-func (m model) bytes(a *arena, r ref) []byte { return unsafe.Slice((*byte)(a.at(r)), len(m[r])) }
+func (m model) bytes(a *Arena, r Ref) []byte { return unsafe.Slice((*byte)(a.At(r)), len(m[r])) }
 
 // check fails if the content of a slot changed, so that slots overlap, or if counts are wrong.
-func (m model) check(t *testing.T, a *arena) {
+func (m model) check(t *testing.T, a *Arena) {
 	t.Helper()
 	used := 0
 	for r, want := range m {
 		if got := m.bytes(a, r); string(got) != string(want) {
 			t.Fatalf("the content of slot %x has changed", r)
 		}
-		used += a.size(r)
+		used += a.Size(r)
 	}
 	slabs, live := 0, 0
 	for _, s := range a.slabs {
@@ -50,24 +50,24 @@ func (m model) check(t *testing.T, a *arena) {
 // Slots do not overlap, and free slabs are released, in any order of allocations, releases and
 // moves.
 func TestArena(t *testing.T) {
-	var a arena
-	a.init(1 << 20)
+	var a Arena
+	a.Init(1 << 20)
 	random := rand.New(rand.NewPCG(1, 2))
 	slots := model{}
 	for i := range 20_000 {
-		size := 16 + random.IntN(a.largest()-15)
+		size := 16 + random.IntN(a.Largest()-15)
 		if random.IntN(3) > 0 {
 			size = 120 + random.IntN(400)
 		}
 		if shrinks := i/4000%2 == 1; random.IntN(10) < 4 || shrinks && random.IntN(10) < 5 {
 			for r := range slots {
-				a.free(r)
+				a.Free(r)
 				delete(slots, r)
 				break
 			}
 			continue
 		}
-		r, ok := a.alloc(size)
+		r, ok := a.Alloc(size)
 		if !ok || slots[r] != nil {
 			t.Fatalf("alloc(%d) = %x, %v, which is in use", size, r, ok)
 		}
@@ -83,7 +83,7 @@ func TestArena(t *testing.T) {
 		}
 	}
 	for r := range slots {
-		a.free(r)
+		a.Free(r)
 	}
 	if n := a.taken.Load(); n != 0 || a.waste.Load() != 0 || a.compactable.Load() != 0 || len(a.spare) != len(a.slabs)-1 {
 		t.Errorf("after all slots were freed %d bytes are taken, and %d of %d slabs are released", n, len(a.spare), len(a.slabs)-1)
@@ -91,17 +91,17 @@ func TestArena(t *testing.T) {
 }
 
 // moved compacts the arena.
-func moved(t *testing.T, a *arena, slots model) model {
+func moved(t *testing.T, a *Arena, slots model) model {
 	t.Helper()
-	evacuating := a.evacuate()
+	evacuating := a.Evacuate()
 	after := model{}
 	for r, b := range slots {
-		if evacuating != nil && evacuating[r.slab()] {
-			r = a.move(r)
+		if evacuating != nil && evacuating[r.Slab()] {
+			r = a.Move(r)
 		}
 		after[r] = b
 	}
-	a.endEvacuation()
+	a.EndEvacuation()
 	if n := a.compactable.Load(); n != 0 {
 		t.Errorf("after compaction %d bytes are reclaimable", n)
 	}

@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"cmp"
@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
+// Evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
 // they are, by number, or nil if there are none. They get no new slots.
-func (a *arena) evacuate() (evacuating []bool) {
+func (a *Arena) Evacuate() (evacuating []bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for class, holes := range a.holes {
@@ -31,20 +31,20 @@ func (a *arena) evacuate() (evacuating []bool) {
 	return evacuating
 }
 
-// move copies a slot to another slab, and frees it. Without memory the slot stays.
-func (a *arena) move(r ref) ref {
-	size := a.size(r)
-	to, ok := a.alloc(size)
+// Move copies a slot to another slab, and frees it. Without memory the slot stays.
+func (a *Arena) Move(r Ref) Ref {
+	size := a.Size(r)
+	to, ok := a.Alloc(size)
 	if !ok {
 		return r
 	}
-	copy(unsafe.Slice((*byte)(a.at(to)), size), unsafe.Slice((*byte)(a.at(r)), size))
-	a.free(r)
+	copy(unsafe.Slice((*byte)(a.At(to)), size), unsafe.Slice((*byte)(a.At(r)), size))
+	a.Free(r)
 	return to
 }
 
-// endEvacuation returns slabs that could not be emptied to use.
-func (a *arena) endEvacuation() {
+// EndEvacuation returns slabs that could not be emptied to use.
+func (a *Arena) EndEvacuation() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.slabs {

@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"math/bits"
@@ -26,7 +26,7 @@ const (
 //
 // A user of a slot must prevent others from freeing it meanwhile; in this package the lock of a
 // shard does.
-type arena struct {
+type Arena struct {
 	slabSize int
 	bases    atomic.Pointer[[]unsafe.Pointer] // of the slabs, by number
 
@@ -54,14 +54,14 @@ type slab struct {
 	next, before       *slab
 }
 
-// A ref is the position of a slot in the arena.
-type ref uint64
+// A Ref is the position of a slot in the arena.
+type Ref uint64
 
-func refTo(slab uint32, off int) ref { return ref(slab)<<32 | ref(off) }
+func refTo(slab uint32, off int) Ref { return Ref(slab)<<32 | Ref(off) }
 
-func (r ref) slab() uint32 { return uint32(r >> 32) }
+func (r Ref) Slab() uint32 { return uint32(r >> 32) }
 
-func (r ref) off() int { return int(uint32(r)) }
+func (r Ref) off() int { return int(uint32(r)) }
 
 // A hole is the start of a free slot. A slot in use starts with a number that is not zero.
 type hole struct {
@@ -69,8 +69,8 @@ type hole struct {
 	next uint64
 }
 
-// init prepares an arena for a ceiling of most bytes.
-func (a *arena) init(most int64) {
+// Init prepares an arena for a ceiling of most bytes.
+func (a *Arena) Init(most int64) {
 	a.slabSize = minSlab
 	for a.slabSize < maxSlab && int64(a.slabSize) < most/targetSlabs {
 		a.slabSize *= 2
@@ -79,17 +79,17 @@ func (a *arena) init(most int64) {
 	a.bases.Store(&[]unsafe.Pointer{nil})
 }
 
-// used returns the bytes of slots in use.
-func (a *arena) used() int64 { return a.taken.Load() - a.waste.Load() }
+// Used returns the bytes of slots in use.
+func (a *Arena) Used() int64 { return a.taken.Load() - a.waste.Load() }
 
-// wasted returns the bytes of free slots that are resident.
-func (a *arena) wasted() int64 { return a.waste.Load() }
+// Wasted returns the bytes of free slots that are resident.
+func (a *Arena) Wasted() int64 { return a.waste.Load() }
 
-// reclaimableBytes returns the bytes that compaction would release.
-func (a *arena) reclaimableBytes() int64 { return a.compactable.Load() }
+// Reclaimable returns the bytes that compaction would release.
+func (a *Arena) Reclaimable() int64 { return a.compactable.Load() }
 
-// largest returns the maximum size of a slot: a slab holds at least four.
-func (a *arena) largest() int { return min(maxSlot, a.slabSize/4) }
+// Largest returns the maximum size of a slot: a slab holds at least four.
+func (a *Arena) Largest() int { return min(maxSlot, a.slabSize/4) }
 
 // classOf returns the class of slots that hold n bytes, and their size.
 func classOf(n int) (class, size int) {
@@ -98,9 +98,9 @@ func classOf(n int) (class, size int) {
 	return (shift-4)*sizesPerDoubling + units, units << shift
 }
 
-// alloc allocates a slot of at least n bytes, whose content is arbitrary. ok is false if the system
+// Alloc allocates a slot of at least n bytes, whose content is arbitrary. ok is false if the system
 // has no memory.
-func (a *arena) alloc(n int) (r ref, ok bool) {
+func (a *Arena) Alloc(n int) (r Ref, ok bool) {
 	class, size := classOf(n)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +118,7 @@ func (a *arena) alloc(n int) (r ref, ok bool) {
 }
 
 // take allocates a slot of a slab that has a free one.
-func (a *arena) take(s *slab) ref {
+func (a *Arena) take(s *slab) Ref {
 	s.live++
 	if s.free == 0 {
 		off := s.carved * s.size
@@ -134,7 +134,7 @@ func (a *arena) take(s *slab) ref {
 }
 
 // grow adds a slab.
-func (a *arena) grow(class, size int) *slab {
+func (a *Arena) grow(class, size int) *slab {
 	memory := mapSlab(a.slabSize)
 	if memory == nil {
 		return nil
@@ -154,21 +154,21 @@ func (a *arena) grow(class, size int) *slab {
 	return s
 }
 
-// at returns the address of a slot, which is valid while the slot is in use.
-func (a *arena) at(r ref) unsafe.Pointer { return unsafe.Add((*a.bases.Load())[r.slab()], r.off()) }
+// At returns the address of a slot, which is valid while the slot is in use.
+func (a *Arena) At(r Ref) unsafe.Pointer { return unsafe.Add((*a.bases.Load())[r.Slab()], r.off()) }
 
-// size returns the size of the slot.
-func (a *arena) size(r ref) int {
+// Size returns the size of the slot.
+func (a *Arena) Size(r Ref) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.slabs[r.slab()].size
+	return a.slabs[r.Slab()].size
 }
 
-// free releases a slot.
-func (a *arena) free(r ref) {
+// Free releases a slot.
+func (a *Arena) Free(r Ref) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := a.slabs[r.slab()]
+	s := a.slabs[r.Slab()]
 	*(*hole)(unsafe.Pointer(&s.memory[r.off()])) = hole{next: uint64(s.free)}
 	s.free = uint32(r.off()) + 1
 	s.live--
@@ -183,13 +183,13 @@ func (a *arena) free(r ref) {
 }
 
 // removeHoles subtracts n from the holes of a class, and updates compactable.
-func (a *arena) removeHoles(class, n int) {
+func (a *Arena) removeHoles(class, n int) {
 	before := a.reclaimable(class)
 	a.holes[class] -= n
 	a.compactable.Add(a.reclaimable(class) - before)
 }
 
-func (a *arena) reclaimable(class int) int64 {
+func (a *Arena) reclaimable(class int) int64 {
 	room := a.slabSize / classSize(class)
 	return int64(a.holes[class]/room) * int64(a.slabSize)
 }
@@ -201,7 +201,7 @@ func classSize(class int) int {
 }
 
 // remove releases an empty slab to the system.
-func (a *arena) remove(s *slab) {
+func (a *Arena) remove(s *slab) {
 	if s.listed {
 		a.unlist(s)
 	}
@@ -214,8 +214,8 @@ func (a *arena) remove(s *slab) {
 	unmapSlab(s.memory)
 }
 
-// close releases all slabs. No slot may be used afterwards.
-func (a *arena) close() {
+// Close releases all slabs. No slot may be used afterwards.
+func (a *Arena) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.slabs {
@@ -225,7 +225,7 @@ func (a *arena) close() {
 	}
 }
 
-func (a *arena) list(s *slab) {
+func (a *Arena) list(s *slab) {
 	s.listed, s.before, s.next = true, nil, a.open[s.class]
 	if s.next != nil {
 		s.next.before = s
@@ -233,7 +233,7 @@ func (a *arena) list(s *slab) {
 	a.open[s.class] = s
 }
 
-func (a *arena) unlist(s *slab) {
+func (a *Arena) unlist(s *slab) {
 	s.listed = false
 	if s.next != nil {
 		s.next.before = s.before

@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"unsafe"
@@ -21,13 +21,13 @@ type spanReader struct {
 	text string
 }
 
-// decode returns the entry of a slot: a copy, except for the interned header, which does not
+// Decode returns the entry of a slot: a copy, except for the interned header, which does not
 // change. For a heap slot it returns the entry itself.
-func (l *slot) decode(k *internTable) *entry.Entry {
-	if l.isLarge() {
-		return l.entry()
+func (l *Slot) Decode(k *Interned) *entry.Entry {
+	if l.IsLarge() {
+		return l.Entry()
 	}
-	buf := append([]byte(nil), l.bytes(l.start(), uint16(l.end()-l.start()))...)
+	buf := append([]byte(nil), l.bytes(l.start(), uint16(l.Size()-l.start()))...)
 	u := &decodedSlot{}
 	c := l.internedOf(k, buf)
 	text, rest := buf[:l.text:l.text], buf[l.text:]
@@ -39,21 +39,21 @@ func (l *slot) decode(k *internTable) *entry.Entry {
 
 // internedOf returns the interned header of a slot, or the slot's own, which is in buf, a copy of
 // the content after the labels.
-func (l *slot) internedOf(k *internTable, buf []byte) *interned {
-	if l.interned != 0 {
-		return k.of(l.interned)
+func (l *Slot) internedOf(k *Interned, buf []byte) *interned {
+	if l.Interned != 0 {
+		return k.of(l.Interned)
 	}
 	off := l.text + l.spans
 	return parseInterned(buf[off : off+l.ownHeader : off+l.ownHeader])
 }
 
-func (u *decodedSlot) describe(l *slot, c *interned) {
+func (u *decodedSlot) describe(l *Slot, c *interned) {
 	e, n := &u.entry, &u.spans
-	e.ID, e.Generation, e.Charged = l.id, l.generation, l.bytesTaken()
-	e.Labels = append(e.Few[:0], l.labels()...)
+	e.ID, e.Generation, e.Charged = l.ID, l.Generation, l.Bytes()
+	e.Labels = append(e.Few[:0], l.Labels()...)
 	e.Checked.Store(l.checked.Load())
 	e.Hits.Store(l.hits.Load())
-	e.ExpiredAt.Store(l.expiredAt.Load())
+	e.ExpiredAt.Store(l.ExpiredAt.Load())
 	e.ExpiredBy.Store(l.expiredBy.Load())
 	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
 	e.Policy = l.policy(c)
@@ -75,7 +75,7 @@ func (u *decodedSlot) describe(l *slot, c *interned) {
 }
 
 // headOf returns the head of an entry; lines begins with its own lines.
-func (l *slot) headOf(c *interned, lines []byte) entry.Head {
+func (l *Slot) headOf(c *interned, lines []byte) entry.Head {
 	h := c.head
 	h.Own, h.OwnBody, h.ColourUses = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
 	return h
@@ -104,7 +104,7 @@ func (n *spanReader) fields(shared *codec.Decoder) []entry.Field {
 	return list
 }
 
-func (u *decodedSlot) bodies(l *slot, b []byte) {
+func (u *decodedSlot) bodies(l *Slot, b []byte) {
 	e := &u.entry
 	for i := range e.Variants {
 		c, v := entry.Coding(i), &u.variants[i]

@@ -1,4 +1,4 @@
-package cache
+package memory
 
 import (
 	"hash/maphash"
@@ -30,8 +30,8 @@ type interned struct {
 	rest   []byte            // the text after these parts
 }
 
-// An internTable holds the interned headers in use. Number 0 is none.
-type internTable struct {
+// An Interned holds the interned headers in use. Number 0 is none.
+type Interned struct {
 	list  atomic.Pointer[[]*interned] // by number
 	bytes atomic.Int64
 	most  int64
@@ -43,29 +43,29 @@ type internTable struct {
 	seen   [maxSeen]uint32 // hashes of texts that were seen once and not interned
 }
 
-// init prepares a table for a cache of most bytes.
-func (k *internTable) init(most int64) {
+// Init prepares a table for a cache of most bytes.
+func (k *Interned) Init(most int64) {
 	k.most, k.byText, k.seed = most/internedPart, map[string]*interned{}, maphash.MakeSeed()
 	k.list.Store(&[]*interned{nil})
 }
 
-// size returns the bytes of all interned headers.
-func (k *internTable) size() int64 { return k.bytes.Load() }
+// Bytes returns the bytes of all interned headers.
+func (k *Interned) Bytes() int64 { return k.bytes.Load() }
 
-// count returns the number of interned headers.
-func (k *internTable) count() int {
+// Count returns the number of interned headers.
+func (k *Interned) Count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.byText)
 }
 
 // of returns the interned header with a number.
-func (k *internTable) of(number uint32) *interned { return (*k.list.Load())[number] }
+func (k *Interned) of(number uint32) *interned { return (*k.list.Load())[number] }
 
 // use adds a reference to the interned header with a text, and returns its number, or 0 if the
 // table is full. Unless shared is true, the text must occur twice before it is interned, because it
 // may well be unique.
-func (k *internTable) use(text []byte, shared bool) uint32 {
+func (k *Interned) use(text []byte, shared bool) uint32 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if c := k.byText[unsafe.String(unsafe.SliceData(text), len(text))]; c != nil {
@@ -83,7 +83,7 @@ func (k *internTable) use(text []byte, shared bool) uint32 {
 
 // seenBefore reports whether a text was seen before, as far as hashes of texts are still in the
 // table.
-func (k *internTable) seenBefore(text []byte) bool {
+func (k *Interned) seenBefore(text []byte) bool {
 	hash := maphash.Bytes(k.seed, text)
 	seen := &k.seen[hash%maxSeen]
 	was := *seen
@@ -91,7 +91,7 @@ func (k *internTable) seenBefore(text []byte) bool {
 	return was == *seen
 }
 
-func (k *internTable) add(c *interned) {
+func (k *Interned) add(c *interned) {
 	if n := len(k.spare); n > 0 {
 		c.number, k.spare = k.spare[n-1], k.spare[:n-1]
 		(*k.list.Load())[c.number] = c
@@ -105,8 +105,8 @@ func (k *internTable) add(c *interned) {
 	k.bytes.Add(internedSize(c.text))
 }
 
-// release removes a reference, and the interned header with its last one.
-func (k *internTable) release(number uint32) {
+// Release removes a reference, and the interned header with its last one.
+func (k *Interned) Release(number uint32) {
 	if number == 0 {
 		return
 	}
