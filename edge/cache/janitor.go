@@ -14,10 +14,11 @@ import (
 type janitor struct {
 	wake, stop, ended chan struct{}
 
-	mu       sync.Mutex              // held while all entries are checked
-	swept    invalidation.Generation // every stored entry was checked against the invalidations up to here
-	purged   bool                    // a purge left entries in the shards for removal
-	toRemove []uint64                // hashes that are in no shard, and still in ristretto
+	mu sync.Mutex // held while all entries are checked
+	// Every stored entry was checked against the invalidations up to swept.
+	swept    invalidation.Generation
+	purged   bool     // a purge left entries in the shards for removal
+	toRemove []uint64 // hashes that are in no shard, and still in ristretto
 }
 
 func (j *janitor) start(c *Cache) {

@@ -54,7 +54,7 @@ func (s *shard) at(hash uint64) *memory.Slot {
 	case r == onHeap:
 		return &s.large[hash].Slot
 	}
-	return (*memory.Slot)(s.arena.At(r))
+	return s.arena.Slot(r)
 }
 
 // find returns the slot of a key and a secondary key, and its hash. Other keys may have the same

@@ -170,7 +170,7 @@ func (c *Cache) insert(s *shard, e *entry.Entry, p *memory.Encoder, compact bool
 	}
 	e.ID, e.Home, e.Charged = c.ids.Add(1), (*hitCounter)(c), c.costOf(e, at)
 	if compact {
-		p.WriteTo(c.arena.At(at), e)
+		p.WriteTo(c.arena.Slot(at), e)
 	} else {
 		s.large[e.Hash] = memory.NewHeapSlot(e)
 	}

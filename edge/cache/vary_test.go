@@ -17,8 +17,8 @@ func get(c *Cache, key, secondary string) *entry.Entry {
 	return e
 }
 
-// A key has at most entry.MaxVariants variants, those that were used last, in any sequence of stores,
-// lookups and purges.
+// A key has at most entry.MaxVariants variants, those that were used last, in any sequence of
+// stores, lookups and purges.
 func TestVariantsModel(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -9,8 +9,8 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 )
 
-// An Encoder writes values to Out that a Decoder reads in the same order: numbers as varints, other values
-// after their length.
+// An Encoder writes values to Out that a Decoder reads in the same order: numbers as varints, other
+// values after their length.
 type Encoder struct{ Out []byte }
 
 // Uint writes an unsigned number.

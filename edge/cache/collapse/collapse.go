@@ -1,5 +1,5 @@
-// Package collapse decides which requests wait for the same request to the origin, which do not, and
-// how several clients read one body while it arrives.
+// Package collapse decides which requests wait for the same request to the origin, which do not,
+// and how several clients read one body while it arrives.
 package collapse
 
 import (

@@ -45,7 +45,8 @@ type Tier struct {
 	fresh    bool       // the last segment was created in this run
 	bytes    int64
 	index    index
-	swept    invalidation.Generation // every location was checked against the invalidations up to here
+	// Every location was checked against the invalidations up to swept.
+	swept invalidation.Generation
 
 	hits, errors, dropped atomic.Uint64
 }

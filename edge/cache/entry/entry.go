@@ -44,24 +44,27 @@ type Entry struct {
 
 // State has the fields of an entry that only the packages of the cache use.
 type State struct {
-	Plain    bool        // do not add codings
-	Variants [3]*Variant // by coding; nil: none
+	Plain    bool          // do not add codings
+	Variants [3]*Variant   // by coding; nil: none
+	Hits     atomic.Uint64 // uses
 
-	// The cache sets the following fields when it stores the entry.
+	// These fields are set when the cache stores the entry.
 
 	ID         uint64                  // 0: it was never stored
 	Home       Home                    // the cache that stores it
 	Generation invalidation.Generation // at which its request began
 	Labels     []uint64                // of Key and Tags
-	Few        [4]uint64               // the array of a short labels
-	Charged    int64                   // as it is counted
-	Checked    atomic.Uint64           // one more than the last generation against which it was checked
+	Few        [4]uint64               // the array of a short Labels
 	Hash       uint64                  // of Key and Secondary
-	Origin     Origin                  // on disk, if the entry was read from there
+	Charged    int64                   // its cost as it is counted
 	Aliases    []string                // other secondary keys of an entry that goes to disk
-	Hits       atomic.Uint64           // uses
-	ExpiredAt  atomic.Int64            // when a soft purge made it stale, in nanoseconds; 0: none did
-	ExpiredBy  atomic.Uint64           // the generation of that purge; 0: one of an earlier run
+	Origin     Origin                  // on disk, if the entry was read from there
+
+	// Invalidations change these fields.
+
+	Checked   atomic.Uint64 // one more than the last generation against which it was checked
+	ExpiredAt atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
+	ExpiredBy atomic.Uint64 // the generation of that purge; 0: one of an earlier run
 }
 
 // A Home is a cache that stores entries.
@@ -71,7 +74,7 @@ type Home interface {
 	CountHit(e *Entry) uint64
 }
 
-// An origin is a location on disk.
+// An Origin is a location on disk; only package disk knows its form.
 type Origin any
 
 // SetHashes computes the labels and the hash of an entry that is about to be stored.
@@ -108,9 +111,9 @@ func Moment(t time.Time) int64 {
 
 // Expire makes the entry stale from a moment on, by the purge of that generation, unless it was
 // before.
-func (e *Entry) Expire(when time.Time, by invalidation.Generation) {
-	if e.ExpiredAt.CompareAndSwap(0, Moment(when)) {
-		e.ExpiredBy.Store(uint64(by))
+func (s *State) Expire(when time.Time, by invalidation.Generation) {
+	if s.ExpiredAt.CompareAndSwap(0, Moment(when)) {
+		s.ExpiredBy.Store(uint64(by))
 	}
 }
 

@@ -29,8 +29,8 @@ type Latest struct {
 	When       int64 // of Soft, in nanoseconds
 }
 
-// A Table holds all invalidations that apply. A long purge delays no request: its invalidations are added in
-// batches, and the time of a lookup depends only on the length of the key.
+// A Table holds all invalidations that apply. A long purge delays no request: its invalidations are
+// added in batches, and the time of a lookup depends only on the length of the key.
 type Table struct {
 	last     atomic.Uint64 // the newest generation; set when all of its invalidations are in place
 	applying sync.Mutex    // held while the fields below change; taken before mu

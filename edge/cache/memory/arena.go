@@ -1,3 +1,5 @@
+// Package memory decides how entries are laid out in memory: in slots that the garbage collector
+// does not scan, with the header text that entries share stored once.
 package memory
 
 import (
@@ -20,12 +22,12 @@ const (
 	classes          = sizesPerDoubling*7 + 1
 )
 
-// An arena holds memory that the garbage collector does not scan. Its slabs are divided into slots
+// An Arena holds memory that the garbage collector does not scan. Its slabs are divided into slots
 // of one size each. There are 32 sizes up to each power of two, so that rounding wastes little. The
 // arena releases a slab when all of its slots are free.
 //
-// A user of a slot must prevent others from freeing it meanwhile; in this package the lock of a
-// shard does.
+// A user of a slot must prevent others from freeing it meanwhile; the lock of a shard
+// of the cache does.
 type Arena struct {
 	slabSize int
 	bases    atomic.Pointer[[]unsafe.Pointer] // of the slabs, by number
@@ -59,6 +61,7 @@ type Ref uint64
 
 func refTo(slab uint32, off int) Ref { return Ref(slab)<<32 | Ref(off) }
 
+// Slab returns the number of the slab.
 func (r Ref) Slab() uint32 { return uint32(r >> 32) }
 
 func (r Ref) off() int { return int(uint32(r)) }
@@ -154,8 +157,10 @@ func (a *Arena) grow(class, size int) *slab {
 	return s
 }
 
-// At returns the address of a slot, which is valid while the slot is in use.
-func (a *Arena) At(r Ref) unsafe.Pointer { return unsafe.Add((*a.bases.Load())[r.Slab()], r.off()) }
+// Slot returns a slot, which is valid while it is in use.
+func (a *Arena) Slot(r Ref) *Slot { return (*Slot)(a.at(r)) }
+
+func (a *Arena) at(r Ref) unsafe.Pointer { return unsafe.Add((*a.bases.Load())[r.Slab()], r.off()) }
 
 // Size returns the size of the slot.
 func (a *Arena) Size(r Ref) int {

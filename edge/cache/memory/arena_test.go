@@ -20,7 +20,7 @@ func TestClasses(t *testing.T) {
 // A model of an arena has the expected content of the slots in use.
 type model map[Ref][]byte
 
-func (m model) bytes(a *Arena, r Ref) []byte { return unsafe.Slice((*byte)(a.At(r)), len(m[r])) }
+func (m model) bytes(a *Arena, r Ref) []byte { return unsafe.Slice((*byte)(a.at(r)), len(m[r])) }
 
 // check fails if the content of a slot changed, so that slots overlap, or if counts are wrong.
 func (m model) check(t *testing.T, a *Arena) {

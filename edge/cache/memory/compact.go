@@ -38,7 +38,7 @@ func (a *Arena) Move(r Ref) Ref {
 	if !ok {
 		return r
 	}
-	copy(unsafe.Slice((*byte)(a.At(to)), size), unsafe.Slice((*byte)(a.At(r)), size))
+	copy(unsafe.Slice((*byte)(a.at(to)), size), unsafe.Slice((*byte)(a.at(r)), size))
 	a.Free(r)
 	return to
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
-// A Encoder encodes an entry as the content of a slot.
+// An Encoder encodes an entry as the content of a slot.
 type Encoder struct {
 	slot     Slot
 	labels   []uint64
@@ -22,19 +22,19 @@ type Encoder struct {
 }
 
 // NewEncoder returns an encoder, perhaps one that was released.
-func NewEncoder() *Encoder { return slotEncoders.Get().(*Encoder) }
+func NewEncoder() *Encoder { return encoders.Get().(*Encoder) }
 
 // Release makes the encoder available again.
-func (p *Encoder) Release() { slotEncoders.Put(p) }
+func (p *Encoder) Release() { encoders.Put(p) }
 
-var slotEncoders = sync.Pool{New: func() any { return new(Encoder) }}
+var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 
 // A span is a part of the text.
 type span struct{ off, n int }
 
-// Encode encodes a labelled entry. ok is false if it does not fit into a slot of most bytes. Text
-// that occurs already is not repeated: a surrogate key is in the field of that name, the date in
-// the entry's own lines.
+// Encode encodes an entry whose hashes are set. ok is false if it does not fit into a slot of most
+// bytes. Text that occurs already is not repeated: a surrogate key is in the field of that name,
+// the date in the entry's own lines.
 func (p *Encoder) Encode(e *entry.Entry, most int) (ok bool) {
 	p.text.Out, p.interned.Out, p.spans.Out = p.text.Out[:0], p.interned.Out[:0], p.spans.Out[:0]
 	p.slot, p.bodies, p.labels = Slot{}, [3][]byte{}, e.Labels[1:]
@@ -181,9 +181,9 @@ func (p *Encoder) Size() int { return p.slot.Size() }
 func (p *Encoder) Number() uint32 { return p.slot.Interned }
 
 // WriteTo writes the slot of an entry that is stored now.
-func (p *Encoder) WriteTo(at unsafe.Pointer, e *entry.Entry) {
+func (p *Encoder) WriteTo(at *Slot, e *entry.Entry) {
 	p.slot.setStored(e)
-	to := unsafe.Slice((*byte)(at), p.slot.Size())
+	to := unsafe.Slice((*byte)(unsafe.Pointer(at)), p.slot.Size())
 	n := copy(to, unsafe.Slice((*byte)(unsafe.Pointer(&p.slot)), slotStart))
 	n += copy(to[n:], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.labels))), 8*len(p.labels)))
 	for _, part := range [...][]byte{p.text.Out, p.spans.Out, p.interned.Out, p.bodies[entry.Identity], p.bodies[entry.Gzip], p.bodies[entry.Brotli]} {

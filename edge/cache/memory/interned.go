@@ -20,7 +20,7 @@ const (
 )
 
 // An interned header is text that many entries share: status, field names and most field values,
-// and the larger part of their heads. It is stored once, in the form that an encoder wrote.
+// and the larger part of their heads. It is stored once, in the form that an Encoder wrote.
 type interned struct {
 	number uint32 // in the table; 0: it belongs to one entry
 	uses   int
@@ -30,7 +30,7 @@ type interned struct {
 	rest   []byte            // the text after these parts
 }
 
-// An Interned holds the interned headers in use. Number 0 is none.
+// Interned is the table of the interned headers in use. Number 0 is none.
 type Interned struct {
 	list  atomic.Pointer[[]*interned] // by number
 	bytes atomic.Int64

@@ -10,7 +10,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-// A Slot is an entry as it is stored: one piece of memory without pointers, in the arena. Header
+// A Slot is an entry as it is stored: one piece of memory without pointers, in an Arena. Header
 // text that many entries share is interned. After these fields come the labels of its tags, then
 //
 //	text   key, secondary key, own header lines, those sent with a body; then further text
@@ -20,21 +20,22 @@ import (
 // An entry that is too large for the arena has a slot on the heap without these parts; its text is
 // that of the Entry.
 //
-// The lock of a shard guards its slots. Atomic fields also change while it is locked for reading.
+// The lock of a shard of the cache guards its slots. Atomic fields also change while it is locked
+// for reading.
 type Slot struct {
 	ID uint64 // of the entry; 0 in a free slot
 	validity
 	hits atomic.Uint64
 	times
-	Cost     uint32 // in units of costUnit
+	Cost     uint32 // in units of CostUnit
 	Interned uint32 // the number of its interned header; 0: it follows the spans
 	paints   int32  // ColourUses of its Head
 	layout
 	shape     shape
 	tags      uint8 // number of labels after that of the key
 	State     State
-	RingIndex uint8 // index in the ring of its shard, while stateRecent
-	Label     uint64
+	RingIndex uint8  // index in the ring of its shard, while Recent
+	Label     uint64 // of its key; the labels of its tags follow
 }
 
 // A validity says against which invalidations a slot was checked, and with what result.
@@ -45,7 +46,7 @@ type validity struct {
 	expiredBy  atomic.Uint64 // the generation of that purge; 0: one of an earlier run
 }
 
-// The times are those of a slot's policy.
+// times are those of a policy.
 type times struct {
 	stored        int64 // in nanoseconds; never: the zero time
 	age, lifetime time.Duration
@@ -172,7 +173,11 @@ func (l *Slot) Labels() []uint64 {
 // Check reports whether the entry is valid. It checks an entry once between two purges.
 func (l *Slot) Check(m *invalidation.Table) bool {
 	return m.IsChecked(l.checked.Load()) ||
-		m.Check(invalidation.Subject{Key: l.Key(), Labels: l.Labels(), Generation: l.Generation, Checked: &l.checked}, func(v invalidation.Latest) { l.Expire(time.Unix(0, v.When), v.Soft) })
+		m.Check(l.subject(), func(v invalidation.Latest) { l.Expire(time.Unix(0, v.When), v.Soft) })
+}
+
+func (l *Slot) subject() invalidation.Subject {
+	return invalidation.Subject{Key: l.Key(), Labels: l.Labels(), Generation: l.Generation, Checked: &l.checked}
 }
 
 // Bytes returns the cost of the slot in bytes.
@@ -207,8 +212,9 @@ func (l *Slot) freshness(c *interned) cachepolicy.Entry {
 	return entry.Expired(l.policy(c), l.ExpiredAt.Load())
 }
 
-func (l *Slot) policy(c *interned) cachepolicy.Entry {
+// policy returns the policy, without soft purges.
+func (t *times) policy(c *interned) cachepolicy.Entry {
 	p := c.policy
-	p.Stored, p.Age, p.Lifetime = timeOf(l.stored), l.age, l.lifetime
+	p.Stored, p.Age, p.Lifetime = timeOf(t.stored), t.age, t.lifetime
 	return p
 }

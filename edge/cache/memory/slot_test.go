@@ -27,7 +27,7 @@ func throughSlot(t *testing.T, k *Interned, seeds *hashes.Seeds, e *entry.Entry)
 	words := make([]uint64, p.slot.Size()/8+2) // one more, which must not change
 	words[len(words)-1] = 42
 	l := (*Slot)(unsafe.Pointer(&words[0]))
-	p.WriteTo(unsafe.Pointer(l), e)
+	p.WriteTo(l, e)
 	got := l.Decode(k)
 	if l.Key() != e.Key || l.Secondary() != e.Secondary || fmt.Sprint(l.Labels()) != fmt.Sprint(e.Labels) || words[len(words)-1] != 42 {
 		t.Errorf("the slot has the keys %q %q and the labels %x", l.Key(), l.Secondary(), l.Labels())
