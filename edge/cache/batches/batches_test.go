@@ -23,7 +23,7 @@ func (c *counter) Unlock() {
 	c.Mutex.Unlock()
 }
 
-// inBatches holds the lock for one batch at a time, and omits no value.
+// Each holds the lock for one batch at a time, and omits no value.
 func TestBatches(t *testing.T) {
 	for _, n := range []int{0, 1, Size - 1, Size, Size + 1, 10*Size + 3} {
 		list, seen := make([]int, n), 0

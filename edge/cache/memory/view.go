@@ -17,7 +17,7 @@ type View struct {
 	tag      [maxTag]byte
 }
 
-// A view makes the entity tag of a coding in a buffer of this size. A longer one is allocated.
+// A View makes the entity tag of a coding in a buffer of this size. A longer one is allocated.
 const maxTag = 96
 
 var quote = []byte{'"'}
