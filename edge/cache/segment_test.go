@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // logOf writes a disk tier with one segment to a folder: /0 to /9, then a purge of /1. It returns
@@ -101,6 +103,7 @@ func TestTornTail(t *testing.T) {
 
 // After a flip of any bit, only correct entries are found, and no purged ones.
 func TestFlippedBit(t *testing.T) {
+	sequential.Test(t)
 	dir := t.TempDir()
 	want := logOf(t, dir)
 	path := onlySegment(t, dir)
