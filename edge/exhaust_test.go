@@ -338,7 +338,7 @@ func TestDrips(t *testing.T) {
 // largeWall returns a wall before an origin with one long body. Clients have the given time for
 // each MiB of a response.
 func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall, int) {
-	w := newWall(t, true, append(change, func(c *Config) { c.AnswerTimeout = each })...)
+	w := newWall(t, true, append(change, func(c *Config) { c.AnswerTimeout, c.CacheBytes = each, defaultCacheBytes })...)
 	body := strings.Repeat("0123456789abcdef", 512<<10) // 8 MiB
 	w.origin.lies["/large"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
 	return w, len(body)
