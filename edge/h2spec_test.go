@@ -24,7 +24,8 @@ var h2specResult = regexp.MustCompile(`\d+ tests, (\d+ passed), \d+ skipped, \d+
 // origin, with TLS and without.
 func TestH2Spec(t *testing.T) {
 	t.Parallel()
-	path, err := exec.Command("go", "tool", "-modfile=../tools/go.mod", "-n", "h2spec").Output() // builds it once
+	// go tool builds the program once, and -n prints its path.
+	path, err := exec.Command("go", "tool", "-modfile=../tools/go.mod", "-n", "h2spec").Output()
 	if err != nil {
 		t.Fatalf("building h2spec: %v", err)
 	}

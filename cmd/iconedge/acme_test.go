@@ -77,7 +77,8 @@ func certificateSerial(t *testing.T, address string) string {
 // startPebble builds and starts an authority that resolves every name to this machine.
 func startPebble(t *testing.T, conf string) *os.Process {
 	t.Helper()
-	path, err := exec.Command("go", "tool", "-modfile=../../tools/go.mod", "-n", "pebble").Output() // builds it once
+	// go tool builds the program once, and -n prints its path.
+	path, err := exec.Command("go", "tool", "-modfile=../../tools/go.mod", "-n", "pebble").Output()
 	if err != nil {
 		t.Fatalf("building pebble: %v", err)
 	}

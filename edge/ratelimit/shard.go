@@ -12,7 +12,7 @@ type shard struct {
 	mu        sync.Mutex
 	clock     moment
 	length    moment   // of the windows
-	tables    []*table // by the first bits of the hash, several slots each if it has fewer; nil: no call
+	tables    []*table // by the first bits of the hash; some have several slots; nil before a call
 	shift     uint8    // 64 less the number of these bits
 	nextTable uint32   // the next table to expire
 	calls     uint32
