@@ -41,7 +41,7 @@ var rooms = map[string]string{
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/upstream",
 	// The pipeline and its fast path.
 	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
+		"edge/recent edge/repeated edge/routes edge/sites edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/cache": "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
@@ -62,6 +62,8 @@ var rooms = map[string]string{
 	// Purges of the operator and of other edges.
 	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",
 	"edge/recent": "",
+	// What an operator decides about the requests of a site.
+	"edge/sites": "cachepolicy edge/repeated edge/routes",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

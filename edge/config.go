@@ -77,7 +77,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Admin.Flags(fs, "POST /purge")
 	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
-	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
+	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see --icons), by the header fields of its responses (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 	c.Forwarding.Flags(fs)
 	c.Capacity.Flags(fs)
@@ -88,7 +88,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
 	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
-	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, icon, packs, verify or cdn, or PLAN:CLASS for each token of a plan; may be repeated")
+	fs.Var(&c.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, icon, packs, verify, cdn or forwarded (every request with --proxy-all that the edge forwards), or PLAN:CLASS for each token of a plan; may be repeated")
 	fs.BoolVar(&c.RequireToken, "require-token", false, "answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
 	fs.Var(repeated.Flag(&c.TrustedProxies, access.ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
 	fs.StringVar(&c.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit counts and no list denies; the edge reads it again when it changes (default none)")
@@ -114,7 +114,7 @@ func (c *Config) Validate() error {
 	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
 		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
 	}
-	errs = append(errs, c.Forwarding.Validate(), c.Capacity.Validate(), c.Secure.Validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
+	errs = append(errs, c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(time.Now()), c.Tiers.Validate(time.Now(), c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate())
 	for _, f := range []struct{ flag, file string }{{"--allow-file", c.AllowFile}, {"--deny-file", c.DenyFile}} {
 		if f.file == "" {
 			continue

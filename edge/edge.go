@@ -109,14 +109,19 @@ func (s *Server) build() error {
 	s.closes(s.reports.Close)
 	s.state = &library.OriginState{}
 	s.origin = proxy.NewFetcher(proxy.FetcherOptions{Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: m, Tracer: s.reports.Tracer, State: s.state})
-	s.library = library.New(library.Options{Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll,
+	site := cfg.Forwarding.Site(cfg.ProxyAll)
+	s.library = library.New(library.Options{Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: !site.Icons, Connect: s.upstream.Connect,
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: m, Log: cfg.Log})
-	s.purges = purge.New(s.cache, s.library.Negative)
+	s.purges = purge.New(s.cache, s.library.Negative, site.Key)
+	var purgeByMethod func([]string, string) (int, error)
+	if cfg.PurgeMethod {
+		purgeByMethod = s.purges.Method(s.adminAccess, s.peers, cfg.Log)
+	}
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
 		Share: windows(shared), CheckToken: s.checkToken, Observer: m})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Site: site, Purge: purgeByMethod, CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})
