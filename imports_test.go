@@ -38,7 +38,7 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
-		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/upstream",
+		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/upstream",
 	// The pipeline and its fast path.
 	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",

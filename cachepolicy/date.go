@@ -11,8 +11,8 @@ import (
 var dateForms = [...]string{http.TimeFormat, "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
 
 // ParseDate parses an HTTP-date strictly, but in any case (RFC 9111, section 4.2). It rejects
-// variations that time.Parse accepts: a one-digit hour, fractions of a second. A two-digit year that
-// appears to be more than 50 years after now is in the past (RFC 9110, section 5.6.7).
+// variations that time.Parse accepts: a one-digit hour, fractions of a second. A two-digit year
+// that appears to be more than 50 years after now is in the past (RFC 9110, section 5.6.7).
 func ParseDate(s string, now time.Time) (time.Time, bool) {
 	s = inGMT(s)
 	for i, form := range dateForms {
@@ -21,7 +21,8 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 			continue
 		}
 		var buf [40]byte
-		if !bytes.EqualFold(t.AppendFormat(buf[:0], form), []byte(s)) { // also rejects a wrong weekday
+		// The comparison also rejects a wrong weekday.
+		if !bytes.EqualFold(t.AppendFormat(buf[:0], form), []byte(s)) {
 			return time.Time{}, false
 		}
 		if i == 1 {
@@ -32,8 +33,8 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// inGMT returns s with its time zone in upper case, because time.Parse accepts the names of days and
-// months in any case, but not that of the zone.
+// inGMT returns s with its time zone in upper case, because time.Parse accepts the names of days
+// and months in any case, but not that of the zone.
 func inGMT(s string) string {
 	const zone = " GMT"
 	if n := len(s) - len(zone); n >= 0 && s[n:] != zone && strings.EqualFold(s[n:], zone) {

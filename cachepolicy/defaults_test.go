@@ -66,8 +66,8 @@ func TestGrace(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		fields []string
-		want   time.Duration // how long after its lifetime the response is served while it is revalidated
-		failed time.Duration // how long after its lifetime the response is served instead of a 500
+		want   time.Duration // after its lifetime, for which it is served while it is revalidated
+		failed time.Duration // after its lifetime, for which it is served instead of a 500
 	}{
 		{"max-age", []string{"Cache-Control: max-age=60"}, time.Hour, time.Hour},
 		{"a heuristic", []string{"Date: @0s", "Last-Modified: @-10m"}, time.Hour, time.Hour},

@@ -215,8 +215,8 @@ func statusOf(t *testing.T, url string) int {
 	return resp.StatusCode
 }
 
-// Without icons a release on disk, or one that another edge announces, means nothing: the origin may
-// be any software, so it never gets the secret between tiers.
+// Without icons a release on disk, or one that another edge announces, means nothing: the origin
+// may be any software, so it never gets the secret between tiers.
 func TestNoReleaseWithoutIcons(t *testing.T) {
 	asked := 0
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked++ }), siteConfig(t))

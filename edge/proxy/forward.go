@@ -50,7 +50,7 @@ func refuseForwarded(q *fetchRequest) error {
 // pass answers a request by its method.
 func (h *Proxy) pass(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	switch m := q.policy.Method; {
-	case m != http.MethodGet && m != http.MethodHead: // every other method always reaches the origin
+	case m != http.MethodGet && m != http.MethodHead: // the cache answers no other method
 		return h.bypass(r, q, cachepolicy.ForwardMethod)
 	case len(q.body) > 0 || q.bypasses:
 		return h.passUncached(r, q)
@@ -185,8 +185,8 @@ func getOf(q *fetchRequest) *fetchRequest {
 
 // passUncached forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1) or a cookie whose
 // requests bypass the cache. The response may depend on either, and neither is part of the cache
-// key. So the cache neither answers the request nor stores its response, and no other request shares
-// the fetch.
+// key. So the cache neither answers the request nor stores its response, and no other request
+// shares the fetch.
 func (h *Proxy) passUncached(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	if q.policy.Directives.OnlyIfCached {
 		return exchange.Refused, notStored()

@@ -160,7 +160,8 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	switch h.seenHosts.add(ctx.Host()); {
+	h.seenHosts.add(ctx.Host())
+	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
 		o, err := h.servePurge(r)
 		h.end(r, o, err)

@@ -42,8 +42,8 @@ type Purger struct {
 	key      func(target string) string
 }
 
-// New returns a purger of the cache and the negative cache. key returns the cache key of a forwarded
-// target.
+// New returns a purger of the cache and the negative cache. key returns the cache key of a
+// forwarded target.
 func New(c *cache.Cache, n *library.NegativeCache, key func(target string) string) *Purger {
 	return &Purger{c, n, key}
 }
@@ -182,8 +182,8 @@ func pathOf(address string) (string, error) {
 }
 
 // spec returns the purge spec of a call. An address on one of the edge's own routes is purged by
-// its canonical cache key as well as by the spelling that the caller gave. key returns the cache key
-// of a forwarded target.
+// its canonical cache key as well as by the spelling that the caller gave. key returns the cache
+// key of a forwarded target.
 func (c Call) spec(key func(target string) string) cache.Purge {
 	p := cache.Purge{Prefixes: c.Prefixes, Tags: c.SurrogateKeys, Soft: c.Soft}
 	for _, address := range c.URLs {

@@ -35,8 +35,8 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&s.PurgeMethod, "purge-method", false, "the public listener takes PURGE, for the address of the request, from clients with the admin token; requires --admin-token-file")
 }
 
-// Validate returns an error that lists every invalid setting. proxyAll and adminToken report whether
-// --proxy-all and --admin-token-file are set, and requireToken is --require-token.
+// Validate returns an error that lists every invalid setting. proxyAll and adminToken report
+// whether --proxy-all and --admin-token-file are set, and requireToken is --require-token.
 func (s *Settings) Validate(proxyAll, adminToken, requireToken bool) error {
 	var errs []error
 	icons := s.hasIcons(proxyAll)

@@ -2,8 +2,8 @@
 // edge's own, how long responses are fresh or may be served stale, what the cache key leaves out,
 // and which requests bypass the cache.
 //
-// Settings are the flags, and Settings.Site makes a Site of them. The pipeline reads the Site of its
-// request only, so that an edge can have several and choose one by the Host of the request.
+// Settings are the flags, and Settings.Site makes a Site of them. The pipeline reads the Site of
+// its request only, so that an edge can have several and choose one by the Host of the request.
 package sites
 
 import (
@@ -48,9 +48,9 @@ func (s *Site) Key(target string) string {
 	return path + "?" + strings.Join(kept, "&")
 }
 
-// ignores reports whether a parameter is no part of the key. One with a semicolon always is, because
-// some applications find a second parameter after the semicolon: a client could send the value of
-// that parameter to the origin without its being part of the key.
+// ignores reports whether a parameter is no part of the key. One with a semicolon always is,
+// because some applications find a second parameter after the semicolon: a client could send the
+// value of that parameter to the origin without its being part of the key.
 func (s *Site) ignores(parameter string) bool {
 	name, _, _ := strings.Cut(parameter, "=")
 	return s.ignored.match(name) && !strings.Contains(parameter, ";")

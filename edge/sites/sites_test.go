@@ -40,7 +40,7 @@ func TestKey(t *testing.T) {
 		"/a?&utm_a&":                  "/a?&",
 		"/utm_a?b":                    "/utm_a?b",
 		"/a?b?utm_a=1":                "/a?b?utm_a=1",
-		"/a?%75tm_source=x":           "/a?%75tm_source=x", // another spelling is another key, never another's response
+		"/a?%75tm_source=x":           "/a?%75tm_source=x", // another spelling is another key
 		"/a?utm_a=1;admin=1":          "/a?utm_a=1;admin=1",
 		"/a?utm_a;admin=1&utm_b=2":    "/a?utm_a;admin=1",
 		"/a?utm_a=" + "\x00" + "&b=1": "/a?b=1",
