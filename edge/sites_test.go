@@ -280,7 +280,7 @@ func TestBypassCookieAtOnce(t *testing.T) {
 func TestIgnoredQueryAtOnce(t *testing.T) {
 	var mu sync.Mutex
 	var targets []string
-	asked, open := make(chan struct{}, 1), make(chan struct{})
+	asked, open := make(chan struct{}, 30), make(chan struct{})
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		targets = append(targets, r.URL.RequestURI())
